@@ -1,0 +1,62 @@
+"""Differences of products to full relative accuracy (Dekker 1971, Knuth 1969).
+
+The theorems of `miura2022` divide by quantities such as ``sigma n^2 - 4 d alpha (n - 1)``
+that lose every digit of double precision where their condition is about to
+fail. Carried as an unevaluated sum of two doubles (a *double-double*, some 32
+digits), they keep their relative accuracy.
+
+A double-double is a pair ``(high, low)`` of arrays of equal shape; every operation broadcasts.
+Exact for finite inputs whose products neither overflow nor underflow (below about 1e300).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+_SPLITTER = 2.0**27 + 1
+
+
+def two_sum(a, b):
+    """``a + b`` of two floats, without any rounding error, as a double-double."""
+    high = a + b
+    shadow = high - a
+    return high, (a - (high - shadow)) + (b - shadow)
+
+
+def two_product(a, b):
+    """``a * b`` of two floats, without any rounding error, as a double-double."""
+    a_high, a_low = _split(a)
+    b_high, b_low = _split(b)
+    high = a * b
+    return high, ((a_high * b_high - high) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+def times(x, b):
+    """Double-double `x` times the float `b`; relative error about 2^-104."""
+    high, low = two_product(x[0], b)
+    return _renormalise(high, low + x[1] * b)
+
+
+def minus(x, y):
+    """Double-double `x` minus double-double `y`; error about 2^-104 of the larger of the two."""
+    high, error = two_sum(x[0], -y[0])
+    low, tail = two_sum(x[1], -y[1])
+    high, low = _renormalise(high, error + low)
+    return _renormalise(high, low + tail)
+
+
+def to_float(x):
+    """The float nearest to a double-double."""
+    return x[0] + x[1]
+
+
+def _split(a):
+    """`a` as two halves of 26 bits each, so that their products are exact."""
+    shifted = _SPLITTER * a
+    high = shifted - (shifted - a)
+    return high, a - high
+
+
+def _renormalise(high, low):
+    total = high + low
+    return total, low - (total - high)
