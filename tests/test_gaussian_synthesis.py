@@ -1,0 +1,336 @@
+"""`gaussian_synthesis` against 50-digit arithmetic, brute force over neighbours, and the printed tables."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from mpmath import mp, mpf
+
+from lib import accounting, divergence, gaussian_synthesis as gs
+from lib.hockey_stick import hockey_stick_gaussian
+
+mp.dps = 50
+
+# ------------------------------------------------- the printed formulas, digit for digit, in mpmath
+
+
+def printed_unbounded(n, alpha, d, sigma):
+    n, a, d, sigma = map(mpf, (n, alpha, d, sigma))
+    tau, more = 4 * d / sigma, n + 1
+    if not (n / more < tau and a < min(more, n**2 / (tau * more - n))):
+        return mp.inf
+    scale = 2 * (a - 1)
+    first = (
+        a / 2 * tau / (more * (more - a)) + a * d / scale * mp.log(n / more) - d / scale * mp.log(1 - a / more)
+        - mp.log(min(1, (1 + a * n * tau / (more * (more - a))) / (1 + tau / more) ** a)) / scale
+    )
+    second = (
+        a / 2 * tau / (n * (n + a) - a * more * tau) + a * d / scale * mp.log(more / n) - d / scale * mp.log(1 + a / n)
+        - mp.log(min(1, (1 - a * more * tau / ((n + a) * n)) / (1 - tau / n) ** a)) / scale
+    )
+    return max(first, second)
+
+
+def printed_bounded(n, alpha, d, sigma):
+    n, a, d, sigma = map(mpf, (n, alpha, d, sigma))
+    tau = 4 * d / sigma
+    if n > 1 and not a < n**2 / (tau * (n - 1)):
+        return mp.inf
+    kappa, scale = (n - 1) * tau / n**2, 2 * (a - 1)
+    return a / 2 * tau / (n**2 - a * (n - 1) * tau) + a / scale * mp.log(1 + kappa) - mp.log(1 - a * kappa) / scale
+
+
+def relative_error(value, reference):
+    if mp.isinf(reference) or np.isinf(value):
+        return 0.0 if mp.isinf(reference) and np.isinf(value) else np.inf
+    return float(abs(mpf(float(value)) - reference) / reference)
+
+
+def log_uniform(low, high):
+    return st.floats(np.log(low), np.log(high)).map(lambda x: float(np.exp(x)))
+
+
+sizes = log_uniform(1e3, 1e15).map(round)
+orders = log_uniform(0.01, 999).map(lambda x: 1 + x)
+dimensions = log_uniform(1, 1000).map(round)
+sigmas = log_uniform(1e-4, 1)
+theorems = pytest.mark.parametrize(
+    "function, reference", [(gs.unbounded_epsilon, printed_unbounded), (gs.bounded_epsilon, printed_bounded)]
+)
+
+
+@theorems
+@settings(derandomize=True, deadline=None, max_examples=400)
+@given(n=sizes, alpha=orders, d=dimensions, sigma=sigmas)
+def test_printed_formula_to_twelve_digits(function, reference, n, alpha, d, sigma):
+    assert relative_error(function(n, alpha, d, sigma), reference(n, alpha, d, sigma)) < 1e-12
+
+
+@theorems
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(n=sizes, d=dimensions, sigma=sigmas, gap=log_uniform(1e-14, 0.5), below=st.booleans())
+def test_printed_formula_where_its_condition_is_about_to_fail(function, reference, n, d, sigma, gap, below):
+    tau = 4 * d / sigma
+    limit = n**2 / (tau * (n + 1) - n) if reference is printed_unbounded else n**2 / (tau * (n - 1))
+    alpha = limit * (1 - gap if below else 1 + gap)
+    if alpha > 1.01:
+        assert relative_error(function(n, alpha, d, sigma), reference(n, alpha, d, sigma)) < 1e-10
+
+
+@theorems
+def test_smallest_orders_and_sizes(function, reference):
+    for n in (1, 2, 5, 30):
+        for alpha in (1 + 1e-9, 1.5):
+            for d, sigma in ((1, 1.0), (1, 0.5), (3, 0.9)):
+                assert relative_error(function(n, alpha, d, sigma), reference(n, alpha, d, sigma)) < 1e-10
+
+
+def test_arguments_broadcast_and_scalars_come_back_as_scalars():
+    n, alpha = np.array([[10**5], [10**6]]), np.array([2, 4, 7])
+    for bound in (gs.unbounded_epsilon, gs.bounded_epsilon, gs.bounded_epsilon_tight, gs.bounded_epsilon_joint,
+                  gs.unbounded_epsilon_exact):
+        grid = bound(n, alpha, 6, 0.01)
+        assert grid.shape == (2, 3)
+        assert np.isscalar(bound(10**6, 7, 6, 0.01)) and bound(10**6, 7, 6, 0.01) == grid[1, 2]
+
+
+@pytest.mark.parametrize("bound", [gs.unbounded_epsilon, gs.bounded_epsilon, gs.bounded_epsilon_tight,
+                                   gs.bounded_epsilon_joint, gs.unbounded_epsilon_exact])
+@pytest.mark.parametrize("name, value", [("n", 0), ("n", 2.5), ("n", np.inf), ("alpha", 1), ("alpha", np.nan),
+                                         ("alpha", np.inf), ("d", 0), ("d", 1.5), ("sigma", 0), ("sigma", 1.01), ("sigma", "a")])
+def test_bad_arguments_are_refused_by_name(bound, name, value):
+    arguments = {"n": 1000, "alpha": 4, "d": 6, "sigma": 0.01} | {name: value}
+    with pytest.raises(ValueError, match=rf"^{name} must be .*in [\[(]"):
+        bound(**arguments)
+
+
+# ------------------------------------------------- printed numbers (independent of this code)
+
+
+def test_table_1_as_printed():
+    n = np.array([1e4, 1e5, 1e6, 1e7])
+    assert [f"{x:.6g}" for x in n * gs.unbounded_epsilon(n, 4, 6, 0.01)] == ["3535.17", "62.5859", "5.80644", "0.576462"]
+    assert [f"{x:.6g}" for x in n * gs.bounded_epsilon(n, 4, 6, 0.01)] == ["6806.72", "3263.22", "3205.81", "3200.58"]
+
+
+def test_the_improvement_that_the_document_hopes_for():
+    n = 10**7
+    assert n * gs.bounded_epsilon_tight(n, 4, 6, 0.01) == pytest.approx(1.1525, abs=5e-5)
+    # leading terms: n (alpha tau / 2 n^2 + alpha tau^2 / 2 n^2), and half of the second where both eigenvalues share it
+    tau = 2400
+    assert n * gs.bounded_epsilon_tight(n, 4, 6, 0.01) == pytest.approx(2 * tau / n + 2 * tau**2 / n, rel=1e-2)
+    assert n * gs.bounded_epsilon_joint(n, 4, 6, 0.01) == pytest.approx(2 * tau / n + tau**2 / n, rel=1e-2)
+
+
+# ------------------------------------------------- true neighbours, by brute force
+
+
+def random_neighbours(seed, d, n):
+    """A random data set, sometimes in the corners of the cube, and two further records."""
+    rng = np.random.default_rng(seed)
+    shape = rng.choice([0.2, 1, 5])
+    data = rng.beta(shape, shape, (n, d)) * 2 - 1
+    if rng.random() < 0.3:
+        data[:, 0] = np.where(rng.random(n) < 3 / n, 1, -1)
+        data[0, 0], data[1, 0] = 1, -1
+    return data, rng.choice([-1.0, 1.0], d), rng.uniform(-1, 1, d)
+
+
+def true_divergence(first, second, alpha):
+    return divergence.renyi_gaussian(*gs.fit(first), *gs.fit(second), alpha)
+
+
+@settings(derandomize=True, deadline=None, max_examples=150)
+@given(seed=st.integers(0, 2**32), d=st.integers(1, 4), n=st.integers(20, 400), alpha=log_uniform(0.05, 30).map(lambda x: 1 + x))
+def test_every_bound_holds_on_true_neighbours(seed, d, n, alpha):
+    data, x, y = random_neighbours(seed, d, n)
+    slack = 1e-9
+
+    def sigma_of(first):
+        return min(max(gs.smallest_eigenvalue(first), 1e-6), 1)
+
+    with_x, with_y = np.vstack([data, x]), np.vstack([data, y])
+    for bound in (gs.unbounded_epsilon, gs.unbounded_epsilon_exact):
+        assert true_divergence(data, with_x, alpha) <= bound(n, alpha, d, sigma_of(data)) * (1 + slack) + 1e-12
+        assert true_divergence(with_x, data, alpha) <= bound(n, alpha, d, sigma_of(with_x)) * (1 + slack) + 1e-12
+    for bound in (gs.bounded_epsilon, gs.bounded_epsilon_tight, gs.bounded_epsilon_joint):
+        assert true_divergence(with_x, with_y, alpha) <= bound(n + 1, alpha, d, sigma_of(with_x)) * (1 + slack) + 1e-12
+
+
+@settings(derandomize=True, deadline=None, max_examples=100)
+@given(seed=st.integers(0, 2**32), d=st.integers(1, 4), n=st.integers(20, 400), alpha=log_uniform(0.05, 10).map(lambda x: 1 + x))
+def test_the_divergence_depends_on_the_mahalanobis_distance_alone(seed, d, n, alpha):
+    data, x, _ = random_neighbours(seed, d, n)
+    more = np.vstack([data, x])
+
+    def distance(first):
+        (squared,) = gs.squared_mahalanobis(first, [x])
+        mean, cov = gs.fit(first)
+        assert squared == pytest.approx((x - mean) @ np.linalg.inv(cov) @ (x - mean), rel=1e-6)
+        return squared
+
+    added = gs.divergence_added(n, alpha, d, distance(data))
+    removed = gs.divergence_removed(n, alpha, d, distance(more))
+    np.testing.assert_allclose(added, true_divergence(data, more, alpha), rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(removed, true_divergence(more, data, alpha), rtol=1e-6, atol=1e-12)
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(n=log_uniform(3, 1e6).map(round), alpha=orders, d=st.integers(1, 50), radius=log_uniform(0.1, 1e6))
+def test_the_supremum_over_the_distance_sits_at_an_end(n, alpha, d, radius):
+    distances = np.linspace(0, radius, 301)
+    on_the_way = np.maximum(gs.divergence_added(n, alpha, d, distances), gs.divergence_removed(n, alpha, d, distances))
+    supremum = gs.unbounded_epsilon_exact(n, alpha, d, 1.0, radius=radius)
+    assert np.max(on_the_way) <= supremum * (1 + 1e-9)
+    assert np.isclose(np.max(on_the_way), supremum, rtol=1e-6) or np.isinf(supremum)
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(n=sizes, alpha=orders, d=dimensions, sigma=sigmas)
+def test_each_theorem_improves_on_the_one_before(n, alpha, d, sigma):
+    slack = 1 + 1e-12
+    assert gs.unbounded_epsilon_exact(n, alpha, d, sigma) <= gs.unbounded_epsilon(n, alpha, d, sigma) * slack
+    joint, tight = gs.bounded_epsilon_joint(n, alpha, d, sigma), gs.bounded_epsilon_tight(n, alpha, d, sigma)
+    assert joint <= tight * slack and tight <= gs.bounded_epsilon(n, alpha, d, sigma) * slack
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(st.lists(st.tuples(st.floats(-1, 1), st.floats(-1, 1), st.floats(-1, 1)), min_size=1, max_size=6))
+def test_the_joint_bound_on_both_eigenvalues_holds_in_the_cube(coordinates):
+    x, y, centre = np.array(coordinates).T
+    difference = np.outer(y - centre, y - centre) - np.outer(x - centre, x - centre)
+    assert (np.linalg.eigvalsh(difference) ** 2).sum() <= (4 * len(x)) ** 2 + 1e-9
+
+
+@settings(derandomize=True, deadline=None)
+@given(d=st.integers(1, 6), sigma=st.floats(0.01, 1), seed=st.integers(0, 2**32))
+def test_no_record_lies_beyond_the_largest_radius(d, sigma, seed):
+    data, corner, _ = random_neighbours(seed, d, 60)
+    smallest = gs.smallest_eigenvalue(data)
+    if smallest > 1e-3:
+        assert gs.squared_mahalanobis(data, [corner])[0] <= gs.largest_radius(d, min(smallest, 1)) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("n, d, sigma", [(2000, 1, 0.02), (5000, 2, 0.05), (40_000, 6, 0.01), (1000, 3, 0.2)])
+def test_worst_case_neighbours_come_close_to_the_supremum(n, d, sigma):
+    data, record = gs.worst_case_neighbours(n, d, sigma)
+    assert data.shape == (n, d) and np.abs(data).max() == 1
+    assert gs.smallest_eigenvalue(data) >= sigma - 1e-12
+    alpha = 1 + (n / gs.largest_radius(d, sigma) - 1) / 20
+    actual = true_divergence(data, np.vstack([data, record]), alpha)
+    added = gs.divergence_added(n, alpha, d, gs.largest_radius(d, sigma))
+    assert 0.8 * added < actual <= added * (1 + 1e-9)
+
+
+def test_worst_case_neighbours_refuse_what_cannot_be():
+    with pytest.raises(ValueError, match="sigma must be"):
+        gs.worst_case_neighbours(1000, 6, 0.5)
+    with pytest.raises(ValueError, match="n must be large enough"):
+        gs.worst_case_neighbours(3, 3, 0.33)
+
+
+# ------------------------------------------------- the mechanism
+
+
+def test_fit_is_the_maximum_likelihood_estimate():
+    data = np.random.default_rng(1).uniform(-1, 1, (50, 3))
+    mean, cov = gs.fit(data)
+    np.testing.assert_allclose(mean, data.mean(axis=0))
+    np.testing.assert_allclose(cov, np.cov(data.T, bias=True), atol=1e-15)
+    assert gs.smallest_eigenvalue(data) == pytest.approx(min(np.linalg.eigvals(np.cov(data.T, bias=True))))
+
+
+def test_synthetic_records_follow_the_clipped_gaussian():
+    data = np.random.default_rng(2).uniform(-1, 1, (200, 2))
+    mean, cov = gs.fit(data)
+    size = 100_000
+    records = gs.synthesize(data, size, rng=np.random.default_rng(3))
+    assert records.shape == (size, 2) and np.abs(records).max() <= 1
+    # each of the 4 frequencies of a clipped value within 5 standard errors: false alarms below 3e-6
+    from scipy.stats import norm
+
+    for j in range(2):
+        scale = np.sqrt(cov[j, j])
+        for observed, p in (((records[:, j] == 1).mean(), norm.sf(1, mean[j], scale)),
+                            ((records[:, j] == -1).mean(), norm.cdf(-1, mean[j], scale))):
+            assert abs(observed - p) < 5 * np.sqrt(p * (1 - p) / size)
+    again = gs.synthesize(data, size, rng=np.random.default_rng(3))
+    assert np.array_equal(records, again)
+
+
+def test_a_constant_attribute_stays_constant():
+    data = np.column_stack([np.linspace(-1, 1, 20), np.full(20, 0.25)])
+    assert np.allclose(gs.synthesize(data, 30, rng=np.random.default_rng(0))[:, 1], 0.25)
+
+
+@pytest.mark.parametrize("data", [np.zeros(3), np.zeros((0, 2)), np.full((3, 2), 1.5), np.full((3, 2), np.nan)])
+def test_data_outside_the_cube_or_without_records_are_refused(data):
+    with pytest.raises(ValueError, match="data must"):
+        gs.fit(data)
+
+
+# ------------------------------------------------- a whole release
+
+
+def test_records_needed_is_the_first_that_suffices():
+    def cost(n):
+        return n * gs.unbounded_epsilon(n, 4, 6, 0.01)
+
+    n = gs.records_needed(1, cost)
+    assert cost(n) <= 1 < cost(n - 1)
+    roughly = gs.records_needed(1, cost, tolerance=0.01)
+    assert cost(roughly) <= 1 and n <= roughly <= 1.011 * n
+    assert gs.records_needed(1, lambda n: 1 / n) == 1
+    with pytest.raises(ValueError, match="epsilon must be at least"):
+        gs.records_needed(1e-20, cost)
+
+
+def test_released_dp_is_the_best_of_its_orders():
+    n, delta = 10**7, 1e-5
+    best = gs.released_dp(n, delta, 6, 0.01, conversion="mironov2017")
+    alphas = 1 + np.geomspace(5, 20, 2000)
+    by_hand = n * gs.unbounded_epsilon(n, alphas, 6, 0.01) + np.log(1 / delta) / (alphas - 1)
+    assert best.epsilon == pytest.approx(by_hand.min(), rel=1e-4)
+    assert best.epsilon < 2.721754  # the document's best, at alpha = 10
+    one = gs.released_dp(n, delta, 6, 0.01, size=1)
+    assert one.epsilon < 1e-3
+
+
+def test_released_delta_brackets_the_true_pair_and_beats_every_conversion():
+    n, d, sigma = 40_000, 3, 0.05
+    epsilons = np.array([0.0, 1.0, 3.0])
+    lower, upper = gs.released_delta(n, epsilons, d, sigma)
+    assert np.all(lower <= upper) and np.all(upper <= lower * 1.001 + 1e-12)
+    curve = n * gs.unbounded_epsilon_exact(n, gs.ORDERS, d, sigma)
+    converted = [accounting.rdp_to_delta(gs.ORDERS, curve, epsilon).delta for epsilon in epsilons]
+    assert np.all(upper <= converted)
+
+
+@settings(derandomize=True, deadline=None, max_examples=25)
+@given(seed=st.integers(0, 2**32), d=st.integers(1, 3), n=st.integers(60, 400), size=st.integers(1, 500),
+       epsilon=st.floats(0, 5))
+def test_released_delta_covers_true_neighbours(seed, d, n, size, epsilon):
+    data, x, _ = random_neighbours(seed, d, n)
+    more = np.vstack([data, x])
+    for first, second, smaller in ((data, more, n), (more, data, n)):
+        (r,) = gs.squared_mahalanobis(first, [x])
+        true = hockey_stick_gaussian(*gs.fit(first), *gs.fit(second), epsilon, count=size)
+        upper = gs.released_delta(smaller, epsilon, d, 1.0, size=size, radius=r)[1]
+        assert true.delta - true.error <= upper + 1e-12
+
+
+def test_released_epsilon_inverts_released_delta():
+    epsilon = gs.released_epsilon(10**6, 1e-5, 3, 0.05)
+    assert gs.released_delta(10**6, epsilon, 3, 0.05)[1] <= 1e-5 < gs.released_delta(10**6, epsilon - 1e-6, 3, 0.05)[1]
+    assert gs.released_epsilon(10**6, 0.99, 3, 0.05) == 0.0
+
+
+def test_the_extremal_pair_has_the_divergences_of_theorem_d():
+    n, d, radius, alpha = 500, 4, 30.0, 3.0
+    added = divergence.renyi_gaussian(*gs.extremal_pair(n, d, radius, "added"), alpha)
+    removed = divergence.renyi_gaussian(*gs.extremal_pair(n, d, radius, "removed"), alpha)
+    assert added == pytest.approx(gs.divergence_added(n, alpha, d, radius), rel=1e-9)
+    assert removed == pytest.approx(gs.divergence_removed(n, alpha, d, radius), rel=1e-9)
+    with pytest.raises(ValueError, match="direction must be one of"):
+        gs.extremal_pair(n, d, radius, "moved")
+    with pytest.raises(ValueError, match=r"radius must be in \[0, 500\)"):
+        gs.extremal_pair(n, d, 500, "removed")
