@@ -1,0 +1,286 @@
+"""Gather the verdicts of the executed notebooks, and write the scorecard page.
+
+    python book/ledger.py gather    build/executed/**/*.ipynb  ->  build/claims.json
+    python book/ledger.py page      build/claims.json          ->  book/scorecard.md
+
+`gather` fails, naming every id, where a claim of a document in the book is judged nowhere,
+an id is unknown, notebooks disagree about a claim, or a value differs without a reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections import Counter
+from dataclasses import asdict, replace
+from itertools import groupby
+from pathlib import Path
+
+from lib import claims
+from lib.claims import VERDICTS, Claim, Ledger, Record
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class LedgerError(Exception):
+    """The notebooks and the ledger do not fit together; one line for each problem."""
+
+
+# ---------------------------------------------------------------- gather
+
+def records_in(notebook: Path, name: str) -> list[Record]:
+    """The records that the outputs of one executed notebook hold, marked with its `name`."""
+    content = json.loads(notebook.read_text(encoding="utf-8"))
+    found = [output["data"][claims.MIME]
+             for cell in content["cells"]
+             for output in cell.get("outputs", [])
+             if claims.MIME in output.get("data", {})]
+    flat = [entry for group in found for entry in (group if isinstance(group, list) else [group])]
+    return [replace(Record(**entry), notebook=name) for entry in flat]
+
+
+def collect(executed: Path, sources: Path) -> list[Record]:
+    """All records below `executed`; a copy whose notebook is gone from `sources` is passed over."""
+    records = []
+    for path in sorted(executed.rglob("*.ipynb")):
+        relative = path.relative_to(executed)
+        if ".ipynb_checkpoints" in relative.parts:
+            continue
+        if (sources / relative).is_file():
+            records += records_in(path, f"notebooks/{relative.as_posix()}")
+        else:
+            print(f"passed over {relative}: no such notebook any more", file=sys.stderr)
+    return records
+
+
+def settle(ledger: Ledger, records: list[Record]) -> list[Record]:
+    """One record for every claim of the ledger, by id; `LedgerError` lists what is wrong."""
+    judged: dict[str, list[Record]] = {}
+    elsewhere: dict[str, str] = {}
+    for record in records:
+        if record.verdict == "not judged":
+            elsewhere[record.id] = record.notebook
+        else:
+            judged.setdefault(record.id, []).append(record)
+
+    problems = [f"{id}: not in the ledger ({group[0].notebook})"
+                for id, group in sorted(judged.items()) if id not in ledger.claims]
+    settled = []
+    for id in sorted(ledger.claims):
+        group = judged.get(id, [])
+        problems += _problems(ledger, id, group, elsewhere.get(id))
+        settled.append(group[0] if group else _pending(ledger, id))
+    if problems:
+        raise LedgerError("\n".join(problems))
+    return settled
+
+
+def _problems(ledger: Ledger, id: str, group: list[Record], elsewhere: str | None) -> list[str]:
+    claim = ledger.claims[id]
+    if not group:
+        if ledger.documents[claim.document].state == "pending":
+            return []
+        hint = f" (only in another setting, by {elsewhere})" if elsewhere else ""
+        return [f"{id}: judged by no notebook{hint}"]
+    problems = []
+    if len({record.verdict for record in group}) > 1:
+        told = ", ".join(f"{record.verdict} by {record.notebook}" for record in group)
+        problems.append(f"{id}: judged differently: {told}")
+    for record in group:
+        if record.published != claim.printed:
+            problems.append(f"{id}: {record.notebook} judged {record.published!r}, but the ledger "
+                            f"says {claim.printed!r}: execute it again")
+        if record.verdict == "differs" and record.note in ("", claims.NO_REASON):
+            problems.append(f"{id}: differs without a reason, in {record.notebook}")
+    return problems
+
+
+def _pending(ledger: Ledger, id: str) -> Record:
+    claim = ledger.claims[id]
+    return Record(id, claim.document, claim.item, claim.printed, "", "pending", "",
+                  source=claims.source(claim, ledger.documents[claim.document]))
+
+
+def gather(executed: Path, sources: Path, output: Path) -> list[Record]:
+    """Settle every claim and write the list of records to `output`; nothing on failure."""
+    settled = settle(claims.load(), collect(executed, sources))
+    text = json.dumps([asdict(record) for record in settled], ensure_ascii=False, indent=1)
+    _write(output, text + "\n")
+    return settled
+
+
+# ---------------------------------------------------------------- page
+
+INTRO = """\
+# Scorecard
+
+Every claim of the five documents, as printed, beside what this build of the book found.
+The tables are made from the outputs of the executed notebooks: each verdict links to the
+place where it is reached.
+
+- {reproduced}: the value has the printed digits (or lies within the printed spread), the order
+  or the trend is found again, the theorem holds as printed.
+- {differs}: it does not; the reason stands beside it.
+- {not_determinable}: the document leaves out what one would need; the note says what.
+- {stand_in}: computed on stand-in data; the real data are needed for a verdict.
+- {pending}: no notebook of this edition takes it up yet.
+"""
+
+FOLD_FROM = 4  # claims of one table or section of a document, from which on they are folded
+
+
+def page(ledger: Ledger, records: list[Record]) -> str:
+    """The scorecard as MyST Markdown."""
+    badges = {verdict.replace(" ", "_").replace("-", "_"): claims.badge(verdict)
+              for verdict in VERDICTS}
+    by_id = {record.id: record for record in records}
+    parts = [INTRO.format(**badges), "## Totals\n", _totals(ledger, records)]
+    for key, document in ledger.documents.items():
+        own = [by_id[id] for id, claim in ledger.claims.items() if claim.document == key]
+        if own:
+            parts.append(f"(scorecard-{key})=\n## {_cell(document.cited)}\n")
+            parts.append(f"{_cell(document.authors)}: *{_cell(document.title)}*. "
+                         f"{_cell(document.venue)}.\n\n"
+                         f"{claims.tally(record.verdict for record in own)}.\n")
+            parts += _verdicts(ledger, own)
+    return "\n".join(parts)
+
+
+def _totals(ledger: Ledger, records: list[Record]) -> str:
+    rows = []
+    for key, document in ledger.documents.items():
+        count = Counter(record.verdict for record in records if record.document == key)
+        if count:
+            rows.append([f"[{_cell(document.cited)}](#scorecard-{key})", *_counts(count)])
+    rows.append(["All", *_counts(Counter(record.verdict for record in records))])
+    return _table(["Document", "claims", *VERDICTS], rows)
+
+
+def _counts(count: Counter) -> list[str]:
+    return [str(sum(count.values())), *(str(count[verdict]) for verdict in VERDICTS)]
+
+
+def _verdicts(ledger: Ledger, records: list[Record]) -> list[str]:
+    """One part for each verdict, what differs first; long tables of a document are folded."""
+    parts = []
+    for verdict in ("differs", "not determinable", "stand-in", "reproduced", "pending"):
+        chosen = [record for record in records if record.verdict == verdict]
+        if not chosen:
+            continue
+        if verdict == "pending":
+            parts.append(_folded(f"Pending ({len(chosen)})", ledger, chosen))
+            continue
+        parts.append(f"```{{rubric}} {verdict.capitalize()} ({len(chosen)})\n```\n")
+        groups = [list(group) for _, group in groupby(chosen, key=_section)]
+        plain = [record for group in groups if len(group) < FOLD_FROM for record in group]
+        if plain:
+            parts.append(_claims_table(ledger, plain))
+        parts += [_folded(f"{_section(group[0])}: {len(group)} claims", ledger, group)
+                  for group in groups if len(group) >= FOLD_FROM]
+    return parts
+
+
+def _section(record: Record) -> str:
+    return record.item.split(",")[0]
+
+
+def _folded(title: str, ledger: Ledger, records: list[Record]) -> str:
+    return f"`````{{dropdown}} {_cell(title)}\n{_claims_table(ledger, records)}`````\n"
+
+
+def _claims_table(ledger: Ledger, records: list[Record]) -> str:
+    """What is claimed and printed; for judged claims also the value, the verdict and its note."""
+    chosen = [ledger.claims[record.id] for record in records]
+    numbers = any(claim.judge in claims.NUMERIC_JUDGES for claim in chosen)
+    judged = any(record.verdict != "pending" for record in records)
+    head = ["Claim", *(["Printed"] if numbers else []), *(["Here"] if numbers and judged else []),
+            *(["Verdict"] if judged else [])]
+    rows = []
+    for claim, record in zip(chosen, records):
+        is_number = claim.judge in claims.NUMERIC_JUDGES
+        # a printed sentence stands below the claim: in a column of its own it squeezes the others
+        row = [_claim_cell(claim, quote=not is_number)]
+        if numbers:
+            row.append(_printed(claim) if is_number else "")
+        if numbers and judged:
+            row.append(_cell(record.reproduced) if is_number else "")
+        if judged:
+            row.append(_verdict_cell(record))
+        rows.append(row)
+    return _table(head, rows)
+
+
+def _claim_cell(claim: Claim, quote: bool) -> str:
+    printed = f"<br>Printed: {_cell(claim.printed)}" if quote else ""
+    return f"**{_cell(claim.item)}.** {_cell(claim.statement)}{printed}"
+
+
+def _printed(claim: Claim) -> str:
+    return _cell(claim.printed) + (f" ± {claim.spread:g}" if claim.spread is not None else "")
+
+
+def _verdict_cell(record: Record) -> str:
+    note = f"<br>{_cell(record.note)}" if record.note else ""
+    return f"{claims.badge(record.verdict)} {_link(record)}{note}"
+
+
+def _link(record: Record) -> str:
+    """To the line of the notebook's page where the claim is judged."""
+    page = record.notebook.removesuffix(".ipynb")
+    name = page.rsplit("/", 1)[-1].replace("_", " ")
+    return f'<a href="{page}.html#{claims.anchor(record.id)}">{name}</a>'
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f"````{{div}} scorecard\n{body}\n````\n"
+
+
+def _cell(text: str) -> str:
+    """`text` for a cell of a Markdown table: mathematics kept, all else taken literally."""
+    pieces = re.split(r"(\$[^$]+\$)", " ".join(text.split()))
+    literal = [piece if i % 2 else re.sub(r"([*_`<\[\]{}~])", r"\\\1", piece)
+               for i, piece in enumerate(pieces)]
+    return "".join(literal).replace("|", r"\|")
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)
+
+
+def main(arguments=None) -> int:
+    parser = argparse.ArgumentParser(description="Gather verdicts, write the scorecard page.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    gathering = commands.add_parser("gather", help="executed notebooks -> claims.json")
+    gathering.add_argument("--executed", type=Path, default=ROOT / "build" / "executed")
+    gathering.add_argument("--notebooks", type=Path, default=ROOT / "notebooks")
+    paging = commands.add_parser("page", help="claims.json -> scorecard.md")
+    paging.add_argument("--output", type=Path, default=ROOT / "book" / "scorecard.md")
+    for command in (gathering, paging):
+        command.add_argument("--claims", type=Path, default=ROOT / "build" / "claims.json")
+    options = parser.parse_args(arguments)
+
+    if options.command == "gather":
+        try:
+            settled = gather(options.executed, options.notebooks, options.claims)
+        except LedgerError as error:
+            print(f"the ledger does not settle:\n{error}", file=sys.stderr)
+            return 1
+        print(claims.tally(record.verdict for record in settled))
+        return 0
+    if not options.claims.is_file():
+        print(f"no {options.claims.name}: run `gather` first", file=sys.stderr)
+        return 1
+    records = [Record(**entry) for entry in json.loads(options.claims.read_text("utf-8"))]
+    _write(options.output, page(claims.load(), records))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
