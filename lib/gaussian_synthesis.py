@@ -54,7 +54,10 @@ def sample(mean, cov, size, *, rng):
     Source: miura2022, section 2.3.
     """
     size = int(checks.integer("size", size, "[0, inf)"))
-    return np.clip(rng.multivariate_normal(mean, cov, size, method="eigh"), -1, 1)
+    # The symmetric square root is the same on every machine; eigenvectors of equal eigenvalues are not.
+    values, axes = np.linalg.eigh(cov)
+    root = (axes * np.sqrt(np.maximum(values, 0))) @ axes.T
+    return np.clip(mean + rng.standard_normal((size, len(root))) @ root, -1, 1)
 
 
 def synthesize(data, size, *, rng):
@@ -242,6 +245,26 @@ def unbounded_epsilon_exact(n, alpha, d, sigma, *, radius=None):
     return np.maximum(ends, divergence_removed(n, alpha, d, radius))
 
 
+@_elementwise
+def regularised_epsilon(n, alpha, d, sigma):
+    """Rényi epsilon of one record drawn from N(mu, Sigma + sigma I), with no condition on Sigma.
+
+    Unbounded neighbours of sizes n and n + 1; sigma is now a variance that the mechanism adds, not a
+    promise about the data, so every data set in [-1, 1]^d is covered. Arguments, ranges and
+    errors as in `unbounded_epsilon`; ``inf`` unless alpha (n + 1) tau < n^2.
+    Source: the chapter "Reality check on Adult", Theorem F.
+    """
+    more, tau = n + 1, 4 * d / sigma
+    margin = n**2 - alpha * more * tau
+    shrunk = np.where(margin > 0, -more * tau / n**2, 0)
+    ordinary = psi(-1 / more, alpha)
+    added = alpha * tau / (more * (more - alpha) + alpha * n * tau) + (d - 1) * ordinary
+    added += np.maximum(ordinary, psi(n * tau / more**2, alpha))
+    ordinary = psi(1 / n, alpha)
+    removed = alpha * tau / margin + (d - 1) * ordinary + np.maximum(ordinary, psi(shrunk, alpha))
+    return np.where(margin > 0, np.maximum(added, removed) / 2, np.inf)
+
+
 def worst_case_neighbours(n, d, sigma):
     """A data set (n, d) and a record (d,) whose addition nearly attains the supremum.
 
@@ -313,7 +336,9 @@ def released_delta(n, epsilon, d, sigma, *, size=None, radius=None):
     """
     size = n if size is None else int(checks.integer("size", size, "[1, inf)"))
     radius = largest_radius(d, sigma) if radius is None else radius
-    lower, upper = 0.0, 0.0
+    lower, upper = np.zeros(np.shape(epsilon)), np.zeros(np.shape(epsilon))
+    if radius >= n:  # a record that far, once removed, leaves a singular covariance
+        return lower, np.ones(np.shape(epsilon))
     for direction in ("added", "removed"):
         attained = hockey_stick_gaussian(*extremal_pair(n, d, radius, direction), epsilon, count=size)
         dominating = hockey_stick_gaussian(*extremal_pair(n, d + 1, radius, direction), epsilon, count=size)
@@ -325,6 +350,8 @@ def released_delta(n, epsilon, d, sigma, *, size=None, radius=None):
 def released_epsilon(n, delta, d, sigma, *, size=None, radius=None):
     """Smallest epsilon (to 1e-9) whose `released_delta` upper bound is at most delta, in (0, 1).
 
+    ``inf`` where the squared Mahalanobis distance may reach n: no epsilon is then small enough.
+
     A guarantee for all neighbours, like `released_dp`, but from the privacy loss itself
     rather than from its Rényi moments. Arguments and source as in `released_delta`.
     """
@@ -335,6 +362,8 @@ def released_epsilon(n, delta, d, sigma, *, size=None, radius=None):
 
     if excess(0.0) <= 0:
         return 0.0
+    if (largest_radius(d, sigma) if radius is None else radius) >= n:
+        return np.inf
     high = 1.0
     while excess(high) > 0:
         high *= 2

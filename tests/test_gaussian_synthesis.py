@@ -334,3 +334,33 @@ def test_the_extremal_pair_has_the_divergences_of_theorem_d():
         gs.extremal_pair(n, d, radius, "moved")
     with pytest.raises(ValueError, match=r"radius must be in \[0, 500\)"):
         gs.extremal_pair(n, d, 500, "removed")
+
+
+def test_where_the_radius_reaches_n_nothing_is_promised():
+    lower, upper = gs.released_delta(1000, np.array([0.0, 5.0]), 6, 0.01)
+    assert np.array_equal(upper, [1.0, 1.0]) and np.all(lower <= upper)
+    assert gs.released_epsilon(1000, 1e-5, 6, 0.01) == np.inf
+
+
+@settings(derandomize=True, deadline=None, max_examples=100)
+@given(seed=st.integers(0, 2**32), d=st.integers(1, 4), n=st.integers(20, 400), sigma=st.floats(0.05, 1),
+       spread=st.sampled_from([0.0, 0.01, 0.3, 2.0]), alpha=log_uniform(0.05, 5).map(lambda x: 1 + x))
+def test_regularised_epsilon_holds_on_every_data_set(seed, d, n, sigma, spread, alpha):
+    rng = np.random.default_rng(seed)
+    centre = rng.choice([-1.0, 1.0], d)
+    data = np.clip(centre + spread * rng.normal(size=(n, d)), -1, 1)  # constant where spread is 0
+    more = np.vstack([data, rng.choice([-centre, rng.uniform(-1, 1, d)])])
+    (mean1, cov1), (mean2, cov2) = gs.fit(data), gs.fit(more)
+    first, second = (mean1, cov1 + sigma * np.eye(d)), (mean2, cov2 + sigma * np.eye(d))
+    bound = gs.regularised_epsilon(n, alpha, d, sigma) * (1 + 1e-9) + 1e-12
+    assert divergence.renyi_gaussian(*first, *second, alpha) <= bound
+    assert divergence.renyi_gaussian(*second, *first, alpha) <= bound
+
+
+def test_samples_do_not_depend_on_the_basis_of_equal_eigenvalues():
+    cov = 0.01 * np.eye(4)
+    turned = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
+    almost = turned @ cov @ turned.T  # the same matrix, up to rounding
+    first = gs.sample(np.zeros(4), cov, 10, rng=np.random.default_rng(1))
+    second = gs.sample(np.zeros(4), almost, 10, rng=np.random.default_rng(1))
+    np.testing.assert_allclose(first, second, atol=1e-12)

@@ -1,0 +1,141 @@
+# The Differential Privacy Reproduction Compendium: `make help` lists every command.
+#
+#   notebooks/*/*.ipynb --run.py--> build/executed/ --ledger.py--> build/claims.json, book/scorecard.md
+#                                                  `--jupyter-book--> build/html/
+#
+# Every executed notebook is a target of its own, so nothing unchanged runs twice.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j2
+endif
+MAKEFLAGS += --no-print-directory
+
+# One thread a process: two notebooks run side by side, and sums keep their order.
+OMP_NUM_THREADS ?= 1
+export OMP_NUM_THREADS
+export PYTHONPATH := $(CURDIR)
+export PYDEVD_DISABLE_FILE_VALIDATION := 1
+
+# ---- the environment: .venv from the lock, or `make PYTHON=python …` for the active one
+
+ifeq ($(origin PYTHON),command line)
+PY := $(PYTHON)
+ENVIRONMENT :=
+READY := active-environment
+else
+PY := .venv/bin/python
+ENVIRONMENT := .venv/installed
+READY := .venv/installed
+endif
+
+# The first Python that runs (a shim may exist and fail), is in range and can make a venv.
+SUITS = import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+PYTHON3 = $(shell for python in python3.11 python3.12 python3.13 python3 python; do \
+	"$$python" -c '$(SUITS)' >/dev/null 2>&1 && { echo "$$python"; break; }; done)
+
+# `installed` is written last: a half-made environment is made again from nothing.
+.venv/installed: requirements.lock pyproject.toml
+	@python="$(PYTHON3)"; test -n "$$python" || { \
+	  echo "No usable Python 3.11, 3.12 or 3.13 found (on Debian, the venv module is in python3-venv)." >&2; exit 1; }; \
+	echo "environment: .venv with $$("$$python" --version)"; \
+	"$$python" -m venv --clear .venv
+	@awk '/^[^ #]/ {keep = /^uv==/} keep' requirements.lock > .venv/uv.txt
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .venv/uv.txt
+	@.venv/bin/python -m uv pip sync --quiet --python .venv/bin/python --require-hashes requirements.lock
+	@.venv/bin/python -m uv pip install --quiet --python .venv/bin/python --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.PHONY: active-environment
+active-environment:
+	@$(PY) tests/check_environment.py
+
+# ---- what the book is made of
+
+NOTEBOOKS := $(sort $(filter-out notebooks/assignments/%,$(wildcard notebooks/*/*.ipynb)))
+EXECUTED := $(NOTEBOOKS:notebooks/%=build/executed/%)
+PAPERS := $(NOTEBOOKS:notebooks/%=build/papers/%)
+LIB := $(shell find lib -type f -not -path '*/__pycache__/*' | sort)
+PAGES := $(shell find book -type f -not -path 'book/notebooks/*' -not -path '*/__pycache__/*' -not -path book/scorecard.md | sort)
+MEANS := $(LIB) book/claims.yml notebooks/run.py $(ENVIRONMENT)
+
+# A list of names that changes only when a file came, went or was renamed.
+.PHONY: FORCE
+build/lib.list: NAMES = $(LIB)
+build/pages.list: NAMES = $(PAGES)
+build/notebooks.list: NAMES = $(NOTEBOOKS)
+build/%.list: FORCE
+	@mkdir -p build
+	@printf '%s\n' $(NAMES) | cmp -s - $@ || printf '%s\n' $(NAMES) > $@
+
+build/executed/%.ipynb: notebooks/%.ipynb $(MEANS) build/lib.list | $(READY)
+	@$(PY) notebooks/run.py $< -o $@
+
+build/papers/%.ipynb: notebooks/%.ipynb $(MEANS) build/lib.list notebooks/full.yml | $(READY)
+	@$(PY) notebooks/run.py $< -o $@ --full
+
+# The ledger reads whatever lies under build/executed, so what lost its source goes first.
+build/claims.json: $(EXECUTED) build/notebooks.list $(MEANS) book/ledger.py | $(READY)
+	@find build/executed -type f -name '*.ipynb' 2>/dev/null | while read -r executed; do \
+	  test -f "notebooks/$${executed#build/executed/}" || rm -f "$$executed"; done
+	@$(PY) book/ledger.py gather
+
+book/scorecard.md: build/claims.json
+	@$(PY) book/ledger.py page
+
+# Built from nothing in a scratch folder (Sphinx repeats no warning for a page that it kept),
+# and swapped in when it stands: a failed build leaves the last good book where it is.
+# The page is as old as the start of the build: an edit made meanwhile is built next time.
+build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.list book/scorecard.md _config.yml $(ENVIRONMENT) | $(READY)
+	@rm -rf build/scratch && mkdir -p build/scratch && touch build/scratch/begun
+	@ln -sfn ../build/executed book/notebooks
+	@echo "building the HTML (details in build/html.log)"
+	@NO_COLOR=1 $(PY) -c 'from jupyter_book.cli.main import main; main()' build book --config _config.yml \
+	  --path-output build/scratch -W -n --keep-going > build/html.log 2>&1 || { \
+	  grep -E '(WARNING|ERROR|CRITICAL):' build/html.log || tail -n 30 build/html.log; \
+	  echo "The book was not built; the last good one, if any, is untouched." >&2; exit 1; }
+	@touch -r build/scratch/begun build/scratch/_build/html/index.html
+	@rm -rf build/html.old; test ! -d build/html || mv build/html build/html.old
+	@mv build/scratch/_build/html build/html
+	@rm -rf build/html.old build/scratch
+
+# ---- commands; the text after ## is what `make help` prints
+
+.PHONY: help book test papers claims bench notebooks screenshot lock clean
+
+book: build/html/index.html ## run what changed, build the book, print where it is
+	@echo "$(CURDIR)/build/html/index.html"
+
+test: build/html/index.html ## the tests, the committed notebooks compared output by output, the book in a browser
+	@status=0; \
+	$(PY) -m pytest -n 2 --dist loadfile || status=1; \
+	$(PY) -m pytest -n 2 --dist loadfile -o filterwarnings=default -p no:cacheprovider \
+	  --nbval --nbval-current-env --nbval-sanitize-with tests/nbval-sanitize.cfg $(NOTEBOOKS) || status=1; \
+	exit $$status
+
+papers: $(PAPERS) ## the documents' own settings (notebooks/full.yml), into build/papers/
+
+claims: book/scorecard.md ## judge every claim: build/claims.json and the scorecard page
+	@echo "$(CURDIR)/build/claims.json"
+
+bench: $(READY) ## the benchmarks, one line of JSON each
+	@$(PY) -m tests.benchmarks
+
+notebooks: $(EXECUTED) ## refresh the outputs of the committed notebooks, in place
+	@$(PY) notebooks/run.py --refresh $(NOTEBOOKS)
+
+screenshot: build/html/index.html ## retake the picture in the README
+	@$(PY) -m tests.browser.screenshot index.html book/_static/screenshot.png
+
+lock: $(READY) ## pin requirements.in, with hashes, in requirements.lock
+	@$(PY) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	  --custom-compile-command 'make lock' requirements.in -o requirements.lock
+
+clean: ## remove what was built (the environment in .venv stays)
+	rm -rf build book/notebooks book/scorecard.md
+
+help: ## this list
+	@echo 'make COMMAND, or make PYTHON=python COMMAND to use the active environment:'
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' Makefile

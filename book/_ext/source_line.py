@@ -1,0 +1,30 @@
+"""Under each notebook's title: which notebook the page is, and the parameters it ran with."""
+
+import json
+from pathlib import Path
+
+from docutils import nodes
+
+
+def add_source_line(app, doctree):
+    path = Path(app.env.doc2path(app.env.docname))
+    title = next(doctree.findall(nodes.title), None)
+    if path.suffix != ".ipynb" or title is None:
+        return
+    run = json.loads(path.read_text(encoding="utf-8"))["metadata"].get("compendium")
+    if run:
+        title.parent.insert(title.parent.index(title) + 1, source_line(run))
+
+
+def source_line(run: dict) -> nodes.paragraph:
+    """`run` holds the notebook's path and the parameters of this run, by name."""
+    line = nodes.paragraph("", "", classes=["source-line"])
+    line += [nodes.Text("Source: "), nodes.literal(text=run["notebook"])]
+    for position, (name, value) in enumerate(run["parameters"].items()):
+        line += [nodes.Text(", " if position else " \u00b7 run with "), nodes.literal(text=f"{name} = {value!r}")]
+    return line
+
+
+def setup(app):
+    app.connect("doctree-read", add_source_line)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

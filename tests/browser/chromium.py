@@ -1,0 +1,142 @@
+"""Headless Chromium with the network cut off: only 127.0.0.1 is reachable."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import http.server
+import json
+import shutil
+import tempfile
+import threading
+import time
+from urllib.parse import urlsplit
+
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+DRIVERS = ("chromedriver", "/usr/lib/chromium/chromedriver", "/usr/lib/chromium-browser/chromedriver")
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+)
+
+# True once the document has loaded, MathJax (if the page has any) has typeset it and fonts are in.
+SETTLED = """
+const done = arguments[0];
+const fonts = () => document.fonts.ready.then(() => done(true));
+const mathjax = document.querySelector('script[src*="mathjax"]');
+const wait = () => {
+  if (document.readyState !== 'complete') return setTimeout(wait, 20);
+  if (!mathjax) return fonts();
+  if (!window.MathJax || !MathJax.startup || !MathJax.startup.promise) return setTimeout(wait, 20);
+  MathJax.startup.promise.then(fonts);
+};
+wait();
+"""
+
+
+def found(names) -> str | None:
+    """The path of the first of `names` that is installed, or None."""
+    return next(filter(None, map(shutil.which, names)), None)
+
+
+class Chromium:
+    """A browser to open pages with, and what it logged about each (`open` starts a new log)."""
+
+    def __init__(self, driver):
+        self.driver = driver
+        self.requests: list[str] = []
+        self.failures: list[str] = []
+        self.console: list[str] = []
+
+    def open(self, url: str, *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
+        """Load `url` at that width (CSS pixels), in light or dark mode, and wait until it has settled."""
+        self._command("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self._command("Emulation.setEmulatedMedia", features=[
+            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
+            {"name": "prefers-reduced-motion", "value": "reduce"},
+        ])
+        # As on a first visit: no mode that an earlier page stored.
+        self._command("Storage.clearDataForOrigin", origin="{0.scheme}://{0.netloc}".format(urlsplit(url)), storageTypes="all")
+        self.driver.get("about:blank")
+        self._logged()
+        self.requests, self.failures, self.console = [], [], []
+        self.driver.get(url)
+        self.driver.execute_async_script(SETTLED)
+        self._read_logs()
+
+    def script(self, javascript: str, *arguments):
+        return self.driver.execute_script(javascript, *arguments)
+
+    def screenshot(self, path, *, full: bool = False) -> None:
+        """The window as a PNG, or with `full` the whole page."""
+        if full:
+            size = self._command("Page.getLayoutMetrics")["cssContentSize"]
+            width = self.script("return window.innerWidth")
+            height = min(int(size["height"]), 12000)
+            self._command("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+            time.sleep(0.2)
+        self.driver.save_screenshot(str(path))
+
+    def _command(self, name: str, **parameters):
+        return self.driver.execute_cdp_cmd(name, parameters)
+
+    def _logged(self) -> list[dict]:
+        self.driver.get_log("browser")
+        return [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
+
+    def _read_logs(self) -> None:
+        self.console = [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] == "SEVERE"]
+        for message in self._logged():
+            method, parameters = message["method"], message["params"]
+            if method == "Network.requestWillBeSent":
+                self.requests.append(parameters["request"]["url"])
+            elif method == "Network.loadingFailed" and not parameters.get("canceled"):
+                self.failures.append(f"{parameters['type']}: {parameters['errorText']}")
+            elif method == "Network.responseReceived" and parameters["response"]["status"] >= 400:
+                self.failures.append(f"{parameters['response']['status']} {parameters['response']['url']}")
+
+
+@contextlib.contextmanager
+def chromium():
+    """A `Chromium`, closed at the end; its profile is a fresh folder."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = found(BROWSERS)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        for flag in (*FLAGS, f"--user-data-dir={profile}"):
+            options.add_argument(flag)
+        driver = webdriver.Chrome(options=options, service=Service(found(DRIVERS)))
+        try:
+            driver.set_page_load_timeout(60)
+            driver.set_script_timeout(60)
+            yield Chromium(driver)
+        finally:
+            driver.quit()
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def end_headers(self):
+        """Nothing may be answered from the browser's cache: a test rewrites its page."""
+        self.send_header("Cache-Control", "no-store")
+        super().end_headers()
+
+    def log_message(self, *arguments):
+        """Say nothing: the tests read the browser's log instead."""
+
+
+@contextlib.contextmanager
+def served(folder):
+    """The address under which `folder` is served on this machine."""
+    handler = functools.partial(_Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()

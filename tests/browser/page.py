@@ -1,0 +1,148 @@
+"""What can be wrong with a page that a browser has open: each check returns sentences, none when all is well."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from tests.browser.chromium import Chromium
+
+# Helpers shared by the scripts: is an element shown, what is it called, what colours meet in it.
+COMMON = r"""
+const name = e => e.tagName.toLowerCase() + (e.id ? '#' + e.id : '') +
+  (typeof e.className === 'string' && e.className ? '.' + e.className.trim().split(/\s+/).join('.') : '');
+const shown = e => e.checkVisibility({opacityProperty: true, visibilityProperty: true}) && e.getClientRects().length > 0;
+const article = document.querySelector('article') || document.querySelector('main') || document.body;
+const brush = document.createElement('canvas').getContext('2d', {willReadFrequently: true}), known = new Map();
+const rgba = text => {
+  if (!known.has(text)) {
+    brush.clearRect(0, 0, 1, 1); brush.fillStyle = text; brush.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = brush.getImageData(0, 0, 1, 1).data;
+    known.set(text, {r, g, b, a: a / 255});
+  }
+  return {...known.get(text)};
+};
+const over = (top, under) => ({r: top.r * top.a + under.r * (1 - top.a), g: top.g * top.a + under.g * (1 - top.a),
+                               b: top.b * top.a + under.b * (1 - top.a), a: 1});
+const paper = matchMedia('(prefers-color-scheme: dark)').matches && getComputedStyle(document.documentElement)
+  .colorScheme.includes('dark') ? {r: 18, g: 18, b: 18, a: 1} : {r: 255, g: 255, b: 255, a: 1}, grounds = new Map();
+const ground = e => {
+  if (!e) return paper;
+  if (!grounds.has(e)) grounds.set(e, over(rgba(getComputedStyle(e).backgroundColor), ground(e.parentElement)));
+  return grounds.get(e);
+};
+const luminance = c => {
+  const [r, g, b] = [c.r, c.g, c.b].map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+"""
+
+MATHEMATICS = COMMON + r"""
+const problems = [];
+for (const e of document.querySelectorAll('span.math, div.math'))
+  if (!e.querySelector('mjx-container')) problems.push('not typeset: ' + e.textContent.trim().slice(0, 80));
+for (const e of document.querySelectorAll('mjx-merror, [data-mjx-error], mjx-container [style*="color: red"]'))
+  problems.push('TeX error: ' + (e.getAttribute('data-mjx-error') || e.title || e.textContent || name(e)).slice(0, 120));
+const walker = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
+for (let node; (node = walker.nextNode());) {
+  if (node.parentElement.closest('code, pre, script, style, math, mjx-container') || !shown(node.parentElement)) continue;
+  const raw = node.data.match(/\$[^$\s][^$]*\$|\$\$|\\[(\[]|\\(frac|varepsilon|alpha|sum|mathcal|left|begin)\b/);
+  if (raw) problems.push('raw TeX: ' + node.data.trim().slice(0, 80));
+}
+return problems;
+"""
+
+OVERFLOW = COMMON + r"""
+const problems = [], width = document.documentElement.clientWidth;
+const scrolls = e => {
+  for (e = e.parentElement; e; e = e.parentElement)
+    if (getComputedStyle(e).overflowX !== 'visible' || getComputedStyle(e).position === 'fixed') return true;
+  return false;
+};
+if (document.documentElement.scrollWidth > width) {
+  problems.push(`the page is ${document.documentElement.scrollWidth} pixels wide in a window of ${width}`);
+  for (const e of document.body.querySelectorAll('*'))
+    if (e.getBoundingClientRect().right > width + 1 && shown(e) && !scrolls(e))
+      problems.push('sticks out: ' + name(e));
+}
+for (const e of article.querySelectorAll('*'))
+  if (['hidden', 'clip'].includes(getComputedStyle(e).overflowX) && e.clientWidth > 2 && shown(e)
+      && e.scrollWidth > e.clientWidth + 1 && !e.closest('mjx-container, button'))
+    problems.push('cut off: ' + name(e));
+return problems.slice(0, 8);
+"""
+
+PICTURES = COMMON + r"""
+const problems = [];
+for (const e of document.querySelectorAll('img')) {
+  const alt = (e.getAttribute('alt') || '').trim(), source = (e.getAttribute('src') || '').slice(0, 80);
+  if (!alt) problems.push('no alternative text: ' + source);
+  else if (/^\S*\.(png|svg|jpe?g|gif)$/i.test(alt)) problems.push('a file name for alternative text: ' + source);
+  if (e.complete && e.naturalWidth === 0) problems.push('broken picture: ' + source);
+  if (article.contains(e) && shown(e) && luminance(ground(e)) < 0.8) problems.push('plot on a dark ground: ' + source);
+}
+for (const e of article.querySelectorAll('svg:not(.sd-octicon):not([aria-hidden="true"])'))
+  if (shown(e) && !e.closest('button, a, mjx-container') && !e.getAttribute('aria-label') && !e.querySelector('title'))
+    problems.push('no alternative text: ' + name(e));
+return problems;
+"""
+
+# WCAG 2 AA: 4.5 to 1 for text, 3 to 1 for large text.
+CONTRAST = COMMON + r"""
+const problems = new Set();
+const judge = (e, text) => {
+  const style = getComputedStyle(e), under = ground(e);
+  let ink = rgba(style.color);
+  for (let a = e; a; a = a.parentElement) ink.a *= parseFloat(getComputedStyle(a).opacity);
+  const [light, dark] = [luminance(over(ink, under)), luminance(under)].sort((a, b) => b - a);
+  const ratio = (light + 0.05) / (dark + 0.05), size = parseFloat(style.fontSize);
+  const least = size >= 24 || (size >= 18.66 && style.fontWeight >= 700) ? 3 : 4.5;
+  if (ratio < least) problems.add(`contrast ${ratio.toFixed(2)} of '${text.trim().slice(0, 40)}' in ${name(e)}`);
+};
+const walker = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
+for (let node; (node = walker.nextNode());) {
+  const e = node.parentElement;
+  if (node.data.trim() && shown(e) && !e.closest('script, style, button, mjx-container, svg')) judge(e, node.data);
+}
+for (const e of article.querySelectorAll('mjx-container')) if (shown(e)) judge(e, 'a formula');
+return [...problems].slice(0, 8);
+"""
+
+
+def mathematics(browser: Chromium) -> list[str]:
+    """Formulas that MathJax has not typeset, or has typeset as an error."""
+    return browser.script(MATHEMATICS)
+
+
+def overflow(browser: Chromium) -> list[str]:
+    """A page wider than its window, or content cut off where nothing scrolls."""
+    return browser.script(OVERFLOW)
+
+
+def pictures(browser: Chromium) -> list[str]:
+    """Pictures that are broken, have no alternative text, or (plots) stand on a dark ground."""
+    return browser.script(PICTURES)
+
+
+def contrast(browser: Chromium) -> list[str]:
+    """Text of the article that is too close to the colour behind it."""
+    return browser.script(CONTRAST)
+
+
+def console(browser: Chromium) -> list[str]:
+    """Errors that the page wrote to the console."""
+    return [f"console: {message}" for message in browser.console]
+
+
+def network(browser: Chromium) -> list[str]:
+    """Requests that failed, and any that left this machine."""
+    away = [url for url in browser.requests
+            if urlsplit(url).scheme not in ("data", "blob", "about") and urlsplit(url).hostname != "127.0.0.1"]
+    return [f"remote request: {url}" for url in away] + [f"failed request: {failure}" for failure in browser.failures]
+
+
+CHECKS = (mathematics, overflow, pictures, contrast, console, network)
+
+
+def problems(browser: Chromium) -> list[str]:
+    """Everything that is wrong with the page that `browser` has open."""
+    return [sentence for check in CHECKS for sentence in check(browser)]

@@ -1,0 +1,115 @@
+"""Every page of the built book in headless Chromium, with the network cut off.
+
+The checks are tried on small broken pages first: a check that cannot fail proves nothing.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.browser import page
+from tests.browser.chromium import BROWSERS, DRIVERS, chromium, found, served
+
+BOOK = Path(__file__).resolve().parents[2] / "build/html"
+PAGES = sorted(str(path.relative_to(BOOK)) for path in BOOK.rglob("*.html") if "_static" not in path.parts)
+VIEWS = [(1280, False), (1280, True), (390, False), (390, True)]
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(found(BROWSERS) is None, reason="no Chromium is installed (Debian: chromium)"),
+    pytest.mark.skipif(found(DRIVERS) is None, reason="no chromedriver is installed (Debian: chromium-driver)"),
+    pytest.mark.skipif(not PAGES, reason="the book is not built (make book)"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def book():
+    with served(BOOK) as address:
+        yield address
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page(browser, book, name):
+    wrong = {}
+    for width, dark in VIEWS:
+        browser.open(f"{book}/{name}", width=width, dark=dark)
+        assert browser.script("return document.documentElement.dataset.theme") == ("dark" if dark else "light")
+        view = f"{width} pixels, {'dark' if dark else 'light'}"
+        wrong |= {view: sentences} if (sentences := page.problems(browser)) else {}
+    assert wrong == {}
+
+
+def test_formulas_of_the_source_are_on_the_page(browser, book):
+    """`mathematics` finds nothing on a page without formulas: a page with many must show as many."""
+    counts = {name: (BOOK / name).read_text(encoding="utf-8").count('class="math ') for name in PAGES}
+    name = max(counts, key=counts.get)
+    assert counts[name] > 0
+    browser.open(f"{book}/{name}")
+    assert browser.script("return document.querySelectorAll('.math mjx-container').length") >= counts[name]
+
+
+# ---- the checks themselves
+
+GOOD = '<p>Text <span class="math notranslate nohighlight">\\(\\varepsilon = 1\\)</span></p><img src="dot.svg" alt="A dot">'
+BROKEN = {
+    "formula that MathJax refuses": (page.mathematics, '<span class="math">\\(x^1^2\\)</span>', "TeX error"),
+    "unknown macro": (page.mathematics, '<span class="math">\\(\\nosuchmacro\\)</span>', "TeX error"),
+    "formula that nothing typesets": (page.mathematics, '<div class="math">x^2</div>', "not typeset"),
+    "dollars in the text": (page.mathematics, "<p>costs $\\varepsilon$ each</p>", "raw TeX"),
+    "wide block": (page.overflow, '<div id="w" style="width: 2000px">wide</div>', "sticks out: div#w"),
+    "content cut off": (page.overflow, '<div style="width: 2rem; overflow: hidden; white-space: nowrap">a long line</div>', "cut off"),
+    "picture without alt": (page.pictures, '<img src="dot.svg">', "no alternative text"),
+    "file name for alt": (page.pictures, '<img src="dot.svg" alt="_images/dot.svg">', "a file name"),
+    "missing picture": (page.pictures, '<img src="none.png" alt="A plot">', "broken picture"),
+    "plot on a dark ground": (page.pictures, '<div style="background: #222"><img src="dot.svg" alt="A dot"></div>', "dark ground"),
+    "grey on white": (page.contrast, '<table><tr><td style="color: #999">17</td></tr></table>', "contrast 2.85 of '17'"),
+    "faint by opacity": (page.contrast, '<p style="opacity: .4">faint</p>', "'faint'"),
+    "faint formula": (page.contrast, '<p style="color: #bbb"><span class="math">\\(x\\)</span></p>', "'a formula'"),
+    "console error": (page.console, "<script>console.error('it broke')</script>", "it broke"),
+    "script that throws": (page.console, "<script>const a = 1; const a = 2;</script>", "already been declared"),
+    "request to another host": (page.network, '<script src="http://cdn.example/x.js"></script>', "remote request: http://cdn.example"),
+    "request that fails": (page.network, '<link rel="stylesheet" href="none.css">', "failed request: 404"),
+}
+
+
+@pytest.fixture(scope="module")
+def small_page(tmp_path_factory):
+    """A function that writes a page with a given body beside MathJax, and returns its address."""
+    folder = tmp_path_factory.mktemp("pages")
+    (folder / "mathjax").symlink_to(BOOK / "_static/mathjax")
+    (folder / "dot.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><circle r="4"/></svg>')
+    head = ('<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A page</title><link rel="icon" href="dot.svg">'
+            '<script defer src="mathjax/tex-chtml.js"></script></head>')
+    with served(folder) as address:
+
+        def write(body: str) -> str:
+            (folder / "page.html").write_text(f"{head}<body><article>{body}</article></body></html>")
+            return f"{address}/page.html"
+
+        yield write
+
+
+def test_a_good_page_has_no_problems(browser, small_page):
+    browser.open(small_page(GOOD), width=390)
+    assert page.problems(browser) == []
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_the_checks_see(browser, small_page, fault):
+    check, body, sentence = BROKEN[fault]
+    browser.open(small_page(GOOD + body), width=390)
+    assert sentence in "; ".join(check(browser))
+
+
+def test_the_checks_see_what_is_only_wrong_in_dark_mode(browser, small_page):
+    address = small_page('<style>@media (prefers-color-scheme: dark) { p { color: #888; background: #777 } }</style><p>dim</p>')
+    browser.open(address)
+    assert page.contrast(browser) == []
+    browser.open(address, dark=True)
+    assert "'dim'" in "; ".join(page.contrast(browser))

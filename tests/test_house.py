@@ -1,0 +1,183 @@
+"""The project's own files agree with one another: lock, environment, commands, licences."""
+
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+COMMANDS = {"book", "test", "papers", "claims", "bench", "notebooks", "screenshot", "lock", "clean", "help"}
+
+
+def text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def git(*arguments) -> subprocess.CompletedProcess:
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+
+
+def ours() -> list[str]:
+    """The files that are, or would be, part of the repository."""
+    listed = git("ls-files", "--cached", "--others", "--exclude-standard", "-z")
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    return [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+# ---- the lock
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def locked() -> dict[str, str]:
+    """Every requirement of the lock with the lines that follow it."""
+    blocks = re.split(r"\n(?=[A-Za-z0-9])", "\n" + re.sub(r"(?m)^#.*\n", "", text("requirements.lock")))
+    return {block.split(" ", 1)[0]: block for block in blocks if block.strip()}
+
+
+def requested() -> list[str]:
+    return [line for line in text("requirements.in").splitlines() if line and not line.startswith("#")]
+
+
+def test_every_requirement_is_in_the_lock_within_its_bounds():
+    pins = {}
+    for pin in locked():
+        name, version = pin.split("==")
+        pins.setdefault(canonical(name), []).append(version)
+    for line in requested():
+        name, bound = re.fullmatch(r"([\w.-]+)(.*)", line).groups()
+        assert canonical(name) in pins, f"{name} is not locked: make lock"
+        for version in pins[canonical(name)]:
+            if bound.startswith("=="):
+                assert version == bound[2:]
+            elif bound.startswith("<"):
+                release = [tuple(map(int, v.split("."))) for v in (version, bound[1:])]
+                assert release[0] < release[1], f"{name} {version} is not {bound}"
+            else:
+                assert bound == "", f"a bound this test cannot read: {line}"
+
+
+def test_every_locked_requirement_is_pinned_and_hashed():
+    pins = locked()
+    assert len(pins) > 100
+    for pin, block in pins.items():
+        assert re.fullmatch(r"[\w.-]+==[\w.]+", pin)
+        assert re.search(r"--hash=sha256:[0-9a-f]{64}", block), f"{pin} has no hash"
+
+
+def test_the_environment_can_be_made_from_the_lock_alone():
+    """uv installs the rest, setuptools builds the editable project without isolation."""
+    names = {pin.split("==")[0] for pin in locked()}
+    assert {"uv", "setuptools"} <= names
+
+
+def test_conda_users_get_the_locked_versions_and_the_same_pythons():
+    environment = yaml.safe_load(text("environment.yml"))
+    python, pip, packages = environment["dependencies"]
+    project = tomllib.loads(text("pyproject.toml"))["project"]
+    assert python == f"python {project['requires-python']}"
+    assert pip == "pip"
+    assert packages == {"pip": ["-r requirements.lock"]}
+
+
+# ---- commands
+
+
+def test_make_help_lists_every_command():
+    printed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = {line.split()[0] for line in printed.splitlines() if line.startswith("  ")}
+    assert listed == COMMANDS
+    phony = re.search(r"^\.PHONY: (help .*)$", text("Makefile"), flags=re.MULTILINE)[1]
+    assert set(phony.split()) == COMMANDS
+
+
+@pytest.mark.parametrize("name", ["README.md", "book/how-to.md", "book/data.md", "book/index.md", ".ci/run"])
+def test_the_commands_that_the_prose_names_exist(name):
+    named = set(re.findall(r"(?m)(?:^|`)make (?:PYTHON=python )?([a-z]+)", text(name)))
+    assert named <= COMMANDS
+    if name == "README.md":
+        assert named == COMMANDS
+
+
+@pytest.mark.parametrize("name", ["README.md", "book/how-to.md"])
+def test_the_files_that_the_prose_names_exist(name):
+    named = re.findall(r"\b((?:notebooks|book|tests|lib)/[\w/.-]+\.\w+)", text(name))
+    assert named and [path for path in named if not (ROOT / path).is_file()] == []
+
+
+def test_ci_is_an_executable_script_that_bash_can_read():
+    script = ROOT / ".ci/run"
+    assert os.access(script, os.X_OK)
+    assert "set -euo pipefail" in text(".ci/run")
+    assert subprocess.run(["bash", "-n", str(script)]).returncode == 0
+
+
+def test_without_a_usable_python_make_says_so_in_one_line(tmp_path):
+    for name in ("Makefile", "requirements.lock", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    for folder in ("lib", "book"):
+        (tmp_path / folder).mkdir()
+    done = subprocess.run(["make", "PYTHON3=", ".venv/installed"], cwd=tmp_path, capture_output=True, text=True, env=plain())
+    first, *rest = done.stderr.splitlines()
+    assert done.returncode and first.startswith("No usable Python 3.11, 3.12 or 3.13 found")
+    assert all(line.startswith("make") for line in rest)
+    assert not (tmp_path / ".venv").exists()
+
+
+def plain() -> dict:
+    """The environment without what an outer make, perhaps the one that runs this test, has set."""
+    return {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+
+
+# ---- what the repository holds
+
+
+def test_lib_is_not_ignored():
+    if git("rev-parse").returncode:
+        pytest.skip("not a git checkout")
+    assert git("check-ignore", "lib/checks.py").returncode == 1
+    assert git("check-ignore", ".venv/x", "build/x", "book/notebooks", "book/scorecard.md").stdout.count("\n") == 4
+
+
+def test_no_file_names_a_machine_or_a_registry_host():
+    hosts = ["pypi" + ".org", "python" + "hosted", "anaconda" + ".org", "npm" + "js", "deb" + ".debian"]
+    private = re.compile(r"(?<![\w.~-])/(?:work|root|home|Users)/|" + "|".join(map(re.escape, hosts)))
+    for name in ours():
+        try:
+            content = text(name)
+        except UnicodeDecodeError:
+            continue  # a picture
+        found = private.search(content)
+        assert found is None, f"{name}: {content[max(0, found.start() - 40):found.end() + 40]!r}"
+
+
+def test_the_citation_is_of_this_version():
+    citation = yaml.safe_load(text("CITATION.cff"))
+    assert citation["version"] == tomllib.loads(text("pyproject.toml"))["project"]["version"]
+    assert citation["title"] == yaml.safe_load(text("_config.yml"))["title"]
+    assert citation["license"] == ["MIT", "CC-BY-4.0"]
+
+
+def test_the_licences_are_both_stated():
+    for name in ("LICENSE", "README.md"):
+        assert "MIT" in text(name) and "CC BY 4.0" in text(name)
+
+
+def test_the_picture_in_the_readme_is_there_and_small():
+    picture = ROOT / "book/_static/screenshot.png"
+    assert "](book/_static/screenshot.png)" in text("README.md")
+    assert 10_000 < picture.stat().st_size < 300_000
+
+
+def test_every_notebook_is_a_page_of_the_book():
+    notebooks = {path.relative_to(ROOT).with_suffix("").as_posix() for path in (ROOT / "notebooks").glob("*/*.ipynb")}
+    listed = set(re.findall(r"file: (notebooks/\S+)", text("book/_toc.yml")))
+    assert listed == {name for name in notebooks if "/assignments/" not in name}

@@ -1,0 +1,242 @@
+"""Gathering the verdicts and writing the scorecard, from real and from hand-made notebooks."""
+
+import html
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from lib import claims
+
+ROOT = Path(__file__).resolve().parent.parent
+_spec = importlib.util.spec_from_file_location("ledger", ROOT / "book" / "ledger.py")
+ledger = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(ledger)
+
+LEDGER = r"""
+documents:
+  doc: {title: A title, authors: Somebody, year: 2020, venue: A journal, state: in the book}
+  later: {title: Another_title, authors: Somebody Else, year: 2021, venue: A journal, state: pending}
+claims:
+- {id: doc.number, item: Table 1, statement: 'A number, $|x| < 1$.', printed: "0.576", judge: digits,
+   setting: {alpha: 4}}
+- {id: doc.other, item: Table 1, statement: A number., printed: "2.72", judge: digits}
+- {id: doc.theorem, item: Theorem 1, statement: 'With $\{a_1 | b\}$ and $\|x\| \ge 0$.', printed: a*b*c holds, judge: proof}
+- {id: doc.data, item: Section 3, statement: Six attributes., printed: "6", judge: digits}
+- {id: later.sentence, item: Section 1, statement: 'A <b>sentence</b> | of [two] parts.', printed: so it is, judge: statement}
+"""
+GOOD = {"doc.number": 0.5764, "doc.other": 2.721, "doc.theorem": True, "doc.data": 6}
+
+
+@pytest.fixture
+def house(tmp_path, monkeypatch):
+    """A ledger, and empty folders for notebooks and their executed copies."""
+    (tmp_path / "claims.yml").write_text(LEDGER, encoding="utf-8")
+    monkeypatch.setenv("COMPENDIUM_CLAIMS", str(tmp_path / "claims.yml"))
+    for folder in ("notebooks", "executed"):
+        (tmp_path / folder / "doc").mkdir(parents=True)
+    return tmp_path
+
+
+def records(values, **options):
+    return [claims.check(id, value, **options) for id, value in values.items()]
+
+
+def write(house, name, found):
+    """An executed notebook that holds `found`, one record an output, beside its source."""
+    outputs = [nbformat.v4.new_output("display_data", {"text/plain": "", claims.MIME: vars(record)})
+               for record in found]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("pass", outputs=outputs)])
+    for folder in ("notebooks", "executed"):
+        nbformat.write(notebook, house / folder / "doc" / name)
+
+
+def gather(house):
+    return ledger.gather(house / "executed", house / "notebooks", house / "build" / "claims.json")
+
+
+# ---------------------------------------------------------------- gather
+
+def test_every_claim_is_settled_and_written_in_order(house):
+    write(house, "01_a.ipynb", records({"doc.theorem": True, "doc.data": 6}))
+    write(house, "02_b.ipynb", records({"doc.number": 0.5764, "doc.other": 2.721}))
+    settled = gather(house)
+    written = json.loads((house / "build" / "claims.json").read_text())
+    assert [entry["id"] for entry in written] == sorted(claims.load().claims)
+    assert written == [vars(record) for record in settled]
+    assert set(written[0]) == {"id", "document", "item", "published", "reproduced", "verdict",
+                               "note", "source", "notebook"}
+    by_id = {entry["id"]: entry for entry in written}
+    assert by_id["doc.number"]["notebook"] == "notebooks/doc/02_b.ipynb"
+    assert by_id["later.sentence"]["verdict"] == "pending"
+    assert not list(house.rglob("*.tmp"))
+
+
+def test_all_failures_are_named_at_once_and_nothing_is_written(house):
+    (house / "build").mkdir()
+    (house / "build" / "claims.json").write_text("the last good one")
+    unknown = claims.Record("doc.removed", "doc", "Table 9", "1", "1", "reproduced", "", "")
+    stale = claims.Record("doc.data", "doc", "Section 3", "7", "7", "reproduced", "", "")
+    write(house, "01_a.ipynb", [*records({"doc.number": 0.9}), unknown, stale])
+    write(house, "02_b.ipynb", records({"doc.number": 0.5764}))
+    with pytest.raises(ledger.LedgerError) as caught:
+        gather(house)
+    problems = str(caught.value).splitlines()
+    for expected in ("doc.removed: not in the ledger", "doc.number: judged differently",
+                     "doc.number: differs without a reason", "doc.data: notebooks/doc/01_a.ipynb judged '7'",
+                     "doc.other: judged by no notebook", "doc.theorem: judged by no notebook"):
+        assert any(line.startswith(expected) for line in problems), expected
+    assert len(problems) == 6
+    assert (house / "build" / "claims.json").read_text() == "the last good one"
+
+
+def test_a_reason_settles_a_difference(house):
+    write(house, "01_a.ipynb", records(GOOD | {"doc.number": 0.9}, reason="a slip"))
+    assert {r.id: r.note for r in gather(house)}["doc.number"] == "a slip"
+
+
+def test_a_run_in_another_setting_does_not_count(house):
+    write(house, "01_a.ipynb", [*records({k: v for k, v in GOOD.items() if k != "doc.number"}),
+                                *records({"doc.number": 0.5764}, alpha=5)])
+    with pytest.raises(ledger.LedgerError, match=r"^doc.number: judged by no notebook "
+                                                 r"\(only in another setting, by notebooks/doc/01_a.ipynb\)$"):
+        gather(house)
+
+
+def test_agreeing_notebooks_may_judge_twice(house):
+    write(house, "01_a.ipynb", records(GOOD))
+    write(house, "02_b.ipynb", records(GOOD))
+    assert gather(house)[0].notebook == "notebooks/doc/01_a.ipynb"
+
+
+def test_the_executed_copy_of_a_removed_notebook_is_passed_over(house, capsys):
+    write(house, "01_a.ipynb", records(GOOD))
+    write(house, "00_old.ipynb", records({"doc.number": 0.9}))
+    (house / "notebooks" / "doc" / "00_old.ipynb").unlink()
+    gather(house)
+    assert "passed over doc/00_old.ipynb" in capsys.readouterr().err
+
+
+def test_the_command_line(house, capsys):
+    at = ["--claims", str(house / "build" / "claims.json")]
+    gathering = ["gather", "--executed", str(house / "executed"), "--notebooks", str(house / "notebooks"), *at]
+    paging = ["page", "--output", str(house / "scorecard.md"), *at]
+    assert ledger.main(paging) == 1 and "run `gather` first" in capsys.readouterr().err
+    assert ledger.main(gathering) == 1 and "doc.number: judged by no notebook" in capsys.readouterr().err
+    write(house, "01_a.ipynb", records(GOOD))
+    assert ledger.main(gathering) == 0
+    assert capsys.readouterr().out == "5 claims: 4 reproduced, 1 pending\n"
+    assert ledger.main(paging) == 0
+    assert (house / "scorecard.md").read_text(encoding="utf-8").startswith("# Scorecard\n")
+
+
+# ---------------------------------------------------------------- a real kernel
+
+CELLS = ["from lib import claims",
+         "claims.check('doc.number', 0.9, reason='a slip', alpha=4)",
+         "claims.check('doc.data', None, stand_in=True)\nclaims.check('doc.theorem', True)",
+         "claims.check_all({'doc.other': 2.72, 'doc.number': 0.1}, reasons={'doc.number': 'x'}, alpha=5)"]
+
+
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory):
+    """An executed notebook on the small ledger; a process of its own, for its own warnings."""
+    folder = tmp_path_factory.mktemp("kernel")
+    (folder / "book").mkdir()
+    (folder / "book" / "claims.yml").write_text(LEDGER, encoding="utf-8")
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+    nbformat.write(notebook, folder / "01_a.ipynb")
+    code = ("import nbformat, nbclient; n = nbformat.read('01_a.ipynb', 4);"
+            "nbclient.NotebookClient(n, kernel_name='python3').execute(); nbformat.write(n, '01_a.ipynb')")
+    subprocess.run([sys.executable, "-c", code], cwd=folder, check=True, capture_output=True)
+    return folder / "01_a.ipynb"
+
+
+def test_each_check_is_displayed_exactly_once(executed):
+    cells = nbformat.read(executed, 4).cells
+    assert [len(cell.outputs) for cell in cells] == [0, 1, 2, 1]
+    data = cells[1].outputs[0].data
+    assert data["text/plain"] == "doc.number  printed 0.576  here 0.900000  differs  (a slip)"
+    assert 'class="verdict verdict-differs"' in data["text/html"]
+    assert 'id="claim-doc.number"' in data["text/html"]
+    table = cells[3].outputs[0].data
+    assert table["text/plain"].startswith("2 claims: 1 reproduced, 1 not judged\n")
+    assert [record["id"] for record in table[claims.MIME]] == ["doc.other", "doc.number"]
+
+
+def test_the_executed_notebook_is_the_record(house, executed):
+    for folder in ("notebooks", "executed"):
+        (house / folder / "doc" / "01_a.ipynb").write_bytes(executed.read_bytes())
+    verdicts = {record.id: record.verdict for record in gather(house)}
+    assert verdicts == {"doc.number": "differs", "doc.other": "reproduced", "doc.data": "stand-in",
+                        "doc.theorem": "reproduced", "later.sentence": "pending"}
+
+
+# ---------------------------------------------------------------- the page
+
+CONF = """
+extensions = ["myst_nb", "sphinx_design"]
+myst_enable_extensions = ["dollarmath", "colon_fence", "substitution", "attrs_inline", "amsmath"]
+html_theme = "basic"
+"""
+
+
+def built(house, text):
+    """The page's HTML, built by Sphinx with warnings as errors."""
+    source = house / "source"
+    source.mkdir()
+    (source / "conf.py").write_text(CONF)
+    (source / "index.md").write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "sphinx", "-W", "-n", "-q", "-b", "html", str(source), str(house / "html")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return (house / "html" / "index.html").read_text(encoding="utf-8")
+
+
+def test_the_page_builds_without_a_warning_and_shows_every_text_as_it_is(house):
+    write(house, "01_a.ipynb", records(GOOD | {"doc.number": 0.9}, reason="b*c*d_e <i> | `x` $y_1$"))
+    page = built(house, ledger.page(claims.load(), gather(house)))
+    math = [html.unescape(text) for text in re.findall(r'<span class="math[^>]*>\\\((.*?)\\\)</span>', page)]
+    assert {r"|x| < 1", r"\{a_1 | b\}", r"\|x\| \ge 0", "y_1"} <= set(math)
+    text = html.unescape(re.sub(r"<[^>]+>", "", page))
+    for shown in ("b*c*d_e <i> | `x`", "a*b*c holds", "A <b>sentence</b> | of [two] parts.",
+                  "Another_title", "Somebody Else (2021)"):
+        assert shown in text
+    assert '<a href="notebooks/doc/01_a.html#claim-doc.number">01 a</a>' in page
+    assert '<span class="verdict verdict-differs">differs</span>' in page
+    assert "$" not in re.sub(r"<(script|style).*?</\1>", "", page, flags=re.S)
+
+
+def test_totals_are_counted_from_the_records(house):
+    write(house, "01_a.ipynb", records(GOOD | {"doc.number": 0.9}, reason="why"))
+    text = ledger.page(claims.load(), gather(house))
+    totals = [line for line in text.splitlines() if re.match(r"\| (\[Somebody|All)", line)]
+    assert totals == ["| [Somebody (2020)](#scorecard-doc) | 4 | 3 | 1 | 0 | 0 | 0 |",
+                      "| [Somebody Else (2021)](#scorecard-later) | 1 | 0 | 0 | 0 | 0 | 1 |",
+                      "| All | 5 | 3 | 1 | 0 | 0 | 1 |"]
+
+
+def test_the_books_own_ledger_makes_a_page_without_a_warning(house, monkeypatch):
+    """Every claim of the book, all pending: whatever its statements hold, as MyST."""
+    monkeypatch.setenv("COMPENDIUM_CLAIMS", str(ROOT / "book" / "claims.yml"))
+    own = claims.load()
+    page = built(house, ledger.page(own, [ledger._pending(own, id) for id in sorted(own.claims)]))
+    assert page.count("<tr") > len(own.claims)
+    visible = re.sub(r"<(script|style).*?</\1>", "", page, flags=re.S)
+    assert "$" not in re.sub(r'<span class="math.*?</span>', "", visible, flags=re.S)
+    assert len(re.findall(r'<span class="math', page)) == sum(
+        len(re.findall(r"\$[^$]+\$", text)) for claim in own.claims.values()
+        for text in (claim.item, claim.statement, claim.printed))
+
+
+# ---------------------------------------------------------------- the committed notebooks
+
+def test_every_claim_of_the_book_is_judged_by_a_committed_notebook(monkeypatch):
+    monkeypatch.setenv("COMPENDIUM_CLAIMS", str(ROOT / "book" / "claims.yml"))
+    notebooks = ROOT / "notebooks"
+    ledger.settle(claims.load(), ledger.collect(notebooks, notebooks))
