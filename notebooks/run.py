@@ -164,6 +164,7 @@ def execute(notebook: Path, output: Path, values: dict, failed: Path) -> None:
             papermill.execute_notebook(
                 notebook, draft, parameters=values, kernel_name="python3", cwd=ROOT,
                 progress_bar=False, extra_arguments=["--log-level=CRITICAL"],
+                coalesce_streams=True,  # how printed lines arrive in batches is chance
             )
         except (papermill.PapermillExecutionError, DeadKernelError):
             write(tidy(nbformat.read(draft, as_version=4)), failed)
