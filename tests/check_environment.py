@@ -13,9 +13,11 @@ def canonical(name: str) -> str:
 
 
 def required() -> list[str]:
-    """The names in requirements.in."""
+    """The names in requirements.in that this platform needs."""
     lines = (ROOT / "requirements.in").read_text(encoding="utf-8").splitlines()
-    return [canonical(re.match(r"[\w.-]+", line)[0]) for line in lines if line and not line.startswith("#")]
+    wanted = [line.partition(";") for line in lines if line and not line.startswith("#")]
+    here = {"sys_platform": sys.platform}
+    return [canonical(re.match(r"[\w.-]+", name)[0]) for name, _, marker in wanted if not marker or eval(marker, here)]
 
 
 def main() -> int:

@@ -53,7 +53,7 @@ def test_every_requirement_is_in_the_lock_within_its_bounds():
         name, version = pin.split("==")
         pins.setdefault(canonical(name), []).append(version)
     for line in requested():
-        name, bound = re.fullmatch(r"([\w.-]+)(.*)", line).groups()
+        name, bound = re.fullmatch(r"([\w.-]+)([^;]*)(?:;.*)?", line).groups()
         assert canonical(name) in pins, f"{name} is not locked: make lock"
         for version in pins[canonical(name)]:
             if bound.startswith("=="):
