@@ -1,0 +1,66 @@
+"""Minimise a smooth, strictly convex function: L-BFGS with a diagonal start.
+
+Liu and Nocedal 1989; Nocedal and Wright 2006, algorithm 7.4. The usual start is a multiple of the
+identity; here the caller gives, with each gradient, the inverse of a diagonal that resembles the
+Hessian, and the memory corrects it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+_SUFFICIENT = 1e-4  # of the decrease that the slope promises (Armijo's rule)
+
+
+def minimise(evaluate, x, *, memory=12, max_evaluations=10_000):
+    """The minimiser of a convex function, from `x`; (x, evaluations used, whether it was reached).
+
+    evaluate : x -> (value, gradient, inverse_diagonal, done), arrays shaped like x that the next
+        call leaves alone; `done` ends the search, for only the caller knows what is close enough
+    memory : so many of the last steps are remembered
+
+    It also ends, not reached, where no step decreases the value (the limit of rounding).
+    """
+    value, gradient, inverse_diagonal, done = evaluate(x)
+    pairs, evaluations = deque(maxlen=memory), 1
+    while not done and evaluations < max_evaluations:
+        direction = -_inverse_hessian(gradient, inverse_diagonal, pairs)
+        slope, step = gradient @ direction, 1.0
+        while True:
+            candidate = x + step * direction
+            new_value, new_gradient, inverse_diagonal, done = evaluate(candidate)
+            evaluations += 1
+            # By rounding the values may be equal; then the slope at the new point decides.
+            enough = new_value <= value + _SUFFICIENT * step * slope
+            flat = abs(new_value - value) <= 1e-12 * abs(value) and abs(new_gradient @ direction) <= abs(slope)
+            if done or enough or flat:
+                break
+            step *= _shorter(value, new_value, step * slope)
+            if step < 1e-12 or evaluations >= max_evaluations:
+                return x, evaluations, False
+        change, bend = candidate - x, new_gradient - gradient
+        if change @ bend > 0:
+            pairs.append((change, bend, 1 / (change @ bend)))
+        x, value, gradient = candidate, new_value, new_gradient
+    return x, evaluations, done
+
+
+def _inverse_hessian(gradient, inverse_diagonal, pairs):
+    """The two-loop recursion: approximately, inverse Hessian times gradient."""
+    q, weights = gradient.copy(), []
+    for change, bend, scale in reversed(pairs):
+        weights.append(scale * (change @ q))
+        q -= weights[-1] * bend
+    q *= inverse_diagonal
+    for (change, bend, scale), weight in zip(pairs, reversed(weights)):
+        q += (weight - scale * (bend @ q)) * change
+    return q
+
+
+def _shorter(value, new_value, slope):
+    """By which factor to shorten: the minimum of the parabola through what is known, within [0.1, 0.5]."""
+    if not np.isfinite(new_value):
+        return 0.1
+    return min(max(-slope / (2 * (new_value - value - slope)), 0.1), 0.5)

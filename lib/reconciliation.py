@@ -1,0 +1,78 @@
+"""Several noisy tables of the same records, made consistent before anything is fitted to them.
+
+A table splits, like an analysis of variance, into one effect for each subset of its attributes:
+the total (the empty set), each attribute's deviation from uniformity, each pair's deviation from
+what its attributes explain, and so on; an effect sums to zero along each of its axes. Two tables
+that share attributes both measure the shared effects. Effects are orthogonal, so the weighted
+squared distance of any records' marginals mu from the tables y splits too:
+
+    sum_c w_c |mu_c - y_c|^2 = constant + sum_e W_e |mu_e - y_e|^2,    w_c = 1 / sigma_c^2,
+
+with y_e the inverse-variance mean of effect e over the tables that contain it. Putting those means
+together again gives tables with the same minimiser that agree where they overlap: what fits one no
+longer contradicts what fits another, and fitting takes fewer steps.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+
+class Reconciliation:
+    """The effects known from the measurements added so far.
+
+    sizes : number of values of each variable; a clique is a sorted tuple of variables
+    total : the number of records where it is public; otherwise it is estimated like any effect
+    """
+
+    def __init__(self, sizes, total=None):
+        self._sizes, self._public_total = sizes, total
+        self._effects = {}  # subset -> (weight, weight times mean), of the effect as a table of sums
+        self.weights = {}  # clique -> sum of 1 / sigma^2 over its measurements
+
+    def add(self, clique, values, sigma) -> None:
+        """Take in noisy counts `values` over `clique`, each with noise of standard deviation `sigma`."""
+        self.weights[clique] = self.weights.get(clique, 0.0) + sigma**-2
+        for subset in _subsets(clique):
+            weight = sigma**-2 / self._repeats(clique, subset)
+            known, weighted = self._effects.get(subset, (0.0, 0.0))
+            self._effects[subset] = known + weight, weighted + weight * _effect(values, clique, subset)
+
+    @property
+    def total(self) -> float:
+        """Number of records: the public one, or the estimate of least variance, at least 1.
+
+        Without any measurement, 1.
+        """
+        if self._public_total is not None:
+            return float(self._public_total)
+        weight, weighted = self._effects.get((), (1.0, 0.0))
+        return max(float(weighted / weight), 1.0)
+
+    def table(self, clique) -> np.ndarray:
+        """The consistent counts over a measured `clique`; they sum to `total`, and may be negative."""
+        table = np.full([self._sizes[v] for v in clique], self.total / self._repeats(clique, ()))
+        for subset in _subsets(clique)[1:]:
+            weight, weighted = self._effects[subset]
+            index = tuple(slice(None) if v in subset else None for v in clique)
+            table += (weighted / (weight * self._repeats(clique, subset)))[index]
+        return table
+
+    def _repeats(self, clique, subset) -> int:
+        """Cells of the clique's table for each cell of the subset's: over so many an effect is spread."""
+        return math.prod(self._sizes[v] for v in clique if v not in subset)
+
+
+def _subsets(clique):
+    return [subset for k in range(len(clique) + 1) for subset in itertools.combinations(clique, k)]
+
+
+def _effect(values, clique, subset) -> np.ndarray:
+    """The sums of `values` over `subset`, less what smaller subsets explain: centred along each axis."""
+    effect = values.sum(axis=tuple(axis for axis, v in enumerate(clique) if v not in subset))
+    for axis in range(len(subset)):
+        effect = effect - effect.mean(axis=axis, keepdims=True)
+    return effect

@@ -1,0 +1,66 @@
+"""Whole records from conditional distributions, rounded so that their counts fit the distribution.
+
+Independent draws would add sampling noise to what a model has learnt. Here variable after variable
+gets its values: the records are sorted by the variables that they already have, each value is given
+out along this line at the rate of its probability, and the fraction of a record that rounding
+leaves over is passed on to the next record (error diffusion, as in printing; systematic sampling,
+Madow 1949). Over any stretch of the line, a value then occurs within one of as often as it should.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def from_conditionals(n, conditionals, sizes, *, rng) -> np.ndarray:
+    """`n` records, an integer array (n, d), in random order.
+
+    conditionals : for each of the d variables once, (variable, [(logarithms, axes), ...]): the sum of
+        the arrays is, along that variable and up to a constant, the logarithm of its probability given
+        the others among the axes, all of which come earlier in the list
+    """
+    records = np.zeros((n, len(sizes)), dtype=np.intp)
+    known = []
+    for v, tensors in conditionals:
+        parents = [u for u in known if any(u in axes for _, axes in tensors)]
+        # Neighbours on the line agree in the parents and, as far as possible, in all else.
+        others = [u for u in known if u not in parents]
+        line = np.lexsort([records[:, u] for u in others + parents]) if known else np.arange(n)
+        probabilities, row = _rows(records[line], v, parents, tensors, sizes)
+        records[line, v] = _diffuse(probabilities, row, rng)
+        known.append(v)
+    return rng.permutation(records)
+
+
+def _rows(records, v, parents, tensors, sizes):
+    """The conditional distributions that occur (rows, values of v), and each record's row.
+
+    The records are sorted by `parents`.
+    """
+    change = np.zeros(len(records), dtype=bool)
+    for u in parents:
+        change[1:] |= records[1:, u] != records[:-1, u]
+    firsts = records[np.flatnonzero(change | (np.arange(len(records)) == 0))]
+    logs = np.zeros((len(firsts), sizes[v]))
+    for array, axes in tensors:
+        given = [u for u in axes if u != v]
+        array = array.transpose([axes.index(u) for u in (*given, v)])
+        logs += array[tuple(firsts[:, u] for u in given)]
+    logs -= logs.max(axis=1, keepdims=True)
+    probabilities = np.exp(logs)
+    return probabilities / probabilities.sum(axis=1, keepdims=True), np.cumsum(change)
+
+
+def _diffuse(probabilities, row, rng) -> np.ndarray:
+    """A value for each record along the line, record i with distribution ``probabilities[row[i]]``."""
+    frequent_first = np.argsort(-np.bincount(row, minlength=len(probabilities)) @ probabilities, kind="stable")
+    values = np.full(len(row), frequent_first[-1])
+    left, tail = np.arange(len(row)), np.ones(len(probabilities))
+    for value in frequent_first[:-1]:
+        # Of the records that have no value yet, which get this one, given that they got none before?
+        share = probabilities[:, value] / np.maximum(tail, probabilities[:, value]).clip(min=1e-300)
+        passed = np.floor(np.cumsum(share[row[left]]) + rng.random())
+        taken = np.diff(passed, prepend=0.0) > 0
+        values[left[taken]] = value
+        left, tail = left[~taken], tail - probabilities[:, value]
+    return values
