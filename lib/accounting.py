@@ -336,7 +336,7 @@ def bounded_range_prv(epsilon: float) -> PrivacyRandomVariable:
 
         delta(x) = (e^(epsilon/2) - e^(x/2))^2 / (e^epsilon - 1),    -epsilon <= x <= epsilon.
 
-    As it bounds each t, it composes under adaptive choice too (Zhu, Dong, Wang 2022, Theorem 10);
+    As it bounds each t, it composes under adaptive choice too (Zhu, Dong, Wang 2022);
     but no single mechanism attains it, and it costs rho = epsilon^2/6, where zCDP charges
     epsilon^2/8 and pure DP epsilon^2/2. `bounded_range.compose_schedule` goes down to the optimum.
     """
