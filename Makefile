@@ -92,9 +92,9 @@ build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.lis
 	@rm -rf build/scratch && mkdir -p build/scratch && touch build/scratch/begun
 	@ln -sfn ../build/executed book/notebooks
 	@echo "building the HTML (details in build/html.log)"
-	@NO_COLOR=1 $(PY) -c 'from jupyter_book.cli.main import main; main()' build book --config _config.yml \
+	@$(PY) -c 'from jupyter_book.cli.main import main; main()' build book --config _config.yml \
 	  --path-output build/scratch -W -n --keep-going > build/html.log 2>&1 || { \
-	  grep -E '(WARNING|ERROR|CRITICAL):' build/html.log || tail -n 30 build/html.log; \
+	  tr -d '\033' < build/html.log | sed 's/\[[0-9;]*m//g' | grep -E '(WARNING|ERROR|CRITICAL):' || tail -n 30 build/html.log; \
 	  echo "The book was not built; the last good one, if any, is untouched." >&2; exit 1; }
 	@touch -r build/scratch/begun build/scratch/_build/html/index.html
 	@rm -rf build/html.old; test ! -d build/html || mv build/html build/html.old
@@ -103,7 +103,7 @@ build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.lis
 
 # ---- commands; the text after ## is what `make help` prints
 
-.PHONY: help book test papers claims bench notebooks screenshot lock clean
+.PHONY: help book test papers claims bench notebooks screenshot stand-in lock clean
 
 book: build/html/index.html ## run what changed, build the book, print where it is
 	@echo "$(CURDIR)/build/html/index.html"
@@ -129,6 +129,9 @@ notebooks: $(EXECUTED) ## refresh the outputs of the committed notebooks, in pla
 screenshot: build/html/index.html ## retake the picture in the README
 	@$(PY) -m tests.browser.screenshot index.html book/_static/screenshot.png
 
+stand-in: $(READY) ## make the embedded stand-ins in lib/data again, from the real files
+	@$(PY) -m lib.stand_in
+
 lock: $(READY) ## pin requirements.in, with hashes, in requirements.lock
 	@$(PY) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	  --custom-compile-command 'make lock' requirements.in -o requirements.lock
@@ -138,4 +141,4 @@ clean: ## remove what was built (the environment in .venv stays)
 
 help: ## this list
 	@echo 'make COMMAND, or make PYTHON=python COMMAND to use the active environment:'
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' Makefile

@@ -1,4 +1,4 @@
-"""Adult and Bank Marketing: the real files, each verified by its SHA-256.
+"""Adult and Bank Marketing: the real files, each verified by its SHA-256, or synthetic ones.
 
 A file is looked for in the folder that ``COMPENDIUM_DATA`` names (as
 ``<folder>/adult/adult.data`` or ``<folder>/adult.data``), then in the user cache,
@@ -6,7 +6,9 @@ and is otherwise fetched from the UCI Machine Learning Repository into that cach
 ``COMPENDIUM_OFFLINE=1`` or ``download=False`` keeps off the network altogether.
 Whatever goes wrong with a file is a `DatasetError` of one sentence.
 
-`numeric_stand_in` is generated, not real: for running without any data at hand.
+The stand-ins (``source="stand-in"``) are synthetic, and embedded in this package: `lib.stand_in` made
+them from the real files. ``lib/data/provenance.json`` states how, and how well they do.
+`numeric_stand_in` is generated from nothing at all.
 
 Sources (both CC BY 4.0): B. Becker and R. Kohavi, Adult, UCI, 1996,
 doi:10.24432/C5XW20; S. Moro, P. Rita and P. Cortez, Bank Marketing, UCI, 2014,
@@ -17,6 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import os
 import tempfile
 import warnings
@@ -103,10 +106,19 @@ PUBLIC_RANGES = {
 }
 
 
+KINDS = ("real", "stand-in")
+
+# Where the embedded stand-ins lie, and which of their records stand for which part of Adult.
+STAND_INS = Path(__file__).parent / "data"
+_PARTS = {"train": slice(0, 32_561), "test": slice(32_561, None), "all": slice(None)}
+
+
 # ---------------------------------------------------------------- the tables
 
 
-def adult(part: str = "train", *, missing: str = "nan", download: bool = True) -> pd.DataFrame:
+def adult(
+    part: str = "train", *, missing: str = "nan", source: str = "real", download: bool = True
+) -> pd.DataFrame:
     """Adult under UCI's column names (`ADULT_COLUMNS`), six integer columns and nine of text.
 
     `part` is ``"train"`` (32,561 records), ``"test"`` (16,281) or ``"all"`` (48,842, the
@@ -115,10 +127,16 @@ def adult(part: str = "train", *, missing: str = "nan", download: bool = True) -
     which keeps ``?`` as a value like any other. Incomes read ``<=50K`` and ``>50K`` in both
     parts (UCI's test file ends them in a full stop).
 
+    `source` ``"stand-in"`` gives the embedded synthetic records instead, with the same columns
+    and types, and as many in each part; those without a missing value are about as many.
+
     Raises `DatasetError` where a file is not to be had, ``ValueError`` for another argument.
     """
     checks.one_of("part", part, ("train", "test", "all"))
     markers = _missing_markers(missing, "?")
+    checks.one_of("source", source, KINDS)
+    if source == "stand-in":
+        return _embedded("adult", markers)[_PARTS[part]].reset_index(drop=True)
     names = {"train": ["adult.data"], "test": ["adult.test"], "all": ["adult.data", "adult.test"]}
     frames = [
         pd.read_csv(
@@ -136,18 +154,44 @@ def adult(part: str = "train", *, missing: str = "nan", download: bool = True) -
     return frame
 
 
-def bank(*, missing: str = "nan", download: bool = True) -> pd.DataFrame:
+def bank(*, missing: str = "nan", source: str = "real", download: bool = True) -> pd.DataFrame:
     """Bank Marketing (``bank-additional-full.csv``), 41,188 records of 21 columns, UCI's names.
 
     `missing` says what becomes of the label ``unknown``, by which the publishers code a
     missing value: ``"nan"``, so that ``.dropna()`` leaves the 30,488 complete records of
     miura2025 (Table 1), or ``"category"``, which keeps it as a value like any other.
 
+    `source` ``"stand-in"`` gives the embedded synthetic records instead: as many, but only of
+    the 11 columns of text (those that miura2025 uses).
+
     Raises `DatasetError` where the file is not to be had, ``ValueError`` for another argument.
     """
     markers = _missing_markers(missing, "unknown")
+    checks.one_of("source", source, KINDS)
+    if source == "stand-in":
+        return _embedded("bank", markers)
     file = path("bank-additional-full.csv", download=download)
     return pd.read_csv(file, sep=";", na_values=markers, keep_default_na=False)
+
+
+def stand_in_provenance() -> dict:
+    """How the embedded stand-ins were made: epsilon, delta, neighbours, seed, and for each of ``["datasets"]``
+    ``"adult"`` and ``"bank"`` the hashes and errors. `DatasetError` where it cannot be read."""
+    file = STAND_INS / "provenance.json"
+    try:
+        return json.loads(file.read_text(encoding="ascii"))
+    except (OSError, ValueError) as error:
+        raise DatasetError(f"{file} cannot be read ({type(error).__name__}): restore it from the repository.") from error
+
+
+def _embedded(dataset: str, markers: list[str]) -> pd.DataFrame:
+    """All records of an embedded stand-in, verified by the SHA-256 in its provenance."""
+    file = STAND_INS / f"{dataset}.csv.gz"
+    expected = stand_in_provenance()["datasets"][dataset]["sha256_file"]
+    actual = _sha256(file)
+    if actual != expected:
+        raise DatasetError(f"{file} is damaged: its SHA-256 is {actual}, expected {expected}; restore it from the repository.")
+    return pd.read_csv(file, na_values=markers, keep_default_na=False)
 
 
 def _missing_markers(missing: str, marker: str) -> list[str]:

@@ -4,6 +4,7 @@ No test reaches beyond 127.0.0.1: downloads come from a local server, out of arc
 here, through `datasets.SOURCES`. Tests of the real files are skipped where there are none.
 """
 
+import gzip
 import hashlib
 import io
 import subprocess
@@ -208,7 +209,91 @@ def test_scaling_refuses_by_name(frame, scaling, words):
         assert word in str(refused.value)
 
 
-# ------------------------------------------------------------ the stand-in
+# ---------------------------------------------------- the embedded stand-ins
+
+
+def embedded_text(dataset):
+    return gzip.decompress((datasets.STAND_INS / f"{dataset}.csv.gz").read_bytes()).decode().splitlines()
+
+
+@pytest.mark.parametrize(("part", "records"), [("train", 32_561), ("test", 16_281), ("all", 48_842)])
+def test_adults_stand_in_has_its_sizes_columns_and_types(part, records):
+    frame = datasets.adult(part, missing="category", source="stand-in", download=False)
+    assert frame.shape == (records, 15)
+    assert tuple(frame.columns) == datasets.ADULT_COLUMNS
+    assert list(frame.index) == list(range(records))
+    assert list(frame.columns[frame.dtypes == np.int64]) == NUMERIC
+    assert (frame.dtypes == "str").sum() == 9
+    assert set(frame["income"]) == {"<=50K", ">50K"}
+
+
+@pytest.mark.parametrize("dataset", ["adult", "bank"])
+def test_a_stand_in_agrees_field_by_field_with_the_text(dataset):
+    header, *raw = (line.split(",") for line in embedded_text(dataset))
+    load = {"adult": lambda **how: datasets.adult("all", **how), "bank": datasets.bank}[dataset]
+    marker = {"adult": "?", "bank": "unknown"}[dataset]
+    kept, dropped = load(missing="category", source="stand-in"), load(source="stand-in")
+    assert list(kept.columns) == list(dropped.columns) == header
+    for position, column in enumerate(header):
+        expected = [record[position] for record in raw]
+        assert kept[column].astype(str).tolist() == expected, column
+        assert dropped[column].isna().tolist() == [field == marker for field in expected], column
+
+
+def test_both_parts_of_adults_stand_in_stand_one_after_the_other():
+    parts = [datasets.adult(part, source="stand-in") for part in ("train", "test")]
+    pd.testing.assert_frame_equal(datasets.adult("all", source="stand-in"), pd.concat(parts, ignore_index=True))
+
+
+def test_banks_stand_in_has_the_eleven_columns_of_text():
+    frame = datasets.bank(missing="category", source="stand-in", download=False)
+    assert frame.shape == (41_188, 11)
+    assert (frame.dtypes == "str").all()
+    assert set(frame["y"]) == {"no", "yes"}
+
+
+@real_adult
+@pytest.mark.parametrize("missing", ["nan", "category"])
+def test_adults_stand_in_has_the_types_of_adult(missing):
+    real, made = (datasets.adult(missing=missing, source=source, download=False) for source in datasets.KINDS)
+    pd.testing.assert_series_equal(real.dtypes, made.dtypes)
+
+
+@real_bank
+def test_banks_stand_in_has_the_types_of_bank():
+    real, made = (datasets.bank(source=source, download=False) for source in datasets.KINDS)
+    pd.testing.assert_series_equal(real.select_dtypes("str").dtypes, made.dtypes)
+
+
+def test_a_stand_in_needs_no_file_of_the_user(world, server):
+    assert len(datasets.adult("test", source="stand-in")) == 16_281
+    assert len(datasets.bank(source="stand-in")) == 41_188
+    assert files_below(world) == [] and not server.asked
+
+
+@pytest.mark.parametrize("load", [datasets.adult, datasets.bank])
+def test_a_source_is_one_of_two(load):
+    with pytest.raises(ValueError, match="source must be one of 'real', 'stand-in', got 'fake'"):
+        load(source="fake")
+
+
+def test_a_damaged_stand_in_is_refused(tmp_path, monkeypatch):
+    for name in ("provenance.json", "bank.csv.gz"):
+        (tmp_path / name).write_bytes((datasets.STAND_INS / name).read_bytes())
+    monkeypatch.setattr(datasets, "STAND_INS", tmp_path)
+    assert len(datasets.bank(source="stand-in")) == 41_188
+    with pytest.raises(DatasetError, match="adult.csv.gz cannot be read"):
+        datasets.adult(source="stand-in")
+    with (tmp_path / "bank.csv.gz").open("ab") as file:
+        file.write(b"more")
+    with pytest.raises(DatasetError, match="bank.csv.gz is damaged"):
+        datasets.bank(source="stand-in")
+    (tmp_path / "provenance.json").write_text("{")
+    with pytest.raises(DatasetError, match="provenance.json cannot be read"):
+        datasets.bank(source="stand-in")
+
+
+# ----------------------------------------------- the numbers made of nothing
 
 
 @pytest.mark.parametrize("n", [2, 3, 1_000, 32_561])

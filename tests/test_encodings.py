@@ -54,3 +54,21 @@ def test_adult_has_the_documents_number_of_records():
 def test_bank_has_the_documents_number_of_records():
     assert len(encodings.bank_table(download=False)) == 30488
     assert len(encodings.bank_table(missing="category", download=False)) == 41188
+
+
+@pytest.mark.parametrize("numeric", [False, True])
+@pytest.mark.parametrize("missing", encodings.MISSING)
+def test_the_stand_ins_make_tables_over_the_same_domains(numeric, missing):
+    table = encodings.adult_table("test", numeric=numeric, missing=missing, source="stand-in")
+    assert table.domain == encodings.adult_domain(numeric=numeric, missing=missing)
+    frame = datasets.adult("test", source="stand-in")
+    assert len(table) == (len(frame) if missing == "category" else len(frame.dropna()))
+    bank = encodings.bank_table(missing=missing, source="stand-in")
+    assert bank.domain == encodings.bank_domain(missing=missing)
+    assert len(bank) == len(datasets.bank(source="stand-in")) if missing == "category" else 25_000 < len(bank) < 41_188
+
+
+@pytest.mark.parametrize("name", list(encodings.ADULT_BINS))
+def test_positions_of_bins_are_the_codes_of_their_labels(name):
+    labels = encodings.adult_domain(numeric=True).values(name)
+    assert encodings.bin_positions(name, labels).tolist() == list(range(len(labels)))
