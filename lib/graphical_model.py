@@ -27,6 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lib import checks, lbfgs, records
+from lib.effects import Effects
 from lib.marginal_oracle import MarginalOracle
 from lib.reconciliation import Reconciliation
 from lib.table import Domain, Table
@@ -174,29 +175,42 @@ def fit_reconciled(domain, reconciliation, tau, tolerance, start=None, max_evalu
     """`fit` for measurements that were taken into a `Reconciliation` one by one."""
     cliques = [clique for clique in reconciliation.weights if clique]
     oracle = MarginalOracle(cliques, domain.sizes, None if start is None else start._oracle.tree.order)
-    y, w, theta = np.empty(oracle.cells), np.empty(oracle.cells), np.zeros(oracle.cells)
-    known = {} if start is None else dict(zip(start._oracle.cliques, start._oracle.slices))
-    for clique, part in zip(cliques, oracle.slices):
-        y[part] = reconciliation.table(clique).ravel()
-        w[part] = reconciliation.weights[clique]
-        if clique in known:
-            theta[part] = start._theta[known[clique]]
-    total, ridge, aim = reconciliation.total, tau / w, tolerance * oracle.cells / 2
+    effects, total = Effects(cliques, domain.sizes), reconciliation.total
+    means, weights = reconciliation.effects(effects)
+    uniform = np.concatenate([np.empty(0), *(np.full(math.prod(s), total / math.prod(s)) for s in oracle.shapes)])
+    y, aim = uniform + effects.spread(means), tolerance * oracle.cells / 2
+    # The curvature in a cell, from noise and entropy, times how often effects are shared at most.
+    ridge = np.concatenate([np.empty(0), *(np.full(math.prod(s), tau / reconciliation.weights[c]) for c, s in zip(cliques, oracle.shapes))])
+    sharing = max((sum(v in clique for clique in cliques) for v in range(len(domain))), default=1)
     fitted = {}
 
     def evaluate(theta):
         log_z, probabilities = oracle(theta)
         mu = total * probabilities
-        gradient = mu - y + ridge * theta
-        fitted["gap"] = float(0.5 * (w * gradient) @ gradient)
-        fitted["loss"] = float(0.5 * (w * (mu - y)) @ (mu - y))
-        value = total * log_z - y @ theta + 0.5 * (ridge * theta) @ theta
-        return value, gradient, 1 / (mu + ridge), fitted["gap"] <= aim
+        shared = effects.of_potentials(theta)
+        penalty = tau * shared / weights
+        gradient = mu - y + effects.spread(penalty)
+        residual = effects.of_counts(gradient)
+        fitted["gap"] = float(0.5 * (weights * residual) @ residual)
+        residual -= penalty
+        fitted["loss"] = float(0.5 * (weights * residual) @ residual)
+        value = total * log_z - y @ theta + 0.5 * penalty @ shared
+        return value, gradient, 1 / (sharing * (mu + ridge)), fitted["gap"] <= aim
 
-    theta, evaluations, converged = lbfgs.minimise(evaluate, theta, max_evaluations=max_evaluations)
+    theta, evaluations, converged = lbfgs.minimise(evaluate, _carried_over(start, oracle), max_evaluations=max_evaluations)
     evaluate(theta)
     model = object.__new__(GraphicalModel)
     model._set(domain, oracle, theta, total)
     model.gap, model.loss = fitted["gap"], fitted["loss"]
     model.evaluations, model.converged = evaluations, bool(converged)
     return model
+
+
+def _carried_over(start, oracle) -> np.ndarray:
+    """The potentials of the model `start` (or None) on those of the oracle's cliques that it has, else 0."""
+    theta = np.zeros(oracle.cells)
+    known = {} if start is None else dict(zip(start._oracle.cliques, start._oracle.slices))
+    for clique, part in zip(oracle.cliques, oracle.slices):
+        if clique in known:
+            theta[part] = start._theta[known[clique]]
+    return theta

@@ -61,6 +61,15 @@ class Reconciliation:
             table += (weighted / (weight * self._repeats(clique, subset)))[index]
         return table
 
+    def effects(self, effects):
+        """(means, weights): for the subsets of an `Effects`, y_e and W_e as flat arrays."""
+        means, weights = np.empty(effects.cells), np.empty(effects.cells)
+        for subset, part in zip(effects.subsets, effects.slices):
+            weight, weighted = self._effects[subset]
+            means[part] = (weighted / weight).ravel()
+            weights[part] = weight
+        return means, weights
+
     def _repeats(self, clique, subset) -> int:
         """Cells of the clique's table for each cell of the subset's: over so many an effect is spread."""
         return math.prod(self._sizes[v] for v in clique if v not in subset)
