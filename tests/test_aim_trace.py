@@ -1,0 +1,184 @@
+"""Runs of AIM seen step by step, against hand-made runs and independent accounts."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lib import accounting, aim_trace
+from lib.aim import Step, aim
+from lib.bounded_range import Exponential, Gaussian, Laplace, compose_schedule
+from lib.table import Domain, Table
+
+DELTA = 1e-5
+
+
+def step(attributes, rho_used, epsilon=0.1, annealed=False, errors=None, sigma=10.0):
+    return Step(attributes, sigma, epsilon, rho_used, 0, 0.0, 0, annealed, errors or {})
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    a = rng.integers(3, size=2000)
+    columns = [a, (a + rng.integers(2, size=2000)) % 3, rng.integers(2, size=2000), rng.integers(4, size=2000)]
+    return Table(np.stack(columns, axis=1), Domain({"a": 3, "b": 3, "c": 2, "d": 4}))
+
+
+@pytest.fixture(scope="module")
+def run(table):
+    return aim(table, 1.0, DELTA, rng=np.random.default_rng(1), errors=(1, 2))
+
+
+# ---- what was spent
+
+
+def test_charges_add_up_to_what_was_used(run):
+    cost = aim_trace.charges(run.steps)
+    assert cost.sum() == pytest.approx(run.rho_used, rel=1e-12)
+    expected = [1 / (2 * s.sigma**2) + s.epsilon**2 / 8 for s in run.steps]
+    np.testing.assert_allclose(cost, expected, rtol=1e-9)
+
+
+def test_the_initialisation_is_one_step_an_attribute(run, table):
+    assert aim_trace.initial(run.steps) == len(table.domain)
+
+
+def test_paces_are_read_off_the_charges_alone():
+    totals = np.cumsum([1, 1, 2, 2, 8, 8, 32, 5])  # two initial steps, the last round gets the rest
+    steps = [step(("a",), total, epsilon=0 if i < 2 else 0.1) for i, total in enumerate(totals)]
+    assert aim_trace.paces(steps) == [5, 7]
+    assert aim_trace.paces(steps, factor=5) == []
+
+
+def test_paces_follow_annealing(run):
+    after = [n + 1 for n in aim_trace.annealed(run.steps) if n + 1 < len(run.steps)]
+    assert after and aim_trace.paces(run.steps) == after
+
+
+def test_milestones_hold_the_ends_and_every_change(run):
+    numbers = aim_trace.milestones(run.steps, 3)
+    assert numbers == sorted(set(numbers))
+    assert {1, len(run.steps), aim_trace.initial(run.steps), *aim_trace.annealed(run.steps)} <= set(numbers)
+
+
+def test_spent_ends_at_the_budget_by_zcdp(run):
+    frame = aim_trace.spent(run.steps, DELTA, [1, 4, len(run.steps)])
+    assert list(frame.index) == [1, 4, len(run.steps)]
+    assert frame["zcdp"].iloc[-1] == pytest.approx(1.0, rel=1e-6)
+    assert (np.diff(frame["zcdp"]) > 0).all()
+    assert ((frame["lower"] <= frame["estimate"]) & (frame["estimate"] <= frame["upper"])).all()
+
+
+def test_spent_brackets_the_exact_epsilon_of_gaussian_steps(run):
+    first = run.steps[: aim_trace.initial(run.steps)]
+    for number, row in aim_trace.spent(first, DELTA).iterrows():
+        exact = accounting.gaussian_epsilon(first[0].sigma / number**0.5, DELTA)
+        assert row["lower"] <= exact <= row["upper"]
+
+
+@pytest.mark.parametrize("at", [[0], [10_000], [1.5]])
+def test_spent_refuses_steps_that_were_not(run, at):
+    with pytest.raises(ValueError, match="at"):
+        aim_trace.spent(run.steps, DELTA, at)
+
+
+# ---- calibration
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 8.0])
+def test_tightened_gaussians_are_calibrated_exactly(epsilon):
+    factor = aim_trace.tightened([Gaussian(4.0, 5)], epsilon, DELTA)
+    exact = 4.0 / 5**0.5 / accounting.gaussian_sigma(epsilon, DELTA)
+    assert exact * 0.99 < factor <= exact * (1 + 1e-3)
+
+
+def test_tightened_schedules_cost_epsilon_and_save_noise():
+    groups = [Gaussian(1.0, 3, 2.0), Exponential(0.4, 3), Laplace(3.0, 2)]
+    factor = aim_trace.tightened(groups, 2.0, DELTA, exponential="bounded range prv")
+    scaled = [Gaussian(1 / factor, 3, 2.0), Exponential(0.4 * factor, 3), Laplace(3 / factor, 2)]
+    upper = compose_schedule(scaled, DELTA, exponential="bounded range prv").upper
+    assert upper == pytest.approx(2.0, abs=2e-3)
+    assert factor**2 * sum(g.rho for g in groups) > accounting.dp_to_zcdp(2.0, DELTA)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, 501.0])
+def test_tightened_refuses_a_bad_epsilon(epsilon):
+    with pytest.raises(ValueError, match="epsilon"):
+        aim_trace.tightened([Gaussian(1.0)], epsilon, DELTA)
+
+
+# ---- without annealing, and comparisons
+
+
+def test_steady_rounds_cost_the_same_and_keep_the_budget(table):
+    result = aim_trace.steady_aim(table, 1.0, DELTA, rng=np.random.default_rng(0), rounds=20)
+    cost = aim_trace.charges(result.steps)
+    first = aim_trace.initial(result.steps)
+    np.testing.assert_allclose(cost[first:-1], result.rho / 20, rtol=1e-9)
+    assert not any(s.annealed and t.sigma < s.sigma for s, t in zip(result.steps, result.steps[1:-1]))
+    assert 0.999999 * result.rho < result.rho_used <= result.rho
+
+
+def test_steady_aim_refuses_too_few_rounds(table):
+    with pytest.raises(ValueError, match="rounds"):
+        aim_trace.steady_aim(table, 1.0, DELTA, rng=np.random.default_rng(0), rounds=3)
+
+
+def test_compare_does_not_depend_on_the_company(table):
+    low, high = (lambda rng, e=e: aim(table, e, DELTA, rng=rng) for e in (0.1, 10.0))
+    alone = aim_trace.compare(table, {"high": high}, 2, seed=3)
+    both = aim_trace.compare(table, {"low": low, "high": high}, 2, seed=3)
+    pd.testing.assert_frame_equal(alone, both.loc[["high"]], check_dtype=False)
+    assert (both.loc["low"].mean()[[1, 2, 3]] > both.loc["high"].mean()[[1, 2, 3]]).all()
+
+
+def test_differences_of_known_numbers():
+    index = pd.MultiIndex.from_product([["old", "new"], range(2)], names=["variant", "trial"])
+    frame = pd.DataFrame({2: [9.0, 11.0, 19.0, 21.0]}, index=index)
+    table = aim_trace.differences(frame, "old", 2)
+    assert table.loc["old"].tolist() == [0, 0, 0]
+    # means 10 and 20, each with a squared standard error of 2 / 2 = 1
+    np.testing.assert_allclose(table.loc["new"], [100, 100 - 20 * 2**0.5, 100 + 20 * 2**0.5])
+
+
+def test_differences_want_a_reference_and_two_trials():
+    index = pd.MultiIndex.from_product([["old"], [0]], names=["variant", "trial"])
+    frame = pd.DataFrame({2: [1.0]}, index=index)
+    with pytest.raises(ValueError, match="reference"):
+        aim_trace.differences(frame, "new", 2)
+    with pytest.raises(ValueError, match="two trials"):
+        aim_trace.differences(frame, "old", 2)
+
+
+# ---- errors along the steps
+
+
+def test_errors_are_means_over_the_sets_of_one_size():
+    errors = {("a",): 0.5, ("b",): 0.1, ("a", "b"): 0.7}
+    steps = [step(("a",), 1.0, errors=errors)]
+    assert aim_trace.errors(steps, 1) == pytest.approx([0.3])
+    assert aim_trace.errors(steps, 2) == pytest.approx([0.7])
+
+
+def test_the_last_errors_are_those_of_the_model(run, table):
+    model, pairs = run.model, [s for s in run.steps[-1].errors if len(s) == 2]
+    expected = [np.abs(table.marginal(p) - model.marginal(p)).sum() / len(table) for p in pairs]
+    assert len(pairs) == 6
+    assert aim_trace.errors(run.steps, 2)[-1] == pytest.approx(np.mean(expected), rel=1e-9)
+
+
+def test_chosen_and_rest_take_measured_sets_whatever_their_order():
+    errors = {("a", "b"): 0.2, ("a", "c"): 0.6, ("b", "c"): 1.0}
+    steps = [step(names, 1.0, errors=errors) for names in (("a",), ("b", "a"), ("c", "b"), ("a", "c"))]
+    chosen, rest = aim_trace.chosen_and_rest(steps)
+    np.testing.assert_allclose(chosen, [np.nan, 0.2, 0.6, 0.6])
+    np.testing.assert_allclose(rest, [0.6, 0.8, 0.6, np.nan])
+    table = aim_trace.selections(steps)
+    assert table.loc["a × b"].tolist() == [0, 1, 0, 0]
+    assert table.to_numpy().sum() == 3 and list(table.columns) == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("steps", [[], [step(("a",), 1.0)]])
+def test_errors_that_were_not_recorded_are_missed(steps):
+    with pytest.raises(ValueError, match="errors"):
+        aim_trace.errors(steps, 2)
