@@ -187,7 +187,15 @@ def test_a_kernel_that_dies_is_a_failure_too(notebook, tmp_path):
     assert (tmp_path / "failed/small.ipynb").is_file() and not (tmp_path / "out.ipynb").exists()
 
 
-def test_an_interrupted_run_leaves_nothing(notebook, tmp_path):
+@pytest.fixture
+def listening():
+    """Started in the background by a shell, this process ignores interrupts, and so would its children."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupted_run_leaves_nothing(notebook, tmp_path, listening):
     path = notebook(code=f"open({str(tmp_path / 'begun')!r}, 'w').close()\nimport time\ntime.sleep(60)")
     running = subprocess.Popen([sys.executable, str(RUN), str(path), "-o", "out.ipynb", "--failed", "failed.ipynb"],
                                cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
