@@ -35,6 +35,7 @@ from lib.aim import aim
 from lib.odometer import two_steps
 
 figures.use_house_style()
+pd.set_option("display.width", 120)
 
 # %% [markdown]
 # By default this chapter runs on the embedded *stand-in* for Adult ({doc}`/data`), and claims that need the real records are not judged by
@@ -194,6 +195,7 @@ def said(key):
     return "largest distance from zCDP, of the budget: " + ", ".join(parts)
 
 
+# %%
 names = {"W(2)": "k2", "W(3)": "k3"}
 for (method, epsilon), short in [(k, names[k[0]]) for k in spent if k[0] in names]:
     if epsilon in (1.0, 5.0):
@@ -275,6 +277,8 @@ for (method, epsilon), count in changes.items():
             workload=method,
             delta=delta,
         )
+
+# %%
 claims.check(
     "miura2025.s421.pace-every-method",
     all(twice.values()),
