@@ -32,7 +32,7 @@ NEIGHBOURS = ("unbounded", "bounded")
 NOISES = ("gaussian", "laplace")
 
 # Fitting: weight of the entropy times sigma, and accepted gap (see `graphical_model.fit`).
-_ROUND, _LAST = {"tau": 0.1, "tolerance": 0.03}, {"tau": 0.05, "tolerance": 0.005}
+_ROUND, _LAST = {"tau": 0.05, "tolerance": 0.01}, {"tau": 0.03, "tolerance": 0.001}
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,9 @@ class GraphicalModel:
     def synthesize(self, n=None, *, rng) -> Table:
         """A `Table` of `n` records (default: `total`, rounded) whose counts follow the model closely."""
         n = max(round(self.total), 1) if n is None else int(checks.integer("n", n, "[1, inf)"))
-        return Table(records.from_conditionals(n, self._oracle.conditionals(), self.domain.sizes, rng=rng), self.domain)
+        marginals = [self.marginal((name,)) for name in self.domain.attributes]
+        marginals = [counts / counts.sum() for counts in marginals]
+        return Table(records.from_conditionals(n, self._oracle.conditionals(), marginals, rng=rng), self.domain)
 
     def _names(self, clique):
         return tuple(self.domain.attributes[axis] for axis in clique)
@@ -145,13 +147,13 @@ def _restore(domain, potentials, total, fitted) -> GraphicalModel:
     return model
 
 
-def fit(domain, measurements, total=None, *, tau=None, tolerance=0.005, start=None, max_evaluations=10_000):
+def fit(domain, measurements, total=None, *, tau=None, tolerance=0.001, start=None, max_evaluations=10_000):
     """The `GraphicalModel` that fits noisy marginals best.
 
     domain : `Domain`
     measurements : iterable of `Measurement`; none gives the uniform distribution
     total : number of records where it is public, (0, inf); default: estimated from the measurements
-    tau : weight of the entropy, (0, inf); default: 0.05 / the smallest sigma
+    tau : weight of the entropy, (0, inf); default: 0.03 / the smallest sigma
     tolerance : the gap aimed for, in units of half the number of cells measured, which is what noise
         alone is expected to contribute to the loss; (0, inf)
     start : `GraphicalModel` over the same domain to start from, else the uniform one
@@ -166,7 +168,7 @@ def fit(domain, measurements, total=None, *, tau=None, tolerance=0.005, start=No
     for measurement in measurements:
         reconciliation.add(*measurement.checked(domain))
         sigmas.append(measurement.sigma)
-    tau = 0.05 / min(sigmas, default=1.0) if tau is None else float(checks.real("tau", tau, "(0, inf)"))
+    tau = 0.03 / min(sigmas, default=1.0) if tau is None else float(checks.real("tau", tau, "(0, inf)"))
     tolerance = float(checks.real("tolerance", tolerance, "(0, inf)"))
     return fit_reconciled(domain, reconciliation, tau, tolerance, start, max_evaluations)
 

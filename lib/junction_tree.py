@@ -16,6 +16,8 @@ from __future__ import annotations
 import functools
 from typing import NamedTuple
 
+_SMALL = 50_000  # cells whose summation takes no longer than looking for a better order
+
 
 class JunctionTree(NamedTuple):
     """`order` : all variables, first eliminated first; `cliques` : sorted tuples of variables, none
@@ -45,6 +47,22 @@ def within(limit, scopes, sizes, order) -> bool:
     return _tree(order, _graph(scopes, len(sizes)), sizes).cells <= limit or (
         junction_tree(scopes, sizes, order).cells <= limit
     )
+
+
+@functools.lru_cache(maxsize=4096)
+def elimination_order(scopes, sizes, keep, order) -> tuple[int, ...]:
+    """An order in which to sum out what occurs in `scopes` but not in `keep`, that of `order` or a better one.
+
+    Small tables are not worth the search.
+    """
+    graph = _graph((*scopes, keep), len(sizes))
+    occurring = {v for scope in scopes for v in scope}
+    rest = tuple(v for v in order if v in occurring and v not in keep)
+    cells = _tree(rest, graph, sizes).cells
+    if cells <= _SMALL:
+        return rest
+    orders = [_greedy_order(graph, sizes, cost, rest) for cost in (_table_size, _fill)]
+    return min([rest, *orders], key=lambda found: _tree(found, graph, sizes).cells)
 
 
 def components(scopes, d: int) -> list[int]:
@@ -98,9 +116,10 @@ def _fill(v: int, neighbours, sizes) -> int:
     return sum(sizes[u] * sizes[w] for u in _members(near) for w in _members(near & ~neighbours[u] & ~(1 << u)))
 
 
-def _greedy_order(graph, sizes, cost) -> tuple[int, ...]:
+def _greedy_order(graph, sizes, cost, variables=None) -> tuple[int, ...]:
+    """All variables, or those given, each time the one that costs least to eliminate."""
     neighbours = list(graph)
-    costs = {v: cost(v, neighbours, sizes) for v in range(len(sizes))}
+    costs = {v: cost(v, neighbours, sizes) for v in (range(len(sizes)) if variables is None else variables)}
     order = []
     while costs:
         v = min(costs, key=costs.get)
@@ -111,7 +130,7 @@ def _greedy_order(graph, sizes, cost) -> tuple[int, ...]:
         changed = set(near)
         if cost is _fill:  # a new edge may also spare a common neighbour of its ends
             changed.update(u for w in near for u in _members(neighbours[w]))
-        for u in changed:
+        for u in changed & costs.keys():
             costs[u] = cost(u, neighbours, sizes)
     return tuple(order)
 

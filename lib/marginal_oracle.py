@@ -16,7 +16,7 @@ import numpy as np
 
 from lib import log_space
 from lib.contraction import Contraction, Tensor
-from lib.junction_tree import components, junction_tree, within
+from lib.junction_tree import components, elimination_order, junction_tree, within
 
 _LOWEST = np.finfo(float).min
 _LOG_RANGE = 708  # plain numbers reach from exp(-708) to exp(708) at full precision
@@ -169,8 +169,7 @@ class MarginalOracle:
             rest = [v for v in self.tree.order if v not in variables]
             return np.exp(log_space.contract(self._log_tensors, self.sizes, rest, variables) - self._log_sum)
         inputs = self._around(variables)
-        occurring = {v for tensor in inputs for v in tensor.axes}
-        rest = [v for v in self.tree.order if v in occurring and v not in variables]
+        rest = elimination_order(tuple(tensor.axes for tensor in inputs), self.sizes, variables, self.tree.order)
         contraction = Contraction(inputs, self.sizes, rest, variables)
         contraction.run()
         return contraction.result / self._seed

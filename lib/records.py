@@ -5,34 +5,39 @@ gets its values: the records are sorted by the variables that they already have,
 out along this line at the rate of its probability, and the fraction of a record that rounding
 leaves over is passed on to the next record (error diffusion, as in printing; systematic sampling,
 Madow 1949). Over any stretch of the line, a value then occurs within one of as often as it should.
+What the rounding of earlier variables has shifted is put right at the next: the odds of each value
+are scaled so that it occurs as often, over the whole line, as its own marginal says.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 
-def from_conditionals(n, conditionals, sizes, *, rng) -> np.ndarray:
+def from_conditionals(n, conditionals, marginals, *, rng) -> np.ndarray:
     """`n` records, an integer array (n, d), in random order.
 
     conditionals : for each of the d variables once, (variable, [(logarithms, axes), ...]): the sum of
         the arrays is, along that variable and up to a constant, the logarithm of its probability given
         the others among the axes, all of which come earlier in the list
+    marginals : for each variable in turn its distribution, an array of the probabilities of its values
     """
-    records = np.zeros((n, len(sizes)), dtype=np.intp)
+    records = np.zeros((n, len(marginals)), dtype=np.intp)
     known = []
     for v, tensors in conditionals:
         parents = [u for u in known if any(u in axes for _, axes in tensors)]
         # Neighbours on the line agree in the parents and, as far as possible, in all else.
         others = [u for u in known if u not in parents]
         line = np.lexsort([records[:, u] for u in others + parents]) if known else np.arange(n)
-        probabilities, row = _rows(records[line], v, parents, tensors, sizes)
-        records[line, v] = _diffuse(probabilities, row, rng)
+        probabilities, row = _rows(records[line], v, parents, tensors, len(marginals[v]))
+        records[line, v] = _diffuse(probabilities, row, _rounded(n * marginals[v], n, rng), rng)
         known.append(v)
     return rng.permutation(records)
 
 
-def _rows(records, v, parents, tensors, sizes):
+def _rows(records, v, parents, tensors, size):
     """The conditional distributions that occur (rows, values of v), and each record's row.
 
     The records are sorted by `parents`.
@@ -41,7 +46,7 @@ def _rows(records, v, parents, tensors, sizes):
     for u in parents:
         change[1:] |= records[1:, u] != records[:-1, u]
     firsts = records[np.flatnonzero(change | (np.arange(len(records)) == 0))]
-    logs = np.zeros((len(firsts), sizes[v]))
+    logs = np.zeros((len(firsts), size))
     for array, axes in tensors:
         given = [u for u in axes if u != v]
         array = array.transpose([axes.index(u) for u in (*given, v)])
@@ -51,16 +56,39 @@ def _rows(records, v, parents, tensors, sizes):
     return probabilities / probabilities.sum(axis=1, keepdims=True), np.cumsum(change)
 
 
-def _diffuse(probabilities, row, rng) -> np.ndarray:
-    """A value for each record along the line, record i with distribution ``probabilities[row[i]]``."""
-    frequent_first = np.argsort(-np.bincount(row, minlength=len(probabilities)) @ probabilities, kind="stable")
+def _rounded(expected, n, rng) -> np.ndarray:
+    """Whole numbers that sum to `n`, each within one of its expectation and equal to it on average."""
+    passed = np.floor(np.cumsum(expected) + rng.random())
+    passed[-1] = n
+    return np.diff(passed, prepend=0.0)
+
+
+def _diffuse(probabilities, row, counts, rng) -> np.ndarray:
+    """A value for each record along the line, record i with distribution ``probabilities[row[i]]``,
+    value v for ``counts[v]`` records."""
+    frequent_first = np.argsort(-counts, kind="stable")
     values = np.full(len(row), frequent_first[-1])
     left, tail = np.arange(len(row)), np.ones(len(probabilities))
     for value in frequent_first[:-1]:
         # Of the records that have no value yet, which get this one, given that they got none before?
         share = probabilities[:, value] / np.maximum(tail, probabilities[:, value]).clip(min=1e-300)
+        share = _tilted(share, np.bincount(row[left], minlength=len(share)), counts[value])
         passed = np.floor(np.cumsum(share[row[left]]) + rng.random())
         taken = np.diff(passed, prepend=0.0) > 0
         values[left[taken]] = value
         left, tail = left[~taken], tail - probabilities[:, value]
     return values
+
+
+def _tilted(share, weights, count) -> np.ndarray:
+    """`share` with all odds scaled alike so that ``weights @ share`` is `count`, as nearly as three
+    steps of Newton's method get; what is impossible stays so, and so does what is certain."""
+    logarithm, tilted = 0.0, share
+    for _ in range(3):
+        slope = weights @ (tilted * (1 - tilted))
+        if slope <= 1e-9:
+            break
+        logarithm += np.clip((count - weights @ tilted) / slope, -1, 1)
+        odds = math.exp(logarithm)
+        tilted = share * odds / (1 - share + share * odds)
+    return tilted

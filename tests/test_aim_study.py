@@ -83,8 +83,9 @@ def test_a_cell_does_not_depend_on_the_others():
 
 def test_trials_and_seeds_differ():
     first, other = small().scores, small(settings=Settings(delta=1e-6, seed=4)).scores
-    assert first["error2"].nunique() == 4
-    assert not set(first["error2"]) & set(other["error2"])
+    columns = ["error1", "error2", "error3"]  # one alone may agree by chance: so few records, so few values
+    assert len(first[columns].drop_duplicates()) == 4
+    assert first[columns].merge(other[columns]).empty
 
 
 def test_processes_share_the_work_without_changing_it():

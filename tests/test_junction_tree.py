@@ -6,7 +6,8 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
-from lib.junction_tree import components, junction_tree, within
+from lib import junction_tree as module
+from lib.junction_tree import components, elimination_order, junction_tree, within
 
 
 @st.composite
@@ -51,6 +52,28 @@ def test_a_tree_is_never_smaller_than_the_best_of_all_orders_and_heeds_a_good_hi
     assert junction_tree(scopes, sizes, best).cells == min(found.cells, least)
     assert within(min(found.cells, least), scopes, sizes, best)
     assert not within(min(found.cells, least) - 1, scopes, sizes, best)
+
+
+@given(structures(), st.data())
+def test_with_variables_to_keep_the_order_covers_the_rest_and_is_no_worse_than_the_one_given(structure, data):
+    scopes, sizes = structure
+    occurring = sorted({v for scope in scopes for v in scope})
+    keep = tuple(sorted(data.draw(st.lists(st.sampled_from(occurring), max_size=2, unique=True)))) if occurring else ()
+    given_order = tuple(data.draw(st.permutations(range(len(sizes)))))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_SMALL", 0)
+        elimination_order.cache_clear()
+        found = elimination_order(scopes, sizes, keep, given_order)
+    rest = [v for v in given_order if v in occurring and v not in keep]
+    assert sorted(found) == sorted(rest)
+    assert size_of(found, (*scopes, keep), sizes) <= size_of(rest, (*scopes, keep), sizes)
+
+
+def test_keeping_both_ends_of_a_chain_goes_from_one_end_to_the_other():
+    """The order that is best for the chain, from outside in, would join all neighbours of the ends."""
+    chain, sizes = ((0, 1), (1, 2), (2, 3), (3, 4)), (50,) * 5
+    found = elimination_order(chain, sizes, (0, 4), (0, 4, 2, 1, 3))
+    assert size_of(found, (*chain, (0, 4)), sizes) == 3 * 50**3
 
 
 @pytest.mark.parametrize(
