@@ -52,6 +52,23 @@ PYTHON3 = $(shell for python in python3.11 python3.12 python3.13 python3 python;
 active-environment:
 	@$(PY) tests/check_environment.py
 
+# ---- the benchmarks' peers (`make bench PEERS=yes`), never needed to build or test
+# Each in an environment of its own: mbi needs numpy 2, dpmm pins numpy 1.26.
+
+ifeq ($(PEERS),yes)
+bench: $(patsubst tests/benchmarks/%.lock,build/%/installed,$(wildcard tests/benchmarks/peers/*.lock))
+else ifneq ($(filter-out no,$(PEERS)),)
+$(error PEERS must be yes or no, got $(PEERS))
+endif
+
+# `installed` is written last, and not where the lock leaves the peer out (dpmm ends with Python 3.11).
+build/peers/%/installed: tests/benchmarks/peers/%.lock | $(READY)
+	@echo "peer: $* in build/peers/$*"
+	@$(PY) -m venv --clear --without-pip build/peers/$*
+	@$(PY) -m uv pip sync --quiet --python build/peers/$*/bin/python --require-hashes $<
+	@if build/peers/$*/bin/python -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("$*") is None)'; \
+	then touch $@; else echo "$* has no release for this Python and is left out." >&2; fi
+
 # ---- what the book is made of
 
 NOTEBOOKS := $(sort $(filter-out notebooks/assignments/%,$(wildcard notebooks/*/*.ipynb)))
@@ -120,8 +137,8 @@ papers: $(PAPERS) ## the documents' own settings (notebooks/full.yml), into buil
 claims: book/scorecard.md ## judge every claim: build/claims.json and the scorecard page
 	@echo "$(CURDIR)/build/claims.json"
 
-bench: $(READY) ## the benchmarks, one line of JSON each
-	@$(PY) -m tests.benchmarks
+bench: $(READY) ## the benchmarks, one line of JSON each (CASE=name for some, PEERS=yes beside others' work)
+	@$(PY) -m tests.benchmarks $(CASE)
 
 notebooks: $(EXECUTED) ## refresh the outputs of the committed notebooks, in place
 	@$(PY) notebooks/run.py --refresh $(NOTEBOOKS)
@@ -132,9 +149,12 @@ screenshot: build/html/index.html ## retake the picture in the README
 stand-in: $(READY) ## make the embedded stand-ins in lib/data again, from the real files
 	@$(PY) -m lib.stand_in
 
-lock: $(READY) ## pin requirements.in, with hashes, in requirements.lock
+lock: $(READY) ## pin requirements.in, with hashes, in requirements.lock; likewise the benchmarks' peers
 	@$(PY) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	  --custom-compile-command 'make lock' requirements.in -o requirements.lock
+	@for peer in $(basename $(wildcard tests/benchmarks/peers/*.in)); do \
+	  $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	    --custom-compile-command 'make lock' $$peer.in -o $$peer.lock || exit 1; done
 
 clean: ## remove what was built (the environment in .venv stays)
 	rm -rf build book/notebooks book/scorecard.md

@@ -1,43 +1,64 @@
-"""`make bench`: every function `bench_…` of the modules in this folder, the best of three runs as a line of JSON.
+"""`make bench`: the benchmarks of the modules in this folder, a line of JSON each.
 
-A benchmark takes no arguments, does its work once and returns how many items it worked on.
+A module here offers, as it needs,
+
+- functions `bench_…()`, micro benchmarks, which do their work once and return how many items it had:
+  `bench_x` of `module.py` is the case `module.x`;
+- `CASES`, names of cases, with `lines(case, folder)`, which yields a dictionary for each line and may keep
+  files in `folder`, the same for all its cases. It raises `measure.Absent` where data are not to be had.
+
+Either way, what is measured runs in a process of its own: see `measure`.
 """
 
 import importlib
 import json
-import os
 import pkgutil
-import platform
+import subprocess
 import sys
-import time
+import tempfile
 
-import numpy
-
-REPEATS = 3
+from tests.benchmarks import measure
 
 
-def benchmarks():
-    for module in sorted(found.name for found in pkgutil.iter_modules(sys.modules["tests.benchmarks"].__path__)):
-        if module != "__main__":
-            content = vars(importlib.import_module(f"tests.benchmarks.{module}"))
-            yield from ((f"{module}.{name}", content[name]) for name in sorted(content) if name.startswith("bench_"))
+def found() -> dict:
+    """Every case by its name: a function from a folder to its lines."""
+    cases = {}
+    for name in sorted(module.name for module in pkgutil.iter_modules(sys.modules["tests.benchmarks"].__path__)):
+        if name != "__main__":
+            module = importlib.import_module(f"tests.benchmarks.{name}")
+            cases |= {f"{name}.{part[6:]}": _micro(module.__name__, part) for part in vars(module) if part.startswith("bench_")}
+            cases |= {case: _lines(module, case) for case in getattr(module, "CASES", ())}
+    return cases
 
 
-def measured(benchmark) -> dict:
-    times = []
-    for _ in range(REPEATS):
-        began = time.perf_counter()
-        items = benchmark()
-        times.append(time.perf_counter() - began)
-    return {"items": items, "seconds": round(min(times), 4), "items_per_second": round(items / min(times))}
+def _micro(module, function):
+    return lambda folder: [measure.child("tests.benchmarks.measure", "micro", module, function)]
 
 
-def main() -> None:
-    machine = {"python": platform.python_version(), "numpy": numpy.__version__,
-               "machine": platform.machine(), "cores": os.cpu_count()}
-    for name, benchmark in benchmarks():
-        print(json.dumps({"benchmark": name, **measured(benchmark), **machine}), flush=True)
+def _lines(module, case):
+    return lambda folder: module.lines(case, folder)
+
+
+def main(names) -> int:
+    """Run the cases `names`, or all; the exit status: 1 if one failed, or was asked for and has no data."""
+    cases = found()
+    if unknown := [name for name in names if name not in cases]:
+        print(f"no such case: {', '.join(unknown)}; there are {', '.join(cases)}", file=sys.stderr)
+        return 2
+    status = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names or cases:
+            try:
+                for line in cases[name](folder):
+                    print(json.dumps({"case": name} | line), flush=True)
+            except measure.Absent as reason:
+                print(f"{name}: left out, {reason}", file=sys.stderr, flush=True)
+                status = max(status, bool(names))
+            except subprocess.CalledProcessError as failure:
+                print(f"{name}: failed, its process ended with status {failure.returncode}", file=sys.stderr, flush=True)
+                status = 1
+    return int(status)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

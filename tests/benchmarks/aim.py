@@ -1,0 +1,141 @@
+"""AIM on the real data, end to end, and beside it the peers that `make bench PEERS=yes` installs.
+
+A case's line: `cpu_s` and `wall_s` of one whole run, records included, and `l1`, `l2`, `l3`, the
+alpha-way errors of the synthetic records (miura2025, Definition 3.1), means over the seeds.
+
+A line with `peer` is of one seed. `mbi` fits the last seed's measurements with its mirror descent, to
+compare with the line before it, our `fit` of them from a cold start; `loss` is half the sum of the squared
+distances from the measurements in units of their noise, and the errors are the model's. `dpmm` runs its
+own AIM from the records to the records. `ratios` are theirs over ours.
+"""
+
+import itertools
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from lib.graphical_model import Measurement, fit
+from lib.table import Domain, Table
+from tests.benchmarks import measure
+
+DELTA = 1e-9
+PEER_LIMIT = 900  # CPU seconds; at large epsilon the peers do not finish in hours
+
+
+class Case(NamedTuple):
+    table: str
+    k: int  # the workload is all sets of k attributes
+    epsilon: float
+    seeds: int
+
+
+CASES = {
+    "adult_k2_eps1": Case("adult", 2, 1.0, 10),
+    "bank_k2_eps1": Case("bank", 2, 1.0, 10),
+    "adult_k3_eps1": Case("adult", 3, 1.0, 10),
+    "adult_k2_eps10": Case("adult", 2, 10.0, 10),
+    "adult_k2_eps100": Case("adult", 2, 100.0, 10),
+    "adult15_k2_eps10": Case("adult15", 2, 10.0, 3),
+}
+
+
+# ---- in the runner's process
+
+
+def lines(case, folder):
+    """The case's line, then those of the peers that are installed."""
+    name, k, epsilon, seeds = CASES[case]
+    table, measured = _encoded(name, Path(folder)), Path(folder, f"{case}.measured.npz")
+    yield (ours := measure.child(__name__, "whole", table, k, epsilon, seeds, measured))
+    if python := measure.peer("mbi"):
+        yield (refit := {"task": "fit"} | measure.child(__name__, "fitted", table, measured))
+        yield _peer("mbi", "fit", python, refit, table, measured)
+    if python := measure.peer("dpmm"):
+        yield _peer("dpmm", "whole", python, ours, table, k, epsilon, DELTA)
+
+
+def _peer(name, task, python, ours, *arguments) -> dict:
+    theirs = measure.child(f"tests.benchmarks.peers.{name}", task, *arguments, python=python, limit=PEER_LIMIT)
+    return {"task": task, "peer": name} | theirs | {"ratios": measure.ratios(theirs, ours)}
+
+
+def _encoded(name, folder) -> Path:
+    """The real table in a file, so that the measured processes do without pandas."""
+    from lib import datasets, encodings
+
+    file = folder / f"{name}.npz"
+    if not file.exists():
+        try:
+            table = encodings.bank_table() if name == "bank" else encodings.adult_table(numeric=name == "adult15")
+        except datasets.DatasetError as reason:
+            raise measure.Absent(str(reason)) from reason
+        save_table(file, table)
+    return file
+
+
+# ---- in the measured processes
+
+
+def whole(meter, table, k, epsilon, seeds, measured) -> dict:
+    """AIM `seeds` times; the last run's measurements go into the file `measured`."""
+    from lib.aim import aim
+
+    table, found = load_table(table), []
+    for seed in range(int(seeds)):
+        with meter:
+            result = aim(table, float(epsilon), DELTA, int(k), rng=np.random.default_rng(seed))
+        found.append(errors(table, result.synthetic.marginal))
+    _save_measurements(measured, result.measurements)
+    return named(np.mean(found, axis=0)) | {"seeds": int(seeds), "converged": result.model.converged}
+
+
+def fitted(meter, table, measured) -> dict:
+    """Our fit of given measurements, to the certificate of AIM's last round."""
+    table, measurements = load_table(table), load_measurements(measured)
+    with meter:
+        model = fit(table.domain, measurements)
+    return judged(table, measurements, model.marginal) | {"seeds": 1, "converged": model.converged}
+
+
+def judged(table, measurements, marginal) -> dict:
+    """Loss and errors of a model, given as a function from attributes to their marginal."""
+    squares = [np.sum((marginal(m.attributes) - m.values) ** 2) / m.sigma**2 for m in measurements]
+    return {"loss": round(float(sum(squares)) / 2, 2)} | named(errors(table, marginal))
+
+
+def errors(table, marginal) -> list[float]:
+    """Mean L1 distance of the 1-, 2- and 3-way marginals from the table's, over the number of records."""
+    def error(names):
+        return np.abs(table.marginal(names) - marginal(names)).sum() / len(table)
+
+    sizes = range(1, min(3, len(table.domain)) + 1)
+    return [float(np.mean([error(names) for names in itertools.combinations(table.domain.attributes, k)])) for k in sizes]
+
+
+def named(values) -> dict:
+    return {f"l{alpha}": round(float(value), 5) for alpha, value in enumerate(values, start=1)}
+
+
+# ---- from process to process
+
+
+def save_table(file, table) -> None:
+    np.savez(file, attributes=table.domain.attributes, sizes=table.domain.sizes, records=table.records)
+
+
+def load_table(file) -> Table:
+    saved = np.load(file)
+    return Table(saved["records"], Domain(zip(saved["attributes"].tolist(), saved["sizes"].tolist())))
+
+
+def _save_measurements(file, measurements) -> None:
+    about = json.dumps([(m.attributes, m.sigma) for m in measurements])
+    np.savez(file, about=about, **{f"values{i}": m.values for i, m in enumerate(measurements)})
+
+
+def load_measurements(file) -> list[Measurement]:
+    saved = np.load(file)
+    about = json.loads(str(saved["about"]))
+    return [Measurement(tuple(names), saved[f"values{i}"], sigma) for i, (names, sigma) in enumerate(about)]

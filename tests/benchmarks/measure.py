@@ -1,0 +1,131 @@
+"""What a piece of work costs in a fresh process: CPU and wall seconds, and memory over the import of numpy.
+
+`child` starts a Python with one BLAS thread (two on a busy machine are several times slower a call).
+That process notes how much memory it holds with nothing but numpy imported, imports a module, and calls
+one of its functions with a `Meter` and arguments of text:
+
+    def whole(meter, file):
+        table = load(file)              # not measured
+        for seed in range(10):
+            with meter:                 # measured, run by run
+                result = work(table, seed)
+        return {"l1": error(result)}    # whatever else is to stand in the line
+"""
+
+import importlib
+import json
+import os
+import platform
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+PEERS = ROOT / "build/peers"
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+class Absent(Exception):
+    """What a benchmark needs is not to be had on this machine; the message says what, in one line."""
+
+
+class Meter:
+    """Times each `with meter:` block, and watches the memory of the process up to the end of the last one."""
+
+    def __init__(self):
+        self._runs, self._baseline = [], peak_mb()
+
+    def __enter__(self):
+        self._began = _clocks()
+
+    def __exit__(self, *error):
+        self._runs.append(_clocks() - self._began)
+        self._peak = peak_mb()
+
+    def reading(self) -> dict:
+        """Medians of the blocks' seconds, and the most memory held so far over what numpy alone took."""
+        cpu, wall = (float(f"{seconds:.4g}") for seconds in np.median(self._runs, axis=0))
+        return {"cpu_s": cpu, "wall_s": wall, "peak_mb": round(self._peak - self._baseline)}
+
+
+def child(module, function, *arguments, python=sys.executable, limit=None) -> dict:
+    """Run `function(meter, *arguments)` of `module` in a fresh process; its line, the machine included.
+
+    python : the interpreter, for a peer's that of its own environment
+    limit : CPU seconds, a whole number, after which the process is ended; the line is then only
+        {"unfinished_after_cpu_s": limit}
+
+    Raises ``subprocess.CalledProcessError`` if the process fails; what it wrote on standard error is shown.
+    """
+    command = [python, "-c", "from tests.benchmarks import measure; measure.answer()", str(limit or 0), module, function]
+    options = {"cwd": ROOT, "env": os.environ | ONE_THREAD, "stdout": subprocess.PIPE, "text": True}
+    done = subprocess.run([*command, *map(str, arguments)], **options)
+    if done.returncode == -signal.SIGXCPU:
+        return {"unfinished_after_cpu_s": limit}
+    done.check_returncode()
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def answer() -> None:
+    """What the fresh process does."""
+    meter = Meter()
+    limit, module, function, *arguments = sys.argv[1:]
+    if limit != "0":
+        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CPU, (int(limit), hard))  # past it, the system sends SIGXCPU
+    found = getattr(importlib.import_module(module), function)(meter, *arguments)
+    print(json.dumps(meter.reading() | found | machine()))
+
+
+def micro(meter, module, function) -> dict:
+    """Three runs of a function that takes no arguments and returns how many items it worked on."""
+    work = getattr(importlib.import_module(module), function)
+    for _ in range(3):
+        with meter:
+            items = work()
+    return {"items": items, "items_per_second": round(items / meter.reading()["cpu_s"])}
+
+
+def peer(name):
+    """The Python of the environment with the peer `name`, or None where it is not installed or not wanted."""
+    wanted = os.environ.get("PEERS") != "no"
+    return PEERS / name / "bin/python" if wanted and (PEERS / name / "installed").is_file() else None
+
+
+def ratios(theirs, ours) -> dict:
+    """The peer's figures over ours, for the figures that both lines have."""
+    both = [name for name in ("cpu_s", "wall_s", "peak_mb", "loss", "l1", "l2", "l3") if name in theirs and name in ours]
+    return {name: float(f"{theirs[name] / ours[name]:.3g}") for name in both if ours[name]}
+
+
+def peak_mb() -> float:
+    """The most memory this process has held. Linux passes a parent's maximum on to its children in
+    ru_maxrss; what /proc calls the high-water mark starts afresh."""
+    try:
+        status = Path("/proc/self/status").read_text()
+    except FileNotFoundError:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak / 2**20 if sys.platform == "darwin" else peak / 2**10  # bytes there, kilobytes elsewhere
+    return next(float(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 2**10
+
+
+def machine() -> dict:
+    return {"python": platform.python_version(), "numpy": np.__version__, "machine": platform.machine(),
+            "cpu": _cpu(), "cores": os.cpu_count()}  # fmt: skip
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except FileNotFoundError:
+        return platform.processor()
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
+
+
+def _clocks() -> np.ndarray:
+    return np.array([time.process_time(), time.perf_counter()])
