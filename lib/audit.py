@@ -42,6 +42,44 @@ class Audit:
     trials: int
     confidence: float
 
+    def refutes(self, epsilon) -> bool:
+        """Whether the claim that the mechanism is (`epsilon`, delta)-DP is refuted, epsilon in [0, inf).
+
+        A true claim is refuted with probability at most 1 - confidence.
+        """
+        return bool(self.epsilon_lower > checks.real("epsilon", epsilon, "[0, inf)"))
+
+
+def audit_mechanism(mechanism, *, trials, rng, delta=0.0, confidence=0.95) -> Audit:
+    """Audits a mechanism of `mechanisms`, or anything with their `worst_case`, `events` and `release`, by running it.
+
+    trials : whole number >= 4, runs on each input of its worst case; delta : [0, 1); confidence : (0, 1)
+    What the mechanism says of its own guarantee is not used. See `epsilon_lower_bound`.
+    """
+    trials = int(checks.integer("trials", trials, "[4, inf)"))
+    checks.one_of("mechanism.events", mechanism.events, ("thresholds", "categories"))
+    first, second = (
+        mechanism.release(np.broadcast_to(value, (trials, *np.shape(value))), rng=rng) for value in mechanism.worst_case
+    )
+    bound = epsilon_lower_bound if mechanism.events == "thresholds" else epsilon_lower_bound_of_categories
+    return bound(first, second, delta=delta, confidence=confidence)
+
+
+def epsilon_lower_bound_of_categories(first, second, *, delta=0.0, confidence=0.95) -> Audit:
+    """Lower bound on epsilon from outputs, whole numbers that are mere names, under two neighbouring inputs.
+
+    As `epsilon_lower_bound` on a score that the first half learns: log((a + 1)/(b + 1)) of an output that came
+    up a times under the first input and b times under the second. `threshold` refers to that score.
+    """
+    first, second = (checks.integer(name, x, "(-inf, inf)") for name, x in (("first", first), ("second", second)))
+    _check_pair(first, second)
+    half = len(first) // 2
+    names, which = np.unique(np.concatenate([first, second]), return_inverse=True)
+    first, second = which[: len(first)], which[len(first) :]
+    counts = (np.bincount(outputs[:half], minlength=len(names)) + 1 for outputs in (first, second))
+    score = np.log(np.divide(*counts))
+    return epsilon_lower_bound(score[first], score[second], delta=delta, confidence=confidence)
+
 
 def epsilon_lower_bound(first, second, *, delta=0.0, confidence=0.95):
     """Lower bound on epsilon from scores of outputs under two neighbouring inputs.
@@ -55,8 +93,7 @@ def epsilon_lower_bound(first, second, *, delta=0.0, confidence=0.95):
     Raises ``ValueError`` for fewer than 4 scores, unequal numbers, or NaN scores.
     """
     first, second = (checks.real(name, x, "[-inf, inf]") for name, x in (("first", first), ("second", second)))
-    if first.ndim != 1 or first.shape != second.shape or len(first) < 4:
-        raise ValueError(f"first and second must be equally long, at least 4 scores, got {first.shape} and {second.shape}")
+    _check_pair(first, second)
     delta = float(checks.real("delta", delta, "[0, 1)"))
     half = len(first) // 2
     candidates = []
@@ -71,6 +108,11 @@ def epsilon_lower_bound(first, second, *, delta=0.0, confidence=0.95):
     trials = len(first) - half
     found = max(0.0, float(_bound(hits, false_hits, trials, delta, confidence)))
     return Audit(found, float(threshold), direction, hits, false_hits, trials, confidence)
+
+
+def _check_pair(first, second):
+    if first.ndim != 1 or first.shape != second.shape or len(first) < 4:
+        raise ValueError(f"first and second must be equally long, at least 4 scores, got {first.shape} and {second.shape}")
 
 
 def _bound(hits, false_hits, trials, delta, confidence):

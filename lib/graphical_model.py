@@ -6,7 +6,7 @@ marginals mu of a distribution over all records, times their number N, that mini
     sum_c w_c/2 |mu_c - y_c|^2 + tau N KL(mu/N, uniform),    w_c = 1/sigma_c^2,
 
 where the small second term makes the answer unique. (Algorithm 2 of the document weighs by
-1/sigma_c; 1/sigma_c^2 is the likelihood of Gaussian noise, and what the reference code does.)
+1/sigma_c, as did the code that it ran; 1/sigma_c^2 is the likelihood of Gaussian noise.)
 McKenna, Sheldon, Miklau 2019 show that the best distribution is a graphical model on the cliques.
 
 Instead of descending on mu, as the document does (`mirror_descent`), `fit` ascends the dual: with

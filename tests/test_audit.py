@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from lib import audit
+from lib import audit, mechanisms
 
 
 @pytest.mark.parametrize("trials", [1, 7, 40])
@@ -53,6 +53,93 @@ def test_the_direction_of_the_scores_does_not_matter():
     forth = audit.epsilon_lower_bound(first, second).epsilon_lower
     assert audit.epsilon_lower_bound(-first, -second).epsilon_lower == pytest.approx(forth, rel=0.05)
     assert audit.epsilon_lower_bound(second, first).epsilon_lower == pytest.approx(forth, rel=0.05)
+
+
+# ---- mechanisms
+
+HONEST = [
+    mechanisms.Laplace.calibrated(1.0, 2.0), mechanisms.Gaussian.calibrated(1.0, 0.01), mechanisms.DiscreteLaplace.calibrated(1.0, 3),
+    mechanisms.DiscreteGaussian.calibrated(1.0, 0.01), mechanisms.Exponential(1.0), mechanisms.PermuteAndFlip(1.0, 2.0),
+    mechanisms.RandomizedResponse(1.0, 2), mechanisms.RandomizedResponse(1.0, 6),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("mechanism", HONEST, ids=repr)
+def test_no_mechanism_is_worse_than_it_says(mechanism):
+    """At confidence 1 - 1e-5: a false alarm in at most 1 of 100,000 seeds for each mechanism."""
+    delta = 0.0 if np.isfinite(mechanism.epsilon) else 0.01
+    found = audit.audit_mechanism(mechanism, trials=40_000, rng=np.random.default_rng(11), delta=delta, confidence=1 - 1e-5)
+    assert not found.refutes(1.0)
+    assert found.epsilon_lower > 0.55  # nor does the audit sleep
+
+
+class HalfTheNoise(mechanisms.Laplace):
+    """Claims the epsilon of its scale, adds noise of half of it."""
+
+    def release(self, value, *, rng):
+        return mechanisms.Laplace(self.scale / 2, self.sensitivity).release(value, rng=rng)
+
+
+class HalfTheDiscreteNoise(mechanisms.DiscreteLaplace):
+    def release(self, value, *, rng):
+        return mechanisms.DiscreteLaplace(self.scale / 2, self.sensitivity).release(value, rng=rng)
+
+
+class WithoutTheTwo(mechanisms.PermuteAndFlip):
+    """Forgets the 2 of 2 sensitivity."""
+
+    def release(self, value, *, rng):
+        return mechanisms.PermuteAndFlip(2 * self.epsilon, self.sensitivity).release(value, rng=rng)
+
+
+class TooHonest(mechanisms.RandomizedResponse):
+    """Tells the truth too often: with probability 0.84, where e^epsilon / (e^epsilon + 4) is 0.40."""
+
+    def release(self, value, *, rng):
+        return np.where(rng.random(np.shape(value)) < 0.8, value, rng.integers(self.k, size=np.shape(value)))
+
+
+@pytest.mark.parametrize("broken", [
+    HalfTheNoise.calibrated(1.0), HalfTheDiscreteNoise.calibrated(1.0, 2), WithoutTheTwo(1.0), TooHonest(1.0, 5),
+], ids=repr)  # fmt: skip
+def test_a_broken_mechanism_is_caught(broken):
+    """Honest, it would be accused in at most 1 of 100,000 seeds."""
+    assert broken.epsilon == pytest.approx(1.0)
+    found = audit.audit_mechanism(broken, trials=20_000, rng=np.random.default_rng(12), confidence=1 - 1e-5)
+    assert found.refutes(broken.epsilon) and found.epsilon_lower > 1.4
+
+
+def test_how_often_an_honest_mechanism_is_accused():
+    """At confidence 0.9, of 200 audits at most 20 are false alarms on average; more than 38 in 1 of 10,000 seeds."""
+    rng = np.random.default_rng(13)
+    for mechanism in (mechanisms.DiscreteLaplace.calibrated(1.0), mechanisms.RandomizedResponse(1.0, 3)):
+        found = [audit.audit_mechanism(mechanism, trials=400, rng=rng, confidence=0.9) for _ in range(200)]
+        assert sum(one.refutes(1.0) for one in found) <= 38
+        assert sum(one.refutes(0.1) for one in found) > 100
+
+
+def test_categories_are_names_whose_order_means_nothing():
+    rng = np.random.default_rng(14)
+    response = mechanisms.RandomizedResponse(1.5, 7)
+    first, second = (response.release(np.full(20_000, value), rng=rng) for value in (2, 5))
+    plain = audit.epsilon_lower_bound_of_categories(first, second)
+    renamed = rng.permutation(7)
+    other = audit.epsilon_lower_bound_of_categories(renamed[first], renamed[second])
+    assert plain == other and 1.2 < plain.epsilon_lower <= 1.5
+    assert audit.epsilon_lower_bound(first, second).epsilon_lower < plain.epsilon_lower - 0.2
+
+
+@pytest.mark.parametrize("name, call", [
+    ("trials", lambda rng: audit.audit_mechanism(HONEST[0], trials=3, rng=rng)),
+    ("trials", lambda rng: audit.audit_mechanism(HONEST[0], trials=10.5, rng=rng)),
+    ("delta", lambda rng: audit.audit_mechanism(HONEST[0], trials=10, rng=rng, delta=1)),
+    ("first", lambda rng: audit.epsilon_lower_bound_of_categories([0.5] * 4, [0] * 4)),
+    ("first and second", lambda rng: audit.epsilon_lower_bound_of_categories([0] * 4, [0] * 5)),
+    ("epsilon", lambda rng: audit.audit_mechanism(HONEST[0], trials=10, rng=rng).refutes(-1)),
+])  # fmt: skip
+def test_bad_audits_are_refused(name, call):
+    with pytest.raises(ValueError, match=f"{name} must"):
+        call(np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("arguments, name", [

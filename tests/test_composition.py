@@ -1,0 +1,148 @@
+"""`composition`: theorems against enumeration of all outputs, against one another, and against dp-accounting."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from dp_accounting.pld import privacy_loss_distribution as peer
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import dlaplace
+
+from lib import accounting, composition, mechanisms
+from lib.composition import advanced, basic, optimal, parallel, repeated
+
+properties = settings(derandomize=True, deadline=None, max_examples=60)
+epsilons = st.floats(-2, 0.5).map(lambda exponent: 10.0**exponent)
+
+
+def test_basic_adds_up():
+    assert basic([0.1, 0.2, 0.3], [1e-6, 0, 2e-6]) == pytest.approx((0.6, 3e-6))
+    assert basic([0.5, 0.5]) == (1.0, 0.0) and basic(1.0, 0.5) == (1.0, 0.5) and basic([1, 1, 1], 0.5).delta == 1
+
+
+def test_parallel_against_the_losses_of_a_noisy_histogram():
+    """Two cells with discrete Laplace noise of their own; the likelihood ratio of every pair of outputs."""
+    rates = [0.7, 0.4]
+    outputs = np.arange(-20, 21)
+
+    def worst(moves):
+        ratios = [
+            dlaplace(rate).logpmf(outputs) - dlaplace(rate).logpmf(outputs - move) for rate, move in zip(rates, moves)
+        ]
+        return sum(ratio.max() for ratio in ratios)
+
+    assert max(worst((1, 0)), worst((0, 1))) == pytest.approx(parallel(rates).epsilon)
+    assert worst((-1, 1)) == pytest.approx(parallel(rates, neighbours="bounded").epsilon)
+    assert parallel([0.2, 0.5, 0.4], [0.1, 0, 0.2], neighbours="bounded") == pytest.approx((0.9, 0.3))
+    assert parallel([2.0], neighbours="bounded") == (2.0, 0.0)
+
+
+def worst_pair(epsilon, delta):
+    """The worst (epsilon, delta)-DP mechanism: reveals all with probability delta, else randomized response."""
+    truth = (1 - delta) / (1 + math.exp(-epsilon))
+    p = np.array([delta, truth, 1 - delta - truth, 0.0])
+    return p, p[::-1]
+
+
+@pytest.mark.parametrize("epsilon, delta, count", [(0.5, 0.0, 4), (0.3, 0.01, 5), (1.5, 0.1, 3), (0.2, 1e-3, 6)])
+def test_optimal_against_enumeration(epsilon, delta, count):
+    p, q = worst_pair(epsilon, delta)
+    joint = [np.array([math.prod(x) for x in itertools.product(law, repeat=count)]) for law in (p, q)]
+
+    def exact_delta(x):
+        return np.maximum(joint[0] - np.exp(x) * joint[1], 0).sum()
+
+    for x in np.linspace(0.01, 0.99, 9) * count * epsilon:
+        assert optimal(epsilon, count, exact_delta(x), delta).epsilon == pytest.approx(x, abs=1e-9)
+    least = 1 - (1 - delta) ** count
+    assert optimal(epsilon, count, least * 0.99, delta).epsilon == (
+        math.inf if delta else pytest.approx(count * epsilon)
+    )
+
+
+@pytest.mark.parametrize("i", [0, 1, 3, 7])
+def test_optimal_meets_the_theorem_as_it_is_printed(i):
+    """Kairouz, Oh, Viswanath 2015, Theorem 3.3: ((k - 2i) epsilon, 1 - (1 - delta)^k (1 - delta_i))."""
+    epsilon, delta, k = 0.2, 1e-4, 15
+    inner = sum(math.comb(k, j) * (math.exp((k - j) * epsilon) - math.exp((k - 2 * i + j) * epsilon)) for j in range(i))
+    total = 1 - (1 - delta) ** k * (1 - inner / (1 + math.exp(epsilon)) ** k)
+    assert optimal(epsilon, k, total * (1 + 1e-12), delta).epsilon == pytest.approx((k - 2 * i) * epsilon, abs=1e-7)
+
+
+@properties
+@given(epsilons, st.integers(1, 200), st.floats(-9, -1))
+def test_no_theorem_beats_the_optimum(epsilon, count, log_delta):
+    delta = 10.0**log_delta
+    least = optimal(epsilon, count, delta).epsilon
+    assert least <= advanced(epsilon, count, delta).epsilon * (1 + 1e-9)
+    assert least <= basic([epsilon] * count).epsilon * (1 + 1e-9)
+    assert least <= accounting.zcdp_to_dp(count * epsilon * np.tanh(epsilon / 2), delta) * (1 + 1e-9)
+    assert advanced(epsilon, count, delta / 2, delta / (2 * count)).delta == pytest.approx(delta)
+
+
+def test_advanced_in_numbers():
+    # sqrt(2 * 100 * log(1e5)) * 0.1 + 100 * 0.1 * (e^0.1 - 1)
+    assert advanced(0.1, 100, 1e-5, 1e-8) == pytest.approx((4.79852591 + 1.05170918, 1.1e-5), rel=1e-8)
+    assert advanced(1.0, 10**9, 1e-5, 0.5).delta == 1 and advanced(1e4, 3, 1e-5).epsilon == math.inf
+
+
+@pytest.mark.parametrize("sigmas", [[5.0], [3.0, 4.0], [10.0] * 30])
+def test_gaussians_against_dp_accounting(sigmas):
+    composed = peer.from_gaussian_mechanism(sigmas[0], value_discretization_interval=1e-3)
+    for sigma in sigmas[1:]:
+        composed = composed.compose(peer.from_gaussian_mechanism(sigma, value_discretization_interval=1e-3))
+    exact = composition.gaussian(sigmas, 1e-6).epsilon
+    assert exact <= composed.get_epsilon_for_delta(1e-6) <= exact + 0.05
+    assert composition.gaussian(np.array(sigmas) * 2, 1e-6, 2.0).epsilon == pytest.approx(exact)
+
+
+MECHANISMS = [
+    mechanisms.Laplace(8.0), mechanisms.Gaussian(9.0), mechanisms.DiscreteLaplace(8, 2), mechanisms.DiscreteGaussian(9),
+    mechanisms.Exponential(0.2), mechanisms.PermuteAndFlip(0.2), mechanisms.RandomizedResponse(0.2, 6),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("count", [1, 40])
+def test_every_method_is_above_the_truth(mechanism, count):
+    error = 1e-3
+    least = accounting.prv_compose([(mechanism.prv, count)], 1e-6, eps_error=error).lower
+    if isinstance(mechanism, mechanisms.Exponential):  # whose variable is no single mechanism's
+        least = 0.0
+    found = {method: repeated(mechanism, count, 1e-6, method) for method in composition.METHODS if method != "gaussian"}
+    assert all(epsilon >= least for epsilon in found.values())
+    assert found["optimal"] <= found["advanced"] and found["optimal"] <= found["basic"] * (1 + 1e-6)
+    assert found["rdp"] <= found["zcdp"] * (1 + 2e-3)
+    assert found["numerical"] <= 1.02 * min(found.values()) or isinstance(mechanism, mechanisms.Exponential)
+    if math.isfinite(mechanism.epsilon):
+        assert found["basic"] == pytest.approx(count * mechanism.epsilon)
+        assert found["optimal"] == optimal(mechanism.epsilon, count, 1e-6).epsilon
+
+
+def test_the_exact_method_is_for_gaussians():
+    exact = repeated(mechanisms.Gaussian(20.0, 2.0), 50, 1e-5, "gaussian")
+    assert exact == pytest.approx(accounting.gaussian_epsilon(10 / math.sqrt(50), 1e-5))
+    assert exact <= repeated(mechanisms.Gaussian(20.0, 2.0), 50, 1e-5) <= exact * 1.02
+    for mechanism in (mechanisms.Laplace(1.0), mechanisms.DiscreteGaussian(3)):
+        with pytest.raises(ValueError, match="method must"):
+            repeated(mechanism, 2, 1e-5, "gaussian")
+
+
+@pytest.mark.parametrize("name, call", [
+    ("epsilons", lambda: basic([])), ("epsilons", lambda: basic([-1])), ("epsilons", lambda: basic([[1.0]])),
+    ("deltas", lambda: basic([1, 2], [0.1])), ("deltas", lambda: parallel([1], 2)),
+    ("neighbours", lambda: parallel([1], neighbours="both")),
+    ("epsilon", lambda: advanced(-1, 2, 0.1)), ("count", lambda: advanced(1, 0, 0.1)), ("count", lambda: advanced(1, 1.5, 0.1)),
+    ("slack", lambda: advanced(1, 2, 0)), ("delta", lambda: advanced(1, 2, 0.1, 1)),
+    ("epsilon", lambda: optimal(math.inf, 2, 0.1)), ("count", lambda: optimal(1, 10**7, 0.1)),
+    ("total_delta", lambda: optimal(1, 2, 1)), ("delta", lambda: optimal(1, 2, 0.1, -0.1)),
+    ("sigmas", lambda: composition.gaussian([0], 0.1)), ("sigmas", lambda: composition.gaussian([], 0.1)),
+    ("sensitivities", lambda: composition.gaussian([1, 2], 0.1, [1])), ("delta", lambda: composition.gaussian([1], 0)),
+    ("method", lambda: repeated(MECHANISMS[0], 2, 0.1, "magic")), ("count", lambda: repeated(MECHANISMS[0], 0, 0.1)),
+    ("delta", lambda: repeated(MECHANISMS[0], 2, 1)),
+])  # fmt: skip
+def test_bad_arguments_are_refused_by_name(name, call):
+    with pytest.raises(ValueError, match=name):
+        call()
