@@ -84,6 +84,7 @@ def aim(
     rounds=None,
     alpha=0.9,
     initialise=True,
+    anneal=True,
     noise="gaussian",
     neighbours="unbounded",
     max_cells=10_000_000,
@@ -101,6 +102,8 @@ def aim(
         attributes, and at least that number
     alpha : share of each round's budget that goes to measuring, (0, 1)
     initialise : measure every attribute by itself first (Algorithm 3)
+    anneal : give the rounds a larger share when one has taught the model too little (Algorithm 4, lines 1
+        and 2); otherwise every round but the last costs the same
     noise : "gaussian" or "laplace", at equal rho a round
     max_cells : size limit of the model, in cells of its junction tree; at most the share of it that
         equals the share of the budget spent is used, so that early rounds leave room for later ones
@@ -126,7 +129,7 @@ def aim(
     if initialise:
         run.initialise(schedule)
     while not schedule.exhausted:
-        run.round(schedule)
+        run.round(schedule, anneal)
         if progress:
             _show(schedule)
     synthetic = run.model.synthesize(records, rng=rng)
@@ -204,7 +207,7 @@ class _Run:
             self._note(clique, scale, 0.0, schedule)
         self.fit(scale, **_ROUND)
 
-    def round(self, schedule) -> None:
+    def round(self, schedule, may_anneal) -> None:
         """Choose, measure, fit, and set the budget of the next round (Algorithm 2, lines 9 to 14)."""
         scale, epsilon, last = self.noise_scale(schedule), schedule.epsilon, schedule.last
         schedule.spend()
@@ -220,7 +223,7 @@ class _Run:
         self._measure(chosen, scale)
         self.fit(scale, **(_LAST if last else _ROUND))
         moved = np.abs(self.model.marginal(self._names(chosen)) - believed[chosen]).sum()
-        anneal = bool(moved <= noise_per_cell * self.truth[chosen].size)
+        anneal = may_anneal and bool(moved <= noise_per_cell * self.truth[chosen].size)
         if not last:
             schedule.advance(anneal)
         self._note(chosen, scale, epsilon, schedule, annealed=anneal and not last)

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 
-from lib import accounting, aim, bounded_range, checks, utility
+from lib import accounting, bounded_range, checks
 
 
 def charges(steps) -> np.ndarray:
@@ -97,70 +97,6 @@ def _scaled(group, factor):
         return replace(group, epsilon=group.epsilon * factor)
     name = "sigma" if isinstance(group, bounded_range.Gaussian) else "scale"
     return replace(group, **{name: getattr(group, name) / factor})
-
-
-# ---- AIM without one of its devices
-
-
-class Steady(aim.Schedule):
-    """A schedule whose rounds all cost the same, whatever they teach the model."""
-
-    def advance(self, anneal: bool) -> None:
-        super().advance(False)
-
-
-def steady_aim(table, epsilon, delta, workload=2, *, rng, rounds, alpha=0.9, max_cells=10_000_000) -> aim.Result:
-    """AIM without the annealing of Algorithm 4; the arguments are those of `aim.aim`, `rounds` in [d, inf).
-
-    `annealed` of its steps says where AIM would have annealed.
-    """
-    run = aim._Run(table, workload, rng, "gaussian", "unbounded", max_cells, ())
-    rounds = float(checks.real("rounds", rounds, f"[{len(table.domain)}, inf)"))
-    schedule = Steady(accounting.dp_to_zcdp(epsilon, delta), rounds, float(checks.real("alpha", alpha, "(0, 1)")))
-    run.fit(run.noise_scale(schedule), **aim._ROUND)
-    run.initialise(schedule)
-    while not schedule.exhausted:
-        run.round(schedule)
-    synthetic = run.model.synthesize(rng=rng)
-    return aim.Result(synthetic, run.model, tuple(run.measurements), tuple(run.steps), schedule.rho, schedule.used)
-
-
-def compare(table, variants, trials, *, seed, alphas=(1, 2, 3)) -> pd.DataFrame:
-    """The alpha-way errors of synthetic tables: one row for each of `variants` and trial, one column for each alpha.
-
-    variants : mapping from a name to a function ``rng -> aim.Result``
-    trials : whole number >= 1. Trial i of every variant draws from a generator of its own, made from `seed`
-        and i; the variants are thus independent of what others are compared
-    The frame has further columns `steps` and `cells`, the size of the last model, and `converged`.
-    """
-    trials = int(checks.integer("trials", trials, "[1, inf)"))
-    rows = {}
-    for name, variant in variants.items():
-        for trial in range(trials):
-            result = variant(np.random.default_rng([seed, trial]))
-            found = {alpha: utility.marginal_error(table, result.synthetic, alpha) for alpha in alphas}
-            size = {"steps": len(result.steps), "cells": result.model.size, "converged": result.model.converged}
-            rows[name, trial] = found | size
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["variant", "trial"])
-
-
-def differences(frame, reference, alpha, spread=2.0) -> pd.DataFrame:
-    """How much larger each variant's mean `alpha`-way error is than that of `reference`, in per cent of the latter.
-
-    frame : of `compare`, two trials at least. Columns: `excess`; `low` and `high`, `spread` standard errors of the
-        difference below and above it (2: about 95 %), taking the reference's mean as the unit for granted.
-    """
-    groups = frame[alpha].groupby(level="variant", sort=False)
-    if reference not in groups.groups:
-        raise ValueError(f"reference must be one of the variants {list(groups.groups)}, got {reference!r}")
-    if groups.size().min() < 2:
-        raise ValueError("frame must hold two trials or more of each variant, got one")
-    mean, variance = groups.mean(), groups.var() / groups.size()
-    excess = mean - mean[reference]
-    half = float(spread) * np.sqrt(variance + variance[reference])
-    half[reference] = 0.0
-    unit = mean[reference] / 100
-    return pd.DataFrame({"excess": excess / unit, "low": (excess - half) / unit, "high": (excess + half) / unit})
 
 
 # ---- errors, for runs that were asked to record them (`aim(..., errors=...)`)

@@ -27,6 +27,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
 
 from lib import accounting, checks
 from lib.accounting import EpsilonBounds
@@ -205,7 +206,7 @@ def _least_epsilon(measured, ranges, delta, rho, eps_error, resolution) -> Epsil
     points, mass = np.zeros(1), np.ones(1)  # the privacy loss of no measurement
     if measured:
         distribution = accounting.prv_distribution(measured, eps_error=eps_error, delta_error=delta_error)
-        points, mass = distribution.domain.ts(), np.maximum(distribution.pmf, 0)
+        points, mass = distribution.domain.ts().astype(float), np.maximum(distribution.pmf, 0)
     else:
         eps_error = delta_error = 0.0
     epsilons, counts = np.array(ranges).T
@@ -226,7 +227,7 @@ def _least_epsilon(measured, ranges, delta, rho, eps_error, resolution) -> Epsil
     for count, stride, width, _ in steps:
         curve = _sweeps(curve, x, mesh, count, stride, width, _above)
     upper = _crossing(
-        lambda epsilon: mass @ _chords(curve, x, mesh, epsilon - eps_error - points) + delta_error - delta,
+        lambda epsilon: mass @ _chords(curve, x, epsilon - eps_error - points) + delta_error - delta,
         x[-1] + eps_error,
     )
     curve = np.maximum(_hockey_stick(points, mass, x + eps_error) - delta_error, 0)
@@ -269,12 +270,9 @@ def _below(curve, x, distance):
     return np.maximum(-np.expm1(x[0] - distance), curve[0]), np.zeros(distance.shape)
 
 
-def _chords(curve, x, mesh, at):
-    """Upper bounds on a curve at any points: chords in e^x, and `_above` off the lattice."""
-    cell = np.clip(np.floor((at - x[0]) / mesh).astype(int), 0, len(x) - 2)
-    weight = np.expm1(np.clip(at - x[cell], 0, mesh)) / np.expm1(mesh)
-    inside = (1 - weight) * curve[cell] + weight * curve[cell + 1]
-    return np.where(at < x[0], _above(curve, x, np.maximum(x[0] - at, 0))[0], inside)
+def _chords(curve, x, at):
+    """Upper bounds on a curve at any points: chords in e^x, the first from 1 at e^x = 0; level beyond x."""
+    return np.interp(np.exp(np.minimum(at, x[-1])), np.append(0, np.exp(x)), np.append(1, curve))
 
 
 def _hockey_stick(points, mass, at):
@@ -292,7 +290,7 @@ def _crossing(function, high) -> float:
         return low
     if function(high) > 0:
         raise ArithmeticError(f"no epsilon up to {high:g} was found to hold: use a finer resolution or eps_error")
-    for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (low, middle) if function(middle) <= 0 else (middle, high)
-    return high
+    root, step = brentq(function, low, high, xtol=1e-10 * high), 1e-9 * high
+    while function(root) > 0:
+        root += step
+    return root

@@ -49,6 +49,7 @@ VERDICTS = ("reproduced", "differs", "not determinable", "stand-in", "pending")
 NO_REASON = "no reason given"
 
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
+_FORMULA = re.compile(r"\$([^$]+)\$")
 _ID = re.compile(r"[\w-]+(\.[\w-]+)+")
 
 
@@ -388,6 +389,13 @@ def anchor(id: str) -> str:
     return f"claim-{id}"
 
 
+def markup(text: str) -> str:
+    """`text` as HTML: what stands between two dollar signs as a formula for MathJax, the rest literally."""
+    pieces = _FORMULA.split(html.escape(text))
+    return "".join(rf'<span class="math notranslate nohighlight">\({piece}\)</span>' if i % 2 else piece
+                   for i, piece in enumerate(pieces))
+
+
 def _line(record: Record) -> str:
     parts = [record.id, f"printed {record.published}"]
     if record.reproduced:
@@ -399,11 +407,11 @@ def _line(record: Record) -> str:
 
 
 def _line_html(record: Record) -> str:
-    here = f", here <b>{html.escape(record.reproduced)}</b>" if record.reproduced else ""
-    note = f'<span class="claim-note">; {html.escape(record.note)}</span>' if record.note else ""
+    here = f", here <b>{markup(record.reproduced)}</b>" if record.reproduced else ""
+    note = f'<span class="claim-note">; {markup(record.note)}</span>' if record.note else ""
     return (f'<div class="claim" id="{anchor(record.id)}">{badge(record.verdict)} '
-            f"{html.escape(record.item)} <code>{record.id}</code>: "
-            f"printed <b>{html.escape(record.published)}</b>{here}{note}.</div>")
+            f"{markup(record.item)} <code>{record.id}</code>: "
+            f"printed <b>{markup(record.published)}</b>{here}{note}.</div>")
 
 
 def tally(verdicts) -> str:
@@ -429,9 +437,9 @@ def _table_html(records: Records) -> str:
     head = ["claim", "printed", "here", "verdict", *(["note"] if notes else [])]
     rows = []
     for record in records:
-        cells = [f"<code>{record.id.removeprefix(prefix)}</code>", html.escape(record.published),
-                 html.escape(record.reproduced), badge(record.verdict),
-                 *([html.escape(record.note)] if notes else [])]
+        cells = [f"<code>{record.id.removeprefix(prefix)}</code>", markup(record.published),
+                 markup(record.reproduced), badge(record.verdict),
+                 *([markup(record.note)] if notes else [])]
         rows.append(f'<tr id="{anchor(record.id)}">'
                     + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
     return ('<div class="claims"><table>'

@@ -22,10 +22,11 @@ WEIGHTS = ("inverse-variance", "inverse-deviation", "equal")  # sigma to the pow
 
 
 class Descent(NamedTuple):
-    """The last `model`, and the loss before every step and after the last (T + 1,)."""
+    """The last `model`, and before every step and after the last the loss and the calls of the oracle so far (T + 1,)."""
 
     model: GraphicalModel
     losses: np.ndarray
+    calls: np.ndarray
 
 
 def mirror_descent(domain, measurements, total, *, steps=1000, step_size=None, weights="inverse-variance") -> Descent:
@@ -46,9 +47,11 @@ def mirror_descent(domain, measurements, total, *, steps=1000, step_size=None, w
     oracle, evaluate = _problem(domain, measurements, total, 2 - WEIGHTS.index(weights))
     theta = np.zeros(oracle.cells)
     loss, gradient, mu = evaluate(theta)
-    losses, eta = [loss], step_size or 1 / (total * max(np.abs(gradient).max(), 1e-300))
+    losses, calls, eta = [loss], [1], step_size or 1 / (total * max(np.abs(gradient).max(), 1e-300))
     for _ in range(steps):
+        calls.append(calls[-1])
         while True:
+            calls[-1] += 1
             candidate = theta - eta * gradient
             new_loss, new_gradient, new_mu = evaluate(candidate)
             if step_size is not None or new_loss <= loss - 0.5 * gradient @ (mu - new_mu):
@@ -62,7 +65,7 @@ def mirror_descent(domain, measurements, total, *, steps=1000, step_size=None, w
         eta = step_size or 2 * eta
     cliques = [tuple(domain.attributes[v] for v in clique) for clique in oracle.cliques]
     parts = [theta[part].reshape(shape) for part, shape in zip(oracle.slices, oracle.shapes)]
-    return Descent(GraphicalModel(domain, dict(zip(cliques, parts)), total), np.array(losses))
+    return Descent(GraphicalModel(domain, dict(zip(cliques, parts)), total), np.array(losses), np.array(calls))
 
 
 def _problem(domain, measurements, total, power):

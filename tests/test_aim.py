@@ -1,5 +1,6 @@
 """`aim`: the budget is never exceeded, the algorithm is the document's, options do what they say."""
 
+import dataclasses
 import itertools
 import math
 
@@ -101,6 +102,25 @@ def test_initialisation_measures_each_attribute_of_the_workload_once():
     assert [step.attributes for step in result.steps[:3]] == [("a",), ("b",), ("c",)]
     assert all(step.epsilon == 0 for step in result.steps[:3]) and result.steps[3].epsilon > 0
     assert run(initialise=False).steps[0].epsilon > 0
+
+
+def test_without_annealing_all_rounds_but_the_last_cost_the_same():
+    steady, annealed = run(anneal=False, rounds=20), run(rounds=20)
+    totals = [step.rho_used for step in steady.steps]
+    cost = np.diff(totals, prepend=0.0)
+    np.testing.assert_allclose(cost[4:-1], steady.rho / 20, rtol=1e-9)
+    assert len({step.sigma for step in steady.steps[:-1]}) == 1 and not any(step.annealed for step in steady.steps)
+    assert 0.999999 * steady.rho < steady.rho_used <= steady.rho
+    assert len(annealed.steps) < len(steady.steps)
+
+
+def test_annealing_changes_nothing_before_it_happens():
+    annealed = run().steps
+    until = next(number for number, step in enumerate(annealed, 1) if step.annealed)
+    steady = run(anneal=False).steps
+    assert len(steady) > until > 4
+    for one, other in zip(annealed[:until], steady):
+        assert dataclasses.replace(one, annealed=False) == other
 
 
 def test_candidates_are_the_downward_closure_with_the_papers_weights():

@@ -1,7 +1,6 @@
 """Runs of AIM seen step by step, against hand-made runs and independent accounts."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from lib import accounting, aim_trace
@@ -105,49 +104,6 @@ def test_tightened_schedules_cost_epsilon_and_save_noise():
 def test_tightened_refuses_a_bad_epsilon(epsilon):
     with pytest.raises(ValueError, match="epsilon"):
         aim_trace.tightened([Gaussian(1.0)], epsilon, DELTA)
-
-
-# ---- without annealing, and comparisons
-
-
-def test_steady_rounds_cost_the_same_and_keep_the_budget(table):
-    result = aim_trace.steady_aim(table, 1.0, DELTA, rng=np.random.default_rng(0), rounds=20)
-    cost = aim_trace.charges(result.steps)
-    first = aim_trace.initial(result.steps)
-    np.testing.assert_allclose(cost[first:-1], result.rho / 20, rtol=1e-9)
-    assert not any(s.annealed and t.sigma < s.sigma for s, t in zip(result.steps, result.steps[1:-1]))
-    assert 0.999999 * result.rho < result.rho_used <= result.rho
-
-
-def test_steady_aim_refuses_too_few_rounds(table):
-    with pytest.raises(ValueError, match="rounds"):
-        aim_trace.steady_aim(table, 1.0, DELTA, rng=np.random.default_rng(0), rounds=3)
-
-
-def test_compare_does_not_depend_on_the_company(table):
-    low, high = (lambda rng, e=e: aim(table, e, DELTA, rng=rng) for e in (0.1, 10.0))
-    alone = aim_trace.compare(table, {"high": high}, 2, seed=3)
-    both = aim_trace.compare(table, {"low": low, "high": high}, 2, seed=3)
-    pd.testing.assert_frame_equal(alone, both.loc[["high"]], check_dtype=False)
-    assert (both.loc["low"].mean()[[1, 2, 3]] > both.loc["high"].mean()[[1, 2, 3]]).all()
-
-
-def test_differences_of_known_numbers():
-    index = pd.MultiIndex.from_product([["old", "new"], range(2)], names=["variant", "trial"])
-    frame = pd.DataFrame({2: [9.0, 11.0, 19.0, 21.0]}, index=index)
-    table = aim_trace.differences(frame, "old", 2)
-    assert table.loc["old"].tolist() == [0, 0, 0]
-    # means 10 and 20, each with a squared standard error of 2 / 2 = 1
-    np.testing.assert_allclose(table.loc["new"], [100, 100 - 20 * 2**0.5, 100 + 20 * 2**0.5])
-
-
-def test_differences_want_a_reference_and_two_trials():
-    index = pd.MultiIndex.from_product([["old"], [0]], names=["variant", "trial"])
-    frame = pd.DataFrame({2: [1.0]}, index=index)
-    with pytest.raises(ValueError, match="reference"):
-        aim_trace.differences(frame, "new", 2)
-    with pytest.raises(ValueError, match="two trials"):
-        aim_trace.differences(frame, "old", 2)
 
 
 # ---- errors along the steps

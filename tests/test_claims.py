@@ -1,7 +1,9 @@
 """The ledger and its judging, against Python's own rounding and the documents' arithmetic."""
 
+import html
 import math
 import os
+import re
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -199,6 +201,41 @@ def test_html_is_escaped(ledger):
     record = claims.check("doc.number", 0.7, reason="<script> & 1 < 2")
     for markup in (claims._line_html(record), claims._table_html(claims.Records([record]))):
         assert "&lt;script&gt; &amp; 1 &lt; 2" in markup and "<script>" not in markup
+
+
+def formula(tex):
+    return rf'<span class="math notranslate nohighlight">\({tex}\)</span>'
+
+
+@pytest.mark.parametrize("text, shown", [
+    ("$x$", formula("x")),
+    ("by $a$ and $b$", f"by {formula('a')} and {formula('b')}"),
+    (r"$|D| < n \& \delta'$ & <b>", formula(r"|D| &lt; n \&amp; \delta&#x27;") + " &amp; &lt;b&gt;"),
+    ("costs $5", "costs $5"),                 # one dollar opens nothing
+    ("$$", "$$"),
+    ("", ""),
+])
+def test_formulas_are_marked_for_mathjax_and_the_rest_is_literal(text, shown):
+    assert claims.markup(text) == shown
+    unmarked = re.sub(r'<span class="math notranslate nohighlight">\\\((.*?)\\\)</span>', r"$\1$", shown)
+    assert html.unescape(unmarked) == text
+
+
+def test_formulas_of_a_claim_are_typeset_wherever_they_stand(tmp_path, monkeypatch):
+    path = tmp_path / "ledger.yml"
+    path.write_text(LEDGER.replace("printed: holds", r"printed: '$\rho < 1$'"), encoding="utf-8")
+    monkeypatch.setenv("COMPENDIUM_CLAIMS", str(path))
+    record = claims.check("doc.theorem", False, reason=r"only for $\rho > 2$")
+    assert record.published == r"$\rho < 1$"  # the record keeps the text of the ledger
+    for markup in (claims._line_html(record), claims._table_html(claims.Records([record]))):
+        assert "$" not in markup
+        assert formula(r"\rho &lt; 1") in markup and "only for " + formula(r"\rho &gt; 2") in markup
+
+
+def test_no_formula_of_the_book_is_left_raw(book):
+    for claim in book.claims.values():
+        for text in (claim.printed, claim.statement):
+            assert "$" not in claims.markup(text), claim.id
 
 
 # ---------------------------------------------------------------- reading the ledger

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from lib.graphical_model import Measurement, fit
+from lib.marginal_oracle import MarginalOracle
 from lib.mirror_descent import mirror_descent
 from lib.table import Domain
 
@@ -40,12 +41,22 @@ def test_losses_fall_and_belong_to_the_model():
 def test_one_step_is_the_one_of_algorithm_1():
     """On one clique: mu proportional to exp(-eta (mu_0 - y)), with equal weights."""
     y = np.array([10.0, 20.0, 60.0])
-    model, losses = mirror_descent(
+    model, losses, calls = mirror_descent(
         Domain({"a": 3}), [Measurement(("a",), y, 2.0)], 90.0, steps=1, step_size=0.01, weights="equal"
     )
     mu = np.exp(-0.01 * (30.0 - y))
     assert np.allclose(model.marginal(("a",)), 90 * mu / mu.sum())
     assert losses[0] == pytest.approx(np.sum((30 - y) ** 2) / 2)
+    assert calls.tolist() == [1, 2]  # to start with, and after a step of given size
+
+
+def test_it_counts_the_calls_of_the_oracle(monkeypatch):
+    """Those of the line search too; the last call of all belongs to the model that is returned."""
+    seen, call = [], MarginalOracle.__call__
+    monkeypatch.setattr(MarginalOracle, "__call__", lambda self, theta: seen.append(1) or call(self, theta))
+    descent = mirror_descent(DOMAIN, measurements(np.random.default_rng(5)), 600.0, steps=20)
+    assert descent.calls.shape == (21,) and descent.calls[-1] == len(seen) - 1 > 21
+    assert descent.calls[0] == 1 and (np.diff(descent.calls) >= 1).all()
 
 
 @pytest.mark.parametrize("weights, power", [("inverse-variance", 2), ("inverse-deviation", 1), ("equal", 0)])

@@ -1,0 +1,179 @@
+"""AIM with one thing changed at a time: its devices, its budget, the number of attributes (beyond miura2025).
+
+A comparison is a frame with one row for each variant and trial: the errors of the synthetic table, the
+size of the run and what it took. Trial i of every variant draws from a generator of its own, made from
+the seed and i, so that no variant depends on which others are compared.
+
+    python -m lib.aim_ablation --output book/results/miura2025/ablation.csv
+
+makes the committed comparisons again, on the real data (ten minutes on one core).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shlex
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import scipy
+
+from lib import checks, datasets, encodings, utility
+from lib.aim import aim
+
+RESULTS = Path(__file__).resolve().parent.parent / "book" / "results" / "miura2025" / "ablation.csv"
+ERRORS = ("error1", "error2", "error3")
+EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
+WIDTHS = (3, 6, 9, 12, 15)
+DELTA = 1e-9  # the document's
+
+
+def devices(d) -> dict:
+    """Variants of AIM on `d` attributes, each with one of its devices changed: options of `aim` by name."""
+    return {
+        "AIM": {},
+        "no initialisation": {"initialise": False},
+        "Laplace noise": {"noise": "laplace"},
+        "T = 4d": {"rounds": 4 * d},
+        "T = 64d": {"rounds": 64 * d},
+        "limit 1e4 cells": {"max_cells": 10_000},
+        "limit 2e3 cells": {"max_cells": 2_000},
+        "T = 16d, no annealing": {"anneal": False},
+        "T = 4d, no annealing": {"anneal": False, "rounds": 4 * d},
+    }
+
+
+def compare(table, variants, trials, *, seed, epsilon=1.0, delta=DELTA) -> pd.DataFrame:
+    """Run `aim` on `table`, `trials` times with the options of each of `variants`, and measure.
+
+    variants : mapping from a name to options of `aim`, which may hold an `epsilon` of their own
+    trials : whole number >= 1; seed : whole number >= 0
+
+    One row for each variant and trial: error1, error2, error3, the alpha-way errors of the synthetic
+    records; steps; cells, the size of the last model; converged; cpu_s, CPU seconds of the run.
+    """
+    trials, seed = int(checks.integer("trials", trials, "[1, inf)")), int(checks.integer("seed", seed, "[0, inf)"))
+    rows = {
+        (name, trial): _row(table, {"epsilon": epsilon, "delta": delta} | options, np.random.default_rng([seed, trial]))
+        for name, options in variants.items()
+        for trial in range(trials)
+    }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["variant", "trial"])
+
+
+def _row(table, options, rng) -> dict:
+    began = time.process_time()
+    result = aim(table, rng=rng, **options)
+    took = time.process_time() - began
+    errors = {name: utility.marginal_error(table, result.synthetic, alpha) for alpha, name in enumerate(ERRORS, 1)}
+    model = result.model
+    return errors | {"steps": len(result.steps), "cells": model.size, "converged": model.converged, "cpu_s": took}
+
+
+def widths(table, trials, *, seed, counts=WIDTHS) -> pd.DataFrame:
+    """`compare` AIM on the first d attributes of `table`, for each d >= 3 of `counts`; the variants are called d."""
+    attributes = table.domain.attributes
+    counts = [int(d) for d in checks.integer("counts", counts, f"[3, {len(attributes)}]")]
+    return pd.concat([compare(table.project(attributes[:d]), {d: {}}, trials, seed=seed) for d in counts])
+
+
+def differences(frame, reference, column, spread=2.0) -> pd.DataFrame:
+    """How much larger `column` is for each variant than for the variant `reference`, in per cent of its mean.
+
+    frame : of `compare`, two trials at least. Columns: `excess`, the mean over the trials; `low` and
+        `high`, `spread` standard errors below and above it (2: about 95 %). Trial by trial the differences
+        are independent, though the variants of one trial, which share a seed, are not.
+    """
+    wide = frame[column].unstack("variant", sort=False)
+    if reference not in wide:
+        raise ValueError(f"reference must be one of the variants {list(wide)}, got {reference!r}")
+    if len(wide) < 2 or wide.isna().any(axis=None):
+        raise ValueError("frame must hold two trials or more of each variant, and as many of each")
+    percent = 100 * wide.sub(wide[reference], axis=0) / wide[reference].mean()
+    excess, half = percent.mean(), float(spread) * percent.std() / np.sqrt(len(wide))
+    return pd.DataFrame({"excess": excess, "low": excess - half, "high": excess + half})
+
+
+# ---- the committed results
+
+
+def everything(trials, *, seed, source="real") -> pd.DataFrame:
+    """The committed comparisons under one more index level, `study`.
+
+    "devices on Adult" and, three of them, "devices on Bank", `trials` times each; "epsilon" and "attributes", a
+    tenth as often (twice at least).
+    """
+    adult, bank = encodings.adult_table(source=source), encodings.bank_table(source=source)
+    few = max(2, trials // 10)
+    on_bank = dict(list(devices(len(bank.domain)).items())[:3])
+    studies = {
+        "devices on Adult": compare(adult, devices(len(adult.domain)), trials, seed=seed),
+        "devices on Bank": compare(bank, on_bank, trials, seed=seed),
+        "epsilon": compare(adult, {e: {"epsilon": e} for e in EPSILONS}, few, seed=seed),
+        "attributes": widths(encodings.adult_table(source=source, numeric=True), few, seed=seed, counts=WIDTHS),
+    }
+    return pd.concat(studies, names=["study"])
+
+
+def save(frame, path, provenance) -> None:
+    """Write a frame as CSV, headed by `provenance`, a mapping, in comment lines; whole or not at all."""
+    path = Path(path)
+    head = "".join(f"# {name}: {value}\n" for name, value in provenance.items())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_text(head + frame.round({"cpu_s": 2}).to_csv(float_format="%.6g"), encoding="utf-8")
+    draft.replace(path)
+
+
+def load(study, path=RESULTS) -> pd.DataFrame:
+    """One of the committed studies, as `compare` returned it; variants that are numbers are numbers again."""
+    frame = pd.read_csv(path, comment="#")
+    if study not in set(frame["study"]):
+        raise ValueError(f"study must be one of {sorted(set(frame['study']))}, got {study!r}")
+    frame = frame[frame["study"] == study].drop(columns="study")
+    if study in ("epsilon", "attributes"):
+        frame["variant"] = pd.to_numeric(frame["variant"])
+    return frame.set_index(["variant", "trial"])
+
+
+def provenance(path=RESULTS) -> dict:
+    """When, from what and with what the file was made."""
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    return dict(line[2:].split(": ", 1) for line in lines if line.startswith("# "))
+
+
+def main(arguments=None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m lib.aim_ablation", description=__doc__.splitlines()[0])
+    parser.add_argument("--output", type=Path, required=True, help="the CSV file")
+    parser.add_argument("--data", choices=("stand-in", "real"), default="real")
+    parser.add_argument("--trials", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=2025)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    chosen = parser.parse_args(arguments)
+    frame = everything(chosen.trials, seed=chosen.seed, source=chosen.data)
+    save(frame, chosen.output, _provenance(arguments, chosen))
+
+
+def _provenance(arguments, chosen) -> dict:
+    versions = {"Python": platform.python_version()} | {m.__name__: m.__version__ for m in (np, scipy, pd)}
+    made = {
+        "command": shlex.join(["python", "-m", "lib.aim_ablation", *arguments]),
+        "date": datetime.now(UTC).date().isoformat(),
+        "data": chosen.data,
+        "settings": f"delta {DELTA:g}, seed {chosen.seed}, trials {chosen.trials}",
+        "versions": ", ".join(f"{name} {number}" for name, number in versions.items()),
+        "CPU time": f"{time.process_time():.0f} s in one process on {platform.machine()}",
+    }
+    if chosen.data == "real":
+        made |= {f"SHA-256 of {name}": file.sha256 for name, file in datasets.SOURCES.items() if name != "adult.test"}
+    return made
+
+
+if __name__ == "__main__":
+    main()
