@@ -6,7 +6,7 @@ the seed and i, so that no variant depends on which others are compared.
 
     python -m lib.aim_ablation --output book/results/miura2025/ablation.csv
 
-makes the committed comparisons again, on the real data (ten minutes on one core).
+makes the committed comparisons again, on the real data (ten to fifteen minutes on one core).
 """
 
 from __future__ import annotations
