@@ -1,0 +1,118 @@
+"""Mixing proportions of maximum likelihood, with a certificate, when the components are too many to store.
+
+Maximise F(theta) = sum_i ln u_i, u = A theta, over theta >= 0 with sum 1; A is (n, m), non-negative. F is
+concave, and for g = A^T (1/u) / n (whose mean under theta is 1) no theta' is better than theta by more than
+
+    F(theta') - F(theta) <= grad F . (theta' - theta) = n (theta' . g - 1) <= n (max g - 1),
+
+the *gap*. Few components carry weight at the optimum. So a Newton method works on a pool of columns, the columns
+with the largest g join the pool, and all columns are looked at only through g (Lindsay, Ann. Statist. 1983; the
+Newton step is that of Wang, J. R. Statist. Soc. B 2007).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import nnls
+
+NEWTON_STEPS = 100
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """What `fit` found.
+
+    support : components with positive proportion, (s,) positions; theta : their proportions, (s,), sum 1
+    density : u, (n,); gap : the log-likelihood is at most this far below the maximum
+    trace : (rounds, 2), log-likelihood and gap of each round
+    """
+
+    support: np.ndarray
+    theta: np.ndarray
+    density: np.ndarray
+    gap: float
+    trace: np.ndarray
+    converged: bool
+
+
+def fit(columns, scores, start, *, tol, max_iter, batch=100) -> Mixture:
+    """Proportions whose gap is below `tol`, or the best after `max_iter` rounds.
+
+    columns : function from positions (h,) to these columns of A, (n, h)
+    scores : function from r (n,) to A^T r, (m,)
+    start : positions of the first pool, all different
+    batch : at most so many columns join the pool in a round, and some four times as many stay
+
+    ``ValueError`` if a row of A is 0 in every column of the first pool.
+    """
+    pool = np.asarray(start)
+    a = columns(pool)
+    if not (a.sum(axis=1) > 0).all():
+        raise ValueError("columns of the first pool must give every row a positive density, got a row of zeros")
+    theta = np.full(len(pool), 1 / len(pool))
+    trace = []
+    for _ in range(max_iter):
+        theta = newton(a, theta, tol=tol / 10)
+        if len(pool) > 4 * batch:
+            used = theta > 0  # what leaves the pool may join again
+            pool, a, theta = pool[used], a[:, used], theta[used]
+        density = a @ theta
+        g = scores(1 / density) / len(density)
+        trace.append((np.log(density).sum(), len(density) * (g.max() - 1)))
+        joining = _joining(g, pool, tol / len(density), batch)
+        if trace[-1][1] < tol or joining.size == 0:
+            break
+        pool = np.concatenate([pool, joining])
+        a = np.column_stack([a, columns(joining)])
+        theta = np.concatenate([theta, np.zeros(joining.size)])
+    used, gap = theta > 0, float(trace[-1][1])
+    return Mixture(pool[used], theta[used], density, gap, np.array(trace), gap < tol)
+
+
+def _joining(g, pool, slack, batch) -> np.ndarray:
+    """Columns with the largest g; most of them each the largest of an interleaved share of all, because the
+    largest ones of all tend to be near copies of one another."""
+    better = np.setdiff1d(np.flatnonzero(g > 1 + slack / 10), pool)
+    better = better[np.argsort(-g[better], kind="stable")]
+    first, rest = better[: batch // 4], better[batch // 4 :]
+    _, spread = np.unique(rest % (batch - len(first)), return_index=True)
+    return np.concatenate([first, rest[np.sort(spread)]])
+
+
+def newton(a, theta, *, tol) -> np.ndarray:
+    """The best proportions of the columns of `a` (n, s), from `theta` on, until their gap is below `tol`.
+
+    Minimises sum(theta) - mean(ln a theta) over theta >= 0, whose minimum has sum 1. A step goes to the minimum
+    of the quadratic model, a problem of non-negative least squares, and is halved until it descends. Where
+    rounding allows no further descent, the proportions so far are returned.
+    """
+    n = len(a)
+    value = _value(a, theta)
+    for _ in range(NEWTON_STEPS):
+        ratios = a / (a @ theta)[:, None]
+        g = ratios.mean(axis=0)
+        if n * (g.max() - 1) < tol:
+            return theta
+        hessian = ratios.T @ ratios / n
+        # Near copies among the columns leave it singular. The ridge damps the step and does not move the optimum.
+        ridge = 1e-10 * np.trace(hessian) / len(hessian)
+        hessian[np.diag_indices(len(hessian))] += ridge
+        lower = np.linalg.cholesky(hessian)
+        target, _ = nnls(lower.T, np.linalg.solve(lower, 2 * g - 1 + ridge * theta), maxiter=100 * len(theta))
+        step, slope = 1.0, (target - theta) @ (1 - g)
+        while (new := _value(a, theta + step * (target - theta))) > value + 1e-4 * step * slope:
+            step /= 2
+            if step < 1e-8:
+                return theta
+        theta = theta + step * (target - theta)
+        theta[theta < 1e-15] = 0
+        theta /= theta.sum()
+        value = min(new, _value(a, theta))
+    return theta
+
+
+def _value(a, theta) -> float:
+    density = a @ theta
+    return np.inf if density.min() <= 0 else theta.sum() - np.log(density).mean()

@@ -1,0 +1,135 @@
+"""Matrices of exponentials over pairs of points, multiplied block by block and never stored.
+
+Both matrices of hasegawa2015, the transition densities P and the Gaussian kernel K, have entries
+c_i d_j exp(l_i . r_j - |s_i - t_j|_1): a bilinear part, in which one-hot columns count the values in
+common and squared distances expand, and a part for numeric attributes under Laplace noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator
+from scipy.spatial.distance import cdist
+
+# Rows and columns of a block: one megabyte of float64, so that its passes stay in a core's cache.
+BLOCK = (256, 512)
+# Exponents are no less, so no entry is below 1e-260: underflow to subnormal numbers makes products ten times slower.
+LEAST = -600.0
+
+
+@dataclass(frozen=True)
+class Points:
+    """One side of a `Pairwise`: n points.
+
+    bilinear : (n, p); steps : (n, q), compared by absolute difference; factors : (n,), c or d above
+    """
+
+    bilinear: np.ndarray
+    steps: np.ndarray
+    factors: np.ndarray
+
+    def __len__(self):
+        return len(self.factors)
+
+    def __getitem__(self, index) -> Points:
+        return Points(self.bilinear[index], self.steps[index], self.factors[index])
+
+
+class Pairwise(LinearOperator):
+    """The (n, m) matrix with entries c_i d_j exp(l_i . r_j - |s_i - t_j|_1), a scipy `LinearOperator`.
+
+    left, right : `Points` (n of them, m of them)
+    symmetric : declares that exp(...) is the same for (i, j) and (j, i), the points being the same;
+        products then evaluate each pair once, which halves their cost
+
+    ``A @ v`` and ``A.T @ v`` take (m,) or (m, h) (for ``A.T``, n in place of m) and need memory for
+    their result and one block. `dense()` is the array itself.
+    """
+
+    def __init__(self, left: Points, right: Points, *, symmetric=False):
+        if symmetric and len(left) != len(right):
+            raise ValueError(f"symmetric must be False for {len(left)} points by {len(right)}, got True")
+        super().__init__(dtype=np.float64, shape=(len(left), len(right)))
+        self.left, self.right, self.symmetric = left, right, symmetric
+
+    def columns(self, index) -> np.ndarray:
+        """Some columns, an array (n, len(index))."""
+        return Pairwise(self.left, self.right[np.asarray(index)]).dense()
+
+    def dense(self) -> np.ndarray:
+        """The whole matrix, n * m numbers of eight bytes."""
+        full = np.empty(self.shape)
+        for rows, cols, block in self._blocks():
+            full[rows, cols] = block
+        full *= self.left.factors[:, None]
+        full *= self.right.factors
+        return full
+
+    def _matmat(self, vectors):
+        return self.left.factors[:, None] * self._product(self.right.factors[:, None] * vectors)
+
+    def _matvec(self, vector):
+        return self._matmat(vector.reshape(-1, 1))
+
+    def _adjoint(self):
+        return Pairwise(self.right, self.left, symmetric=self.symmetric)
+
+    _transpose = _adjoint
+
+    def _product(self, vectors) -> np.ndarray:
+        """The exponentials times `vectors`."""
+        out = np.zeros((len(self.left), vectors.shape[1]))
+        for rows, cols, block in self._blocks(upper=self.symmetric):
+            out[rows] += block @ vectors[cols]
+            if self.symmetric:
+                below = max(cols.start, rows.stop)  # the columns before are rows of this block, done in full
+                out[below : cols.stop] += block[:, below - cols.start :].T @ vectors[rows]
+        return out
+
+    def _blocks(self, *, upper=False):
+        """Pairs of slices with the exponentials there, in an array that the next block overwrites.
+
+        upper : only columns from the first row of the block on, so that every pair i <= j is met once
+        and the square of a block's own rows in full
+        """
+        height, width = BLOCK
+        n, m = self.shape
+        room = np.empty((2, height * width))
+        for top in range(0, n, height):
+            rows = slice(top, min(top + height, n))
+            for start in range(top if upper else 0, m, width):
+                cols = slice(start, min(start + width, m))
+                shape = (rows.stop - top, cols.stop - start)
+                block, spare = (part[: shape[0] * shape[1]].reshape(shape) for part in room)
+                np.matmul(self.left.bilinear[rows], self.right.bilinear[cols].T, out=block)
+                if self.left.steps.shape[1]:
+                    block -= cdist(self.left.steps[rows], self.right.steps[cols], "cityblock", out=spare)
+                if block.min() < LEAST:
+                    np.maximum(block, LEAST, out=block)
+                yield rows, cols, np.exp(block, out=block)
+
+
+def gaussian_kernel(centres, width, *, points=None) -> Pairwise:
+    """K with K_ij = exp(-|z_i - z_j|^2 / width) over the rows of `points` (n, p) and `centres` (m, p).
+
+    width : sigma^2 of hasegawa2015 in (0, inf); no factor 2, as printed. points : default, the centres
+    """
+    right = _squared(np.asarray(centres, dtype=float), width)
+    if points is None:
+        return Pairwise(replace(right, bilinear=_turned(right.bilinear)), right, symmetric=True)
+    left = _squared(np.asarray(points, dtype=float), width)
+    return Pairwise(replace(left, bilinear=_turned(left.bilinear)), right)
+
+
+def _squared(points, width) -> Points:
+    """Columns whose products with `_turned` ones are -|z_i - z_j|^2 / width."""
+    scaled = points / np.sqrt(width)
+    norms = np.einsum("ij,ij->i", scaled, scaled)
+    bilinear = np.column_stack([np.sqrt(2) * scaled, -norms, np.ones(len(points))])
+    return Points(bilinear, np.empty((len(points), 0)), np.ones(len(points)))
+
+
+def _turned(bilinear) -> np.ndarray:
+    return np.column_stack([bilinear[:, :-2], bilinear[:, -1], bilinear[:, -2]])

@@ -1,0 +1,371 @@
+"""Perturbation and Pk-anonymity: densities against quadrature, levels against enumeration, samplers against their law."""
+
+import itertools
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+from lib import pairwise
+from lib.perturbation import (
+    BoundedLaplace,
+    Perturbation,
+    RetentionReplacement,
+    pk_epsilon,
+    pk_level,
+    pk_parameters,
+)
+
+QUICK = settings(derandomize=True, deadline=None, max_examples=60)
+MIXED = {"colour": 3, "age": (17, 90), "sex": 2, "balance": (-5.0, 1.0)}
+
+
+def mixed_records(n, rng):
+    columns = [rng.integers(3, size=n), rng.uniform(17, 90, n), rng.integers(2, size=n), rng.uniform(-5, 1, n)]
+    return np.column_stack(columns)
+
+
+# ---------------------------------------------------------------- retention-replacement
+
+
+def test_retention_replacement_has_the_probabilities_of_equation_1():
+    one = RetentionReplacement(4, 0.3)
+    matrix = one.density(np.arange(4)[:, None], np.arange(4))
+    assert np.allclose(matrix, 0.3 * np.eye(4) + 0.7 / 4, rtol=1e-15)
+
+
+@pytest.mark.parametrize("size, rho", [(2, 0.0), (2, 0.4), (5, 0.9), (15, 0.03)])
+def test_retention_replacement_epsilon_is_the_worst_ratio_of_all(size, rho):
+    one = RetentionReplacement(size, rho)
+    matrix = one.density(np.arange(size)[:, None], np.arange(size))
+    assert one.epsilon == pytest.approx(np.log(matrix[:, :, None] / matrix[:, None, :]).max(), abs=1e-14)
+
+
+@QUICK
+@given(epsilon=st.floats(0, 30), size=st.integers(2, 200))
+def test_retention_replacement_from_epsilon_is_the_inverse(epsilon, size):
+    """Near epsilon = 30, rho is so close to 1 that its rounding shows."""
+    found = RetentionReplacement.from_epsilon(epsilon, size).epsilon
+    assert found == pytest.approx(epsilon, rel=1e-4 if epsilon > 25 else 1e-6, abs=1e-12)
+
+
+def test_retention_replacement_draws_follow_equation_1():
+    """Chi-square on 3 x 4 cells, p > 1e-6: a false alarm in a million for a correct sampler."""
+    one, rng = RetentionReplacement(4, 0.25), np.random.default_rng(1)
+    inputs = np.repeat(np.arange(4.0), 50_000)
+    draws = one.perturb(inputs, rng=rng)
+    counts = np.histogram2d(draws, inputs, bins=[np.arange(5) - 0.5] * 2)[0]
+    expected = 50_000 * one.density(np.arange(4)[:, None], np.arange(4))
+    statistic = ((counts - expected) ** 2 / expected).sum()
+    assert stats.chi2.sf(statistic, df=12) > 1e-6
+
+
+# ---------------------------------------------------------------- bounded Laplace
+
+LAPLACES = [BoundedLaplace(0, 6, 1.3), BoundedLaplace(-1, 1, 0.05), BoundedLaplace(0, 5000, 11_000), BoundedLaplace(2, 3, math.inf)]
+
+
+@pytest.mark.parametrize("one", LAPLACES)
+def test_bounded_laplace_density_is_equation_2_with_the_integral_of_equation_3(one):
+    for share in (0, 0.2, 0.5, 1):
+        v = one.low + share * (one.high - one.low)
+        outputs = np.linspace(one.low, one.high, 7)
+        if math.isinf(one.phi):
+            expected = np.full(7, 1 / (one.high - one.low))
+        else:
+            pieces = sorted({one.low - v, 0.0, one.high - v})
+            gamma = mpmath.quad(lambda z: mpmath.exp(-abs(z) / one.phi) / (2 * one.phi), pieces)
+            expected = np.exp(-np.abs(outputs - v) / one.phi) / (2 * one.phi * float(gamma))
+        assert np.allclose(one.density(outputs, v), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("one", LAPLACES)
+def test_bounded_laplace_distribution_is_the_integral_of_its_density(one):
+    for v in (one.low, 0.3 * one.low + 0.7 * one.high, one.high):
+        for y in np.linspace(one.low, one.high, 5):
+            area = integrate.quad(lambda z: one.density(z, v), one.low, y, points=[v], limit=200, epsabs=1e-12)[0]
+            assert one.distribution(y, v) == pytest.approx(area, abs=1e-9)
+        assert one.distribution(one.high, v) == pytest.approx(1, rel=1e-14)
+
+
+@pytest.mark.parametrize("one", LAPLACES[:3])
+def test_bounded_laplace_epsilon_is_the_worst_ratio_normaliser_included(one):
+    """No ratio on a fine grid is above (b - a)/phi, and the ends of the range attain it."""
+    grid = np.linspace(one.low, one.high, 121)
+    log_density = np.log(one.density(grid[:, None], grid))
+    ratios = log_density.max(axis=1) - log_density.min(axis=1)
+    assert ratios.max() == pytest.approx(one.epsilon, rel=1e-12)
+    assert ratios.argmax() in (0, 120)
+    assert one.epsilon == (one.high - one.low) / one.phi
+
+
+@QUICK
+@given(width=st.floats(0.01, 40), u=st.floats(0, 1), v=st.floats(0, 1), y=st.floats(0, 1))
+def test_no_ratio_of_bounded_laplace_densities_exceeds_its_level(width, u, v, y):
+    one = BoundedLaplace(0, 1, 1 / width)
+    assert np.log(one.density(y, u) / one.density(y, v)) <= one.epsilon + 1e-9
+
+
+@pytest.mark.parametrize("one", LAPLACES)
+@pytest.mark.parametrize("share", [0, 0.37, 1])
+def test_bounded_laplace_draws_follow_their_distribution(one, share):
+    """Kolmogorov-Smirnov, p > 1e-6 for each of 12 settings: a false alarm in 80,000 for a correct sampler."""
+    v = one.low + share * (one.high - one.low)
+    draws = one.perturb(np.full(20_000, v), rng=np.random.default_rng(2))
+    assert one.low <= draws.min() and draws.max() <= one.high
+    assert stats.kstest(draws, lambda y: one.distribution(y, v)).pvalue > 1e-6
+
+
+class Uniform:
+    """A generator that draws the given numbers: the sampler as a function."""
+
+    def __init__(self, values):
+        self.values = np.asarray(values, dtype=float)
+
+    def random(self, shape):
+        return np.broadcast_to(self.values, shape)
+
+
+@pytest.mark.parametrize("one", LAPLACES)
+def test_the_sampler_inverts_the_distribution_function(one):
+    uniform = np.linspace(0, 1, 101)
+    for v in (one.low, (one.low + 2 * one.high) / 3, one.high):
+        draws = one.perturb(np.full(101, v), rng=Uniform(uniform))
+        assert np.allclose(one.distribution(draws, v), uniform, rtol=0, atol=1e-9)
+        assert (np.diff(draws) >= 0).all()
+
+
+# ---------------------------------------------------------------- Pk-anonymity
+
+
+def printed_level(perturbation, n):
+    """Equation (4), factor by factor."""
+    product = 1.0
+    for one in perturbation.mechanisms.values():
+        if isinstance(one, RetentionReplacement):
+            product *= ((1 - one.rho) / (1 + (one.size - 1) * one.rho)) ** 2
+        else:
+            product *= math.exp(-2 * abs(one.high - one.low) / one.phi)
+    return 1 + (n - 1) * product
+
+
+@QUICK
+@given(k=st.floats(1.001, 1000), n=st.integers(1000, 10**7), shares=st.lists(st.floats(0.01, 10), min_size=4, max_size=4))
+def test_parameters_have_the_level_asked_for(k, n, shares):
+    for split in ("equal", dict(zip(MIXED, shares))):
+        found = pk_parameters(k, n, MIXED, split)
+        assert pk_level(found, n) == pytest.approx(k, rel=1e-9)
+        assert printed_level(found, n) == pytest.approx(k, rel=1e-9)
+        assert found.epsilon == pytest.approx(pk_epsilon(k, n), rel=1e-9)
+    assert np.allclose(found.epsilons / found.epsilon, np.array(shares) / sum(shares), rtol=1e-6)
+
+
+def test_the_levels_of_the_document_as_local_epsilon():
+    """book/drafts: 4.502, 4.156, 3.750, 2.903 on 16,281 records."""
+    assert [round(pk_epsilon(k, 16_281), 3) for k in (3, 5, 10, 50)] == [4.502, 4.156, 3.750, 2.903]
+    assert np.ptp(pk_parameters(3, 16_281, MIXED).epsilons) < 1e-12
+
+
+def test_k_equal_to_n_leaves_nothing_of_the_records():
+    found = pk_parameters(50, 50, MIXED)
+    assert found.epsilon == 0 and found.mechanisms["colour"].rho == 0 and found.mechanisms["age"].phi == math.inf
+
+
+def test_an_attribute_without_a_share_is_drawn_afresh():
+    found = pk_parameters(3, 50, MIXED, dict(colour=1, age=0, sex=1, balance=0))
+    assert found.mechanisms["age"].phi == math.inf and found.epsilon == pytest.approx(pk_epsilon(3, 50))
+
+
+def posteriors(densities):
+    """Pr[person i holds row r], (N, N), from p(y_r | x_i): over all matchings of persons to rows."""
+    n = len(densities)
+    likely = np.zeros((n, n))
+    for matching in itertools.permutations(range(n)):
+        likely[range(n), matching] += math.prod(densities[range(n), matching])
+    return likely / likely.sum(axis=1, keepdims=True)
+
+
+def discrete_worst(perturbation, values, n):
+    """The largest posterior over all original and perturbed tables of n records with these `values`."""
+    kernel = perturbation.transitions(values, values).dense()
+    tables = list(itertools.combinations_with_replacement(range(len(values)), n))
+    return max(posteriors(kernel[np.ix_(after, before)].T).max() for before in tables for after in tables)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_no_matching_of_categories_is_surer_than_1_in_k_and_one_attains_it(n):
+    for attributes in ({"a": 2}, {"a": 3}) if n == 5 else ({"a": 3}, {"a": 2, "b": 2}):
+        found = pk_parameters(1.7, n, attributes)
+        values = np.array(list(itertools.product(*(range(size) for size in attributes.values()))), dtype=float)
+        assert discrete_worst(found, values, n) == pytest.approx(1 / 1.7, rel=1e-12)
+
+
+def test_no_matching_of_numbers_is_surer_than_1_in_k_and_the_ends_attain_it():
+    found = pk_parameters(1.5, 3, {"a": (0, 1)})
+    assert discrete_worst(found, np.linspace(0, 1, 5)[:, None], 3) == pytest.approx(1 / 1.5, rel=1e-12)
+
+
+def test_the_equality_case_of_the_theorem_in_mixed_attributes():
+    u, w = [0, 17, 0, -5.0], [1, 90, 1, 1.0]
+    found = pk_parameters(3.3, 6, MIXED)
+    table = np.array([u] + 5 * [w])
+    assert posteriors(found.transitions(table).dense().T).max() == pytest.approx(1 / 3.3, rel=1e-12)
+
+
+@QUICK
+@given(seed=st.integers(0, 10**6))
+def test_random_tables_never_exceed_1_in_k(seed):
+    rng = np.random.default_rng(seed)
+    found = pk_parameters(1.2, 5, MIXED)
+    original = mixed_records(5, rng)
+    kernel = found.transitions(found.perturb(original, rng=rng), original).dense()
+    assert posteriors(kernel.T).max() <= 1 / 1.2 + 1e-12
+
+
+# ---------------------------------------------------------------- the operator
+
+
+@pytest.mark.parametrize("n", [3, 300, 1100])
+def test_transitions_multiply_like_the_array_of_densities(n):
+    rng = np.random.default_rng(n)
+    found = pk_parameters(2.5, 2000, MIXED)
+    outputs, inputs = mixed_records(n, rng), mixed_records(77, rng)
+    for operator, expected in (
+        (found.transitions(outputs), np.stack([found.density(outputs, row[None]) for row in outputs], axis=1)),
+        (found.transitions(outputs, inputs), np.stack([found.density(outputs, row[None]) for row in inputs], axis=1)),
+    ):
+        assert np.allclose(operator.dense(), expected, rtol=1e-12)
+        assert np.allclose(operator.columns([2, 0]), expected[:, [2, 0]], rtol=1e-12)
+        for matrix, array in ((operator, expected), (operator.T, expected.T)):
+            vectors = rng.normal(size=(array.shape[1], 3))
+            assert np.allclose(matrix @ vectors, array @ vectors, rtol=1e-10, atol=1e-12 * np.abs(array).sum())
+            assert np.allclose(matrix @ vectors[:, 0], array @ vectors[:, 0], rtol=1e-10, atol=1e-12 * np.abs(array).sum())
+
+
+def test_densities_integrate_to_one_over_all_outputs():
+    found = pk_parameters(2.5, 2000, {"colour": 3, "age": (17, 90)})
+    nodes, weights = np.polynomial.legendre.leggauss(400)
+    ages = 53.5 + 36.5 * nodes
+    outputs = np.array([(colour, age) for colour in range(3) for age in ages])
+    record = np.array([[1.0, 17.0]])
+    assert np.sum(found.density(outputs, record) * np.tile(36.5 * weights, 3)) == pytest.approx(1, rel=1e-9)
+
+
+def test_gaussian_kernel_is_that_of_the_document():
+    rng = np.random.default_rng(3)
+    centres, points = rng.normal(size=(40, 3)), rng.normal(size=(600, 3))
+    expected = np.exp(-((points[:, None] - centres) ** 2).sum(axis=2) / 2.5)
+    kernel = pairwise.gaussian_kernel(centres, 2.5, points=points)
+    assert np.allclose(kernel.dense(), expected, rtol=1e-12)
+    square = pairwise.gaussian_kernel(points, 2.5)
+    assert np.allclose(square @ np.ones(600), square.dense().sum(axis=1), rtol=1e-12)
+
+
+def test_far_points_have_entries_that_are_tiny_but_normal_and_positive():
+    kernel = pairwise.gaussian_kernel(np.array([[0.0], [1e5]]), 1000.0).dense()
+    assert np.allclose(np.diag(kernel), 1, rtol=1e-6)
+    assert np.finfo(float).tiny < kernel[0, 1] < 1e-250
+
+
+def test_a_rectangular_matrix_cannot_be_declared_symmetric():
+    found = pk_parameters(2.5, 2000, MIXED)
+    wide = found.transitions(mixed_records(3, np.random.default_rng(0)), mixed_records(4, np.random.default_rng(1)))
+    with pytest.raises(ValueError, match="symmetric must be False"):
+        pairwise.Pairwise(wide.left, wide.right, symmetric=True)
+
+
+# ---------------------------------------------------------------- whole records
+
+
+def test_perturbing_leaves_each_attribute_to_its_own_mechanism():
+    """A frame gives the same as its array; categories stay codes, numbers stay in range."""
+    import pandas as pd
+
+    records = mixed_records(500, np.random.default_rng(4))
+    found = pk_parameters(3, 500, MIXED)
+    frame = pd.DataFrame(records, columns=list(MIXED)).assign(further="x")[["further", "sex", "age", "colour", "balance"]]
+    draws = found.perturb(records, rng=np.random.default_rng(5))
+    assert np.array_equal(draws, found.perturb(frame, rng=np.random.default_rng(5)))
+    assert np.array_equal(found.check(draws), draws)
+    assert (draws != records).any(axis=0).all()
+
+
+# ---------------------------------------------------------------- refusals
+
+
+@QUICK
+@given(rho=st.one_of(st.floats(max_value=-1e-300), st.floats(min_value=1), st.just(math.nan)))
+def test_rho_outside_0_1_is_refused(rho):
+    with pytest.raises(ValueError, match=r"rho must be in \[0, 1\)"):
+        RetentionReplacement(3, rho)
+
+
+@QUICK
+@given(phi=st.one_of(st.floats(max_value=0), st.just(math.nan)))
+def test_phi_not_above_0_is_refused(phi):
+    with pytest.raises(ValueError, match=r"phi must be in \(0, inf\]"):
+        BoundedLaplace(0, 1, phi)
+
+
+@QUICK
+@given(value=st.floats().filter(lambda value: not 17 <= value <= 90))
+def test_values_outside_the_range_are_refused(value):
+    one, rng = BoundedLaplace(17, 90, 5), np.random.default_rng(0)
+    for call in (lambda: one.perturb([20, value], rng=rng), lambda: one.density(value, 20), lambda: one.density(20, value)):
+        with pytest.raises(ValueError, match=r"must be in \[17.0, 90.0\]"):
+            call()
+
+
+@QUICK
+@given(k=st.one_of(st.floats(max_value=1), st.floats(min_value=100, exclude_min=True), st.just(math.nan)))
+def test_k_outside_1_n_is_refused(k):
+    with pytest.raises(ValueError, match=r"k must be in \(1, 100\]"):
+        pk_parameters(k, 100, MIXED)
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: RetentionReplacement(1, 0.5), r"size must be in \[2, inf\)"),
+        (lambda: RetentionReplacement(2.5, 0.5), "size must be a whole number"),
+        (lambda: RetentionReplacement(3, 0.5).density(3, 0), r"outputs must be in \[0, 3\)"),
+        (lambda: RetentionReplacement(3, 0.5).perturb([0.5], rng=None), "values must be a whole number"),
+        (lambda: RetentionReplacement.from_epsilon(-1, 3), "epsilon must be in"),
+        (lambda: BoundedLaplace(1, 1, 2), "low must be in"),
+        (lambda: BoundedLaplace(-math.inf, 1, 2), "low must be in"),
+        (lambda: Perturbation({}), "mechanisms must hold one"),
+        (lambda: Perturbation({"a": 3}), "mechanism of 'a' must be"),
+        (lambda: pk_parameters(3, 1, MIXED), "n_records must be in"),
+        (lambda: pk_parameters(3, 10, {}), "attributes must hold one"),
+        (lambda: pk_parameters(3, 10, {"a": (1, 2, 3)}), "attribute 'a' must be a number of categories or a range"),
+        (lambda: pk_parameters(3, 10, {"a": 1}), "categories of 'a' must be in"),
+        (lambda: pk_parameters(3, 10, {"a": (2, 1)}), "low must be in"),
+        (lambda: pk_parameters(3, 10, MIXED, "fair"), "split must be one of"),
+        (lambda: pk_parameters(3, 10, MIXED, {"age": 1}), "split must have a share for each"),
+        (lambda: pk_parameters(3, 10, {"a": 3}, {"a": 0}), "split must have a finite positive sum"),
+        (lambda: pk_parameters(3, 10, {"a": 3}, {"a": -1}), "share of 'a' must be in"),
+    ],
+)
+def test_refusals_name_the_parameter(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_records_that_do_not_fit_are_refused_by_the_attribute():
+    import pandas as pd
+
+    found = pk_parameters(3, 10, {"a": 3, "b": (0, 1)})
+    for records, message in (
+        ([[0, 2.0]], "records of 'b' must be in"),
+        ([[3, 0.5]], "records of 'a' must be in"),
+        ([[0, 0.5, 1]], "records must have shape"),
+        (np.empty((0, 2)), "records must have shape"),
+        ([0, 0.5], "records must have shape"),
+        (pd.DataFrame({"a": [1]}), "records must have one column 'b'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            found.check(records)
