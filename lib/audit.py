@@ -65,6 +65,20 @@ def audit_mechanism(mechanism, *, trials, rng, delta=0.0, confidence=0.95) -> Au
     return bound(first, second, delta=delta, confidence=confidence)
 
 
+def audit_oracle(oracle, *, trials, rng, confidence=0.95) -> Audit:
+    """Audits a frequency oracle by the reports of users with the values 0 and 1.
+
+    trials : whole number >= 4, users of each value; confidence : (0, 1)
+    A report's score is the logarithm of the ratio of its probabilities under the two values, as the oracle
+    states them: a wrong statement makes the audit less sharp, and never its bound too large.
+    """
+    trials = int(checks.integer("trials", trials, "[4, inf)"))
+    first, second = (
+        oracle.probability(oracle.perturb(np.full(trials, value), rng=rng)) for value in (0, 1)
+    )
+    return epsilon_lower_bound(*(np.log(p[:, 0] / p[:, 1]) for p in (first, second)), confidence=confidence)
+
+
 def epsilon_lower_bound_of_categories(first, second, *, delta=0.0, confidence=0.95) -> Audit:
     """Lower bound on epsilon from outputs, whole numbers that are mere names, under two neighbouring inputs.
 

@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from lib import audit, mechanisms
+from lib.frequency_oracles import GRR, ORACLES
 
 
 @pytest.mark.parametrize("trials", [1, 7, 40])
@@ -71,6 +72,26 @@ def test_no_mechanism_is_worse_than_it_says(mechanism):
     found = audit.audit_mechanism(mechanism, trials=40_000, rng=np.random.default_rng(11), delta=delta, confidence=1 - 1e-5)
     assert not found.refutes(1.0)
     assert found.epsilon_lower > 0.55  # nor does the audit sleep
+
+
+@pytest.mark.parametrize("name", ORACLES)
+def test_no_frequency_oracle_is_worse_than_it_says(name):
+    """At confidence 1 - 1e-5: a false alarm in at most 1 of 100,000 seeds for each oracle."""
+    oracle = ORACLES[name](16, 1.0)
+    found = audit.audit_oracle(oracle, trials=40_000, rng=np.random.default_rng(13), confidence=1 - 1e-5)
+    assert not found.refutes(1.0)
+    assert found.epsilon_lower > 0.55
+
+
+def test_an_oracle_that_lies_too_rarely_is_caught():
+    class Honest(GRR):
+        """States epsilon = 1 and reports with 2."""
+
+        def perturb(self, values, *, rng):
+            return GRR(self.k, 2.0).perturb(values, rng=rng)
+
+    found = audit.audit_oracle(Honest(4, 1.0), trials=20_000, rng=np.random.default_rng(14), confidence=1 - 1e-5)
+    assert found.refutes(1.0) and found.epsilon_lower < 2
 
 
 class HalfTheNoise(mechanisms.Laplace):
