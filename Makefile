@@ -69,6 +69,13 @@ build/peers/%/installed: tests/benchmarks/peers/%.lock | $(READY)
 	@if build/peers/$*/bin/python -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("$*") is None)'; \
 	then touch $@; else echo "$* has no release for this Python and is left out." >&2; fi
 
+# ---- the same digits everywhere
+
+# AIM's choices hang on last digits, and those on the processor: notebooks compute as every x86-64 can.
+ifeq ($(shell uname -m),x86_64)
+ALIKE = env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=Nehalem NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL AVX512_SPR"
+endif
+
 # ---- what the book is made of
 
 NOTEBOOKS := $(sort $(filter-out notebooks/assignments/%,$(wildcard notebooks/*/*.ipynb)))
@@ -88,10 +95,10 @@ build/%.list: FORCE
 	@printf '%s\n' $(NAMES) | cmp -s - $@ || printf '%s\n' $(NAMES) > $@
 
 build/executed/%.ipynb: notebooks/%.ipynb $(MEANS) build/lib.list | $(READY)
-	@$(PY) notebooks/run.py $< -o $@
+	@$(ALIKE) $(PY) notebooks/run.py $< -o $@
 
 build/papers/%.ipynb: notebooks/%.ipynb $(MEANS) build/lib.list notebooks/full.yml | $(READY)
-	@$(PY) notebooks/run.py $< -o $@ --full
+	@$(ALIKE) $(PY) notebooks/run.py $< -o $@ --full
 
 # The ledger reads whatever lies under build/executed, so what lost its source goes first.
 build/claims.json: $(EXECUTED) build/notebooks.list $(MEANS) book/ledger.py | $(READY)
@@ -128,7 +135,7 @@ book: build/html/index.html ## run what changed, build the book, print where it 
 test: build/html/index.html ## the tests, the committed notebooks compared output by output, the book in a browser
 	@status=0; \
 	$(PY) -m pytest -n 2 --dist loadfile || status=1; \
-	$(PY) -m pytest -n 2 --dist loadfile -o filterwarnings=default -p no:cacheprovider \
+	$(ALIKE) $(PY) -m pytest -n 2 --dist loadfile -o filterwarnings=default -p no:cacheprovider \
 	  --nbval --nbval-current-env --nbval-sanitize-with tests/nbval-sanitize.cfg $(NOTEBOOKS) || status=1; \
 	exit $$status
 
