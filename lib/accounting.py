@@ -256,16 +256,21 @@ def gaussian_sigma(epsilon, delta, sensitivity=1.0, calibration: str = "balle201
 # final search, but not the variables and their discretisation: its pure-DP variable has an RDP curve
 # below the truth, hence too small a grid, and its means, found by quadrature, can miss a jump.
 @dataclass(frozen=True)
-class _PRV(PrivacyRandomVariable):
-    """Needs `cdf(t)`, `rdp(alpha)` never below the truth, `truncated_mean(low, high)` exact given the grid's ends."""
+class PrivacyLossVariable(PrivacyRandomVariable):
+    """A privacy random variable as `prv_compose` takes it: the privacy loss of a mechanism's worst neighbours.
+
+    Subclasses supply `cdf(t)`, at points t of any shape, and `truncated_mean(low, high)`, the mean on an interval
+    (low, high], exact for the grid's ends; and `rdp(alpha)`, where they know better, never below the truth.
+    """
 
     size: float  # epsilon of pure DP; sensitivity / scale or / sigma; so size^2 / 2 is a rho
 
     def rdp(self, alpha):
+        """An RDP epsilon at one order `alpha` in (1, inf): here that of a pure-DP mechanism."""
         return min(self.size, alpha * self.size**2 / 2)
 
 
-class _Gaussian(_PRV):  # N(size^2/2, size^2)
+class _Gaussian(PrivacyLossVariable):  # N(size^2/2, size^2)
     def rdp(self, alpha):
         return alpha * self.size**2 / 2
 
@@ -278,7 +283,7 @@ class _Gaussian(_PRV):  # N(size^2/2, size^2)
         return self.size**2 / 2 - self.size * np.diff(densities).item() / np.diff(ndtr(ends)).item()
 
 
-class _Laplace(_PRV):  # atoms at -size and size, between them a density proportional to e^(t/2)
+class _Laplace(PrivacyLossVariable):  # atoms at -size and size, between them a density proportional to e^(t/2)
     def cdf(self, t):
         return np.where(t < -self.size, 0, np.where(t < self.size, np.exp(np.minimum(t - self.size, 0) / 2) / 2, 1))
 
@@ -286,7 +291,7 @@ class _Laplace(_PRV):  # atoms at -size and size, between them a density proport
         return self.size + np.expm1(-self.size)
 
 
-class _PureDP(_PRV):  # randomised response: size or -size, with odds e^size to 1
+class _PureDP(PrivacyLossVariable):  # randomised response: size or -size, with odds e^size to 1
     def cdf(self, t):
         return np.where(t < -self.size, 0, np.where(t < self.size, expit(-self.size), 1))
 
@@ -294,7 +299,7 @@ class _PureDP(_PRV):  # randomised response: size or -size, with odds e^size to 
         return self.size * np.tanh(self.size / 2)
 
 
-class _BoundedRange(_PRV):  # between -size and size a density proportional to e^(t/2); see bounded_range_prv
+class _BoundedRange(PrivacyLossVariable):  # between -size and size a density proportional to e^(t/2); see bounded_range_prv
     def rdp(self, alpha):
         # log(sinh(u) / u) rises with u^2 at a rate of at most 1/6.
         return min(self.size, alpha * self.size**2 / 6)
@@ -371,7 +376,7 @@ def prv_distribution(mechanisms, *, eps_error, delta_error) -> DiscretePrivacyRa
     mechanisms = list(mechanisms)
     prvs = [prv for prv, _ in mechanisms]
     counts = [int(checks.integer("count", count, "[1, inf)")) for _, count in mechanisms]
-    if not prvs or not all(isinstance(prv, _PRV) for prv in prvs):
+    if not prvs or not all(isinstance(prv, PrivacyLossVariable) for prv in prvs):
         raise ValueError(f"mechanisms must hold pairs (variable from gaussian_prv or its like; count), got {prvs}")
     eps_error = float(checks.real("eps_error", eps_error, "(0, inf)"))
     delta_error = float(checks.real("delta_error", delta_error, "(0, 1)"))
@@ -381,7 +386,7 @@ def prv_distribution(mechanisms, *, eps_error, delta_error) -> DiscretePrivacyRa
     return Heterogeneous([_discretised(prv, grid) for prv in prvs]).compute_composition(counts)
 
 
-def _discretised(prv: _PRV, grid: Domain) -> DiscretePrivacyRandomVariable:
+def _discretised(prv: PrivacyLossVariable, grid: Domain) -> DiscretePrivacyRandomVariable:
     """`prv`, truncated to the grid, rounded to the nearest point and then shifted to its exact mean."""
     points = grid.ts()
     edges = np.append(points, points[-1] + grid.dt()) - grid.dt() / 2

@@ -14,12 +14,12 @@ from math import inf
 import numpy as np
 
 from lib import accounting, checks, exact_noise, noise, privacy_loss
-from lib.guarantees import FromLoss, number, whole
+from lib.guarantees import FromLoss, PositiveFields, number, whole
 from lib.privacy_loss import plain
 
 
 @dataclass(frozen=True)
-class Laplace:
+class Laplace(PositiveFields):
     """Adds Laplace noise of `scale` in (0, inf) to a query of L1 `sensitivity` in (0, inf).
 
     Source: kiri2019, "Laplace Mechanism"; Dwork, McSherry, Nissim, Smith 2006.
@@ -28,10 +28,6 @@ class Laplace:
     scale: float
     sensitivity: float = 1.0
     events = "thresholds"
-
-    def __post_init__(self):
-        number("scale", self.scale, "(0, inf)")
-        number("sensitivity", self.sensitivity, "(0, inf)")
 
     @classmethod
     def calibrated(cls, epsilon: float, sensitivity: float = 1.0) -> Laplace:
@@ -87,17 +83,13 @@ class Laplace:
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(PositiveFields):
     """Adds normal noise of standard deviation `sigma` in (0, inf) to a query of L2 `sensitivity` in (0, inf)."""
 
     sigma: float
     sensitivity: float = 1.0
     events = "thresholds"
     epsilon = inf
-
-    def __post_init__(self):
-        number("sigma", self.sigma, "(0, inf)")
-        number("sensitivity", self.sensitivity, "(0, inf)")
 
     @classmethod
     def calibrated(cls, epsilon: float, delta: float, sensitivity: float = 1.0, calibration="analytic") -> Gaussian:

@@ -12,19 +12,15 @@ makes the committed comparisons again, on the real data (ten to fifteen minutes 
 from __future__ import annotations
 
 import argparse
-import os
 import platform
-import shlex
 import sys
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import scipy
 
-from lib import checks, datasets, encodings, utility
+from lib import checks, datasets, encodings, results, utility
 from lib.aim import aim
 
 RESULTS = Path(__file__).resolve().parent.parent / "book" / "results" / "miura2025" / "ablation.csv"
@@ -123,17 +119,12 @@ def everything(trials, *, seed, source="real") -> pd.DataFrame:
 
 def save(frame, path, provenance) -> None:
     """Write a frame as CSV, headed by `provenance`, a mapping, in comment lines; whole or not at all."""
-    path = Path(path)
-    head = "".join(f"# {name}: {value}\n" for name, value in provenance.items())
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_text(head + frame.round({"cpu_s": 2}).to_csv(float_format="%.6g"), encoding="utf-8")
-    draft.replace(path)
+    results.save(path, frame.round({"cpu_s": 2}), provenance)
 
 
 def load(study, path=RESULTS) -> pd.DataFrame:
     """One of the committed studies, as `compare` returned it; variants that are numbers are numbers again."""
-    frame = pd.read_csv(path, comment="#")
+    frame = results.load(path)
     if study not in set(frame["study"]):
         raise ValueError(f"study must be one of {sorted(set(frame['study']))}, got {study!r}")
     frame = frame[frame["study"] == study].drop(columns="study")
@@ -144,11 +135,11 @@ def load(study, path=RESULTS) -> pd.DataFrame:
 
 def provenance(path=RESULTS) -> dict:
     """When, from what and with what the file was made."""
-    lines = Path(path).read_text(encoding="utf-8").splitlines()
-    return dict(line[2:].split(": ", 1) for line in lines if line.startswith("# "))
+    return results.provenance(path)
 
 
 def main(arguments=None) -> None:
+    """Run the comparisons that the command line, or `arguments`, asks for, and write their file."""
     parser = argparse.ArgumentParser(prog="python -m lib.aim_ablation", description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=Path, required=True, help="the CSV file")
     parser.add_argument("--data", choices=("stand-in", "real"), default="real")
@@ -161,18 +152,11 @@ def main(arguments=None) -> None:
 
 
 def _provenance(arguments, chosen) -> dict:
-    versions = {"Python": platform.python_version()} | {m.__name__: m.__version__ for m in (np, scipy, pd)}
-    made = {
-        "command": shlex.join(["python", "-m", "lib.aim_ablation", *arguments]),
-        "date": datetime.now(UTC).date().isoformat(),
-        "data": chosen.data,
-        "settings": f"delta {DELTA:g}, seed {chosen.seed}, trials {chosen.trials}",
-        "versions": ", ".join(f"{name} {number}" for name, number in versions.items()),
-        "CPU time": f"{time.process_time():.0f} s in one process on {platform.machine()}",
-    }
-    if chosen.data == "real":
-        made |= {f"SHA-256 of {name}": file.sha256 for name, file in datasets.SOURCES.items() if name != "adult.test"}
-    return made
+    told = {"delta": DELTA, "seed": chosen.seed, "trials": chosen.trials}
+    used = {name: file.sha256 for name, file in datasets.SOURCES.items() if name != "adult.test"}
+    files = used if chosen.data == "real" else {}
+    made = results.collect("lib.aim_ablation", arguments, data=chosen.data, settings=told, files=files)
+    return made | {"CPU time": f"{time.process_time():.0f} s in one process on {platform.machine()}"}
 
 
 if __name__ == "__main__":

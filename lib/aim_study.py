@@ -15,16 +15,11 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
-import platform
-import shlex
 import sys
 import time
 import zlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
-from importlib import import_module
 from itertools import combinations
 from pathlib import Path
 
@@ -32,7 +27,7 @@ import joblib
 import numpy as np
 import pandas as pd
 
-from lib import checks, datasets, encodings, utility
+from lib import checks, datasets, encodings, results, utility
 from lib.aim import aim
 from lib.privbayes import privbayes
 from lib.table import Table
@@ -47,6 +42,7 @@ METHODS = {
 }
 MODELS = {"tree": "decision tree", "svm": "svm", "xgboost": "xgboost"}
 SOURCES = ("stand-in", "real")
+LIBRARIES = ("numpy", "scipy", "sklearn", "xgboost")  # those that a result depends on
 RESULTS = Path(__file__).resolve().parent.parent / "book" / "results" / "miura2025"
 
 
@@ -168,13 +164,13 @@ def _cell(case, method, epsilon, trial, settings, folder) -> dict:
     synthetic = synthesize(case.real, method, epsilon, settings.delta, rng=rng)
     result = evaluate(case, synthetic, depth=settings.depth, rng=rng)
     if kept:
-        _write(kept, json.dumps(result))
+        results.write(kept, json.dumps(result))
     return result
 
 
 def _key(case, method, epsilon, trial, settings) -> str:
     """A name for the cell that is another one whenever the result might be."""
-    parts = [_digest(case.real), _digest(case.test), case.name, case.target, _code(), *_versions().items()]
+    parts = [_digest(case.real), _digest(case.test), case.name, case.target, _code(), *results.versions(LIBRARIES).items()]
     parts += [method, repr(METHODS[method]), epsilon, trial, sorted(asdict(settings).items())]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
@@ -184,11 +180,6 @@ def _digest(table) -> str:
     for name in table.domain.attributes:
         digest.update(table.column(name).tobytes())
     return digest.hexdigest()
-
-
-def _versions() -> dict:
-    """Of the libraries that a result depends on. (A library's distribution may have another name.)"""
-    return {name: import_module(name).__version__ for name in ("numpy", "scipy", "sklearn", "xgboost")}
 
 
 def _code() -> str:
@@ -204,14 +195,6 @@ def _read(path) -> dict:
         return json.loads(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
         raise ValueError(f"{path} is damaged ({error}): delete it, and its cell is run again") from error
-
-
-def _write(path, text) -> None:
-    """Written beside, then renamed: a file is whole or absent."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)
 
 
 def _pairs(table) -> list[float]:
@@ -260,23 +243,22 @@ _FILES = {"scores": "scores.csv", "information": "mutual_information.csv"}
 
 def save(study, folder, provenance) -> None:
     """Write a study as two CSV files, each headed by `provenance`, a mapping, in comment lines."""
-    head = "".join(f"# {name}: {value}\n" for name, value in provenance.items())
     for part, name in _FILES.items():
-        _write(Path(folder) / name, head + getattr(study, part).to_csv(index=False, float_format="%.6f"))
+        results.save(Path(folder) / name, getattr(study, part), provenance, float_format="%.6f")
 
 
 def load(folder=RESULTS) -> Study:
     """The study that `save` wrote; by default the committed one, on the real data."""
-    return Study(**{part: pd.read_csv(Path(folder) / name, comment="#") for part, name in _FILES.items()})
+    return Study(**{part: results.load(Path(folder) / name) for part, name in _FILES.items()})
 
 
 def provenance(folder=RESULTS) -> dict:
     """When, from what and with what the study in `folder` was made."""
-    lines = (Path(folder) / _FILES["scores"]).read_text(encoding="utf-8").splitlines()
-    return dict(line[2:].split(": ", 1) for line in lines if line.startswith("# "))
+    return results.provenance(Path(folder) / _FILES["scores"])
 
 
 def main(arguments=None) -> None:
+    """Run the study that the command line, or `arguments`, asks for, and write its two files."""
     parser = argparse.ArgumentParser(prog="python -m lib.aim_study", description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=Path, required=True, help="folder for the two CSV files")
     parser.add_argument("--data", choices=SOURCES, default="real")
@@ -295,18 +277,10 @@ def main(arguments=None) -> None:
 
 
 def _provenance(arguments, chosen, settings, seconds) -> dict:
-    versions = {"Python": platform.python_version()} | _versions()
-    made = {
-        "command": shlex.join(["python", "-m", "lib.aim_study", *arguments]),
-        "date": datetime.now(UTC).date().isoformat(),
-        "data": chosen.data,
-        "settings": f"delta {settings.delta:g}, seed {settings.seed}, tree depth {settings.depth}, trials {chosen.trials}",
-        "versions": ", ".join(f"{name} {number}" for name, number in versions.items()),
-        "wall time": f"{seconds:.0f} s in {chosen.jobs} process(es)",
-    }
-    if chosen.data == "real":
-        made |= {f"SHA-256 of {name}": file.sha256 for name, file in datasets.SOURCES.items()}
-    return made
+    told = {"delta": settings.delta, "seed": settings.seed, "tree depth": settings.depth, "trials": chosen.trials}
+    files = {name: file.sha256 for name, file in datasets.SOURCES.items()} if chosen.data == "real" else {}
+    made = results.collect("lib.aim_study", arguments, data=chosen.data, settings=told, files=files, libraries=LIBRARIES)
+    return made | {"wall time": f"{seconds:.0f} s in {chosen.jobs} process(es)"}
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ records, so what is found here is for studying the mechanism, not for release.
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -128,6 +129,51 @@ def selections(steps, alpha=2) -> pd.DataFrame:
     sets = _watched(steps, alpha)
     hits = [[int(frozenset(names) == frozenset(step.attributes)) for step in steps] for names in sets]
     return pd.DataFrame(hits, index=[" × ".join(names) for names in sets], columns=range(1, len(steps) + 1))
+
+
+# ---- Algorithms 2 to 4 as printed, to hold runs against
+
+
+def printed_schedule(run, rounds, share=0.9) -> np.ndarray:
+    """(sigma_t, epsilon_t) of each step of `run`, an `aim.Result`, by Algorithms 2 to 4; shape (steps, 2).
+
+    rounds : T, whole, [1, inf); share : alpha, the measurements' part of the budget, (0, 1)
+    All that is taken from the run is its rho and after which rounds it annealed; epsilon is 0 in the initialisation.
+    """
+    rounds, share = checks.integer("rounds", rounds, "[1, inf)"), checks.real("share", share, "(0, 1)")
+    sigma, epsilon, used = np.sqrt(rounds / (2 * share * run.rho)), np.sqrt(8 * (1 - share) * run.rho / rounds), 0.0
+    rows = []
+    for step in run.steps:
+        chosen = step.epsilon > 0
+        rows.append((sigma, epsilon * chosen))
+        used += 1 / (2 * sigma**2) + epsilon**2 / 8 * chosen
+        if chosen and step.annealed:
+            sigma, epsilon = sigma / 2, 2 * epsilon
+        remaining = run.rho - used
+        if chosen and 0 < remaining <= 2 * (1 / (2 * sigma**2) + epsilon**2 / 8):
+            sigma, epsilon = np.sqrt(1 / (2 * share * remaining)), np.sqrt(8 * (1 - share) * remaining)
+    return np.array(rows)
+
+
+def printed_spending(anneals, rounds, d, share=Fraction(9, 10)) -> tuple[Fraction, Fraction]:
+    """The part of rho that Algorithms 2 to 4 have used at their end, and the part that they then divide by.
+
+    anneals : whether each round anneals, in order, as long as the budget lasts; rounds : T, whole, [1, inf)
+    d : number of attributes, whole, [1, inf); share : alpha, a Fraction in (0, 1)
+    Exact: a round costs 1/T of rho, and four times as much as before once it annealed.
+    """
+    rounds, d = int(checks.integer("rounds", rounds, "[1, inf)")), int(checks.integer("d", d, "[1, inf)"))
+    used, cost = d * share / rounds, Fraction(1, rounds)
+    for anneal in anneals:
+        if used >= 1:
+            break
+        used += cost
+        cost *= 4 if anneal else 1
+        if 1 - used <= 2 * cost:
+            cost = 1 - used
+    if used < 1:
+        raise ValueError(f"anneals must last as long as the budget, got rounds that use {float(used):.3g} of it")
+    return used, cost
 
 
 def _mean(step, sets) -> float:

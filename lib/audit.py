@@ -124,6 +124,16 @@ def epsilon_lower_bound(first, second, *, delta=0.0, confidence=0.95):
     return Audit(found, float(threshold), direction, hits, false_hits, trials, confidence)
 
 
+def most_provable(trials, confidence=0.95) -> float:
+    """The largest lower bound that `trials` runs on each input can give: all that judge are hits, none a false hit.
+
+    trials : whole number >= 4, half of which choose the event; confidence : (0, 1). Delta is 0.
+    """
+    trials = int(checks.integer("trials", trials, "[4, inf)"))
+    judging = trials - trials // 2
+    return float(_bound(judging, 0, judging, 0.0, confidence))
+
+
 def _check_pair(first, second):
     if first.ndim != 1 or first.shape != second.shape or len(first) < 4:
         raise ValueError(f"first and second must be equally long, at least 4 scores, got {first.shape} and {second.shape}")

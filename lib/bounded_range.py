@@ -31,42 +31,41 @@ from scipy.optimize import brentq
 
 from lib import accounting, checks
 from lib.accounting import EpsilonBounds
+from lib.guarantees import PositiveFields, whole
 
 TREATMENTS = ("bounded range", "bounded range prv", "pure dp")
 
 
+class _Group(PositiveFields):
+    """`count` >= 1 mechanisms with the same parameters, each of them one number in (0, inf)."""
+
+    def __post_init__(self):
+        whole("count", self.count, "[1, inf)")
+        super().__post_init__()
+
+
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(_Group):
     """`count` >= 1 Gaussian measurements of standard deviation sigma and L2 `sensitivity`, both in (0, inf)."""
 
     sigma: float
     count: int = 1
     sensitivity: float = 1.0
-
-    def __post_init__(self):
-        _check(self, "sigma", "sensitivity")
+    loss = float("inf")  # the most privacy loss there can be: the pure-DP cost
 
     @property
     def rho(self) -> float:
         """The zCDP cost."""
         return self.count * accounting.gaussian_zcdp(self.sigma, self.sensitivity)
 
-    @property
-    def loss(self) -> float:
-        """The most privacy loss there can be: the pure-DP cost."""
-        return float("inf")
-
 
 @dataclass(frozen=True)
-class Laplace:
+class Laplace(_Group):
     """`count` >= 1 Laplace measurements of `scale` and L1 `sensitivity`, both in (0, inf)."""
 
     scale: float
     count: int = 1
     sensitivity: float = 1.0
-
-    def __post_init__(self):
-        _check(self, "scale", "sensitivity")
 
     @property
     def rho(self) -> float:
@@ -80,7 +79,7 @@ class Laplace:
 
 
 @dataclass(frozen=True)
-class Exponential:
+class Exponential(_Group):
     """`count` >= 1 exponential mechanisms, probabilities proportional to e^(epsilon s / (2 sensitivity)).
 
     epsilon : (0, inf); it is both their range and their pure-DP parameter (miura2025, Definition 2.6)
@@ -88,9 +87,6 @@ class Exponential:
 
     epsilon: float
     count: int = 1
-
-    def __post_init__(self):
-        _check(self, "epsilon")
 
     @property
     def rho(self) -> float:
@@ -101,14 +97,6 @@ class Exponential:
     def loss(self) -> float:
         """The most privacy loss there can be: the pure-DP cost."""
         return self.count * self.epsilon
-
-
-def _check(group, *parameters) -> None:
-    for name in parameters:
-        if checks.real(name, getattr(group, name), "(0, inf)").ndim:
-            raise ValueError(f"{name} must be one number in (0, inf), got {getattr(group, name)!r}")
-    if checks.integer("count", group.count, "[1, inf)").ndim:
-        raise ValueError(f"count must be one number in [1, inf), got {group.count!r}")
 
 
 def bounded_range_zcdp(epsilon):

@@ -8,7 +8,6 @@ Whatever goes wrong with a file is a `DatasetError` of one sentence.
 
 The stand-ins (``source="stand-in"``) are synthetic, and embedded in this package: `lib.stand_in` made
 them from the real files. ``lib/data/provenance.json`` states how, and how well they do.
-`numeric_stand_in` is generated from nothing at all.
 
 Sources (both CC BY 4.0): B. Becker and R. Kohavi, Adult, UCI, 1996,
 doi:10.24432/C5XW20; S. Moro, P. Rita and P. Cortez, Bank Marketing, UCI, 2014,
@@ -27,7 +26,6 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from lib import checks
@@ -202,9 +200,9 @@ def _missing_markers(missing: str, marker: str) -> list[str]:
 def adult_numeric(frame: pd.DataFrame, *, scaling: str = "observed") -> pd.DataFrame:
     """The six numeric attributes of `frame` (keys of `PUBLIC_RANGES`), each scaled to [-1, 1].
 
-    `frame` is `adult` or `numeric_stand_in`, any number of records; the result has the same
-    records. `scaling` ``"observed"`` sends each column's own minimum to -1 and its maximum
-    to 1; ``"public"`` does so with `PUBLIC_RANGES`. miura2022 (section 3.2) says only
+    `frame` has the columns of `adult`, any number of records; the result has the same records.
+    `scaling` ``"observed"`` sends each column's own minimum to -1 and its maximum to 1;
+    ``"public"`` does so with `PUBLIC_RANGES`. miura2022 (section 3.2) says only
     "normalised to [-1, 1]". Observed ends are themselves read off the records: a privacy
     guarantee for what is computed from them has to take them as public.
 
@@ -227,39 +225,6 @@ def adult_numeric(frame: pd.DataFrame, *, scaling: str = "observed") -> pd.DataF
             raise ValueError(f"{column} must take two values at least to be scaled, got only {low:g}")
         scaled[column] = 2 * (values - low) / (high - low) - 1
     return pd.DataFrame(scaled, index=frame.index)
-
-
-def numeric_stand_in(n: int = 2_000, *, rng: np.random.Generator) -> pd.DataFrame:
-    """GENERATED, not real: `n` made-up records with Adult's six numeric columns and their ranges.
-
-    The distributions are written down from common knowledge of a working population and a
-    survey of it; none is fitted to Adult, and the columns are independent. They are wide
-    enough that, scaled by `adult_numeric`, a thousand records or more have a covariance
-    whose smallest eigenvalue exceeds 0.01, the sigma of miura2022's numerical examples.
-    Each column attains both ends of its range, so `n` must be at least 2 (``ValueError``).
-    Results computed from this table say nothing about Adult.
-    """
-    n = int(checks.integer("n", n, "[2, inf)"))
-    schooling = [0.5, 0.5, 1, 2, 2, 3, 3, 3, 30, 20, 5, 5, 15, 7, 2, 1]  # per cent, none to doctorate
-    table = {
-        # working ages, most of them between twenty and sixty
-        "age": (17, 90, 17 + 73 * rng.beta(1.5, 3.0, n)),
-        # a survey's weights, to two decimals: one interview speaks for some 1,900 people
-        "fnlwgt": (12_285, 1_490_400, rng.gamma(3.0, 190_000 / 3, n)),
-        "education-num": (1, 16, rng.choice(np.arange(1, 17), n, p=np.divide(schooling, 100))),
-        # most have no gain, some a few thousand dollars, one in a hundred more than the form can hold
-        "capital-gain": (0, 99_999, rng.choice([0, 1, 100], n, p=[0.9, 0.09, 0.01]) * rng.lognormal(8.5, 0.8, n)),
-        # few have a loss, then of some two thousand dollars
-        "capital-loss": (0, 4_356, (rng.random(n) < 0.05) * rng.normal(1_900, 400, n)),
-        # every other person works the forty-hour week
-        "hours-per-week": (1, 99, np.where(rng.random(n) < 0.5, 40, rng.normal(40, 16, n))),
-    }
-    columns = {}
-    for name, (low, high, values) in table.items():
-        values = np.clip(np.rint(values), low, high).astype(np.int64)
-        values[:2] = low, high
-        columns[name] = rng.permutation(values)
-    return pd.DataFrame(columns)
 
 
 # ----------------------------------------------------------------- the files

@@ -16,7 +16,7 @@ are raw: to make them a distribution is a step of its own, in `lib.consistency`.
 from lib.hadamard_response import HadamardResponse
 from lib.histogram_encoding import SHE, THE
 from lib.local_hashing import BLH, OLH, LocalHashing
-from lib.local_protocol import GRR, FrequencyOracle, pure_variance
+from lib.local_protocol import GRR, FrequencyOracle, count_law, pure_variance
 from lib.subset_selection import SubsetSelection
 from lib.unary_encoding import OUE, SUE, UnaryEncoding
 
@@ -33,4 +33,4 @@ ORACLES = {
 }
 
 __all__ = ["ORACLES", "FrequencyOracle", "HadamardResponse", "LocalHashing", "SubsetSelection", "UnaryEncoding",
-           "BLH", "GRR", "OLH", "OUE", "SHE", "SUE", "THE", "pure_variance"]  # fmt: skip
+           "BLH", "GRR", "OLH", "OUE", "SHE", "SUE", "THE", "count_law", "pure_variance"]  # fmt: skip

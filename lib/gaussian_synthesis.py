@@ -109,6 +109,7 @@ def _elementwise(formula):
 
     @functools.wraps(formula)
     def function(*args, **kwargs):
+        """Stands under the formula's own name and docstring (`functools.wraps`)."""
         given = inspect.signature(formula).bind(*args, **kwargs).arguments
         checked = [_RANGES[name][0](name, given[name], _RANGES[name][1]) for name in names]
         arrays = np.broadcast_arrays(*checked)

@@ -187,6 +187,7 @@ def fit_reconciled(domain, reconciliation, tau, tolerance, start=None, max_evalu
     fitted = {}
 
     def evaluate(theta):
+        """The dual objective at `theta` as `lbfgs.minimise` wants it; leaves the gap and the loss in `fitted`."""
         log_z, probabilities = oracle(theta)
         mu = total * probabilities
         shared = effects.of_potentials(theta)
@@ -206,6 +207,29 @@ def fit_reconciled(domain, reconciliation, tau, tolerance, start=None, max_evalu
     model.gap, model.loss = fitted["gap"], fitted["loss"]
     model.evaluations, model.converged = evaluations, bool(converged)
     return model
+
+
+def loss(model, measurements) -> float:
+    """The sum of the squared residuals of `model` over 2 sigma^2: what `fit` minimises but for the entropy.
+
+    `model.loss` is less by what the measurements disagree among themselves, which no model can change.
+    """
+    return sum(((model.marginal(m.attributes) - m.values) ** 2).sum() / (2 * m.sigma**2) for m in measurements)
+
+
+def least_loss(domain, measurements, total=None) -> tuple[float, float]:
+    """(lower, upper) bounds on the least `loss` of any model of the domain; parameters as of `fit`.
+
+    A fit with little entropy term has a loss above the least one; less its gap and the entropy term, it is below,
+    since entropies are not negative.
+    """
+    measurements = list(measurements)
+    tau = 0.001 / min((m.sigma for m in measurements), default=1.0)
+    model = fit(domain, measurements, total, tau=tau)
+    inner = sum((table * model.marginal(clique)).sum() for clique, table in model.potentials.items())
+    entropy = model.total * model.log_partition - inner  # N H(p)
+    upper = loss(model, measurements)
+    return upper - model.gap - tau * entropy, upper
 
 
 def _carried_over(start, oracle) -> np.ndarray:

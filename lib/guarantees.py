@@ -14,6 +14,8 @@ apart: "thresholds" or "categories"; that is what `audit` needs to know.
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 
 from lib import accounting, checks, privacy_loss
@@ -31,6 +33,14 @@ def whole(name: str, value, interval: str) -> int:
     """`value` as one int in `interval`; ``ValueError`` else."""
     number(name, value, interval)
     return int(checks.integer(name, value, interval))
+
+
+class PositiveFields:
+    """A dataclass whose fields are checked: each must be one number in (0, inf), ``ValueError`` else."""
+
+    def __post_init__(self):
+        for field in fields(self):
+            number(field.name, getattr(self, field.name), "(0, inf)")
 
 
 class FromLoss:

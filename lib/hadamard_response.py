@@ -60,11 +60,13 @@ class HadamardResponse(FrequencyOracle):
         return np.where(rng.random(values.size) < self._forced, self._block[values] * self.size + within, cell)
 
     def supports(self, reports) -> np.ndarray:
+        """1 for the values in whose rows the reported cell is a +1, 0 for a -1, 1/2 in other blocks; (n, k)."""
         cells = whole_numbers("reports", reports, self.cells)[:, None]
         negative = odd((cells % self.size) & self._row)
         return np.where(cells // self.size == self._block, np.where(negative, 0.0, 1.0), 0.5)
 
     def aggregate(self, reports) -> np.ndarray:
+        """Support counts, shape (k,), from the histogram of the reports by one transform a block."""
         return self._support_of(np.bincount(whole_numbers("reports", reports, self.cells), minlength=self.cells))
 
     def variance(self, f, n, block_share=None) -> np.ndarray:
@@ -79,6 +81,12 @@ class HadamardResponse(FrequencyOracle):
             block_share = f + (1 - f) / self.blocks
         share = checks.real("block_share", block_share, "[0, 1]")
         return (self._at_zero(share) - f) / checks.integer("n", n, "[1, inf)")
+
+    def variances(self, counts) -> np.ndarray:
+        """As for every oracle, with the true block shares."""
+        own = self._checked_true_counts(counts)
+        shares = np.bincount(self._block, weights=own)[self._block] / own.sum()
+        return self.variance(own / own.sum(), own.sum(), block_share=shares)
 
     def simulate(self, counts, *, rng) -> np.ndarray:
         """The exact joint law, by the histogram of the reports: k multinomial draws over the +1 cells of a row."""
@@ -116,6 +124,7 @@ def published_blocks(k, epsilon) -> int:
 
 
 def power_of_two(name, value) -> int:
+    """`value` as an int, for a power of two >= 1; ``ValueError``, naming `name`, for anything else."""
     whole = int(scalar(name, value, "[1, inf)", checks.integer))
     if whole & (whole - 1):
         raise ValueError(f"{name} must be a power of two in [1, inf), got {whole}")

@@ -33,18 +33,21 @@ class SHE(FrequencyOracle):
         self.report_bytes = 8 * self.k
 
     def perturb(self, values, *, rng) -> np.ndarray:
+        """The one-hot vector of each of the `values` plus Laplace noise, shape (n, k)."""
         values = self._checked_values(values)
         rows = noise.laplace((values.size, self.k), self.scale, rng=rng)
         rows[np.arange(values.size), values] += 1
         return rows
 
     def supports(self, reports) -> np.ndarray:
+        """The reports themselves, finite, shape (n, k); ``ValueError`` for anything else."""
         reports = checks.real("reports", reports, "(-inf, inf)")
         if reports.ndim != 2 or reports.shape[1] != self.k:
             raise ValueError(f"reports must have shape (n, {self.k}), got {reports.shape}")
         return reports
 
     def probability(self, reports) -> np.ndarray:
+        """Density of each report under each value of its sender, shape (n, k)."""
         reports = self.supports(reports)
         distance = np.abs(reports).sum(axis=1, keepdims=True) - np.abs(reports) + np.abs(reports - 1)
         return np.exp(-distance / self.scale) / (2 * self.scale) ** self.k
@@ -88,9 +91,10 @@ class THE(UnaryEncoding):
 
 def optimal_threshold(epsilon) -> float:
     """The threshold in [1/2, 1] of least variance at frequency 0 (Wang et al. 2017 solve for it numerically too)."""
-    def deviation(theta):
+
+    def slope(theta):  # of log((p - q)^2 / (q (1 - q))), but for a positive factor
         q = math.exp(-epsilon * theta / 2) / 2
         gap = -(math.expm1(epsilon * (theta - 1) / 2) + math.expm1(-epsilon * theta / 2)) / 2  # p - q
-        return math.sqrt(q * (1 - q)) / gap
+        return gap * (1 - 2 * q) - 2 * q * math.expm1(epsilon * (theta - 0.5)) * (1 - q)  # q e^... = 1 - p
 
-    return float(optimize.minimize_scalar(deviation, bounds=(0.5, 1), method="bounded", options={"xatol": 1e-9}).x)
+    return float(optimize.brentq(slope, 0.5, 1, xtol=1e-15))

@@ -121,6 +121,7 @@ class _Loss(NamedTuple):
 
     @classmethod
     def of(cls, pair: GaussianPair, count: float) -> _Loss:
+        """The loss of `count` draws of `pair`, with the errors that the pair's own cause."""
         m, t, m_error, t_error = pair
         s, q, wide = t / (1 + t), 1 + t, np.abs(t) > 0.5
         b = m**2 / q
@@ -229,10 +230,12 @@ def _saddle(loss: _Loss, x, low, high, residue) -> _Line:
     origin, sign = (low, 1.0) if low == 0 else (high, -1.0)  # an end at a pole
     shortest = (1 + 1e-9) / (high - low)
 
-    def at(theta):  # from the pole (theta = -inf) to the other end of the strip
+    def at(theta):
+        """The point of the strip for `theta`, from -inf at the pole to inf at the other end."""
         return origin + sign / (np.exp(-theta) + shortest)
 
     def derivative(r):
+        """Of log|F(0)| at the real r: increasing over the strip."""
         w = 1 + r * s
         terms = b * (1 + 2 * r + s * r**2) / w**2 + loss.slope
         terms += np.where(loss.wide, -s, r * s**2) / w

@@ -77,6 +77,7 @@ class LocalHashing(FrequencyOracle):
         return 1 / (1 + (g - 1) * exp(-epsilon)), 1 / g
 
     def perturb(self, values, *, rng) -> np.ndarray:
+        """A hash function drawn for each of the `values`, and its bucket by randomized response: rows (a, b, bucket)."""
         values = self._checked_values(values)
         reports = np.empty((values.size, 3), dtype=np.uint64)
         reports[:, :2] = rng.integers(0, 2**64 - 1, size=(values.size, 2), dtype=np.uint64, endpoint=True)
@@ -85,6 +86,7 @@ class LocalHashing(FrequencyOracle):
         return reports
 
     def supports(self, reports) -> np.ndarray:
+        """Whether the report's function sends each value to the reported bucket, shape (n, k)."""
         a, b, reported = self._checked_reports(reports).T[:, :, None]
         return bucket(a * scramble(np.arange(self.k)) + b, self.g) == reported
 

@@ -16,9 +16,10 @@ under local privacy, ICML 2016 (GRR).
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 
 import numpy as np
-from scipy import special
+from scipy import signal, special, stats
 
 from lib import checks
 
@@ -34,6 +35,19 @@ def pure_variance(p, q, f, n):
     return (f * p * (1 - p) + (1 - f) * q * (1 - q)) / (n * (p - q) ** 2)
 
 
+def count_law(own, n, p, q) -> np.ndarray:
+    """Probabilities of 0, ..., n as the support count of a value that `own` of `n` users have, shape (n + 1,).
+
+    own : whole, [0, n]; n : whole, [0, inf); p, q : of a pure protocol, [0, 1]. The sum of two binomial counts.
+    """
+    n = int(scalar("n", n, "[0, inf)", checks.integer))
+    own = int(scalar("own", own, f"[0, {n}]", checks.integer))
+    p, q = scalar("p", p, "[0, 1]"), scalar("q", q, "[0, 1]")
+    return signal.convolve(
+        stats.binom.pmf(np.arange(own + 1), own, p), stats.binom.pmf(np.arange(n - own + 1), n - own, q)
+    )
+
+
 def scalar(name, value, interval, check=checks.real) -> float:
     """`value` as one float inside `interval`; ``ValueError`` for anything else, arrays included."""
     array = check(name, value, interval)
@@ -42,7 +56,7 @@ def scalar(name, value, interval, check=checks.real) -> float:
     return float(array)
 
 
-class FrequencyOracle:
+class FrequencyOracle(ABC):
     """A local protocol for the frequencies of `k` values, each report `epsilon`-differentially private.
 
     k : number of values, which are 0, ..., k-1; whole, [2, 2^32]
@@ -70,15 +84,15 @@ class FrequencyOracle:
 
     # ---- the users' side
 
+    @abstractmethod
     def perturb(self, values, *, rng) -> np.ndarray:
         """One report for each of the `values`, whole numbers in [0, k), shape (n,); axis 0 runs over users."""
-        raise NotImplementedError
 
     # ---- the collector's side
 
+    @abstractmethod
     def supports(self, reports) -> np.ndarray:
         """How far each report supports each value, shape (n, k): n k numbers, so for few reports at a time."""
-        raise NotImplementedError
 
     def probability(self, reports) -> np.ndarray:
         """Probability of each report under each value of its sender, shape (n, k).
@@ -113,6 +127,14 @@ class FrequencyOracle:
         intercept, slope = self._variance_line()
         return (intercept + slope * checks.real("f", f, "[0, 1]")) / checks.integer("n", n, "[1, inf)")
 
+    def variances(self, counts) -> np.ndarray:
+        """Exact variance of the raw estimate of every value, shape (k,), if `counts[v]` users have the value v.
+
+        counts : whole, [0, inf), not all 0, shape (k,)
+        """
+        own = self._checked_true_counts(counts)
+        return self.variance(own / own.sum(), own.sum())
+
     def interval(self, counts, n, confidence=0.95) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper ends, in the shape of `counts`, of a confidence interval for each frequency.
 
@@ -131,12 +153,12 @@ class FrequencyOracle:
 
     # ---- studies without users
 
+    @abstractmethod
     def simulate(self, counts, *, rng) -> np.ndarray:
         """Support counts as `counts[v]` users of each value v would cause them, in time that does not grow with n.
 
         counts : whole, [0, inf), shape (k,). Every oracle says how much of the joint law is exact.
         """
-        raise NotImplementedError
 
     # ---- shared by the subclasses
 
@@ -221,15 +243,18 @@ class GRR(FrequencyOracle):
         return 1 / (1 + (k - 1) * exp(-epsilon)), exp(-epsilon) / (1 + (k - 1) * exp(-epsilon))
 
     def perturb(self, values, *, rng) -> np.ndarray:
+        """Each of the `values` with probability p, and otherwise one of the k - 1 others, all alike."""
         values = self._checked_values(values)
         other = rng.integers(self.k - 1, size=values.size, dtype=np.uint32).astype(np.int64)
         other += other >= values  # uniform among the k - 1 others
         return np.where(rng.random(values.size) < self.p, values, other)
 
     def supports(self, reports) -> np.ndarray:
+        """Whether each report is each value, shape (n, k)."""
         return whole_numbers("reports", reports, self.k)[:, None] == np.arange(self.k)
 
     def aggregate(self, reports) -> np.ndarray:
+        """Support counts, shape (k,): the histogram of the reports."""
         return np.bincount(whole_numbers("reports", reports, self.k), minlength=self.k)
 
     def simulate(self, counts, *, rng) -> np.ndarray:

@@ -77,6 +77,7 @@ def _problem(domain, measurements, total, power):
     parts = [oracle.slices[oracle.cliques.index(clique)] for clique, _, _ in checked]
 
     def evaluate(theta):
+        """(loss, its gradient in mu, mu) at the potentials `theta`, all but the loss of shape (cells,)."""
         mu = total * oracle(theta)[1]
         loss, gradient = 0.0, np.zeros(oracle.cells)
         for (_, values, sigma), part in zip(checked, parts):

@@ -23,7 +23,7 @@ WIDEST_SIGMA = 1e4  # of the discrete Gaussians whose losses are listed one by o
 
 
 @dataclass(frozen=True, eq=False)
-class DiscreteLoss(accounting._PRV):
+class DiscreteLoss(accounting.PrivacyLossVariable):
     """Losses, increasing, and the log of the mass of each, both of shape (n,); `size` is the largest or,
     with a `gaussian_rdp` below alpha size^2/2, the Gaussian mechanism's sensitivity / sigma."""
 
@@ -82,12 +82,15 @@ class DiscreteLoss(accounting._PRV):
 
     # What accounting asks of a variable.
     def rdp(self, alpha):
+        """An RDP epsilon at one order `alpha` in (1, inf), exact but for a Gaussian's."""
         return alpha * self.size**2 / 2 if self.gaussian_rdp else self._renyi(alpha - 1)
 
     def cdf(self, t):
+        """The probability, under the first of the neighbours, of a loss up to `t`, any shape."""
         return np.append(0.0, np.cumsum(self.mass))[np.searchsorted(self.losses, t, side="right")]
 
     def truncated_mean(self, low, high):
+        """The mean of the losses in (low, high]."""
         inside = (self.losses > low) & (self.losses <= high)
         return float(self.mass[inside] @ self.losses[inside] / self.mass[inside].sum())
 

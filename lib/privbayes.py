@@ -187,6 +187,7 @@ def _network(table, parents, score, epsilon, sensitivity, rng):
     known, tables = {}, {}
 
     def scored(attribute, group):
+        """The score of `attribute` with the parents `group`, computed once: the rounds ask again for most of them."""
         if (attribute, group) not in known:
             together = tuple(sorted((attribute, *group), key=table.domain.attributes.index))
             if together not in tables:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import softmax
 
 from lib import accounting, bounded_range, checks, exact_noise, noise
-from lib.guarantees import PureDP, number
+from lib.guarantees import PositiveFields, PureDP
 from lib.privacy_loss import plain
 
 
@@ -34,7 +34,7 @@ def exponential(scores, epsilon, sensitivity, *, rng) -> int:
 
 
 @dataclass(frozen=True)
-class Exponential:
+class Exponential(PositiveFields):
     """Chooses index i with probability proportional to e^(epsilon scores[i] / (2 sensitivity)).
 
     epsilon : (0, inf); sensitivity : by how much neighbours can change any score, (0, inf)
@@ -45,10 +45,6 @@ class Exponential:
     epsilon: float
     sensitivity: float = 1.0
     events = "categories"
-
-    def __post_init__(self):
-        number("epsilon", self.epsilon, "(0, inf)")
-        number("sensitivity", self.sensitivity, "(0, inf)")
 
     @property
     def rho(self) -> float:
@@ -104,7 +100,7 @@ class Exponential:
 
 
 @dataclass(frozen=True)
-class PermuteAndFlip(PureDP):
+class PermuteAndFlip(PositiveFields, PureDP):
     """Goes through the candidates in random order and takes the first whose coin, of probability
     e^(-epsilon (best - scores[i]) / (2 sensitivity)), succeeds. Exact: no rounding anywhere.
 
@@ -118,10 +114,6 @@ class PermuteAndFlip(PureDP):
     epsilon: float
     sensitivity: float = 1.0
     events = "categories"
-
-    def __post_init__(self):
-        number("epsilon", self.epsilon, "(0, inf)")
-        number("sensitivity", self.sensitivity, "(0, inf)")
 
     @property
     def worst_case(self):

@@ -114,6 +114,7 @@ def errors(real: Table, synthetic: Table) -> dict:
 
 
 def provenance(parts: dict) -> dict:
+    """What ``provenance.json`` says: how the stand-ins were made and, by data set, the `parts` that `make` tells."""
     return {
         "what": "Synthetic records that stand in for the real ones; see lib/stand_in.py. Made again by `make stand-in`.",
         "released": RELEASED,
@@ -148,6 +149,7 @@ def write_all(folder: Path) -> None:
 
 
 def main() -> None:
+    """Make the stand-ins again in their place, in a process whose arithmetic is the same on every machine."""
     if any(os.environ.get(name) != value for name, value in PINNED.items()):
         # numpy reads these when it is imported, so they are for a process of its own.
         sys.exit(subprocess.run([sys.executable, "-m", "lib.stand_in"], env=os.environ | PINNED).returncode)

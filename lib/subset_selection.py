@@ -58,6 +58,7 @@ class SubsetSelection(FrequencyOracle):
         return sets
 
     def supports(self, reports) -> np.ndarray:
+        """The sets themselves, boolean, shape (n, k); ``ValueError`` unless each holds d values."""
         sets = bit_rows(reports, self.k)
         sizes = np.count_nonzero(sets, axis=1)
         if (sizes != self.d).any():
@@ -65,6 +66,7 @@ class SubsetSelection(FrequencyOracle):
         return sets
 
     def aggregate(self, reports) -> np.ndarray:
+        """Support counts, shape (k,): how many sets hold each value."""
         return column_sums(self.supports(reports))
 
     def simulate(self, counts, *, rng) -> np.ndarray:

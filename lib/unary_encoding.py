@@ -10,6 +10,7 @@ response, without the Bloom filter). Wang et al. 2017, Section 4 (OUE).
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 
 import numpy as np
 
@@ -47,21 +48,30 @@ class UnaryEncoding(FrequencyOracle):
         with np.errstate(divide="ignore"):  # infinite once p or q rounds to 1 or 0: past epsilon = 36
             self.privacy_loss = float(np.log(self.p) + np.log1p(-self.q) - np.log(self.q) - np.log1p(-self.p))
 
+    @staticmethod
+    @abstractmethod
+    def probabilities(epsilon, *parameters) -> tuple:
+        """(p, q): the probability of a 1 for the bit of the own value, and for any other bit."""
+
     def perturb(self, values, *, rng) -> np.ndarray:
+        """Bits drawn for each of the `values`, boolean, shape (n, k)."""
         values = self._checked_values(values)
         bits = coins((values.size, self.k), self.q, rng=rng)
         bits[np.arange(values.size), values] = coins((values.size,), self.p, rng=rng)
         return bits
 
     def supports(self, reports) -> np.ndarray:
+        """The bits themselves, boolean, shape (n, k); ``ValueError`` for anything else."""
         return bit_rows(reports, self.k)
 
     def probability(self, reports) -> np.ndarray:
+        """Probability of each report under each value of its sender, shape (n, k): a product over its bits."""
         bits = self.supports(reports)
         under_others, under_own = np.where(bits, self.q, 1 - self.q), np.where(bits, self.p, 1 - self.p)
         return under_others.prod(axis=1, keepdims=True) / under_others * under_own
 
     def aggregate(self, reports) -> np.ndarray:
+        """Support counts, shape (k,): how many reports have each bit set."""
         return column_sums(self.supports(reports))
 
     def simulate(self, counts, *, rng) -> np.ndarray:

@@ -6,17 +6,14 @@ import pytest
 
 from lib import aim_ablation, datasets, utility
 from lib.aim import aim
-from lib.table import Domain, Table
+from tests import made_up
 
 DELTA = 1e-5
 
 
 @pytest.fixture(scope="module")
 def table():
-    rng = np.random.default_rng(0)
-    a = rng.integers(3, size=2000)
-    columns = [a, (a + rng.integers(2, size=2000)) % 3, rng.integers(2, size=2000), rng.integers(4, size=2000)]
-    return Table(np.stack(columns, axis=1), Domain({"a": 3, "b": 3, "c": 2, "d": 4}))
+    return made_up.dependent_table()
 
 
 # ---- running and measuring

@@ -1,12 +1,14 @@
 """Runs of AIM seen step by step, against hand-made runs and independent accounts."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from lib import accounting, aim_trace
 from lib.aim import Step, aim
 from lib.bounded_range import Exponential, Gaussian, Laplace, compose_schedule
-from lib.table import Domain, Table
+from tests import made_up
 
 DELTA = 1e-5
 
@@ -17,10 +19,7 @@ def step(attributes, rho_used, epsilon=0.1, annealed=False, errors=None, sigma=1
 
 @pytest.fixture(scope="module")
 def table():
-    rng = np.random.default_rng(0)
-    a = rng.integers(3, size=2000)
-    columns = [a, (a + rng.integers(2, size=2000)) % 3, rng.integers(2, size=2000), rng.integers(4, size=2000)]
-    return Table(np.stack(columns, axis=1), Domain({"a": 3, "b": 3, "c": 2, "d": 4}))
+    return made_up.dependent_table()
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +78,35 @@ def test_spent_brackets_the_exact_epsilon_of_gaussian_steps(run):
 def test_spent_refuses_steps_that_were_not(run, at):
     with pytest.raises(ValueError, match="at"):
         aim_trace.spent(run.steps, DELTA, at)
+
+
+# ---- the algorithms as printed
+
+
+def test_a_run_has_the_printed_schedule(run):
+    found = aim_trace.printed_schedule(run, 16 * 4)
+    np.testing.assert_allclose(found, [(s.sigma, s.epsilon) for s in run.steps], rtol=1e-9)
+    assert not np.allclose(found, aim_trace.printed_schedule(run, 16 * 5))
+
+
+def test_the_printed_budget_by_hand():
+    """T = 4, d = 1: 9/40, then rounds of 1/4, until at most two more would fit."""
+    assert aim_trace.printed_spending([False] * 3, 4, 1) == (1, 0)  # 9/40 + 10/40, then 21/40 > 2/4; then 11/40
+    used, left = aim_trace.printed_spending([True] * 2, 4, 1)  # after one round, 21/40 <= 2: all that is left
+    assert (used, left) == (1, 0)
+    assert aim_trace.printed_spending([False], 9, 9) == (Fraction(9, 10) + Fraction(1, 9), Fraction(-1, 90))
+    assert aim_trace.printed_spending([], 4, 9) == (Fraction(81, 40), Fraction(1, 4))
+
+
+def test_a_budget_that_is_not_used_up_is_refused():
+    with pytest.raises(ValueError, match="anneals"):
+        aim_trace.printed_spending([False] * 2, 4, 1)
+
+
+@pytest.mark.parametrize(("rounds", "share", "named"), [(0, 0.9, "rounds"), (1.5, 0.9, "rounds"), (9, 1.0, "share")])
+def test_printed_schedules_refuse_bad_input(run, rounds, share, named):
+    with pytest.raises(ValueError, match=named):
+        aim_trace.printed_schedule(run, rounds, share)
 
 
 # ---- calibration

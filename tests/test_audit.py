@@ -173,3 +173,19 @@ def test_bad_audits_are_refused(name, call):
 def test_bad_input_is_refused(arguments, name):
     with pytest.raises(ValueError, match=name):
         audit.epsilon_lower_bound(arguments.pop("first"), arguments.pop("second"), **arguments)
+
+
+@pytest.mark.parametrize("trials", [4, 5, 1_000])
+@pytest.mark.parametrize("confidence", [0.6, 0.99])
+def test_the_most_that_is_provable_is_proved_where_nothing_is_hidden(trials, confidence):
+    found = audit.epsilon_lower_bound(np.ones(trials), np.zeros(trials), confidence=confidence)
+    most = audit.most_provable(trials, confidence)
+    assert found.epsilon_lower == max(most, 0)
+    m, a = found.trials, (1 - confidence) / 2
+    assert most == pytest.approx(np.log(a ** (1 / m) / (1 - a ** (1 / m))), rel=1e-9)
+
+
+@pytest.mark.parametrize(("trials", "confidence", "named"), [(3, 0.95, "trials"), (4.5, 0.95, "trials"), (10, 1.0, "confidence")])
+def test_the_most_that_is_provable_refuses_bad_input(trials, confidence, named):
+    with pytest.raises(ValueError, match=f"^{named} must"):
+        audit.most_provable(trials, confidence)

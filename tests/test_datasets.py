@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 
 from lib import datasets
 from lib.datasets import DatasetError
+from tests import made_up
 
 # Looked up at import, that is, before the fixtures below hide the user's own files.
 real_adult = pytest.mark.skipif(
@@ -293,12 +294,12 @@ def test_a_damaged_stand_in_is_refused(tmp_path, monkeypatch):
         datasets.bank(source="stand-in")
 
 
-# ----------------------------------------------- the numbers made of nothing
+# ------------------------------------------ the tests' own, made of nothing
 
 
 @pytest.mark.parametrize("n", [2, 3, 1_000, 32_561])
-def test_stand_in_has_the_shape_and_the_ranges_of_adult(n):
-    frame = datasets.numeric_stand_in(n, rng=np.random.default_rng(1))
+def test_made_up_records_have_the_shape_and_the_ranges_of_adult(n):
+    frame = made_up.numeric_adult(n, rng=np.random.default_rng(1))
     assert frame.shape == (n, 6)
     assert list(frame.columns) == NUMERIC == list(datasets.PUBLIC_RANGES)
     assert (frame.dtypes == np.int64).all()
@@ -308,15 +309,15 @@ def test_stand_in_has_the_shape_and_the_ranges_of_adult(n):
 
 
 @real_adult
-def test_ranges_of_the_stand_in_are_those_of_adult():
+def test_ranges_of_made_up_records_are_those_of_adult():
     real = datasets.adult("all", download=False)[NUMERIC]
-    made = datasets.numeric_stand_in(10, rng=np.random.default_rng(0))
+    made = made_up.numeric_adult(10, rng=np.random.default_rng(0))
     assert made.min().tolist() == real.min().tolist()
     assert made.max().tolist() == real.max().tolist()
 
 
-def test_stand_in_is_decided_by_its_generator_alone():
-    first, again, other = (datasets.numeric_stand_in(50, rng=np.random.default_rng(seed)) for seed in (5, 5, 6))
+def test_made_up_records_are_decided_by_their_generator_alone():
+    first, again, other = (made_up.numeric_adult(50, rng=np.random.default_rng(seed)) for seed in (5, 5, 6))
     pd.testing.assert_frame_equal(first, again)
     assert not first.equals(other)
     # the ends of the ranges stand anywhere, each column's elsewhere
@@ -324,18 +325,18 @@ def test_stand_in_is_decided_by_its_generator_alone():
 
 
 @pytest.mark.parametrize("scaling", ["observed", "public"])
-def test_stand_in_meets_the_condition_on_its_covariance(scaling):
+def test_made_up_records_meet_the_condition_on_its_covariance(scaling):
     """Smallest eigenvalue over 0.01; over 1,000 seeds at n = 1,000 the least seen was 0.0153."""
     for seed in range(30):
-        frame = datasets.numeric_stand_in(1_000, rng=np.random.default_rng(seed))
+        frame = made_up.numeric_adult(1_000, rng=np.random.default_rng(seed))
         scaled = datasets.adult_numeric(frame, scaling=scaling)
         assert np.linalg.eigvalsh(np.cov(scaled.T, bias=True))[0] > 0.01
 
 
-def test_stand_in_follows_the_distributions_it_states():
+def test_made_up_records_follow_the_distributions_they_state():
     """40,000 records; each interval is the exact mean ± 5 standard errors (false alarm < 1e-5 in all)."""
     n = 40_000
-    frame = datasets.numeric_stand_in(n, rng=np.random.default_rng(20))
+    frame = made_up.numeric_adult(n, rng=np.random.default_rng(20))
 
     def near(sample, mean):
         assert abs(sample.mean() - mean) < 5 * sample.std() / np.sqrt(n)
@@ -354,9 +355,9 @@ def test_stand_in_follows_the_distributions_it_states():
 
 
 @pytest.mark.parametrize("n", [1, 0, -3, 2.5, np.nan, "many"])
-def test_stand_in_refuses_a_size_by_name(n):
+def test_made_up_records_refuse_a_size_by_name(n):
     with pytest.raises(ValueError, match=r"^n must be .*\[2, inf\)"):
-        datasets.numeric_stand_in(n, rng=np.random.default_rng(0))
+        made_up.numeric_adult(n, rng=np.random.default_rng(0))
 
 
 # ----------------------------------------- a small world to find files in

@@ -174,6 +174,25 @@ def test_renyi_gaussian_against_the_trapezoid_rule():
         assert renyi_gaussian(0, 1, mean, variance, alpha) == pytest.approx(expected, rel=1e-8)
 
 
+@pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.parametrize("alpha", [1.25, 2.0, 7.0])
+def test_the_integral_on_a_grid_equals_the_printed_formula(d, alpha):
+    mean1, cov1, mean2, cov2 = random_pair(40 + d, d)
+    cov2 = cov1 * 0.9 + cov2 / 4  # Sigma_7 stays positive definite
+    with mp.workdps(50):
+        reference = mp.exp((alpha - 1) * printed_formula(mean1, cov1, mean2, cov2, alpha))
+    assert relative_error(divergence.gaussian_moment_on_grid(mean1, cov1, mean2, cov2, alpha), reference) < 1e-10
+    with pytest.raises(np.linalg.LinAlgError):
+        divergence.gaussian_moment_on_grid(mean1, cov1, mean2, cov1 / 10, alpha)
+
+
+def test_the_integral_on_a_grid_refuses_bad_input():
+    pair = [0.0], np.eye(1), [1.0], np.eye(1)
+    for alpha, half, named in ((1.0, 30, "alpha"), (2.0, 0, "half"), (2.0, 1.5, "half")):
+        with pytest.raises(ValueError, match=f"^{named} must"):
+            divergence.gaussian_moment_on_grid(*pair, alpha, half=half)
+
+
 @PROPERTY
 @given(seeds, st.integers(1, 5), st.floats(1, 3))
 def test_invariant_under_affine_maps(seed, d, alpha):

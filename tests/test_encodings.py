@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from lib import datasets, encodings
+from tests import made_up
 
 
 def test_the_domains_are_those_of_table_1():
@@ -26,7 +27,7 @@ def test_bins_cover_the_public_range(name):
 
 
 def test_values_fall_into_the_bin_that_starts_at_or_below_them():
-    frame = datasets.numeric_stand_in(500, rng=np.random.default_rng(1))
+    frame = made_up.numeric_adult(500, rng=np.random.default_rng(1))
     for name, cuts in encodings.ADULT_BINS.items():
         for value, label in zip(frame[name], encodings._binned(frame)[name]):
             first, _, last = label.partition("-")
@@ -34,7 +35,7 @@ def test_values_fall_into_the_bin_that_starts_at_or_below_them():
 
 
 def test_values_beyond_the_bins_are_left_for_the_table_to_refuse():
-    frame = datasets.numeric_stand_in(10, rng=np.random.default_rng(1))
+    frame = made_up.numeric_adult(10, rng=np.random.default_rng(1))
     frame.loc[0, "age"] = 200
     assert encodings._binned(frame)["age"][0] == 200
 

@@ -17,7 +17,8 @@ from scipy import linalg, stats
 
 from lib import local_protocol, unary_encoding
 from lib.frequency_oracles import (
-    BLH, GRR, OLH, ORACLES, OUE, SHE, SUE, THE, HadamardResponse, LocalHashing, SubsetSelection, pure_variance,
+    BLH, GRR, OLH, ORACLES, OUE, SHE, SUE, THE, HadamardResponse, LocalHashing, SubsetSelection,
+    count_law, pure_variance,
 )  # fmt: skip
 from lib.hadamard_response import walsh_hadamard
 from lib.local_hashing import bucket, bucket_start, optimal_buckets, scramble
@@ -691,6 +692,57 @@ def test_an_impossible_number_of_users_is_refused(name, n):
     if not isinstance(n, list):
         with pytest.raises(ValueError, match="^n must"):
             oracle.variance(0.1, n)
+
+
+@pytest.mark.parametrize("own, n", [(0, 0), (0, 3), (2, 5), (5, 5), (3, 9)])
+def test_the_law_of_a_count_is_that_of_all_coins(own, n):
+    p, q = 0.7, 0.2
+    expected = np.zeros(n + 1)
+    for coins in itertools.product([0, 1], repeat=n):
+        chances = [chance if coin else 1 - chance for coin, chance in zip(coins, [p] * own + [q] * (n - own))]
+        expected[sum(coins)] += math.prod(chances)
+    assert count_law(own, n, p, q) == pytest.approx(expected, abs=1e-14)
+
+
+def test_the_law_of_a_large_count_has_the_moments_of_the_protocol():
+    oracle, n, f = OUE(8, 1.3), 5_000, 0.3
+    law = count_law(1_500, n, oracle.p, oracle.q)
+    estimates = oracle.estimate(np.stack([np.arange(n + 1)] * 8, axis=1), n)[:, 0]
+    assert law.sum() == pytest.approx(1) and law @ estimates == pytest.approx(f)
+    assert law @ (estimates - f) ** 2 == pytest.approx(oracle.variance(f, n))
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_variances_are_those_of_each_value(name):
+    oracle, users = EVERY[name](6, 1.1), np.array([8, 0, 5, 5, 2, 0])
+    expected = exact_variance(oracle, users / 20, 20)
+    np.testing.assert_array_equal(oracle.variances(users), expected)
+    with pytest.raises(ValueError, match="^counts must"):
+        oracle.variances(users[:5])
+
+
+@pytest.mark.parametrize(
+    ("own", "n", "p", "q", "named"),
+    [(4, 3, 0.7, 0.2, "own"), (-1, 3, 0.7, 0.2, "own"), (1, 2.5, 0.7, 0.2, "n"), (1, 3, 1.1, 0.2, "p"), (1, 3, 0.7, -1, "q")],
+)
+def test_laws_of_impossible_counts_are_refused(own, n, p, q, named):
+    with pytest.raises(ValueError, match=f"^{named} must"):
+        count_law(own, n, p, q)
+
+
+@pytest.mark.parametrize("missing", ["perturb", "supports", "simulate"])
+def test_an_oracle_without_one_of_its_parts_cannot_be_made(missing):
+    parts = {name: getattr(GRR, name) for name in ("perturb", "supports", "simulate")}
+    whole = type("Whole", (local_protocol.FrequencyOracle,), parts)
+    assert whole(3, 1.0).k == 3
+    del parts[missing]
+    with pytest.raises(TypeError, match=missing):
+        type("Partial", (local_protocol.FrequencyOracle,), parts)(3, 1.0)
+
+
+def test_unary_encoding_alone_has_no_probabilities():
+    with pytest.raises(TypeError, match="probabilities"):
+        unary_encoding.UnaryEncoding(3, 1.0)
 
 
 @pytest.mark.parametrize(

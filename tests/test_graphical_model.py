@@ -6,9 +6,10 @@ import pickle
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from scipy import optimize
 
 from lib import log_space, marginal_oracle
-from lib.graphical_model import GraphicalModel, Measurement, fit
+from lib.graphical_model import GraphicalModel, Measurement, fit, least_loss, loss
 from lib.table import Domain, Table
 from tests.full_joint import SHAPES, joint, marginal, random_model
 
@@ -198,6 +199,28 @@ def test_the_certificate_holds_against_a_high_precision_solution(name):
         assert model.converged and model.gap <= tolerance * sum(v.size for v in model.potentials.values()) / 2
         reached = objective_of(domain, measurements, 0.05, 1000.0, joint(domain, model.potentials)[1])
         assert -1e-7 * least < reached - least <= model.gap + 1e-7 * least
+
+
+@pytest.mark.parametrize("name", ["cycle", "nested"])
+def test_the_least_loss_is_between_its_bounds(name):
+    """Against a non-negative least-squares solution over the table of all records, its total held by a heavy row."""
+    rng = np.random.default_rng([8, *map(ord, name)])
+    domain = Domain({f"x{v}": int(size) for v, size in enumerate(rng.integers(2, 4, 5))})
+    measurements, total = noisy(rng, domain, SHAPES[name]), 1000.0
+    cells = np.indices(domain.sizes).reshape(len(domain), -1)
+    rows, targets = [np.full((1, cells.shape[1]), 1e3)], [[1e3 * total]]
+    for m in measurements:
+        index = np.ravel_multi_index([cells[v] for v in domain.axes(m.attributes)], domain.shape(m.attributes))
+        rows.append(np.eye(m.values.size)[:, index] / m.sigma)
+        targets.append(m.values.ravel() / m.sigma)
+    least = optimize.nnls(np.vstack(rows), np.concatenate(targets))[1] ** 2 / 2
+    lower, upper = least_loss(domain, measurements, total)
+    assert lower <= least * (1 + 1e-6) and least * (1 - 1e-6) <= upper
+    model = fit(domain, measurements, total)
+    entropy = 1e-3 / min(m.sigma for m in measurements) * total * np.log(domain.size())  # its term, at most
+    assert upper - lower <= entropy + 1e-3 * sum(table.size for table in model.potentials.values()) / 2
+    by_records = objective_of(domain, measurements, 0.0, total, joint(domain, model.potentials)[1])
+    assert loss(model, measurements) == pytest.approx(by_records, rel=1e-9) and by_records >= lower
 
 
 def test_noiseless_measurements_are_met_and_the_total_is_estimated():

@@ -2,13 +2,14 @@
 
 from fractions import Fraction
 
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sympy import Rational
 
-from lib import instances
+from lib import divergence, instances
 
 GENERATORS = [instances.dataset, instances.corner_dataset]
 SIZES = st.sampled_from([(40, 1, 0.25), (40, 2, 0.25), (60, 3, 0.125), (90, 5, 0.125)])
@@ -60,6 +61,30 @@ def test_corner_dataset_is_near_the_worst_case(seed):
     assert np.array_equal(np.abs(data), np.ones((n, d))) and (data[-1] == 1).all()
     assert offset @ offset > 0.85 * 4 * d, "the last record is nearly 2 sqrt(d) from the mean"
     assert instances.smallest_eigenvalue(data) < 1.3 * sigma
+
+
+@pytest.mark.parametrize("kind", instances.KINDS)
+def test_exact_divergences_against_floating_point_and_one_another(kind):
+    rng = np.random.default_rng([1, instances.KINDS.index(kind)])
+    first, second = instances.neighbours(instances.dataset(60, 2, 0.25, rng=rng), kind, rng=rng)
+    orders = [Rational(101, 100), Rational(3, 2), Rational(4)]
+    found = instances.exact_divergences(first, second, orders)
+    moments = [(data.mean(axis=0), np.cov(data.T, bias=True)) for data in (first, second)]
+    numeric = divergence.renyi_gaussian(*moments[0], *moments[1], [float(order) for order in orders])
+    np.testing.assert_allclose(np.array(found, dtype=float), numeric, rtol=1e-9)
+    more = instances.exact_divergences(first, second, orders, digits=80)
+    with mp.workdps(80):
+        assert all(0 < abs(a / b - 1) < mp.mpf(10) ** -42 for a, b in zip(found, more))
+
+
+def test_exact_divergence_of_a_pair_worked_by_hand():
+    """{-1, 1} and {-1/2, 1/2}: means 0, variances 1 and 1/4, D_alpha = -log(mixed 4^alpha) / (2 (alpha - 1))."""
+    first, second = np.array([[-1.0], [1.0]]), np.array([[-0.5], [0.5]])
+    order = Rational(5, 4)  # mixed: -1/4 + 5/16
+    (found,) = instances.exact_divergences(first, second, [order], digits=30)
+    with mp.workdps(30):
+        expected = -mp.log(mp.mpf(1) / 16 * mp.mpf(4) ** mp.mpf("1.25")) / mp.mpf("0.5")
+        assert abs(found - expected) < mp.mpf(10) ** -28
 
 
 @often
