@@ -1,0 +1,139 @@
+"""The explorers (book/_static/explorers.js): the same numbers as `lib`, by mouse, keyboard and on a phone."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from lib import composition, frequency_oracles, gaussian_synthesis, mechanisms
+from tests.browser.chromium import BROWSERS, DRIVERS, chromium, found, served
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = {
+    "renyi": "notebooks/miura2022/03_beyond.html",
+    "local": "notebooks/kiri2019/02_local.html",
+    "composition": "notebooks/kiri2019/03_composition.html",
+}
+BOUNDS = {
+    "unbounded": gaussian_synthesis.unbounded_epsilon,
+    "bounded": gaussian_synthesis.bounded_epsilon,
+    "joint": gaussian_synthesis.bounded_epsilon_joint,
+}
+METHODS = {"zCDP": "zcdp", "RDP": "rdp", "exact": "gaussian"}
+MECHANISMS = {
+    "response": mechanisms.RandomizedResponse,
+    "laplace": lambda epsilon: mechanisms.Laplace(1 / epsilon),
+    "gaussian": lambda size: mechanisms.Gaussian(1 / size),
+}
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(found(BROWSERS) is None, reason="no Chromium is installed (Debian: chromium)"),
+    pytest.mark.skipif(found(DRIVERS) is None, reason="no chromedriver is installed (Debian: chromium-driver)"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def compute(browser):
+    """The functions of the script, on an empty page."""
+    script = (ROOT / "book/_static/explorers.js").read_text(encoding="utf-8")
+    browser.driver.get("about:blank")
+    browser.script(script.replace("const compendium =", "window.compendium ="))
+    return lambda name, values: browser.script(f"return compendium.{name}(arguments[0])", values)
+
+
+def agree(shown, expected):
+    """To nine digits; JSON has no infinity, and reads it as None."""
+    return (math.inf if shown is None else shown) == pytest.approx(expected, rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_renyi(compute, bound):
+    rng = np.random.default_rng(1)
+    for _ in range(40):
+        n, d = int(10 ** rng.uniform(3, 12)), int(rng.integers(1, 51))
+        sigma, alpha, delta = 10 ** rng.uniform(-3, 0), 1 + 10 ** rng.uniform(-2, 3), 10 ** rng.uniform(-12, -2)
+        here = compute("renyi", {"bound": bound, "n": n, "d": d, "sigma": sigma, "alpha": alpha, "delta": delta})
+        record = float(BOUNDS[bound](n, alpha, d, sigma))
+        assert agree(here["record"], record)
+        assert agree(here["release"], n * record)
+        best = gaussian_synthesis.released_dp(n, delta, d, sigma, bound=BOUNDS[bound])
+        assert agree(here["best"], best.epsilon)
+        assert here["bestAlpha"] is None if math.isnan(best.alpha) else agree(here["bestAlpha"], best.alpha)
+        once = gaussian_synthesis.released_dp(n, delta, d, sigma, bound=BOUNDS[bound], orders=np.array([alpha]))
+        assert agree(here["converted"], once.epsilon)
+
+
+def test_local(compute):
+    names = {"SS": "SubsetSelection", "HR": "HadamardResponse"}
+    rng = np.random.default_rng(2)
+    for _ in range(40):
+        epsilon, k = 10 ** rng.uniform(-1, 0.9), int(10 ** rng.uniform(np.log10(2), 6))
+        n, f = int(10 ** rng.uniform(2, 8)), rng.random()
+        here = compute("local", {"epsilon": epsilon, "k": k, "n": n, "f": f})["ranking"]
+        assert len(here) == 9
+        assert [deviation for _, deviation in here] == sorted(deviation for _, deviation in here)
+        for name, deviation in here:
+            oracle = getattr(frequency_oracles, names.get(name, name))(k, epsilon)
+            assert agree(deviation, math.sqrt(oracle.variance(f, n))), name
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_composition(compute, mechanism):
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        size, count, delta = 10 ** rng.uniform(-2, 0.47), int(10 ** rng.uniform(0, 3)), 10 ** rng.uniform(-12, -2)
+        here = compute("composition", {"mechanism": mechanism, "size": size, "count": count, "delta": delta})["total"]
+        assert len(here) == (2 if mechanism == "gaussian" else 5)
+        for name, total in here.items():
+            expected = composition.repeated(MECHANISMS[mechanism](size), count, delta, METHODS.get(name, name))
+            assert agree(total, expected), name
+
+
+# ---- on the pages
+
+
+@pytest.fixture(scope="module")
+def book():
+    if not all((ROOT / "build/html" / page).exists() for page in PAGES.values()):
+        pytest.skip("the book is not built (make book)")
+    with served(ROOT / "build/html") as address:
+        yield address
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_key_moves_the_slider_and_the_numbers(browser, book, name, width):
+    browser.open(f"{book}/{PAGES[name]}", width=width)
+    place = browser.driver.find_element("css selector", f'.explorer[data-explorer="{name}"]')
+
+    def numbers():
+        return [float(cell.get_attribute("data-value")) for cell in place.find_elements("tag name", "td")]
+
+    before, curve = numbers(), place.find_element("tag name", "svg").get_attribute("outerHTML")
+    assert before
+    for slider in place.find_elements("css selector", "input[type=range]"):
+        said = slider.get_attribute("aria-valuetext")
+        slider.send_keys(Keys.ARROW_RIGHT)
+        assert slider.get_attribute("aria-valuetext") != said
+    assert numbers() != before
+    assert place.find_element("tag name", "svg").get_attribute("outerHTML") != curve
+    assert browser.script("return document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_control_has_a_label(browser, book, name):
+    browser.open(f"{book}/{PAGES[name]}")
+    place = browser.driver.find_element("css selector", f'.explorer[data-explorer="{name}"]')
+    controls = place.find_elements("css selector", "input, select")
+    labels = {label.get_attribute("for"): label.text for label in place.find_elements("tag name", "label")}
+    assert controls
+    assert all(labels.get(control.get_attribute("id")) for control in controls)
