@@ -109,6 +109,8 @@ build/claims.json: $(EXECUTED) build/notebooks.list $(MEANS) book/ledger.py | $(
 book/scorecard.md: build/claims.json
 	@$(PY) book/ledger.py page
 
+book/scorecard.md: $(wildcard book/results/claims.csv)
+
 # Built from nothing in a scratch folder (Sphinx repeats no warning for a page that it kept),
 # and swapped in when it stands: a failed build leaves the last good book where it is.
 # The page is as old as the start of the build: an edit made meanwhile is built next time.
@@ -120,6 +122,7 @@ build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.lis
 	  --path-output build/scratch -W -n --keep-going > build/html.log 2>&1 || { \
 	  tr -d '\033' < build/html.log | sed 's/\[[0-9;]*m//g' | grep -E '(WARNING|ERROR|CRITICAL):' || tail -n 30 build/html.log; \
 	  echo "The book was not built; the last good one, if any, is untouched." >&2; exit 1; }
+	@$(PY) book/ledger.py downloads --output build/scratch/_build/html
 	@touch -r build/scratch/begun build/scratch/_build/html/index.html
 	@rm -rf build/html.old; test ! -d build/html || mv build/html build/html.old
 	@mv build/scratch/_build/html build/html
@@ -127,7 +130,7 @@ build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.lis
 
 # ---- commands; the text after ## is what `make help` prints
 
-.PHONY: help book test papers claims bench notebooks screenshot stand-in lock clean
+.PHONY: help book test papers claims assignments grade bench notebooks screenshot stand-in lock clean
 
 book: build/html/index.html ## run what changed, build the book, print where it is
 	@echo "$(CURDIR)/build/html/index.html"
@@ -139,10 +142,18 @@ test: build/html/index.html ## the tests, the committed notebooks compared outpu
 	  --nbval --nbval-current-env --nbval-sanitize-with tests/nbval-sanitize.cfg $(NOTEBOOKS) || status=1; \
 	exit $$status
 
-papers: $(PAPERS) ## the documents' own settings (notebooks/full.yml), into build/papers/
+papers: $(PAPERS) ## the documents' own settings (notebooks/full.yml) on the real data, into build/papers/
+	@$(PY) book/ledger.py full
 
 claims: book/scorecard.md ## judge every claim: build/claims.json and the scorecard page
 	@echo "$(CURDIR)/build/claims.json"
+
+assignments: $(READY) ## student versions of the assignments, a zip each, in build/assignments (VARIANT=name for other numbers)
+	@$(PY) -m notebooks.assignments.make_assignments --variant "$(or $(VARIANT),default)"
+
+grade: $(READY) ## grade a class: SUBMISSIONS=folder, its VARIANT, and MARKS=by-hand.csv when that is filled in
+	@test -n "$(SUBMISSIONS)" || { echo "Say what to grade: make grade SUBMISSIONS=folder" >&2; exit 2; }
+	@$(PY) -m notebooks.assignments.grade "$(SUBMISSIONS)" --variant "$(or $(VARIANT),default)" $(if $(MARKS),--marks "$(MARKS)")
 
 bench: $(READY) ## the benchmarks, one line of JSON each (CASE=name for some, PEERS=yes beside others' work)
 	@$(PY) -m tests.benchmarks $(CASE)

@@ -1,10 +1,14 @@
 """Gather the verdicts of the executed notebooks, and write the scorecard page.
 
-    python book/ledger.py gather    build/executed/**/*.ipynb  ->  build/claims.json
-    python book/ledger.py page      build/claims.json          ->  book/scorecard.md
+    python book/ledger.py gather    build/executed/**/*.ipynb    ->  build/claims.json
+    python book/ledger.py full      build/papers/**/*.ipynb      ->  book/results/claims.csv
+    python book/ledger.py page      build/claims.json, book/results/claims.csv  ->  book/scorecard.md
+    python book/ledger.py downloads the same                     ->  claims.json and claims.csv beside the HTML
 
-`gather` fails, naming every id, where a claim of a document in the book is judged nowhere,
+`gather` and `full` fail, naming every id, where a claim of a document in the book is judged nowhere,
 an id is unknown, notebooks disagree about a claim, or a value differs without a reason.
+`full` is for the documents' own settings on the real data (`make papers`); its file is committed, and
+gives the verdict where a build on stand-in data has none.
 """
 
 from __future__ import annotations
@@ -18,7 +22,9 @@ from dataclasses import asdict, replace
 from itertools import groupby
 from pathlib import Path
 
-from lib import claims
+import pandas as pd
+
+from lib import claims, datasets, results
 from lib.claims import VERDICTS, Claim, Ledger, Record
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -111,14 +117,50 @@ def gather(executed: Path, sources: Path, output: Path) -> list[Record]:
     return settled
 
 
+# ---------------------------------------------------------------- the full run
+
+KEPT = ["id", "published", "reproduced", "verdict", "note", "notebook"]
+
+
+def full(executed: Path, sources: Path, output: Path) -> list[Record]:
+    """Settle every claim by the notebooks that `make papers` ran, and write the judged ones to `output`."""
+    settled = settle(claims.load(), collect(executed, sources))
+    rows = [{name: asdict(record)[name] for name in KEPT} for record in settled if record.verdict != "pending"]
+    if any(row["verdict"] == "stand-in" for row in rows):
+        raise LedgerError("the full run must judge by the real data: " + ", ".join(
+            row["id"] for row in rows if row["verdict"] == "stand-in"))
+    files = {name: source.sha256 for name, source in datasets.SOURCES.items()}
+    made = results.collect("make", [], data="real", settings={"parameters": "notebooks/full.yml"}, files=files)
+    results.save(output, pd.DataFrame(rows, columns=KEPT), made | {"command": "make papers"})
+    return settled
+
+
+def load_full(path: Path, ledger: Ledger) -> dict[str, Record]:
+    """The committed full run by id, without what was judged by another printed value than the ledger's; {} if none."""
+    if not path.is_file():
+        return {}
+    found = {}
+    for row in results.load(path).fillna("").astype(str).to_dict("records"):
+        claim = ledger.claims.get(row["id"])
+        if claim is not None and claim.printed == row["published"]:
+            document = ledger.documents[claim.document]
+            found[claim.id] = Record(document=claim.document, item=claim.item, source=claims.source(claim, document), **row)
+    return found
+
+
+def standing(record: Record, full: dict[str, Record]) -> Record:
+    """What the book says of a claim: this build's record, or the full run's where the build used stand-in data."""
+    return full.get(record.id, record) if record.verdict == "stand-in" else record
+
+
 # ---------------------------------------------------------------- page
 
 INTRO = """\
 # Scorecard
 
-Every claim of the five documents, as printed, beside what this build of the book found.
-The tables are made from the outputs of the executed notebooks: each verdict links to the
-place where it is reached.
+Every claim of the five documents, as printed, beside what was found. The tables are made from the outputs of
+the executed notebooks, and each verdict links to the place where it is reached. *Here* is this build of
+the book; *full run* is the documents' own settings on the real data, which decides where this build had only stand-in data.
 
 - {reproduced}: the value has the printed digits (or lies within the printed spread), the order
   or the trend is found again, the theorem holds as printed.
@@ -126,25 +168,31 @@ place where it is reached.
 - {not_determinable}: the document leaves out what one would need; the note says what.
 - {stand_in}: computed on stand-in data; the real data are needed for a verdict.
 - {pending}: no notebook of this edition takes it up yet.
+
+<div class="scorecard-filter" hidden></div>
+
+The same for machines: <a href="claims.json" download>claims.json</a>, <a href="claims.csv" download>claims.csv</a>.
 """
 
 FOLD_FROM = 4  # claims of one table or section of a document, from which on they are folded
 
 
-def page(ledger: Ledger, records: list[Record]) -> str:
-    """The scorecard as MyST Markdown."""
+def page(ledger: Ledger, records: list[Record], full: dict[str, Record] | None = None) -> str:
+    """The scorecard as MyST Markdown, from this build's `records` and the full run's, by id."""
+    full = full or {}
     badges = {verdict.replace(" ", "_").replace("-", "_"): claims.badge(verdict)
               for verdict in VERDICTS}
     by_id = {record.id: record for record in records}
-    parts = [INTRO.format(**badges), "## Totals\n", _totals(ledger, records)]
+    parts = [INTRO.format(**badges), "## Totals\n", _totals(ledger, [standing(record, full) for record in records])]
+    parts.append(f"This build by itself: {claims.tally(record.verdict for record in records)}.\n")
     for key, document in ledger.documents.items():
         own = [by_id[id] for id, claim in ledger.claims.items() if claim.document == key]
         if own:
             parts.append(f"(scorecard-{key})=\n## {_cell(document.cited)}\n")
             parts.append(f"{_cell(document.authors)}: *{_cell(document.title)}*. "
                          f"{_cell(document.venue)}.\n\n"
-                         f"{claims.tally(record.verdict for record in own)}.\n")
-            parts += _verdicts(ledger, own)
+                         f"{claims.tally(standing(record, full).verdict for record in own)}.\n")
+            parts += _verdicts(ledger, own, full)
     return "\n".join(parts)
 
 
@@ -162,22 +210,22 @@ def _counts(count: Counter) -> list[str]:
     return [str(sum(count.values())), *(str(count[verdict]) for verdict in VERDICTS)]
 
 
-def _verdicts(ledger: Ledger, records: list[Record]) -> list[str]:
+def _verdicts(ledger: Ledger, records: list[Record], full: dict[str, Record]) -> list[str]:
     """One part for each verdict, what differs first; long tables of a document are folded."""
     parts = []
     for verdict in ("differs", "not determinable", "stand-in", "reproduced", "pending"):
-        chosen = [record for record in records if record.verdict == verdict]
+        chosen = [record for record in records if standing(record, full).verdict == verdict]
         if not chosen:
             continue
         if verdict == "pending":
-            parts.append(_folded(f"Pending ({len(chosen)})", ledger, chosen))
+            parts.append(_folded(f"Pending ({len(chosen)})", ledger, chosen, full))
             continue
         parts.append(f"```{{rubric}} {verdict.capitalize()} ({len(chosen)})\n```\n")
         groups = [list(group) for _, group in groupby(chosen, key=_section)]
         plain = [record for group in groups if len(group) < FOLD_FROM for record in group]
         if plain:
-            parts.append(_claims_table(ledger, plain))
-        parts += [_folded(f"{_section(group[0])}: {len(group)} claims", ledger, group)
+            parts.append(_claims_table(ledger, plain, full))
+        parts += [_folded(f"{_section(group[0])}: {len(group)} claims", ledger, group, full)
                   for group in groups if len(group) >= FOLD_FROM]
     return parts
 
@@ -186,17 +234,18 @@ def _section(record: Record) -> str:
     return record.item.split(",")[0]
 
 
-def _folded(title: str, ledger: Ledger, records: list[Record]) -> str:
-    return f"`````{{dropdown}} {_cell(title)}\n{_claims_table(ledger, records)}`````\n"
+def _folded(title: str, ledger: Ledger, records: list[Record], full: dict[str, Record]) -> str:
+    return f"`````{{dropdown}} {_cell(title)}\n{_claims_table(ledger, records, full)}`````\n"
 
 
-def _claims_table(ledger: Ledger, records: list[Record]) -> str:
-    """What is claimed and printed; for judged claims also the value, the verdict and its note."""
+def _claims_table(ledger: Ledger, records: list[Record], full: dict[str, Record]) -> str:
+    """What is claimed and printed; for judged claims also the values, the verdict and its note."""
     chosen = [ledger.claims[record.id] for record in records]
     numbers = any(claim.judge in claims.NUMERIC_JUDGES for claim in chosen)
     judged = any(record.verdict != "pending" for record in records)
-    head = ["Claim", *(["Printed"] if numbers else []), *(["Here"] if numbers and judged else []),
-            *(["Verdict"] if judged else [])]
+    both = numbers and any(record.id in full for record in records)
+    head = ["Claim", *(["Printed"] if numbers else []), *(["Full run"] if both else []),
+            *(["Here"] if numbers and judged else []), *(["Verdict"] if judged else [])]
     rows = []
     for claim, record in zip(chosen, records):
         is_number = claim.judge in claims.NUMERIC_JUDGES
@@ -204,10 +253,12 @@ def _claims_table(ledger: Ledger, records: list[Record]) -> str:
         row = [_claim_cell(claim, quote=not is_number)]
         if numbers:
             row.append(_printed(claim) if is_number else "")
+        if both:
+            row.append(_cell(full[record.id].reproduced) if is_number and record.id in full else "")
         if numbers and judged:
             row.append(_cell(record.reproduced) if is_number else "")
         if judged:
-            row.append(_verdict_cell(record))
+            row.append(_verdict_cell(standing(record, full)))
         rows.append(row)
     return _table(head, rows)
 
@@ -254,6 +305,17 @@ def _write(path: Path, text: str) -> None:
     temporary.replace(path)
 
 
+def downloads(records: list[Record], full: dict[str, Record], folder: Path) -> None:
+    """claims.json and claims.csv in `folder`: a row for each claim, this build's finding and the full run's."""
+    rows = []
+    for record in records:
+        real = full.get(record.id)
+        rows.append(asdict(record) | {"verdict": standing(record, full).verdict, "note": standing(record, full).note}
+                    | {"verdict_here": record.verdict, "full_run": real.reproduced if real else ""})
+    _write(folder / "claims.json", json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
+    _write(folder / "claims.csv", pd.DataFrame(rows).to_csv(index=False, lineterminator="\n"))
+
+
 def main(arguments=None) -> int:
     parser = argparse.ArgumentParser(description="Gather verdicts, write the scorecard page.")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -262,13 +324,23 @@ def main(arguments=None) -> int:
     gathering.add_argument("--notebooks", type=Path, default=ROOT / "notebooks")
     paging = commands.add_parser("page", help="claims.json -> scorecard.md")
     paging.add_argument("--output", type=Path, default=ROOT / "book" / "scorecard.md")
-    for command in (gathering, paging):
+    serving = commands.add_parser("downloads", help="claims.json and claims.csv beside the HTML")
+    serving.add_argument("--output", type=Path, default=ROOT / "build" / "html", help="the folder")
+    for command in (gathering, paging, serving):
         command.add_argument("--claims", type=Path, default=ROOT / "build" / "claims.json")
+    whole = commands.add_parser("full", help="notebooks of make papers -> results/claims.csv")
+    whole.add_argument("--executed", type=Path, default=ROOT / "build" / "papers")
+    whole.add_argument("--notebooks", type=Path, default=ROOT / "notebooks")
+    for command in (whole, paging, serving):
+        command.add_argument("--full", type=Path, default=ROOT / "book" / "results" / "claims.csv")
     options = parser.parse_args(arguments)
 
-    if options.command == "gather":
+    if options.command in ("gather", "full"):
         try:
-            settled = gather(options.executed, options.notebooks, options.claims)
+            if options.command == "gather":
+                settled = gather(options.executed, options.notebooks, options.claims)
+            else:
+                settled = full(options.executed, options.notebooks, options.full)
         except LedgerError as error:
             print(f"the ledger does not settle:\n{error}", file=sys.stderr)
             return 1
@@ -278,7 +350,12 @@ def main(arguments=None) -> int:
         print(f"no {options.claims.name}: run `gather` first", file=sys.stderr)
         return 1
     records = [Record(**entry) for entry in json.loads(options.claims.read_text("utf-8"))]
-    _write(options.output, page(claims.load(), records))
+    known = claims.load()
+    real = load_full(options.full, known)
+    if options.command == "downloads":
+        downloads(records, real, options.output)
+    else:
+        _write(options.output, page(known, records, real))
     return 0
 
 

@@ -234,6 +234,66 @@ def test_the_books_own_ledger_makes_a_page_without_a_warning(house, monkeypatch)
         for text in (claim.item, claim.statement, claim.printed))
 
 
+# ---------------------------------------------------------------- the full run
+
+def full_run(house, values, **options):
+    """What `make papers` leaves behind, gathered into claims.csv, and its path."""
+    found = [*records(values, **options), *records({"doc.number": 0.9}, reason="a slip: 1, 2")]
+    write(house, "01_a.ipynb", found)
+    ledger.full(house / "executed", house / "notebooks", house / "results" / "claims.csv")
+    return house / "results" / "claims.csv"
+
+
+REST = {id: value for id, value in GOOD.items() if id != "doc.number"}
+
+
+def test_the_full_run_decides_where_the_build_used_stand_in_data(house):
+    full = ledger.load_full(full_run(house, REST), claims.load())
+    assert {id: record.verdict for id, record in full.items()} == {
+        "doc.number": "differs", "doc.other": "reproduced", "doc.theorem": "reproduced", "doc.data": "reproduced"}
+    write(house, "01_a.ipynb", [*records({"doc.number": None, "doc.data": 5}, stand_in=True),
+                                *records({"doc.other": 2.721, "doc.theorem": True})])
+    here = gather(house)
+    text = ledger.page(claims.load(), here, full)
+    totals = [line for line in text.splitlines() if line.startswith("| [Somebody (2020)]")]
+    assert totals == ["| [Somebody (2020)](#scorecard-doc) | 4 | 3 | 1 | 0 | 0 | 0 |"]
+    assert "This build by itself: 5 claims: 2 reproduced, 2 stand-in, 1 pending." in text
+    assert "| Claim | Printed | Full run | Here | Verdict |" in text
+    row = next(line for line in text.splitlines() if "A number, $" in line)
+    assert "| 0.576 | 0.900000 |" in row and "a slip: 1, 2" in row and "verdict-differs" in row
+    assert text.count("$") == ledger.page(claims.load(), here).count("$")
+    built(house, text)
+
+
+def test_a_full_run_on_stand_in_data_is_refused(house):
+    write(house, "01_a.ipynb", [*records({id: GOOD[id] for id in ("doc.number", "doc.other", "doc.theorem")}),
+                                *records({"doc.data": 6}, stand_in=True)])
+    with pytest.raises(ledger.LedgerError, match="real data: doc.data"):
+        ledger.full(house / "executed", house / "notebooks", house / "claims.csv")
+    assert not (house / "claims.csv").exists()
+
+
+def test_a_full_run_of_another_printed_value_is_left_out(house):
+    path = full_run(house, REST)
+    path.write_text(path.read_text().replace("doc.other,2.72,", "doc.other,2.71,"))
+    assert set(ledger.load_full(path, claims.load())) == {"doc.number", "doc.theorem", "doc.data"}
+    assert ledger.load_full(house / "nothing.csv", claims.load()) == {}
+
+
+def test_downloads_hold_both_findings(house, capsys):
+    full_run(house, REST)
+    write(house, "01_a.ipynb", [*records({"doc.number": None, "doc.data": 5}, stand_in=True),
+                                *records({"doc.other": 2.721, "doc.theorem": True})])
+    gather(house)
+    arguments = ["downloads", "--output", str(house / "html"), "--claims", str(house / "build" / "claims.json"),
+                 "--full", str(house / "results" / "claims.csv")]
+    assert ledger.main(arguments) == 0
+    rows = {row["id"]: row for row in json.loads((house / "html" / "claims.json").read_text(encoding="utf-8"))}
+    assert rows["doc.number"]["verdict"] == "differs" and rows["doc.number"]["verdict_here"] == "stand-in"
+    assert rows["doc.number"]["full_run"] == "0.900000"
+    assert len((house / "html" / "claims.csv").read_text(encoding="utf-8").splitlines()) == 6
+
+
 # ---------------------------------------------------------------- the committed notebooks
 
 def test_every_claim_of_the_book_is_judged_by_a_committed_notebook(monkeypatch):
