@@ -1,0 +1,72 @@
+"""What privacy costs a step of training (sei2017): DP-SGD beside plain SGD, per-example clipping by itself.
+
+Networks of 14 inputs, four hidden layers of one width and two classes, on 45,222 made-up records (what they say does not
+matter to the clock). `us_per_step`, the CPU microseconds of a step, checks of the input included, are of
+
+- "plain", `network.train`: shuffled batches and equation (5);
+- "clipped": batches by Poisson sampling, the change of each record clipped, no noise;
+- "private", `dp_sgd.train`: that and a normal variate for each parameter.
+
+`ratio` is a cost over that of "plain". The three take turns, so that a busy machine slows all of them.
+"""
+
+import time
+
+import numpy as np
+
+from tests.benchmarks import measure
+
+RECORDS, INPUTS, DEPTH, EPOCHS, TURNS = 45_222, 14, 4, 3, 7
+CASES = {f"dp_sgd_width{width}_batch{batch}": (width, batch) for width in (10, 50) for batch in (50, 1000)}
+
+
+def lines(case, folder):
+    yield measure.child(__name__, "steps", *CASES[case])
+
+
+# ---- in the measured process
+
+
+def steps(meter, width, batch) -> dict:
+    width, batch = int(width), int(batch)
+    runs = _runs(width, batch)
+    seconds = {name: [] for name in runs}
+    for run in runs.values():
+        run()  # compiled, or read from the disk
+    for _ in range(TURNS):
+        for name, run in runs.items():
+            with meter:
+                began = time.process_time()
+                run()
+                seconds[name].append(time.process_time() - began)
+    count = EPOCHS * -(-RECORDS // batch)
+    cost = {name: 1e6 * np.median(times) / count for name, times in seconds.items()}
+    found = {f"us_per_step_{name}": round(float(value), 1) for name, value in cost.items()}
+    ratios = {f"ratio_{name}": round(float(cost[name] / cost["plain"]), 2) for name in cost}
+    return {"width": width, "batch": batch} | found | ratios
+
+
+def _runs(width, batch) -> dict:
+    """Some epochs of each kind, a function without arguments, from the same start."""
+    from lib import dp_sgd, network as net
+
+    rng = np.random.default_rng(7)
+    network = net.Network.initial((INPUTS, *[width] * DEPTH, 2), rng=rng)
+    features, labels = rng.random((RECORDS, INPUTS), dtype=np.float32), rng.integers(2, size=RECORDS)
+    plan = dp_sgd.Plan(batch / RECORDS, EPOCHS * -(-RECORDS // batch), 1.0, 1e-5)
+
+    def plain():
+        net.train(features, labels, network, batch=batch, epochs=EPOCHS, rng=rng)
+
+    def clipped():
+        sizes = rng.binomial(RECORDS, plan.sampling, size=plan.steps)
+        settings = 0.01, 1.0, 0.0, 0.0, 0.0, 1 / batch
+        work = net.workspace(network, sizes.max())
+        parameters, widths = network.parameters.copy(), np.array(network.widths)
+        records = net.checked_records(features, labels, network)
+        dp_sgd._run(parameters, widths, *records, sizes, np.arange(RECORDS), *settings, rng, *work)
+
+    def private():
+        dp_sgd.train(features, labels, network, plan, learning_rate=0.01, rng=rng)
+
+    return {"plain": plain, "clipped": clipped, "private": private}

@@ -1,0 +1,333 @@
+"""DP-SGD: accounting against quadrature and Google's, clipping record by record, the noise, an audit."""
+
+import math
+
+import dp_accounting
+import numpy as np
+import pytest
+from dp_accounting import pld
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import integrate, stats
+from scipy.special import logsumexp
+
+from lib import accounting, audit, dp_sgd, network as net
+from lib.adult_features import adult_features
+from lib.dp_sgd import DIRECTIONS, Plan, SampledGaussian, bounded_guarantee, epsilon, noise_multiplier, train
+from lib.network import Network, changes, workspace
+
+QUICK = settings(derandomize=True, deadline=None, max_examples=30)
+PAIRS = [(0.5, 0.02), (1.0, 0.1), (3.0, 0.001), (10.0, 0.9)]
+
+
+def law(variable, x):
+    """Density of the side under which the loss is taken, and the loss, written down anew."""
+    p = (1 - variable.q) * stats.norm(0, variable.sigma).pdf(x) + variable.q * stats.norm(1, variable.sigma).pdf(x)
+    q = stats.norm(0, variable.sigma).pdf(x)
+    return (p, np.log(p / q)) if variable.direction == "remove" else (q, np.log(q / p))
+
+
+def variables():
+    return [SampledGaussian(1 / sigma, sigma, q, direction) for sigma, q in PAIRS for direction in DIRECTIONS]
+
+
+# ---- accounting
+
+
+@pytest.mark.parametrize("variable", variables(), ids=str)
+def test_the_distribution_of_the_loss(variable):
+    """P(L <= t) and the mean on an interval, against sums over a fine grid."""
+    x = np.linspace(-12 * variable.sigma, 1 + 12 * variable.sigma, 1_000_001)
+    density, loss = law(variable, x)
+    density *= x[1] - x[0]
+    for share in (0.001, 0.2, 0.5, 0.9, 0.999):
+        t = np.quantile(loss, share)
+        assert float(variable.cdf(t)) == pytest.approx(density[loss <= t].sum(), abs=2e-5)
+    low, high = np.quantile(loss, [0.3, 0.8])
+    inside = (loss > low) & (loss <= high)
+    wanted = (density * loss)[inside].sum() / density[inside].sum()
+    assert variable.truncated_mean(low, high) == pytest.approx(wanted, rel=1e-4, abs=1e-9)
+    assert variable.truncated_mean(-1e3, 1e3) == pytest.approx((density * loss).sum(), rel=1e-6, abs=1e-13)
+
+
+def test_the_loss_stays_above_its_least_value():
+    variable = SampledGaussian(1.0, 1.0, 0.2, "remove")
+    assert np.array_equal(variable.cdf([-10, math.log(0.8) - 1e-9]), [0, 0]) and variable.cdf(1e4) == 1
+    assert np.array_equal(SampledGaussian(1.0, 1.0, 0.2, "add").cdf([-math.log(0.8) + 1e-9, 10]), [1, 1])
+
+
+@pytest.mark.parametrize(("sigma", "q"), PAIRS)
+@pytest.mark.parametrize("alpha", [2, 5, 32])
+def test_renyi_divergence_at_whole_orders(sigma, q, alpha):
+    """Mironov, Talwar, Zhang 2019: a binomial sum; and for "add" by scipy's quadrature."""
+    terms = [
+        math.log(math.comb(alpha, k)) + (alpha - k) * math.log1p(-q) + k * math.log(q) + (k * k - k) / (2 * sigma**2)
+        for k in range(alpha + 1)
+    ]
+    removed = SampledGaussian(1 / sigma, sigma, q, "remove").rdp(alpha)
+    assert removed == pytest.approx(logsumexp(terms) / (alpha - 1), rel=1e-9, abs=1e-14)
+    added = SampledGaussian(1 / sigma, sigma, q, "add")
+    value, _ = integrate.quad(
+        lambda x: stats.norm(0, sigma).pdf(x) * math.exp((1 - alpha) * float(added.loss(x))),
+        -40 * sigma, 40 * sigma + 1, points=[0, 1], epsabs=0, epsrel=1e-12, limit=500,
+    )  # fmt: skip
+    assert added.rdp(alpha) == pytest.approx(math.log(value) / (alpha - 1), rel=1e-6, abs=1e-12)
+    assert added.rdp(alpha) <= removed * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "q", "steps", "delta"), [(1.0, 0.01, 1000, 1e-5), (0.7, 0.001, 5000, 1e-6), (5.0, 0.3, 10, 1e-3), (0.5, 0.02, 20, 1e-5)]
+)
+def test_epsilon_is_that_of_another_accountant(sigma, q, steps, delta):
+    """dp-accounting's privacy loss distributions, pessimistic in steps of 1e-4."""
+    accountant = pld.PLDAccountant(value_discretization_interval=1e-4)
+    accountant.compose(dp_accounting.PoissonSampledDpEvent(q, dp_accounting.GaussianDpEvent(sigma)), steps)
+    theirs = accountant.get_epsilon(delta)
+    ours = epsilon(sigma, q, steps, delta)
+    assert theirs - 1e-3 < ours < theirs + 0.012
+
+
+def test_small_epsilons_are_resolved():
+    theirs = pld.PLDAccountant(value_discretization_interval=1e-5)
+    theirs.compose(dp_accounting.PoissonSampledDpEvent(0.01, dp_accounting.GaussianDpEvent(10.0)), 50)
+    assert theirs.get_epsilon(1e-5) <= epsilon(10.0, 0.01, 50, 1e-5) <= theirs.get_epsilon(1e-5) * 1.05
+
+
+def test_without_sampling_it_is_the_gaussian_mechanism():
+    assert epsilon(5.0, 1, 9, 1e-5) == pytest.approx(accounting.gaussian_epsilon(5.0 / 3, 1e-5))
+
+
+@pytest.mark.parametrize(("wanted", "q", "steps"), [(1.0, 0.02, 500), (0.1, 0.05, 100), (8.0, 0.01, 50), (2.0, 1.0, 30)])
+def test_the_noise_multiplier_is_the_least(wanted, q, steps):
+    sigma = noise_multiplier(wanted, 1e-5, q, steps)
+    plan = Plan.calibrated(wanted, 1e-5, sampling=q, steps=steps)
+    assert plan == Plan(q, steps, sigma, 1e-5) and plan.epsilon <= wanted < epsilon(sigma * 0.995, q, steps, 1e-5)
+
+
+def test_the_noise_multiplier_does_not_fall_below_what_is_accounted_for():
+    assert noise_multiplier(1e3, 1e-5, 0.01, 1) == pytest.approx(0.1)
+
+
+def test_more_steps_sampling_or_less_noise_cost_more():
+    base = epsilon(1.5, 0.02, 100, 1e-5)
+    assert base < epsilon(1.5, 0.02, 200, 1e-5) and base < epsilon(1.5, 0.04, 100, 1e-5) and base < epsilon(1.2, 0.02, 100, 1e-5)
+    assert Plan(0.02, 100, 1.5, 1e-5).epsilon == base
+
+
+def test_the_network_carries_its_guarantee():
+    plan = Plan(0.5, 2, 3.0, 1e-5)
+    network = Network.of([np.zeros((2, 2))], [np.zeros(2)])
+    found = train([[0.1, 0.9]], [1], network, plan, rng=np.random.default_rng(0))
+    assert found.statement == plan and found.predict_proba([[0.5, 0.5]]).shape == (1, 2)
+    replaced, delta = bounded_guarantee(plan.epsilon, 1e-5)
+    assert str(plan).splitlines()[1:] == [
+        f"  the whole model, one record added or removed, delta = 1e-05: epsilon = {plan.epsilon:.4g}",
+        f"  the whole model, one record replaced, delta = {delta:.3g}: epsilon = {replaced:.4g}",
+    ]
+
+
+def test_replacing_is_removing_and_adding():
+    assert bounded_guarantee(1.0, 1e-5) == (2.0, pytest.approx((1 + math.e) * 1e-5))
+    assert bounded_guarantee(1e4, 0.5) == (2e4, 1.0)
+
+
+# ---- clipping
+
+
+def setting(widths, records, seed, *, dtype="float64"):
+    rng = np.random.default_rng(seed)
+    features = rng.random((records, widths[0]))
+    labels = rng.integers(widths[-1], size=records)
+    return features, labels, Network.initial(widths, rng=rng, dtype=dtype)
+
+
+def clipped_changes(network, features, labels, limit):
+    """Record by record: the whole change, shortened to `limit`."""
+    each = [changes(network, features[r : r + 1], labels[r : r + 1]) for r in range(len(labels))]
+    return [change * min(1, limit / np.linalg.norm(change)) for change in each]
+
+
+@QUICK
+@given(
+    seed=st.integers(0, 10**6), widths=st.lists(st.integers(2, 6), min_size=2, max_size=5),
+    records=st.integers(1, 12), limit=st.floats(0.01, 10),
+)  # fmt: skip
+def test_clipped_errors_sum_to_the_clipped_changes(seed, widths, records, limit):
+    features, labels, network = setting(widths, records, seed)
+    parameters, widths = network.parameters.copy(), np.array(network.widths)
+    outputs, errors, change = workspace(network, records)
+    outputs[: features.size] = features.ravel()
+    net.forward(parameters, widths, outputs, records)
+    net.backward(parameters, widths, outputs, labels, errors, change)
+    dp_sgd.clip_errors(widths, outputs, errors, records, limit)
+    net.summed(widths, outputs, errors, records, change)
+    wanted = clipped_changes(network, features, labels, limit)
+    assert np.allclose(change, np.sum(wanted, axis=0), rtol=1e-9, atol=1e-12)
+    assert max(np.linalg.norm(one) for one in wanted) <= limit * (1 + 1e-12)
+
+
+def run(network, features, labels, sizes, *, rate=0.3, limit=0.5, sigma=0.0, momentum=0.0, l2=0.0, scale=1.0, seed=0):
+    """The compiled loop, without `train`'s checks."""
+    parameters = network.parameters.copy()
+    work = workspace(network, max(1, max(sizes)))
+    dp_sgd._run(
+        parameters, np.array(network.widths), features.astype(parameters.dtype), labels, np.array(sizes), np.arange(len(labels)),
+        rate, limit, sigma, momentum, l2, scale, np.random.default_rng(seed), *work,
+    )  # fmt: skip
+    return parameters
+
+
+@pytest.mark.parametrize(("momentum", "l2"), [(0.0, 0.0), (0.9, 0.0), (0.5, 0.1)])
+def test_steps_without_noise_by_hand(momentum, l2):
+    features, labels, network = setting((4, 5, 3), 9, 1)
+    found = run(network, features, labels, [9, 9, 9], momentum=momentum, l2=l2, scale=1 / 9)
+    expected, velocity = network.parameters.copy(), 0.0
+    for _ in range(3):
+        here = Network(network.widths, expected)
+        velocity = momentum * velocity + np.sum(clipped_changes(here, features, labels, 0.5), axis=0)
+        decay = expected.copy()
+        for _, bias in net.layers(network.widths, decay):
+            bias[:] = 0
+        expected = expected - 0.3 * velocity / 9 - 0.3 * l2 * decay
+    assert np.allclose(found, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_a_step_without_records_is_noise_alone():
+    """Also after a step with records; Kolmogorov-Smirnov, false alarm 0.1 %."""
+    features, labels, network = setting((30, 40, 2), 5, 2)
+    after = run(network, features, labels, [5])
+    noisy = run(Network(network.widths, after), features, labels, [0], rate=2.0, sigma=1.5, scale=0.25)
+    assert stats.kstest(noisy - after, stats.norm(0, 2 * 1.5 * 0.25).cdf).pvalue > 1e-3
+
+
+def test_the_noise_has_the_stated_size_and_does_not_depend_on_the_records():
+    features, labels, network = setting((30, 40, 2), 5, 3)
+    plan = Plan(1.0, 1, 2.0, 1e-5)
+    noisy = train(features, labels, network, plan, learning_rate=1.0, clip=0.5, rng=np.random.default_rng(4)).network.parameters
+    silent = run(network, features, labels, [5], rate=1.0, limit=0.5, scale=1 / 5)
+    noise = (noisy - silent) * 5
+    assert stats.kstest(noise, stats.norm(0, 2.0 * 0.5).cdf).pvalue > 1e-3  # false alarm 0.1 %
+    assert len(np.unique(noise)) == len(noise)
+
+
+# ---- sampling
+
+
+def test_every_subset_is_equally_likely_whatever_was_drawn_before():
+    """Pairs out of five, 4000 draws in a row from the same order: chi-squared, false alarm 0.1 %."""
+    rng, order, seen = np.random.default_rng(5), np.arange(5), {}
+    for _ in range(4000):
+        dp_sgd._sample(order, 2, rng)
+        pair = tuple(sorted(order[:2]))
+        seen[pair] = seen.get(pair, 0) + 1
+    assert sorted(order) == [0, 1, 2, 3, 4] and len(seen) == 10
+    assert stats.chisquare(list(seen.values())).pvalue > 1e-3
+
+
+def test_each_record_is_taken_independently():
+    """One step of a network that remembers whom it saw: numbers of records taken are binomial; false alarm 0.1 %."""
+    features, labels, network = np.eye(6), np.zeros(6, int), Network.of([np.zeros((6, 2))], [np.zeros(2)], dtype="float64")
+    taken, rng = [], np.random.default_rng(6)
+    for _ in range(2000):
+        moved = train(features, labels, network, Plan(0.3, 1, 0.1, 1e-5), learning_rate=1.0, rng=rng).network.weights[0]
+        taken.append(moved[:, 0] - moved[:, 1] > 0.5 * 2 / (0.3 * 6) * 0.5)  # the change is 1/2 a class, the noise 0.1
+    counts = np.bincount(np.sum(taken, axis=1), minlength=7)
+    expected = 2000 * stats.binom(6, 0.3).pmf(np.arange(7))
+    assert stats.chisquare([*counts[:4], counts[4:].sum()], [*expected[:4], expected[4:].sum()]).pvalue > 1e-3
+
+
+# ---- the guarantee
+
+
+def test_an_audit_does_not_refute_epsilon():
+    """One record more or less, known to the last digit; the score is the change along it. False alarm 0.01 %."""
+    plan = Plan(0.5, 3, 1.0, 1e-3)
+    network = Network.of([np.zeros((2, 2))], [np.zeros(2)], dtype="float64")
+    others, labels = np.array([[1.0, 0.0]] * 3), [0, 0, 1]
+    scores = []
+    for features, known in ((np.vstack([others, [[0.0, 1.0]]]), [*labels, 1]), (others, labels)):
+        rng, found = np.random.default_rng(7), []
+        for _ in range(4000):
+            trained = train(features, known, network, plan, learning_rate=0.1, clip=0.5, records=4, rng=rng)
+            weights = trained.network.weights[0]
+            found.append(weights[1, 1] - weights[1, 0])
+        scores.append(found)
+    found = audit.epsilon_lower_bound(*scores, delta=plan.delta, confidence=0.9999)
+    assert not found.refutes(plan.epsilon) and found.refutes(0.2)
+
+
+def test_a_private_network_learns():
+    """The stand-in at epsilon 1, delta 1e-5, judged on records that it has not seen."""
+    adult = adult_features(encoding="one-hot", numeric="log", source="stand-in")
+    train_on, test = slice(None, 40_000), slice(40_000, None)
+    plan = Plan.calibrated(1.0, 1e-5, sampling=512 / 40_000, steps=400)
+    rng = np.random.default_rng(8)
+    start = Network.initial((105, 16, 2), rng=rng, scheme="glorot")
+    found = train(adult.values[train_on], adult.labels[train_on], start, plan, learning_rate=1.0, rng=rng)
+    share = adult.labels[test].mean()
+    assert (found.predict(adult.values[test]) == adult.labels[test]).mean() > max(share, 1 - share) + 0.04
+
+
+def test_the_same_seed_gives_the_same_network():
+    features, labels, network = setting((4, 5, 2), 30, 9, dtype="float32")
+    plan = Plan(0.2, 5, 1.0, 1e-5)
+    first, again, other = (train(features, labels, network, plan, rng=np.random.default_rng(s)).network.parameters for s in (1, 1, 2))
+    assert np.array_equal(first, again) and not np.array_equal(first, other) and first.dtype == np.float32
+
+
+# ---- bad input
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"features": [[1.5, 0.0]]}, r"features must be in \[0, 1\], got 1.5"),
+        ({"features": [[np.nan, 0.0]]}, r"features must be in \[0, 1\], got nan"),
+        ({"features": np.zeros((0, 2)), "labels": []}, "features must have shape"),
+        ({"labels": [2]}, r"labels must be in \[0, 1\], got 2"),
+        ({"plan": 1.0}, "plan must be a Plan, got 1.0"),
+        ({"learning_rate": 0}, r"learning_rate must be in \(0, inf\), got 0"),
+        ({"clip": 0}, r"clip must be in \(0, inf\), got 0"),
+        ({"clip": np.nan}, r"clip must be in \(0, inf\), got nan"),
+        ({"momentum": 1}, r"momentum must be in \[0, 1\), got 1"),
+        ({"l2": -1}, r"l2 must be in \[0, inf\), got -1"),
+        ({"records": 0}, r"records must be in \[1, inf\), got 0"),
+        ({"rng": 3}, "rng must be a numpy Generator, got 3"),
+    ],
+)
+def test_bad_input_is_refused(change, message):
+    network = Network.of([np.zeros((2, 2))], [np.zeros(2)])
+    good = {"features": [[0.5, 0.5]], "labels": [1], "plan": Plan(0.5, 1, 1.0, 1e-5), "rng": np.random.default_rng(0)}
+    with pytest.raises(ValueError, match=message):
+        train(**{"network": network} | good | change)
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        ((0, 1, 1.0, 1e-5), r"sampling must be in \(0, 1\], got 0"),
+        ((1.1, 1, 1.0, 1e-5), r"sampling must be in \(0, 1\], got 1.1"),
+        ((0.5, 0, 1.0, 1e-5), r"steps must be in \[1, inf\), got 0"),
+        ((0.5, 2.5, 1.0, 1e-5), "steps must be a whole number"),
+        ((0.5, 1, 0, 1e-5), r"noise_multiplier must be in \[0.1, inf\), got 0"),
+        ((0.5, 1, 1.0, 0), r"delta must be in \[1e-12, 1\), got 0"),
+    ],
+)
+def test_a_bad_plan_is_refused(plan, message):
+    with pytest.raises(ValueError, match=message):
+        Plan(*plan)
+    sampling, steps, sigma, delta = plan
+    with pytest.raises(ValueError, match=message):
+        epsilon(sigma, sampling, steps, delta)
+
+
+@pytest.mark.parametrize("wanted", [0, -1, np.nan, np.inf])
+def test_an_epsilon_that_is_none_is_refused(wanted):
+    with pytest.raises(ValueError, match=r"epsilon must be in \(0, inf\)"):
+        noise_multiplier(wanted, 1e-5, 0.1, 10)
+
+
+def test_a_diverging_run_is_ended():
+    features, labels, network = setting((3, 4, 2), 20, 10, dtype="float32")
+    with pytest.raises(FloatingPointError, match="training diverged: .*lower learning_rate, now 1e\\+38"):
+        train(features, labels, network, Plan(1.0, 5, 1.0, 1e-5), learning_rate=1e38, rng=np.random.default_rng(0))

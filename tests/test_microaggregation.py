@@ -1,0 +1,315 @@
+"""Microaggregation: sensitivities by brute force over all neighbours, the leak of the published method, audits of the rest."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn.linear_model import LogisticRegression
+
+from lib import audit, microaggregation
+from lib.adult_features import adult_features
+from lib.microaggregation import individual_ranking, noisy_centroids, private, published, total_order
+
+QUICK = settings(derandomize=True, deadline=None, max_examples=50)
+
+
+class Silent:
+    """Stands in for the noise: none, and the scale kept."""
+
+    def __init__(self, monkeypatch):
+        monkeypatch.setattr(microaggregation, "laplace", self)
+
+    def __call__(self, shape, scale, *, rng):
+        self.scale = scale
+        return np.zeros(shape)
+
+
+def neighbours(values, n):
+    """All pairs of databases of n records with these values that differ in their first record; order is free."""
+    for rest in itertools.combinations_with_replacement(values, n - 1):
+        for a, b in itertools.combinations(values, 2):
+            yield [a, *rest], [b, *rest]
+
+
+# ---- individual ranking
+
+
+def test_groups_are_consecutive_in_rank():
+    centroids, group = individual_ranking([0.9, 0.1, 0.5, 0.3, 1.0], 2)
+    assert np.allclose(centroids, [0.2, 0.8]) and group.tolist() == [1, 0, 1, 0, 1]
+
+
+@QUICK
+@given(values=st.lists(st.floats(0, 1), min_size=1, max_size=30), k=st.integers(1, 30))
+def test_groups_have_k_members_and_centroids_are_their_means(values, k):
+    k = min(k, len(values))
+    centroids, group = individual_ranking(values, k)
+    sizes = np.bincount(group)
+    assert len(centroids) == len(sizes) == len(values) // k and sizes.min() >= k and sizes.max() < 2 * k
+    assert np.allclose(centroids, [np.mean(np.array(values)[group == g]) for g in range(len(sizes))])
+    assert (np.diff(centroids) >= -1e-12).all()
+
+
+@pytest.mark.parametrize(("n", "k"), [(4, 2), (5, 2), (6, 3), (7, 3)])
+def test_the_lemma_holds_and_is_attained(n, k):
+    """All neighbours on a grid: the centroids move by 1/k in L1 and never by more."""
+    moves = [
+        np.abs(individual_ranking(a, k)[0] - individual_ranking(b, k)[0]).sum()
+        for a, b in neighbours([0, 0.25, 0.5, 1], n)
+    ]
+    assert max(moves) == pytest.approx(1 / k, abs=1e-12)
+
+
+@QUICK
+@given(values=st.lists(st.floats(0, 1), min_size=2, max_size=12), new=st.floats(0, 1), k=st.integers(1, 6))
+def test_the_move_is_at_most_that_of_the_value(values, new, k):
+    k = min(k, len(values))
+    before, after = (individual_ranking([first, *values[1:]], k)[0] for first in (values[0], new))
+    assert np.abs(before - after).sum() <= abs(values[0] - new) / k + 1e-12
+
+
+def test_the_noise_of_the_centroids_is_laplace_of_the_stated_scale():
+    """Kolmogorov-Smirnov, false alarm 0.1 %."""
+    rng = np.random.default_rng(5)
+    noisy = np.array([noisy_centroids(np.zeros((6, 2)), 3, 0.5, rng=rng) for _ in range(1000)])
+    assert stats.kstest(noisy.ravel(), stats.laplace(scale=2 / (3 * 0.5)).cdf).pvalue > 1e-3
+
+
+# ---- the published method is not private
+
+FIVE = np.array([[0.0, 0.0], [0.0, 0.0], [0.2, 0.1], [1.0, 1.0], [1.0, 1.0]])
+NEIGHBOUR = np.vstack([[[1.0, 1.0]], FIVE[1:]])
+
+
+def shares_a_group(released):
+    return released[0, 0] == released[1, 0]
+
+
+def test_the_groups_are_disclosed_whatever_the_noise():
+    """Records 0 and 1 are equal under one database with certainty, under its neighbour never: delta is 1."""
+    rng = np.random.default_rng(1)
+    labels = [0, 0, 1, 1, 1]
+    always, never = (
+        [noisy_groups(data, labels, rng) for _ in range(200)] for data in (FIVE, NEIGHBOUR)
+    )
+    assert all(map(shares_a_group, always)) and not any(map(shares_a_group, never))
+    assert published(FIVE, labels, 0.01, k=2, rng=rng).epsilon == np.inf
+
+
+def noisy_groups(data, labels, rng):
+    """As `published`, before clipping to [0, 1], which can hide a difference but only by chance."""
+    noisy = noisy_centroids(data, 2, 0.01, rng=rng)
+    return np.column_stack([c[individual_ranking(column, 2)[1]] for c, column in zip(noisy, data.T)])
+
+
+def test_clipping_does_not_heal_it():
+    """Under one database the two records are never told apart, under its neighbour they are with a probability well above 0."""
+    rng, labels = np.random.default_rng(10), [0, 0, 1, 1, 1]
+    apart = [
+        np.mean([not shares_a_group(published(data, labels, 1.0, k=2, rng=rng).features) for _ in range(300)])
+        for data in (FIVE, NEIGHBOUR)
+    ]
+    assert apart[0] == 0 and apart[1] > 0.3
+
+
+def test_published_is_those_groups_clipped():
+    labels = np.array([0, 0, 1, 1, 1])
+    released = published(FIVE, labels, 2.0, k=2, rng=np.random.default_rng(3))
+    noisy = noisy_centroids(np.column_stack([FIVE, labels]), 2, 2.0, rng=np.random.default_rng(3))
+    for column, c, values in zip(released.features.T, noisy, FIVE.T):
+        assert np.array_equal(column, c[individual_ranking(values, 2)[1]].clip(0, 1))
+    assert np.array_equal(released.labels, noisy[2][individual_ranking(labels, 2)[1]] > 0.5)
+
+
+def test_shuffling_the_records_does_not_help():
+    """Two columns: the number of different pairs of values is released exactly."""
+    rng = np.random.default_rng(2)
+    one = np.array([[0, 0], [0.1, 0.1], [1, 1], [0.9, 0.9]])
+    other = np.vstack([[[0, 1]], one[1:]])  # now one column's lower half is not the other's
+
+    def pairs(data):
+        return len(np.unique(rng.permutation(noisy_groups(data, None, rng)), axis=0))
+
+    assert {pairs(one) for _ in range(100)} == {2} and {pairs(other) for _ in range(100)} == {4}
+
+
+def test_an_audit_refutes_the_published_claim():
+    rng = np.random.default_rng(3)
+    first, second = (
+        [float(shares_a_group(noisy_groups(data, None, rng))) for _ in range(400)] for data in (FIVE, NEIGHBOUR)
+    )
+    assert audit.epsilon_lower_bound(first, second, confidence=0.999).refutes(3.0)
+
+
+# ---- the total order
+
+
+@pytest.mark.parametrize(("n", "k", "d"), [(4, 2, 1), (5, 2, 1), (6, 2, 1), (4, 2, 2), (5, 1, 1)])
+def test_total_order_never_moves_more_than_its_noise_allows(n, k, d, monkeypatch):
+    """All neighbours on a grid, label included: L1 of the released means, before clipping, at most scale times epsilon."""
+    silent = Silent(monkeypatch)
+    most = 0.0
+    grid = (0, 0.5, 1) if d == 1 else (0, 1)
+    for a, b in neighbours(list(itertools.product((0, 1), *[grid] * d)), n):
+        means = []
+        for data in (a, b):
+            data = np.array(data, float)
+            table = total_order_means(data[:, 1:], data[:, 0], k)
+            released = total_order(data[:, 1:], data[:, 0], 1.0, k=k, rng=np.random.default_rng(0))
+            assert np.allclose(np.unique(released.features, axis=0), np.unique(table[:, :-1], axis=0))
+            means.append(table)
+        most = max(most, np.abs(means[0] - means[1]).sum())
+    assert 0.4 * silent.scale < most <= silent.scale + 1e-12
+
+
+def total_order_means(features, labels, k):
+    """Sorted and averaged by hand."""
+    rows = sorted(zip(labels, features.sum(axis=1), *features.T[::-1]))
+    rows = np.array([[*row[:1:-1], row[0]] for row in rows])
+    count = len(rows) // k
+    return np.array([rows[g * k : len(rows) if g == count - 1 else (g + 1) * k].mean(axis=0) for g in range(count)])
+
+
+def test_total_order_repeats_each_group_as_often_as_it_has_members():
+    rng = np.random.default_rng(4)
+    released = total_order(rng.random((11, 3)), rng.integers(2, size=11), 50.0, k=3, rng=rng)
+    assert released.epsilon == 50.0
+    _, sizes = np.unique(released.features, axis=0, return_counts=True)
+    assert sorted(sizes) == [3, 3, 5]
+
+
+# ---- private
+
+LEVELS = (0, 3)
+SMALL = np.array([[0.1, 0.0], [0.2, 0.5], [0.9, 1.0], [0.8, 0.5]])
+
+
+def audited(joint, epsilon, trials):
+    """Bounds on epsilon from three statistics of the records drawn, for a table and one with its first record replaced."""
+    other = np.vstack([[[1.0, 1.0]], SMALL[1:]])
+    scores = []
+    for features, labels in ((SMALL, [0, 0, 1, 1]), (other, [1, 0, 1, 1])):
+        rng = np.random.default_rng(11)
+        runs = [private(features, labels, epsilon, levels=LEVELS, groups=2, joint=joint, rng=rng) for _ in range(trials)]
+        scores.append(np.array([(run.labels.sum(), run.features[:, 0].mean(), run.features[:, 1].mean()) for run in runs]))
+    return [audit.epsilon_lower_bound(*pair, confidence=0.9999) for pair in zip(*(score.T for score in scores))]
+
+
+@pytest.mark.parametrize("joint", ["naive bayes", "privbayes"])
+def test_an_audit_does_not_refute_the_private_one(joint):
+    """False alarm 0.03 %; the same audit sees through a release at epsilon 50 that claims 1."""
+    assert not any(found.refutes(1.0) for found in audited(joint, 1.0, 1000))
+    assert any(found.refutes(1.0) for found in audited(joint, 50.0, 200))
+
+
+def test_private_noise_is_scaled_to_what_a_record_can_change(monkeypatch):
+    """All neighbours on a grid: the tables of counts move by at most 2d, and it happens."""
+    silent = Silent(monkeypatch)
+    most = 0.0
+    values = list(itertools.product((0, 1), (0, 0.5, 1), (0, 1)))
+    for a, b in itertools.islice(neighbours(values, 3), 0, None, 7):
+        moved = 0.0
+        for column, level in ((1, 3), (2, 2)):
+            counts = [np.zeros((level, 2)) for _ in range(2)]
+            for table, data in zip(counts, (a, b)):
+                for row in data:
+                    table[round(row[column] * (level - 1)), row[0]] += 1
+            moved += np.abs(counts[0] - counts[1]).sum()
+        most = max(most, moved)
+    data = np.array(a, float)
+    private(data[:, 1:], data[:, 0], 0.5, levels=(3, 2), groups=1, rng=np.random.default_rng(0))
+    assert silent.scale == 2 * 2 / 0.5 and most == 4
+
+
+def test_private_splits_epsilon(monkeypatch):
+    scales = []
+    monkeypatch.setattr(microaggregation, "laplace", lambda shape, scale, *, rng: scales.append(scale) or np.zeros(shape))
+    released = private(SMALL, [0, 0, 1, 1], 2.0, levels=LEVELS, groups=2, centroid_share=0.25, rng=np.random.default_rng(0))
+    assert scales == [1 / (2 * 0.5), 2 * 2 / 1.5, 2 * 2 / 1.5]
+    assert released.epsilon == 2.0 and released.centroid_epsilon == 0.5
+
+
+def test_private_without_noise_draws_from_the_class_conditional_distributions():
+    """Of huge epsilon: shares of each attribute's values given the label within five standard errors."""
+    rng = np.random.default_rng(6)
+    n = 20_000
+    labels = (rng.random(n) < 0.3).astype(int)
+    colour = np.where(rng.random(n) < 0.8, labels, 2) / 2
+    age = rng.beta(2 + 3 * labels, 3)
+    released = private(np.column_stack([colour, age]), labels, 1e6, levels=(3, 0), groups=8, rng=rng)
+    assert released.labels.mean() == pytest.approx(labels.mean(), abs=5 * np.sqrt(0.5 / n))
+    for label in (0, 1):
+        of, known = released.features[released.labels == label], np.column_stack([colour, age])[labels == label]
+        for value in (0, 0.5, 1):
+            assert (of[:, 0] == value).mean() == pytest.approx((known[:, 0] == value).mean(), abs=5 * np.sqrt(0.5 / len(of)))
+        assert of[:, 1].mean() == pytest.approx(known[:, 1].mean(), abs=5 * 0.25 / np.sqrt(len(of)))
+
+
+def test_private_releases_only_public_values():
+    rng = np.random.default_rng(7)
+    released = private(rng.integers(3, size=(50, 2)) / 2, rng.integers(2, size=50), 0.01, levels=(3, 3), rng=rng)
+    assert set(np.unique(released.features)) <= {0, 0.5, 1} and released.features.shape == (50, 2)
+    assert released.centroid_epsilon == 0
+
+
+def test_private_data_teach_what_the_real_ones_do():
+    """The stand-in at epsilon 1: a linear model trained on the released records, judged on others, beats the majority."""
+    adult = adult_features(source="stand-in", numeric="log")
+    train, test = slice(None, 40_000), slice(40_000, None)
+    released = private(adult.values[train], adult.labels[train], 1.0, levels=adult.levels, rng=np.random.default_rng(8))
+    model = LogisticRegression(max_iter=500).fit(released.features, released.labels)
+    majority = max(adult.labels[test].mean(), 1 - adult.labels[test].mean())
+    assert model.score(adult.values[test], adult.labels[test]) > majority + 0.02
+
+
+# ---- bad input
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"features": [[0.5, 1.1]] * 4}, r"features must be in \[0, 1\], got 1.1"),
+        ({"features": [[0.5, np.nan]] * 4}, r"features must be in \[0, 1\], got nan"),
+        ({"features": np.zeros((0, 2)), "labels": []}, "features must be a table"),
+        ({"features": [0.5] * 4}, "features must be a table"),
+        ({"labels": [0, 1, 2, 0]}, r"labels must be in \[0, 1\], got 2"),
+        ({"labels": [0, 1, 0.5, 0]}, "labels must be a whole number"),
+        ({"labels": [0, 1]}, "labels must be one for each of 4 records"),
+        ({"epsilon": 0}, r"epsilon must be in \(0, inf\), got 0"),
+        ({"epsilon": np.nan}, r"epsilon must be in \(0, inf\), got nan"),
+        ({"rng": None}, "rng must be a numpy.random.Generator"),
+    ],
+)
+@pytest.mark.parametrize("method", [published, total_order, private])
+def test_bad_input_is_refused(method, change, message):
+    good = {"features": SMALL, "labels": [0, 0, 1, 1], "epsilon": 1.0, "rng": np.random.default_rng(0)}
+    extra = {"levels": LEVELS, "groups": 2} if method is private else {"k": 2}
+    with pytest.raises(ValueError, match=message):
+        method(**good | extra | change)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda **o: published(**o, k=5), r"k must be in \[1, 4\], got 5"),
+        (lambda **o: total_order(**o, k=0), r"k must be in \[1, 4\], got 0"),
+        (lambda **o: private(**o, levels=LEVELS, groups=0), r"groups must be in \[1, 4\], got 0"),
+        (lambda **o: private(**o, levels=(0, 1)), "levels must be 0 or at least 2 for each of 2 columns"),
+        (lambda **o: private(**o, levels=(0,)), "levels must be 0 or at least 2 for each of 2 columns"),
+        (lambda **o: private(**o, levels=(0, 4), groups=2), "column 1 of features must hold multiples of 1/3"),
+        (lambda **o: private(**o, levels=LEVELS, groups=2, joint="copula"), "joint must be one of"),
+        (lambda **o: private(**o, levels=LEVELS, groups=2, centroid_share=1), r"centroid_share must be in \(0, 1\), got 1"),
+    ],
+)
+def test_bad_settings_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(features=SMALL, labels=[0, 0, 1, 1], epsilon=1.0, rng=np.random.default_rng(0))
+
+
+def test_individual_ranking_refuses_what_is_not_a_column():
+    for values in ([], [[0.5]]):
+        with pytest.raises(ValueError, match="values must be one column"):
+            individual_ranking(values, 1)
