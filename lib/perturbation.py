@@ -37,6 +37,8 @@ import numpy as np
 from lib import checks
 from lib.pairwise import Pairwise, Points
 
+MOST_PERSONS = 16  # of whose rows all matchings are weighed
+
 # ---------------------------------------------------------------- the two mechanisms
 
 
@@ -254,6 +256,37 @@ def pk_epsilon(k, n_records) -> float:
     n = int(checks.integer("n_records", n_records, "[2, inf)"))
     k = float(checks.real("k", k, f"(1, {n}]"))
     return math.log((n - 1) / (k - 1)) / 2
+
+
+def matching_posteriors(densities) -> np.ndarray:
+    """What whoever knows all originals believes about shuffled rows: Pr[person i holds row r], (N, N), rows sum to 1.
+
+    densities : (N, N), p(y_r | x_i) >= 0 in row i and column r, up to a positive factor for each row or column;
+        N in [1, 16]. All matchings of persons to rows are equally likely beforehand (see the head of the module)
+
+    Sums over the N! matchings by way of the 2^N sets of rows that the first persons hold. ``ValueError`` if no
+    matching is possible.
+    """
+    a = checks.real("densities", densities, "[0, inf)")
+    if a.ndim != 2 or a.shape[0] != a.shape[1] or not 1 <= len(a) <= MOST_PERSONS:
+        raise ValueError(f"densities must have shape (N, N), N in [1, {MOST_PERSONS}], got {a.shape}")
+    n = len(a)
+    a = a / np.maximum(a.max(axis=1, keepdims=True), np.finfo(float).tiny)  # or products could underflow
+    sets = np.arange(2**n)
+    has = (sets[:, None] >> np.arange(n)) & 1
+    without = [[sets[(has.sum(axis=1) == i) & (has[:, r] == 0)] for r in range(n)] for i in range(n)]
+    first, last = np.zeros(2**n), np.zeros(2**n)  # of persons before i who hold the set; of the others, who hold the rest
+    first[0] = last[-1] = 1
+    for i in range(n):
+        for r, held in enumerate(without[i]):
+            first[held | 1 << r] += a[i, r] * first[held]
+    for i in reversed(range(n)):
+        for r, held in enumerate(without[i]):
+            last[held] += a[i, r] * last[held | 1 << r]
+    if not first[-1] > 0:
+        raise ValueError("densities must allow one matching of persons to rows at least, got none")
+    ways = [[first[held] @ last[held | 1 << r] for r, held in enumerate(row)] for row in without]
+    return a * np.array(ways) / first[-1]
 
 
 def pk_parameters(k, n_records, attributes, split="equal") -> Perturbation:

@@ -7,6 +7,8 @@ Each is an estimator in the manner of scikit-learn: ``KernelDensityRatio(perturb
 goes wherever an analysis takes sample weights (equation 15, with its missing 1/N).
 """
 
+from pathlib import Path
+
 from sklearn.exceptions import ConvergenceWarning
 
 from lib.density_ratio import (
@@ -19,7 +21,10 @@ from lib.density_ratio import (
 )
 from lib.iterative_bayes import IterativeBayes
 
+# CPU seconds of their parts against the sizes they grow with (Table 1), as `make bench CASE=table1` measured them
+MEASURED = Path(__file__).resolve().parents[1] / "book/results/hasegawa2015/table1.csv"
+
 __all__ = [
-    "ConvergenceWarning", "IterativeBayes", "KernelDensityRatio", "LinearDensityRatio", "algorithm_1", "duality_gap",
-    "effective_sample_size", "normalised",
+    "MEASURED", "ConvergenceWarning", "IterativeBayes", "KernelDensityRatio", "LinearDensityRatio", "algorithm_1",
+    "duality_gap", "effective_sample_size", "normalised",
 ]  # fmt: skip

@@ -15,6 +15,7 @@ from lib.perturbation import (
     BoundedLaplace,
     Perturbation,
     RetentionReplacement,
+    matching_posteriors,
     pk_epsilon,
     pk_level,
     pk_parameters,
@@ -189,6 +190,21 @@ def posteriors(densities):
     return likely / likely.sum(axis=1, keepdims=True)
 
 
+@QUICK
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 6))
+def test_matching_posteriors_are_those_over_all_permutations(seed, n):
+    rng = np.random.default_rng(seed)
+    densities = rng.exponential(size=(n, n)) ** 3 * (rng.random((n, n)) < 0.8) + np.eye(n) * 1e-3
+    found = matching_posteriors(densities * rng.exponential(size=(n, 1)) * 1e-80)
+    assert np.allclose(found, posteriors(densities), rtol=1e-9, atol=1e-15)
+
+
+def test_matching_posteriors_of_sixteen_alike_are_uniform_and_of_one_alone_certain():
+    assert np.allclose(matching_posteriors(np.full((16, 16), 0.3)), 1 / 16, rtol=1e-12)
+    grouped = np.kron(np.eye(2), np.full((3, 3), 0.2))  # two groups of three, as k-anonymity makes them
+    assert np.allclose(matching_posteriors(grouped), np.kron(np.eye(2), np.full((3, 3), 1 / 3)), rtol=1e-12)
+
+
 def discrete_worst(perturbation, values, n):
     """The largest posterior over all original and perturbed tables of n records with these `values`."""
     kernel = perturbation.transitions(values, values).dense()
@@ -348,6 +364,10 @@ def test_k_outside_1_n_is_refused(k):
         (lambda: pk_parameters(3, 10, MIXED, {"age": 1}), "split must have a share for each"),
         (lambda: pk_parameters(3, 10, {"a": 3}, {"a": 0}), "split must have a finite positive sum"),
         (lambda: pk_parameters(3, 10, {"a": 3}, {"a": -1}), "share of 'a' must be in"),
+        (lambda: matching_posteriors(np.ones((2, 3))), r"densities must have shape \(N, N\)"),
+        (lambda: matching_posteriors(np.ones((17, 17))), r"N in \[1, 16\], got \(17, 17\)"),
+        (lambda: matching_posteriors([[1, -1], [1, 1]]), r"densities must be in \[0, inf\)"),
+        (lambda: matching_posteriors([[1, 0], [1, 0]]), "densities must allow one matching"),
     ],
 )
 def test_refusals_name_the_parameter(call, message):
