@@ -14,20 +14,20 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import sys
 import time
 import zlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 
-import joblib
 import numpy as np
 import pandas as pd
 
 from lib import checks, datasets, encodings, results, utility
+from lib import grid as cell_grid  # `grid` is this module's own
 from lib.aim import aim
 from lib.privbayes import privbayes
 from lib.table import Table
@@ -146,33 +146,29 @@ def grid(
         for epsilon in epsilons
         for trial in range(trials)
     ]
-    run = joblib.delayed(_cell)
-    cells = joblib.Parallel(n_jobs=jobs)(run(*place, settings, folder) for place in places)
+    keys = [_key(*place, settings) for place in places]
+    cells = cell_grid.run(_cell, places, common=(settings,), keys=keys, folder=folder, jobs=jobs)
     return Study(_scores(places, cells), _information(places, cells, cases))
 
 
 # ---- one cell
 
 
-def _cell(case, method, epsilon, trial, settings, folder) -> dict:
-    """One cell's result, from `folder` if it is there."""
-    kept = folder and Path(folder) / f"{_key(case, method, epsilon, trial, settings)}.json"
-    if kept and kept.exists():
-        return _read(kept)
+def _cell(settings, case, method, epsilon, trial) -> dict:
+    """One cell's result."""
     place = zlib.crc32(f"{case.name}/{method}/{epsilon!r}".encode())
     rng = np.random.default_rng([settings.seed, place, trial])
     synthetic = synthesize(case.real, method, epsilon, settings.delta, rng=rng)
-    result = evaluate(case, synthetic, depth=settings.depth, rng=rng)
-    if kept:
-        results.write(kept, json.dumps(result))
-    return result
+    return evaluate(case, synthetic, depth=settings.depth, rng=rng)
 
 
 def _key(case, method, epsilon, trial, settings) -> str:
     """A name for the cell that is another one whenever the result might be."""
     parts = [_digest(case.real), _digest(case.test), case.name, case.target, _code(), *results.versions(LIBRARIES).items()]
-    parts += [method, repr(METHODS[method]), epsilon, trial, sorted(asdict(settings).items())]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+    return cell_grid.key(*parts, method, repr(METHODS[method]), epsilon, trial, sorted(asdict(settings).items()))
+
+
+_code = cache(cell_grid.code)
 
 
 def _digest(table) -> str:
@@ -180,21 +176,6 @@ def _digest(table) -> str:
     for name in table.domain.attributes:
         digest.update(table.column(name).tobytes())
     return digest.hexdigest()
-
-
-def _code() -> str:
-    """SHA-256 of the package's sources."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-def _read(path) -> dict:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{path} is damaged ({error}): delete it, and its cell is run again") from error
 
 
 def _pairs(table) -> list[float]:
@@ -284,4 +265,6 @@ def _provenance(arguments, chosen, settings, seconds) -> dict:
 
 
 if __name__ == "__main__":
-    main()
+    from lib import aim_study  # other processes find the cells there, not in __main__
+
+    aim_study.main()

@@ -4,6 +4,9 @@
 - `mutual_information`, `mutual_information_error`: how strongly pairs of attributes depend (Figures 6 to 8)
 - `train_synthetic_test_real`: how well a classifier predicts that has seen synthetic records only
 
+and what weighted records are good for (hasegawa2015, section 4.1): `logistic_regression`, `linear_regression`,
+`support_vector_machine`; `roc_curve` and `auc`.
+
 The first two take a `Table`, or anything else with a `domain` and a `marginal(attributes)` of counts,
 such as a `GraphicalModel`: so a model can be followed along the steps of its making.
 """
@@ -202,3 +205,104 @@ def _one_hot(table, target):
     rows = np.arange(len(table) + 1, dtype=np.int32) * len(names)
     ones = np.ones(columns.size, dtype=np.float32)
     return csr_matrix((ones, columns.ravel(), rows), shape=(len(table), sum(sizes)))
+
+
+# ---- analyses of weighted records
+
+
+def roc_curve(labels, scores, weights=None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """False and true positive rates when a score of `threshold` or more counts as positive, and the thresholds.
+
+    labels : (n,), 1 or True for positive, of which there is one at least, as of negative ones; scores : (n,) numbers
+    weights : (n,), see `auc`
+    Each returned array is (t + 1,) for t different scores: from the threshold infinity, both rates 0, down to
+    the least score, both rates 1.
+    """
+    scores, labels, weights = _analysed(np.reshape(scores, (-1, 1)), labels, weights)
+    labels = _both(_binary(labels), weights)
+    thresholds, group = np.unique(-scores[:, 0], return_inverse=True)
+    rates = []
+    for positive in (False, True):
+        mass = np.bincount(group, weights * (labels == positive), minlength=len(thresholds))
+        rates.append(np.concatenate([[0.0], np.cumsum(mass) / mass.sum()]))
+    return *rates, np.concatenate([[np.inf], -thresholds])
+
+
+def auc(labels, scores, weights=None) -> float:
+    """Area under the `roc_curve`, in [0, 1].
+
+    It is the probability that a positive record, drawn by the weights, scores above a negative one, equal
+    scores counting by half.
+    weights : (n,), not negative, with a positive sum; default, all equal
+    """
+    false, true, _ = roc_curve(labels, scores, weights)
+    return float(np.sum(np.diff(false) * (true[1:] + true[:-1]) / 2).clip(0, 1))
+
+
+def logistic_regression(features, labels, weights=None, *, penalty=1e-6):
+    """Minimises mean_i w_i (-log-likelihood)_i + penalty |gamma|^2 / 2 (hasegawa2015, equations 15 and 16).
+
+    features : (n, p); labels : (n,), 0 or 1, both present
+    weights : (n,), not negative, with a positive sum, as of a density ratio; only their proportions matter
+    penalty : in (0, inf); the intercept is free of it. It makes the optimum unique where features add up to a constant,
+        as 0/1 columns do, and finite where the classes can be separated. The document names none.
+    Returns a fitted scikit-learn `LogisticRegression`.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    features, labels, weights = _analysed(features, labels, weights)
+    penalty = float(checks.real("penalty", penalty, "(0, inf)"))
+    model = LogisticRegression(C=1 / (penalty * len(labels)), solver="newton-cholesky", tol=1e-8)
+    return model.fit(features, _both(_binary(labels), weights), weights)
+
+
+def support_vector_machine(features, labels, weights=None, *, penalty=1e-6):
+    """Minimises mean_i w_i (hinge loss)_i^2 + penalty |gamma|^2 / 2: a linear SVM (hasegawa2015, section 4.1).
+
+    Arguments as for `logistic_regression`. Returns a fitted scikit-learn `LinearSVC`, whose intercept is
+    within the penalty.
+    """
+    from sklearn.svm import LinearSVC
+
+    features, labels, weights = _analysed(features, labels, weights)
+    penalty = float(checks.real("penalty", penalty, "(0, inf)"))
+    # scikit-learn minimises C sum_i w_i hinge_i^2 + |gamma|^2 / 2
+    model = LinearSVC(C=1 / (penalty * len(labels)), dual=False, max_iter=10_000)
+    return model.fit(features, _both(_binary(labels), weights), weights)
+
+
+def linear_regression(features, values, weights=None, *, penalty=1e-6):
+    """Minimises mean_i w_i (value_i - prediction_i)^2 + penalty |gamma|^2 (hasegawa2015, section 4.1).
+
+    values : (n,) numbers; other arguments as for `logistic_regression`. Returns a fitted scikit-learn `Ridge`.
+    """
+    from sklearn.linear_model import Ridge
+
+    features, values, weights = _analysed(features, values, weights)
+    penalty = float(checks.real("penalty", penalty, "(0, inf)"))
+    return Ridge(alpha=penalty * len(values)).fit(features, values, weights)
+
+
+def _analysed(features, values, weights):
+    """Features (n, p), values (n,) and weights (n,) of mean 1, all of them finite."""
+    from lib.density_ratio import normalised
+
+    features, values = (checks.real(*pair, "(-inf, inf)") for pair in (("features", features), ("values", values)))
+    if features.ndim != 2 or len(features) == 0 or values.shape != (len(features),):
+        raise ValueError(f"features must have shape (n, p) and values (n,), n >= 1, got {features.shape} and {values.shape}")
+    weights = normalised(np.ones(len(values)) if weights is None else weights)
+    if weights.shape != values.shape:
+        raise ValueError(f"weights must have shape {values.shape}, one for each record, got {weights.shape}")
+    return features, values, weights
+
+
+def _binary(labels) -> np.ndarray:
+    return checks.integer("labels", labels, "[0, 1]").astype(bool)
+
+
+def _both(labels, weights) -> np.ndarray:
+    """The labels, if both classes have a positive weight."""
+    for positive in (False, True):
+        if not weights[labels == positive].sum() > 0:
+            raise ValueError(f"labels must have a record of each class with a positive weight, got none of class {positive:d}")
+    return labels

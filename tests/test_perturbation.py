@@ -166,7 +166,7 @@ def test_parameters_have_the_level_asked_for(k, n, shares):
 
 
 def test_the_levels_of_the_document_as_local_epsilon():
-    """book/drafts: 4.502, 4.156, 3.750, 2.903 on 16,281 records."""
+    """By hand: 4.502, 4.156, 3.750, 2.903 on 16,281 records."""
     assert [round(pk_epsilon(k, 16_281), 3) for k in (3, 5, 10, 50)] == [4.502, 4.156, 3.750, 2.903]
     assert np.ptp(pk_parameters(3, 16_281, MIXED).epsilons) < 1e-12
 
