@@ -1,0 +1,179 @@
+"""Pages: feedback for each submission, and all free-text answers beside their rubric. Nothing is loaded from outside."""
+
+from __future__ import annotations
+
+import html
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import bleach
+import nbformat
+from nbconvert.filters import markdown2html
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from notebooks.assignments import assignment
+
+MATHJAX = ("tex-chtml.js", "input/tex", "output/chtml/fonts")
+
+TAGS = {"p", "br", "hr", "div", "span", "pre", "code", "em", "strong", "b", "i", "del", "sub", "sup", "blockquote", "ul", "ol", "li",
+        "h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td"}  # fmt: skip
+
+PAGE = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; color: #1b1f24; }}
+table {{ border-collapse: collapse; margin: 1rem 0; }}
+td, th {{ border-bottom: 1px solid #d0d7de; padding: .25rem .75rem; text-align: left; vertical-align: top; }}
+pre {{ background: #f6f8fa; padding: .6rem .8rem; overflow-x: auto; font-size: .87rem; white-space: pre-wrap; }}
+img {{ max-width: 100%; }}
+pre.out, div.out {{ background: none; border-left: 3px solid #d0d7de; margin-left: 1rem; padding: .2rem .8rem; overflow-x: auto; }}
+.lost {{ color: #a40e26; }} .full {{ color: #116329; }}
+.answer {{ border-left: 3px solid #d0d7de; padding-left: 1rem; margin: 1rem 0; }}
+</style>
+<script>MathJax = {{tex: {{inlineMath: [["$", "$"], ["\\\\(", "\\\\)"]]}}}};</script>
+<script defer src="{up}mathjax/tex-chtml.js"></script>
+</head>
+<body>
+<h1>{title}</h1>
+{body}
+</body>
+</html>
+"""
+
+
+def write_pages(records: list[dict], keys: dict, folder: Path) -> list[str]:
+    """Feedback and executed notebooks below `folder`; where each record's page lies."""
+    pages, taken = [], set()
+    for record in records:
+        path = _free(f"{_safe(record['student'])}/{_safe(record['assignment'] or 'unknown')}", taken)
+        notebook = executed(record)
+        _write(folder / f"executed/{path}.ipynb", nbformat.writes(notebook))
+        _write(folder / f"feedback/{path}.html", page(record, notebook))
+        pages.append(f"feedback/{path}.html")
+    _write(folder / "by-hand.html", by_hand(records, keys))
+    _copy_mathjax(folder / "mathjax")
+    return pages
+
+
+def _safe(name: str) -> str:
+    """`name` as a file name."""
+    return re.sub(r'[\\/:*?"<>|\x00-\x1f]', "_", name).strip(". ")[:100] or "unnamed"
+
+
+def _free(path: str, taken: set) -> str:
+    number, free = 1, path
+    while free.casefold() in taken:
+        number += 1
+        free = f"{path}-{number}"
+    taken.add(free.casefold())
+    return free
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", errors="replace")
+
+
+# ---- one submission
+
+
+def executed(record: dict):
+    """The notebook as it ran; of the tests only what students may see."""
+    cells = []
+    for cell in record["plan"]:
+        if cell["type"] == "code":
+            made = new_code_cell(cell["shown"], outputs=[nbformat.from_dict(o) for o in cell["outcome"]["outputs"]])
+        else:
+            made = new_markdown_cell(cell["shown"])
+        cells.append(made)
+    return new_notebook(cells=cells, metadata={"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}})
+
+
+def page(record: dict, notebook) -> str:
+    rows = "".join(map(_row, record["questions"]))
+    got = sum(question["points"] or 0 for question in record["questions"])
+    total = sum(question["out_of"] for question in record["questions"])
+    parts = [f"<p>File: {html.escape(record['file'])}</p>", _problems(record["problems"])]
+    if rows:
+        parts.append(f"<p><strong>{got:g} of {total:g} points</strong></p>")
+        parts.append(f"<table><tr><th>question</th><th>points</th><th>remark</th></tr>{rows}</table>")
+    parts += map(_cell, notebook.cells)
+    title = f"{record['assignment'] or 'unknown assignment'}: {record['student']}"
+    return PAGE.format(title=html.escape(title), body="\n".join(parts), up="../../")
+
+
+def _row(question: dict) -> str:
+    points, out_of = question["points"], question["out_of"]
+    shown = "to be marked" if points is None else f"{points:g} of {out_of:g}"
+    colour = "full" if points == out_of else "lost" if points is not None else ""
+    note = html.escape(re.sub(r"^AssertionError: ", "", question["note"]))
+    return f'<tr><td>{html.escape(question["id"])}</td><td class="{colour}">{shown}</td><td>{note}</td></tr>'
+
+
+def _problems(problems: list[str]) -> str:
+    lines = "".join(f"<li>{html.escape(problem)}</li>" for problem in problems)
+    return f'<ul class="lost">{lines}</ul>' if lines else ""
+
+
+def _cell(cell) -> str:
+    if cell.cell_type != "code":
+        return _markdown(cell.source)
+    return f"<pre>{html.escape(cell.source)}</pre>" + "".join(map(_output, cell.outputs))
+
+
+def _output(output) -> str:
+    if output.output_type == "stream":
+        return f'<pre class="out">{html.escape(output.text)}</pre>'
+    if output.output_type == "error":
+        return f'<pre class="out lost">{html.escape(chr(10).join(output.traceback))}</pre>'
+    if "image/png" in output.data:
+        return f'<p><img alt="a figure" src="data:image/png;base64,{html.escape("".join(output.data["image/png"].split()))}"></p>'
+    for form, shown in (("text/html", _clean), ("text/markdown", _markdown), ("text/latex", html.escape)):
+        if form in output.data:
+            return f'<div class="out">{shown(output.data[form])}</div>'
+    return f'<pre class="out">{html.escape(output.data.get("text/plain", ""))}</pre>'
+
+
+# ---- all answers to one question
+
+
+def by_hand(records: list[dict], keys: dict) -> str:
+    """Every free-text answer still to be marked, question by question, each under its model answer and rubric."""
+    parts = []
+    for name, key in keys.items():
+        for cell in key.cells:
+            answers = [(record["student"], record["file"], question["text"]) for record in records
+                       for question in record["questions"]
+                       if record["assignment"] == name and question["id"] == cell.id and question["by_hand"] and question["points"] is None]
+            if answers:
+                parts.append(f"<h2>{html.escape(cell.id)} ({assignment.points(cell):g} points)</h2>")
+                parts.append(_markdown(re.sub(r"(?m)^### (BEGIN|END) SOLUTION$", "", cell.source)))
+                parts += [f'<h3>{html.escape(student)} <small>{html.escape(file)}</small></h3><div class="answer">{_markdown(text)}</div>'
+                          for student, file, text in answers]
+    return PAGE.format(title="To be marked by hand", body="\n".join(parts) or "<p>Nothing.</p>", up="")
+
+
+def _markdown(text: str) -> str:
+    return _clean(re.sub(r'<a class="anchor-link".*?</a>', "", markdown2html(text)))
+
+
+def _clean(text: str) -> str:
+    """HTML without anything that runs or loads."""
+    return bleach.clean(text, tags=TAGS, strip=True, strip_comments=True)
+
+
+def _copy_mathjax(target: Path) -> None:
+    sys.path.insert(0, str(assignment.ROOT / "book/_ext"))
+    from offline import mathjax_folder  # the book's own copy, from a package
+
+    for part in MATHJAX:
+        source = mathjax_folder() / part
+        (target / part).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(source, target / part) if source.is_dir() else shutil.copy(source, target / part)

@@ -1,0 +1,236 @@
+"""What a class handed in: notebooks found in a folder, each with its student and its assignment.
+
+Nothing here fails because of what a student did: whatever is odd about a file becomes a line in its `problems`.
+The folder is only ever read.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from notebooks.assignments import assignment
+
+LARGEST = 50 * 2**20  # bytes of a file that is looked at
+IGNORED = re.compile(r"(^|/)(\.[^./]|__MACOSX/|lib/)")
+
+
+@dataclass
+class Submission:
+    """One file. `cells` is empty where it could not be read; `name` is the assignment, or empty."""
+
+    student: str
+    file: str
+    name: str = ""
+    variant: str = ""
+    cells: list = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def collect(folder: Path, keys: dict) -> list[Submission]:
+    """Every notebook below `folder`, in zip files too, sorted; `keys` maps assignments to key notebooks."""
+    found, others = [], {}
+    for file, content, problem in _files(folder):
+        student = _student(file, keys)
+        if problem or _is_notebook(file, content):
+            found.append(_read(student, file, content, problem, keys))
+        else:
+            others.setdefault(student, []).append(file)
+    for student in others.keys() - {submission.student for submission in found}:
+        files = ", ".join(sorted(others[student])[:5])
+        found.append(Submission(student, min(others[student]), problems=[f"no notebook, only {files}"]))
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and not IGNORED.search(path.name) and path.name not in {*keys, *(s.file.split("/")[0] for s in found)}:
+            found.append(Submission(path.name, f"{path.name}/", problems=["nothing handed in"]))
+    found.sort(key=lambda submission: (submission.student, submission.name, submission.file))
+    _note_repeated(found)
+    return found
+
+
+def _files(folder: Path):
+    """(path below `folder`, content, problem) of every file, and of every file in a zip file."""
+    for path in sorted(folder.rglob("*")):
+        file = path.relative_to(folder).as_posix()
+        if IGNORED.search(file) or (path.is_dir() and not path.is_symlink()):
+            continue
+        content, problem = _content(path)
+        if problem or path.suffix.lower() != ".zip":
+            yield file, content, problem
+            continue
+        try:
+            yield from _members(file, zipfile.ZipFile(io.BytesIO(content)))
+        except (zipfile.BadZipFile, RuntimeError, NotImplementedError, OSError, EOFError) as error:
+            yield file, b"", f"the zip file cannot be read ({error})"
+
+
+def _content(path: Path):
+    if path.is_symlink():
+        return b"", "a link, not a file"
+    try:
+        if path.stat().st_size > LARGEST:
+            return b"", f"larger than {LARGEST // 2**20} MiB"
+        return path.read_bytes(), ""
+    except OSError as error:
+        return b"", f"cannot be read ({error.strerror})"
+
+
+def _members(file: str, archive: zipfile.ZipFile):
+    for member in archive.infolist():
+        if member.is_dir() or IGNORED.search(member.filename):
+            continue
+        with archive.open(member) as stream:
+            content = stream.read(LARGEST + 1)  # whatever size the archive claims
+        too_large = f"larger than {LARGEST // 2**20} MiB" if len(content) > LARGEST else ""
+        yield f"{file}/{member.filename}", content, too_large
+
+
+def _is_notebook(file: str, content: bytes) -> bool:
+    """By its name, or, for a file that was renamed, by what is in it."""
+    return file.lower().endswith(".ipynb") or (content.lstrip()[:1] == b"{" and b'"nbformat"' in content)
+
+
+def _student(file: str, keys) -> str:
+    """The first folder that is not an assignment's, or the file's name without the assignment's."""
+    *folders, name = PurePosixPath(re.sub(r"\.zip/.*", "", file)).parts
+    for folder in folders:
+        if folder not in keys:
+            return folder
+    stem = re.sub(r"\.(ipynb|json|txt|zip)\b", "", name)
+    rest = re.sub("|".join(map(re.escape, keys)), "", stem).strip(" _-.") if keys else stem
+    return rest or stem
+
+
+def _read(student, file, content, problem, keys) -> Submission:
+    submission = Submission(student, file, problems=[problem] if problem else [])
+    if not problem:
+        try:
+            _parse(submission, json.loads(content.decode("utf-8-sig")), keys)
+        except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, not a notebook
+            submission.problems.append(f"not a notebook: {' '.join(str(error).split())[:200]}")
+    if not submission.name:
+        named = [name for name in keys if name in file]
+        submission.name = named[0] if len(named) == 1 else ""
+    return submission
+
+
+def _parse(submission: Submission, notebook, keys) -> None:
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    if not isinstance(cells, list):
+        raise ValueError("it has no list of cells")
+    submission.cells = [cell for cell in map(_cell, cells) if cell]
+    if len(submission.cells) < len(cells):
+        submission.problems.append(f"{len(cells) - len(submission.cells)} cells cannot be read")
+    said = _dictionary(_dictionary(notebook.get("metadata")).get("compendium"))
+    present = {cell["ident"] for cell in submission.cells}
+    overlap = {name: len(present & {cell.id for cell in key.cells}) for name, key in keys.items()}
+    best = max(overlap, key=overlap.get, default="")
+    if best and overlap[best]:
+        submission.name = best
+    else:
+        submission.name = said.get("assignment") if said.get("assignment") in keys else ""
+        submission.problems.append("none of its cells is known: was the notebook made anew?")
+    submission.variant = str(said.get("variant", ""))
+
+
+def _cell(cell) -> dict | None:
+    """A cell as {ident, type, source}; None if it is beyond reading."""
+    if not isinstance(cell, dict):
+        return None
+    source = cell.get("source", "")
+    if isinstance(source, list) and all(isinstance(line, str) for line in source):
+        source = "".join(source)
+    if not isinstance(source, str):
+        return None
+    ident = _dictionary(_dictionary(cell.get("metadata")).get("nbgrader")).get("grade_id") or cell.get("id")
+    kind = cell.get("cell_type")
+    return {"ident": str(ident or ""), "type": kind if kind in ("code", "markdown") else "raw", "source": source}
+
+
+def _dictionary(value) -> dict:
+    return value if isinstance(value, dict) else {}
+
+
+def _note_repeated(submissions: list[Submission]) -> None:
+    """Several files of one student for one assignment, and equal ones of two students."""
+    files, texts = {}, {}
+    for submission in submissions:
+        if submission.name:
+            files.setdefault((submission.student, submission.name), []).append(submission)
+        if submission.cells:
+            text = json.dumps([cell["source"].split() for cell in submission.cells])
+            texts.setdefault((submission.name, text), []).append(submission)
+    for group in files.values():
+        if len(group) > 1:
+            for submission in group:
+                others = ", ".join(other.file for other in group if other is not submission)
+                submission.problems.append(f"handed in more than once, see also {others}; each is graded")
+    for group in texts.values():
+        for submission in group:
+            others = sorted({other.student for other in group} - {submission.student})
+            if others:
+                submission.problems.append(f"the same notebook as that of {', '.join(others[:5])}")
+
+
+# ---- what is to be run
+
+
+def merge(key, released, submission: Submission) -> list[dict]:
+    """The cells to run, in the key's order: {id, kind, type, source, shown, points}.
+
+    Given cells and tests are the key's, whatever was done to them; `shown` is what students may see. Solutions
+    and answers are the student's; cells of his own stay behind the cell that they stood behind.
+    """
+    theirs, extras, last = {}, {}, ""
+    texts = {_squeezed(cell.source) for cell in released.cells}
+    known = {cell.id for cell in key.cells}
+    for cell in submission.cells:
+        if cell["ident"] in known:
+            last = cell["ident"]
+            theirs.setdefault(last, []).append(cell)
+        elif cell["source"].strip() and _squeezed(cell["source"]) not in texts:
+            extras.setdefault(last, []).append(cell)
+    plan = [_own(cell) for cell in extras.pop("", [])]
+    for cell, shown in zip(key.cells, released.cells, strict=True):
+        plan += _planned(cell, shown, theirs.get(cell.id, []), submission.problems)
+        plan += [_own(extra) for extra in extras.pop(cell.id, [])]
+    if submission.variant and submission.variant != key.metadata["compendium"]["variant"]:
+        submission.problems.append(f"made for variant {submission.variant!r}, graded as {key.metadata['compendium']['variant']!r}")
+    return plan
+
+
+def _planned(cell, shown, theirs: list, problems: list) -> list[dict]:
+    kind = assignment.kind(cell)
+    plan = {"id": cell.id, "kind": kind, "type": cell.cell_type, "source": cell.source, "shown": shown.source,
+            "points": assignment.points(cell)}
+    sources = [own["source"] for own in theirs]
+    if kind == "solution":
+        if not sources:
+            problems.append(f"cell {cell.id} is missing")
+        # a cell that was split, or copied, comes back as several
+        return [plan | {"source": source, "shown": source} for source in sources] or [plan | {"source": "", "shown": ""}]
+    if kind == "answer":
+        if not sources:
+            problems.append(f"cell {cell.id} is missing")
+        text = "\n\n".join(source for source in sources if _squeezed(source) != _squeezed(shown.source))
+        return [plan | {"source": text, "shown": text}]
+    changed = [source for source in sources if _squeezed(source) not in {_squeezed(shown.source), _squeezed(cell.source)}]
+    if kind == "text":
+        return [plan, *(_own({"type": "markdown", "source": source}) for source in changed)]
+    if kind == "test" and (changed or not sources):
+        problems.append(f"test {cell.id} was {'changed' if changed else 'removed'}; the original ran")
+    elif changed:
+        problems.append(f"given cell {cell.id} was changed; the original ran")
+    return [plan]
+
+
+def _own(cell: dict) -> dict:
+    """A cell that the student added."""
+    return {"id": "", "kind": "own", "type": cell["type"], "source": cell["source"], "shown": cell["source"], "points": 0.0}
+
+
+def _squeezed(source: str) -> str:
+    return " ".join(source.split())
