@@ -11,6 +11,7 @@ from a generator made from its place (`generator`). A worker that is lost hands 
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import os
@@ -48,11 +49,15 @@ def key(*parts) -> str:
 
 
 def code(*modules) -> str:
-    """SHA-256 of the sources of the `modules` of this package (their names), or of all of it if none is named."""
+    """SHA-256 of what `modules` of this package (their names; all, if none is named) do, without comments and docstrings."""
     folder = Path(__file__).parent
     digest = hashlib.sha256()
     for path in [folder / f"{name}.py" for name in modules] or sorted(folder.glob("*.py")):
-        digest.update(path.read_bytes())
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
+                node.body = node.body[1:]
+        digest.update(ast.dump(tree).encode())
     return digest.hexdigest()
 
 

@@ -71,6 +71,16 @@ def test_keys_and_the_code_of_modules_change_with_what_they_stand_for():
     assert len({grid.code(), grid.code("grid"), grid.code("checks"), grid.code("grid", "checks")}) == 4
 
 
+def test_comments_and_docstrings_do_not_count(tmp_path, monkeypatch):
+    monkeypatch.setattr(grid, "__file__", str(tmp_path / "grid.py"))
+    sources = {"a": '"""One."""\n\ndef f():\n    """Two."""\n    return 1  # three\n', "b": "def f():\n    return 1\n"}
+    sources["c"] = sources["b"].replace("1", "2")
+    for name, source in sources.items():
+        (tmp_path / f"{name}.py").write_text(source)
+    a, b, c = (grid.code(name) for name in "abc")
+    assert a == b != c
+
+
 def test_progress_is_told_with_the_time_left(capsys):
     grid.run(cell, PLACES, common=(1.0,), progress=True)
     lines = capsys.readouterr().err.splitlines()
