@@ -11,15 +11,12 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import minimize
-from scipy.special import logsumexp, softmax
 
 from lib import checks, hierarchies, k_anonymity, pk_features, utility
 from lib.perturbation import Perturbation, pk_parameters
 from lib.pk_features import EXPLANATORY, NUMERIC, TARGET
-from lib.reconstruction import KernelDensityRatio, LinearDensityRatio, effective_sample_size, normalised
+from lib.reconstruction import KernelDensityRatio, LinearDensityRatio, effective_sample_size
 
-RIDGE = 1e-6  # of the oracle: beta stays finite where the means cannot be met
 SHARES = ("equal", "income half", "categorical thrice", "whole")
 WIDTHS = (1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)  # among which cross-validation chooses
 
@@ -155,30 +152,6 @@ def reconstructed(data: Perturbed, *, rng, estimator, **options):
     return weights, float(np.mean(widths))
 
 
-def oracle(data: Perturbed, *, rng):
-    """What weights can reach: no reconstruction, because it looks at the original records.
-
-    Weights exp(beta . f) for features f: the explanatory variables, the income and their products. Of all weights with
-    which the perturbed records have the original ones' means of f, they have the greatest entropy.
-    """
-    of_original, of_perturbed = (_features(records, data.kinds) for records in (data.original, data.records))
-    wanted = of_original.mean(axis=0)
-
-    def dual(beta):
-        scores = of_perturbed @ beta
-        value = logsumexp(scores) - wanted @ beta + RIDGE / 2 * beta @ beta
-        return value, softmax(scores) @ of_perturbed - wanted + RIDGE * beta
-
-    found = minimize(dual, np.zeros(len(wanted)), jac=True, method="L-BFGS-B", options={"maxiter": 1000})
-    return normalised(softmax(of_perturbed @ found.x)), np.nan
-
-
-def _features(records, kinds) -> np.ndarray:
-    explanatory = {name: kind for name, kind in kinds.items() if name != TARGET}
-    design, income = pk_features.design_matrix(records, explanatory), records[[TARGET]].to_numpy()
-    return np.concatenate([design, income, design * income], axis=1)
-
-
 def from_perturbed(weigh, at: Split, setup: Setup, k, seeds) -> dict:
     """The scores of one of `WEIGHINGS`; `seeds` (whole numbers) are those of the perturbation, whatever the weighing."""
     data = perturb(at, setup, k, rng=np.random.default_rng(seeds))
@@ -242,7 +215,6 @@ WEIGHINGS = {
     "kernel 1 range": _kernel(1.0, "range"),
     "kernel 1000 range": _kernel(1000.0, "range"),
     "kernel cv standard": _kernel(WIDTHS, "standard"),
-    "oracle": oracle,
 }
 # From the records as they are; of these `NONE` is the setup.
 BASELINES = {

@@ -37,7 +37,7 @@ PLAN = (
     (("published",), ("kernel 10 standard", "kernel 1000 standard"), "all"),
     (("published, whole",), ("kernel 10 standard",), "all"),
     (("perturbed",), ("kernel 10 standard",), "few"),
-    (("published",), ("kernel 1000 none", "oracle", "kernel 1 range", "kernel cv standard"), "few"),
+    (("published",), ("kernel 1000 none", "kernel 1 range", "kernel cv standard"), "few"),
     (OTHERS, ("perturbed", "linear"), "few"),
 )
 COLUMNS = ("setup", "method", "k", "split", "auc", "effective", "removed", "width")

@@ -112,21 +112,6 @@ def test_cross_validation_chooses_one_of_the_widths():
     assert width in (10.0, 505.0, 1000.0)  # each class chooses: the mean
 
 
-def test_the_oracle_meets_the_means_of_the_original_records():
-    kinds = {name: kind for name, kind in pk_features.adult_kinds().items() if name in ("age", "sex", "hours-per-week", TARGET)}
-    perturbation = pk_parameters(10, 500, kinds)
-    perturbed = AT.train_numbers[list(kinds)].copy()
-    perturbed[:] = perturbation.perturb(perturbed, rng=np.random.default_rng(0))
-    data = pk_methods.Perturbed(perturbation, kinds, AT.train_numbers[list(kinds)], perturbed)
-    weights, _ = pk_methods.oracle(data, rng=None)
-    assert weights.min() >= 0 and weights.mean() == pytest.approx(1)
-    features = [data.original, data.records]
-    features = [np.column_stack([part, part.mul(part[TARGET], axis=0)]) / np.tile([73, 1, 98, 1], 2) for part in features]
-    missed = features[0].mean(axis=0) - np.average(features[1], axis=0, weights=weights)
-    assert np.abs(missed).max() < 1e-4
-    assert np.abs(features[0].mean(axis=0) - features[1].mean(axis=0)).max() > 0.05
-
-
 # ---- k-anonymity
 
 
