@@ -274,6 +274,22 @@ def check_all(values: dict, *, reasons: dict | None = None, stand_in: bool = Fal
     return records
 
 
+def judge(document: str, found: dict, reasons: dict | None = None, **options) -> Records:
+    """`check_all` for claims of one `document`, named without it; many bools count as one, which holds if all do.
+
+    found : {id without the document: value}; reasons : {the same: text}; options : as for `check_all`
+    """
+    def full(table):
+        return {f"{document}.{name}": value for name, value in table.items()}
+
+    def one(value):
+        many = np.ravel(np.asarray(value, dtype=object))
+        truths = all(str(each) in ("True", "False") for each in many)  # python's, numpy's and sympy's
+        return all(bool(each) for each in many) if truths else value
+
+    return check_all(full({name: one(value) for name, value in found.items()}), reasons=full(reasons or {}), **options)
+
+
 def _judge(claim: Claim, value, reason, stand_in, undetermined, setting) -> Record:
     other = [f"{name} = {here!r} here, {claim.setting[name]!r} in the document"
              for name, here in setting.items() if not _same(here, claim.setting[name])]

@@ -33,7 +33,7 @@ from scipy.special import ndtr
 
 from lib import accounting, checks
 from lib.guarantees import number, whole
-from lib.network import Network, backward, block, checked_records, compiled, descend, forward, gather, summed, workspace
+from lib.network import Network, block, checked_records, compiled, descend, propagate, summed, workspace
 from lib.private_networks import PrivateNetwork
 
 DIRECTIONS = ("remove", "add")
@@ -67,6 +67,7 @@ class SampledGaussian(accounting.PrivacyLossVariable):
         return np.where(t > 500, self.sigma**2 * (t - math.log(self.q)) + 0.5, x)
 
     def cdf(self, t):
+        """Probability that the loss is at most t."""
         if self.direction == "add":
             return ndtr(-self.place(-np.asarray(t)) / self.sigma)
         x = self.place(t)
@@ -84,6 +85,7 @@ class SampledGaussian(accounting.PrivacyLossVariable):
         return max(float(log_integral), 0.0) / (alpha - 1)
 
     def truncated_mean(self, low, high):
+        """Mean of the loss given that it lies between low and high: Gauss-Legendre panels of half a sigma or less."""
         sign = 1 if self.direction == "remove" else -1
         ends = np.sort(self.place([sign * low, sign * high]))
         ends = ends.clip(-40 * self.sigma, 1 + 40 * self.sigma)
@@ -273,7 +275,6 @@ def _run(
     parameters, widths, features, labels, sizes, order, rate, limit, sigma, momentum, l2, scale, rng, outputs, errors, change
 ):  # fmt: skip
     velocity = np.zeros_like(change)
-    batch_labels = np.empty(sizes.max() + 1, np.int64)
     kind = parameters.dtype.type
     unlimited = np.array([-np.inf, np.inf, -np.inf, np.inf])
     for rows in sizes:
@@ -281,9 +282,7 @@ def _run(
             change[:] = 0
         else:
             _sample(order, rows, rng)
-            gather(features, labels, order[:rows], outputs, batch_labels)
-            forward(parameters, widths, outputs, rows)
-            backward(parameters, widths, outputs, batch_labels[:rows], errors, change)
+            propagate(parameters, widths, features, labels, order[:rows], outputs, errors, change)
             clip_errors(widths, outputs, errors, rows, limit)
             summed(widths, outputs, errors, rows, change)
         for k in range(change.size):

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lib import checks
-from lib.network import biases_of, checked_records, compiled, layers, weights_into
+from lib.network import Network, biases_of, checked_records, compiled, layers, weights_into
 
 VARIANTS = ("printed", "corrected", "tight")
 
@@ -75,6 +75,7 @@ def _softmax(low, high):
     """Least and greatest softmax outputs for inputs between `low` and `high`, shape (classes,)."""
 
     def probabilities(own, others):
+        """Each class's output where its input is its `own` and the rest have the `others`."""
         gaps = others - own[:, None]  # of the others' inputs, in columns, over one's own
         np.fill_diagonal(gaps, 0)
         top = gaps.max(axis=1, keepdims=True)
@@ -115,13 +116,9 @@ def observed(network, features, labels, *, chunk=256) -> Intervals:
 
 def passes(network, features, labels):
     """Inputs, outputs, errors and changes of weights of each record, lists over layers with the records first (axis 0)."""
-    pairs = layers(network.widths, network.parameters.astype(float))
-    inputs, outputs = [], [np.asarray(features, dtype=float)]
-    for w, b in pairs:
-        inputs.append(outputs[-1] @ w + b)
-        outputs.append(np.maximum(inputs[-1], 0))
-    exponentials = np.exp(inputs[-1] - inputs[-1].max(axis=1, keepdims=True))
-    outputs[-1] = exponentials / exponentials.sum(axis=1, keepdims=True)
+    network = Network(network.widths, network.parameters.astype(float))
+    pairs, outputs = layers(network.widths, network.parameters), network.outputs(features)
+    inputs = [y @ w + b for y, (w, b) in zip(outputs, pairs)]
     errors = [outputs[-1] - np.eye(network.widths[-1])[labels]]
     for (w, _), x in zip(pairs[:0:-1], inputs[-2::-1]):
         errors.insert(0, np.where(x > 0, errors[0] @ w.T, 0))
@@ -134,6 +131,19 @@ def _extremes(values):
 
 def _widened(first, second):
     return [(np.minimum(a[0], b[0]), np.maximum(a[1], b[1])) for a, b in zip(first, second)]
+
+
+def within(inner, outer, *, tolerance=1e-12) -> bool:
+    """Whether all pairs (low, high) of the list `inner` lie inside those of `outer`, up to rounding.
+
+    tolerance : in [0, inf), relative to 1 + |low| + |high| of the outer pair
+    """
+    tolerance = float(checks.real("tolerance", tolerance, "[0, inf)"))
+    for (least, most), (low, high) in zip(inner, outer, strict=True):
+        room = tolerance * (1 + np.abs(low) + np.abs(high))
+        if not ((least >= low - room).all() and (most <= high + room).all()):
+            return False
+    return True
 
 
 def looseness(network, features, labels, *, variant="corrected") -> dict[str, np.ndarray]:

@@ -290,13 +290,14 @@ def biases_of(vector, widths, layer):
 
 
 @compiled
-def gather(features, labels, chosen, outputs, batch_labels):
-    """Put the `chosen` records into the input block of `outputs`, their labels into `batch_labels`."""
-    n = features.shape[1]
+def gather(features, labels, chosen, outputs):
+    """Put the `chosen` records into the input block of `outputs`; their labels, shape (chosen,)."""
+    n, batch_labels = features.shape[1], np.empty(chosen.size, np.int64)
     for r in range(chosen.size):
         batch_labels[r] = labels[chosen[r]]
         for i in range(n):
             outputs[r * n + i] = features[chosen[r], i]
+    return batch_labels
 
 
 @compiled
@@ -410,14 +411,18 @@ def _descend(part, change, step, shrink, low, high):
 
 
 @compiled
+def propagate(parameters, widths, features, labels, chosen, outputs, errors, room):
+    """Outputs and error signals of the `chosen` records, for `summed`; how many they are. room : as for `backward`."""
+    batch_labels = gather(features, labels, chosen, outputs)
+    forward(parameters, widths, outputs, chosen.size)
+    backward(parameters, widths, outputs, batch_labels, errors, room)
+    return chosen.size
+
+
+@compiled
 def _epoch(parameters, widths, features, labels, order, batch, plan, ranges, outputs, errors, change):
     rate, l2, printed = plan
-    batch_labels = np.empty(batch, np.int64)
     for start in range(0, order.size, batch):
-        chosen = order[start : start + batch]
-        rows = chosen.size
-        gather(features, labels, chosen, outputs, batch_labels)
-        forward(parameters, widths, outputs, rows)
-        backward(parameters, widths, outputs, batch_labels[:rows], errors, change)
+        rows = propagate(parameters, widths, features, labels, order[start : start + batch], outputs, errors, change)
         summed(widths, outputs, errors, rows, change)
         descend(parameters, widths, change, rate / rows, rate * l2 / rows if printed else rate * l2, ranges)

@@ -22,8 +22,8 @@ from lib.guarantees import number, whole
 from lib.intervals import fill_change_bounds
 from lib.mechanisms import Laplace
 from lib.network import (
-    Network, backward, biases_of, block, checked_plan, checked_range, checked_records, compiled, descend, forward, gather, layers,
-    projected, refuse_divergence, summed, train, weights_into, workspace,
+    Network, biases_of, block, checked_plan, checked_range, checked_records, compiled, descend, layers, projected, propagate,
+    refuse_divergence, summed, train, weights_into, workspace,
 )  # fmt: skip
 
 CLIPPING = ("sum", "records")
@@ -215,49 +215,15 @@ def _thresholds(network, weights, biases):
     return bounds
 
 
-def counterexample(epsilon, *, rate=40.0) -> tuple[float, float]:
-    """Lemma 2 fails for the algorithm itself: chances of one final value of one parameter, from two neighbouring databases.
-
-    Softmax regression with two classes on one feature, started at 0: one epoch of two batches of one record each, both
-    with feature 1. The second has label 0, the first, by which the databases differ, label 0 or 1: the chances returned
-    are for these two. Thresholds -+1/2, so that the first changes are 1/2 or -1/2 exactly; weights decay to a half in a
-    step, which tells the order of two opposite noisy changes. The value is rate/4 below 0, of the weight into class 1:
-    the noisy change was -1/2 in the first step and 1/2 in the second. By its own first change the odds are e^epsilon
-    already. The second change is the probability of class 1, cut at 1/2, which the other three parameters have raised.
-
-    epsilon : (0, inf), for each parameter as stated; rate : the learning rate, (0, inf)
-    Noisy changes are summed over 801 equally likely values: relative error about 1e-3. `anonymized_learning` reproduces
-    them from a float64 network of widths (1, 2) with l2 = 1/(2 rate), "usual", one epoch, batch 1, no shuffling.
-    """
-    epsilon, rate = number("epsilon", epsilon, "(0, inf)"), number("rate", rate, "(0, inf)")
-    bits = (np.arange(801) + 0.5) / 801 - 0.5
-    laplace = -np.sign(bits) * np.log1p(-2 * np.abs(bits)) / epsilon  # its quantiles
-    chances = []
-    for label in (0, 1):
-        first = 0.5 - label  # the first change of class 1's weight and bias; class 0's are the opposite
-        noisy = np.clip(first + laplace, -0.5, 0.5)
-        mass, _ = np.histogram(noisy, bins=401, range=(-0.5, 0.5))
-        three = np.convolve(np.convolve(mass, mass), mass) / 801**3
-        sums = np.linspace(-1.5, 1.5, three.size) * (1 - 1 / 401)  # middles of the bins, added up
-        second = np.minimum(1 / (1 + np.exp(-rate * np.clip(0.5 - sums, -700 / rate, 700 / rate))), 0.5)
-        own = 0.5 * np.exp(-epsilon * (first + 0.5))
-        chances.append(float(own * three @ np.exp(-epsilon * (0.5 - second)) / 2))
-    return chances[0], chances[1]
-
-
 # ---- compiled
 
 
 @compiled
 def _epoch(parameters, widths, features, labels, order, batch, plan, low, high, state, outputs, errors, change, draws):
     rate, l2, printed, factor, fixed, by_record = plan
-    batch_labels, unbounded = np.empty(batch, np.int64), np.array([-np.inf, np.inf, -np.inf, np.inf])
+    unbounded = np.array([-np.inf, np.inf, -np.inf, np.inf])
     for start in range(0, order.size, batch):
-        chosen = order[start : start + batch]
-        rows = chosen.size
-        gather(features, labels, chosen, outputs, batch_labels)
-        forward(parameters, widths, outputs, rows)
-        backward(parameters, widths, outputs, batch_labels[:rows], errors, change)
+        rows = propagate(parameters, widths, features, labels, order[start : start + batch], outputs, errors, change)
         if not fixed:
             fill_change_bounds(parameters, widths, low, high)
         if fixed and by_record:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sympy
 import yaml
 from hypothesis import given, settings, strategies as st
 
@@ -182,6 +183,14 @@ def test_a_setting_may_be_a_list(ledger):
 def test_bad_input_is_refused_by_name(ledger, call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_judge_names_the_document_once_and_wants_every_bool(ledger):
+    found = {"number": 0.576462, "theorem": [True, np.True_, sympy.true], "order": np.array([True, False])}
+    records = claims.judge("doc", found, {"order": "not in the second case"})
+    assert [record.verdict for record in records] == ["reproduced", "reproduced", "differs"]
+    assert [record.id for record in records] == ["doc.number", "doc.theorem", "doc.order"]
+    assert records[2].note == "not in the second case"
 
 
 def test_check_all_judges_each_claim_in_its_own_setting(ledger):

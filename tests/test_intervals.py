@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from lib import intervals
-from lib.intervals import change_bounds, looseness, observed
+from lib.intervals import change_bounds, looseness, observed, within
 from lib.network import Network, changes, layers
 
 BATCH = 40
@@ -35,9 +35,7 @@ def test_every_record_stays_within_its_intervals(variant, case):
     network, rng = case
     found, seen = change_bounds(network, variant=variant), observed(network, *records(network, rng))
     for name in ("inputs", "outputs", "errors", "weights", "biases"):
-        for (low, high), (least, most) in zip(getattr(found, name), getattr(seen, name), strict=True):
-            room = 1e-12 * (1 + np.abs(low) + np.abs(high))
-            assert (least >= low - room).all() and (most <= high + room).all(), name
+        assert within(getattr(seen, name), getattr(found, name)), name
 
 
 @given(networks())
@@ -46,11 +44,17 @@ def test_each_variant_lies_within_the_looser_one(case):
     network, _ = case
     tight, corrected = (change_bounds(network, variant=variant) for variant in ("tight", "corrected"))
     for name in ("inputs", "errors", "weights"):
-        for (low, high), (lower, higher) in zip(getattr(tight, name), getattr(corrected, name), strict=True):
-            room = 1e-12 * (1 + np.abs(lower) + np.abs(higher))
-            assert (low >= lower - room).all() and (high <= higher + room).all()
-            if name != "inputs":
-                assert (low <= 0).all() and (high >= 0).all()
+        assert within(getattr(tight, name), getattr(corrected, name))
+        assert name == "inputs" or all((low <= 0).all() and (high >= 0).all() for low, high in getattr(tight, name))
+
+
+def test_within_sees_either_end_and_forgives_rounding():
+    outer = [(np.zeros(2), np.ones(2)), (np.array([-5.0]), np.array([1e6]))]
+    assert within([(np.array([0.0, -1e-13]), np.ones(2)), outer[1]], outer)
+    assert not within([(np.array([0.0, -1e-9]), np.ones(2)), outer[1]], outer)
+    assert not within([outer[0], (np.array([0.0]), np.array([1e6 + 1]))], outer)
+    with pytest.raises(ValueError, match=r"tolerance must be in \[0, inf\), got -1"):
+        within(outer, outer, tolerance=-1)
 
 
 @given(networks())

@@ -93,8 +93,11 @@ def test_the_grid_brackets_increasing_functions():
 # ---- the counterexample to Theorem 4
 
 
-def simulated(inputs, epsilon, learning_rate, label, runs, rng):
-    """How often the two changes of the first weight are -1/2 and 1/2: equations 1 to 6 on the four records, run by run."""
+def simulated(inputs, epsilon, learning_rate, label, runs, rng, *, small=1.0):
+    """How often the two changes of the first weight are -1/2 and 1/2: equations 1 to 6 on the four records, run by run.
+
+    small : all inputs but the first are that small in the second batch
+    """
     weights, biases = np.zeros((runs, inputs, 2)), np.zeros((runs, 2))
     noisy = lambda change: np.clip(np.clip(change, -0.5, 0.5) + rng.laplace(0, 1 / epsilon, change.shape), -0.5, 0.5)
     seen = np.ones(runs, bool)
@@ -102,6 +105,7 @@ def simulated(inputs, epsilon, learning_rate, label, runs, rng):
         change_w, change_b = np.zeros_like(weights), np.zeros_like(biases)
         for value, target in batch:
             x = np.full(inputs, value)
+            x[1:] *= small if wanted > 0 else 1
             exponentials = np.exp(np.einsum("i,rij->rj", x, weights) + biases)
             signal = exponentials / exponentials.sum(axis=1, keepdims=True)
             signal[:, label if target is None else target] -= 1
@@ -132,6 +136,42 @@ def test_one_epoch_costs_more_than_epsilon_and_tends_to_two():
     assert parameterwise.two_batches(1, 1.0, 0.01).low > 1.0015
 
 
+def test_two_of_many_batches_against_a_simulation():
+    """As above; the estimate has an error of its own, of about 0.004."""
+    rng = np.random.default_rng(7)
+    runs = 400_000
+    first, other = (simulated(3, 1.0, 20.0, label, runs, rng, small=0.3) for label in (0, 1))
+    estimate = parameterwise.many_batches(3, 1.0, 2, learning_rate=20.0, small=0.3, runs=100_000, rng=rng)
+    assert abs(np.log(first / other) - estimate) < 6 * np.sqrt((1 / first + 1 / other) / runs) + 0.02
+
+
+def test_many_batches_cost_nearly_epsilon_each_in_large_networks():
+    for batches in (2, 3, 5):
+        loss = parameterwise.many_batches(1000, 0.7, batches, rng=np.random.default_rng(8))
+        assert batches - 0.05 < loss / 0.7 < batches + 1e-9
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
+@pytest.mark.parametrize("inputs", [1, 3, 14])
+def test_thresholds_that_follow_the_weights(inputs, epsilon):
+    """A label moves each change by half of its interval, so each of inputs + 2 parameters loses half of its epsilon/2."""
+    assert parameterwise.moving_thresholds(inputs, epsilon) == pytest.approx((inputs + 2) * epsilon / 4, rel=1e-12)
+
+
+# ---- the attacker who sees all parameters
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+def test_one_parameter_is_guessed_by_its_half_of_the_range(epsilon):
+    assert parameterwise.best_guess(1, epsilon) == pytest.approx(1 - np.exp(-epsilon / 2) / 2, abs=1e-3)
+
+
+def test_the_best_guess_against_a_simulation():
+    """The sum of five limited noisy values, compared with its middle; standard error 0.001, false alarm below 1e-8."""
+    values = np.clip(np.random.default_rng(9).laplace(0, 1, (200_000, 5)), 0, 1).sum(axis=1)
+    assert abs(parameterwise.best_guess(5, 1.0) - np.mean(values < 2.5)) < 6e-3
+
+
 # ---- bad input
 
 
@@ -148,6 +188,10 @@ def test_one_epoch_costs_more_than_epsilon_and_tends_to_two():
     (lambda: parameterwise.on_grid(0, 1, 0, 1, 0), r"cells must be in \[1, 1e6\], got 0"),
     (lambda: parameterwise.two_batches(0, 1, 1), r"inputs must be in \[1, 1000\], got 0"),
     (lambda: parameterwise.two_batches(1, 0, 1), r"epsilon must be in \(0, 10\], got 0"),
+    (lambda: parameterwise.many_batches(1, 1, 1, rng=None), r"batches must be in \[2, 100\], got 1"),
+    (lambda: parameterwise.many_batches(1, 1, 2, small=0, rng=None), r"small must be in \(0, inf\), got 0"),
+    (lambda: parameterwise.moving_thresholds(0, 1), r"inputs must be in \[1, 1000\], got 0"),
+    (lambda: parameterwise.best_guess(0, 1), r"parameters must be in \[1, 1e4\], got 0"),
     (lambda: parameterwise.two_batches(1, 1, 0), r"learning_rate must be in \(0, inf\), got 0"),
 ])
 def test_bad_input_is_refused_by_name(call, message):

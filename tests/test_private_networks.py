@@ -12,7 +12,8 @@ from scipy import stats
 from lib import intervals
 from lib.mechanisms import Laplace
 from lib.network import Network, changes, layers, train
-from lib.private_networks import PrivacyStatement, anonymized_learning, counterexample, fill_laplace, learning_first, release
+from lib.parameterwise import BATCHES, two_batches
+from lib.private_networks import PrivacyStatement, anonymized_learning, fill_laplace, learning_first, release
 
 ALARM = 1e-3
 WIDE = (80, 100, 2)  # 8302 parameters: one release is a large sample
@@ -261,27 +262,26 @@ def test_statements_of_trained_networks():
     assert not anonymized(features, labels, start(), clipping="records", epochs=1).statement.noise_covers_range
 
 
-def test_lemma_2_fails_for_the_algorithm_itself():
-    """One epoch at epsilon 1, yet the final value of one parameter has odds above e: the other parameters carry the rest.
+def test_theorem_4_fails_for_the_algorithm_itself():
+    """`parameterwise.two_batches` computes by how much; here the method itself is run, 10,000 times on either database.
 
-    The exact probabilities, and 6,000 runs for each database that end at the value as often.
+    The final value of one weight has odds above e^epsilon: later batches carry what the other parameters learned. That
+    value is where its first change was -1/2, its second 1/2, and the L2 term tells their order.
     """
-    epsilon, runs, rate = 1.0, 6_000, 40.0
-    chances = counterexample(epsilon, rate=rate)
-    assert 1.1 * epsilon < math.log(chances[1] / chances[0]) <= 2 * epsilon  # K epsilon, as proved
-    options = {"learning_rate": rate, "l2": 0.5 / rate, "l2_convention": "usual", "epochs": 1, "batch": 1, "shuffle": False}
+    inputs, epsilon, rate, runs = 4, 1.0, 20.0, 10_000
+    options = {"learning_rate": rate, "l2": 0.5 / rate, "l2_convention": "usual", "epochs": 1, "batch": 2, "shuffle": False}
     options |= {"epsilon": epsilon, "weight_thresholds": (-0.5, 0.5), "bias_thresholds": (-0.5, 0.5)}
-    rng = np.random.default_rng(99)
-    for label, chance in enumerate(chances):
-        ends = [anonymized_learning(np.ones((2, 1)), [label, 0], constant((1, 2), 0.0), rng=rng, **options) for _ in range(runs)]
-        hits = sum(abs(end.network.parameters[1] + rate / 4) < 1e-9 for end in ends)
-        assert abs(hits / runs - chance) < 3.3 * math.sqrt(chance * (1 - chance) / runs) + 1e-3 * chance
-
-
-@pytest.mark.parametrize("epsilon", [0.25, 0.5, 2.0, 4.0])
-def test_the_counterexample_grows_with_epsilon_but_keeps_the_bound_for_two_batches(epsilon):
-    chances = counterexample(epsilon)
-    assert epsilon * 1.04 < math.log(chances[1] / chances[0]) < 2 * epsilon
+    values, labels = zip(*(record for batch in BATCHES for record in batch))
+    features, rng = np.repeat(np.array(values)[:, None], inputs, axis=1), np.random.default_rng(99)
+    hits = []
+    for own in (0, 1):
+        known = [own if label is None else label for label in labels]
+        ends = [anonymized_learning(features, known, constant((inputs, 2), 0.0), rng=rng, **options) for _ in range(runs)]
+        hits.append(sum(abs(end.network.parameters[0] + rate / 8) < 1e-9 for end in ends))
+    low, high = two_batches(inputs, epsilon, rate)
+    error = stats.norm.isf(ALARM / 2) * math.sqrt(1 / hits[0] + 1 / hits[1])
+    assert low - error < math.log(hits[0] / hits[1]) < high + error
+    assert math.log(hits[0] / hits[1]) - error > epsilon
 
 
 # ---- bad input
