@@ -7,7 +7,8 @@ matter to the clock). `us_per_step`, the CPU microseconds of a step, checks of t
 - "clipped": batches by Poisson sampling, the change of each record clipped, no noise;
 - "private", `dp_sgd.train`: that and a normal variate for each parameter.
 
-`ratio` is a cost over that of "plain". The three take turns, so that a busy machine slows all of them.
+`ratio` is a cost over that of "plain". The three take turns, so that a busy machine slows all of them. A line of opacus
+follows where `make bench PEERS=yes` installed it: its `ratios` are its costs over ours.
 """
 
 import time
@@ -21,7 +22,13 @@ CASES = {f"dp_sgd_width{width}_batch{batch}": (width, batch) for width in (10, 5
 
 
 def lines(case, folder):
-    yield measure.child(__name__, "steps", *CASES[case])
+    """Ours, then opacus's where it is installed."""
+    yield (ours := measure.child(__name__, "steps", *CASES[case]))
+    if python := measure.peer("opacus"):
+        network = (RECORDS, INPUTS, DEPTH, *CASES[case])
+        theirs = measure.child("tests.benchmarks.peers.opacus", "steps", *network, python=python)
+        costs = ("us_per_step_plain", "us_per_step_private")
+        yield {"peer": "opacus"} | theirs | {"ratios": {cost: round(theirs[cost] / ours[cost], 1) for cost in costs}}
 
 
 # ---- in the measured process
