@@ -17,8 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lib import checks, datasets
-from lib.encodings import adult_domain
+from lib import checks, datasets, encodings
 
 ENCODINGS = ("codes", "one-hot")
 NUMERIC_SCALES = ("linear", "log")
@@ -51,7 +50,7 @@ def adult_features(*, encoding="codes", numeric="linear", source="real", downloa
     checks.one_of("encoding", encoding, ENCODINGS)
     checks.one_of("numeric", numeric, NUMERIC_SCALES)
     frame = datasets.adult("all", source=source, download=download).dropna()
-    domain = adult_domain()
+    domain = encodings.adult_domain()
     columns, names, levels = [], [], []
     for attribute in datasets.ADULT_COLUMNS[:-1]:
         if attribute in datasets.PUBLIC_RANGES:
@@ -60,13 +59,13 @@ def adult_features(*, encoding="codes", numeric="linear", source="real", downloa
             levels.append(0)
         else:
             labels = domain.values(attribute)
-            columns.append(_codes(frame[attribute], labels) / (len(labels) - 1))
+            columns.append(encodings.codes(attribute, frame[attribute], labels) / (len(labels) - 1))
             names.append([f"{attribute}={label}" for label in labels] if encoding == "one-hot" else [attribute])
             levels.append(len(labels))
     values = np.column_stack(columns)
     if encoding == "one-hot":
         values, levels = one_hot(values, levels), [2 * (level > 0) for level in levels for _ in range(max(level, 1))]
-    salary = _codes(frame["income"], domain.values("income"))
+    salary = encodings.codes("income", frame["income"], domain.values("income"))
     return Features(values, salary, tuple(name for group in names for name in group), tuple(levels))
 
 
@@ -106,10 +105,3 @@ def _scaled(column, attribute, numeric):
     if numeric == "log" and attribute in _SKEWED:
         return np.log1p(values) / np.log1p(high)
     return (values - low) / (high - low)
-
-
-def _codes(column, labels):
-    codes = column.map({label: code for code, label in enumerate(labels)})
-    if codes.isna().any():
-        raise ValueError(f"{column.name} must hold values of its public domain, got {column[codes.isna()].iloc[0]!r}")
-    return codes.to_numpy(dtype=np.int64)

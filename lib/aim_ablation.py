@@ -2,7 +2,8 @@
 
 A comparison is a frame with one row for each variant and trial: the errors of the synthetic table, the
 size of the run and what it took. Trial i of every variant draws from a generator of its own, made from
-the seed and i, so that no variant depends on which others are compared.
+the seed and i, so that no variant depends on which others are compared. Finished runs may be kept on disk;
+an interrupted comparison then resumes (`lib.grid`).
 
     python -m lib.aim_ablation --output book/results/miura2025/ablation.csv
 
@@ -11,16 +12,16 @@ makes the committed comparisons again, on the real data (ten to fifteen minutes 
 
 from __future__ import annotations
 
-import argparse
 import platform
 import sys
 import time
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from lib import checks, datasets, encodings, results, utility
+from lib import aim_study, checks, command_line, encodings, grid, results, utility
 from lib.aim import aim
 
 RESULTS = Path(__file__).resolve().parent.parent / "book" / "results" / "miura2025" / "ablation.csv"
@@ -45,38 +46,43 @@ def devices(d) -> dict:
     }
 
 
-def compare(table, variants, trials, *, seed, epsilon=1.0, delta=DELTA) -> pd.DataFrame:
+def compare(table, variants, trials, *, seed, epsilon=1.0, delta=DELTA, **how) -> pd.DataFrame:
     """Run `aim` on `table`, `trials` times with the options of each of `variants`, and measure.
 
     variants : mapping from a name to options of `aim`, which may hold an `epsilon` of their own
-    trials : whole number >= 1; seed : whole number >= 0
+    trials : whole number >= 1; seed : whole number >= 0; how : `folder`, `jobs` and `progress` of `grid.run`
 
     One row for each variant and trial: error1, error2, error3, the alpha-way errors of the synthetic
     records; steps; cells, the size of the last model; converged; cpu_s, CPU seconds of the run.
     """
     trials, seed = int(checks.integer("trials", trials, "[1, inf)")), int(checks.integer("seed", seed, "[0, inf)"))
-    rows = {
-        (name, trial): _row(table, {"epsilon": epsilon, "delta": delta} | options, np.random.default_rng([seed, trial]))
-        for name, options in variants.items()
-        for trial in range(trials)
-    }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["variant", "trial"])
+    standard = {"epsilon": epsilon, "delta": delta}
+    places = [(name, standard | options, trial) for name, options in variants.items() for trial in range(trials)]
+    parts = (aim_study.digest(table), _code(), *results.versions().items(), seed)
+    keys = [grid.key(*parts, name, repr(options), trial) for name, options, trial in places]
+    cells = grid.run(_cell, places, common=(table, seed), keys=keys, **how)
+    index = pd.MultiIndex.from_tuples([(name, trial) for name, _, trial in places], names=["variant", "trial"])
+    return pd.DataFrame(cells, index=index)
 
 
-def _row(table, options, rng) -> dict:
+def _cell(table, seed, name, options, trial) -> dict:
+    """One run; the `name` of its variant changes nothing."""
     began = time.process_time()
-    result = aim(table, rng=rng, **options)
+    result = aim(table, rng=np.random.default_rng([seed, trial]), **options)
     took = time.process_time() - began
-    errors = {name: utility.marginal_error(table, result.synthetic, alpha) for alpha, name in enumerate(ERRORS, 1)}
+    errors = {error: float(utility.marginal_error(table, result.synthetic, alpha)) for alpha, error in enumerate(ERRORS, 1)}
     model = result.model
-    return errors | {"steps": len(result.steps), "cells": model.size, "converged": model.converged, "cpu_s": took}
+    return errors | {"steps": len(result.steps), "cells": int(model.size), "converged": bool(model.converged), "cpu_s": took}
 
 
-def widths(table, trials, *, seed, counts=WIDTHS) -> pd.DataFrame:
+_code = cache(grid.code)  # read once, as imports are
+
+
+def widths(table, trials, *, seed, counts=WIDTHS, **how) -> pd.DataFrame:
     """`compare` AIM on the first d attributes of `table`, for each d >= 3 of `counts`; the variants are called d."""
     attributes = table.domain.attributes
     counts = [int(d) for d in checks.integer("counts", counts, f"[3, {len(attributes)}]")]
-    return pd.concat([compare(table.project(attributes[:d]), {d: {}}, trials, seed=seed) for d in counts])
+    return pd.concat([compare(table.project(attributes[:d]), {d: {}}, trials, seed=seed, **how) for d in counts])
 
 
 def differences(frame, reference, column, spread=2.0) -> pd.DataFrame:
@@ -99,20 +105,21 @@ def differences(frame, reference, column, spread=2.0) -> pd.DataFrame:
 # ---- the committed results
 
 
-def everything(trials, *, seed, source="real") -> pd.DataFrame:
+def everything(trials, *, seed, source="real", **how) -> pd.DataFrame:
     """The committed comparisons under one more index level, `study`.
 
     "devices on Adult" and, three of them, "devices on Bank", `trials` times each; "epsilon" and "attributes", a
-    tenth as often (twice at least).
+    tenth as often (twice at least). how : see `compare`
     """
     adult, bank = encodings.adult_table(source=source), encodings.bank_table(source=source)
     few = max(2, trials // 10)
     on_bank = dict(list(devices(len(bank.domain)).items())[:3])
+    how["seed"] = seed
     studies = {
-        "devices on Adult": compare(adult, devices(len(adult.domain)), trials, seed=seed),
-        "devices on Bank": compare(bank, on_bank, trials, seed=seed),
-        "epsilon": compare(adult, {e: {"epsilon": e} for e in EPSILONS}, few, seed=seed),
-        "attributes": widths(encodings.adult_table(source=source, numeric=True), few, seed=seed, counts=WIDTHS),
+        "devices on Adult": compare(adult, devices(len(adult.domain)), trials, **how),
+        "devices on Bank": compare(bank, on_bank, trials, **how),
+        "epsilon": compare(adult, {e: {"epsilon": e} for e in EPSILONS}, few, **how),
+        "attributes": widths(encodings.adult_table(source=source, numeric=True), few, counts=WIDTHS, **how),
     }
     return pd.concat(studies, names=["study"])
 
@@ -140,24 +147,20 @@ def provenance(path=RESULTS) -> dict:
 
 def main(arguments=None) -> None:
     """Run the comparisons that the command line, or `arguments`, asks for, and write their file."""
-    parser = argparse.ArgumentParser(prog="python -m lib.aim_ablation", description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, required=True, help="the CSV file")
-    parser.add_argument("--data", choices=("stand-in", "real"), default="real")
+    parser = command_line.parser("aim_ablation", __doc__, output="the CSV file", seed=2025)
     parser.add_argument("--trials", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=2025)
     arguments = sys.argv[1:] if arguments is None else arguments
     chosen = parser.parse_args(arguments)
-    frame = everything(chosen.trials, seed=chosen.seed, source=chosen.data)
-    save(frame, chosen.output, _provenance(arguments, chosen))
-
-
-def _provenance(arguments, chosen) -> dict:
+    how = {"folder": chosen.cells, "jobs": chosen.jobs, "progress": True}
+    frame = everything(chosen.trials, seed=chosen.seed, source=chosen.data, **how)
     told = {"delta": DELTA, "seed": chosen.seed, "trials": chosen.trials}
-    used = {name: file.sha256 for name, file in datasets.SOURCES.items() if name != "adult.test"}
-    files = used if chosen.data == "real" else {}
-    made = results.collect("lib.aim_ablation", arguments, data=chosen.data, settings=told, files=files)
-    return made | {"CPU time": f"{time.process_time():.0f} s in one process on {platform.machine()}"}
+    files = ("adult.data", "bank-additional-full.csv")
+    made = command_line.provenance("aim_ablation", arguments, chosen, told, files=files)
+    made["CPU time"] = f"{frame['cpu_s'].sum():.0f} s of AIM on {platform.machine()}"
+    save(frame, chosen.output, made)
 
 
 if __name__ == "__main__":
-    main()
+    from lib import aim_ablation  # other processes find the cells there, not in __main__
+
+    aim_ablation.main()

@@ -12,8 +12,6 @@ makes the committed results again: the document's settings on the real data.
 
 from __future__ import annotations
 
-import argparse
-import hashlib
 import sys
 import time
 import zlib
@@ -26,7 +24,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from lib import checks, datasets, encodings, results, utility
+from lib import checks, command_line, datasets, encodings, results, utility
 from lib import grid as cell_grid  # `grid` is this module's own
 from lib.aim import aim
 from lib.privbayes import privbayes
@@ -41,7 +39,6 @@ METHODS = {
     "bayes": None,
 }
 MODELS = {"tree": "decision tree", "svm": "svm", "xgboost": "xgboost"}
-SOURCES = ("stand-in", "real")
 LIBRARIES = ("numpy", "scipy", "sklearn", "xgboost")  # those that a result depends on
 RESULTS = Path(__file__).resolve().parent.parent / "book" / "results" / "miura2025"
 
@@ -95,7 +92,7 @@ def cases(source="real") -> list[Case]:
     Adult is tested on its own test part. Bank has none: it is tested on the records themselves, as
     the 30,488 of Table 1 are all that there are.
     """
-    checks.one_of("source", source, SOURCES)
+    checks.one_of("source", source, datasets.KINDS)
     bank = encodings.bank_table(source=source)
     return [
         Case("adult", encodings.adult_table(source=source), encodings.adult_table("test", source=source), "income"),
@@ -164,18 +161,16 @@ def _cell(settings, case, method, epsilon, trial) -> dict:
 
 def _key(case, method, epsilon, trial, settings) -> str:
     """A name for the cell that is another one whenever the result might be."""
-    parts = [_digest(case.real), _digest(case.test), case.name, case.target, _code(), *results.versions(LIBRARIES).items()]
+    parts = [digest(case.real), digest(case.test), case.name, case.target, _code(), *results.versions(LIBRARIES).items()]
     return cell_grid.key(*parts, method, repr(METHODS[method]), epsilon, trial, sorted(asdict(settings).items()))
 
 
 _code = cache(cell_grid.code)
 
 
-def _digest(table) -> str:
-    digest = hashlib.sha256(repr(table.domain).encode())
-    for name in table.domain.attributes:
-        digest.update(table.column(name).tobytes())
-    return digest.hexdigest()
+def digest(table) -> str:
+    """SHA-256 of a `Table`: its domain and its records."""
+    return cell_grid.digest(table.domain, *(table.column(name) for name in table.domain.attributes))
 
 
 def _pairs(table) -> list[float]:
@@ -240,28 +235,18 @@ def provenance(folder=RESULTS) -> dict:
 
 def main(arguments=None) -> None:
     """Run the study that the command line, or `arguments`, asks for, and write its two files."""
-    parser = argparse.ArgumentParser(prog="python -m lib.aim_study", description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, required=True, help="folder for the two CSV files")
-    parser.add_argument("--data", choices=SOURCES, default="real")
+    parser = command_line.parser("aim_study", __doc__, output="folder for the two CSV files", seed=2025)
     parser.add_argument("--trials", type=int, default=3)
     parser.add_argument("--epsilons", type=float, nargs="+", default=[1.0])
-    parser.add_argument("--seed", type=int, default=2025)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--cells", type=Path, default=Path("build/aim_study"), help="where finished cells are kept")
     arguments = sys.argv[1:] if arguments is None else arguments
     chosen = parser.parse_args(arguments)
     settings, began = Settings(seed=chosen.seed), time.monotonic()
-    study = grid(
-        cases(chosen.data), settings, epsilons=chosen.epsilons, trials=chosen.trials, folder=chosen.cells, jobs=chosen.jobs
-    )
-    save(study, chosen.output, _provenance(arguments, chosen, settings, time.monotonic() - began))
-
-
-def _provenance(arguments, chosen, settings, seconds) -> dict:
+    where = {"epsilons": chosen.epsilons, "trials": chosen.trials, "folder": chosen.cells, "jobs": chosen.jobs}
+    study = grid(cases(chosen.data), settings, **where)
     told = {"delta": settings.delta, "seed": settings.seed, "tree depth": settings.depth, "trials": chosen.trials}
-    files = {name: file.sha256 for name, file in datasets.SOURCES.items()} if chosen.data == "real" else {}
-    made = results.collect("lib.aim_study", arguments, data=chosen.data, settings=told, files=files, libraries=LIBRARIES)
-    return made | {"wall time": f"{seconds:.0f} s in {chosen.jobs} process(es)"}
+    made = command_line.provenance("aim_study", arguments, chosen, told, files=datasets.SOURCES, libraries=LIBRARIES)
+    made["wall time"] = f"{time.monotonic() - began:.0f} s in {chosen.jobs} process(es)"
+    save(study, chosen.output, made)
 
 
 if __name__ == "__main__":

@@ -85,6 +85,7 @@ SOURCES = {
     )
 }
 
+ADULT_FILES = ("adult.data", "adult.test")  # of training and test records
 ADULT_COLUMNS = (
     "age", "workclass", "fnlwgt", "education", "education-num", "marital-status",
     "occupation", "relationship", "race", "sex", "capital-gain", "capital-loss",
@@ -135,7 +136,7 @@ def adult(
     checks.one_of("source", source, KINDS)
     if source == "stand-in":
         return _embedded("adult", markers)[_PARTS[part]].reset_index(drop=True)
-    names = {"train": ["adult.data"], "test": ["adult.test"], "all": ["adult.data", "adult.test"]}
+    names = {"train": ADULT_FILES[:1], "test": ADULT_FILES[1:], "all": ADULT_FILES}
     frames = [
         pd.read_csv(
             path(name, download=download),
@@ -265,6 +266,14 @@ def path(name: str, *, download: bool = True) -> Path:
             f"(SHA-256 {source.sha256}) into a folder and set COMPENDIUM_DATA to that folder."
         ) from failure
     return _cached(source)
+
+
+def fingerprints(source: str, *names: str) -> dict[str, str]:
+    """SHA-256 of the files `names` (keys of `SOURCES`) that results from `source` were made from; none for "stand-in"."""
+    checks.one_of("source", source, KINDS)
+    for name in names:
+        checks.one_of("name", name, tuple(SOURCES))
+    return {name: SOURCES[name].sha256 for name in names} if source == "real" else {}
 
 
 def cache_folder() -> Path:

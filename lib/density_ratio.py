@@ -27,8 +27,10 @@ FIRST_POOL = 100
 def normalised(weights) -> np.ndarray:
     """Weights (n,) divided by their mean (equation 11); ``ValueError`` for one below 0 or not finite, or all 0."""
     weights = checks.real("weights", weights, "[0, inf)")
-    if weights.ndim != 1 or not 0 < weights.sum() < np.inf:
-        got = f"shape {weights.shape}, sum {weights.sum():g}"
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if weights.ndim != 1 or not 0 < total < np.inf:
+        got = f"shape {weights.shape}, sum {total:g}"
         raise ValueError(f"weights must be a vector with a finite positive sum, got {got}")
     return weights / weights.mean()
 
@@ -108,6 +110,40 @@ def duality_gap(P, K, alpha) -> float:
     return float(n * (np.max(scores[sums > 0] / sums[sums > 0]) - 1))
 
 
+# ---------------------------------------------------------------- the certified maximum
+
+
+def maximum_likelihood(P, K, *, tol=0.01, max_iter=100) -> tuple[np.ndarray, mixture.Mixture]:
+    """alpha (m,) >= 0 with b . alpha = 1 that maximises sum_i ln(P K alpha)_i (equation 14), and its certificate.
+
+    P, K : as in `algorithm_1`, P > 0 and K >= 0; of a K that is an array, P K is formed once, else column by column
+    tol : the gap in (0, inf) below which it ends; max_iter : rounds, whole number >= 1
+    """
+    n = P.shape[0]
+    sums = K.T @ np.ones(n)
+    live = np.flatnonzero(sums > 0)  # a category that no record has can carry no weight
+    start = np.arange(len(live))[:: max(1, len(live) // FIRST_POOL)]
+    found = mixture.fit(*_mixture(P, K, live, sums[live]), start, tol=tol, max_iter=max_iter)
+    alpha = np.zeros(len(sums))
+    alpha[live[found.support]] = found.theta * n / sums[live[found.support]]
+    return alpha, found
+
+
+def _mixture(P, K, live, sums):
+    """How `mixture.fit` reaches the columns of A, those of P K that are `live`, over their sums in K."""
+    if isinstance(K, np.ndarray):
+        a = P @ (K[:, live] / sums)
+        return (lambda index: a[:, index]), (lambda ratios: a.T @ ratios)
+
+    def columns(index):
+        return P @ (K.columns(live[index]) / sums[index])
+
+    def scores(ratios):
+        return (K.T @ (P.T @ ratios))[live] / sums
+
+    return columns, scores
+
+
 # ---------------------------------------------------------------- features
 
 
@@ -152,7 +188,7 @@ def _categorical(mechanism) -> bool:
 
 
 class _DensityRatio(BaseEstimator):
-    """What the two models share. A model says what K is (`_basis`) and how to reach the columns of P K."""
+    """What the two models share. A model says what K is (`_basis`)."""
 
     def fit(self, records):
         """Weights for the perturbed `records`, (n, M) or a pandas frame, n >= 2; returns self."""
@@ -162,7 +198,9 @@ class _DensityRatio(BaseEstimator):
         self._prepare()
         P, K = self.perturbation.transitions(self.records_), self._basis(self.records_)
         if self.solver == "certified":
-            self._certified(P, K, tol, max_iter)
+            self.alpha_, found = maximum_likelihood(P, K, tol=tol, max_iter=max_iter)
+            self.trace_, self.n_iter_ = found.trace[:, 0], len(found.trace)
+            self.gap_, self.converged_ = found.gap, found.converged
         else:
             P, K = P.dense(), K.dense() if hasattr(K, "dense") else K
             self.alpha_, self.trace_, self.converged_ = algorithm_1(P, K, rate=self.rate, tol=tol, max_iter=max_iter)
@@ -183,17 +221,6 @@ class _DensityRatio(BaseEstimator):
         default = {"certified": (0.01, 100), "algorithm 1": (1e-12, 1000)}[self.solver]
         tol, max_iter = (value if given is None else given for value, given in zip(default, (self.tol, self.max_iter)))
         return float(checks.real("tol", tol, "(0, inf)")), int(checks.integer("max_iter", max_iter, "[1, inf)"))
-
-    def _certified(self, P, K, tol, max_iter):
-        sums = K.T @ np.ones(len(self.records_))
-        live = np.flatnonzero(sums > 0)  # a category that no record has can carry no weight
-        columns, scores = self._mixture(P, K, live, sums[live])
-        start = np.arange(len(live))[:: max(1, len(live) // FIRST_POOL)]
-        found = mixture.fit(columns, scores, start, tol=tol, max_iter=max_iter)
-        self.alpha_ = np.zeros(len(sums))
-        self.alpha_[live[found.support]] = found.theta * len(self.records_) / sums[live[found.support]]
-        self.trace_, self.n_iter_ = found.trace[:, 0], len(found.trace)
-        self.gap_, self.converged_ = found.gap, found.converged
 
     def predict(self, records) -> np.ndarray:
         """The fitted w at other perturbed records, (h,)."""
@@ -263,15 +290,6 @@ class KernelDensityRatio(_DensityRatio):
         points = None if records is self.records_ else self._features(records)
         return gaussian_kernel(self._centres, self.width_, points=points)
 
-    def _mixture(self, P, K, live, sums):
-        def columns(index):
-            return P @ (K.columns(live[index]) / sums[index])
-
-        def scores(ratios):
-            return (K.T @ (P.T @ ratios))[live] / sums
-
-        return columns, scores
-
 
 class LinearDensityRatio(_DensityRatio):
     """w(z) = alpha . z, z the record with categories as 0/1 columns (hasegawa2015, end of section 3.2).
@@ -299,7 +317,3 @@ class LinearDensityRatio(_DensityRatio):
 
     def _basis(self, records):
         return self._features(records, both_ways=self.solver == "certified")
-
-    def _mixture(self, P, K, live, sums):
-        a = P @ (K[:, live] / sums)
-        return (lambda index: a[:, index]), (lambda ratios: a.T @ ratios)

@@ -132,6 +132,17 @@ def _binned(frame) -> pd.DataFrame:
     return frame.assign(**columns)
 
 
+def codes(name, column, labels) -> np.ndarray:
+    """The place in `labels`, from 0, of each value of a pandas `column`: whole numbers (n,).
+
+    ``ValueError`` for a value, or a missing one, that is none of `labels`; it speaks of the column as `name`.
+    """
+    places = pd.Index(labels).get_indexer(column)
+    if (places < 0).any():
+        raise ValueError(f"{name} must be one of {', '.join(map(str, labels))}, got {column[places < 0].iloc[0]!r}")
+    return places
+
+
 def bin_positions(name, labels) -> np.ndarray:
     """Which bin of ``ADULT_BINS[name]``, from 0, each of its `labels` in a `Table` stands for."""
     cuts = ADULT_BINS[name]

@@ -48,6 +48,14 @@ def key(*parts) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
+def digest(*parts) -> str:
+    """SHA-256 of data that a cell's `key` should depend on: numpy arrays by their bytes, all else by its ``repr``."""
+    made = hashlib.sha256()
+    for part in parts:
+        made.update(part.tobytes() if isinstance(part, np.ndarray) else repr(part).encode())
+    return made.hexdigest()
+
+
 def code(*modules) -> str:
     """SHA-256 of what `modules` of this package (their names; all, if none is named) do, without comments and docstrings."""
     folder = Path(__file__).parent

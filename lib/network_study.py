@@ -11,8 +11,6 @@ makes the committed results again: the document's settings on the real data, in 
 
 from __future__ import annotations
 
-import argparse
-import hashlib
 import math
 import sys
 import time
@@ -25,12 +23,11 @@ import pandas as pd
 from scipy.optimize import brentq
 from sklearn.metrics import f1_score
 
-from lib import checks, datasets, dp_sgd, grid, microaggregation, network, private_networks, private_regression, results
+from lib import checks, command_line, datasets, dp_sgd, grid, microaggregation, network, private_networks, private_regression, results
 from lib.adult_features import adult_features, folds, one_hot
 from lib.private_networks import PrivacyStatement
 
 RESULTS = Path(__file__).resolve().parent.parent / "book" / "results" / "sei2017" / "figure5.csv"
-SOURCES = ("real", "stand-in")
 LIBRARIES = ("numpy", "scipy", "sklearn", "numba", "pandas")
 MODULES = ("adult_features", "dp_sgd", "intervals", "microaggregation", "network", "network_study", "private_networks",
            "private_regression", "privbayes")  # fmt: skip
@@ -134,6 +131,21 @@ def per_parameter(method, epsilon, settings, records, delta=DELTA) -> float:
     while excess(high) < 0:
         high += 1
     return math.exp(brentq(excess, low, high, xtol=1e-10))
+
+
+def promises(method, epsilon, settings=Settings(), records=45_222 - 4_522) -> tuple[float, float, float]:
+    """What a stated `epsilon` means: for one parameter as proved, for the whole model, for that at `DELTA`; inf for nothing.
+
+    method : one of `METHODS` (DP-SGD's epsilon is for an added or removed record, the others' for a replaced one)
+    settings, records : as in `statement`; the default is nine folds of ten of Adult
+    """
+    checks.one_of("method", method, METHODS)
+    if method in RECORD_LEVEL:
+        return epsilon, epsilon, epsilon
+    if method not in DOCUMENT:
+        return math.inf, math.inf, math.inf
+    made = statement(method, epsilon, settings, records)
+    return made.one_parameter, made.whole_model, made.epsilon_at(DELTA)
 
 
 def _widths(settings) -> tuple[int, ...]:
@@ -311,14 +323,14 @@ def run(where, *, source="real", settings=Settings(), limit=None, folder=None, j
 
     Scores are not a number where training diverged.
 
-    source : one of `SOURCES`; limit : whole number of records, for quick runs; folder : where finished cells are kept, and
+    source : one of `datasets.KINDS`; limit : whole number of records, for quick runs; folder : where finished cells are kept, and
         looked for first: they count only if settings, data and code are the same; jobs : processes
     stated : the epsilon for each parameter with which it ran (for record-level methods, the epsilon)
     """
-    checks.one_of("source", source, SOURCES)
+    checks.one_of("source", source, datasets.KINDS)
     where = list(where)
     calls = [(replace(settings, **VARIANTS[place[0]]), *place) for place in where]
-    digest = hashlib.sha256(adult_features(source=source).values.tobytes()).hexdigest()
+    digest = grid.digest(adult_features(source=source).values)
     common = (digest, limit, grid.code(*MODULES), *sorted(results.versions(LIBRARIES).items()))
     keys = [grid.key(*common, asdict(chosen), *place) for chosen, *place in calls]
     found = grid.run(_cell, calls, common=(source, limit), keys=keys, folder=folder, jobs=jobs, progress=progress)
@@ -340,25 +352,40 @@ def summary(study) -> pd.DataFrame:
     return groups.mean().join(groups.std().add_suffix("_std")).assign(folds=groups.size())
 
 
+def above(study, method, baseline, *, level="parameter", margin=0.001) -> tuple[list, list]:
+    """The epsilons at which the mean accuracy of `method` exceeds the baseline's by more than `margin`, and all it was run at.
+
+    study : a frame as `run` makes it, of one variant; baseline : one of `BASELINES`, taken on the same folds
+    """
+    own = study[(study["level"] == level) & (study["method"] == method)]
+    line = study[(study["method"] == baseline) & study["fold"].isin(own["fold"])]["accuracy"].mean()
+    mean = own.groupby("epsilon")["accuracy"].mean()
+    return list(mean.index[mean > line + margin]), list(mean.index)
+
+
+def for_replaced(study) -> pd.DataFrame:
+    """The record-level rows with epsilon for a *replaced* record: DP-SGD's, for added and removed ones, doubles.
+
+    Its delta grows from `DELTA` to (1 + e^epsilon) `DELTA` (`dp_sgd.bounded_guarantee`), epsilon the one before.
+    """
+    own = study[study["level"] == "record"].copy()
+    own.loc[own["method"] == "DP-SGD", "epsilon"] *= 2
+    return own
+
+
 def main(arguments=None) -> None:
     """Run the study that the command line, or `arguments`, asks for, and write its file."""
-    parser = argparse.ArgumentParser(prog="python -m lib.network_study", description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, required=True, help="the CSV file")
-    parser.add_argument("--data", choices=SOURCES, default="real")
+    parser = command_line.parser("network_study", __doc__, output="the CSV file", seed=2017)
     parser.add_argument("--variants", nargs="+", choices=tuple(VARIANTS), default=tuple(VARIANTS))
     parser.add_argument("--epochs", type=int, default=500)
     parser.add_argument("--few", type=int, default=2, help="folds of the other variants")
-    parser.add_argument("--seed", type=int, default=2017)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--cells", type=Path, default=Path("build/network_study"), help="where finished cells are kept")
     arguments = sys.argv[1:] if arguments is None else arguments
     chosen = parser.parse_args(arguments)
     settings = Settings(epochs=chosen.epochs, seed=chosen.seed)
     where = places(chosen.variants, count=settings.folds, few=chosen.few)
     study = run(where, source=chosen.data, settings=settings, folder=chosen.cells, jobs=chosen.jobs, progress=True)
-    files = {name: file.sha256 for name, file in datasets.SOURCES.items() if file.dataset == "adult"}
-    made = results.collect("lib.network_study", arguments, data=chosen.data, settings=asdict(settings),
-                           files=files if chosen.data == "real" else {}, libraries=LIBRARIES)  # fmt: skip
+    files, told = datasets.ADULT_FILES, asdict(settings)
+    made = command_line.provenance("network_study", arguments, chosen, told, files=files, libraries=LIBRARIES)
     made["CPU time"] = f"{study['cpu_s'].sum():.0f} s"
     results.save(chosen.output, study.drop(columns="cpu_s"), made)
 

@@ -178,6 +178,20 @@ class Perturbation:
                 raise ValueError(f"mechanism of {name!r} must be RetentionReplacement or BoundedLaplace, got {mechanism!r}")
         self.attributes = tuple(self.mechanisms)
 
+    @classmethod
+    def from_epsilon(cls, epsilon, attributes, split="equal") -> Perturbation:
+        """The perturbation whose local-DP level is `epsilon` in [0, inf), shared among `attributes`.
+
+        attributes : mapping from attribute to its number of categories (>= 2), or to its range (low, high)
+        split : "equal", or a mapping from every attribute to its share in [0, inf), of which one at least is positive
+        """
+        epsilon = float(checks.real("epsilon", epsilon, "[0, inf)"))
+        attributes = dict(attributes)
+        if not attributes:
+            raise ValueError("attributes must hold one attribute at least, got none")
+        shares = _shares(attributes, split)
+        return cls({name: _mechanism(name, kind, epsilon * shares[name]) for name, kind in attributes.items()})
+
     @property
     def epsilons(self) -> np.ndarray:
         """The local-DP level of each attribute, shape (M,)."""
@@ -293,16 +307,9 @@ def pk_parameters(k, n_records, attributes, split="equal") -> Perturbation:
     """The perturbation whose `pk_level` on `n_records` = N records is `k`: every rho_j and phi_j.
 
     k : real, in (1, N]; n_records : whole number >= 2
-    attributes : mapping from attribute to its number of categories (>= 2), or to its range (low, high)
-    split : how the total level is shared, on which the document is silent: "equal", or a mapping from every
-        attribute to its share in [0, inf), of which one at least is positive
+    attributes, split : see `Perturbation.from_epsilon`; on how the total is shared the document is silent
     """
-    total = pk_epsilon(k, n_records)
-    attributes = dict(attributes)
-    if not attributes:
-        raise ValueError("attributes must hold one attribute at least, got none")
-    shares = _shares(attributes, split)
-    return Perturbation({name: _mechanism(name, kind, total * shares[name]) for name, kind in attributes.items()})
+    return Perturbation.from_epsilon(pk_epsilon(k, n_records), attributes, split)
 
 
 def _shares(attributes, split) -> dict:

@@ -10,19 +10,17 @@ All explanatory attributes have an equal share of epsilon. The income is publish
 
 from __future__ import annotations
 
-import argparse
 import sys
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-
 from scipy.optimize import linprog, minimize
 
-from lib import checks, datasets, grid, pk_features, pk_methods, private_regression, results, utility
+from lib import checks, command_line, datasets, grid, pk_features, pk_methods, private_regression, results, utility
 from lib.iterative_bayes import IterativeBayes
-from lib.perturbation import BoundedLaplace, Perturbation, RetentionReplacement
+from lib.perturbation import Perturbation
 from lib.pk_features import EXPLANATORY, TARGET
 from lib.pk_methods import Perturbed
 from lib.reconstruction import KernelDensityRatio, LinearDensityRatio, effective_sample_size, normalised
@@ -48,27 +46,23 @@ LIBRARIES = ("numpy", "scipy", "sklearn", "pandas")
 # ---------------------------------------------------------------- records
 
 
-def perturbation(epsilon, kinds) -> Perturbation:
-    """Mechanisms with an equal share of the total `epsilon` in (0, inf); `kinds` as of `pk_features.adult_kinds`."""
-    each = float(checks.real("epsilon", epsilon, "(0, inf)")) / len(kinds)
-    return Perturbation({
-        name: BoundedLaplace.from_epsilon(each, *kind) if np.ndim(kind) else RetentionReplacement.from_epsilon(each, kind)
-        for name, kind in kinds.items()
-    })  # fmt: skip
+perturbation = Perturbation.from_epsilon  # as chapter 4 calls it
 
 
 def sample(frame, records, epsilon, *, income="published", rng) -> tuple[Perturbed, pd.DataFrame]:
     """`records` of the frame, drawn and perturbed, and the others for testing (all of them, if none is left).
 
     frame : of numbers, `pk_features.adult_records`; records : whole, [2, its length]; income : one of `INCOMES`
+    epsilon : total local-DP level in (0, inf), an equal share for each attribute that is perturbed
     """
     checks.one_of("income", income, INCOMES)
+    checks.real("epsilon", epsilon, "(0, inf)")
     records = int(checks.integer("records", records, f"[2, {len(frame)}]"))
     order = rng.permutation(len(frame))
     train, test = frame.iloc[order[:records]], frame.iloc[order[records:]]
     kinds = pk_features.adult_kinds()
     names = EXPLANATORY if income == "published" else (*EXPLANATORY, TARGET)
-    mechanisms = perturbation(epsilon, {name: kinds[name] for name in names})
+    mechanisms = Perturbation.from_epsilon(epsilon, {name: kinds[name] for name in names})
     perturbed = train.copy()
     perturbed[list(names)] = mechanisms.perturb(train[list(names)], rng=rng)
     return Perturbed(mechanisms, kinds, train, perturbed), test if len(test) else train
@@ -269,8 +263,8 @@ def study(frame, plan, *, seed=2015, folder=None, jobs=1, progress=False) -> pd.
             for method in methods:
                 levels = (np.inf,) if method == "original" else epsilons
                 places += [(income, int(records), float(epsilon), method, split, int(seed)) for epsilon in levels]
-    digest = [int(pd.util.hash_pandas_object(frame).sum()), results.versions(LIBRARIES), _code()]
-    keys = [grid.key(digest, *place) for place in places]
+    parts = [grid.digest(pd.util.hash_pandas_object(frame).to_numpy()), results.versions(LIBRARIES), _code()]
+    keys = [grid.key(parts, *place) for place in places]
     found = grid.run(cell, places, common=(frame,), keys=keys, folder=folder, jobs=jobs, progress=progress)
     rows = [dict(zip(COLUMNS, place[:5])) | row for place, row in zip(places, found)]
     return pd.DataFrame(rows).reindex(columns=list(COLUMNS))
@@ -311,11 +305,12 @@ def widths(data: Perturbed, test, candidates, *, rng) -> pd.DataFrame:
 def joint_errors(frame, names, epsilon, *, records, rng) -> dict:
     """Half the sum of absolute errors of the joint histogram of some categorical attributes, which share `epsilon`.
 
-    frame : of numbers; names : of categorical attributes; records : whole, [2, rows of the frame]
+    frame : of numbers; names : of categorical attributes; epsilon : in (0, inf); records : whole, [2, rows of the frame]
     By method: the perturbed records, both density ratios, iterative Bayes.
     """
+    checks.real("epsilon", epsilon, "(0, inf)")
     kinds = {name: pk_features.adult_kinds()[name] for name in names}
-    chosen = perturbation(epsilon, kinds)
+    chosen = Perturbation.from_epsilon(epsilon, kinds)
     original = frame.iloc[rng.permutation(len(frame))[:records]][list(names)].to_numpy(dtype=float)
     perturbed, sizes = chosen.perturb(original, rng=rng), tuple(kinds.values())
 
@@ -357,26 +352,21 @@ def load(path=RESULTS) -> pd.DataFrame:
 
 def main(arguments=None) -> None:
     """Run the study that the command line, or `arguments`, asks for, and write its file."""
-    parser = argparse.ArgumentParser(prog="python -m lib.pk_beyond", description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, required=True, help="the CSV file")
-    parser.add_argument("--data", choices=("real", "stand-in"), default="real")
+    parser = command_line.parser("pk_beyond", __doc__, output="the CSV file", seed=2015)
     parser.add_argument("--most", type=int, default=48_842, help="records of the largest parts that are run")
     parser.add_argument("--splits", type=int, default=5, help="splits of a part, at most")
-    parser.add_argument("--seed", type=int, default=2015)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--cells", type=Path, default=Path("build/pk_beyond"), help="where finished cells are kept")
     arguments = sys.argv[1:] if arguments is None else arguments
     chosen = parser.parse_args(arguments)
     frame = pk_features.adult_records(datasets.adult("all", missing="category", source=chosen.data))
     plan = [(*part, min(splits, chosen.splits)) for *part, splits in PLAN if part[1] <= chosen.most]
     options = {"seed": chosen.seed, "folder": chosen.cells, "jobs": chosen.jobs, "progress": True}
     found = study(frame, plan, **options)
-    files = {name: file.sha256 for name, file in datasets.SOURCES.items() if file.dataset == "adult"}
     told = {name: getattr(chosen, name) for name in ("most", "splits", "seed")}
-    made = results.collect("lib.pk_beyond", arguments, data=chosen.data, settings=told,
-                           files=files if chosen.data == "real" else {}, libraries=LIBRARIES)  # fmt: skip
+    made = command_line.provenance("pk_beyond", arguments, chosen, told, files=datasets.ADULT_FILES, libraries=LIBRARIES)
     results.save(chosen.output, found, made)
 
 
 if __name__ == "__main__":
-    main()
+    from lib import pk_beyond  # other processes find the cells there, not in __main__
+
+    pk_beyond.main()

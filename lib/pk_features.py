@@ -50,7 +50,7 @@ def adult_records(frame, *, age="numeric") -> pd.DataFrame:
         if np.ndim(kind):
             columns[name] = checks.real(name, frame[name], f"[{kind[0]}, {kind[1]}]")
         else:
-            columns[name] = _codes(name, frame[name], labels[name])
+            columns[name] = encodings.codes(name, frame[name], labels[name]).astype(float)
     return pd.DataFrame(columns, index=frame.index)
 
 
@@ -92,10 +92,3 @@ def _labels() -> dict:
     labels = {name: list(domain.labels[name]) for name in domain.attributes}
     low, high = datasets.PUBLIC_RANGES["age"]
     return labels | {"age": list(range(low, high + 1))}
-
-
-def _codes(name, column, labels) -> np.ndarray:
-    codes = pd.Index(labels).get_indexer(column)
-    if (codes < 0).any():
-        raise ValueError(f"{name} must be one of {', '.join(map(str, labels))}, got {column[codes < 0].iloc[0]!r}")
-    return codes.astype(float)

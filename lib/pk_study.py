@@ -11,8 +11,6 @@ makes the committed results again: the document's setting on the real data, in a
 
 from __future__ import annotations
 
-import argparse
-import hashlib
 import sys
 import time
 import zlib
@@ -22,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from lib import checks, datasets, results
+from lib import checks, command_line, datasets, results
 from lib import grid as cell_grid  # `grid` is this module's own
 from lib.pk_methods import BASELINES, SETUPS, WEIGHINGS, Setup, from_perturbed, split_records
 
@@ -41,7 +39,6 @@ PLAN = (
     (OTHERS, ("perturbed", "linear"), "few"),
 )
 COLUMNS = ("setup", "method", "k", "split", "auc", "effective", "removed", "width")
-SOURCES = ("real", "stand-in")
 LIBRARIES = ("numpy", "scipy", "sklearn", "pandas")  # those that a result depends on
 RESULTS = Path(__file__).resolve().parent.parent / "book" / "results" / "hasegawa2015" / "figure1.csv"
 
@@ -71,7 +68,7 @@ def grid(
     )  # fmt: skip
     checks.real("ks", ks, f"(1, {records}]")
     places = [(*place, trial) for trial in range(trials) for place in _places(setups, methods, ks)]
-    digest = hashlib.sha256(pd.util.hash_pandas_object(frame).to_numpy().tobytes()).hexdigest()
+    digest = cell_grid.digest(pd.util.hash_pandas_object(frame).to_numpy())
     keys = [_key(digest, *place, records, seed) for place in places]
     cells = cell_grid.run(_cell, places, common=(frame, records, seed), keys=keys, folder=folder, jobs=jobs)
     rows = [dict(zip(("setup", "method", "k", "split"), place)) | cell for place, cell in zip(places, cells)]
@@ -125,18 +122,89 @@ def summary(study) -> pd.DataFrame:
     return table.join(groups[["effective", "removed", "width"]].mean())
 
 
+# ---------------------------------------------------------------- what the document says of its figure
+
+
+def wide(study) -> pd.DataFrame:
+    """Mean AUC, a row for each setup and method, a column for each k."""
+    table = study.groupby(["setup", "method", "k"])["auc"].mean().unstack("k")
+    return table.reindex(pd.MultiIndex.from_frame(study[["setup", "method"]].drop_duplicates()))
+
+
+def gains(study, by=("setup", "method")) -> pd.DataFrame:
+    """AUC of weighted less AUC of unweighted perturbed records, cell by cell: a row for each group `by` of columns.
+
+    gain, error : mean and its standard error; cells : their number; effective : mean effective sample size, rounded
+    better : share of the cells in which the weights helped
+    """
+    weighted = study[study["method"].isin(list(WEIGHINGS)) & (study["method"] != "perturbed")]
+    plain = study.query("method == 'perturbed'")[["setup", "k", "split", "auc"]]
+    both = weighted.merge(plain, on=["setup", "k", "split"], suffixes=("", " plain"))
+    both["gain"] = both["auc"] - both["auc plain"]
+    table = both.groupby(list(by), sort=False)
+    out = table["gain"].agg(gain="mean", error="sem", cells="size")
+    return out.assign(effective=table["effective"].mean().round(0), better=table["gain"].agg(lambda x: (x > 0).mean()))
+
+
+def readings(study) -> list[tuple]:
+    """(setup, method) of the reconstructions that have all splits: those that are Pk-anonymous, and one that is not, last."""
+    counts = study.groupby(["setup", "method"])["split"].nunique()
+    weighted = [place for place in counts.index if place[1] in WEIGHINGS and place[1] != "perturbed"]
+    tried = [*filter(_anonymous, weighted), ("published, whole", "kernel 10 standard")]
+    return [place for place in tried if counts.get(place) == counts.max()]
+
+
+def _anonymous(place) -> bool:
+    return SETUPS[place[0]].share != "whole"
+
+
+def lines(study, setup, kernel) -> pd.DataFrame:
+    """Figure 1's lines in one setup, with the method `kernel` for the reconstruction: rows of mean AUC, columns `KS`."""
+    rows = {"perturbed": (setup, "perturbed"), "reconstructed": (setup, kernel),
+            "generalized": (NONE, "generalized"), "suppressed": (NONE, "generalized 20 % out")}  # fmt: skip
+    return pd.DataFrame({row: wide(study).loc[place] for row, place in rows.items()}).T[list(KS)]
+
+
+def printed_picture(study, setup, kernel) -> dict:
+    """Which sentences about Figure 1 that can be put as comparisons hold in one setup: names to bools.
+
+    Alike, or level, means within 0.01; an improvement is a gain of more than two standard errors at every k.
+    """
+    line = lines(study, setup, kernel)
+    p, r, g, s = (line.loc[name] for name in ("perturbed", "reconstructed", "generalized", "suppressed"))
+    gain = gains(study, ["setup", "method", "k"]).sort_index().loc[(setup, kernel)]
+    says = {f"proposed best, k = {k}": bool(r[k] > line[k].drop("reconstructed").max()) for k in KS}
+    return says | {
+        "perturbed as good at 3": bool(abs(r[3] - p[3]) <= 0.01),
+        "suppressed as good at 3": bool(max(abs(s[3] - p[3]), abs(s[3] - r[3])) <= 0.01),
+        "generalized worst at 3": bool(g[3] < min(p[3], r[3], s[3])),
+        "perturbed falls": bool((np.diff(p) < 0).all()),
+        "reconstructed level": bool(np.ptp(r) <= 0.01),
+        "reconstruction improves": bool((gain["gain"] > 2 * gain["error"]).all()),
+    }
+
+
+def verdicts(study) -> dict:
+    """The sentences of `printed_picture` that hold in a Pk-anonymous reading, with one kernel for all k: names to bools.
+
+    "kept as good as original": at k = 50, with their original values, those that suppression keeps predict within 0.01
+    """
+    pictures = [printed_picture(study, *place) for place in readings(study) if _anonymous(place) and place[1] != "linear"]
+    found = {name: any(picture[name] for picture in pictures) for name in pictures[0]}
+    auc = summary(study)["mean"]
+    return found | {"kept as good as original": bool(auc[NONE, "original", 1] - auc[NONE, "suppressed on levels", 50] < 0.01)}
+
+
+# ---------------------------------------------------------------- the command line
+
+
 def main(arguments=None) -> None:
     """Run the study that the command line, or `arguments`, asks for, and write its file."""
-    parser = argparse.ArgumentParser(prog="python -m lib.pk_study", description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, required=True, help="folder for figure1.csv")
-    parser.add_argument("--data", choices=SOURCES, default="real")
+    parser = command_line.parser("pk_study", __doc__, output="folder for figure1.csv", seed=2015)
     parser.add_argument("--records", type=int, default=16_281, help="of training")
     parser.add_argument("--trials", type=int, default=10, help="splits")
     parser.add_argument("--few", type=int, default=3, help="splits for what is slow or matters less")
     parser.add_argument("--ks", type=float, nargs="+", default=KS)
-    parser.add_argument("--seed", type=int, default=2015)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--cells", type=Path, default=Path("build/pk_study"), help="where finished cells are kept")
     arguments = sys.argv[1:] if arguments is None else arguments
     chosen = parser.parse_args(arguments)
     frame = datasets.adult("all", missing="category", source=chosen.data)
@@ -145,9 +213,7 @@ def main(arguments=None) -> None:
     parts = [grid(frame, setups=setups, methods=methods, trials=splits[of], **common) for setups, methods, of in PLAN]
     study = pd.concat(parts)
     told = {name: getattr(chosen, name) for name in ("records", "trials", "few", "seed")}
-    files = {name: file.sha256 for name, file in datasets.SOURCES.items() if file.dataset == "adult"}
-    made = results.collect("lib.pk_study", arguments, data=chosen.data, settings=told,
-                           files=files if chosen.data == "real" else {}, libraries=LIBRARIES)  # fmt: skip
+    made = command_line.provenance("pk_study", arguments, chosen, told, files=datasets.ADULT_FILES, libraries=LIBRARIES)
     made["CPU time"] = f"{study['seconds'].sum():.0f} s"
     results.save(chosen.output / RESULTS.name, study[list(COLUMNS)], made)
 

@@ -102,7 +102,7 @@ def test_bad_input_is_refused(call, message):
 
 def test_a_value_outside_its_public_domain_is_refused(monkeypatch):
     frame = datasets.adult("all", source="stand-in").head(20)
-    for column, value, message in (("race", "Martian", "race must hold values of its public domain, got 'Martian'"),
+    for column, value, message in (("race", "Martian", "race must be one of White, .*, Black, got 'Martian'"),
                                    ("age", 16, r"age must be in \[17, 90\], got 16")):  # fmt: skip
         monkeypatch.setattr(datasets, "adult", lambda *_, **__: frame.assign(**{column: value}))
         with pytest.raises(ValueError, match=message):

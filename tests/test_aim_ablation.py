@@ -36,6 +36,30 @@ def test_a_variant_does_not_depend_on_the_company(table):
     assert (both.loc["low", "error2"] > both.loc["high", "error2"].max()).all()
 
 
+def test_an_interrupted_comparison_resumes_in_any_number_of_processes(table, tmp_path, monkeypatch):
+    variants = {"high": {"epsilon": 10.0}, "low": {"epsilon": 0.1}}
+    whole, calls = aim_ablation.compare(table, variants, 2, seed=3, delta=DELTA).drop(columns="cpu_s"), []
+
+    def interrupted(*arguments, **options):
+        calls.append(options)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return aim(*arguments, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(aim_ablation, "aim", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            aim_ablation.compare(table, variants, 2, seed=3, delta=DELTA, folder=tmp_path)
+    kept = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    assert len(kept) == 2
+    resumed = aim_ablation.compare(table, variants, 2, seed=3, delta=DELTA, folder=tmp_path, jobs=2)
+    pd.testing.assert_frame_equal(resumed.drop(columns="cpu_s"), whole)
+    assert kept.items() <= {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}.items()
+    for other in ({"seed": 4}, {"delta": 2 * DELTA}, {"epsilon": 2.0}):  # other cells, but for the epsilon that variants have
+        aim_ablation.compare(table, {"plain": {}}, 1, **({"seed": 3, "delta": DELTA} | other), folder=tmp_path)
+    assert len(list(tmp_path.iterdir())) == 4 + 3
+
+
 def test_widths_take_the_first_attributes(table):
     frame = aim_ablation.widths(table, 1, seed=0, counts=(3, 4))
     assert list(frame.index) == [(3, 0), (4, 0)]
@@ -131,7 +155,7 @@ def test_the_command_writes_every_study(tmp_path, monkeypatch, table):
     monkeypatch.setattr(aim_ablation, "WIDTHS", (3, 4))
     monkeypatch.setattr(aim_ablation, "EPSILONS", (0.1, 1.0))
     path = tmp_path / "ablation.csv"
-    aim_ablation.main(["--output", str(path), "--data", "stand-in", "--trials", "1", "--seed", "5"])
+    aim_ablation.main(["--output", str(path), "--data", "stand-in", "--trials", "1", "--seed", "5", "--cells", str(tmp_path / "cells")])
     assert len(aim_ablation.load("devices on Adult", path)) == 9
     assert list(aim_ablation.load("devices on Bank", path).index.levels[0]) == ["AIM", "Laplace noise", "no initialisation"]
     assert list(aim_ablation.load("epsilon", path).index) == [(0.1, 0), (0.1, 1), (1.0, 0), (1.0, 1)]

@@ -766,3 +766,14 @@ def test_importing_it_in_a_notebook_warns_of_nothing():
     code = "import ipykernel.zmqshell, lib.datasets"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parents[1])
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_fingerprints_are_those_that_the_files_are_held_against():
+    assert datasets.fingerprints("real", "adult.test", "adult.data") == {
+        name: datasets.SOURCES[name].sha256 for name in ("adult.test", "adult.data")
+    }
+    assert datasets.fingerprints("stand-in", "adult.data") == datasets.fingerprints("real") == {}
+    with pytest.raises(ValueError, match="source must be one of"):
+        datasets.fingerprints("imagined", "adult.data")
+    with pytest.raises(ValueError, match="name must be one of"):
+        datasets.fingerprints("stand-in", "adult.csv")

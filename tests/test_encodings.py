@@ -1,6 +1,7 @@
 """`encodings`: the domains of the document's Table 1, public bins, and the record counts of the real files."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from lib import datasets, encodings
@@ -73,3 +74,13 @@ def test_the_stand_ins_make_tables_over_the_same_domains(numeric, missing):
 def test_positions_of_bins_are_the_codes_of_their_labels(name):
     labels = encodings.adult_domain(numeric=True).values(name)
     assert encodings.bin_positions(name, labels).tolist() == list(range(len(labels)))
+
+
+@pytest.mark.parametrize("labels", [["b", "a", "?"], [17, 18, 19]])
+def test_codes_are_places_in_the_list(labels):
+    column = pd.Series([labels[2], labels[0], labels[0]], index=[5, 7, 9])
+    found = encodings.codes("it", column, labels)
+    assert found.tolist() == [2, 0, 0] and np.issubdtype(found.dtype, np.integer)
+    for stranger in ("A", None, np.nan, 16):
+        with pytest.raises(ValueError, match=f"^it must be one of {labels[0]}, .*, got ".replace("?", "[?]")):
+            encodings.codes("it", pd.Series([labels[1], stranger], dtype=object), labels)

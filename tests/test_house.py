@@ -1,5 +1,6 @@
 """The project's own files agree with one another: lock, environment, commands, licences."""
 
+import importlib.util
 import os
 import re
 import shutil
@@ -28,6 +29,16 @@ def ours() -> list[str]:
     if listed.returncode:
         pytest.skip("not a git checkout")
     return [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+# ---- the map of the package
+
+
+def test_the_packages_text_names_every_module_once():
+    spec = importlib.util.spec_from_file_location("library", ROOT / "book/_ext/library.py")
+    library = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(library)
+    assert all(library.groups().values())  # it raises where a module is missing, named twice or not there
 
 
 # ---- the lock

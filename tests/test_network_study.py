@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from lib import network, network_study as study
@@ -43,6 +44,28 @@ def test_the_statement_is_that_of_the_trained_network():
     made = study.statement("AnonymizedLearning", 3.0, QUICK, 1001)
     assert made == PrivacyStatement("AnonymizedLearning", 3.0, size, 2, 21, True)
     assert study.statement("LearningFirst", 3.0, QUICK, 1001) == PrivacyStatement("LearningFirst", 3.0, size)
+
+
+def test_what_a_stated_epsilon_promises():
+    made = study.statement("AnonymizedLearning", 2.0, QUICK, 40_700)
+    promised = study.promises("AnonymizedLearning", 2.0, QUICK)
+    assert promised == (made.one_parameter, made.whole_model, made.epsilon_at(1e-5))
+    assert promised[0] < promised[1] and promised[2] < promised[1]
+    assert study.promises("AnonymizingFirst", 2.0) == study.promises("DP-SGD", 2.0) == (2.0, 2.0, 2.0)
+    assert study.promises("AnonymizingFirst, as published", 2.0) == study.promises("network", None) == (math.inf,) * 3
+    with pytest.raises(ValueError, match="method must be one of .*got 'LearningLast'"):
+        study.promises("LearningLast", 1.0)
+
+
+def test_above_compares_on_the_same_folds():
+    cells = [("none", "majority class", None, 0, 0.75), ("none", "majority class", None, 1, 0.85)]
+    cells += [("parameter", "LearningFirst", 1.0, 0, 0.7505), ("parameter", "LearningFirst", 2.0, 0, 0.76)]
+    cells += [("record", "LearningFirst", 1.0, 1, 0.9), ("record", "DP-SGD", 1.0, 1, 0.8)]
+    frame = pd.DataFrame(cells, columns=["level", "method", "epsilon", "fold", "accuracy"])
+    assert study.above(frame, "LearningFirst", "majority class") == ([2.0], [1.0, 2.0])
+    assert study.above(frame, "LearningFirst", "majority class", level="record") == ([1.0], [1.0])
+    assert study.for_replaced(frame)["epsilon"].tolist() == [1.0, 2.0]
+    assert frame["epsilon"].tolist()[-1] == 1.0
 
 
 def test_every_method_runs_and_repeats_alone_or_together():

@@ -176,6 +176,14 @@ def test_k_equal_to_n_leaves_nothing_of_the_records():
     assert found.epsilon == 0 and found.mechanisms["colour"].rho == 0 and found.mechanisms["age"].phi == math.inf
 
 
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 20.0])
+def test_a_total_level_is_shared_as_asked(epsilon):
+    equal = Perturbation.from_epsilon(epsilon, MIXED)
+    assert list(equal.attributes) == list(MIXED) and np.allclose(equal.epsilons, epsilon / len(MIXED))
+    halves = Perturbation.from_epsilon(epsilon, MIXED, dict(colour=2, age=1, sex=1, balance=0))
+    assert dict(zip(MIXED, halves.epsilons)) == pytest.approx(dict(colour=epsilon / 2, age=epsilon / 4, sex=epsilon / 4, balance=0))
+
+
 def test_an_attribute_without_a_share_is_drawn_afresh():
     found = pk_parameters(3, 50, MIXED, dict(colour=1, age=0, sex=1, balance=0))
     assert found.mechanisms["age"].phi == math.inf and found.epsilon == pytest.approx(pk_epsilon(3, 50))
@@ -355,6 +363,9 @@ def test_k_outside_1_n_is_refused(k):
         (lambda: BoundedLaplace(-math.inf, 1, 2), "low must be in"),
         (lambda: Perturbation({}), "mechanisms must hold one"),
         (lambda: Perturbation({"a": 3}), "mechanism of 'a' must be"),
+        (lambda: Perturbation.from_epsilon(-1, MIXED), r"epsilon must be in \[0, inf\), got -1"),
+        (lambda: Perturbation.from_epsilon(math.inf, MIXED), "epsilon must be in"),
+        (lambda: Perturbation.from_epsilon(1, {}), "attributes must hold one"),
         (lambda: pk_parameters(3, 1, MIXED), "n_records must be in"),
         (lambda: pk_parameters(3, 10, {}), "attributes must hold one"),
         (lambda: pk_parameters(3, 10, {"a": (1, 2, 3)}), "attribute 'a' must be a number of categories or a range"),

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from lib import datasets, k_anonymity, pk_features, pk_methods, pk_study, results, utility
-from lib.perturbation import pk_level, pk_parameters
+from lib.perturbation import pk_level
 from lib.pk_features import EXPLANATORY, TARGET
 from lib.pk_methods import BASELINES, SETUPS, WEIGHINGS, Setup
 from lib.reconstruction import KernelDensityRatio, LinearDensityRatio
@@ -219,6 +219,60 @@ def test_a_kept_cell_counts_only_for_what_it_was_made_from(monkeypatch):
 def test_grids_refuse_bad_input(name, options):
     with pytest.raises(ValueError, match=name):
         small(**options)
+
+
+# ---- what the document says of the figure
+
+
+def figure(reconstructed=0.02, suppressed=0.03, setup="published", method="kernel 10 standard"):
+    """A study with these AUC above 0.8, that of the perturbed records, which falls with k; of two splits."""
+    rows = []
+    for split in (0, 1):
+        for k in pk_study.KS:
+            level = 0.8 - k / 1e4
+            rows += [(setup, "perturbed", k, split, level), (setup, method, k, split, level + reconstructed + split / 1e3)]
+            rows += [("-", "generalized", k, split, 0.75), ("-", "generalized 20 % out", k, split, level + suppressed)]
+            rows += [("-", "suppressed on levels", k, split, 0.9)]
+        rows += [("-", "original", 1, split, 0.9)]
+    frame = pd.DataFrame(rows, columns=["setup", "method", "k", "split", "auc"])
+    return frame.assign(effective=1000.4, removed=0.1, width=np.nan)
+
+
+def test_gains_are_differences_split_by_split():
+    found = pk_study.gains(figure())
+    assert list(found.index) == [("published", "kernel 10 standard")]
+    row = found.iloc[0]
+    assert row["gain"] == pytest.approx(0.0205) and row["cells"] == 8 and row["better"] == 1 and row["effective"] == 1000
+    assert row["error"] == pytest.approx(np.std([0.02] * 4 + [0.021] * 4, ddof=1) / np.sqrt(8))
+    assert len(pk_study.gains(figure(), ["setup", "method", "k"])) == 4
+
+
+def test_the_printed_picture_is_read_off_the_lines():
+    line = pk_study.lines(figure(), "published", "kernel 10 standard")
+    assert line.loc["perturbed"].tolist() == pytest.approx([0.8 - k / 1e4 for k in pk_study.KS])
+    assert line.loc["reconstructed"].to_numpy() == pytest.approx(line.loc["perturbed"].to_numpy() + 0.0205)
+    held = pk_study.printed_picture(figure(), "published", "kernel 10 standard")
+    assert not any(held[f"proposed best, k = {k}"] for k in pk_study.KS)
+    assert held["generalized worst at 3"] and held["perturbed falls"] and held["reconstructed level"]
+    assert held["reconstruction improves"] and not held["perturbed as good at 3"] and not held["suppressed as good at 3"]
+    best = pk_study.printed_picture(figure(reconstructed=0.005, suppressed=0.001), "published", "kernel 10 standard")
+    assert all(best[f"proposed best, k = {k}"] for k in pk_study.KS)
+    assert best["perturbed as good at 3"] and best["suppressed as good at 3"]
+    worse = pk_study.printed_picture(figure(reconstructed=-0.1), "published", "kernel 10 standard")
+    assert not worse["generalized worst at 3"] and not worse["reconstruction improves"]
+
+
+def test_verdicts_ask_pk_anonymous_readings_with_a_kernel():
+    plain, best = figure(), figure(reconstructed=0.2)
+    assert pk_study.readings(plain) == [("published", "kernel 10 standard")]
+    whole, linear = best.assign(setup="published, whole"), best.assign(method=best["method"].replace("kernel 10 standard", "linear"))
+    for other in (whole[whole["method"].str.startswith(("kernel", "pert"))], linear[linear["method"] == "linear"]):
+        study = pd.concat([plain, other])
+        assert len(pk_study.readings(study)) == 2
+        assert not pk_study.verdicts(study)["proposed best, k = 3"]
+    assert pk_study.verdicts(best)["proposed best, k = 3"] and pk_study.verdicts(best)["kept as good as original"]
+    few = plain[(plain["method"] != "kernel 10 standard") | (plain["split"] == 0)]
+    assert pk_study.readings(few) == []  # not all splits
 
 
 # ---- the file

@@ -13,6 +13,8 @@ from scipy import integrate, optimize
 from sklearn.base import clone
 
 from lib import iterative_bayes, mixture
+from lib.density_ratio import maximum_likelihood
+from lib.pairwise import gaussian_kernel
 from lib.perturbation import BoundedLaplace, pk_parameters
 from lib.reconstruction import (
     ConvergenceWarning,
@@ -210,6 +212,29 @@ def test_the_documents_linear_weights_can_be_negative():
     assert np.mean(printed.weights_ < 0) > 0.15 and math.isnan(printed.gap_)
     certified = LinearDensityRatio(found).fit(records)
     assert certified.weights_.min() >= 0 and certified.trace_[-1] < printed.trace_[-1]
+
+
+@QUICK
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 30), m=st.integers(1, 12))
+def test_the_certified_weights_are_the_best_of_any_matrices(seed, n, m):
+    rng = np.random.default_rng(seed)
+    P, K = rng.gamma(0.5, size=(n, n)) + 1e-3, rng.gamma(0.5, size=(n, m))
+    K[:, 0] *= m == 1  # a column of zeros can carry no weight
+    alpha, found = maximum_likelihood(P, K, tol=1e-8)
+    assert alpha.min() >= 0 and (K @ alpha).mean() == pytest.approx(1)
+    live = K[:, K.sum(axis=0) > 0]
+    assert np.log(P @ (K @ alpha) / n).sum() == pytest.approx(best_likelihood(P @ (live / live.sum(axis=0))), abs=1e-5)
+    assert found.gap < 1e-8
+    scaled, _ = maximum_likelihood(7.5 * P, K, tol=1e-8)
+    assert np.allclose(P @ (K @ scaled), P @ (K @ alpha), rtol=1e-4)
+
+
+def test_columns_that_are_not_stored_give_the_same_maximum():
+    found, records = perturbed(150, seed=5)
+    P, K = found.transitions(records), gaussian_kernel(records / 90, 0.05)
+    (lazy, one), (stored, other) = maximum_likelihood(P, K, tol=1e-6), maximum_likelihood(P.dense(), K.dense(), tol=1e-6)
+    assert one.trace[-1, 0] == pytest.approx(other.trace[-1, 0], abs=2e-6)
+    assert np.allclose(K.dense() @ lazy, K.dense() @ stored, rtol=0.01)
 
 
 # ---------------------------------------------------------------- Algorithm 1
