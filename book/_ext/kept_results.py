@@ -1,0 +1,40 @@
+"""The directive {kept-results}: the files in book/results, with the command that makes each again, by their own first lines."""
+
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from lib import results
+
+FOLDER = Path(__file__).resolve().parents[1] / "results"
+
+
+def rows() -> list[tuple[str, str, str]]:
+    """Of each file with a command in its first lines: its name below book/results, the command, what it took."""
+    found = []
+    for path in sorted(FOLDER.rglob("*.csv")):
+        made = results.provenance(path)
+        if "command" in made:
+            found.append((path.relative_to(FOLDER).as_posix(), made["command"], made.get("CPU time", "").split(" in ")[0]))
+    return found
+
+
+class KeptResults(SphinxDirective):
+    def run(self):
+        group = nodes.tgroup("", *(nodes.colspec(colwidth=width) for width in (25, 60, 15)), cols=3)
+        head = nodes.row("", *(nodes.entry("", nodes.paragraph(text, text)) for text in ("File", "Made by", "CPU time")))
+        body = [nodes.row("", *(self._entry(text, code) for text, code in zip(row, (True, True, False)))) for row in rows()]
+        group += [nodes.thead("", head), nodes.tbody("", *body)]
+        for path in FOLDER.rglob("*.csv"):
+            self.env.note_dependency(str(path))
+        return [nodes.table("", group)]
+
+    def _entry(self, text, code):
+        kind = nodes.literal if code else nodes.inline
+        return nodes.entry("", nodes.paragraph("", "", kind(text, text)))
+
+
+def setup(app):
+    app.add_directive("kept-results", KeptResults)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
