@@ -5,8 +5,8 @@
     python book/ledger.py page      build/claims.json, book/results/claims.csv  ->  book/scorecard.md
     python book/ledger.py downloads the same                     ->  claims.json and claims.csv beside the HTML
 
-`gather` and `full` fail, naming every id, where a claim of a document in the book is judged nowhere,
-an id is unknown, notebooks disagree about a claim, or a value differs without a reason.
+`gather` and `full` fail, naming every id, where a claim is judged nowhere, an id is unknown,
+notebooks disagree about a claim, or a value differs without a reason.
 `full` is for the documents' own settings on the real data (`make papers`); its file is committed, and
 gives the verdict where a build on stand-in data has none.
 """
@@ -77,7 +77,7 @@ def settle(ledger: Ledger, records: list[Record]) -> list[Record]:
     for id in sorted(ledger.claims):
         group = judged.get(id, [])
         problems += _problems(ledger, id, group, elsewhere.get(id))
-        settled.append(group[0] if group else _pending(ledger, id))
+        settled += group[:1]
     if problems:
         raise LedgerError("\n".join(problems))
     return settled
@@ -86,8 +86,6 @@ def settle(ledger: Ledger, records: list[Record]) -> list[Record]:
 def _problems(ledger: Ledger, id: str, group: list[Record], elsewhere: str | None) -> list[str]:
     claim = ledger.claims[id]
     if not group:
-        if ledger.documents[claim.document].state == "pending":
-            return []
         hint = f" (only in another setting, by {elsewhere})" if elsewhere else ""
         return [f"{id}: judged by no notebook{hint}"]
     problems = []
@@ -101,12 +99,6 @@ def _problems(ledger: Ledger, id: str, group: list[Record], elsewhere: str | Non
         if record.verdict == "differs" and record.note in ("", claims.NO_REASON):
             problems.append(f"{id}: differs without a reason, in {record.notebook}")
     return problems
-
-
-def _pending(ledger: Ledger, id: str) -> Record:
-    claim = ledger.claims[id]
-    return Record(id, claim.document, claim.item, claim.printed, "", "pending", "",
-                  source=claims.source(claim, ledger.documents[claim.document]))
 
 
 def gather(executed: Path, sources: Path, output: Path) -> list[Record]:
@@ -125,7 +117,7 @@ KEPT = ["id", "published", "reproduced", "verdict", "note", "notebook"]
 def full(executed: Path, sources: Path, output: Path) -> list[Record]:
     """Settle every claim by the notebooks that `make papers` ran, and write the judged ones to `output`."""
     settled = settle(claims.load(), collect(executed, sources))
-    rows = [{name: asdict(record)[name] for name in KEPT} for record in settled if record.verdict != "pending"]
+    rows = [{name: asdict(record)[name] for name in KEPT} for record in settled]
     if any(row["verdict"] == "stand-in" for row in rows):
         raise LedgerError("the full run must judge by the real data: " + ", ".join(
             row["id"] for row in rows if row["verdict"] == "stand-in"))
@@ -167,7 +159,6 @@ the book; *full run* is the documents' own settings on the real data, which deci
 - {differs}: it does not; the reason stands beside it.
 - {not_determinable}: the document leaves out what one would need; the note says what.
 - {stand_in}: computed on stand-in data; the real data are needed for a verdict.
-- {pending}: no notebook of this edition takes it up yet.
 
 <div class="scorecard-filter" hidden></div>
 
@@ -192,6 +183,8 @@ def page(ledger: Ledger, records: list[Record], full: dict[str, Record] | None =
             parts.append(f"{_cell(document.authors)}: *{_cell(document.title)}*. "
                          f"{_cell(document.venue)}.\n\n"
                          f"{claims.tally(standing(record, full).verdict for record in own)}.\n")
+            if (ROOT / f"book/{key}/summary.md").is_file():
+                parts.append(f'In a few pages: <a href="{key}/summary.html">summary</a>.\n')
             parts += _verdicts(ledger, own, full)
     return "\n".join(parts)
 
@@ -213,12 +206,9 @@ def _counts(count: Counter) -> list[str]:
 def _verdicts(ledger: Ledger, records: list[Record], full: dict[str, Record]) -> list[str]:
     """One part for each verdict, what differs first; long tables of a document are folded."""
     parts = []
-    for verdict in ("differs", "not determinable", "stand-in", "reproduced", "pending"):
+    for verdict in ("differs", "not determinable", "stand-in", "reproduced"):
         chosen = [record for record in records if standing(record, full).verdict == verdict]
         if not chosen:
-            continue
-        if verdict == "pending":
-            parts.append(_folded(f"Pending ({len(chosen)})", ledger, chosen, full))
             continue
         parts.append(f"```{{rubric}} {verdict.capitalize()} ({len(chosen)})\n```\n")
         groups = [list(group) for _, group in groupby(chosen, key=_section)]
@@ -239,13 +229,12 @@ def _folded(title: str, ledger: Ledger, records: list[Record], full: dict[str, R
 
 
 def _claims_table(ledger: Ledger, records: list[Record], full: dict[str, Record]) -> str:
-    """What is claimed and printed; for judged claims also the values, the verdict and its note."""
+    """What is claimed and printed, the values, the verdict and its note."""
     chosen = [ledger.claims[record.id] for record in records]
     numbers = any(claim.judge in claims.NUMERIC_JUDGES for claim in chosen)
-    judged = any(record.verdict != "pending" for record in records)
     both = numbers and any(record.id in full for record in records)
     head = ["Claim", *(["Printed"] if numbers else []), *(["Full run"] if both else []),
-            *(["Here"] if numbers and judged else []), *(["Verdict"] if judged else [])]
+            *(["Here"] if numbers else []), "Verdict"]
     rows = []
     for claim, record in zip(chosen, records):
         is_number = claim.judge in claims.NUMERIC_JUDGES
@@ -255,10 +244,9 @@ def _claims_table(ledger: Ledger, records: list[Record], full: dict[str, Record]
             row.append(_printed(claim) if is_number else "")
         if both:
             row.append(_cell(full[record.id].reproduced) if is_number and record.id in full else "")
-        if numbers and judged:
+        if numbers:
             row.append(_cell(record.reproduced) if is_number else "")
-        if judged:
-            row.append(_verdict_cell(standing(record, full)))
+        row.append(_verdict_cell(standing(record, full)))
         rows.append(row)
     return _table(head, rows)
 
@@ -279,9 +267,13 @@ def _verdict_cell(record: Record) -> str:
 
 def _link(record: Record) -> str:
     """To the line of the notebook's page where the claim is judged."""
-    page = record.notebook.removesuffix(".ipynb")
-    name = page.rsplit("/", 1)[-1].replace("_", " ")
-    return f'<a href="{page}.html#{claims.anchor(record.id)}">{name}</a>'
+    name = record.notebook.removesuffix(".ipynb").rsplit("/", 1)[-1].replace("_", " ")
+    return f'<a href="{_place(record)}">{name}</a>'
+
+
+def _place(record: Record) -> str:
+    """Its address within the book."""
+    return f'{record.notebook.removesuffix(".ipynb")}.html#{claims.anchor(record.id)}'
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
@@ -311,7 +303,7 @@ def downloads(records: list[Record], full: dict[str, Record], folder: Path) -> N
     for record in records:
         real = full.get(record.id)
         rows.append(asdict(record) | {"verdict": standing(record, full).verdict, "note": standing(record, full).note}
-                    | {"verdict_here": record.verdict, "full_run": real.reproduced if real else ""})
+                    | {"verdict_here": record.verdict, "full_run": real.reproduced if real else "", "link": _place(record)})
     _write(folder / "claims.json", json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
     _write(folder / "claims.csv", pd.DataFrame(rows).to_csv(index=False, lineterminator="\n"))
 

@@ -44,8 +44,7 @@ MIME = "application/vnd.compendium.claim+json"
 
 NUMERIC_JUDGES = ("digits", "within")
 JUDGES = (*NUMERIC_JUDGES, "ordering", "proof", "statement")
-STATES = ("in the book", "pending")
-VERDICTS = ("reproduced", "differs", "not determinable", "stand-in", "pending")
+VERDICTS = ("reproduced", "differs", "not determinable", "stand-in")
 NO_REASON = "no reason given"
 
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
@@ -57,14 +56,13 @@ _ID = re.compile(r"[\w-]+(\.[\w-]+)+")
 
 @dataclass(frozen=True)
 class Document:
-    """One document of the compendium; `state` is ``in the book`` or ``pending``."""
+    """One document of the compendium."""
 
     key: str
     title: str
     authors: str
     year: int
     venue: str
-    state: str
     title_ja: str = ""
 
     @property
@@ -145,12 +143,9 @@ def _load(path: Path, modified: int) -> Ledger:
 
 def _document(key: str, entry: dict) -> Document:
     try:
-        document = Document(key=key, **entry)
+        return Document(key=key, **entry)
     except TypeError as error:
         raise ValueError(f"document {key}: {error}") from None
-    if document.state not in STATES:
-        raise ValueError(f"document {key}: state must be one of {STATES}, got {document.state!r}")
-    return document
 
 
 def _claim(entry: dict, documents: dict) -> Claim:

@@ -20,8 +20,8 @@ _spec.loader.exec_module(ledger)
 
 LEDGER = r"""
 documents:
-  doc: {title: A title, authors: Somebody, year: 2020, venue: A journal, state: in the book}
-  later: {title: Another_title, authors: Somebody Else, year: 2021, venue: A journal, state: pending}
+  doc: {title: A title, authors: Somebody, year: 2020, venue: A journal}
+  later: {title: Another_title, authors: Somebody Else, year: 2021, venue: A journal}
 claims:
 - {id: doc.number, item: Table 1, statement: 'A number, $|x| < 1$.', printed: "0.576", judge: digits,
    setting: {alpha: 4}}
@@ -30,7 +30,7 @@ claims:
 - {id: doc.data, item: Section 3, statement: Six attributes., printed: "6", judge: digits}
 - {id: later.sentence, item: Section 1, statement: 'A <b>sentence</b> | of [two] parts.', printed: so it is, judge: statement}
 """
-GOOD = {"doc.number": 0.5764, "doc.other": 2.721, "doc.theorem": True, "doc.data": 6}
+GOOD = {"doc.number": 0.5764, "doc.other": 2.721, "doc.theorem": True, "doc.data": 6, "later.sentence": True}
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def gather(house):
 # ---------------------------------------------------------------- gather
 
 def test_every_claim_is_settled_and_written_in_order(house):
-    write(house, "01_a.ipynb", records({"doc.theorem": True, "doc.data": 6}))
+    write(house, "01_a.ipynb", records({"doc.theorem": True, "doc.data": 6, "later.sentence": True}))
     write(house, "02_b.ipynb", records({"doc.number": 0.5764, "doc.other": 2.721}))
     settled = gather(house)
     written = json.loads((house / "build" / "claims.json").read_text())
@@ -73,7 +73,6 @@ def test_every_claim_is_settled_and_written_in_order(house):
                                "note", "source", "notebook"}
     by_id = {entry["id"]: entry for entry in written}
     assert by_id["doc.number"]["notebook"] == "notebooks/doc/02_b.ipynb"
-    assert by_id["later.sentence"]["verdict"] == "pending"
     assert not list(house.rglob("*.tmp"))
 
 
@@ -89,9 +88,10 @@ def test_all_failures_are_named_at_once_and_nothing_is_written(house):
     problems = str(caught.value).splitlines()
     for expected in ("doc.removed: not in the ledger", "doc.number: judged differently",
                      "doc.number: differs without a reason", "doc.data: notebooks/doc/01_a.ipynb judged '7'",
-                     "doc.other: judged by no notebook", "doc.theorem: judged by no notebook"):
+                     "doc.other: judged by no notebook", "doc.theorem: judged by no notebook",
+                     "later.sentence: judged by no notebook"):
         assert any(line.startswith(expected) for line in problems), expected
-    assert len(problems) == 6
+    assert len(problems) == 7
     assert (house / "build" / "claims.json").read_text() == "the last good one"
 
 
@@ -130,7 +130,7 @@ def test_the_command_line(house, capsys):
     assert ledger.main(gathering) == 1 and "doc.number: judged by no notebook" in capsys.readouterr().err
     write(house, "01_a.ipynb", records(GOOD))
     assert ledger.main(gathering) == 0
-    assert capsys.readouterr().out == "5 claims: 4 reproduced, 1 pending\n"
+    assert capsys.readouterr().out == "5 claims: 5 reproduced\n"
     assert ledger.main(paging) == 0
     assert (house / "scorecard.md").read_text(encoding="utf-8").startswith("# Scorecard\n")
 
@@ -139,7 +139,7 @@ def test_the_command_line(house, capsys):
 
 CELLS = ["from lib import claims",
          "claims.check('doc.number', 0.9, reason='a slip', alpha=4)",
-         "claims.check('doc.data', None, stand_in=True)\nclaims.check('doc.theorem', True)",
+         "claims.check('doc.data', None, stand_in=True)\nclaims.check('doc.theorem', True)\nclaims.check('later.sentence', True)",
          "claims.check_all({'doc.other': 2.72, 'doc.number': 0.1}, reasons={'doc.number': 'x'}, alpha=5)"]
 
 
@@ -159,7 +159,7 @@ def executed(tmp_path_factory):
 
 def test_each_check_is_displayed_exactly_once(executed):
     cells = nbformat.read(executed, 4).cells
-    assert [len(cell.outputs) for cell in cells] == [0, 1, 2, 1]
+    assert [len(cell.outputs) for cell in cells] == [0, 1, 3, 1]
     data = cells[1].outputs[0].data
     assert data["text/plain"] == "doc.number  printed 0.576  here 0.900000  differs  (a slip)"
     assert 'class="verdict verdict-differs"' in data["text/html"]
@@ -174,7 +174,7 @@ def test_the_executed_notebook_is_the_record(house, executed):
         (house / folder / "doc" / "01_a.ipynb").write_bytes(executed.read_bytes())
     verdicts = {record.id: record.verdict for record in gather(house)}
     assert verdicts == {"doc.number": "differs", "doc.other": "reproduced", "doc.data": "stand-in",
-                        "doc.theorem": "reproduced", "later.sentence": "pending"}
+                        "doc.theorem": "reproduced", "later.sentence": "reproduced"}
 
 
 # ---------------------------------------------------------------- the page
@@ -216,16 +216,18 @@ def test_totals_are_counted_from_the_records(house):
     write(house, "01_a.ipynb", records(GOOD | {"doc.number": 0.9}, reason="why"))
     text = ledger.page(claims.load(), gather(house))
     totals = [line for line in text.splitlines() if re.match(r"\| (\[Somebody|All)", line)]
-    assert totals == ["| [Somebody (2020)](#scorecard-doc) | 4 | 3 | 1 | 0 | 0 | 0 |",
-                      "| [Somebody Else (2021)](#scorecard-later) | 1 | 0 | 0 | 0 | 0 | 1 |",
-                      "| All | 5 | 3 | 1 | 0 | 0 | 1 |"]
+    assert totals == ["| [Somebody (2020)](#scorecard-doc) | 4 | 3 | 1 | 0 | 0 |",
+                      "| [Somebody Else (2021)](#scorecard-later) | 1 | 1 | 0 | 0 | 0 |",
+                      "| All | 5 | 4 | 1 | 0 | 0 |"]
 
 
 def test_the_books_own_ledger_makes_a_page_without_a_warning(house, monkeypatch):
-    """Every claim of the book, all pending: whatever its statements hold, as MyST."""
+    """Every claim of the book: whatever its statements hold, as MyST."""
     monkeypatch.setenv("COMPENDIUM_CLAIMS", str(ROOT / "book" / "claims.yml"))
     own = claims.load()
-    page = built(house, ledger.page(own, [ledger._pending(own, id) for id in sorted(own.claims)]))
+    page = built(house, ledger.page(own, [
+        claims.Record(id, claim.document, claim.item, claim.printed, "", "reproduced", "", "", "notebooks/doc/01_a.ipynb")
+        for id, claim in sorted(own.claims.items())]))
     assert page.count("<tr") > len(own.claims)
     visible = re.sub(r"<(script|style).*?</\1>", "", page, flags=re.S)
     assert "$" not in re.sub(r'<span class="math.*?</span>', "", visible, flags=re.S)
@@ -250,14 +252,15 @@ REST = {id: value for id, value in GOOD.items() if id != "doc.number"}
 def test_the_full_run_decides_where_the_build_used_stand_in_data(house):
     full = ledger.load_full(full_run(house, REST), claims.load())
     assert {id: record.verdict for id, record in full.items()} == {
-        "doc.number": "differs", "doc.other": "reproduced", "doc.theorem": "reproduced", "doc.data": "reproduced"}
+        "doc.number": "differs", "doc.other": "reproduced", "doc.theorem": "reproduced", "doc.data": "reproduced",
+        "later.sentence": "reproduced"}
     write(house, "01_a.ipynb", [*records({"doc.number": None, "doc.data": 5}, stand_in=True),
-                                *records({"doc.other": 2.721, "doc.theorem": True})])
+                                *records({"doc.other": 2.721, "doc.theorem": True, "later.sentence": True})])
     here = gather(house)
     text = ledger.page(claims.load(), here, full)
     totals = [line for line in text.splitlines() if line.startswith("| [Somebody (2020)]")]
-    assert totals == ["| [Somebody (2020)](#scorecard-doc) | 4 | 3 | 1 | 0 | 0 | 0 |"]
-    assert "This build by itself: 5 claims: 2 reproduced, 2 stand-in, 1 pending." in text
+    assert totals == ["| [Somebody (2020)](#scorecard-doc) | 4 | 3 | 1 | 0 | 0 |"]
+    assert "This build by itself: 5 claims: 3 reproduced, 2 stand-in." in text
     assert "| Claim | Printed | Full run | Here | Verdict |" in text
     row = next(line for line in text.splitlines() if "A number, $" in line)
     assert "| 0.576 | 0.900000 |" in row and "a slip: 1, 2" in row and "verdict-differs" in row
@@ -266,7 +269,7 @@ def test_the_full_run_decides_where_the_build_used_stand_in_data(house):
 
 
 def test_a_full_run_on_stand_in_data_is_refused(house):
-    write(house, "01_a.ipynb", [*records({id: GOOD[id] for id in ("doc.number", "doc.other", "doc.theorem")}),
+    write(house, "01_a.ipynb", [*records({id: GOOD[id] for id in ("doc.number", "doc.other", "doc.theorem", "later.sentence")}),
                                 *records({"doc.data": 6}, stand_in=True)])
     with pytest.raises(ledger.LedgerError, match="real data: doc.data"):
         ledger.full(house / "executed", house / "notebooks", house / "claims.csv")
@@ -276,14 +279,14 @@ def test_a_full_run_on_stand_in_data_is_refused(house):
 def test_a_full_run_of_another_printed_value_is_left_out(house):
     path = full_run(house, REST)
     path.write_text(path.read_text().replace("doc.other,2.72,", "doc.other,2.71,"))
-    assert set(ledger.load_full(path, claims.load())) == {"doc.number", "doc.theorem", "doc.data"}
+    assert set(ledger.load_full(path, claims.load())) == {"doc.number", "doc.theorem", "doc.data", "later.sentence"}
     assert ledger.load_full(house / "nothing.csv", claims.load()) == {}
 
 
 def test_downloads_hold_both_findings(house, capsys):
     full_run(house, REST)
     write(house, "01_a.ipynb", [*records({"doc.number": None, "doc.data": 5}, stand_in=True),
-                                *records({"doc.other": 2.721, "doc.theorem": True})])
+                                *records({"doc.other": 2.721, "doc.theorem": True, "later.sentence": True})])
     gather(house)
     arguments = ["downloads", "--output", str(house / "html"), "--claims", str(house / "build" / "claims.json"),
                  "--full", str(house / "results" / "claims.csv")]
@@ -291,6 +294,7 @@ def test_downloads_hold_both_findings(house, capsys):
     rows = {row["id"]: row for row in json.loads((house / "html" / "claims.json").read_text(encoding="utf-8"))}
     assert rows["doc.number"]["verdict"] == "differs" and rows["doc.number"]["verdict_here"] == "stand-in"
     assert rows["doc.number"]["full_run"] == "0.900000"
+    assert rows["doc.number"]["link"] == "notebooks/doc/01_a.html#claim-doc.number"
     assert len((house / "html" / "claims.csv").read_text(encoding="utf-8").splitlines()) == 6
 
 

@@ -19,7 +19,6 @@ WORDS = {
     "differs": ("differs", "differ"),
     "not determinable": ("is not determinable", "are not determinable"),
     "stand-in": ("still needs the real data", "still need the real data"),
-    "pending": ("is pending", "are pending"),
 }
 
 

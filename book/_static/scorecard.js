@@ -1,4 +1,4 @@
-/* Filters for the scorecard: verdict, and words anywhere in a row. Without JavaScript all rows are shown. */
+/* Filters for the scorecard: document, verdict, and words anywhere in a row. Without JavaScript all rows are shown. */
 
 document.addEventListener('DOMContentLoaded', () => {
   'use strict';
@@ -6,6 +6,11 @@ document.addEventListener('DOMContentLoaded', () => {
   if (!place) return;
   const rows = [...document.querySelectorAll('.scorecard tbody tr')].filter(row => row.querySelector('.verdict'));
   const verdicts = [...new Set(rows.map(row => row.querySelector('.verdict').textContent))];
+
+  const documentOf = row => row.closest('section').querySelector('h2').firstChild.textContent;
+  const documents = Object.assign(document.createElement('select'), {id: 'scorecard-document'});
+  documents.append(new Option('all documents', ''), ...[...new Set(rows.map(documentOf))].map(name => new Option(name)));
+  const of = Object.assign(document.createElement('label'), {htmlFor: documents.id, textContent: ' of '});
 
   const words = Object.assign(document.createElement('input'), {type: 'search', id: 'scorecard-words', placeholder: 'Table 1, OUE, …'});
   const label = Object.assign(document.createElement('label'), {htmlFor: words.id, textContent: 'Claims with '});
@@ -17,7 +22,7 @@ document.addEventListener('DOMContentLoaded', () => {
     return box;
   });
   const told = Object.assign(document.createElement('output'), {htmlFor: words.id});
-  place.prepend(label, words);
+  place.prepend(label, words, of, documents);
   place.append(told);
   place.hidden = false;
 
@@ -27,7 +32,8 @@ document.addEventListener('DOMContentLoaded', () => {
     let shown = 0;
     for (const row of rows) {
       const text = row.textContent.toLowerCase();
-      row.hidden = !(chosen.has(row.querySelector('.verdict').textContent) && wanted.every(word => text.includes(word)));
+      row.hidden = !(['', documentOf(row)].includes(documents.value) && chosen.has(row.querySelector('.verdict').textContent)
+        && wanted.every(word => text.includes(word)));
       shown += !row.hidden;
     }
     const filtered = shown < rows.length;

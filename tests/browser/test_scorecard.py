@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from lib import claims
 from tests.browser.chromium import BROWSERS, DRIVERS, chromium, found, served
 
 BOOK = Path(__file__).resolve().parents[2] / "build/html"
@@ -47,6 +48,18 @@ def test_words_and_verdicts_choose_the_rows(browser):
     words.clear()
     browser.driver.find_element("css selector", ".scorecard-filter input[value=reproduced]").click()
     words.send_keys(" ")
+    assert shown(browser) == everything
+
+
+def test_a_document_chooses_its_rows(browser):
+    everything = shown(browser)
+    choice = browser.driver.find_element("id", "scorecard-document")
+    options = choice.find_elements("css selector", "option")
+    assert [option.text for option in options] == ["all documents", *(document.cited for document in claims.load().documents.values())]
+    options[1].click()
+    headings = browser.script(f"return [...new Set({ROWS}.filter(row => !row.hidden).map(row => row.closest('section').id))]")
+    assert headings == ["kiri1701-2019"]
+    options[0].click()
     assert shown(browser) == everything
 
 
