@@ -46,9 +46,6 @@ LIBRARIES = ("numpy", "scipy", "sklearn", "pandas")
 # ---------------------------------------------------------------- records
 
 
-perturbation = Perturbation.from_epsilon  # as chapter 4 calls it
-
-
 def sample(frame, records, epsilon, *, income="published", rng) -> tuple[Perturbed, pd.DataFrame]:
     """`records` of the frame, drawn and perturbed, and the others for testing (all of them, if none is left).
 
