@@ -31,7 +31,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from lib import accounting, checks
+from lib import accounting
 from lib.guarantees import number, whole
 from lib.network import Network, block, checked_records, compiled, descend, propagate, summed, workspace
 from lib.private_networks import PrivateNetwork
