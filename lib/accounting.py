@@ -9,6 +9,9 @@ A guarantee holds for the neighbours (unbounded or bounded) that its sensitivity
 computed for. `conversion` to (epsilon, delta) is "canonne2020" (Canonne, Kamath, Steinke 2020,
 Prop. 12) or the older, looser "mironov2017" (Mironov 2017, Prop. 3; miura2022, Prop. 2.5).
 
+Of the Gaussian and Laplace mechanisms, sensitivity / sigma or / scale is in [1e-150, 1e150]. A cost too large for a
+double is inf, and one too small the smallest normal double, not 0; ``ArithmeticError`` says that an input is too extreme.
+
 Arguments broadcast; results are plain floats where every argument is a scalar. Bad arguments raise
 ``ValueError``. A delta that underflows is reported as the smallest normal double, never as 0:
 rounding must not turn an approximate guarantee into a pure one.
@@ -27,6 +30,7 @@ from scipy.optimize import elementwise
 from scipy.special import erfcx, erfinv, expit, log_ndtr, ndtr
 
 from lib import checks
+from lib.divergence import expm1mx
 
 CONVERSIONS = ("canonne2020", "mironov2017")
 _TINY = np.finfo(float).tiny
@@ -53,13 +57,27 @@ def _plain(values):
     return values if np.ndim(values) else float(values)
 
 
+def _half_square(x):
+    """x^2 / 2 for x >= 0: inf where that overflows, and not 0 where it underflows."""
+    with np.errstate(over="ignore", under="ignore"):
+        return np.where(x > 0, np.maximum(x**2 / 2, _TINY), 0.0)[()]
+
+
+def _ratio(name: str, sensitivity, size):
+    """sensitivity / size, whose square and that of its inverse are to be numbers."""
+    sensitivity, size = checks.real("sensitivity", sensitivity, "(0, inf)"), checks.real(name, size, "(0, inf)")
+    with np.errstate(over="ignore", under="ignore"):
+        return checks.real(f"sensitivity / {name}", sensitivity / size, "[1e-150, 1e150]")
+
+
 def _delta_from_log(log_delta):  # in [smallest normal double, 1]
     return _plain(np.exp(np.clip(log_delta, np.log(_TINY), 0.0)))
 
 
 def _root(function, low, high, *args):
     """The root of an elementwise monotone `function(x, *args)` between sure bounds, to rounding."""
-    solution = elementwise.find_root(function, (low, high), args=args)
+    with np.errstate(over="ignore"):  # far from the root a side may be inf
+        solution = elementwise.find_root(function, (low, high), args=args)
     if not np.all(solution.success):
         raise ArithmeticError(f"no root between {low} and {high} for {args}: input too extreme for double precision")
     return solution.x
@@ -101,8 +119,9 @@ def compose_rdp(epsilons, counts=None):
     if not curves or counts.shape != (len(curves),):
         raise ValueError(f"counts must match one or more epsilons, got {counts.size} counts for {len(curves)} curves")
     # A mechanism that never runs costs nothing, even where its curve is infinite (0 * inf is NaN).
-    costs = [np.zeros_like(curve) if count == 0 else count * curve for curve, count in zip(curves, counts)]
-    return _plain(sum(costs))
+    with np.errstate(over="ignore"):  # to inf, no guarantee
+        costs = [np.zeros_like(curve) if count == 0 else count * curve for curve, count in zip(curves, counts)]
+        return _plain(sum(costs))
 
 
 def rdp_to_dp(alpha, epsilon, delta, conversion: str = "canonne2020") -> ApproximateDP:
@@ -130,19 +149,20 @@ def rdp_to_delta(alpha, epsilon_rdp, epsilon, conversion: str = "canonne2020") -
     """
     x, curve = _curve(alpha, "epsilon_rdp", epsilon_rdp, conversion)
     epsilon = checks.real("epsilon", epsilon, "[0, inf)")
-    least, order = _best_order(x, x * (curve - _saving(x, conversion) - epsilon[..., None]))
+    with np.errstate(over="ignore"):
+        least, order = _best_order(x, x * (curve - _saving(x, conversion) - epsilon[..., None]))
     return ApproximateDP(_plain(epsilon), _delta_from_log(least), order)
 
 
 # Zero-concentrated DP. The optimal order is a root in u = log(alpha - 1).
 def pure_dp_to_zcdp(epsilon):
     """rho = epsilon^2 / 2 of every epsilon-DP mechanism, epsilon in [0, inf) (Bun and Steinke 2016, Prop. 1.4)."""
-    return _plain(checks.real("epsilon", epsilon, "[0, inf)") ** 2 / 2)
+    return _plain(_half_square(checks.real("epsilon", epsilon, "[0, inf)")))
 
 
 def gaussian_zcdp(sigma, sensitivity=1.0):
     """rho = sensitivity^2 / (2 sigma^2) of the Gaussian mechanism (miura2025, Definition 2.5); both in (0, inf)."""
-    return _plain(_signal(sigma, sensitivity) ** 2 / 2)
+    return _plain(_half_square(_signal(sigma, sensitivity)))
 
 
 def zcdp_to_dp(rho, delta, conversion: str = "canonne2020"):
@@ -156,14 +176,16 @@ def zcdp_to_dp(rho, delta, conversion: str = "canonne2020"):
     rho = checks.real("rho", rho, "[0, inf)")
     log_inverse = -np.log(checks.real("delta", delta, "(0, 1)"))
     if conversion == "mironov2017":
-        return _plain(rho + 2 * np.sqrt(rho * log_inverse))
+        with np.errstate(over="ignore"):
+            return _plain(rho + 2 * np.sqrt(rho * log_inverse))
     # Stationary where rho x^2 + log(1 + x) = log(1/delta). At `high` one term alone reaches the
     # right side, at `low` neither exceeds half of it; the margins of 1 absorb rounding.
     log_ratio = np.log(log_inverse) - np.log(np.maximum(rho, _TINY))
     high = np.minimum(log_ratio / 2, log_inverse) + 1
     low = np.minimum(log_ratio / 2, np.log(log_inverse)) - np.log(2) - 1
     x = np.exp(_root(lambda u, r, c: r * np.exp(2 * u) + np.logaddexp(0, u) - c, low, high, rho, log_inverse))
-    return _plain(np.maximum(rho * (1 + x) - _saving(x, conversion) + log_inverse / x, 0.0))
+    with np.errstate(over="ignore"):
+        return _plain(np.maximum(rho * (1 + x) - _saving(x, conversion) + log_inverse / x, 0.0))
 
 
 def dp_to_zcdp(epsilon, delta, conversion: str = "canonne2020"):
@@ -183,14 +205,14 @@ def dp_to_zcdp(epsilon, delta, conversion: str = "canonne2020"):
         return (2 + 1 / x) * (c - np.logaddexp(0, u)) / x - np.logaddexp(0, -u) - target
 
     high = log_inverse + 1  # alpha > 1/delta: no positive rho has so high an optimum
-    low = np.log(np.minimum(log_inverse, 1) / (4 * (1 + epsilon)))  # epsilon_at exceeds 2/x - 1/2 > epsilon there
+    low = np.log(np.maximum(np.minimum(log_inverse, 1) / 4 / (1 + epsilon), _TINY))  # epsilon_at exceeds 2/x - 1/2 > epsilon there
     x = np.exp(_root(epsilon_at, low, high, epsilon, log_inverse))
     return _plain((epsilon + _saving(x, conversion) - log_inverse / x) / (1 + x))
 
 
 # The Gaussian mechanism, exactly. In formulas, mu = sensitivity / sigma.
 def _signal(sigma, sensitivity):
-    return checks.real("sensitivity", sensitivity, "(0, inf)") / checks.real("sigma", sigma, "(0, inf)")
+    return _ratio("sigma", sensitivity, sigma)
 
 
 def _gaussian_log_delta(epsilon, mu):
@@ -200,12 +222,13 @@ def _gaussian_log_delta(epsilon, mu):
     two terms agree in most digits, and phi(t0) times the integral of -R' = 1 - t R(t) from t0 to
     t1 is used instead (Gauss-Legendre: R is entire and the interval shorter than 1).
     """
-    middle = np.minimum(epsilon / mu, 1e100)  # beyond it delta has long underflowed
+    with np.errstate(over="ignore"):
+        middle = np.minimum(epsilon / mu, 1e100)  # beyond it delta has long underflowed
     t0, t1 = middle - mu / 2, middle + mu / 2
     apart = log_ndtr(-t0) + np.log1p(-np.minimum(erfcx(t1 / np.sqrt(2)) / erfcx(t0 / np.sqrt(2)), 1 - 1e-16))
     t = middle[..., None] + np.minimum(mu, 1)[..., None] / 2 * _NODES
     slopes = np.maximum(1 - t * np.sqrt(np.pi / 2) * erfcx(t / np.sqrt(2)), _TINY)
-    close = -(t0**2) / 2 + np.log(mu / np.sqrt(2 * np.pi) * (slopes @ _WEIGHTS) / 2)
+    close = -(t0**2) / 2 + np.log(np.maximum(mu / np.sqrt(2 * np.pi) * (slopes @ _WEIGHTS) / 2, _TINY))
     return np.where(mu < 1, close, apart)
 
 
@@ -232,15 +255,15 @@ def gaussian_epsilon(sigma, delta, sensitivity=1.0):
 def gaussian_sigma(epsilon, delta, sensitivity=1.0, calibration: str = "balle2018"):
     """The noise that makes the Gaussian mechanism (epsilon, delta)-DP.
 
-    epsilon : [0, inf), delta : (0, 1), sensitivity : (0, inf); they broadcast.
+    epsilon : [0, 1e150], delta : (0, 1), sensitivity : (0, inf); they broadcast.
     calibration : "balle2018", the least sigma there is (inverse of `gaussian_epsilon`), or
         "zcdp", through ``rho = dp_to_zcdp(epsilon, delta)``: larger, but composes by addition.
     """
     checks.one_of("calibration", calibration, ("balle2018", "zcdp"))
     sensitivity = checks.real("sensitivity", sensitivity, "(0, inf)")
-    rho = np.asarray(dp_to_zcdp(epsilon, delta))
+    rho = np.asarray(dp_to_zcdp(checks.real("epsilon", epsilon, "[0, 1e150]"), delta))
     if calibration == "zcdp":
-        with np.errstate(divide="ignore"):  # rho underflows for epsilon 0, delta < 1e-154: no finite sigma
+        with np.errstate(divide="ignore", over="ignore"):  # rho underflows for epsilon 0, delta < 1e-154: no finite sigma
             return _plain(sensitivity / np.sqrt(2 * rho))
     epsilon, delta = np.asarray(epsilon, dtype=float), np.asarray(delta, dtype=float)
     # Too careful are mu by zCDP and, as delta(0) < mu, mu = delta. Too bold is the mu with t0 = -t
@@ -249,7 +272,8 @@ def gaussian_sigma(epsilon, delta, sensitivity=1.0, calibration: str = "balle201
     low = np.log(np.maximum(np.sqrt(2 * rho), delta) / 2)
     high = np.log(2 * (t + np.hypot(t, np.sqrt(2 * epsilon))))
     log_mu = _root(lambda v, e, goal: _gaussian_log_delta(e, np.exp(v)) - goal, low, high, epsilon, np.log(delta))
-    return _plain(sensitivity / np.exp(log_mu))
+    with np.errstate(over="ignore"):
+        return _plain(sensitivity / np.exp(log_mu))
 
 
 # Numerical composition (Gopi, Lee, Wutschitz 2021). prv-accountant supplies the grid, the FFT and the
@@ -288,7 +312,7 @@ class _Laplace(PrivacyLossVariable):  # atoms at -size and size, between them a 
         return np.where(t < -self.size, 0, np.where(t < self.size, np.exp(np.minimum(t - self.size, 0) / 2) / 2, 1))
 
     def truncated_mean(self, low, high):  # the grid reaches beyond both atoms
-        return self.size + np.expm1(-self.size)
+        return expm1mx(-self.size)
 
 
 class _PureDP(PrivacyLossVariable):  # randomised response: size or -size, with odds e^size to 1
@@ -321,8 +345,7 @@ def gaussian_prv(sigma: float, sensitivity: float = 1.0) -> PrivacyRandomVariabl
 
 def laplace_prv(scale: float, sensitivity: float = 1.0) -> PrivacyRandomVariable:
     """Privacy random variable of the Laplace mechanism; scale and L1 sensitivity in (0, inf)."""
-    scale = checks.real("scale", scale, "(0, inf)")
-    return _Laplace(float(checks.real("sensitivity", sensitivity, "(0, inf)") / scale))
+    return _Laplace(float(_ratio("scale", sensitivity, scale)))
 
 
 def pure_dp_prv(epsilon: float) -> PrivacyRandomVariable:
@@ -353,7 +376,7 @@ def prv_compose(mechanisms, delta, *, eps_error=0.01, delta_error=None) -> Epsil
 
     mechanisms : sequence of (variable from one of the functions above, count >= 1).
         Give equal mechanisms once with their count: time grows with pairs and sqrt(total count).
-    delta : [1e-12, 1); eps_error : (0, inf); delta_error : (0, delta), default delta / 1000
+    delta : [1e-12, 1); eps_error : (0, inf); delta_error : [1e-300, delta), default delta / 1000
 
     The truth lies in [lower, upper], a little wider than 2 eps_error; the estimate can lie below
     it. Clipped at 0. The mechanisms must be fixed in advance: for parameters chosen from earlier
@@ -361,7 +384,7 @@ def prv_compose(mechanisms, delta, *, eps_error=0.01, delta_error=None) -> Epsil
     """
     delta = float(checks.real("delta", delta, "[1e-12, 1)"))  # below, rounding errors rival delta
     delta_error = delta / 1000 if delta_error is None else delta_error
-    delta_error = float(checks.real("delta_error", delta_error, f"(0, {delta!r})"))
+    delta_error = float(checks.real("delta_error", delta_error, f"[1e-300, {delta!r})"))
     composed = prv_distribution(mechanisms, eps_error=eps_error, delta_error=delta_error)
     return EpsilonBounds(*(max(bound, 0.0) for bound in composed.compute_epsilon(delta, delta_error, float(eps_error))))
 
@@ -371,7 +394,7 @@ def prv_distribution(mechanisms, *, eps_error, delta_error) -> DiscretePrivacyRa
 
     It can be drawn together with the true variable so that they differ by more than eps_error with
     probability at most delta_error. mechanisms : as for `prv_compose`; eps_error, delta_error :
-    (0, inf), (0, 1)
+    (0, inf), [1e-300, 1)
     """
     mechanisms = list(mechanisms)
     prvs = [prv for prv, _ in mechanisms]
@@ -379,7 +402,7 @@ def prv_distribution(mechanisms, *, eps_error, delta_error) -> DiscretePrivacyRa
     if not prvs or not all(isinstance(prv, PrivacyLossVariable) for prv in prvs):
         raise ValueError(f"mechanisms must hold pairs (variable from gaussian_prv or its like; count), got {prvs}")
     eps_error = float(checks.real("eps_error", eps_error, "(0, inf)"))
-    delta_error = float(checks.real("delta_error", delta_error, "(0, 1)"))
+    delta_error = float(checks.real("delta_error", delta_error, "[1e-300, 1)"))
     # Reach and mesh of the grid: Gopi et al., Theorem 5.5 and Remark 5.6.
     reach = compute_safe_domain_size(prvs, counts, eps_error, delta_error)
     grid = Domain.create_aligned(-reach, reach, eps_error / np.sqrt(sum(counts) / 2 * np.log(12 / delta_error)))

@@ -14,7 +14,9 @@ from math import inf
 import numpy as np
 
 from lib import accounting, checks, exact_noise, noise, privacy_loss
-from lib.guarantees import FromLoss, PositiveFields, number, whole
+from lib.checks import number, whole
+from lib.divergence import expm1mx
+from lib.guarantees import FromLoss, PositiveFields
 from lib.privacy_loss import plain
 
 
@@ -47,8 +49,7 @@ class Laplace(PositiveFields):
         cosh(u epsilon) + sinh(u epsilon)/(2u) but for a factor, which as a function of u^2 has real,
         negative zeros only, hence a concave logarithm.
         """
-        epsilon = self.epsilon
-        return float(np.expm1(-epsilon) + epsilon) if epsilon > 1e-4 else epsilon**2 / 2
+        return max(float(expm1mx(-self.epsilon)), np.finfo(float).tiny)
 
     @property
     def prv(self):
@@ -69,12 +70,17 @@ class Laplace(PositiveFields):
 
     def rdp(self, alpha):
         """The RDP epsilon at orders `alpha` in (1, inf), any shape (Mironov 2017, Proposition 6)."""
-        x = checks.real("alpha", alpha, "(1, inf)") - 1
+        given = checks.real("alpha", alpha, "(1, inf)") - 1
+        x = np.minimum(given, 1e150)  # beyond, only the two bounds below
         rise, fall = x * self.epsilon, -(1 + x) * self.epsilon
-        near = np.log1p(((1 + x) * np.expm1(np.minimum(rise, 1)) + x * np.expm1(fall)) / (1 + 2 * x))
+        # The terms of first order, (1 + x) rise + x fall, cancel: without them small epsilons keep their digits.
+        with np.errstate(over="ignore"):  # where it is not near
+            near = np.log1p(((1 + x) * expm1mx(np.minimum(rise, 1)) + x * expm1mx(fall)) / (1 + 2 * x))
         far = np.logaddexp(np.log((1 + x) / (1 + 2 * x)) + rise, np.log(x / (1 + 2 * x)) + fall)
         exact = np.where(rise < 1, near, far) / x
-        return plain(np.minimum(exact, (1 + x) * self.rho))  # of which rounding may exceed the second
+        with np.errstate(over="ignore"):
+            bound = np.minimum((1 + given) * self.rho, self.epsilon)  # which rounding may exceed
+        return plain(np.where(given > x, bound, np.minimum(exact, bound)))
 
     def release(self, value, *, rng) -> np.ndarray:
         """`value`, finite, any shape, with noise: a float array of that shape."""
@@ -104,7 +110,8 @@ class Gaussian(PositiveFields):
         sensitivity = number("sensitivity", sensitivity, "(0, inf)")
         if calibration == "classical":
             epsilon = number("epsilon", epsilon, "(0, 1)")
-            return cls(float(sensitivity * np.sqrt(2 * np.log(1.25 / delta)) / epsilon), sensitivity)
+            with np.errstate(over="ignore"):  # no finite sigma: refused
+                return cls(float(sensitivity * np.sqrt(2 * (np.log(1.25) - np.log(delta))) / epsilon), sensitivity)
         epsilon = number("epsilon", epsilon, "[0, inf)")
         method = "balle2018" if calibration == "analytic" else "zcdp"
         return cls(accounting.gaussian_sigma(epsilon, delta, sensitivity, method), sensitivity)
@@ -131,7 +138,8 @@ class Gaussian(PositiveFields):
 
     def rdp(self, alpha):
         """The RDP epsilon at orders `alpha` in (1, inf), any shape: alpha rho (Mironov 2017, Proposition 7)."""
-        return plain(checks.real("alpha", alpha, "(1, inf)") * self.rho)
+        with np.errstate(over="ignore"):
+            return plain(checks.real("alpha", alpha, "(1, inf)") * self.rho)
 
     def release(self, value, *, rng) -> np.ndarray:
         """`value`, finite, any shape, with noise: a float array of that shape."""
@@ -236,7 +244,8 @@ class DiscreteGaussian(FromLoss):
 
     def rdp(self, alpha):
         """An RDP epsilon at orders `alpha` in (1, inf), any shape: alpha rho, attained at whole orders."""
-        return plain(checks.real("alpha", alpha, "(1, inf)") * self.rho)
+        with np.errstate(over="ignore"):
+            return plain(checks.real("alpha", alpha, "(1, inf)") * self.rho)
 
     def release(self, value, *, rng) -> np.ndarray:
         """`value`, whole numbers in [-2^53, 2^53], any shape, with noise: whole numbers of that shape.

@@ -75,7 +75,7 @@ def one_hot(values, levels) -> np.ndarray:
     values : (n, d) in [0, 1]; levels : (d,), 0 for a numeric column, which stays, else the number L >= 2 of its values
     0, 1/(L-1), ..., 1, which becomes L columns. ``ValueError`` where a column holds other values.
     """
-    values, levels = checks.real("values", values, "[0, 1]"), checks.integer("levels", levels, "[0, inf)").astype(int)
+    values, levels = checks.real("values", values, "[0, 1]"), checks.integer("levels", levels, "[0, 1e6]").astype(int)
     if values.ndim != 2 or levels.shape != values.shape[1:] or (levels == 1).any():
         raise ValueError(f"levels must be 0 or at least 2 for each of the columns {values.shape}, got {levels.tolist()}")
     columns = []
@@ -83,7 +83,7 @@ def one_hot(values, levels) -> np.ndarray:
         codes = np.rint(column * (level - 1)).astype(int) if level else None
         if level and np.abs(column * (level - 1) - codes).max(initial=0) > 1e-6:
             raise ValueError(f"values must be multiples of 1/{level - 1} in a column of {level} levels, got others")
-        columns.append(np.eye(level)[codes] if level else column[:, None])
+        columns.append((codes[:, None] == np.arange(level)).astype(float) if level else column[:, None])
     return np.hstack(columns)
 
 

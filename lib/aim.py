@@ -22,7 +22,6 @@ import numpy as np
 
 from lib import accounting, checks
 from lib.graphical_model import GraphicalModel, Measurement, fit_reconciled
-from lib.junction_tree import junction_tree
 from lib.mechanisms import exponential
 from lib.noise import gaussian, laplace
 from lib.reconciliation import Reconciliation
@@ -100,7 +99,7 @@ def aim(
         sets, or a mapping from them to weights c_s in (0, inf)
     rounds : T of Algorithm 2, into so many the budget is divided at first; default: 16 times the number of
         attributes, and at least that number
-    alpha : share of each round's budget that goes to measuring, (0, 1)
+    alpha : share of each round's budget that goes to measuring, [1e-9, 1)
     initialise : measure every attribute by itself first (Algorithm 3)
     anneal : give the rounds a larger share when one has taught the model too little (Algorithm 4, lines 1
         and 2); otherwise every round but the last costs the same
@@ -119,7 +118,7 @@ def aim(
     epsilon, delta = checks.real("epsilon", epsilon, "(0, inf)"), checks.real("delta", delta, "(0, 1)")
     d = len(table.domain)
     rounds = 16 * d if rounds is None else float(checks.real("rounds", rounds, f"[{d}, inf)"))
-    alpha = float(checks.real("alpha", alpha, "(0, 1)"))
+    alpha = float(checks.real("alpha", alpha, "[1e-9, 1)"))
     if records is not None:
         records = int(checks.integer("records", records, "[1, inf)"))
     for measurement in measurements:
@@ -139,12 +138,14 @@ def aim(
 class Schedule:
     """How the budget rho is spent (Algorithm 2, lines 1, 2 and 10; Algorithm 4); `used` never exceeds it.
 
+    rho, rounds : [1e-100, 1e100]; alpha : [1e-9, 1)
     `multiplier` and `epsilon` are those of the next round: sigma_t for sensitivity 1, and epsilon_t.
     """
 
     def __init__(self, rho, rounds, alpha):
-        self.rho, self.alpha, self.used = rho, alpha, 0.0
-        self.multiplier = math.sqrt(rounds / (2 * alpha * rho))
+        rho, rounds = (float(checks.real(name, value, "[1e-100, 1e100]")) for name, value in (("rho", rho), ("rounds", rounds)))
+        self.rho, self.alpha, self.used = rho, float(checks.real("alpha", alpha, "[1e-9, 1)")), 0.0
+        self.multiplier = math.sqrt(rounds / (2 * self.alpha * rho))
         self.epsilon = math.sqrt(8 * (1 - alpha) * rho / rounds)
         self.last = self.exhausted = False
         self._finish_if_short()

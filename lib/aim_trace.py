@@ -81,7 +81,7 @@ def tightened(groups, epsilon, delta, *, exponential="bounded range", resolution
     The upper bound of `compose_schedule` is brought to `epsilon`. Where the schedule is fixed in
     advance this is a guarantee.
     """
-    epsilon = float(checks.real("epsilon", epsilon, "(0, 500)"))
+    epsilon, delta = float(checks.real("epsilon", epsilon, "(0, 500)")), float(checks.real("delta", delta, "[1e-12, 1)"))
     groups = list(groups)
 
     def excess(log_factor):
@@ -140,7 +140,7 @@ def printed_schedule(run, rounds, share=0.9) -> np.ndarray:
     rounds : T, whole, [1, inf); share : alpha, the measurements' part of the budget, (0, 1)
     All that is taken from the run is its rho and after which rounds it annealed; epsilon is 0 in the initialisation.
     """
-    rounds, share = checks.integer("rounds", rounds, "[1, inf)"), checks.real("share", share, "(0, 1)")
+    rounds, share = checks.integer("rounds", rounds, "[1, 1e100]"), checks.real("share", share, "[1e-9, 1)")
     sigma, epsilon, used = np.sqrt(rounds / (2 * share * run.rho)), np.sqrt(8 * (1 - share) * run.rho / rounds), 0.0
     rows = []
     for step in run.steps:

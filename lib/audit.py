@@ -19,10 +19,10 @@ from lib import checks
 def clopper_pearson(successes, trials, confidence=0.95):
     """Exact two-sided interval (low, high) for a probability; each side errs with (1 - confidence)/2.
 
-    successes: whole, [0, trials]; trials: whole, [1, inf); confidence: (0, 1). All broadcast.
+    successes: whole, [0, trials]; trials: whole, [1, 1e15]; confidence: (0, 1). All broadcast.
     Source: Clopper and Pearson (1934).
     """
-    trials = checks.integer("trials", trials, "[1, inf)")
+    trials = checks.integer("trials", trials, "[1, 1e15]")
     successes = checks.integer("successes", successes, f"[0, {np.max(trials)}]")
     tail = (1 - checks.real("confidence", confidence, "(0, 1)")) / 2
     low = np.where(successes > 0, beta.ppf(tail, np.maximum(successes, 1), trials - successes + 1), 0.0)

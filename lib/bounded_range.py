@@ -31,7 +31,8 @@ from scipy.optimize import brentq
 
 from lib import accounting, checks
 from lib.accounting import EpsilonBounds
-from lib.guarantees import PositiveFields, whole
+from lib.checks import whole
+from lib.guarantees import PositiveFields
 
 TREATMENTS = ("bounded range", "bounded range prv", "pure dp")
 
@@ -104,8 +105,7 @@ def bounded_range_zcdp(epsilon):
 
     Source: Cesar and Rogers 2021; Rogers and Steinke 2021; miura2025, Definition 2.6.
     """
-    rho = checks.real("epsilon", epsilon, "[0, inf)") ** 2 / 8
-    return rho if rho.ndim else float(rho)
+    return accounting.pure_dp_to_zcdp(checks.real("epsilon", epsilon, "[0, inf)") / 2)
 
 
 def groups_of(steps, noise="gaussian", neighbours="unbounded") -> list:

@@ -47,14 +47,22 @@ def real(name: str, value, interval: str) -> np.ndarray:
     the permitted range; values that are not numbers at all are refused the same way.
     """
     try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a number in {interval}, got {value!r}") from None
+        array = _numbers(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must be a number in {interval}, got {value!r:.100}") from None
     inside = Interval.parse(interval).contains(array)
     if not inside.all():
         offender = array[~inside].flat[0]
         raise ValueError(f"{name} must be in {interval}, got {offender:g}")
     return array
+
+
+def _numbers(value) -> np.ndarray:
+    """`value` as floats; numpy by itself would also take the days of a calendar, and half of a complex number."""
+    array = np.asarray(value)
+    if array.dtype.kind in "cmM":
+        raise TypeError
+    return array.astype(float, copy=False)
 
 
 def integer(name: str, value, interval: str) -> np.ndarray:
@@ -65,6 +73,20 @@ def integer(name: str, value, interval: str) -> np.ndarray:
         offender = array[~whole].flat[0]
         raise ValueError(f"{name} must be a whole number in {interval}, got {offender:g}")
     return array
+
+
+def number(name: str, value, interval: str) -> float:
+    """`value` as one float in `interval`; ``ValueError`` else, also for arrays."""
+    array = real(name, value, interval)
+    if array.ndim:
+        raise ValueError(f"{name} must be one number in {interval}, got shape {array.shape}")
+    return float(array)
+
+
+def whole(name: str, value, interval: str) -> int:
+    """`value` as one int in `interval`; ``ValueError`` else."""
+    number(name, value, interval)
+    return int(integer(name, value, interval))
 
 
 def one_of(name: str, value, allowed) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from lib import accounting, checks, privacy_loss
-from lib.guarantees import number, whole
+from lib.checks import number, whole
 
 METHODS = ("basic", "advanced", "optimal", "rdp", "zcdp", "numerical", "gaussian")
 ORDERS = 1 + 2.0 ** np.arange(-7, 17.01, 0.1)  # alpha of the RDP method
@@ -36,7 +36,8 @@ def basic(epsilons, deltas=0.0) -> Cost:
     Source: Dwork, Kenthapadi, McSherry, Mironov, Naor 2006.
     """
     epsilons, deltas = _pairs(epsilons, deltas)
-    return Cost(float(epsilons.sum()), float(min(deltas.sum(), 1.0)))
+    with np.errstate(over="ignore"):
+        return Cost(float(epsilons.sum()), float(min(deltas.sum(), 1.0)))
 
 
 def parallel(epsilons, deltas=0.0, *, neighbours="unbounded") -> Cost:
@@ -49,9 +50,10 @@ def parallel(epsilons, deltas=0.0, *, neighbours="unbounded") -> Cost:
     checks.one_of("neighbours", neighbours, ("unbounded", "bounded"))
     epsilons, deltas = _pairs(epsilons, deltas)
     touched = 1 if neighbours == "unbounded" else 2
-    return Cost(
-        *(float(min(np.sort(part)[-touched:].sum(), most)) for part, most in ((epsilons, np.inf), (deltas, 1.0)))
-    )
+    with np.errstate(over="ignore"):
+        return Cost(
+            *(float(min(np.sort(part)[-touched:].sum(), most)) for part, most in ((epsilons, np.inf), (deltas, 1.0)))
+        )
 
 
 def advanced(epsilon: float, count: int, slack: float, delta: float = 0.0) -> Cost:
@@ -60,11 +62,12 @@ def advanced(epsilon: float, count: int, slack: float, delta: float = 0.0) -> Co
 
     Source: Dwork, Rothblum, Vadhan 2010, Theorem III.3. For large epsilon it is worse than `basic`.
     """
-    epsilon, count = number("epsilon", epsilon, "[0, inf)"), whole("count", count, "[1, inf)")
+    epsilon, count = number("epsilon", epsilon, "[0, inf)"), float(whole("count", count, "[1, inf)"))
     slack, delta = number("slack", slack, "(0, 1)"), number("delta", delta, "[0, 1)")
     with np.errstate(over="ignore"):
         drift = count * epsilon * np.expm1(epsilon)
-    return Cost(float(np.sqrt(2 * count * np.log(1 / slack)) * epsilon + drift), min(count * delta + slack, 1.0))
+        spread = np.sqrt(count) * np.sqrt(-2 * np.log(slack)) * epsilon
+        return Cost(float(spread + drift), min(count * delta + slack, 1.0))
 
 
 def optimal(epsilon: float, count: int, total_delta: float, delta: float = 0.0) -> Cost:
@@ -97,7 +100,8 @@ def gaussian(sigmas, delta: float, sensitivities=1.0) -> Cost:
     sensitivities = checks.real("sensitivities", sensitivities, "(0, inf)")
     if sigmas.size == 0 or sensitivities.shape not in ((), sigmas.shape):
         raise ValueError(f"sensitivities must match one or more sigmas, got {sensitivities.shape} and {sigmas.shape}")
-    mu = float(np.linalg.norm(sensitivities / sigmas))
+    with np.errstate(over="ignore", under="ignore"):
+        mu = float(checks.real("sensitivities / sigmas", np.linalg.norm(sensitivities / sigmas), "[1e-150, 1e150]"))
     return Cost(accounting.gaussian_epsilon(1 / mu, number("delta", delta, "(0, 1)")), float(delta))
 
 

@@ -26,7 +26,8 @@ def base_cut(estimates, deviation, alpha=0.05) -> np.ndarray:
     estimates = _checked(estimates)
     deviation = checks.real("deviation", deviation, "(0, inf)")
     alpha = checks.real("alpha", alpha, "(0, 1)")
-    threshold = -deviation * special.ndtri(alpha / estimates.shape[-1])
+    with np.errstate(over="ignore"):
+        threshold = -deviation * special.ndtri(alpha / estimates.shape[-1])
     return np.where(estimates > threshold, estimates, 0.0)
 
 
@@ -47,6 +48,9 @@ def simplex_projection(estimates) -> np.ndarray:
     Crowder 1974).
     """
     estimates = _checked(estimates)
+    # A common shift changes nothing, and what lies 1 below the largest is cut: no sum can overflow.
+    largest = estimates.max(axis=-1, keepdims=True)
+    estimates = np.maximum(estimates, largest - 1) - largest
     descending = -np.sort(-estimates, axis=-1)
     shifts = (np.cumsum(descending, axis=-1) - 1) / np.arange(1, estimates.shape[-1] + 1)
     last = np.count_nonzero(descending > shifts, axis=-1)[..., None] - 1

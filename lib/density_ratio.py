@@ -119,6 +119,7 @@ def maximum_likelihood(P, K, *, tol=0.01, max_iter=100) -> tuple[np.ndarray, mix
     P, K : as in `algorithm_1`, P > 0 and K >= 0; of a K that is an array, P K is formed once, else column by column
     tol : the gap in (0, inf) below which it ends; max_iter : rounds, whole number >= 1
     """
+    tol, max_iter = float(checks.real("tol", tol, "(0, inf)")), int(checks.integer("max_iter", max_iter, "[1, inf)"))
     n = P.shape[0]
     sums = K.T @ np.ones(n)
     live = np.flatnonzero(sums > 0)  # a category that no record has can carry no weight
@@ -238,7 +239,7 @@ class KernelDensityRatio(_DensityRatio):
     Parameters
     ----------
     perturbation : the `Perturbation` that the records went through
-    width : sigma^2 of the document in (0, inf) (1000 there), or a sequence of candidates, of which
+    width : sigma^2 of the document in [1e-100, inf) (1000 there), or a sequence of candidates, of which
         cross-validation on the perturbed records takes the one with the highest mean log-density
     scaling : of numeric attributes in the kernel, on which the document is silent: "range", "standard" or
         "none"; categories enter as 0/1 columns
@@ -263,7 +264,7 @@ class KernelDensityRatio(_DensityRatio):
         self.tol, self.max_iter, self.folds, self.cv_records, self.rng = tol, max_iter, folds, cv_records, rng
 
     def _prepare(self):
-        widths = checks.real("width", self.width, "(0, inf)")
+        widths = checks.real("width", self.width, "[1e-100, inf)")
         if widths.size == 0:
             raise ValueError("width must hold one candidate at least, got none")
         self.width_ = float(widths) if widths.ndim == 0 else self._cross_validated(widths)

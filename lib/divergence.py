@@ -63,6 +63,17 @@ def _log1p(x):
     return special.log1p(x) if np.iscomplexobj(x) else np.log1p(x)
 
 
+def expm1mx(x):
+    """e^x - 1 - x to full relative accuracy: x in [-inf, 700], any shape; never negative, about x^2/2 near 0."""
+    return _expm1mx(checks.real("x", x, "[-inf, 700]"))
+
+
+def _expm1mx(x):
+    near = np.abs(x) < 0.5
+    small, far = np.where(near, x, 0.0), np.where(near, 1.0, x)
+    return np.where(near, small * small / 2 * special.hyp1f1(1.0, 3.0, small), np.expm1(far) - far)[()]
+
+
 def psi(t, alpha):
     """Twice the order-`alpha` divergence of N(0, 1) from N(0, 1 + t).
 
@@ -100,7 +111,7 @@ def psi(t, alpha):
 
 def kl_term(t):
     """psi at alpha = 1: log(1 + t) - t / (1 + t) = -phi(-s), for t in (-1, inf); >= 0."""
-    t = np.asarray(t, dtype=float)
+    t = checks.real("t", t, "(-1, inf)")
     s = t / (1.0 + t)
     small = t < 0.5  # beyond, s rounds towards 1 and log1p(-s) would not notice t
     return np.where(small, -log1pmx(np.where(small, -s, 0.0)), np.log1p(t) - s)[()]
@@ -127,16 +138,28 @@ def gaussian_pair(mean1, cov1, mean2, cov2) -> GaussianPair:
 
     `mean1`, `mean2`: shape (d,), or numbers where d = 1; `cov1`, `cov2`: shape (d, d) or
     numbers. Raises ``ValueError`` where shapes disagree, an entry is not finite, or a
-    covariance is not symmetric and positive definite (in double precision).
+    covariance is not symmetric and positive definite (in double precision), and
+    ``ArithmeticError`` where the one is too far from the other for it.
     """
     mean1, cov1, factor1 = _gaussian("1", mean1, cov1)
     mean2, cov2, factor2 = _gaussian("2", mean2, cov2)
     if mean1.shape != mean2.shape:
         raise ValueError(f"mean2 must have shape {mean1.shape} like mean1, got {mean2.shape}")
+    with np.errstate(over="ignore", invalid="ignore"):
+        pair = _normal_form(mean1, cov1, factor1, mean2, cov2, factor2)
+    if not np.isfinite(pair).all():
+        raise ArithmeticError("means or covariances are too far apart for double precision")
+    if np.any(1.0 + pair.t <= pair.t_error):
+        raise ValueError(f"cov2 must not be singular next to cov1, got {_brief(cov2)}")
+    return pair
+
+
+def _normal_form(mean1, cov1, factor1, mean2, cov2, factor2) -> GaussianPair:
+    """The pair in its coordinates, of entries that are not finite where something overflowed."""
     d = len(mean1)
 
     def whiten(columns):
-        return linalg.solve_triangular(factor1, columns, lower=True)
+        return linalg.solve_triangular(factor1, columns, lower=True, check_finite=False)
 
     difference = whiten(whiten(cov2 - cov1).T)
     t, axes = np.linalg.eigh((difference + difference.T) / 2)
@@ -151,8 +174,6 @@ def gaussian_pair(mean1, cov1, mean2, cov2) -> GaussianPair:
     if tolerance > 0.01:
         raise ValueError(f"cov1 must not be singular in double precision, got {_brief(cov1)}")
     t_error = tolerance * size + np.finfo(float).eps * np.abs(t)
-    if np.any(1.0 + t <= t_error):
-        raise ValueError(f"cov2 must not be singular next to cov1, got {_brief(cov2)}")
     return GaussianPair(m, t, np.full(d, tolerance * np.abs(m).max()), t_error)
 
 
@@ -214,7 +235,8 @@ def renyi_pair(pair: GaussianPair, alpha):
     m = np.where(zero_t & (np.abs(pair.m) <= pair.m_error), 0.0, pair.m)
     gap = 1.0 / alpha + t  # alpha / (1 + alpha t) = 1 / gap, at alpha = inf too
     inside = (gap > 0) & ((t >= 0) | (gap > pair.t_error))
-    from_means = m**2 / np.where(inside, gap, 1.0)
+    with np.errstate(over="ignore"):
+        from_means = m**2 / np.where(inside, gap, 1.0)
     from_both = np.where(inside, from_means + psi(t, alpha), np.inf)
     same = (t == 0) & (m == 0)
     return np.where(same, 0.0, from_both).sum(axis=-1)[()] / 2
@@ -227,9 +249,19 @@ def gaussian_moment_on_grid(mean1, cov1, mean2, cov2, alpha, *, half=30) -> floa
     half : number of steps on each side of its centre, whole, [1, inf), a quarter of a standard deviation each
 
     A check on `renyi_gaussian` that shares nothing with it, for a few dimensions: (2 half + 1)^d points.
-    Raises ``numpy.linalg.LinAlgError`` where alpha cov1^-1 + (1 - alpha) cov2^-1 is not positive definite.
+    Inf where it overflows. Raises ``numpy.linalg.LinAlgError`` where alpha cov1^-1 + (1 - alpha) cov2^-1 is not positive definite.
     """
     alpha, half = float(checks.real("alpha", alpha, "(1, inf)")), int(checks.integer("half", half, "[1, inf)"))
+    mean1, cov1, _ = _gaussian("1", mean1, cov1)
+    mean2, cov2, _ = _gaussian("2", mean2, cov2)
+    with np.errstate(all="ignore"):
+        moment = _moment_on_grid(mean1, cov1, mean2, cov2, alpha, half)
+    if np.isnan(moment):
+        raise ArithmeticError("means, covariances or alpha are too extreme for double precision")
+    return moment
+
+
+def _moment_on_grid(mean1, cov1, mean2, cov2, alpha, half) -> float:
     d, (A, B) = len(mean1), map(np.linalg.inv, (cov1, cov2))
     T = alpha * A + (1 - alpha) * B
     centre = np.linalg.solve(T, alpha * A @ mean1 + (1 - alpha) * B @ mean2)
@@ -273,8 +305,10 @@ def renyi_discrete(p, q, alpha):
     if p.ndim != 1 or p.shape != q.shape:
         raise ValueError(f"p and q must have one shape (k,), got {p.shape} and {q.shape}")
     for name, values in (("p", p), ("q", q)):
-        if abs(values.sum() - 1.0) > 1e-9:
-            raise ValueError(f"{name} must sum to 1, got {values.sum():g}")
+        with np.errstate(over="ignore"):
+            total = values.sum()
+        if abs(total - 1.0) > 1e-9:
+            raise ValueError(f"{name} must sum to 1, got {total:g}")
     alpha = checks.real("alpha", alpha, "[1, inf]")
     if np.any((p > 0) & (q == 0)):
         return np.full(alpha.shape, np.inf)[()]
@@ -307,9 +341,9 @@ def _excess(log_p, log_q, alpha):
         p, q = np.exp(log_p), np.exp(log_q)
         ratio = np.where(neither, 0.0, log_p - log_q)
         if alpha == 1:
-            near, far = p * (np.expm1(-ratio) + ratio), p * ratio - p + q
+            near, far = p * _expm1mx(-ratio), p * ratio - p + q
         else:
-            near = q * (np.expm1(alpha * ratio) - alpha * np.expm1(ratio))
+            near = q * (_expm1mx(alpha * ratio) - alpha * _expm1mx(ratio))
             far = np.exp(alpha * log_p - (alpha - 1) * log_q) - alpha * p + (alpha - 1) * q
     far = np.where(no_p, q if alpha == 1 else (alpha - 1) * q, far)
     return np.where(neither, 0.0, np.where(alpha * np.abs(ratio) < 1, near, far))

@@ -11,8 +11,6 @@ Exact for finite inputs whose products neither overflow nor underflow (below abo
 
 from __future__ import annotations
 
-import numpy as np
-
 _SPLITTER = 2.0**27 + 1
 
 

@@ -32,7 +32,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from lib import accounting
-from lib.guarantees import number, whole
+from lib.checks import number, whole
 from lib.network import Network, block, checked_records, compiled, descend, propagate, summed, workspace
 from lib.private_networks import PrivateNetwork
 
@@ -103,9 +103,9 @@ class SampledGaussian(accounting.PrivacyLossVariable):
 def epsilon(noise_multiplier, sampling, steps, delta) -> float:
     """Epsilon at `delta` of `steps` steps: an upper bound, above the truth by 5 % or 0.0002 at most.
 
-    noise_multiplier : sigma in [0.1, inf); sampling : q in (0, 1]; steps : whole number >= 1; delta : [1e-12, 1)
+    noise_multiplier : sigma in [0.1, 1e6]; sampling : q in [1e-6, 1]; steps : whole number >= 1; delta : [1e-12, 1)
     """
-    sigma, q = number("noise_multiplier", noise_multiplier, "[0.1, inf)"), number("sampling", sampling, "(0, 1]")
+    sigma, q = number("noise_multiplier", noise_multiplier, "[0.1, 1e6]"), number("sampling", sampling, "[1e-6, 1]")
     steps = whole("steps", steps, "[1, inf)")
     if q == 1:
         return accounting.gaussian_epsilon(sigma, number("delta", delta, "[1e-12, 1)"), math.sqrt(steps))
@@ -120,11 +120,11 @@ def epsilon(noise_multiplier, sampling, steps, delta) -> float:
 
 @lru_cache(maxsize=256)
 def noise_multiplier(epsilon_wanted, delta, sampling, steps) -> float:
-    """The least sigma, to within 0.3 %, for which `epsilon` gives at most `epsilon_wanted` in (0, inf); at least 0.1.
+    """The least sigma, to within 0.3 %, for which `epsilon` gives at most `epsilon_wanted` in [0.001, inf); at least 0.1.
 
-    delta : [1e-12, 1); sampling : q in (0, 1]; steps : whole number >= 1
+    delta : [1e-12, 1); sampling : q in [1e-6, 1]; steps : whole number >= 1
     """
-    wanted = number("epsilon", epsilon_wanted, "(0, inf)")
+    wanted = number("epsilon", epsilon_wanted, "[0.001, inf)")
 
     @lru_cache(maxsize=None)
     def surplus(log_sigma):  # in log sigma nearly a straight line
@@ -159,7 +159,7 @@ def bounded_guarantee(epsilon, delta) -> tuple:
 class Plan:
     """What a run of DP-SGD does, and thereby guarantees: for the whole network, at record level.
 
-    sampling : q in (0, 1]; steps : whole number >= 1; noise_multiplier : sigma in [0.1, inf); delta : [1e-12, 1)
+    sampling : q in [1e-6, 1]; steps : whole number >= 1; noise_multiplier : sigma in [0.1, 1e6]; delta : [1e-12, 1)
     """
 
     sampling: float
@@ -168,9 +168,9 @@ class Plan:
     delta: float
 
     def __post_init__(self):
-        number("sampling", self.sampling, "(0, 1]")
+        number("sampling", self.sampling, "[1e-6, 1]")
         whole("steps", self.steps, "[1, inf)")
-        number("noise_multiplier", self.noise_multiplier, "[0.1, inf)")
+        number("noise_multiplier", self.noise_multiplier, "[0.1, 1e6]")
         number("delta", self.delta, "[1e-12, 1)")
 
     @classmethod

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lib import checks, exact_noise, noise
-from lib.guarantees import number, whole
+from lib.checks import number, whole
 
 # Which k noise below and noise above 0 can have; numpy takes the logarithm of U + U for a U < 1/2, else of
 # (2 - U) - U, whose first difference is rounded. (U is a multiple of 2^-53.)
@@ -138,9 +138,10 @@ def lattice_laplace(value, epsilon, sensitivity, *, rng, granularity=2.0**-20) -
     nearest = np.floor(cells)
     nearest = (nearest + (cells - nearest >= 0.5)).astype(np.int64)  # halves up: so differences round up at most
     units = math.ceil(Fraction(sensitivity) / Fraction(granularity)) + max(value.size - 1, 0)
-    noisy = nearest + exact_noise.discrete_laplace(
-        value.shape, units / exact_noise.fraction("epsilon", epsilon), rng=rng
-    )
+    scale = units / exact_noise.fraction("epsilon", epsilon)
+    if scale > 2**900:  # noise that no float could hold
+        raise ValueError(f"epsilon must be larger for a sensitivity of {sensitivity:g} and granularity of {granularity:g}, got {epsilon}")
+    noisy = nearest + exact_noise.discrete_laplace(value.shape, scale, rng=rng)
     return noisy.astype(float) * granularity
 
 

@@ -48,12 +48,15 @@ def fit(data):
 
 
 def sample(mean, cov, size, *, rng):
-    """`size` records (size, d) from N(mean, cov), clipped to [-1, 1]^d.
+    """`size` records (size, d) from N(mean, cov), clipped to [-1, 1]^d; mean (d,), cov (d, d), both in [-1e6, 1e6].
 
-    `cov` may be singular (a constant attribute stays constant).
-    Source: miura2022, section 2.3.
+    `cov` may be singular (a constant attribute stays constant). Raises ``ValueError`` for other shapes or values, and a
+    `cov` that is not symmetric. Source: miura2022, section 2.3.
     """
     size = int(checks.integer("size", size, "[0, inf)"))
+    mean, cov = checks.real("mean", mean, "[-1e6, 1e6]"), checks.real("cov", cov, "[-1e6, 1e6]")
+    if mean.ndim != 1 or cov.shape != (mean.size, mean.size) or mean.size == 0 or not np.allclose(cov, cov.T):
+        raise ValueError(f"cov must be symmetric, of the size of mean (d,), d >= 1, got {cov.shape} and {mean.shape}")
     # The symmetric square root is the same on every machine; eigenvectors of equal eigenvalues are not.
     values, axes = np.linalg.eigh(cov)
     root = (axes * np.sqrt(np.maximum(values, 0))) @ axes.T
@@ -81,7 +84,7 @@ def squared_mahalanobis(data, records):
     where the covariance is singular.
     """
     mean, cov = fit(data)
-    records = np.asarray(records, dtype=float)
+    records = checks.real("records", records, "[-1e100, 1e100]")
     if records.ndim != 2 or records.shape[1] != len(mean):
         raise ValueError(f"records must have shape (m, {len(mean)}), got {records.shape}")
     offsets = np.linalg.solve(np.linalg.cholesky(cov), (records - mean).T)
@@ -198,7 +201,8 @@ def largest_radius(d, sigma):
     """
     d = checks.integer("d", d, "[1, inf)")
     sigma = checks.real("sigma", sigma, "(0, 1]")
-    return d * (1 + np.sqrt(1 - sigma)) ** 2 / sigma
+    with np.errstate(over="ignore"):
+        return d * (1 + np.sqrt(1 - sigma)) ** 2 / sigma
 
 
 @_elementwise
@@ -335,8 +339,10 @@ def released_delta(n, epsilon, d, sigma, *, size=None, radius=None):
     as close to as n allows. Both include the error bound of the quadrature, and lie
     within [0, 1]. Source: "Beyond the document", Theorem E.
     """
+    n, largest = int(checks.integer("n", n, "[1, 1e15]")), float(largest_radius(d, sigma))
     size = n if size is None else int(checks.integer("size", size, "[1, inf)"))
-    radius = largest_radius(d, sigma) if radius is None else radius
+    epsilon = checks.real("epsilon", epsilon, "(-inf, inf)")
+    radius = largest if radius is None else float(checks.real("radius", radius, "[0, inf)"))
     lower, upper = np.zeros(np.shape(epsilon)), np.zeros(np.shape(epsilon))
     if radius >= n:  # a record that far, once removed, leaves a singular covariance
         return lower, np.ones(np.shape(epsilon))
@@ -377,10 +383,10 @@ def records_needed(epsilon, cost, *, tolerance=0.0, largest=10**15):
     """Fewest records n for which ``cost(n) <= epsilon``, by bisection; `cost` must decrease in n.
 
     For example ``records_needed(1, lambda n: n * unbounded_epsilon(n, 4, d, sigma))``.
-    epsilon: (0, inf); tolerance: [0, 1), how much too large the answer may be, relatively.
+    epsilon: (0, inf); tolerance: [0, 1), how much too large the answer may be, relatively; largest: whole, [1, 1e100].
     Raises ``ValueError`` where `largest` records are too few.
     """
-    epsilon = float(checks.real("epsilon", epsilon, "(0, inf)"))
+    epsilon, largest = float(checks.real("epsilon", epsilon, "(0, inf)")), int(checks.integer("largest", largest, "[1, 1e100]"))
     tolerance = float(checks.real("tolerance", tolerance, "[0, 1)"))
     if cost(largest) > epsilon:
         raise ValueError(f"epsilon must be at least {cost(largest):g}, the cost at n = {largest:.0e}, got {epsilon:g}")

@@ -113,6 +113,7 @@ class GraphicalModel:
 
     def fits(self, attributes, limit) -> bool:
         """Whether with the clique `attributes` as well `size` would be at most `limit`, or no larger than it is."""
+        limit = float(checks.real("limit", limit, "[-inf, inf]"))
         return self._oracle.fits(tuple(sorted(self.domain.axes(attributes))), limit)
 
     def marginal(self, attributes) -> np.ndarray:
@@ -152,8 +153,8 @@ def fit(domain, measurements, total=None, *, tau=None, tolerance=0.001, start=No
 
     domain : `Domain`
     measurements : iterable of `Measurement`; none gives the uniform distribution
-    total : number of records where it is public, (0, inf); default: estimated from the measurements
-    tau : weight of the entropy, (0, inf); default: 0.03 / the smallest sigma
+    total : number of records where it is public, (0, 1e100]; default: estimated from the measurements
+    tau : weight of the entropy, [1e-100, 1e100]; default: 0.03 / the smallest sigma
     tolerance : the gap aimed for, in units of half the number of cells measured, which is what noise
         alone is expected to contribute to the loss; (0, inf)
     start : `GraphicalModel` over the same domain to start from, else the uniform one
@@ -162,19 +163,21 @@ def fit(domain, measurements, total=None, *, tau=None, tolerance=0.001, start=No
     Raises ``ValueError`` for measurements that do not fit the domain or are not finite.
     """
     if total is not None:
-        total = float(checks.real("total", total, "(0, inf)"))
+        total = float(checks.real("total", total, "(0, 1e100]"))
     reconciliation = Reconciliation(domain.sizes, total)
     sigmas = []
     for measurement in measurements:
         reconciliation.add(*measurement.checked(domain))
         sigmas.append(measurement.sigma)
-    tau = 0.03 / min(sigmas, default=1.0) if tau is None else float(checks.real("tau", tau, "(0, inf)"))
-    tolerance = float(checks.real("tolerance", tolerance, "(0, inf)"))
+    tau = 0.03 / min(sigmas, default=1.0) if tau is None else tau
     return fit_reconciled(domain, reconciliation, tau, tolerance, start, max_evaluations)
 
 
 def fit_reconciled(domain, reconciliation, tau, tolerance, start=None, max_evaluations=10_000):
     """`fit` for measurements that were taken into a `Reconciliation` one by one."""
+    tau = float(checks.real("tau", tau, "[1e-100, 1e100]"))
+    tolerance = float(checks.real("tolerance", tolerance, "(0, inf)"))
+    max_evaluations = float(checks.integer("max_evaluations", max_evaluations, "[1, inf)"))
     cliques = [clique for clique in reconciliation.weights if clique]
     oracle = MarginalOracle(cliques, domain.sizes, None if start is None else start._oracle.tree.order)
     effects, total = Effects(cliques, domain.sizes), reconciliation.total

@@ -18,21 +18,8 @@ from dataclasses import fields
 
 import numpy as np
 
-from lib import accounting, checks, privacy_loss
-
-
-def number(name: str, value, interval: str) -> float:
-    """`value` as one float in `interval`; ``ValueError`` else, also for arrays."""
-    array = checks.real(name, value, interval)
-    if array.ndim:
-        raise ValueError(f"{name} must be one number in {interval}, got shape {array.shape}")
-    return float(array)
-
-
-def whole(name: str, value, interval: str) -> int:
-    """`value` as one int in `interval`; ``ValueError`` else."""
-    number(name, value, interval)
-    return int(checks.integer(name, value, interval))
+from lib import accounting, privacy_loss
+from lib.checks import number
 
 
 class PositiveFields:
@@ -54,7 +41,7 @@ class FromLoss:
         a constant: concave in the square. So D_alpha / alpha is greatest as alpha goes to 1. (A refinement of Bun
         and Steinke 2016, Proposition 1.4, which has epsilon^2/2.)
         """
-        return float(self.epsilon * np.tanh(self.epsilon / 2))
+        return max(float(self.epsilon * np.tanh(self.epsilon / 2)), np.finfo(float).tiny)
 
     @property
     def prv(self):

@@ -84,7 +84,7 @@ class HadamardResponse(FrequencyOracle):
 
     def variances(self, counts) -> np.ndarray:
         """As for every oracle, with the true block shares."""
-        own = self._checked_true_counts(counts)
+        own = self._checked_true_counts(counts, none=False)
         shares = np.bincount(self._block, weights=own)[self._block] / own.sum()
         return self.variance(own / own.sum(), own.sum(), block_share=shares)
 
@@ -120,6 +120,7 @@ class HadamardResponse(FrequencyOracle):
 
 def published_blocks(k, epsilon) -> int:
     """B = 2^(ceil(log2(min(e^eps, 2k))) - 1) (Acharya et al. 2019)."""
+    k, epsilon = int(scalar("k", k, f"[2, {2**32}]", checks.integer)), scalar("epsilon", epsilon, "(0, inf)")
     return 2 ** (math.ceil(min(epsilon / math.log(2), math.log2(2 * k))) - 1)
 
 

@@ -40,8 +40,8 @@ class SHE(FrequencyOracle):
         return rows
 
     def supports(self, reports) -> np.ndarray:
-        """The reports themselves, finite, shape (n, k); ``ValueError`` for anything else."""
-        reports = checks.real("reports", reports, "(-inf, inf)")
+        """The reports themselves, in [-1e300, 1e300], shape (n, k); ``ValueError`` for anything else."""
+        reports = checks.real("reports", reports, "[-1e300, 1e300]")
         if reports.ndim != 2 or reports.shape[1] != self.k:
             raise ValueError(f"reports must have shape (n, {self.k}), got {reports.shape}")
         return reports
@@ -90,7 +90,11 @@ class THE(UnaryEncoding):
 
 
 def optimal_threshold(epsilon) -> float:
-    """The threshold in [1/2, 1] of least variance at frequency 0 (Wang et al. 2017 solve for it numerically too)."""
+    """The threshold in [1/2, 1] of least variance at frequency 0 (Wang et al. 2017 solve for it numerically too).
+
+    epsilon : (0, inf); past 1000 it is that for 1000, and any would do
+    """
+    epsilon = min(scalar("epsilon", epsilon, "(0, inf)"), 1000.0)
 
     def slope(theta):  # of log((p - q)^2 / (q (1 - q))), but for a positive factor
         q = math.exp(-epsilon * theta / 2) / 2

@@ -75,19 +75,21 @@ def hockey_stick_gaussian(mean1, cov1, mean2, cov2, epsilon, count=1) -> HockeyS
 
     Raises
     ------
-    ValueError : epsilon or count out of range, or as `lib.divergence.gaussian_pair`.
+    ValueError, ArithmeticError : epsilon or count out of range, or as `lib.divergence.gaussian_pair`.
 
     Method and references: see the module.
     """
     epsilon = checks.real("epsilon", epsilon, "(-inf, inf)")
     count = float(checks.integer("count", count, "[1, 1e15]"))
     pair = gaussian_pair(mean1, cov1, mean2, cov2)
+    if np.abs(pair.m).max() > 1e150 or pair.t.max() > 1e15:
+        raise ArithmeticError("means or covariances are too far apart for double precision")
     top, top_margin = _largest_loss(pair, count)
     bottom, bottom_margin = _largest_loss(_swapped(pair), count)
     bottom = -bottom
     loss = _Loss.of(pair, count)
     results = []
-    for x in epsilon.flat:
+    for x in np.clip(epsilon, -1e100, 1e100).flat:  # beyond, delta is 0 or 1 to any precision
         least = 0.0 - np.expm1(min(x, 0.0))  # delta if L never exceeds x, or always does
         slack = max(min(top + top_margin - x, x - bottom + bottom_margin, 1 - least), 0.0)
         inside = bottom + bottom_margin < x < top - top_margin

@@ -25,7 +25,7 @@ def weights(k, *, rng, decades=4):
 
     Normalised by their sum they are probabilities; far apart, so that likelihood ratios are extreme.
     """
-    k = int(checks.integer("k", k, "[1, inf)"))
+    k, decades = int(checks.integer("k", k, "[1, inf)")), float(checks.real("decades", decades, "[0, 15]"))
     return np.ceil(10.0 ** rng.uniform(0, decades, k)).astype(int)
 
 
@@ -36,12 +36,14 @@ def semidefinite_matrix(d, rank, *, rng, size=3):
     """
     d = int(checks.integer("d", d, "[1, inf)"))
     rank = int(checks.integer("rank", rank, f"[0, {d}]"))
+    size = int(checks.integer("size", size, "[0, 1e6]"))
     factor = rng.integers(-size, size + 1, (d, rank))
     return factor @ factor.T
 
 
 def smallest_eigenvalue(data):
     """Smallest eigenvalue of the covariance (with 1/n) of `data` (n, d)."""
+    data = _data(data)
     return float(np.linalg.eigvalsh(np.atleast_2d(np.cov(data, rowvar=False, bias=True)))[0])
 
 
@@ -92,6 +94,7 @@ def neighbours(data, kind, *, rng, extreme=False):
     The records of `data` (n, d) are kept, in another order. Raises ``ValueError`` for another kind.
     """
     checks.one_of("kind", kind, KINDS)
+    data = _data(data)
     n, d = data.shape
     if kind == "add":
         corners = np.array(list(product((-1.0, 1.0), repeat=d)))
@@ -154,10 +157,19 @@ def _log(rational):
     return mp.log(_number(rational))
 
 
+def _data(data):
+    data = checks.real("data", data, "[-1e9, 1e9]")
+    if data.ndim != 2 or 0 in data.shape:
+        raise ValueError(f"data must have shape (n, d) with n >= 1 and d >= 1, got {data.shape}")
+    return data
+
+
 def _on_grid(values):
-    scaled = GRID * np.asarray(values, dtype=float)
+    scaled = GRID * checks.real("values", values, "[-1e9, 1e9]")
     if not np.array_equal(scaled, np.round(scaled)):
         raise ValueError("values must be multiples of 1/64 to be taken exactly")
+    if scaled.ndim not in (1, 2):
+        raise ValueError(f"values must have shape (d,) or (m, d), got {scaled.shape}")
     return scaled.astype(int)
 
 

@@ -136,9 +136,9 @@ def _widened(first, second):
 def within(inner, outer, *, tolerance=1e-12) -> bool:
     """Whether all pairs (low, high) of the list `inner` lie inside those of `outer`, up to rounding.
 
-    tolerance : in [0, inf), relative to 1 + |low| + |high| of the outer pair
+    tolerance : in [0, 1], relative to 1 + |low| + |high| of the outer pair
     """
-    tolerance = float(checks.real("tolerance", tolerance, "[0, inf)"))
+    tolerance = float(checks.real("tolerance", tolerance, "[0, 1]"))
     for (least, most), (low, high) in zip(inner, outer, strict=True):
         room = tolerance * (1 + np.abs(low) + np.abs(high))
         if not ((least >= low - room).all() and (most <= high + room).all()):

@@ -154,7 +154,7 @@ def anonymity(frame, attributes) -> int:
 def discernibility(frame, attributes, n_records=None) -> float:
     """Sum of the squared class sizes; each of the `n_records` that is not in `frame` adds n_records (Bayardo and
     Agrawal, ICDE 2005). Default: all are in it."""
-    n = len(frame) if n_records is None else int(checks.integer("n_records", n_records, f"[{len(frame)}, inf)"))
+    n = len(frame) if n_records is None else int(checks.integer("n_records", n_records, f"[{len(frame)}, 1e9]"))
     return float(class_sizes(frame, attributes).sum() + n * (n - len(frame)))
 
 

@@ -143,6 +143,7 @@ class OLH(LocalHashing):
 
 def optimal_buckets(epsilon) -> int:
     """The g in [2, 65536] of least variance at frequency 0, which over real g is least at e^eps + 1."""
+    epsilon = scalar("epsilon", epsilon, "(0, inf)")
     odds = math.exp(min(epsilon, math.log(MOST_BUCKETS)))
     nearest = (min(round_(odds + 1), MOST_BUCKETS) for round_ in (math.floor, math.ceil))
     return min(nearest, key=lambda g: (odds + g - 1) ** 2 / (g - 1))  # q (1-q) / (p-q)^2 but for (odds - 1)^2

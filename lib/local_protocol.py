@@ -130,9 +130,9 @@ class FrequencyOracle(ABC):
     def variances(self, counts) -> np.ndarray:
         """Exact variance of the raw estimate of every value, shape (k,), if `counts[v]` users have the value v.
 
-        counts : whole, [0, inf), not all 0, shape (k,)
+        counts : whole, [0, 1e15], not all 0, shape (k,)
         """
-        own = self._checked_true_counts(counts)
+        own = self._checked_true_counts(counts, none=False)
         return self.variance(own / own.sum(), own.sum())
 
     def interval(self, counts, n, confidence=0.95) -> tuple[np.ndarray, np.ndarray]:
@@ -157,7 +157,7 @@ class FrequencyOracle(ABC):
     def simulate(self, counts, *, rng) -> np.ndarray:
         """Support counts as `counts[v]` users of each value v would cause them, in time that does not grow with n.
 
-        counts : whole, [0, inf), shape (k,). Every oracle says how much of the joint law is exact.
+        counts : whole, [0, 1e15], shape (k,). Every oracle says how much of the joint law is exact.
         """
 
     # ---- shared by the subclasses
@@ -174,10 +174,12 @@ class FrequencyOracle(ABC):
     def _checked_values(self, values) -> np.ndarray:
         return whole_numbers("values", values, self.k)
 
-    def _checked_true_counts(self, counts) -> np.ndarray:
-        counts = checks.integer("counts", counts, "[0, inf)").astype(np.int64)
+    def _checked_true_counts(self, counts, none=True) -> np.ndarray:
+        counts = checks.integer("counts", counts, "[0, 1e15]").astype(np.int64)
         if counts.shape != (self.k,):
             raise ValueError(f"counts must have shape ({self.k},), got {counts.shape}")
+        if not (none or counts.any()):
+            raise ValueError("counts must not all be 0")
         return counts
 
     def _checked_counts(self, counts, n, *, total=None, unit=1) -> np.ndarray:

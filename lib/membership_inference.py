@@ -150,6 +150,7 @@ class Attack:
 
         level : confidence of the interval, in (0, 1): Clopper and Pearson's for both rates, each with half of the error.
         """
+        level = float(checks.real("level", level, "(0, 1)"))
         choose = generator(rng).permutation(self.scores.size) % 2 == 0
         for part in (choose, ~choose):
             if min((self.members & part).sum(), (~self.members & part).sum()) == 0:
@@ -186,6 +187,8 @@ def play(train, features, labels, *, shadows=8, mode="offline", rng) -> dict:
     """
     features, labels = np.asarray(features), np.asarray(labels)
     n = int(checks.integer("number of records", len(features), "[8, inf)"))
+    if labels.shape != (n,):
+        raise ValueError(f"labels must be one for each of {n} records, got shape {labels.shape}")
     shadows = int(checks.integer("shadows", shadows, "[4, inf)"))
     checks.one_of("mode", mode, MODES)
     generator(rng)

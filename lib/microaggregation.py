@@ -167,6 +167,7 @@ def private(
     levels = _levels(levels, features)
     checks.one_of("joint", joint, JOINTS)
     groups = int(checks.integer("groups", groups, f"[1, {len(labels)}]"))
+    parents = int(checks.integer("parents", parents, "[0, inf)"))
     share = float(checks.real("centroid_share", centroid_share, "(0, 1)")) if (levels == 0).any() else 0.0
     epsilon = _epsilon(epsilon)
     values = [np.arange(level) / max(level - 1, 1) for level in levels]
@@ -231,7 +232,7 @@ def _records(features, labels):
 
 
 def _levels(levels, features):
-    levels = checks.integer("levels", levels, "[0, inf)").astype(int)
+    levels = checks.integer("levels", levels, "[0, 1e6]").astype(int)
     if levels.shape != features.shape[1:] or (levels == 1).any():
         raise ValueError(f"levels must be 0 or at least 2 for each of {features.shape[1]} columns, got {levels.tolist()}")
     for j in np.flatnonzero(levels):

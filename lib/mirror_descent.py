@@ -33,17 +33,17 @@ def mirror_descent(domain, measurements, total, *, steps=1000, step_size=None, w
     """Algorithm 1 for `steps` steps from the uniform distribution.
 
     domain : `Domain`; measurements : iterable of `graphical_model.Measurement`, at least one
-    total : number of records, (0, inf)
-    step_size : eta_t for every t, (0, inf). Default: twice the last one, halved until the loss falls by at
+    total : number of records, (0, 1e100]
+    step_size : eta_t for every t, (0, 1e100]. Default: twice the last one, halved until the loss falls by at
         least half of what its slope promises (each trial is another call of the oracle)
     weights : w_c, "inverse-variance" 1/sigma_c^2 as in `graphical_model.fit`, "inverse-deviation" 1/sigma_c
         as Algorithm 2 prints it, or "equal" as section 2.3 does
     """
-    total = float(checks.real("total", total, "(0, inf)"))
+    total = float(checks.real("total", total, "(0, 1e100]"))
     steps = int(checks.integer("steps", steps, "[1, inf)"))
     checks.one_of("weights", weights, WEIGHTS)
     if step_size is not None:
-        step_size = float(checks.real("step_size", step_size, "(0, inf)"))
+        step_size = float(checks.real("step_size", step_size, "(0, 1e100]"))
     oracle, evaluate = _problem(domain, measurements, total, 2 - WEIGHTS.index(weights))
     theta = np.zeros(oracle.cells)
     loss, gradient, mu = evaluate(theta)

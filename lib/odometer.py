@@ -79,9 +79,10 @@ def two_steps(epsilon, delta, share=0.5) -> TwoSteps:
 
 # Hockey-stick curves at any real x.
 def _gaussian(x, mu):
-    return np.maximum(ndtr(mu / 2 - x / mu) - np.exp(x) * ndtr(-mu / 2 - x / mu), 0)
+    with np.errstate(over="ignore"):  # where e^x overflows, both terms have long vanished
+        return np.maximum(ndtr(mu / 2 - x / mu) - np.exp(np.minimum(x, 700)) * ndtr(-mu / 2 - x / mu), 0)
 
 
 def _response(x, epsilon):
     truth = expit(epsilon)
-    return truth * np.maximum(-np.expm1(x - epsilon), 0) + (1 - truth) * np.maximum(-np.expm1(x + epsilon), 0)
+    return -truth * np.expm1(np.minimum(x - epsilon, 0)) - (1 - truth) * np.expm1(np.minimum(x + epsilon, 0))

@@ -79,11 +79,11 @@ def _law(name, law) -> np.ndarray:
 def atoms(centre, scale, low, high) -> tuple:
     """Probabilities of the outputs `low` and `high` of min(high, max(low, centre + Lap(scale))) (sei2017, Lemma 1, mended).
 
-    centre : array_like in [low, high]; scale : in (0, inf); low < high. Two arrays of the shape of `centre`.
+    centre : array_like in [low, high]; scale : in [1e-100, inf); low < high, both in [-1e100, 1e100]. Two arrays of the shape of `centre`.
     """
     low, high = _range(low, high)
     centre = checks.real("centre", centre, f"[{low}, {high}]")
-    scale = checks.real("scale", scale, "(0, inf)")
+    scale = checks.real("scale", scale, "[1e-100, inf)")
     return 0.5 * np.exp(-(centre - low) / scale), 0.5 * np.exp(-(high - centre) / scale)
 
 
@@ -107,7 +107,7 @@ def on_grid(centre, scale, low, high, cells, *, up=False) -> np.ndarray:
 
 
 def _range(low, high) -> tuple[float, float]:
-    low, high = (float(checks.real(name, end, "(-inf, inf)")) for name, end in (("low", low), ("high", high)))
+    low, high = (float(checks.real(name, end, "[-1e100, 1e100]")) for name, end in (("low", low), ("high", high)))
     if low >= high:
         raise ValueError(f"low must be below high, got low {low:g}, high {high:g}")
     return low, high
@@ -191,11 +191,11 @@ def many_batches(inputs, epsilon, batches, *, learning_rate=100.0, small=0.1, ru
     and the probabilities of the event given them averaged.
 
     inputs : whole number in [1, 1000]; epsilon : in (0, 10]; batches : K, whole number in [2, 100]
-    learning_rate, small : in (0, inf); runs : whole number >= 1; rng : numpy Generator
+    learning_rate, small : in (0, 1e100]; runs : whole number >= 1; rng : numpy Generator
     """
     inputs, batches = int(checks.integer("inputs", inputs, "[1, 1000]")), int(checks.integer("batches", batches, "[2, 100]"))
     epsilon, runs = float(checks.real("epsilon", epsilon, "(0, 10]")), int(checks.integer("runs", runs, "[1, inf)"))
-    learning_rate, small = (float(checks.real(name, value, "(0, inf)")) for name, value in (("learning_rate", learning_rate), ("small", small)))
+    learning_rate, small = (float(checks.real(name, value, "(0, 1e100]")) for name, value in (("learning_rate", learning_rate), ("small", small)))
     chances = [_path(inputs, label, epsilon, batches, learning_rate, small, runs, rng) for label in (0, 1)]
     return math.log(chances[0] / chances[1])
 
@@ -229,10 +229,10 @@ def moving_thresholds(inputs, epsilon) -> float:
     the first class, the event that it ends at the greatest value it can have. It tells that all inputs + 1 parameters
     of the hidden node, too, were at their lower thresholds after the first epoch; theirs is the loss returned.
 
-    inputs : whole number in [1, 1000]; epsilon : in (0, inf)
+    inputs : whole number in [1, 1000]; epsilon : in [1e-100, inf)
     """
     inputs = int(checks.integer("inputs", inputs, "[1, 1000]"))
-    epsilon = float(checks.real("epsilon", epsilon, "(0, inf)"))
+    epsilon = float(checks.real("epsilon", epsilon, "[1e-100, inf)"))
     begin = Network.of([np.full((inputs, 1), 0.1), [[0.1, -0.1]]], [[0.0], [0.0, 0.0]], dtype="float64")
     bounds = intervals.change_bounds(begin)
     low, high = (_watched(bounds.weights[0][end], bounds.biases[0][end], bounds.weights[1][end]) for end in (0, 1))

@@ -107,6 +107,7 @@ class BoundedLaplace:
     def from_epsilon(cls, epsilon, low, high) -> BoundedLaplace:
         """The mechanism whose local-DP level is `epsilon` in [0, inf)."""
         epsilon = float(checks.real("epsilon", epsilon, "[0, inf)"))
+        low, high = (float(checks.real(name, end, "(-inf, inf)")) for name, end in (("low", low), ("high", high)))
         return cls(low, high, (high - low) / epsilon if epsilon > 0 else math.inf)
 
     @property

@@ -18,6 +18,8 @@ from scipy.special import logsumexp
 from scipy.stats import binom
 
 from lib import accounting, checks
+from lib.checks import number, whole
+from lib.divergence import expm1mx
 
 WIDEST_SIGMA = 1e4  # of the discrete Gaussians whose losses are listed one by one
 
@@ -69,20 +71,24 @@ class DiscreteLoss(accounting.PrivacyLossVariable):
         return plain(np.reshape([self._renyi(order) for order in x.flat], x.shape))
 
     def _renyi(self, x):
+        if x > 1e150:  # beyond, it is the largest loss to rounding
+            return float(self.losses[-1])
         if x * self.losses[-1] > 1:
             return float(logsumexp(self.log_mass + x * self.losses) / x)
-        # What is taken off, (1 + x)(1 - e^-l) summed, is 0 in all; what is left is as small as the divergence.
-        excess = np.expm1(x * self.losses) + x * np.expm1(-self.losses)
+        # What is taken off, (1 + x)(1 - e^-l) summed, is 0 in all; what is left is as small as the divergence:
+        # e^(x l) - 1 + x (e^-l - 1), without the terms x l - x l.
+        excess = expm1mx(x * self.losses) + x * expm1mx(-self.losses)
         return float(np.log1p(self.mass @ excess) / x)
 
     @property
     def kl(self) -> float:
         """The mean loss, D_1."""
-        return float(self.mass @ (self.losses + np.expm1(-self.losses)))  # the addition sums to 0
+        return float(self.mass @ expm1mx(-self.losses))  # l + e^-l - 1; the addition sums to 0
 
     # What accounting asks of a variable.
     def rdp(self, alpha):
         """An RDP epsilon at one order `alpha` in (1, inf), exact but for a Gaussian's."""
+        alpha = number("alpha", alpha, "(1, inf)")
         return alpha * self.size**2 / 2 if self.gaussian_rdp else self._renyi(alpha - 1)
 
     def cdf(self, t):
@@ -97,7 +103,8 @@ class DiscreteLoss(accounting.PrivacyLossVariable):
 
 @lru_cache(maxsize=256)
 def randomized_response(epsilon: float, k: int = 2) -> DiscreteLoss:
-    """Loss of a truth among k told with odds e^epsilon to 1 against each other value; epsilon in (0, inf)."""
+    """Loss of a truth among k, whole, [2, inf), told with odds e^epsilon to 1 against each other value; epsilon in (0, 1e150]."""
+    epsilon, k = number("epsilon", epsilon, "(0, 1e150]"), whole("k", k, "[2, inf)")
     log_lie = -np.logaddexp(epsilon, np.log(k - 1))
     if k == 2:
         return DiscreteLoss(epsilon, np.array([-epsilon, epsilon]), np.array([log_lie, epsilon + log_lie]))
@@ -107,7 +114,11 @@ def randomized_response(epsilon: float, k: int = 2) -> DiscreteLoss:
 
 @lru_cache(maxsize=256)
 def discrete_laplace(scale: float, shift: int) -> DiscreteLoss:
-    """Loss between discrete Laplace noise around 0 and around `shift` >= 1: two tails and the values between."""
+    """Loss between discrete Laplace noise of `scale` around 0 and around `shift`: two tails and the values between.
+
+    scale : [1e-150, 1e150]; shift : whole number >= 1
+    """
+    scale, shift = number("scale", scale, "[1e-150, 1e150]"), whole("shift", shift, "[1, inf)")
     j = np.arange(shift - 1, 0, -1)
     log_tail = -np.log1p(np.exp(-1 / scale))  # of the values <= 0, q^0 / (1 + q) for q = e^(-1/scale)
     between = log_tail + np.log(-np.expm1(-1 / scale)) - j / scale
@@ -117,7 +128,8 @@ def discrete_laplace(scale: float, shift: int) -> DiscreteLoss:
 
 @lru_cache(maxsize=8)
 def discrete_gaussian(sigma: float, shift: int) -> DiscreteLoss:
-    """Loss between discrete Gaussian noise around 0 and around `shift` >= 1, sigma in (0, 1e4]."""
+    """Loss between discrete Gaussian noise around 0 and around `shift`, whole, >= 1; sigma in [1e-150, 1e4]."""
+    sigma, shift = number("sigma", sigma, "[1e-150, inf)"), whole("shift", shift, "[1, inf)")
     if sigma > WIDEST_SIGMA:
         raise ValueError(f"sigma must be in (0, {WIDEST_SIGMA:g}] for the exact curve, got {sigma:g}; use rho")
     reach = int(40 * sigma) + shift + 40  # beyond, less than 1e-300 of either
@@ -129,7 +141,8 @@ def discrete_gaussian(sigma: float, shift: int) -> DiscreteLoss:
 
 @lru_cache(maxsize=256)
 def repeated_response(epsilon: float, count: int) -> DiscreteLoss:
-    """Loss of `count` binary randomized responses, the worst of as many epsilon-DP mechanisms; epsilon in (0, inf)."""
+    """Loss of `count` >= 1 binary randomized responses, the worst of as many epsilon-DP mechanisms; epsilon in (0, 1e150]."""
+    epsilon, count = number("epsilon", epsilon, "(0, 1e150]"), whole("count", count, "[1, inf)")
     truths = np.arange(count + 1)
     log_mass = binom.logpmf(truths, count, 1 / (1 + np.exp(-epsilon)))
     return DiscreteLoss(count * epsilon, (2.0 * truths - count) * epsilon, log_mass)

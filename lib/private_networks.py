@@ -18,7 +18,7 @@ import numpy as np
 from numba.cpython.unsafe.numbers import leading_zeros
 
 from lib import accounting, checks, noise
-from lib.guarantees import number, whole
+from lib.checks import number, whole
 from lib.intervals import fill_change_bounds
 from lib.mechanisms import Laplace
 from lib.network import (

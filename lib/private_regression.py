@@ -34,6 +34,7 @@ import numpy as np
 from scipy.special import expit
 
 from lib import checks
+from lib.checks import number, whole
 from lib.noise import generator
 
 METHODS = ("output", "objective", "none")
@@ -57,7 +58,7 @@ class LogisticRegression:
 
     def predict_proba(self, features) -> np.ndarray:
         """Probabilities of the labels 0 and 1, (n, 2), for features (n, d)."""
-        score = np.asarray(features, dtype=float) @ self.weights + self.intercept
+        score = checks.real("features", features, "[-1e100, 1e100]") @ self.weights + self.intercept
         return np.column_stack([expit(-score), expit(score)])
 
     def predict(self, features) -> np.ndarray:
@@ -68,10 +69,10 @@ class LogisticRegression:
 def fit(features, labels, epsilon=inf, *, method="objective", regularization=1e-4, bound=None, rng=None) -> LogisticRegression:
     """A logistic regression that is `epsilon`-DP (bounded neighbours).
 
-    features : (n, d), finite; labels : (n,) of 0 and 1
+    features : (n, d) in [-1e100, 1e100]; labels : (n,) of 0 and 1
     epsilon : (0, inf); not used, and no rng needed, for `method` "none"
     regularization : Lambda in (0, inf), public
-    bound : R in (0, inf), public: greatest norm of a row with a 1 appended (for the intercept, which is regularised too).
+    bound : R in [1e-100, 1e100], public: greatest norm of a row with a 1 appended (for the intercept, which is regularised too).
         A longer row is scaled down to it, by itself. Default sqrt(d + 1), for features in [0, 1]; the six numbers and
         eight categories of Adult, one-hot, allow sqrt(15).
     """
@@ -79,7 +80,7 @@ def fit(features, labels, epsilon=inf, *, method="objective", regularization=1e-
     features, labels = _records(features, labels)
     n, d = features.shape
     regularization = float(checks.real("regularization", regularization, "(0, inf)"))
-    bound = sqrt(d + 1) if bound is None else float(checks.real("bound", bound, "(0, inf)"))
+    bound = sqrt(d + 1) if bound is None else float(checks.real("bound", bound, "[1e-100, 1e100]"))
     signed = _signed(features, labels, bound)
     if method == "none":
         w = minimiser(signed, regularization)
@@ -96,12 +97,15 @@ def fit(features, labels, epsilon=inf, *, method="objective", regularization=1e-
 
 
 def output_sensitivity(n, regularization) -> float:
-    """S: how far in L2 replacing one of n records can move the solver's answer; n >= 1, Lambda in (0, inf)."""
+    """S: how far in L2 replacing one of n records can move the solver's answer; n >= 1, Lambda in [1e-100, 1e100]."""
+    n, regularization = number("n", n, "[1, 1e15]"), number("regularization", regularization, "[1e-100, 1e100]")
     return 2 / (n * regularization) + 2 * _TOLERANCE / regularization
 
 
 def objective_parameters(n, regularization, epsilon) -> tuple:
-    """(e, L) of objective perturbation; n >= 1, Lambda and epsilon in (0, inf)."""
+    """(e, L) of objective perturbation; n >= 1, Lambda in [1e-100, 1e100], epsilon in [1e-100, inf)."""
+    n, regularization = number("n", n, "[1, 1e15]"), number("regularization", regularization, "[1e-100, 1e100]")
+    epsilon = number("epsilon", epsilon, "[1e-100, inf)")
     noise_epsilon = epsilon - log1p(1 / (4 * n * regularization))
     if noise_epsilon >= epsilon / 2:
         return noise_epsilon, regularization
@@ -110,6 +114,7 @@ def objective_parameters(n, regularization, epsilon) -> tuple:
 
 def gamma_noise(d, scale, *, rng) -> np.ndarray:
     """b in R^d of density proportional to exp(-|b| / scale): a Gamma(d) length times `scale`, in a uniform direction."""
+    d, scale = whole("d", d, "[1, inf)"), number("scale", scale, "[0, 1e100]")
     direction = rng.normal(size=d)
     return direction * (rng.gamma(d, scale) / np.linalg.norm(direction))
 
@@ -153,7 +158,7 @@ def _signed(features, labels, bound):
 
 
 def _records(features, labels):
-    features = checks.real("features", features, "(-inf, inf)")
+    features = checks.real("features", features, "[-1e100, 1e100]")
     if features.ndim != 2 or 0 in features.shape:
         raise ValueError(f"features must be a table (n, d) of at least one record and attribute, got shape {features.shape}")
     labels = checks.integer("labels", labels, "[0, 1]")

@@ -157,7 +157,7 @@ def mutual_information_in_counts(counts) -> float:
 
 
 def _joint(counts) -> np.ndarray:
-    counts = checks.real("counts", counts, "[0, inf)")
+    counts = checks.real("counts", counts, "[0, 1e15]")
     if counts.ndim != 2 or counts.sum() <= 0:
         got = f"shape {counts.shape}, sum {counts.sum():g}"
         raise ValueError(f"counts must be a table (a, b) of positive sum, got {got}")

@@ -10,7 +10,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from lib import checks, exact_noise, privacy_loss
-from lib.guarantees import FromLoss, number, whole
+from lib.checks import number, whole
+from lib.guarantees import FromLoss
 
 
 @dataclass(frozen=True)

@@ -23,14 +23,18 @@ def exponential(scores, epsilon, sensitivity, *, rng) -> int:
     Index i has probability proportional to exp(epsilon scores[i] / (2 sensitivity)); drawn as the
     largest of the exponents plus Gumbel noise, so no exponential is ever taken. It is epsilon-DP and,
     its privacy loss having a range of epsilon, epsilon^2/8-zCDP (miura2025, Definition 2.6;
-    Cesar and Rogers 2021, Lemma 4).
+    Cesar and Rogers 2021, Lemma 4). ``ArithmeticError`` for exponents that overflow.
     """
     scores = checks.real("scores", scores, "(-inf, inf)")
     if scores.ndim != 1 or scores.size == 0:
         raise ValueError(f"scores must have shape (k,) with k >= 1, got {scores.shape}")
     epsilon = checks.real("epsilon", epsilon, "[0, inf)")
     sensitivity = checks.real("sensitivity", sensitivity, "(0, inf)")
-    return int(np.argmax(epsilon * scores / (2 * sensitivity) + rng.gumbel(size=scores.size)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        exponents = epsilon * scores / (2 * sensitivity)
+    if not np.isfinite(exponents).all():  # they would tie, and the first would be chosen
+        raise ArithmeticError("epsilon scores / (2 sensitivity) is too large for double precision")
+    return int(np.argmax(exponents + rng.gumbel(size=scores.size)))
 
 
 @dataclass(frozen=True)

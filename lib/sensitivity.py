@@ -97,16 +97,21 @@ def brute_force(query, domain, n, *, neighbours, norm=1) -> Witness:
     sizes = range(n) if neighbours == "unbounded" else (n - 1,)
     for rest in itertools.chain.from_iterable(itertools.combinations_with_replacement(domain, size) for size in sizes):
         tables = [(*rest, record) for record in domain]
-        answers = [np.atleast_1d(query(table)).astype(float) for table in tables]
+        answers = [_answer(query, table) for table in tables]
         if neighbours == "unbounded":
-            answer = np.atleast_1d(query(rest)).astype(float)
+            answer = _answer(query, rest)
             pairs = [(rest, answer, table, other) for table, other in zip(tables, answers)]
         else:
             pairs = [(*a, *b) for a, b in itertools.combinations(zip(tables, answers), 2)]
         for first, answer, second, other in pairs:
-            distance = float(np.linalg.norm((answer - other).ravel(), norm))
+            with np.errstate(over="ignore"):
+                distance = float(np.linalg.norm((answer - other).ravel(), norm))
             worst = max(worst, Witness(distance, first, second), key=lambda witness: witness.value)
     return worst
+
+
+def _answer(query, table) -> np.ndarray:
+    return np.atleast_1d(checks.real("query", query(table), "(-inf, inf)"))
 
 
 def _ends(low, high):

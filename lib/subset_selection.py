@@ -106,6 +106,7 @@ def _take(users, chance, rng) -> tuple[np.ndarray, int]:
 
 def optimal_size(k, epsilon) -> int:
     """The d in [1, k-1] next to k/(e^eps + 1) of least total variance, the same for every histogram."""
+    k, epsilon = int(scalar("k", k, f"[2, {2**32}]", checks.integer)), scalar("epsilon", epsilon, "(0, inf)")
     odds = math.exp(-epsilon)
     nearest = (min(max(round_(k * odds / (1 + odds)), 1), k - 1) for round_ in (math.floor, math.ceil))
 

@@ -14,7 +14,8 @@ from abc import abstractmethod
 
 import numpy as np
 
-from lib.local_protocol import FrequencyOracle, bit_rows, column_sums
+from lib import checks
+from lib.local_protocol import FrequencyOracle, bit_rows, column_sums, scalar
 
 
 def coins(shape, probability, *, rng) -> np.ndarray:
@@ -23,7 +24,8 @@ def coins(shape, probability, *, rng) -> np.ndarray:
     A random byte below floor(256 probability) means True, one above it False; the one time in 256
     that it is equal, a uniform number decides for the remaining fraction.
     """
-    size = math.prod(shape)
+    shape = tuple(checks.integer("shape", shape, "[0, inf)").astype(int).ravel().tolist())
+    probability, size = scalar("probability", probability, "[0, 1]"), math.prod(shape)
     words = rng.integers(0, 2**64 - 1, size=-(-size // 8), dtype=np.uint64, endpoint=True)
     byte = words.view(np.uint8)[:size]
     whole, fraction = divmod(256 * probability, 1)  # exact: 256 is a power of two

@@ -152,7 +152,7 @@ def train_synthetic_test_real(synthetic, real_test, target, model="decision tree
     rng : numpy Generator; it breaks ties between equally good splits and orders the SVM's steps. Given
         the same one, the result is the same.
 
-    depth : greatest depth of the trees, whole number >= 1; the SVM has none
+    depth : greatest depth of the trees, whole number in [1, 1e9]; the SVM has none
 
     Attributes enter as 0/1 columns, one for each value in the domain (one-hot). Where the synthetic
     records have one target value only, that is the prediction.
@@ -163,7 +163,7 @@ def train_synthetic_test_real(synthetic, real_test, target, model="decision tree
             raise ValueError(f"{name} must be a Table, got {type(table).__name__}")
     if depth is not None:
         checks.one_of("model for which depth is given", model, ("decision tree", "xgboost"))
-        depth = int(checks.integer("depth", depth, "[1, inf)"))
+        depth = int(checks.integer("depth", depth, "[1, 1e9]"))
     if not isinstance(rng, np.random.Generator):
         raise ValueError(f"rng must be a numpy Generator, got {rng!r}")
     domain = _common_domain(real_test, synthetic)
@@ -244,14 +244,14 @@ def logistic_regression(features, labels, weights=None, *, penalty=1e-6):
 
     features : (n, p); labels : (n,), 0 or 1, both present
     weights : (n,), not negative, with a positive sum, as of a density ratio; only their proportions matter
-    penalty : in (0, inf); the intercept is free of it. It makes the optimum unique where features add up to a constant,
+    penalty : in [1e-12, 1e6]; the intercept is free of it. It makes the optimum unique where features add up to a constant,
         as 0/1 columns do, and finite where the classes can be separated. The document names none.
     Returns a fitted scikit-learn `LogisticRegression`.
     """
     from sklearn.linear_model import LogisticRegression
 
     features, labels, weights = _analysed(features, labels, weights)
-    penalty = float(checks.real("penalty", penalty, "(0, inf)"))
+    penalty = float(checks.real("penalty", penalty, "[1e-12, 1e6]"))
     model = LogisticRegression(C=1 / (penalty * len(labels)), solver="newton-cholesky", tol=1e-8)
     return model.fit(features, _both(_binary(labels), weights), weights)
 
@@ -265,7 +265,7 @@ def support_vector_machine(features, labels, weights=None, *, penalty=1e-6):
     from sklearn.svm import LinearSVC
 
     features, labels, weights = _analysed(features, labels, weights)
-    penalty = float(checks.real("penalty", penalty, "(0, inf)"))
+    penalty = float(checks.real("penalty", penalty, "[1e-12, 1e6]"))
     # scikit-learn minimises C sum_i w_i hinge_i^2 + |gamma|^2 / 2
     model = LinearSVC(C=1 / (penalty * len(labels)), dual=False, max_iter=10_000)
     return model.fit(features, _both(_binary(labels), weights), weights)
@@ -279,7 +279,7 @@ def linear_regression(features, values, weights=None, *, penalty=1e-6):
     from sklearn.linear_model import Ridge
 
     features, values, weights = _analysed(features, values, weights)
-    penalty = float(checks.real("penalty", penalty, "(0, inf)"))
+    penalty = float(checks.real("penalty", penalty, "[1e-12, 1e6]"))
     return Ridge(alpha=penalty * len(values)).fit(features, values, weights)
 
 
@@ -287,7 +287,7 @@ def _analysed(features, values, weights):
     """Features (n, p), values (n,) and weights (n,) of mean 1, all of them finite."""
     from lib.density_ratio import normalised
 
-    features, values = (checks.real(*pair, "(-inf, inf)") for pair in (("features", features), ("values", values)))
+    features, values = (checks.real(*pair, "[-1e50, 1e50]") for pair in (("features", features), ("values", values)))
     if features.ndim != 2 or len(features) == 0 or values.shape != (len(features),):
         raise ValueError(f"features must have shape (n, p) and values (n,), n >= 1, got {features.shape} and {values.shape}")
     weights = normalised(np.ones(len(values)) if weights is None else weights)

@@ -305,11 +305,11 @@ def test_bad_input_is_refused(change, message):
 @pytest.mark.parametrize(
     ("plan", "message"),
     [
-        ((0, 1, 1.0, 1e-5), r"sampling must be in \(0, 1\], got 0"),
-        ((1.1, 1, 1.0, 1e-5), r"sampling must be in \(0, 1\], got 1.1"),
+        ((0, 1, 1.0, 1e-5), r"sampling must be in \[1e-6, 1\], got 0"),
+        ((1.1, 1, 1.0, 1e-5), r"sampling must be in \[1e-6, 1\], got 1.1"),
         ((0.5, 0, 1.0, 1e-5), r"steps must be in \[1, inf\), got 0"),
         ((0.5, 2.5, 1.0, 1e-5), "steps must be a whole number"),
-        ((0.5, 1, 0, 1e-5), r"noise_multiplier must be in \[0.1, inf\), got 0"),
+        ((0.5, 1, 0, 1e-5), r"noise_multiplier must be in \[0.1, 1e6\], got 0"),
         ((0.5, 1, 1.0, 0), r"delta must be in \[1e-12, 1\), got 0"),
     ],
 )
@@ -323,7 +323,7 @@ def test_a_bad_plan_is_refused(plan, message):
 
 @pytest.mark.parametrize("wanted", [0, -1, np.nan, np.inf])
 def test_an_epsilon_that_is_none_is_refused(wanted):
-    with pytest.raises(ValueError, match=r"epsilon must be in \(0, inf\)"):
+    with pytest.raises(ValueError, match=r"epsilon must be in \[0.001, inf\)"):
         noise_multiplier(wanted, 1e-5, 0.1, 10)
 
 

@@ -53,7 +53,7 @@ def test_within_sees_either_end_and_forgives_rounding():
     assert within([(np.array([0.0, -1e-13]), np.ones(2)), outer[1]], outer)
     assert not within([(np.array([0.0, -1e-9]), np.ones(2)), outer[1]], outer)
     assert not within([outer[0], (np.array([0.0]), np.array([1e6 + 1]))], outer)
-    with pytest.raises(ValueError, match=r"tolerance must be in \[0, inf\), got -1"):
+    with pytest.raises(ValueError, match=r"tolerance must be in \[0, 1\], got -1"):
         within(outer, outer, tolerance=-1)
 
 

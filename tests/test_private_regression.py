@@ -167,7 +167,7 @@ def test_long_rows_are_scaled_down_to_the_bound():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"features": [[np.nan]] * 2}, r"features must be in \(-inf, inf\), got nan"),
+        ({"features": [[np.nan]] * 2}, r"features must be in \[-1e100, 1e100\], got nan"),
         ({"features": np.zeros((0, 1)), "labels": []}, "features must be a table"),
         ({"labels": [0, 2]}, r"labels must be in \[0, 1\], got 2"),
         ({"labels": [0]}, "labels must be one for each of 2 records"),
@@ -175,7 +175,7 @@ def test_long_rows_are_scaled_down_to_the_bound():
         ({"epsilon": np.nan}, r"epsilon must be in \(0, inf\), got nan"),
         ({"method": "input"}, "method must be one of 'output', 'objective', 'none', got 'input'"),
         ({"regularization": 0}, r"regularization must be in \(0, inf\), got 0"),
-        ({"bound": -1}, r"bound must be in \(0, inf\), got -1"),
+        ({"bound": -1}, r"bound must be in \[1e-100, 1e100\], got -1"),
         ({"rng": None}, "rng must be a numpy.random.Generator"),
     ],
 )

@@ -376,7 +376,7 @@ def test_bins_that_do_not_fit_are_refused(bins, message):
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"width": 0}, r"width must be in \(0, inf\)"),
+        ({"width": 0}, r"width must be in \[1e-100, inf\)"),
         ({"width": []}, "width must hold one candidate"),
         ({"width": [1, 2]}, "rng must be a numpy Generator"),
         ({"width": [1, 2], "rng": np.random.default_rng(0), "folds": 1}, r"folds must be in \[2, 5\]"),
