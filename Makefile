@@ -83,13 +83,16 @@ EXECUTED := $(NOTEBOOKS:notebooks/%=build/executed/%)
 PAPERS := $(NOTEBOOKS:notebooks/%=build/papers/%)
 LIB := $(shell find lib -type f -not -path '*/__pycache__/*' | sort)
 PAGES := $(shell find book -type f -not -path 'book/notebooks/*' -not -path '*/__pycache__/*' -not -path book/scorecard.md | sort)
-MEANS := $(LIB) book/claims.yml notebooks/run.py $(ENVIRONMENT)
+MEANS := $(LIB) book/claims.yml notebooks/run.py notebooks/kept.py $(ENVIRONMENT)
 
 # A list of names that changes only when a file came, went or was renamed.
 .PHONY: FORCE
 build/lib.list: NAMES = $(LIB)
 build/pages.list: NAMES = $(PAGES)
 build/notebooks.list: NAMES = $(NOTEBOOKS)
+# The commit that the figures' links name, and whether anything they show has been changed since.
+FIGURES_OF = -- notebooks lib book/claims.yml book/results
+build/commit.list: NAMES = $(shell git log -1 --format=%H $(FIGURES_OF) 2>/dev/null; git status --porcelain $(FIGURES_OF) 2>/dev/null | sed 's/.*/changed/;q')
 build/%.list: FORCE
 	@mkdir -p build
 	@printf '%s\n' $(NAMES) | cmp -s - $@ || printf '%s\n' $(NAMES) > $@
@@ -97,8 +100,16 @@ build/%.list: FORCE
 build/executed/%.ipynb: notebooks/%.ipynb $(MEANS) build/lib.list | $(READY)
 	@$(ALIKE) $(PY) notebooks/run.py $< -o $@
 
-build/papers/%.ipynb: notebooks/%.ipynb $(MEANS) build/lib.list notebooks/full.yml | $(READY)
-	@$(ALIKE) $(PY) notebooks/run.py $< -o $@ --full
+# `exec`: without a shell between them, a notebook's run sees that make was killed, and ends.
+build/papers/%.ipynb: notebooks/%.ipynb $(MEANS) build/lib.list notebooks/full.yml | build/papers/record/plan $(READY)
+	@exec $(ALIKE) $(PY) notebooks/run.py $< -o $@ --full --record build/papers/record
+
+# For the estimate of the time left: how many notebooks there are, and those that are older than what they are made of.
+build/papers/record/plan: FORCE build/lib.list | $(READY)
+	@mkdir -p $(@D)
+	@{ echo $(words $(NOTEBOOKS)); for each in $(NOTEBOOKS:notebooks/%.ipynb=%); do \
+	  test -f build/papers/$$each.ipynb && test -z "$$(find notebooks/$$each.ipynb notebooks/full.yml $(MEANS) build/lib.list \
+	    -newer build/papers/$$each.ipynb)" || echo $$each; done; } > $@
 
 # The ledger reads whatever lies under build/executed, so what lost its source goes first.
 build/claims.json: $(EXECUTED) build/notebooks.list $(MEANS) book/ledger.py | $(READY)
@@ -114,7 +125,7 @@ book/scorecard.md: $(wildcard book/results/claims.csv)
 # Built from nothing in a scratch folder (Sphinx repeats no warning for a page that it kept),
 # and swapped in when it stands: a failed build leaves the last good book where it is.
 # The page is as old as the start of the build: an edit made meanwhile is built next time.
-build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.list book/scorecard.md _config.yml $(ENVIRONMENT) | $(READY)
+build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.list build/commit.list book/scorecard.md _config.yml $(ENVIRONMENT) | $(READY)
 	@rm -rf build/scratch && mkdir -p build/scratch && touch build/scratch/begun
 	@ln -sfn ../build/executed book/notebooks
 	@echo "building the HTML (details in build/html.log)"
@@ -142,8 +153,9 @@ test: build/html/index.html ## the tests, the committed notebooks compared outpu
 	  --nbval --nbval-current-env --nbval-sanitize-with tests/nbval-sanitize.cfg $(NOTEBOOKS) || status=1; \
 	exit $$status
 
-papers: $(PAPERS) ## the documents' own settings (notebooks/full.yml) on the real data, into build/papers/
+papers: $(PAPERS) ## the documents' own settings (notebooks/full.yml) on the real data; goes on where it was interrupted
 	@$(PY) book/ledger.py full
+	@$(PY) notebooks/progress.py build/papers/record
 
 claims: book/scorecard.md ## judge every claim: build/claims.json and the scorecard page
 	@echo "$(CURDIR)/build/claims.json"

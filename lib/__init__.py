@@ -32,5 +32,5 @@ Private networks (sei2017)
 Studies: grids of runs on the real data, whose results are in book/results
     aim_study, aim_ablation, pk_study, pk_beyond, network_study, grid, command_line, results
 The book
-    claims, figures, datasets
+    claims, figures, plotted, datasets
 """

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import matplotlib as mpl
 
+from lib import plotted
+
 # Blue, vermilion and green after Okabe and Ito (2008), then violet, brown and black. Every
 # pair can be told apart with each common colour-vision deficiency, and every colour stands
 # out from the background at 3:1 or more; both are tested.
@@ -52,5 +54,6 @@ HOUSE_STYLE = {
 
 
 def use_house_style() -> None:
-    """Make matplotlib draw in the house style from here on."""
+    """Make matplotlib draw in the house style from here on; with downloads where they are wanted (`lib.plotted`)."""
     mpl.rcParams.update(HOUSE_STYLE)
+    plotted.attach()

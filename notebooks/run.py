@@ -10,6 +10,9 @@ The cell tagged `parameters` says what may be set, one parameter a line:
 
 A name that is not there, a value of another type or outside its range is refused by
 name before anything runs. The kernel is the running interpreter, in the repository root.
+
+With --record FOLDER it is a part of a full run: how far it is stands in FOLDER and on the screen, and finished
+cells are kept there, so that a run that was interrupted goes on with the cell it had in hand.
 """
 
 from __future__ import annotations
@@ -19,9 +22,11 @@ import ast
 import logging
 import os
 import re
+import signal
 import sys
 import tempfile
 import time
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +39,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from lib import checks  # noqa: E402  (the repository root must be on the path first)
+from notebooks import kept, progress  # noqa: E402
 
 _RANGE = re.compile(r"^(?:(?P<interval>[\[(][^\])]*[\])])|one of (?P<options>[^:]+))\s*(?::|$)")
 _KINDS = {"float": float, "int": int, "str": str, "bool": bool}
@@ -150,13 +156,38 @@ def accept(notebook: Path, values: dict) -> dict:
 # ---- execution
 
 
-def execute(notebook: Path, output: Path, values: dict, failed: Path) -> None:
-    """Run `notebook` with `values` into `output`; a run that fails leaves its partial copy at `failed`."""
+def execute(notebook: Path, output: Path, values: dict, failed: Path, record: Path | None = None) -> None:
+    """Run `notebook` with `values` into `output`; a run that fails leaves its partial copy at `failed`.
+
+    With `record`, a folder, the run goes on where an interrupted one was, and tells how far it is.
+    """
     values = accept(notebook, values)
+    used = {name: parameter.default for name, parameter in parameters(notebook).items()} | values
+    with recorded(notebook, record, used) if record else nullcontext({}) as engine:
+        run(notebook, output, values, used, failed, engine)
+
+
+@contextmanager
+def recorded(notebook: Path, record: Path, used: dict):
+    """What papermill needs to keep the cells of `notebook` under `record`, while its progress is told."""
+    name = f"{notebook.resolve().parent.name}/{notebook.stem}"
+    record = record.resolve()  # the kernel, which writes there too, works in the repository root
+    folder = record / "cells" / name.replace("/", ".")
+    with (kept.alone(folder.with_name(f"{folder.name}.lock"), f"waiting    {shown(notebook)}: an earlier run has not ended yet"),
+          progress.Watch(progress.Board(record), name, len(nbformat.read(notebook, as_version=4).cells)) as watch):
+        keeper = kept.Keeper(folder, watch.at)
+        yield {"engine_name": kept.ENGINE, "keeper": keeper}
+        keeper.forget()
+        watch.finished(used)
+
+
+def run(notebook: Path, output: Path, values: dict, used: dict, failed: Path, engine: dict) -> None:
+    """What `execute` does; `engine` are papermill's further arguments."""
     print(f"running    {shown(notebook)}", flush=True)
     logging.getLogger("papermill").setLevel(logging.ERROR)
     # The interpreter that runs this file is the kernel, whatever other kernels are installed.
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
+    os.environ["COMPENDIUM_DOWNLOADS"] = "1"  # lib.plotted: each figure as SVG and CSV beside its picture
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     with tempfile.TemporaryDirectory() as folder:
         draft = Path(folder) / notebook.name
@@ -165,13 +196,13 @@ def execute(notebook: Path, output: Path, values: dict, failed: Path) -> None:
                 notebook, draft, parameters=values, kernel_name="python3", cwd=ROOT,
                 progress_bar=False, extra_arguments=["--log-level=CRITICAL"],
                 coalesce_streams=True,  # how printed lines arrive in batches is chance
+                **engine,
             )
         except (papermill.PapermillExecutionError, DeadKernelError):
             write(tidy(nbformat.read(draft, as_version=4)), failed)
             raise
         executed = tidy(nbformat.read(draft, as_version=4))
-    defaults = {name: parameter.default for name, parameter in parameters(notebook).items()}
-    executed.metadata["compendium"] = {"notebook": shown(notebook), "parameters": defaults | values}
+    executed.metadata["compendium"] = {"notebook": shown(notebook), "parameters": used}
     write(executed, output)
     failed.unlink(missing_ok=True)
 
@@ -202,11 +233,15 @@ def write(notebook, path: Path) -> None:
 
 
 def refresh(notebooks: list[Path]) -> None:
-    """Bring the outputs under build/executed into the committed notebooks themselves."""
+    """Bring the outputs under build/executed into the committed notebooks themselves, without the figures' downloads."""
+    from lib import plotted  # matplotlib takes long to import, and nothing else here needs it
+
     for notebook in notebooks:
         executed = ROOT / "build/executed" / notebook.resolve().relative_to(ROOT / "notebooks")
         fresh = nbformat.read(executed, as_version=4)
         del fresh.metadata["compendium"]
+        for output in (output for cell in fresh.cells for output in cell.get("outputs", [])):
+            output.get("data", {}).pop(plotted.MIME, None)
         if fresh != nbformat.read(notebook, as_version=4):
             write(fresh, notebook)
             executed.touch()  # still newer than its source: there is nothing to run again
@@ -250,6 +285,7 @@ def main() -> int:
     parser.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
     parser.add_argument("-f", "--file", type=Path, help="a YAML file of parameters")
     parser.add_argument("--full", action="store_true", help="the document's own settings, from notebooks/full.yml")
+    parser.add_argument("--record", type=Path, help="the folder of a full run: tell how far it is, go on where it was interrupted")
     parser.add_argument("--failed", type=Path, help="where a failing run leaves its partial copy")
     parser.add_argument("--refresh", action="store_true", help="copy the outputs in build/executed into the notebooks")
     arguments = parser.parse_args()
@@ -261,8 +297,9 @@ def main() -> int:
     notebook = arguments.notebook[0]
     failed = arguments.failed or ROOT / "build/failed" / notebook.resolve().parent.name / notebook.name
     began = time.monotonic()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave as tidily as at an interrupt
     try:
-        execute(notebook, arguments.output, requested(arguments), failed)
+        execute(notebook, arguments.output, requested(arguments), failed, arguments.record)
     except (ValueError, FileNotFoundError) as refusal:
         print(f"{shown(notebook)}: {refusal}", file=sys.stderr)
         return 2

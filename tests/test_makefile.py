@@ -16,7 +16,7 @@ PYTHON = """\
 #!/bin/sh
 case "$*" in
   *check_environment*) ;;
-  notebooks/run.py*) echo "ran $2" >> log; test ! -e broken-notebook || exit 1; mkdir -p "$(dirname "$4")"; cp "$2" "$4" ;;
+  notebooks/run.py*) echo "ran $2" >> log; ps -o comm= -p $PPID > parent; test ! -e broken-notebook || exit 1; mkdir -p "$(dirname "$4")"; cp "$2" "$4" ;;
   *gather*) find build/executed -name '*.ipynb' | sort > build/claims.json ;;
   *page*) cp build/claims.json book/scorecard.md ;;
   *jupyter_book*) echo "built" >> log; test ! -e broken-page || { echo 'x.md:1: WARNING: a bad page'; exit 1; }
@@ -29,7 +29,7 @@ esac
 def tree(tmp_path):
     shutil.copy(ROOT / "Makefile", tmp_path)
     for name in ("lib/a.py", "book/claims.yml", "book/ledger.py", "book/page.md", "_config.yml", "notebooks/run.py",
-                 "notebooks/full.yml", "notebooks/doc/one.ipynb", "notebooks/doc/two.ipynb",
+                 "notebooks/kept.py", "notebooks/full.yml", "notebooks/doc/one.ipynb", "notebooks/doc/two.ipynb",
                  "requirements.lock", "pyproject.toml"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -123,6 +123,51 @@ def test_papers_run_into_a_folder_of_their_own(tree):
     assert make(tree, command="papers") == {"ran notebooks/doc/one.ipynb", "ran notebooks/doc/two.ipynb"}
     assert (tree / "build/papers/doc/one.ipynb").is_file()
     assert make(tree, command="papers") == set()
+    assert make(tree) == set()
+
+
+def test_an_interrupted_full_run_goes_on_and_plans_only_what_is_left(tree):
+    plan = tree / "build/papers/record/plan"
+    make(tree, command="papers")
+    assert plan.read_text().split() == ["2", "doc/one", "doc/two"]
+    make(tree, command="papers")
+    assert plan.read_text().split() == ["2"]
+    settle(tree)
+    (tree / "notebooks/doc/two.ipynb").write_text("changed\n")
+    (tree / "broken-notebook").touch()  # interrupted: what was being run is not there
+    make(tree, command="papers", fails=True)
+    assert plan.read_text().split() == ["2", "doc/two"]
+    (tree / "broken-notebook").unlink()
+    assert make(tree, command="papers") == {"ran notebooks/doc/two.ipynb"}
+    settle(tree)
+    (tree / "notebooks/full.yml").write_text("changed\n")
+    make(tree, command="papers")
+    assert plan.read_text().split() == ["2", "doc/one", "doc/two"]
+
+
+def test_nothing_stands_between_make_and_a_notebook_of_a_full_run(tree):
+    """So that the notebook's run sees when make is killed (tests/test_run.py)."""
+    make(tree, command="papers")
+    assert (tree / "parent").read_text() == "make\n"
+
+
+def test_the_pages_follow_the_commit_that_their_figures_name(tree):
+    def git(*arguments):
+        subprocess.run(["git", "-c", "user.name=A", "-c", "user.email=a@b.example", *arguments], cwd=tree, check=True, capture_output=True)
+
+    git("init")
+    git("add", "notebooks", "lib", "book/page.md")
+    git("commit", "-m", "one")
+    assert make(tree) == {"built"}
+    assert make(tree) == set()
+    git("add", "_config.yml")
+    git("commit", "-m", "nothing that a figure shows")
+    assert make(tree) == set()
+    settle(tree)
+    (tree / "notebooks/doc/one.ipynb").write_text("changed\n")
+    assert make(tree) == {"ran notebooks/doc/one.ipynb", "built"}
+    git("commit", "-a", "-m", "two")
+    assert make(tree) == {"built"}
     assert make(tree) == set()
 
 

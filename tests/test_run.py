@@ -1,6 +1,9 @@
 """notebooks/run.py: what it refuses before anything runs, and what it leaves behind."""
 
+import fcntl
 import importlib.util
+import io
+import re
 import signal
 import subprocess
 import sys
@@ -8,9 +11,12 @@ import time
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 import yaml
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from notebooks import kept
 
 ROOT = Path(__file__).resolve().parents[1]
 RUN = ROOT / "notebooks/run.py"
@@ -215,3 +221,111 @@ def test_equal_runs_are_equal_files(notebook, tmp_path):
         for cell in content.cells:
             del cell["id"]  # the fixture's notebooks are written twice, with new ids
     assert one == two
+
+
+# ---- a full run: finished cells are kept
+
+
+SET_UP = "from pathlib import Path\nimport time\nimport numpy as np\nrng = np.random.default_rng(1)\nscale = 1"
+CELLS = [
+    "def drawn():\n    return scale * rng.integers(1000, size=2)\nprint(drawn())",
+    "open(HERE / 'first', 'a').write('ran\\n')\ntime.sleep(2.1)  # worth keeping\nprint(drawn())",
+    "scale = -1\nfirst_time = not (HERE / 'begun').exists()\n(HERE / 'begun').touch()\n"
+    "if first_time:\n    time.sleep(100)\nprint(drawn())",
+    "scale = 0\nprint(drawn())",
+]
+
+
+@pytest.fixture
+def long_notebook(notebook, tmp_path):
+    """A notebook whose third cell waits to be interrupted when it runs first; and the folder of a run of it."""
+    path = notebook(code=SET_UP)
+    content = nbformat.read(path, as_version=4)
+    content.cells[2].source += f"\nHERE = Path({str(tmp_path)!r})"
+    content.cells += [new_code_cell(source) for source in CELLS]
+    nbformat.write(content, path)
+    record = tmp_path / "record"
+    record.mkdir()
+    (record / "plan").write_text(f"1\n{path.parent.name}/small\n")
+    return path
+
+
+def begin(path, folder, **more):
+    running = subprocess.Popen([sys.executable, str(RUN), str(path), "-o", "out.ipynb", "--record", "record"], cwd=folder,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+    while not (folder / "begun").exists() and running.poll() is None:
+        time.sleep(0.1)
+    return running
+
+
+def printed(path):
+    return [output.text for cell in nbformat.read(path, as_version=4).cells for output in cell.get("outputs", [])]
+
+
+def test_a_killed_run_goes_on_with_the_cell_it_had_in_hand(long_notebook, tmp_path):
+    running = begin(long_notebook, tmp_path)
+    running.kill()
+    running.communicate(timeout=60)
+    assert not (tmp_path / "out.ipynb").exists()
+    done = command(long_notebook, "-o", "out.ipynb", "--record", "record", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    assert (tmp_path / "first").read_text() == "ran\n"  # it has not run again
+    # The same numbers as without an interruption: the generator goes on, and the function sees the new scale.
+    rng = np.random.default_rng(1)
+    assert printed(tmp_path / "out.ipynb") == [f"{scale * rng.integers(1000, size=2)}\n" for scale in (1, 1, -1, 0)]
+    counts = [cell.execution_count for cell in nbformat.read(tmp_path / "out.ipynb", as_version=4).cells[1:]]
+    assert counts == list(range(1, len(counts) + 1))
+    assert "1 of 1 notebooks done" in done.stdout
+    assert list((tmp_path / "record/cells").rglob("*.pickle")) == []  # nothing is kept any longer
+
+    # Another setting is another run.
+    (tmp_path / "begun").unlink()
+    running = begin(long_notebook, tmp_path)
+    running.send_signal(signal.SIGTERM)
+    said, _ = running.communicate(timeout=240)
+    assert running.returncode == 130, said
+    assert (tmp_path / "first").read_text() == 2 * "ran\n", said
+    done = command(long_notebook, "-o", "out.ipynb", "--record", "record", "-p", "trials", "4", folder=tmp_path)
+    assert done.returncode == 0 and (tmp_path / "first").read_text() == 3 * "ran\n"
+
+
+def test_a_run_ends_with_the_make_that_started_it(long_notebook, tmp_path):
+    """And leaves what is kept: `make` may be killed, and started again at once."""
+    code = (f"import subprocess, sys; subprocess.run([sys.executable, {str(RUN)!r}, {str(long_notebook)!r}, "
+            "'-o', 'out.ipynb', '--record', 'record'])")
+    parent = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not (tmp_path / "begun").exists():
+        time.sleep(0.1)
+    parent.kill()
+    parent.wait()
+    name = f"{tmp_path.name}.small"
+    with (tmp_path / f"record/cells/{name}.lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # as soon as the run has ended: or this test hangs
+    assert not (tmp_path / "out.ipynb").exists()
+    assert (tmp_path / f"record/cells/{name}/cells.json").is_file()
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_prepares_its_process_in_its_set_up_cell_alone(path):
+    """What is no name of the notebook is not kept: styles and options, which the set-up cell sets again."""
+    cells = nbformat.read(path, as_version=4).cells
+    begins = kept._set_up_end(cells)
+    assert any("figures.use_house_style()" in cell.source for cell in cells[:begins])
+    for cell in cells[begins:]:
+        if cell.cell_type == "code":
+            assert not re.search(r"set_option|rcParams|set_printoptions|simplefilter|filterwarnings|np\.random\.seed|environ\[", cell.source)
+
+
+def test_functions_look_their_names_up_where_they_are_loaded():
+    written = {"__name__": "__main__"}
+    exec("import math\nlevel = [1]\ndef up(x): return math.floor(x) + level[0] + more\nclass C:\n    def at(self): return up(0)\nmore = 1",
+         written)
+    file = io.BytesIO()
+    kept._Pickler(file, written).dump({name: value for name, value in written.items() if not name.startswith("_")})
+    loaded = {"__name__": "__main__"}
+    file.seek(0)
+    loaded.update(kept._Unpickler(file, loaded).load())
+    loaded["more"] = 100
+    loaded["level"].append(2)
+    assert loaded["up"](5.5) == 106 and loaded["C"]().at() == 101
+    assert loaded["up"].__globals__ is loaded and written["level"] == [1]
