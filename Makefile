@@ -141,7 +141,7 @@ build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.lis
 
 # ---- commands; the text after ## is what `make help` prints
 
-.PHONY: help book test papers claims assignments grade bench notebooks screenshot stand-in lock clean
+.PHONY: help book test papers claims assignments grade bench notebooks screenshot stand-in lock coverage mutants clean
 
 book: build/html/index.html ## run what changed, build the book, print where it is
 	@echo "$(CURDIR)/build/html/index.html"
@@ -185,6 +185,17 @@ lock: $(READY) ## pin requirements.in, with hashes, in requirements.lock; likewi
 	@for peer in $(basename $(wildcard tests/benchmarks/peers/*.in)); do \
 	  $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	    --custom-compile-command 'make lock' $$peer.in -o $$peer.lock || exit 1; done
+
+# Tools of their own, in an environment that uv lays over ours for this one call.
+LAYERED = $(PY) -m uv run --quiet --no-project --python $(PY)
+
+coverage: $(READY) ## which lines of lib the tests reach (an hour; TESTS="tests/test_aim.py ..." for some)
+	@mkdir -p build; export COVERAGE_FILE=build/coverage; \
+	$(LAYERED) --with coverage==7.13.0 python -m coverage run --source=lib -m pytest -q $(or $(TESTS),tests --ignore=tests/browser) && \
+	$(LAYERED) --with coverage==7.13.0 python -m coverage report --skip-covered --show-missing
+
+mutants: $(READY) ## would the tests notice a change? MODULE=aim SAMPLE=50 (divergence, accounting, gaussian_synthesis too)
+	@$(LAYERED) --with cosmic-ray==8.7.0 python -m tests.mutants $(or $(MODULE),aim) --sample $(or $(SAMPLE),50)
 
 clean: ## remove what was built (the environment in .venv stays)
 	rm -rf build book/notebooks book/scorecard.md

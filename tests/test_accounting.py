@@ -440,3 +440,14 @@ def test_prv_on_the_grid_keeps_its_mass_and_its_mean(prv):
 def test_bad_arguments_are_refused_by_name(name, call):
     with pytest.raises(ValueError, match=name):
         call()
+
+
+def test_the_rdp_of_pure_dp_is_the_smaller_of_its_two_bounds():
+    mechanism = pure_dp_prv(0.5)
+    assert mechanism.rdp(2.0) == 2 * 0.5**2 / 2 and mechanism.rdp(100.0) == 0.5
+
+
+def test_an_atom_belongs_to_the_distribution_function_at_its_own_place():
+    for prv, least in ((pure_dp_prv(0.5), 1 / (1 + math.exp(0.5))), (laplace_prv(2.0), math.exp(-0.5) / 2)):
+        assert prv.cdf(-0.5) == close_to(least) and prv.cdf(np.nextafter(-0.5, -1)) == 0
+        assert prv.cdf(0.5) == 1 and prv.cdf(np.nextafter(0.5, 0)) < 0.7

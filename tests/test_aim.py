@@ -169,6 +169,18 @@ def test_more_measurements_can_be_built_upon():
     assert len(result.measurements) == len(result.steps)  # those of this run
 
 
+@pytest.mark.parametrize(("noise", "deviation"), [("gaussian", math.sqrt(2 / math.pi)), ("laplace", 1.0)])
+def test_the_first_rounds_scores_are_those_of_line_11(noise, deviation, monkeypatch):
+    """w_r (|truth - model|_1 - the noise to be expected of a measurement), the model being uniform."""
+    asked = []
+    monkeypatch.setattr(module, "exponential", lambda scores, *given, **more: asked.append(scores) or 0)
+    scale = run(noise=noise, neighbours="bounded", initialise=False).steps[0].sigma
+    counts = [TABLE.marginal(names) for k in (1, 2) for names in itertools.combinations(DOMAIN.attributes, k)]
+    # Of the six pairs, three hold an attribute; a pair shares two attributes with itself, one with four others.
+    expected = [(3 if truth.ndim == 1 else 6) * (np.abs(truth - len(TABLE) / truth.size).sum() - deviation * scale * truth.size) for truth in counts]
+    assert asked[0] == pytest.approx(expected)
+
+
 def test_errors_are_recorded_where_asked_for():
     result = run(epsilon=5, errors=(1, 3))
     last = result.steps[-1]
@@ -181,7 +193,9 @@ def test_errors_are_recorded_where_asked_for():
 def test_progress_goes_to_standard_error(capsys):
     run(progress=True)
     printed = capsys.readouterr()
-    assert printed.out == "" and "100% of the budget\n" in printed.err
+    assert printed.out == "" and printed.err.endswith(f"\rAIM [{'#' * 40}] 100% of the budget\n")
+    run()
+    assert capsys.readouterr() == ("", "")
 
 
 def test_a_table_of_one_attribute_or_one_record_will_do():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import integrate, stats
+from scipy import integrate, special, stats
 
 from lib import divergence
 from lib.divergence import (
@@ -355,6 +355,17 @@ def test_quadrature_of_laplace_densities(alpha):
         expected = np.log(moment / (2 * alpha - 1)) / (alpha - 1)
     value, error = renyi(laplace(0), laplace(1), alpha, points=(0, 1))
     assert abs(value - expected) <= error < 1e-8
+
+
+def test_a_supremum_at_infinity_is_within_its_error():
+    """Half Cauchy against the same times e^(-1/(1 + x^2)), whose total is e^(-1/2) I_0(1/2)."""
+    supremum = 0.5 - np.log(special.i0(0.5))
+
+    def cauchy(x):
+        return np.log(2 / np.pi) - np.log1p(x * x)
+
+    value, error = renyi(lambda x: cauchy(x) - 1 / (1 + x * x) + supremum, cauchy, np.inf, support=(0, np.inf))
+    assert abs(value - supremum) <= error < 1e-5
 
 
 def test_quadrature_on_a_half_line_and_an_interval():
