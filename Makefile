@@ -141,10 +141,14 @@ build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.lis
 
 # ---- commands; the text after ## is what `make help` prints
 
-.PHONY: help book test papers claims assignments grade bench notebooks screenshot stand-in lock coverage mutants clean
+.PHONY: help book pdf test papers claims assignments grade bench notebooks screenshot stand-in lock coverage mutants clean
 
 book: build/html/index.html ## run what changed, build the book, print where it is
 	@echo "$(CURDIR)/build/html/index.html"
+
+pdf: build/html/index.html ## the whole book as one PDF, printed by Chromium: build/compendium.pdf
+	@$(PY) -m tests.browser.pdf build/compendium.pdf
+	@echo "$(CURDIR)/build/compendium.pdf"
 
 test: build/html/index.html ## the tests, the committed notebooks compared output by output, the book in a browser
 	@status=0; \

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-COMMANDS = {"book", "test", "papers", "claims", "bench", "assignments", "grade", "notebooks", "screenshot", "stand-in", "lock", "coverage", "mutants", "clean", "help"}
+COMMANDS = {"book", "pdf", "test", "papers", "claims", "bench", "assignments", "grade", "notebooks", "screenshot", "stand-in", "lock", "coverage", "mutants", "clean", "help"}
 
 
 def text(name: str) -> str:

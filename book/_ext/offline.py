@@ -5,16 +5,16 @@ from pathlib import Path
 
 from sphinx.util.fileutil import copy_asset
 
-# What TeX input and CHTML output need, and what MathJax's own menu loads for screen readers.
-PARTS = ("tex-chtml.js", "input/tex", "output/chtml/fonts", "a11y", "sre")
+# What `loader` in _config.yml names: TeX, CHTML and MathML for screen readers; not MathJax's menu and speech engine (0.8 MB).
+PARTS = ("startup.js", "core.js", "input/tex.js", "input/tex", "output/chtml.js", "output/chtml/fonts", "a11y/assistive-mml.js")
 
 
 def mathjax_folder() -> Path:
     """Where the package sphinx-mathjax-offline keeps its copy of MathJax 3."""
     for file in files("sphinx-mathjax-offline"):
-        if file.name == "tex-chtml.js":
+        if file.name == "startup.js":
             return Path(file.locate()).parent
-    raise FileNotFoundError("sphinx-mathjax-offline is installed without tex-chtml.js")
+    raise FileNotFoundError("sphinx-mathjax-offline is installed without startup.js")
 
 
 def copy_mathjax(app, error):
@@ -36,7 +36,7 @@ def mentions_thebe(file) -> bool:
 
 
 def setup(app):
-    app.config.mathjax_path = "mathjax/tex-chtml.js"
+    app.config.mathjax_path = "mathjax/startup.js"
     app.connect("html-page-context", leave_thebe_out, priority=900)
     app.connect("build-finished", copy_mathjax)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

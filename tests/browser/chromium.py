@@ -51,6 +51,7 @@ class Chromium:
         self.requests: list[str] = []
         self.failures: list[str] = []
         self.console: list[str] = []
+        self.weight = 0  # bytes that the page loaded
 
     def open(self, url: str, *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
         """Load `url` at that width (CSS pixels), in light or dark mode, and wait until it has settled."""
@@ -63,7 +64,7 @@ class Chromium:
         self._command("Storage.clearDataForOrigin", origin="{0.scheme}://{0.netloc}".format(urlsplit(url)), storageTypes="all")
         self.driver.get("about:blank")
         self._logged()
-        self.requests, self.failures, self.console = [], [], []
+        self.requests, self.failures, self.console, self.weight = [], [], [], 0
         self.driver.get(url)
         self.driver.execute_async_script(SETTLED)
         self._read_logs()
@@ -94,6 +95,8 @@ class Chromium:
             method, parameters = message["method"], message["params"]
             if method == "Network.requestWillBeSent":
                 self.requests.append(parameters["request"]["url"])
+            elif method == "Network.loadingFinished":
+                self.weight += parameters["encodedDataLength"]
             elif method == "Network.loadingFailed" and not parameters.get("canceled"):
                 self.failures.append(f"{parameters['type']}: {parameters['errorText']}")
             elif method == "Network.responseReceived" and parameters["response"]["status"] >= 400:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from importlib.metadata import files
 from urllib.parse import urlsplit
 
 from tests.browser.chromium import Chromium
+
+MOST_BYTES = 2_000_000
 
 # Helpers shared by the scripts: is an element shown, what is it called, what colours meet in it.
 COMMON = r"""
@@ -107,6 +110,17 @@ for (const e of article.querySelectorAll('mjx-container')) if (shown(e)) judge(e
 return [...problems].slice(0, 8);
 """
 
+# Axe takes half a minute for the contrasts of a long article, which `contrast` has judged; beside it are menus and headers.
+# Without `resultTypes`, axe would list every element that passed.
+AXE = """
+const done = arguments[0], resultTypes = ['violations'];
+const all = () => axe.run({resultTypes, rules: {'color-contrast': {enabled: false}}});
+const around = () => axe.run({exclude: [['article']]}, {resultTypes, runOnly: ['color-contrast']});
+all().then(found => around().then(more => done([...found.violations, ...more.violations]
+  .filter(rule => ['serious', 'critical'].includes(rule.impact))
+  .map(rule => `${rule.impact}, ${rule.id}: ${rule.help}: ` + rule.nodes.slice(0, 4).map(node => node.target.join(' ')).join('; ')))));
+"""
+
 
 def mathematics(browser: Chromium) -> list[str]:
     """Formulas that MathJax has not typeset, or has typeset as an error."""
@@ -140,7 +154,23 @@ def network(browser: Chromium) -> list[str]:
     return [f"remote request: {url}" for url in away] + [f"failed request: {failure}" for failure in browser.failures]
 
 
-CHECKS = (mathematics, overflow, pictures, contrast, console, network)
+def weight(browser: Chromium) -> list[str]:
+    """A page that loads more than two megabytes, all its files together, uncompressed."""
+    return [f"the page weighs {browser.weight / 1e6:.2f} MB"] if browser.weight > MOST_BYTES else []
+
+
+def accessibility(browser: Chromium) -> list[str]:
+    """The serious and critical findings of axe, but for contrasts in the article."""
+    browser.script(axe())
+    return browser.driver.execute_async_script(AXE)
+
+
+def axe() -> str:
+    """The script axe-core, as a package brings it."""
+    return next(file for file in files("selenium-axe-python") if file.name == "axe.min.js").read_text(encoding="utf-8")
+
+
+CHECKS = (mathematics, overflow, pictures, contrast, console, network, weight)
 
 
 def problems(browser: Chromium) -> list[str]:

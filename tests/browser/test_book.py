@@ -41,8 +41,16 @@ def test_page(browser, book, name):
         browser.open(f"{book}/{name}", width=width, dark=dark)
         assert browser.script("return document.documentElement.dataset.theme") == ("dark" if dark else "light")
         view = f"{width} pixels, {'dark' if dark else 'light'}"
-        wrong |= {view: sentences} if (sentences := page.problems(browser)) else {}
+        sentences = page.problems(browser) + (page.accessibility(browser) if (width, dark) == VIEWS[0] else [])
+        wrong |= {view: sentences} if sentences else {}
     assert wrong == {}
+
+
+@pytest.mark.parametrize("name", ["index.html", "glossary.html", "cite.html"])
+def test_menus_and_headers_in_dark_mode(browser, book, name):
+    """They are the same on every page."""
+    browser.open(f"{book}/{name}", dark=True)
+    assert page.accessibility(browser) == []
 
 
 def test_formulas_of_the_source_are_on_the_page(browser, book):
@@ -74,6 +82,9 @@ BROKEN = {
     "console error": (page.console, "<script>console.error('it broke')</script>", "it broke"),
     "script that throws": (page.console, "<script>const a = 1; const a = 2;</script>", "already been declared"),
     "request to another host": (page.network, '<script src="http://cdn.example/x.js"></script>', "remote request: http://cdn.example"),
+    "too much to load": (page.weight, '<script src="heavy.js"></script>', "the page weighs 2."),
+    "button without a name": (page.accessibility, "<button></button>", "critical, button-name"),
+    "faint menu": (page.accessibility, '</article><nav style="color: #aaa">Faint</nav><article>', "serious, color-contrast"),
     "request that fails": (page.network, '<link rel="stylesheet" href="none.css">', "failed request: 404"),
 }
 
@@ -83,9 +94,11 @@ def small_page(tmp_path_factory):
     """A function that writes a page with a given body beside MathJax, and returns its address."""
     folder = tmp_path_factory.mktemp("pages")
     (folder / "mathjax").symlink_to(BOOK / "_static/mathjax")
+    (folder / "heavy.js").write_text("/" * page.MOST_BYTES)
     (folder / "dot.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><circle r="4"/></svg>')
     head = ('<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A page</title><link rel="icon" href="dot.svg">'
-            '<script defer src="mathjax/tex-chtml.js"></script></head>')
+            "<script>window.MathJax = {loader: {load: ['input/tex', 'output/chtml', 'a11y/assistive-mml']}}</script>"
+            '<script defer src="mathjax/startup.js"></script></head>')
     with served(folder) as address:
 
         def write(body: str) -> str:
@@ -96,8 +109,8 @@ def small_page(tmp_path_factory):
 
 
 def test_a_good_page_has_no_problems(browser, small_page):
-    browser.open(small_page(GOOD), width=390)
-    assert page.problems(browser) == []
+    browser.open(small_page(f"<main><h1>A page</h1>{GOOD}</main>"), width=390)
+    assert page.problems(browser) + page.accessibility(browser) == []
 
 
 @pytest.mark.parametrize("fault", BROKEN)

@@ -1,0 +1,83 @@
+"""Pages for slow lines: what no page uses is not sent, and pictures of few colours are stored as such.
+
+The theme brings a script of 1.5 MB that draws icons, which its font draws as well; the search's index on every page,
+which only the search page needs; and style sheets of 0.5 MB, of which a book uses a fifth.
+"""
+
+import re
+from pathlib import Path
+
+import tinycss2
+from PIL import Image
+
+UNUSED = re.compile(r'\s*<script\b[^>]*\bsrc="[^"]*/scripts/fontawesome\.js[^"]*"[^>]*></script>')
+FOR_SEARCH = re.compile(r'\s*<script\b[^>]*\bsrc="[^"]*(?:searchtools|language_data|searchindex)\.js[^"]*"[^>]*></script>')
+
+
+def lighten(app, error):
+    if error is not None or app.builder.format != "html":
+        return
+    folder = Path(app.outdir)
+    pages = [page for page in folder.rglob("*.html") if "_static" not in page.relative_to(folder).parts]
+    for page in pages:
+        text = UNUSED.sub("", page.read_text(encoding="utf-8"))
+        page.write_text(text if page.name == "search.html" else FOR_SEARCH.sub("", text), encoding="utf-8")
+    scripts = [script for script in (folder / "_static").rglob("*.js") if "mathjax" not in script.parts]
+    names = {name for file in [*pages, *scripts] for name in re.findall(r"[\w-]+", file.read_text(encoding="utf-8"))}
+    for sheet in (folder / "_static").rglob("*.css"):
+        if sheet.name == "compendium.css":  # ours is short, and our scripts make names up, as line-3
+            continue
+        rules = tinycss2.parse_stylesheet(sheet.read_text(encoding="utf-8"))
+        sheet.write_text(used(rules, names), encoding="utf-8")
+    for picture in (folder / "_images").glob("*.png"):
+        fewer_colours(picture)
+
+
+def used(rules: list, names: set[str]) -> str:
+    """The rules whose classes all occur among `names`, the words of all pages and scripts; and the licences."""
+    kept = []
+    for rule in rules:
+        if rule.type == "qualified-rule":
+            selectors = [one for one in separate(rule.prelude) if classes(one) <= names]
+            if selectors:
+                kept.append(f"{','.join(selectors)}{{{tinycss2.serialize(rule.content).strip()}}}")
+        elif rule.type == "at-rule" and rule.lower_at_keyword in ("media", "supports") and rule.content:
+            inner = used(tinycss2.parse_rule_list(rule.content), names)
+            if inner:
+                kept.append(f"@{rule.at_keyword}{tinycss2.serialize(rule.prelude)}{{{inner}}}")
+        elif rule.type == "at-rule" or (rule.type == "comment" and rule.value.startswith("!")):
+            kept.append(rule.serialize())
+    return "\n".join(kept)
+
+
+def separate(prelude: list) -> list[str]:
+    """The selectors of a rule, which commas separate."""
+    selectors, start = [], 0
+    for end, token in [*enumerate(prelude), (len(prelude), ",")]:
+        if token == ",":
+            selectors.append(tinycss2.serialize(prelude[start:end]).strip())
+            start = end + 1
+    return selectors
+
+
+def classes(selector: str) -> set[str]:
+    """The classes that an element must have; not those in brackets, which name alternatives, exceptions or neighbours."""
+    plain = re.sub(r"\[[^\]]*\]|\([^()]*(?:\([^()]*\)[^()]*)*\)", "", selector)
+    return {name.replace("\\", "") for name in re.findall(r"\.((?:[\w-]|\\.)+)", plain)}
+
+
+def fewer_colours(picture: Path) -> None:
+    """At most 256 colours, if that makes the file smaller: plots have few, but for blends at edges."""
+    before = Image.open(picture)
+    if before.mode not in ("RGB", "RGBA"):
+        return
+    white = Image.new("RGBA", before.size, "white")
+    flat = Image.alpha_composite(white, before.convert("RGBA")).convert("RGB")
+    smaller = picture.with_suffix(".smaller")
+    flat.quantize(256, dither=Image.Dither.NONE).save(smaller, format="PNG", optimize=True)
+    smaller.replace(picture) if smaller.stat().st_size < picture.stat().st_size else smaller.unlink()
+
+
+def setup(app):
+    app.connect("build-finished", lighten, priority=900)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,39 @@
+"""Search in English and Japanese.
+
+Sphinx lists a run of Japanese as one word, and finds what is a whole word, or else part of one if it has three letters.
+In Japanese two letters are a word, and words stand together unspaced: here any part of a run is found.
+"""
+
+import unicodedata
+
+from sphinx.search import SearchEnglish
+
+# Beside Sphinx's own search, which also counts no word of two letters when it asks whether all words were found.
+IN_THE_BROWSER = r"""
+var splitQuery = (query) =>
+  query.normalize("NFKC").split(/[^\p{Letter}\p{Number}_]+/u).filter(Boolean);
+
+const termsWith = (word) =>
+  /[\u3005\u3040-\u30ff\u3400-\u9fff]/.test(word)
+    ? Object.keys({...Search._index.terms, ...Search._index.titleterms}).filter((term) => term.includes(word))
+    : [word];
+const pagesWithAnyTerm = Search.performTermsSearch;
+Search.performTermsSearch = (words, excluded) => {
+  const found = [...words].map((word) =>
+    termsWith(word).flatMap((term) => pagesWithAnyTerm(new Set([term]), excluded)));
+  return (found[0] ?? []).filter(([page]) => found.every((results) => results.some(([other]) => other === page)));
+};
+"""
+
+
+class SearchEnglishAndJapanese(SearchEnglish):
+    js_splitter_code = IN_THE_BROWSER
+
+    def split(self, text: str) -> list[str]:
+        """Full-width letters and half-width kana as the usual ones, in the index as in the query."""
+        return super().split(unicodedata.normalize("NFKC", text))
+
+
+def setup(app):
+    app.add_search_language(SearchEnglishAndJapanese)  # in the place of "en"
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,48 @@
+"""The book as one PDF (tests/browser/pdf.py), tried on one document of it."""
+
+import re
+import zlib
+from pathlib import Path
+
+import pytest
+
+from tests.browser import pdf
+from tests.browser.chromium import BROWSERS, DRIVERS, chromium, found, served
+
+BOOK = Path(__file__).resolve().parents[2] / "build/html"
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(found(BROWSERS) is None, reason="no Chromium is installed (Debian: chromium)"),
+    pytest.mark.skipif(found(DRIVERS) is None, reason="no chromedriver is installed (Debian: chromium-driver)"),
+    pytest.mark.skipif(not BOOK.is_dir(), reason="the book is not built (make book)"),
+]
+
+
+def test_one_document(tmp_path):
+    with chromium() as browser, served(BOOK) as address:
+        told = pdf.assemble(browser, address, "miura2022")
+        links = browser.script("return [...document.querySelectorAll('.chapter a[href^=\"#\"]')].map(a => [a.hash, "
+                               "!!document.getElementById(decodeURIComponent(a.hash.slice(1)))])")
+        errors = browser.script("return document.querySelectorAll('mjx-merror').length")
+        printed = pdf.printed(browser)
+    chapters = sorted((BOOK / "notebooks/miura2022").glob("*.html"))
+    assert told["chapters"] == 2 + len(chapters)  # the introduction and the summary
+    assert told["broken"] == told["wide"] == [] and errors == 0
+    assert told["formulas"] >= sum(page.read_text(encoding="utf-8").count('class="math ') for page in chapters)
+    assert len(links) > 20 and [link for link, there in links if not there] == []
+    assert printed.startswith(b"%PDF-")
+    text = printed + b"".join(inflated(printed))
+    assert len(re.findall(rb"/Type ?/Page\b", text)) > 20
+    assert b"/Outlines" in text and b"/StructTreeRoot" in text
+
+
+def inflated(printed: bytes) -> list[bytes]:
+    """The compressed streams of a PDF that are text."""
+    found = []
+    for stream in re.findall(rb"stream\r?\n(.*?)endstream", printed, flags=re.DOTALL):
+        try:
+            found.append(zlib.decompressobj().decompress(stream))
+        except zlib.error:  # a picture or a font, stored otherwise
+            continue
+    return found

@@ -1,0 +1,76 @@
+"""Search (book/_ext/search.py) in the browser, against the text of the pages themselves."""
+
+import html
+import re
+import unicodedata
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import pytest
+from selenium.webdriver.support.ui import WebDriverWait
+
+from tests.browser.chromium import BROWSERS, DRIVERS, chromium, found, served
+
+BOOK = Path(__file__).resolve().parents[2] / "build/html"
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(found(BROWSERS) is None, reason="no Chromium is installed (Debian: chromium)"),
+    pytest.mark.skipif(found(DRIVERS) is None, reason="no chromedriver is installed (Debian: chromium-driver)"),
+    pytest.mark.skipif(not (BOOK / "search.html").exists(), reason="the book is not built (make book)"),
+]
+
+
+@pytest.fixture(scope="module")
+def search():
+    """A function that types words into the book's search and returns the pages it finds."""
+    with chromium() as browser, served(BOOK) as address:
+
+        def typed(words: str) -> set[str]:
+            browser.open(f"{address}/search.html?q={quote(words)}")
+            WebDriverWait(browser.driver, 60).until(lambda _: browser.script("return document.querySelector('.search-summary')?.innerText"))
+            links = browser.script("return [...document.querySelectorAll('ul.search > li > a')].map(a => a.href)")
+            return {urlsplit(link).path.lstrip("/") for link in links}
+
+        yield typed
+
+
+@pytest.fixture(scope="module")
+def texts():
+    """The text of the article of every page, in lower case."""
+    articles = {path: re.search(r"<article\b.*?</article>", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+                for path in BOOK.rglob("*.html") if "_static" not in path.parts}
+    return {str(path.relative_to(BOOK)): unicodedata.normalize("NFKC", html.unescape(re.sub(r"<[^>]+>", "", article[0]))).lower()
+            for path, article in articles.items() if article and path.name != "search.html"}
+
+
+# Two letters as a word and within longer ones, whole compounds, and parts of them.
+@pytest.mark.parametrize("word", ["感度", "雑音", "合成", "匿名", "差分", "差分プライバシー", "局所差分プライバシー", "匿名性", "プライバシー損失"])
+def test_japanese_words_are_found_wherever_they_stand(search, texts, word):
+    expected = {name for name, text in texts.items() if word in text}
+    assert "glossary.html" in expected
+    assert search(word) == expected
+
+
+@pytest.mark.parametrize("words, page", [
+    ("sensitivity", "glossary.html"),
+    ("junction tree", "notebooks/miura2025/01_private_pgm.html"),
+    ("randomized response", "notebooks/kiri2019/02_local.html"),
+    ("CITATION", "cite.html"),
+    ("ＡＩＭ", "miura2025/index.html"),
+    ("Pk-匿名性", "glossary.html"),
+    ("zCDP 収支計算", "glossary.html"),
+])
+def test_the_right_page_comes_up(search, words, page):
+    assert page in search(words)
+
+
+def test_every_word_must_be_on_the_page(search, texts):
+    found = search("sensitivity 感度")
+    assert found == {name for name, text in texts.items() if "感度" in text and "sensitivity" in text}
+    assert found < search("sensitivity")
+
+
+@pytest.mark.parametrize("words", ["xyzzyq", "猫犬", "量子猫", "感度 xyzzyq", "sensitivity 猫犬"])
+def test_what_the_book_does_not_have_is_not_found(search, words):
+    assert search(words) == set()
