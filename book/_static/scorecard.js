@@ -46,5 +46,5 @@ document.addEventListener('DOMContentLoaded', () => {
     }
     told.textContent = filtered ? `${shown} of ${rows.length} claims` : '';
   }
-  place.addEventListener('input', update);
+  for (const event of ['input', 'change']) place.addEventListener(event, update);
 });

@@ -12,7 +12,7 @@ from tests.browser.chromium import BROWSERS, DRIVERS, chromium, found, served
 
 BOOK = Path(__file__).resolve().parents[2] / "build/html"
 PAGES = sorted(str(path.relative_to(BOOK)) for path in BOOK.rglob("*.html") if "_static" not in path.parts)
-VIEWS = [(1280, False), (1280, True), (390, False), (390, True)]
+VIEWS = [(1280, False), (390, True)]  # both widths and both modes; layout hangs on the one, contrast on the other
 
 pytestmark = [
     pytest.mark.browser,
