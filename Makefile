@@ -152,7 +152,7 @@ pdf: build/html/index.html ## the whole book as one PDF, printed by Chromium: bu
 
 test: build/html/index.html ## the tests, the committed notebooks compared output by output, the book in a browser
 	@status=0; \
-	$(PY) -m pytest -n 2 --dist worksteal || status=1; \
+	$(PY) -m pytest -n 3 --dist worksteal || status=1; \
 	$(ALIKE) $(PY) -m pytest -n 2 --dist loadfile -o filterwarnings=default -p no:cacheprovider \
 	  --nbval --nbval-current-env --nbval-sanitize-with tests/nbval-sanitize.cfg $(NOTEBOOKS) || status=1; \
 	exit $$status

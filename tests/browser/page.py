@@ -110,15 +110,13 @@ for (const e of article.querySelectorAll('mjx-container')) if (shown(e)) judge(e
 return [...problems].slice(0, 8);
 """
 
-# Axe takes half a minute for the contrasts of a long article, which `contrast` has judged; beside it are menus and headers.
-# Without `resultTypes`, axe would list every element that passed.
+# Without `resultTypes`, axe would list every element that passed. Two of its rules compare colours and take half a minute
+# for a long article: they are for the pages that try menus, headers and links; contrasts are judged by `contrast` everywhere.
 AXE = """
-const done = arguments[0], resultTypes = ['violations'];
-const all = () => axe.run({resultTypes, rules: {'color-contrast': {enabled: false}}});
-const around = () => axe.run({exclude: [['article']]}, {resultTypes, runOnly: ['color-contrast']});
-all().then(found => around().then(more => done([...found.violations, ...more.violations]
+const [colours, done] = arguments, rule = {enabled: colours};
+axe.run({resultTypes: ['violations'], rules: {'color-contrast': rule, 'link-in-text-block': rule}}).then(found => done(found.violations
   .filter(rule => ['serious', 'critical'].includes(rule.impact))
-  .map(rule => `${rule.impact}, ${rule.id}: ${rule.help}: ` + rule.nodes.slice(0, 4).map(node => node.target.join(' ')).join('; ')))));
+  .map(rule => `${rule.impact}, ${rule.id}: ${rule.help}: ` + rule.nodes.slice(0, 4).map(node => node.target.join(' ')).join('; '))));
 """
 
 
@@ -159,10 +157,10 @@ def weight(browser: Chromium) -> list[str]:
     return [f"the page weighs {browser.weight / 1e6:.2f} MB"] if browser.weight > MOST_BYTES else []
 
 
-def accessibility(browser: Chromium) -> list[str]:
-    """The serious and critical findings of axe, but for contrasts in the article."""
+def accessibility(browser: Chromium, colours: bool = False) -> list[str]:
+    """The serious and critical findings of axe; with its rules about `colours`, if asked for."""
     browser.script(axe())
-    return browser.driver.execute_async_script(AXE)
+    return browser.driver.execute_async_script(AXE, colours)
 
 
 def axe() -> str:

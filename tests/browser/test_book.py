@@ -3,6 +3,7 @@
 The checks are tried on small broken pages first: a check that cannot fail proves nothing.
 """
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -46,11 +47,12 @@ def test_page(browser, book, name):
     assert wrong == {}
 
 
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("name", ["index.html", "glossary.html", "cite.html"])
-def test_menus_and_headers_in_dark_mode(browser, book, name):
-    """They are the same on every page."""
-    browser.open(f"{book}/{name}", dark=True)
-    assert page.accessibility(browser) == []
+def test_menus_headers_and_links(browser, book, name, dark):
+    """Their colours are the same on every page."""
+    browser.open(f"{book}/{name}", dark=dark)
+    assert page.accessibility(browser, colours=True) == []
 
 
 def test_formulas_of_the_source_are_on_the_page(browser, book):
@@ -84,7 +86,7 @@ BROKEN = {
     "request to another host": (page.network, '<script src="http://cdn.example/x.js"></script>', "remote request: http://cdn.example"),
     "too much to load": (page.weight, '<script src="heavy.js"></script>', "the page weighs 2."),
     "button without a name": (page.accessibility, "<button></button>", "critical, button-name"),
-    "faint menu": (page.accessibility, '</article><nav style="color: #aaa">Faint</nav><article>', "serious, color-contrast"),
+    "faint menu": (partial(page.accessibility, colours=True), '</article><nav style="color: #aaa">Faint</nav><article>', "serious, color-contrast"),
     "request that fails": (page.network, '<link rel="stylesheet" href="none.css">', "failed request: 404"),
 }
 
