@@ -221,6 +221,16 @@ def test_worst_case_neighbours_come_close_to_the_supremum(n, d, sigma):
     assert 0.8 * added < actual <= added * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("n, d, sigma", [(20, 1, 1.0), (1000, 6, 0.1)])
+def test_the_regularised_bound_has_a_pole_at_its_last_order(n, d, sigma):
+    """There the term of the means, alpha tau / (2 n^2 (1 - alpha / last)), outgrows all others."""
+    tau = 4 * d / sigma
+    last = n**2 / ((n + 1) * tau)
+    pole = last * tau / (2 * n**2 * 1e-9)
+    assert gs.regularised_epsilon(n, last * (1 - 1e-9), d, sigma) == pytest.approx(pole, rel=1e-3)
+    assert gs.regularised_epsilon(n, last * (1 + 1e-9), d, sigma) == np.inf
+
+
 def test_worst_case_neighbours_refuse_what_cannot_be():
     with pytest.raises(ValueError, match="sigma must be"):
         gs.worst_case_neighbours(1000, 6, 0.5)
