@@ -140,7 +140,7 @@ def folder(tmp_path_factory):
     (folder / "linked").mkdir()
     (folder / "linked" / f"{NAME}.ipynb").symlink_to(good)
     with zipfile.ZipFile(folder / "zipped.zip", "w") as archive:
-        archive.writestr(f"work/{NAME}.ipynb", text.replace("My answer", "Zipped"))
+        archive.writestr(f"folder/{NAME}.ipynb", text.replace("My answer", "Zipped"))
         archive.writestr("../../escape.ipynb", "not JSON")
     (folder / "bad.zip").write_bytes(b"PK\x03\x04 nothing")
     (folder / "日本").mkdir()
@@ -216,7 +216,7 @@ def test_files_are_known_by_what_is_in_them(rows):
     for student in ("renamed", "flat", "日本", "copycat"):
         row = row_of(rows, student)
         assert (row["assignment"], row["points"]) == (NAME, f"{FULL:g}"), row
-    assert rows["zipped", f"zipped.zip/work/{NAME}.ipynb"]["points"] == f"{FULL:g}"
+    assert rows["zipped", f"zipped.zip/folder/{NAME}.ipynb"]["points"] == f"{FULL:g}"
     assert "not a notebook" in rows["zipped", "zipped.zip/../../escape.ipynb"]["problems"]
 
 

@@ -10,11 +10,13 @@ import shutil
 import tempfile
 import threading
 import time
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
+BOOK = Path(__file__).resolve().parents[2] / "build/html"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 DRIVERS = ("chromedriver", "/usr/lib/chromium/chromedriver", "/usr/lib/chromium-browser/chromedriver")
 FLAGS = (

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.browser.chromium import BROWSERS, DRIVERS, chromium, found, served
+from tests.browser.chromium import BOOK, BROWSERS, DRIVERS, chromium, found, served
 
 ROOT = Path(__file__).resolve().parents[2]
 WIDTH = 650  # CSS pixels between the margins of a page of A4
@@ -165,7 +165,7 @@ def main() -> int:
     if not (found(BROWSERS) and found(DRIVERS)):
         print("The PDF needs Chromium and its driver (Debian: chromium, chromium-driver).", file=sys.stderr)
         return 1
-    with served(ROOT / "build/html") as address, chromium() as browser:
+    with served(BOOK) as address, chromium() as browser:
         told = assemble(browser, address, asked.only)
         if told["broken"] or told["wide"]:
             print("\n".join(["Not as it should be:", *told["broken"], *told["wide"]]), file=sys.stderr)

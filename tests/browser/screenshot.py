@@ -6,9 +6,7 @@
 import argparse
 from pathlib import Path
 
-from tests.browser.chromium import chromium, served
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.browser.chromium import BOOK, chromium, served
 
 
 def main() -> None:
@@ -20,7 +18,7 @@ def main() -> None:
     parser.add_argument("--dark", action="store_true")
     parser.add_argument("--full", action="store_true", help="the whole page, not the window")
     asked = parser.parse_args()
-    with served(ROOT / "build/html") as address, chromium() as browser:
+    with served(BOOK) as address, chromium() as browser:
         browser.open(f"{address}/{asked.page}", width=asked.width, height=asked.height, dark=asked.dark)
         browser.screenshot(asked.picture, full=asked.full)
 

@@ -4,35 +4,16 @@ The checks are tried on small broken pages first: a check that cannot fail prove
 """
 
 from functools import partial
-from pathlib import Path
 
 import pytest
 
-from tests.browser import page
-from tests.browser.chromium import BROWSERS, DRIVERS, chromium, found, served
+from tests.browser import needs, page
+from tests.browser.chromium import BOOK, served
 
-BOOK = Path(__file__).resolve().parents[2] / "build/html"
 PAGES = sorted(str(path.relative_to(BOOK)) for path in BOOK.rglob("*.html") if "_static" not in path.parts)
 VIEWS = [(1280, False), (390, True)]  # both widths and both modes; layout hangs on the one, contrast on the other
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(found(BROWSERS) is None, reason="no Chromium is installed (Debian: chromium)"),
-    pytest.mark.skipif(found(DRIVERS) is None, reason="no chromedriver is installed (Debian: chromium-driver)"),
-    pytest.mark.skipif(not PAGES, reason="the book is not built (make book)"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def book():
-    with served(BOOK) as address:
-        yield address
+pytestmark = needs.THE_BOOK
 
 
 @pytest.mark.parametrize("name", PAGES)

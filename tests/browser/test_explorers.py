@@ -8,7 +8,7 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from lib import composition, frequency_oracles, gaussian_synthesis, mechanisms
-from tests.browser.chromium import BROWSERS, DRIVERS, chromium, found, served
+from tests.browser import needs
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {
@@ -28,17 +28,7 @@ MECHANISMS = {
     "gaussian": lambda size: mechanisms.Gaussian(1 / size),
 }
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(found(BROWSERS) is None, reason="no Chromium is installed (Debian: chromium)"),
-    pytest.mark.skipif(found(DRIVERS) is None, reason="no chromedriver is installed (Debian: chromium-driver)"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as opened:
-        yield opened
+pytestmark = needs.A_BROWSER
 
 
 @pytest.fixture(scope="module")
@@ -99,14 +89,6 @@ def test_composition(compute, mechanism):
 
 
 # ---- on the pages
-
-
-@pytest.fixture(scope="module")
-def book():
-    if not all((ROOT / "build/html" / page).exists() for page in PAGES.values()):
-        pytest.skip("the book is not built (make book)")
-    with served(ROOT / "build/html") as address:
-        yield address
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -10,17 +10,12 @@ import pandas as pd
 import pytest
 
 from lib import results
-from tests.browser.chromium import BROWSERS, DRIVERS, chromium, found, served
+from tests.browser import needs
+from tests.browser.chromium import BOOK
 
-BOOK = Path(__file__).resolve().parents[2] / "build/html"
 PAGES = sorted(str(path.relative_to(BOOK)) for path in BOOK.glob("notebooks/*/*.html"))
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(found(BROWSERS) is None, reason="no Chromium is installed (Debian: chromium)"),
-    pytest.mark.skipif(found(DRIVERS) is None, reason="no chromedriver is installed (Debian: chromium-driver)"),
-    pytest.mark.skipif(not PAGES, reason="the book is not built (make book)"),
-]
+pytestmark = needs.THE_BOOK
 
 # Of each figure: its name, and of each link its text, accessible name, address, height and whether it downloads.
 FIGURES = """
@@ -30,18 +25,6 @@ return [...document.querySelectorAll('article figure')].map(figure => ({
     address: a.href, shown: a.checkVisibility() && a.getBoundingClientRect().height > 0, download: a.hasAttribute('download')})),
   text: figure.querySelector('.figure-links')?.textContent ?? ''}));
 """
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def book():
-    with served(BOOK) as address:
-        yield address
 
 
 def there(address: str, book: str, page: str) -> Path | None:

@@ -2,30 +2,19 @@
 
 import re
 import zlib
-from pathlib import Path
 
-import pytest
+from tests.browser import needs, pdf
+from tests.browser.chromium import BOOK
 
-from tests.browser import pdf
-from tests.browser.chromium import BROWSERS, DRIVERS, chromium, found, served
-
-BOOK = Path(__file__).resolve().parents[2] / "build/html"
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(found(BROWSERS) is None, reason="no Chromium is installed (Debian: chromium)"),
-    pytest.mark.skipif(found(DRIVERS) is None, reason="no chromedriver is installed (Debian: chromium-driver)"),
-    pytest.mark.skipif(not BOOK.is_dir(), reason="the book is not built (make book)"),
-]
+pytestmark = needs.THE_BOOK
 
 
-def test_one_document(tmp_path):
-    with chromium() as browser, served(BOOK) as address:
-        told = pdf.assemble(browser, address, "miura2022")
-        links = browser.script("return [...document.querySelectorAll('.chapter a[href^=\"#\"]')].map(a => [a.hash, "
-                               "!!document.getElementById(decodeURIComponent(a.hash.slice(1)))])")
-        errors = browser.script("return document.querySelectorAll('mjx-merror').length")
-        printed = pdf.printed(browser)
+def test_one_document(browser, book):
+    told = pdf.assemble(browser, book, "miura2022")
+    links = browser.script("return [...document.querySelectorAll('.chapter a[href^=\"#\"]')].map(a => [a.hash, "
+                           "!!document.getElementById(decodeURIComponent(a.hash.slice(1)))])")
+    errors = browser.script("return document.querySelectorAll('mjx-merror').length")
+    printed = pdf.printed(browser)
     chapters = sorted((BOOK / "notebooks/miura2022").glob("*.html"))
     assert told["chapters"] == 2 + len(chapters)  # the introduction and the summary
     assert told["broken"] == told["wide"] == [] and errors == 0

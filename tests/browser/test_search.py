@@ -3,36 +3,28 @@
 import html
 import re
 import unicodedata
-from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import pytest
 from selenium.webdriver.support.ui import WebDriverWait
 
-from tests.browser.chromium import BROWSERS, DRIVERS, chromium, found, served
+from tests.browser import needs
+from tests.browser.chromium import BOOK
 
-BOOK = Path(__file__).resolve().parents[2] / "build/html"
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(found(BROWSERS) is None, reason="no Chromium is installed (Debian: chromium)"),
-    pytest.mark.skipif(found(DRIVERS) is None, reason="no chromedriver is installed (Debian: chromium-driver)"),
-    pytest.mark.skipif(not (BOOK / "search.html").exists(), reason="the book is not built (make book)"),
-]
+pytestmark = needs.THE_BOOK
 
 
 @pytest.fixture(scope="module")
-def search():
+def search(browser, book):
     """A function that types words into the book's search and returns the pages it finds."""
-    with chromium() as browser, served(BOOK) as address:
 
-        def typed(words: str) -> set[str]:
-            browser.open(f"{address}/search.html?q={quote(words)}")
-            WebDriverWait(browser.driver, 60).until(lambda _: browser.script("return document.querySelector('.search-summary')?.innerText"))
-            links = browser.script("return [...document.querySelectorAll('ul.search > li > a')].map(a => a.href)")
-            return {urlsplit(link).path.lstrip("/") for link in links}
+    def typed(words: str) -> set[str]:
+        browser.open(f"{book}/search.html?q={quote(words)}")
+        WebDriverWait(browser.driver, 60).until(lambda _: browser.script("return document.querySelector('.search-summary')?.innerText"))
+        links = browser.script("return [...document.querySelectorAll('ul.search > li > a')].map(a => a.href)")
+        return {urlsplit(link).path.lstrip("/") for link in links}
 
-        yield typed
+    return typed
 
 
 @pytest.fixture(scope="module")
