@@ -19,7 +19,7 @@ Local privacy (kiri2019)
     frequency_oracles, local_protocol, unary_encoding, histogram_encoding, local_hashing, subset_selection,
     hadamard_response, consistency
 Synthetic data from a Gaussian (miura2022)
-    gaussian_synthesis, instances
+    gaussian_synthesis, synthesis_audit, instances
 Synthetic tables (miura2025)
     table, encodings, junction_tree, effects, marginal_oracle, graphical_model, mirror_descent, reconciliation, records, aim,
     aim_trace, privbayes, stand_in, utility
@@ -32,5 +32,5 @@ Private networks (sei2017)
 Studies: grids of runs on the real data, whose results are in book/results
     aim_study, aim_ablation, pk_study, pk_beyond, network_study, grid, command_line, results
 The book
-    claims, figures, plotted, datasets
+    claims, proofs, figures, plotted, datasets
 """

@@ -95,6 +95,7 @@ def _rows(axes, left_out: list[str]) -> Iterator[dict]:
     names = {"x": _names(axes.xaxis), "y": _names(axes.yaxis)}
 
     def told(kind, label, found):
+        """The rows `found`, with their kind, the name of their series, and the words at their places."""
         count[kind] = count.get(kind, 0) + 1
         series = f"{kind} {count[kind]}" if str(label).startswith("_") or not label else _line(str(label))
         found = list(found)

@@ -91,6 +91,7 @@ EXEMPT = {
     "privacy_loss.plain": INNER,
     "private_networks.fill_laplace": KERNEL,
     "private_regression.minimiser": INNER,
+    "proofs.": "works on symbols, and prints",
     "reconciliation.": INNER,
     "records.": INNER,
     "results.": "reads and writes files",
@@ -367,6 +368,12 @@ def gaussian():
         yield call(f"gaussian_synthesis.{name}", n=100, alpha=4.0, d=2, radius=5.0)
     yield call("gaussian_synthesis.largest_radius", d=2, sigma=0.1)
     yield call("gaussian_synthesis.worst_case_neighbours", n=100, d=2, sigma=0.1, spare=("n", "d"))
+    yield call("synthesis_audit.off_the_wall", n=64, d=2, sigma=0.1, spare=("n", "d"))
+    told_apart = (np.zeros(2), np.eye(2)), (np.ones(2), np.eye(2))
+    yield call("synthesis_audit.log_likelihood_ratios", given=told_apart[0], pair=told_apart, sizes=[1, 2], trials=5, rng=RNG,
+               spare=("sizes", "trials"), fixed=("given", "pair"))
+    yield call("synthesis_audit.attack", data=DATA, record=DATA[0], sizes=[1, 2], trials=10, delta=0.01, confidence=0.9, rng=RNG,
+               spare=("sizes", "trials"))
     yield call("gaussian_synthesis.released_dp", n=10_000, delta=1e-5, d=2, sigma=0.1, size=10, conversion="canonne2020", orders=ORDERS)
     yield call("gaussian_synthesis.extremal_pair", n=100, d=2, radius=5.0, direction="added", spare=("d",))
     yield call("gaussian_synthesis.released_delta", n=10_000, epsilon=0.1, d=2, sigma=0.1, size=10, radius=5.0, spare=("d",), allows=SAME)

@@ -109,7 +109,7 @@ def line(name: str, cell: int, data: list, to_root: str, place: str, notebook: s
     parts = [link(source, f"notebook, cell {cell}", f"Notebook, cell {cell}, of figure {name}"),
              link(f"#{HOW_MADE}", "parameters", f"Parameters of figure {name}")]
     known = [link(to_root + address, text, f"Data of figure {name}: {text}") for text, address in data]
-    parts.append(f"data: {', '.join(known)}" if known else "no data file")
+    parts.append(f"data read: {', '.join(known)}" if known else "no data read")
     if hash:
         text = f"commit {hash[:7]}{'+' if changed else ''}"
         parts.append(link(f"{repository}/commit/{hash}" if repository else f"#{HOW_MADE}", text, f"{text} of figure {name}"))

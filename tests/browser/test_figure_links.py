@@ -51,7 +51,7 @@ def test_every_figure_has_its_links(browser, book, page):
         assert all(f"figure {name}" in link["label"] for link in links)
         files = {link["text"]: there(link["address"], book, page) for link in links}
         assert [text for text in files if text.startswith("notebook, cell ")] and "parameters" in files
-        assert any(link["label"].startswith("Data of") for link in links) or "no data file" in figure["text"]
+        assert any(link["label"].startswith("Data of") for link in links) or "no data read" in figure["text"]
         assert {link["text"] for link in links if link["download"]} == {"SVG", "CSV"}
         drawn = ElementTree.parse(files["SVG"]).getroot()
         assert drawn.tag == "{http://www.w3.org/2000/svg}svg" and float(drawn.attrib["width"].removesuffix("pt")) > 100

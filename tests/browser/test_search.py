@@ -57,6 +57,12 @@ def test_the_right_page_comes_up(search, words, page):
     assert page in search(words)
 
 
+def test_the_page_that_a_result_opens_marks_the_word(browser, search):
+    search("感度")
+    browser.driver.find_element("css selector", "ul.search > li > a").click()
+    WebDriverWait(browser.driver, 60).until(lambda _: browser.script("return document.querySelector('.highlighted')?.textContent") == "感度")
+
+
 def test_every_word_must_be_on_the_page(search, texts):
     found = search("sensitivity 感度")
     assert found == {name for name, text in texts.items() if "感度" in text and "sensitivity" in text}
