@@ -181,7 +181,7 @@ screenshot: build/html/index.html ## retake the picture in the README
 	@$(PY) -m tests.browser.screenshot index.html book/_static/screenshot.png
 
 stand-in: $(READY) ## make the embedded stand-ins in lib/data again, from the real files
-	@$(PY) -m lib.stand_in
+	@$(PY) -m notebooks.studies.stand_in
 
 lock: $(READY) ## pin requirements.in, with hashes, in requirements.lock; likewise the benchmarks' peers
 	@$(PY) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \

@@ -24,8 +24,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from lib import claims, datasets, results
-from lib.claims import VERDICTS, Claim, Ledger, Record
+from book import claims, results
+from book.claims import VERDICTS, Claim, Ledger, Record
+from lib.data import datasets
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -36,13 +37,16 @@ class LedgerError(Exception):
 
 # ---------------------------------------------------------------- gather
 
+
 def records_in(notebook: Path, name: str) -> list[Record]:
     """The records that the outputs of one executed notebook hold, marked with its `name`."""
     content = json.loads(notebook.read_text(encoding="utf-8"))
-    found = [output["data"][claims.MIME]
-             for cell in content["cells"]
-             for output in cell.get("outputs", [])
-             if claims.MIME in output.get("data", {})]
+    found = [
+        output["data"][claims.MIME]
+        for cell in content["cells"]
+        for output in cell.get("outputs", [])
+        if claims.MIME in output.get("data", {})
+    ]
     flat = [entry for group in found for entry in (group if isinstance(group, list) else [group])]
     return [replace(Record(**entry), notebook=name) for entry in flat]
 
@@ -71,8 +75,11 @@ def settle(ledger: Ledger, records: list[Record]) -> list[Record]:
         else:
             judged.setdefault(record.id, []).append(record)
 
-    problems = [f"{id}: not in the ledger ({group[0].notebook})"
-                for id, group in sorted(judged.items()) if id not in ledger.claims]
+    problems = [
+        f"{id}: not in the ledger ({group[0].notebook})"
+        for id, group in sorted(judged.items())
+        if id not in ledger.claims
+    ]
     settled = []
     for id in sorted(ledger.claims):
         group = judged.get(id, [])
@@ -94,8 +101,10 @@ def _problems(ledger: Ledger, id: str, group: list[Record], elsewhere: str | Non
         problems.append(f"{id}: judged differently: {told}")
     for record in group:
         if record.published != claim.printed:
-            problems.append(f"{id}: {record.notebook} judged {record.published!r}, but the ledger "
-                            f"says {claim.printed!r}: execute it again")
+            problems.append(
+                f"{id}: {record.notebook} judged {record.published!r}, but the ledger "
+                f"says {claim.printed!r}: execute it again"
+            )
         if record.verdict == "differs" and record.note in ("", claims.NO_REASON):
             problems.append(f"{id}: differs without a reason, in {record.notebook}")
     return problems
@@ -119,8 +128,10 @@ def full(executed: Path, sources: Path, output: Path) -> list[Record]:
     settled = settle(claims.load(), collect(executed, sources))
     rows = [{name: asdict(record)[name] for name in KEPT} for record in settled]
     if any(row["verdict"] == "stand-in" for row in rows):
-        raise LedgerError("the full run must judge by the real data: " + ", ".join(
-            row["id"] for row in rows if row["verdict"] == "stand-in"))
+        raise LedgerError(
+            "the full run must judge by the real data: "
+            + ", ".join(row["id"] for row in rows if row["verdict"] == "stand-in")
+        )
     files = {name: source.sha256 for name, source in datasets.SOURCES.items()}
     made = results.collect("make", [], data="real", settings={"parameters": "notebooks/full.yml"}, files=files)
     results.save(output, pd.DataFrame(rows, columns=KEPT), made | {"command": "make papers"})
@@ -136,7 +147,9 @@ def load_full(path: Path, ledger: Ledger) -> dict[str, Record]:
         claim = ledger.claims.get(row["id"])
         if claim is not None and claim.printed == row["published"]:
             document = ledger.documents[claim.document]
-            found[claim.id] = Record(document=claim.document, item=claim.item, source=claims.source(claim, document), **row)
+            found[claim.id] = Record(
+                document=claim.document, item=claim.item, source=claims.source(claim, document), **row
+            )
     return found
 
 
@@ -171,8 +184,7 @@ FOLD_FROM = 4  # claims of one table or section of a document, from which on the
 def page(ledger: Ledger, records: list[Record], full: dict[str, Record] | None = None) -> str:
     """The scorecard as MyST Markdown, from this build's `records` and the full run's, by id."""
     full = full or {}
-    badges = {verdict.replace(" ", "_").replace("-", "_"): claims.badge(verdict)
-              for verdict in VERDICTS}
+    badges = {verdict.replace(" ", "_").replace("-", "_"): claims.badge(verdict) for verdict in VERDICTS}
     by_id = {record.id: record for record in records}
     parts = [INTRO.format(**badges), "## Totals\n", _totals(ledger, [standing(record, full) for record in records])]
     parts.append(f"This build by itself: {claims.tally(record.verdict for record in records)}.\n")
@@ -180,9 +192,11 @@ def page(ledger: Ledger, records: list[Record], full: dict[str, Record] | None =
         own = [by_id[id] for id, claim in ledger.claims.items() if claim.document == key]
         if own:
             parts.append(f"(scorecard-{key})=\n## {_cell(document.cited)}\n")
-            parts.append(f"{_cell(document.authors)}: *{_cell(document.title)}*. "
-                         f"{_cell(document.venue)}.\n\n"
-                         f"{claims.tally(standing(record, full).verdict for record in own)}.\n")
+            parts.append(
+                f"{_cell(document.authors)}: *{_cell(document.title)}*. "
+                f"{_cell(document.venue)}.\n\n"
+                f"{claims.tally(standing(record, full).verdict for record in own)}.\n"
+            )
             if (ROOT / f"book/{key}/summary.md").is_file():
                 parts.append(f'In a few pages: <a href="{key}/summary.html">summary</a>.\n')
             parts += _verdicts(ledger, own, full)
@@ -215,8 +229,11 @@ def _verdicts(ledger: Ledger, records: list[Record], full: dict[str, Record]) ->
         plain = [record for group in groups if len(group) < FOLD_FROM for record in group]
         if plain:
             parts.append(_claims_table(ledger, plain, full))
-        parts += [_folded(f"{_section(group[0])}: {len(group)} claims", ledger, group, full)
-                  for group in groups if len(group) >= FOLD_FROM]
+        parts += [
+            _folded(f"{_section(group[0])}: {len(group)} claims", ledger, group, full)
+            for group in groups
+            if len(group) >= FOLD_FROM
+        ]
     return parts
 
 
@@ -233,8 +250,13 @@ def _claims_table(ledger: Ledger, records: list[Record], full: dict[str, Record]
     chosen = [ledger.claims[record.id] for record in records]
     numbers = any(claim.judge in claims.NUMERIC_JUDGES for claim in chosen)
     both = numbers and any(record.id in full for record in records)
-    head = ["Claim", *(["Printed"] if numbers else []), *(["Full run"] if both else []),
-            *(["Here"] if numbers else []), "Verdict"]
+    head = [
+        "Claim",
+        *(["Printed"] if numbers else []),
+        *(["Full run"] if both else []),
+        *(["Here"] if numbers else []),
+        "Verdict",
+    ]
     rows = []
     for claim, record in zip(chosen, records):
         is_number = claim.judge in claims.NUMERIC_JUDGES
@@ -273,7 +295,7 @@ def _link(record: Record) -> str:
 
 def _place(record: Record) -> str:
     """Its address within the book."""
-    return f'{record.notebook.removesuffix(".ipynb")}.html#{claims.anchor(record.id)}'
+    return f"{record.notebook.removesuffix('.ipynb')}.html#{claims.anchor(record.id)}"
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
@@ -285,8 +307,7 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
 def _cell(text: str) -> str:
     """`text` for a cell of a Markdown table: mathematics kept, all else taken literally."""
     pieces = re.split(r"(\$[^$]+\$)", " ".join(text.split()))
-    literal = [piece if i % 2 else re.sub(r"([*_`<\[\]{}~])", r"\\\1", piece)
-               for i, piece in enumerate(pieces)]
+    literal = [piece if i % 2 else re.sub(r"([*_`<\[\]{}~])", r"\\\1", piece) for i, piece in enumerate(pieces)]
     return "".join(literal).replace("|", r"\|")
 
 
@@ -302,8 +323,11 @@ def downloads(records: list[Record], full: dict[str, Record], folder: Path) -> N
     rows = []
     for record in records:
         real = full.get(record.id)
-        rows.append(asdict(record) | {"verdict": standing(record, full).verdict, "note": standing(record, full).note}
-                    | {"verdict_here": record.verdict, "full_run": real.reproduced if real else "", "link": _place(record)})
+        rows.append(
+            asdict(record)
+            | {"verdict": standing(record, full).verdict, "note": standing(record, full).note}
+            | {"verdict_here": record.verdict, "full_run": real.reproduced if real else "", "link": _place(record)}
+        )
     _write(folder / "claims.json", json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
     _write(folder / "claims.csv", pd.DataFrame(rows).to_csv(index=False, lineterminator="\n"))
 

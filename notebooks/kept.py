@@ -155,10 +155,17 @@ class _Client(PapermillNotebookClient):
 
 class _Engine(NBClientEngine):
     @classmethod
-    def execute_managed_notebook(cls, nb_man, kernel_name, *, keeper, start_timeout=60, extra_arguments=(),
-                                 coalesce_streams=True, **ignored):
-        client = _Client(nb_man, kernel_name=kernel_name, startup_timeout=start_timeout, timeout=None,
-                         extra_arguments=list(extra_arguments), coalesce_streams=coalesce_streams)
+    def execute_managed_notebook(
+        cls, nb_man, kernel_name, *, keeper, start_timeout=60, extra_arguments=(), coalesce_streams=True, **ignored
+    ):
+        client = _Client(
+            nb_man,
+            kernel_name=kernel_name,
+            startup_timeout=start_timeout,
+            timeout=None,
+            extra_arguments=list(extra_arguments),
+            coalesce_streams=coalesce_streams,
+        )
         client.keeper = keeper
         return client.execute()
 
@@ -187,7 +194,9 @@ class _Pickler(cloudpickle.Pickler):
 
     def __init__(self, file, namespace: dict):
         super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
-        self._globals = {"__name__": "__main__"}  # stands for `namespace`: not empty, so that cloudpickle leaves it alone
+        self._globals = {
+            "__name__": "__main__"
+        }  # stands for `namespace`: not empty, so that cloudpickle leaves it alone
         self.globals_ref[id(namespace)] = self._globals
 
     def persistent_id(self, value):
@@ -207,11 +216,14 @@ def save(path: str) -> None:
     """Write what the cells of this kernel have named, and its count of cells, to `path`; whole or not at all."""
     from IPython import get_ipython
 
-    from lib import plotted
+    from book import plotted
 
     shell = get_ipython()
-    names = {name: value for name, value in shell.user_ns.items()
-             if not name.startswith("_") and name not in shell.user_ns_hidden}
+    names = {
+        name: value
+        for name, value in shell.user_ns.items()
+        if not name.startswith("_") and name not in shell.user_ns_hidden
+    }
     draft = f"{path}.{os.getpid()}"
     with open(draft, "wb") as file:
         _Pickler(file, shell.user_ns).dump((shell.execution_count, sorted(plotted.read), names))
@@ -222,7 +234,7 @@ def load(path: str) -> None:
     """Read back what `save` wrote."""
     from IPython import get_ipython
 
-    from lib import plotted
+    from book import plotted
 
     shell = get_ipython()
     with open(path, "rb") as file:

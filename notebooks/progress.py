@@ -31,7 +31,7 @@ import pandas as pd
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from lib import results  # noqa: E402  (the repository root must be on the path first)
+from book import results  # noqa: E402  (the repository root must be on the path first)
 
 TIMES = ROOT / "book/results/papers.csv"
 EVERY = 10.0  # seconds between two lines
@@ -70,8 +70,11 @@ class Board:
         """How many notebooks are done; those that run; and the seconds left for each that is not done, those that run first."""
         found = {name: self.read(name) for name in self.todo}
         done = {name for name, each in found.items() if each.get("finished", 0) >= self.began}
-        running = {name: each for name, each in found.items()
-                   if name not in done and each.get("seen", 0) > max(now - LOST, self.began)}
+        running = {
+            name: each
+            for name, each in found.items()
+            if name not in done and each.get("seen", 0) > max(now - LOST, self.began)
+        }
         ahead = {name: self.expected(name, found[name]) for name in self.todo}
         usual = median([seconds for seconds in ahead.values() if seconds] or [UNKNOWN])
         earlier = sum(ahead[name] or 0 for name in done)
@@ -79,7 +82,9 @@ class Board:
         # Little work says little of the pace: as if half a minute had gone as expected.
         pace = (measured + 30) / (earlier + 30)
         # One that takes longer than expected goes on for who knows how long: say a tenth of what it has taken.
-        left = [max((ahead[name] or usual) * pace - each["seconds"], each["seconds"] / 10) for name, each in running.items()]
+        left = [
+            max((ahead[name] or usual) * pace - each["seconds"], each["seconds"] / 10) for name, each in running.items()
+        ]
         left += [(ahead[name] or usual) * pace for name in self.todo if name not in done and name not in running]
         return int(self.total) - len(self.todo) + len(done), running, left
 
@@ -124,8 +129,13 @@ class Watch:
         return self.before + time.monotonic() - self._began
 
     def _write(self, **more) -> None:
-        state = {"cell": self.cell, "cells": self.cells, "seconds": round(self.seconds, 1), "seen": time.time(),
-                 "expected": self._expected}
+        state = {
+            "cell": self.cell,
+            "cells": self.cells,
+            "seconds": round(self.seconds, 1),
+            "seen": time.time(),
+            "expected": self._expected,
+        }
         results.write(self.board.file(self.name), json.dumps(state | more))
 
     def _tick(self) -> None:
@@ -151,8 +161,14 @@ class Watch:
         self._over.set()
         self._clock.join()
         seconds = round(self.seconds, 1)
-        self._write(finished=time.time(), expected=seconds, took=seconds, parameters=parameters, commit=commit(),
-                    date=datetime.now(UTC).date().isoformat())
+        self._write(
+            finished=time.time(),
+            expected=seconds,
+            took=seconds,
+            parameters=parameters,
+            commit=commit(),
+            date=datetime.now(UTC).date().isoformat(),
+        )
         self.board.tell(always=True)
 
 
@@ -178,8 +194,12 @@ def _clock(seconds: float) -> str:
 
 def commit() -> str:
     """The commit of the working tree, marked `-dirty` where it has been changed; "" outside a repository."""
-    said = subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude", "*"],
-                          cwd=ROOT, capture_output=True, text=True)
+    said = subprocess.run(
+        ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude", "*"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
     return said.stdout.strip() if said.returncode == 0 else ""
 
 
@@ -194,8 +214,16 @@ def save(folder: Path, path: Path = TIMES) -> None:
         name = file.stem.replace(".", "/", 1)
         if "took" in found and (ROOT / f"notebooks/{name}.ipynb").is_file():
             settings = "; ".join(f"{key} {value}" for key, value in found["parameters"].items())
-            rows.append({"notebook": name, "seconds": found["took"], "data": found["parameters"].get("data", ""),
-                         "parameters": settings, "commit": found["commit"], "date": found["date"]})
+            rows.append(
+                {
+                    "notebook": name,
+                    "seconds": found["took"],
+                    "data": found["parameters"].get("data", ""),
+                    "parameters": settings,
+                    "commit": found["commit"],
+                    "date": found["date"],
+                }
+            )
     frame = pd.DataFrame(rows, columns=["notebook", "seconds", "data", "parameters", "commit", "date"])
     if path.is_file():
         there = results.load(path).fillna("")

@@ -38,7 +38,7 @@ from nbclient.exceptions import DeadKernelError
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from lib import checks  # noqa: E402  (the repository root must be on the path first)
+from lib.numerics import checks  # noqa: E402  (the repository root must be on the path first)
 from notebooks import kept, progress  # noqa: E402
 
 _RANGE = re.compile(r"^(?:(?P<interval>[\[(][^\])]*[\])])|one of (?P<options>[^:]+))\s*(?::|$)")
@@ -102,7 +102,9 @@ def parameters(notebook: Path) -> dict[str, Parameter]:
     # papermill's reader drops a line that it cannot parse (a comment with a second `=`, say).
     lost = [name for name in _assigned(notebook) if name not in found]
     if lost:
-        raise ValueError(f"{notebook}: the parameters cell needs 'name: type = value  # range: text' at {', '.join(lost)}")
+        raise ValueError(
+            f"{notebook}: the parameters cell needs 'name: type = value  # range: text' at {', '.join(lost)}"
+        )
     return found
 
 
@@ -173,8 +175,12 @@ def recorded(notebook: Path, record: Path, used: dict):
     name = f"{notebook.resolve().parent.name}/{notebook.stem}"
     record = record.resolve()  # the kernel, which writes there too, works in the repository root
     folder = record / "cells" / name.replace("/", ".")
-    with (kept.alone(folder.with_name(f"{folder.name}.lock"), f"waiting    {shown(notebook)}: an earlier run has not ended yet"),
-          progress.Watch(progress.Board(record), name, len(nbformat.read(notebook, as_version=4).cells)) as watch):
+    with (
+        kept.alone(
+            folder.with_name(f"{folder.name}.lock"), f"waiting    {shown(notebook)}: an earlier run has not ended yet"
+        ),
+        progress.Watch(progress.Board(record), name, len(nbformat.read(notebook, as_version=4).cells)) as watch,
+    ):
         keeper = kept.Keeper(folder, watch.at)
         yield {"engine_name": kept.ENGINE, "keeper": keeper}
         keeper.forget()
@@ -187,14 +193,19 @@ def run(notebook: Path, output: Path, values: dict, used: dict, failed: Path, en
     logging.getLogger("papermill").setLevel(logging.ERROR)
     # The interpreter that runs this file is the kernel, whatever other kernels are installed.
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
-    os.environ["COMPENDIUM_DOWNLOADS"] = "1"  # lib.plotted: each figure as SVG and CSV beside its picture
+    os.environ["COMPENDIUM_DOWNLOADS"] = "1"  # book.plotted: each figure as SVG and CSV beside its picture
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     with tempfile.TemporaryDirectory() as folder:
         draft = Path(folder) / notebook.name
         try:
             papermill.execute_notebook(
-                notebook, draft, parameters=values, kernel_name="python3", cwd=ROOT,
-                progress_bar=False, extra_arguments=["--log-level=CRITICAL"],
+                notebook,
+                draft,
+                parameters=values,
+                kernel_name="python3",
+                cwd=ROOT,
+                progress_bar=False,
+                extra_arguments=["--log-level=CRITICAL"],
                 coalesce_streams=True,  # how printed lines arrive in batches is chance
                 **engine,
             )
@@ -234,7 +245,7 @@ def write(notebook, path: Path) -> None:
 
 def refresh(notebooks: list[Path]) -> None:
     """Bring the outputs under build/executed into the committed notebooks themselves, without the figures' downloads."""
-    from lib import plotted  # matplotlib takes long to import, and nothing else here needs it
+    from book import plotted  # matplotlib takes long to import, and nothing else here needs it
 
     for notebook in notebooks:
         executed = ROOT / "build/executed" / notebook.resolve().relative_to(ROOT / "notebooks")
@@ -285,7 +296,9 @@ def main() -> int:
     parser.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
     parser.add_argument("-f", "--file", type=Path, help="a YAML file of parameters")
     parser.add_argument("--full", action="store_true", help="the document's own settings, from notebooks/full.yml")
-    parser.add_argument("--record", type=Path, help="the folder of a full run: tell how far it is, go on where it was interrupted")
+    parser.add_argument(
+        "--record", type=Path, help="the folder of a full run: tell how far it is, go on where it was interrupted"
+    )
     parser.add_argument("--failed", type=Path, help="where a failing run leaves its partial copy")
     parser.add_argument("--refresh", action="store_true", help="copy the outputs in build/executed into the notebooks")
     arguments = parser.parse_args()

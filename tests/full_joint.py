@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lib.table import Domain
+from lib.tables.table import Domain
 
 SHAPES = {
     "cycle": [(0, 1), (1, 2), (2, 3), (0, 3)],

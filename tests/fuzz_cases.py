@@ -9,37 +9,48 @@ fixed : parameters that are not spoiled: names for messages, and what is not loo
 """
 
 import importlib
+import pkgutil
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 
+import lib
+
 RNG = object()
 
+
+def _modules() -> dict:
+    """Every module of the package by its own name, of which there is one each; a room's face is no module of its own."""
+    found = {}
+    for info in pkgutil.walk_packages(lib.__path__, "lib."):
+        leaf = info.name.rpartition(".")[2]
+        if not info.ispkg:
+            assert leaf not in found, f"two modules are called {leaf}"
+            found[leaf] = importlib.import_module(info.name)
+    return found
+
+
+MODULES = _modules()
+
 # A name, or all that starts with a name that ends in a dot, and why it is not fuzzed.
-STUDY = "a study: reads files, runs for minutes, writes its results"
 KERNEL = "compiled inner loop, called with arrays that were checked"
 INNER = "arithmetic inside other functions, which check what they are given"
 EXEMPT = {
-    "accounting.PrivacyLossVariable.rdp": INNER,
-    "adult_features.adult_features": "reads a file",
-    "aim_ablation.": STUDY,
-    "aim_study.": STUDY,
+    "numerical.PrivacyLossVariable.rdp": INNER,
     "checks.Interval.": "its texts stand in the code, its values are floats that `real` has made",
-    "claims.": "the ledger and its display: text, no numbers computed",
-    "command_line.": "arguments of programs",
     "contraction.": INNER,
     "datasets.": "reads and fetches files",
     "density_ratio.duality_gap": INNER,
+    "content_key.": "reads code",
     "divergence.renyi_pair": "takes what `gaussian_pair` has checked",
     "double_double.": INNER,
     "dp_sgd.SampledGaussian.": INNER,
     "dp_sgd.clip_errors": KERNEL,
-    "effects.": INNER,
+    "marginal_effects.": INNER,
+    "elementwise.": INNER,
     "encodings.": "the columns of two data sets, read from files",
-    "figures.": "colours and fonts of plots",
-    "grid.": "runs other functions and keeps their results in files",
     "hadamard_response.HadamardResponse.probabilities": INNER,
     "hadamard_response.odd": INNER,
     "hadamard_response.walsh_hadamard": INNER,
@@ -48,18 +59,18 @@ EXEMPT = {
     "histogram_encoding.THE.probabilities": INNER,
     "intervals.fill_change_bounds": KERNEL,
     "intervals.passes": INNER,
-    "junction_tree.": INNER,
+    "junction_trees.": INNER,
     "lbfgs.": INNER,
     "local_hashing.LocalHashing.probabilities": INNER,
     "local_hashing.bucket": INNER,
     "local_hashing.bucket_start": INNER,
     "local_hashing.scramble": INNER,
-    "local_protocol.GRR.probabilities": INNER,
-    "local_protocol.column_sums": INNER,
-    "local_protocol.pure_variance": INNER,
+    "protocol.GRR.probabilities": INNER,
+    "protocol.column_sums": INNER,
+    "protocol.pure_variance": INNER,
     "log_space.": INNER,
     "marginal_oracle.": INNER,
-    "mixture.": INNER,
+    "mixing_proportions.": INNER,
     "network.backward": KERNEL,
     "network.biases_of": KERNEL,
     "network.block": KERNEL,
@@ -78,24 +89,14 @@ EXEMPT = {
     "network.summed": KERNEL,
     "network.weights_into": KERNEL,
     "network.workspace": "memory for the compiled loops",
-    "network_study.": STUDY,
-    "pairwise.": INNER,
-    "pk_beyond.": STUDY,
-    "pk_chain.": STUDY,
-    "pk_features.": "works on Adult's columns, which the encodings check",
-    "pk_methods.": "works on the splits of a study",
-    "pk_study.": STUDY,
-    "plotted.": "reads figures that matplotlib has drawn",
+    "kernel_matrix.": INNER,
     "privacy_loss.DiscreteLoss.cdf": INNER,
     "privacy_loss.DiscreteLoss.truncated_mean": INNER,
-    "privacy_loss.plain": INNER,
+    "checks.plain": INNER,
     "private_networks.fill_laplace": KERNEL,
     "private_regression.minimiser": INNER,
-    "proofs.": "works on symbols, and prints",
     "reconciliation.": INNER,
-    "records.": INNER,
-    "results.": "reads and writes files",
-    "stand_in.": "reads the real files and writes the embedded ones",
+    "record_sampling.": INNER,
     "subset_selection.SubsetSelection.probabilities": INNER,
     "unary_encoding.OUE.probabilities": INNER,
     "unary_encoding.SUE.probabilities": INNER,
@@ -115,12 +116,14 @@ class Call:
 
     def __call__(self, **changed):
         given = {**self.arguments, **changed}
-        return self.function(**{name: np.random.default_rng(1) if value is RNG else value for name, value in given.items()})
+        return self.function(
+            **{name: np.random.default_rng(1) if value is RNG else value for name, value in given.items()}
+        )
 
 
 def _resolve(name, on=None):
     module, *path = name.split(".")
-    found = importlib.import_module(f"lib.{module}") if on is None else on
+    found = MODULES[module] if on is None else on
     for part in path if on is None else path[-1:]:
         found = getattr(found, part)
     return found
@@ -128,7 +131,9 @@ def _resolve(name, on=None):
 
 def call(name, /, *, on=None, spare=(), allows=(), fixed=(), function=None, **arguments) -> Call:
     """A valid call of what `name` says, "module.function", "module.Class" or "module.Class.method" (of the object `on`)."""
-    return Call(name, function or _resolve(name, on), arguments, tuple(spare), (*allows, *SLOW.get(name, ())), tuple(fixed))
+    return Call(
+        name, function or _resolve(name, on), arguments, tuple(spare), (*allows, *SLOW.get(name, ())), tuple(fixed)
+    )
 
 
 ILL_CONDITIONED = ("2^53 entry",)  # of which scikit-learn warns
@@ -144,7 +149,9 @@ LABELS = np.array([0, 1, 1, 0, 1])
 
 def privacy():
     """Divergences, accounting, mechanisms, composition, sensitivities."""
-    from lib import accounting, additive_noise, bounded_range, odometer, privacy_loss, randomized_response, selection
+    from lib import accounting
+    from lib.accounting import bounded_range, odometer, privacy_loss
+    from lib.mechanisms import additive_noise, randomized_response, selection
 
     yield call("checks.real", name="x", value=0.5, interval="(0, 1)", fixed=("name", "interval"))
     yield call("checks.integer", name="x", value=3, interval="[0, 10]", fixed=("name", "interval"))
@@ -156,34 +163,56 @@ def privacy():
     yield call("divergence.expm1mx", x=0.5)
     yield call("divergence.psi", t=0.5, alpha=2.0)
     yield call("divergence.kl_term", t=0.5)
-    moments = {"mean1": np.array([0.0, 1.0]), "cov1": np.eye(2), "mean2": np.array([0.5, 0.0]), "cov2": np.diag([1.5, 1.25])}
+    moments = {
+        "mean1": np.array([0.0, 1.0]),
+        "cov1": np.eye(2),
+        "mean2": np.array([0.5, 0.0]),
+        "cov2": np.diag([1.5, 1.25]),
+    }
     for name in ("gaussian_pair", "kl_gaussian", "max_divergence_gaussian"):
         yield call(f"divergence.{name}", **moments)
     yield call("divergence.renyi_gaussian", alpha=2.0, **moments)
     yield call("divergence.gaussian_moment_on_grid", alpha=2.0, half=6, spare=("half",), **moments)
     yield call("divergence.renyi_discrete", p=np.array([0.5, 0.25, 0.25]), q=np.array([0.25, 0.25, 0.5]), alpha=2.0)
-    yield call("divergence.renyi", log_p=_log_normal(0.0), log_q=_log_normal(0.5), alpha=2.0, support=(-np.inf, np.inf), points=(0.0,), allows=("1e308 entry", "all 1e308"))
+    yield call(
+        "divergence.renyi",
+        log_p=_log_normal(0.0),
+        log_q=_log_normal(0.5),
+        alpha=2.0,
+        support=(-np.inf, np.inf),
+        points=(0.0,),
+        allows=("1e308 entry", "all 1e308"),
+    )
     yield call("hockey_stick.hockey_stick_gaussian", epsilon=0.5, count=3, **moments)
 
-    yield call("accounting.compose_rdp", epsilons=[0.5, 0.25], counts=[2, 1], allows=("ragged",))
-    yield call("accounting.rdp_to_dp", alpha=ORDERS, epsilon=0.1 * ORDERS, delta=1e-5, conversion="canonne2020")
-    yield call("accounting.rdp_to_delta", alpha=ORDERS, epsilon_rdp=0.1 * ORDERS, epsilon=1.0, conversion="mironov2017")
-    yield call("accounting.pure_dp_to_zcdp", epsilon=1.0)
-    yield call("accounting.gaussian_zcdp", sigma=2.0, sensitivity=1.0)
+    yield call("conversions.compose_rdp", epsilons=[0.5, 0.25], counts=[2, 1], allows=("ragged",))
+    yield call("conversions.rdp_to_dp", alpha=ORDERS, epsilon=0.1 * ORDERS, delta=1e-5, conversion="canonne2020")
+    yield call("conversions.rdp_to_delta", alpha=ORDERS, epsilon_rdp=0.1 * ORDERS, epsilon=1.0, conversion="mironov2017")
+    yield call("conversions.pure_dp_to_zcdp", epsilon=1.0)
+    yield call("gaussian_curve.gaussian_zcdp", sigma=2.0, sensitivity=1.0)
     for conversion in accounting.CONVERSIONS:
-        yield call("accounting.zcdp_to_dp", rho=0.5, delta=1e-5, conversion=conversion)
-        yield call("accounting.dp_to_zcdp", epsilon=1.0, delta=1e-5, conversion=conversion)
-    yield call("accounting.gaussian_delta", sigma=2.0, epsilon=1.0, sensitivity=1.0)
-    yield call("accounting.gaussian_epsilon", sigma=2.0, delta=1e-5, sensitivity=1.0)
+        yield call("conversions.zcdp_to_dp", rho=0.5, delta=1e-5, conversion=conversion)
+        yield call("conversions.dp_to_zcdp", epsilon=1.0, delta=1e-5, conversion=conversion)
+    yield call("gaussian_curve.gaussian_delta", sigma=2.0, epsilon=1.0, sensitivity=1.0)
+    yield call("gaussian_curve.gaussian_epsilon", sigma=2.0, delta=1e-5, sensitivity=1.0)
     for calibration in ("balle2018", "zcdp"):
-        yield call("accounting.gaussian_sigma", epsilon=1.0, delta=1e-5, sensitivity=1.0, calibration=calibration)
-    yield call("accounting.gaussian_prv", sigma=2.0, sensitivity=1.0)
-    yield call("accounting.laplace_prv", scale=2.0, sensitivity=1.0)
-    yield call("accounting.pure_dp_prv", epsilon=1.0)
-    yield call("accounting.bounded_range_prv", epsilon=1.0)
+        yield call("gaussian_curve.gaussian_sigma", epsilon=1.0, delta=1e-5, sensitivity=1.0, calibration=calibration)
+    yield call("numerical.gaussian_prv", sigma=2.0, sensitivity=1.0)
+    yield call("numerical.laplace_prv", scale=2.0, sensitivity=1.0)
+    yield call("numerical.pure_dp_prv", epsilon=1.0)
+    yield call("numerical.bounded_range_prv", epsilon=1.0)
     mechanisms = [(accounting.gaussian_prv(2.0), 2), (accounting.laplace_prv(2.0), 1)]
-    yield call("accounting.prv_compose", mechanisms=mechanisms, delta=1e-5, eps_error=0.1, delta_error=1e-8, spare=("eps_error",))
-    yield call("accounting.prv_distribution", mechanisms=mechanisms, eps_error=0.1, delta_error=1e-8, spare=("eps_error",))
+    yield call(
+        "numerical.prv_compose",
+        mechanisms=mechanisms,
+        delta=1e-5,
+        eps_error=0.1,
+        delta_error=1e-8,
+        spare=("eps_error",),
+    )
+    yield call(
+        "numerical.prv_distribution", mechanisms=mechanisms, eps_error=0.1, delta_error=1e-8, spare=("eps_error",)
+    )
 
     for cls in ("Laplace", "Gaussian", "DiscreteLaplace", "DiscreteGaussian"):
         size = "scale" if "Laplace" in cls else "sigma"
@@ -194,7 +223,9 @@ def privacy():
     yield call("additive_noise.Laplace.calibrated", epsilon=1.0, sensitivity=1.0)
     yield call("additive_noise.DiscreteLaplace.calibrated", epsilon=1.0, sensitivity=1)
     for calibration in ("analytic", "classical", "zcdp"):
-        yield call("additive_noise.Gaussian.calibrated", epsilon=0.5, delta=1e-5, sensitivity=1.0, calibration=calibration)
+        yield call(
+            "additive_noise.Gaussian.calibrated", epsilon=0.5, delta=1e-5, sensitivity=1.0, calibration=calibration
+        )
     yield call("additive_noise.DiscreteGaussian.calibrated", epsilon=1.0, delta=1e-5, sensitivity=1)
     yield call("randomized_response.RandomizedResponse", epsilon=1.0, k=3)
     response = randomized_response.RandomizedResponse(1.0, 3)
@@ -224,7 +255,14 @@ def privacy():
     yield call("composition.optimal", epsilon=0.1, count=10, total_delta=1e-5, delta=1e-9)
     yield call("composition.gaussian", sigmas=[2.0, 3.0], delta=1e-5, sensitivities=[1.0, 1.0])
     for method in ("basic", "advanced", "rdp", "zcdp", "gaussian"):
-        yield call("composition.repeated", mechanism=additive_noise.Gaussian(4.0), count=5, delta=1e-5, method=method, spare=("count",))
+        yield call(
+            "composition.repeated",
+            mechanism=additive_noise.Gaussian(4.0),
+            count=5,
+            delta=1e-5,
+            method=method,
+            spare=("count",),
+        )
     yield call("odometer.two_steps", epsilon=1.0, delta=1e-5, share=0.5)
     yield call("odometer.TwoSteps.delta_at", on=odometer.two_steps(1.0, 1e-5), epsilon=1.0, rule="worst")
 
@@ -241,15 +279,26 @@ def privacy():
     yield call("sensitivity.of_sum", low=0.0, high=2.0, neighbours="bounded")
     yield call("sensitivity.of_histogram", norm=2, neighbours="bounded")
     yield call("sensitivity.of_mean", low=0.0, high=2.0, n=10, neighbours="unbounded", empty=1.0)
-    yield call("sensitivity.brute_force", query=sum, domain=(0.0, 1.0), n=3, neighbours="unbounded", norm=1, spare=("n",), allows=("1e308 entry", "all 1e308"))
+    yield call(
+        "sensitivity.brute_force",
+        query=sum,
+        domain=(0.0, 1.0),
+        n=3,
+        neighbours="unbounded",
+        norm=1,
+        spare=("n",),
+        allows=("1e308 entry", "all 1e308"),
+    )
 
 
 def _curves(module, cls, mechanism):
     """The guarantee of a mechanism; where a class inherits a method, it is fuzzed under the name of the first."""
     for method, argument in (("delta", 0.5), ("epsilon_at", 1e-5), ("rdp", 2.0)):
         owner = next(base for base in type(mechanism).__mro__ if method in vars(base))
-        name = f"{owner.__module__.removeprefix('lib.')}.{owner.__name__}.{method}"
-        yield call(name, on=mechanism, **{{"delta": "epsilon", "epsilon_at": "delta", "rdp": "alpha"}[method]: argument})
+        name = f"{owner.__module__.rpartition('.')[2]}.{owner.__name__}.{method}"
+        yield call(
+            name, on=mechanism, **{{"delta": "epsilon", "epsilon_at": "delta", "rdp": "alpha"}[method]: argument}
+        )
 
 
 def _log_normal(mean):
@@ -258,13 +307,20 @@ def _log_normal(mean):
 
 def noise():
     """Samplers, the floating-point attack, audits."""
-    from lib import additive_noise, audit, local_protocol
+    from lib.attacks import audit
+    from lib.local import protocol
+    from lib.mechanisms import additive_noise
 
     yield call("noise.gaussian", shape=(3,), sigma=1.0, rng=RNG, spare=("shape",))
     yield call("noise.laplace", shape=(3,), scale=1.0, rng=RNG, spare=("shape",))
     yield call("noise.system_rng")
     yield call("noise.generator", rng=RNG)
-    yield call("noise.SystemRandomness.bytes", on=importlib.import_module("lib.noise").SystemRandomness(), length=3, spare=("length",))
+    yield call(
+        "noise.SystemRandomness.bytes",
+        on=importlib.import_module("lib.mechanisms.noise").SystemRandomness(),
+        length=3,
+        spare=("length",),
+    )
     yield call("exact_noise.bernoulli", num=np.array([1, 2]), den=3, rng=RNG)
     yield call("exact_noise.bernoulli_exp", num=np.array([1, 2]), den=3, rng=RNG, spare=("num",))
     yield call("exact_noise.uniform_integers", shape=(3,), bound=5, rng=RNG, spare=("shape",))
@@ -272,32 +328,67 @@ def noise():
     yield call("exact_noise.discrete_gaussian", shape=(3,), sigma=1.5, rng=RNG, spare=("shape",))
     yield call("exact_noise.fraction", name="x", value=0.5, fixed=("name", "interval"))
     yield call("floating_point.textbook_laplace", value=np.array([1.0, 2.0]), scale=1.0, rng=RNG, bits=53)
-    yield call("floating_point.reachable", output=np.array([1.5, 2.25]), value=1.0, scale=1.0, sampler="textbook", bits=53)
-    yield call("floating_point.attack", first=0.0, second=1.0, scale=1.0, trials=4, rng=RNG, sampler="numpy", bits=53, spare=("trials",))
-    yield call("floating_point.lattice_laplace", value=np.array([1.0, 2.0]), epsilon=1.0, sensitivity=1.0, rng=RNG, granularity=2.0**-20)
+    yield call(
+        "floating_point.reachable", output=np.array([1.5, 2.25]), value=1.0, scale=1.0, sampler="textbook", bits=53
+    )
+    yield call(
+        "floating_point.attack",
+        first=0.0,
+        second=1.0,
+        scale=1.0,
+        trials=4,
+        rng=RNG,
+        sampler="numpy",
+        bits=53,
+        spare=("trials",),
+    )
+    yield call(
+        "floating_point.lattice_laplace",
+        value=np.array([1.0, 2.0]),
+        epsilon=1.0,
+        sensitivity=1.0,
+        rng=RNG,
+        granularity=2.0**-20,
+    )
 
     yield call("audit.clopper_pearson", successes=3, trials=10, confidence=0.95)
     scores = np.array([0.1, 0.4, 0.9, 0.3, 0.7, 0.2])
     yield call("audit.epsilon_lower_bound", first=scores + 1, second=scores, delta=0.01, confidence=0.9)
     yield call("audit.epsilon_lower_bound_of_categories", first=LABELS, second=1 - LABELS, delta=0.01, confidence=0.9)
     yield call("audit.most_provable", trials=100, confidence=0.95, spare=("trials",))
-    yield call("audit.audit_mechanism", mechanism=additive_noise.Laplace(1.0), trials=50, rng=RNG, delta=0.0, confidence=0.9, spare=("trials",))
-    yield call("audit.audit_oracle", oracle=local_protocol.GRR(3, 1.0), trials=50, rng=RNG, confidence=0.9, spare=("trials",))
+    yield call(
+        "audit.audit_mechanism",
+        mechanism=additive_noise.Laplace(1.0),
+        trials=50,
+        rng=RNG,
+        delta=0.0,
+        confidence=0.9,
+        spare=("trials",),
+    )
+    yield call("audit.audit_oracle", oracle=protocol.GRR(3, 1.0), trials=50, rng=RNG, confidence=0.9, spare=("trials",))
     yield call("audit.Audit.refutes", on=audit.epsilon_lower_bound(scores + 1, scores), epsilon=1.0)
 
-    from lib.membership_inference import Attack
+    from lib.attacks.membership_inference import Attack
 
     members = np.array([True, False] * 4)
     yield call("membership_inference.Attack", scores=np.arange(8.0), members=members)
     yield call("membership_inference.Attack.tpr", on=Attack(np.arange(8.0), members), fpr=0.25, level=0.9)
-    yield call("membership_inference.Attack.advantage", on=Attack(np.arange(8.0) % 3, np.arange(8) < 4), rng=RNG, level=0.9)
+    yield call(
+        "membership_inference.Attack.advantage", on=Attack(np.arange(8.0) % 3, np.arange(8) < 4), rng=RNG, level=0.9
+    )
     yield call("membership_inference.tpr_bound", fpr=0.1, epsilon=1.0, delta=0.01)
     yield call("membership_inference.advantage_bound", epsilon=1.0, delta=0.01)
     yield call("membership_inference.auc_bound", epsilon=1.0, delta=0.01)
     used = np.array([[True, False, True], [False, True, False], [True, True, False], [False, False, True]])
     shadows = np.array([[0.6, 0.4, 0.7], [0.5, 0.6, 0.3], [0.8, 0.7, 0.4], [0.4, 0.3, 0.6]])
     for mode in ("offline", "online"):
-        yield call("membership_inference.likelihood_ratio_scores", target=np.array([0.9, 0.5, 0.6]), shadows=shadows, used=used, mode=mode)
+        yield call(
+            "membership_inference.likelihood_ratio_scores",
+            target=np.array([0.9, 0.5, 0.6]),
+            shadows=shadows,
+            used=used,
+            mode=mode,
+        )
     model = _Coin()
     yield call("membership_inference.confidence", model=model, features=DATA, labels=LABELS, fixed=("features",))
     yield call("membership_inference.loss_scores", model=model, features=DATA, labels=LABELS, fixed=("features",))
@@ -317,14 +408,14 @@ class _Coin:
 
 def local():
     """Frequency oracles and their post-processing."""
-    from lib import frequency_oracles as oracles
+    from lib import local as oracles
 
     values = np.array([0, 1, 2, 3, 3, 2])
     more = {"SubsetSelection": {"d": 2}, "HadamardResponse": {"blocks": 2}, "THE": {"theta": 0.75}}
     seen = set()
     for name in ("GRR", "SUE", "OUE", "SHE", "THE", "BLH", "OLH", "SubsetSelection", "HadamardResponse"):
         cls = getattr(oracles, name)
-        yield call(f"{cls.__module__.removeprefix('lib.')}.{name}", k=4, epsilon=1.0, **more.get(name, {}))
+        yield call(f"{cls.__module__.rpartition('.')[2]}.{name}", k=4, epsilon=1.0, **more.get(name, {}))
         oracle = cls(4, 1.0)
         reports = oracle.perturb(values, rng=np.random.default_rng(0))
         support = oracle.aggregate(reports)
@@ -334,14 +425,14 @@ def local():
                    "interval": {"counts": support, "n": 6, "confidence": 0.9}, "simulate": {"counts": COUNTS, "rng": RNG}}  # fmt: skip
         for method, arguments in methods.items():
             owner = next(base for base in cls.__mro__ if method in vars(base))
-            full = f"{owner.__module__.removeprefix('lib.')}.{owner.__name__}.{method}"
+            full = f"{owner.__module__.rpartition('.')[2]}.{owner.__name__}.{method}"
             if (full, method) not in seen or method in ("estimate", "interval"):
                 seen.add((full, method))
                 yield call(full, on=oracle, spare=("n",) if method == "interval" else (), **arguments)
-    yield call("local_protocol.count_law", own=2, n=5, p=0.7, q=0.2, spare=("n",))
-    yield call("local_protocol.scalar", name="x", value=0.5, interval="(0, 1)", fixed=("name", "interval"))
-    yield call("local_protocol.whole_numbers", name="x", array=values, size=4, fixed=("name", "interval"))
-    yield call("local_protocol.bit_rows", reports=np.eye(3, dtype=int), k=3)
+    yield call("protocol.count_law", own=2, n=5, p=0.7, q=0.2, spare=("n",))
+    yield call("protocol.scalar", name="x", value=0.5, interval="(0, 1)", fixed=("name", "interval"))
+    yield call("protocol.whole_numbers", name="x", array=values, size=4, fixed=("name", "interval"))
+    yield call("protocol.bit_rows", reports=np.eye(3, dtype=int), k=3)
     yield call("unary_encoding.coins", shape=(3, 2), probability=0.3, rng=RNG, spare=("shape",))
     yield call("histogram_encoding.optimal_threshold", epsilon=1.0)
     yield call("subset_selection.optimal_size", k=4, epsilon=1.0)
@@ -356,47 +447,100 @@ def local():
 
 def gaussian():
     """The mechanism of miura2022 and its bounds."""
-    yield call("gaussian_synthesis.fit", data=DATA)
-    yield call("gaussian_synthesis.sample", mean=np.zeros(2), cov=np.eye(2), size=3, rng=RNG, spare=("size",))
-    yield call("gaussian_synthesis.synthesize", data=DATA, size=3, rng=RNG, spare=("size",))
-    yield call("gaussian_synthesis.smallest_eigenvalue", data=DATA)
-    yield call("gaussian_synthesis.squared_mahalanobis", data=DATA, records=DATA[:2])
+    yield call("mechanism.fit", data=DATA)
+    yield call("mechanism.sample", mean=np.zeros(2), cov=np.eye(2), size=3, rng=RNG, spare=("size",))
+    yield call("mechanism.synthesize", data=DATA, size=3, rng=RNG, spare=("size",))
+    yield call("mechanism.smallest_eigenvalue", data=DATA)
+    yield call("mechanism.squared_mahalanobis", data=DATA, records=DATA[:2])
     for name in ("unbounded_epsilon", "bounded_epsilon", "bounded_epsilon_tight", "bounded_epsilon_joint", "unbounded_epsilon_exact",
                  "regularised_epsilon"):  # fmt: skip
-        yield call(f"gaussian_synthesis.{name}", n=10_000, alpha=4.0, d=2, sigma=0.1)
+        yield call(f"bounds.{name}", n=10_000, alpha=4.0, d=2, sigma=0.1)
     for name in ("divergence_added", "divergence_removed"):
-        yield call(f"gaussian_synthesis.{name}", n=100, alpha=4.0, d=2, radius=5.0)
-    yield call("gaussian_synthesis.largest_radius", d=2, sigma=0.1)
-    yield call("gaussian_synthesis.worst_case_neighbours", n=100, d=2, sigma=0.1, spare=("n", "d"))
+        yield call(f"bounds.{name}", n=100, alpha=4.0, d=2, radius=5.0)
+    yield call("bounds.largest_radius", d=2, sigma=0.1)
+    yield call("bounds.worst_case_neighbours", n=100, d=2, sigma=0.1, spare=("n", "d"))
     yield call("synthesis_audit.off_the_wall", n=64, d=2, sigma=0.1, spare=("n", "d"))
     told_apart = (np.zeros(2), np.eye(2)), (np.ones(2), np.eye(2))
-    yield call("synthesis_audit.log_likelihood_ratios", given=told_apart[0], pair=told_apart, sizes=[1, 2], trials=5, rng=RNG,
-               spare=("sizes", "trials"), fixed=("given", "pair"))
-    yield call("synthesis_audit.attack", data=DATA, record=DATA[0], sizes=[1, 2], trials=10, delta=0.01, confidence=0.9, rng=RNG,
-               spare=("sizes", "trials"))
-    yield call("gaussian_synthesis.released_dp", n=10_000, delta=1e-5, d=2, sigma=0.1, size=10, conversion="canonne2020", orders=ORDERS)
-    yield call("gaussian_synthesis.extremal_pair", n=100, d=2, radius=5.0, direction="added", spare=("d",))
-    yield call("gaussian_synthesis.released_delta", n=10_000, epsilon=0.1, d=2, sigma=0.1, size=10, radius=5.0, spare=("d",), allows=SAME)
-    yield call("gaussian_synthesis.released_epsilon", n=10_000, delta=1e-2, d=2, sigma=0.1, size=10, radius=5.0, spare=("d",), allows=SAME)
-    yield call("gaussian_synthesis.records_needed", epsilon=0.1, cost=lambda n: 1 / n, tolerance=0.0, largest=10**6)
+    yield call(
+        "synthesis_audit.log_likelihood_ratios",
+        given=told_apart[0],
+        pair=told_apart,
+        sizes=[1, 2],
+        trials=5,
+        rng=RNG,
+        spare=("sizes", "trials"),
+        fixed=("given", "pair"),
+    )
+    yield call(
+        "synthesis_audit.attack",
+        data=DATA,
+        record=DATA[0],
+        sizes=[1, 2],
+        trials=10,
+        delta=0.01,
+        confidence=0.9,
+        rng=RNG,
+        spare=("sizes", "trials"),
+    )
+    yield call(
+        "releases.released_dp",
+        n=10_000,
+        delta=1e-5,
+        d=2,
+        sigma=0.1,
+        size=10,
+        conversion="canonne2020",
+        orders=ORDERS,
+    )
+    yield call("releases.extremal_pair", n=100, d=2, radius=5.0, direction="added", spare=("d",))
+    yield call(
+        "releases.released_delta",
+        n=10_000,
+        epsilon=0.1,
+        d=2,
+        sigma=0.1,
+        size=10,
+        radius=5.0,
+        spare=("d",),
+        allows=SAME,
+    )
+    yield call(
+        "releases.released_epsilon",
+        n=10_000,
+        delta=1e-2,
+        d=2,
+        sigma=0.1,
+        size=10,
+        radius=5.0,
+        spare=("d",),
+        allows=SAME,
+    )
+    yield call("releases.records_needed", epsilon=0.1, cost=lambda n: 1 / n, tolerance=0.0, largest=10**6)
 
-    yield call("instances.weights", k=3, rng=RNG, decades=2, spare=("k",))
-    yield call("instances.semidefinite_matrix", d=3, rank=2, rng=RNG, size=3, spare=("d",))
-    yield call("instances.smallest_eigenvalue", data=DATA)
-    yield call("instances.dataset", n=20, d=2, sigma=0.05, rng=RNG, spare=("n", "d"))
-    yield call("instances.corner_dataset", n=20, d=2, sigma=0.05, rng=RNG, spare=("n", "d"))
-    yield call("instances.neighbours", data=DATA, kind="replace", rng=RNG, extreme=True)
-    yield call("instances.exact", values=DATA)
-    yield call("instances.exact_moments", data=DATA)
+    yield call("lemma_instances.weights", k=3, rng=RNG, decades=2, spare=("k",))
+    yield call("lemma_instances.semidefinite_matrix", d=3, rank=2, rng=RNG, size=3, spare=("d",))
+    yield call("lemma_instances.smallest_eigenvalue", data=DATA)
+    yield call("lemma_instances.dataset", n=20, d=2, sigma=0.05, rng=RNG, spare=("n", "d"))
+    yield call("lemma_instances.corner_dataset", n=20, d=2, sigma=0.05, rng=RNG, spare=("n", "d"))
+    yield call("lemma_instances.neighbours", data=DATA, kind="replace", rng=RNG, extreme=True)
+    yield call("lemma_instances.exact", values=DATA)
+    yield call("lemma_instances.exact_moments", data=DATA)
     import sympy
 
-    yield call("instances.exact_divergences", first=DATA, second=DATA[:4], orders=[sympy.Rational(3, 2)], digits=20, spare=("digits",))
+    yield call(
+        "lemma_instances.exact_divergences",
+        first=DATA,
+        second=DATA[:4],
+        orders=[sympy.Rational(3, 2)],
+        digits=20,
+        spare=("digits",),
+    )
 
 
 def models():
     """Tables, graphical models, AIM and the other synthesisers, and what they are judged by."""
-    from lib import aim, graphical_model, reconciliation
-    from lib.table import Domain, Table
+    from lib.tables import adaptive_iterative, graphical_model, reconciliation
+    from lib.tables.table import Domain, Table
 
     domain = Domain({"a": 2, "b": 3, "c": 2})
     table = Table(np.array([[0, 0, 0], [1, 2, 1], [0, 1, 1], [1, 1, 0]]), domain)
@@ -420,61 +564,118 @@ def models():
     yield call("graphical_model.GraphicalModel.fits", on=model, attributes=("a", "c"), limit=100)
     yield call("graphical_model.GraphicalModel.marginal", on=model, attributes=("a", "c"))
     yield call("graphical_model.GraphicalModel.synthesize", on=model, n=5, rng=RNG, spare=("n",))
-    yield call("graphical_model.fit", domain=domain, measurements=[measurement], total=5.0, tau=0.1, tolerance=0.01, max_evaluations=50)
+    yield call(
+        "graphical_model.fit",
+        domain=domain,
+        measurements=[measurement],
+        total=5.0,
+        tau=0.1,
+        tolerance=0.01,
+        max_evaluations=50,
+    )
     known = reconciliation.Reconciliation(domain.sizes, None)
     known.add((0, 1), values, 1.0)
-    yield call("graphical_model.fit_reconciled", domain=domain, reconciliation=known, tau=0.1, tolerance=0.01, max_evaluations=50)
+    yield call(
+        "graphical_model.fit_reconciled",
+        domain=domain,
+        reconciliation=known,
+        tau=0.1,
+        tolerance=0.01,
+        max_evaluations=50,
+    )
     yield call("graphical_model.loss", model=model, measurements=[measurement])
     yield call("graphical_model.least_loss", domain=domain, measurements=[measurement], total=5.0)
-    yield call("mirror_descent.mirror_descent", domain=domain, measurements=[measurement], total=5.0, steps=3, step_size=0.1,
+    yield call("entropic_mirror_descent.mirror_descent", domain=domain, measurements=[measurement], total=5.0, steps=3, step_size=0.1,
                weights="inverse-variance", spare=("steps",))  # fmt: skip
 
-    yield call("aim.aim", table=table, epsilon=1.0, delta=1e-5, workload=2, rng=RNG, rounds=4, alpha=0.9, noise="gaussian",
+    yield call("adaptive_iterative.aim", table=table, epsilon=1.0, delta=1e-5, workload=2, rng=RNG, rounds=4, alpha=0.9, noise="gaussian",
                neighbours="unbounded", max_cells=100, records=5, errors=(1,), spare=("rounds", "records", "epsilon"))  # fmt: skip
-    yield call("aim.Schedule", rho=0.5, rounds=4, alpha=0.9)
-    schedule = aim.Schedule(0.5, 4, 0.9)
-    yield call("aim.Schedule.advance", on=schedule, anneal=True)
-    run = aim.aim(table, 1.0, 1e-5, rng=np.random.default_rng(0), rounds=4, errors=(1, 2))
+    yield call("adaptive_iterative.Schedule", rho=0.5, rounds=4, alpha=0.9)
+    schedule = adaptive_iterative.Schedule(0.5, 4, 0.9)
+    yield call("adaptive_iterative.Schedule.advance", on=schedule, anneal=True)
+    run = adaptive_iterative.aim(table, 1.0, 1e-5, rng=np.random.default_rng(0), rounds=4, errors=(1, 2))
     for name in ("charges", "annealed", "initial"):
         yield call(f"aim_trace.{name}", steps=run.steps)
     yield call("aim_trace.paces", steps=run.steps, factor=1.5)
     yield call("aim_trace.milestones", steps=run.steps, count=3, spare=("count",))
     yield call("aim_trace.spent", steps=run.steps, delta=1e-5, at=[1], exponential="pure dp", noise="gaussian", neighbours="unbounded",
                eps_error=0.1, resolution=4, spare=("eps_error", "resolution"))  # fmt: skip
-    groups = importlib.import_module("lib.bounded_range").groups_of(run.steps[:4])
+    groups = importlib.import_module("lib.accounting.bounded_range").groups_of(run.steps[:4])
     yield call("bounded_range.groups_of", steps=run.steps, noise="laplace", neighbours="bounded")
-    yield call("aim_trace.tightened", groups=groups, epsilon=0.5, delta=1e-5, exponential="pure dp", resolution=4, spare=("resolution",))
+    yield call(
+        "aim_trace.tightened",
+        groups=groups,
+        epsilon=0.5,
+        delta=1e-5,
+        exponential="pure dp",
+        resolution=4,
+        spare=("resolution",),
+    )
     for name in ("errors", "selections"):
         yield call(f"aim_trace.{name}", steps=run.steps, alpha=2)
     yield call("aim_trace.chosen_and_rest", steps=run.steps[3:4], alpha=1)
     yield call("aim_trace.printed_schedule", run=run, rounds=4, share=0.9)
-    yield call("aim_trace.printed_spending", anneals=[True, False, True, True], rounds=8, d=3, share=Fraction(9, 10), spare=("rounds",))
-    yield call("privbayes.privbayes", table=table, epsilon=1.0, rng=RNG, delta=1e-5, parents=1, score="dependence", neighbours="bounded",
+    yield call(
+        "aim_trace.printed_spending",
+        anneals=[True, False, True, True],
+        rounds=8,
+        d=3,
+        share=Fraction(9, 10),
+        spare=("rounds",),
+    )
+    yield call("bayesian_network.privbayes", table=table, epsilon=1.0, rng=RNG, delta=1e-5, parents=1, score="dependence", neighbours="bounded",
                structure_share=0.3, records=5, spare=("records",))  # fmt: skip
-    yield call("privbayes.score_sensitivity", score="mutual information", neighbours="bounded", n=10)
-    yield call("privbayes.dependence", counts=np.array([[1, 2], [3, 4]]))
-    yield call("privbayes.mutual_information_in_counts", counts=np.array([[1, 2], [3, 4]]))
+    yield call("bayesian_network.score_sensitivity", score="mutual information", neighbours="bounded", n=10)
+    yield call("bayesian_network.dependence", counts=np.array([[1, 2], [3, 4]]))
+    yield call("bayesian_network.mutual_information_in_counts", counts=np.array([[1, 2], [3, 4]]))
 
     other = Table(np.array([[0, 0, 0], [1, 2, 1], [0, 2, 1]]), domain)
     pair = {"real": table, "synthetic": other}
     yield call("utility.marginal_errors", workload=[("a",), ("a", "b")], scale="shares", distance="l1", **pair)
-    yield call("utility.workload_error", workload=[("a",), ("a", "b")], weights=[1.0, 2.0], scale="counts", distance="total variation", **pair)
+    yield call(
+        "utility.workload_error",
+        workload=[("a",), ("a", "b")],
+        weights=[1.0, 2.0],
+        scale="counts",
+        distance="total variation",
+        **pair,
+    )
     yield call("utility.marginal_error", alpha=2, **pair)
     yield call("utility.all_sets", domain=domain, alpha=2)
     yield call("utility.mutual_information", table=table)
     yield call("utility.mutual_information_error", **pair)
-    yield call("utility.train_synthetic_test_real", synthetic=other, real_test=table, target="c", model="decision tree", rng=RNG, depth=2)
+    yield call(
+        "utility.train_synthetic_test_real",
+        synthetic=other,
+        real_test=table,
+        target="c",
+        model="decision tree",
+        rng=RNG,
+        depth=2,
+    )
     weights = np.array([1.0, 2.0, 0.5, 1.0, 1.0])
-    for name in ("roc_curve", "auc"):
-        yield call(f"utility.{name}", labels=LABELS, scores=DATA[:, 0], weights=weights)
     for name in ("logistic_regression", "support_vector_machine"):
-        yield call(f"utility.{name}", features=DATA, labels=LABELS, weights=weights, penalty=0.1, allows=ILL_CONDITIONED)
-    yield call("utility.linear_regression", features=DATA, values=DATA[:, 1], weights=weights, penalty=0.1, allows=ILL_CONDITIONED)
+        yield call(
+            f"weighted_regression.{name}",
+            features=DATA,
+            labels=LABELS,
+            weights=weights,
+            penalty=0.1,
+            allows=ILL_CONDITIONED,
+        )
+    yield call(
+        "weighted_regression.linear_regression",
+        features=DATA,
+        values=DATA[:, 1],
+        weights=weights,
+        penalty=0.1,
+        allows=ILL_CONDITIONED,
+    )
 
 
 def published():
     """Perturbation and reconstruction, k-anonymity, microaggregation, regression and networks."""
-    from lib import density_ratio, hierarchies, iterative_bayes, perturbation
+    from lib.microdata import density_ratio, hierarchies, iterative_bayes, perturbation
 
     yield call("perturbation.RetentionReplacement", size=3, rho=0.5)
     yield call("perturbation.RetentionReplacement.from_epsilon", epsilon=1.0, size=3)
@@ -491,7 +692,9 @@ def published():
     yield call("perturbation.BoundedLaplace.normaliser", on=bounded, values=values)
     both = perturbation.Perturbation({"c": kept, "x": bounded})
     yield call("perturbation.Perturbation", mechanisms={"c": kept, "x": bounded})
-    yield call("perturbation.Perturbation.from_epsilon", epsilon=1.0, attributes={"c": 3, "x": (0.0, 2.0)}, split="equal")
+    yield call(
+        "perturbation.Perturbation.from_epsilon", epsilon=1.0, attributes={"c": 3, "x": (0.0, 2.0)}, split="equal"
+    )
     records = np.array([[0, 0.5], [1, 1.5], [2, 1.0], [0, 0.25]])
     yield call("perturbation.Perturbation.check", on=both, records=records)
     yield call("perturbation.Perturbation.perturb", on=both, records=records, rng=RNG)
@@ -508,13 +711,51 @@ def published():
     # What stores its arguments and checks them when it is fitted.
     for cls, more in ((density_ratio.KernelDensityRatio, {"width": 1.0}), (density_ratio.LinearDensityRatio, {})):
         fitted = _fitted(cls, both)
-        yield call(f"density_ratio.{cls.__name__}", function=fitted, records=records, tol=0.1, max_iter=50, spare=("max_iter",), allows=UNCONVERGED, **more)
-        yield call("density_ratio._DensityRatio.fit", function=fitted, records=records, tol=0.1, allows=UNCONVERGED, **more)
+        yield call(
+            f"density_ratio.{cls.__name__}",
+            function=fitted,
+            records=records,
+            tol=0.1,
+            max_iter=50,
+            spare=("max_iter",),
+            allows=UNCONVERGED,
+            **more,
+        )
+        yield call(
+            "density_ratio._DensityRatio.fit", function=fitted, records=records, tol=0.1, allows=UNCONVERGED, **more
+        )
     bayes = _fitted(iterative_bayes.IterativeBayes, both)
     for name in ("", ".fit"):
-        yield call(f"iterative_bayes.IterativeBayes{name}", function=bayes, records=records, bins=2, tol=1.0, max_iter=50, spare=("max_iter", "bins"), allows=UNCONVERGED)
-    yield call("density_ratio.algorithm_1", P=matrix, K=matrix, fixed=("P", "K"), rate=0.1, tol=1e-6, max_iter=5, start=np.ones(2), spare=("max_iter",))
-    yield call("density_ratio.maximum_likelihood", P=matrix, K=matrix, fixed=("P", "K"), tol=0.01, max_iter=5, spare=("max_iter",))
+        yield call(
+            f"iterative_bayes.IterativeBayes{name}",
+            function=bayes,
+            records=records,
+            bins=2,
+            tol=1.0,
+            max_iter=50,
+            spare=("max_iter", "bins"),
+            allows=UNCONVERGED,
+        )
+    yield call(
+        "density_ratio.algorithm_1",
+        P=matrix,
+        K=matrix,
+        fixed=("P", "K"),
+        rate=0.1,
+        tol=1e-6,
+        max_iter=5,
+        start=np.ones(2),
+        spare=("max_iter",),
+    )
+    yield call(
+        "density_ratio.maximum_likelihood",
+        P=matrix,
+        K=matrix,
+        fixed=("P", "K"),
+        tol=0.01,
+        max_iter=5,
+        spare=("max_iter",),
+    )
 
     adult = hierarchies.adult(("age", "sex"))
     frame = pd.DataFrame({"age": [20, 30, 40, 41], "sex": ["Male", "Female", "Male", "Male"]})
@@ -541,15 +782,24 @@ def published():
         yield call(f"microaggregation.{name}", features=unit, labels=LABELS, epsilon=1.0, k=2, rng=RNG)
     yield call("microaggregation.private", features=unit, labels=LABELS, epsilon=1.0, levels=[0, 0], rng=RNG, groups=2, joint="naive bayes",
                centroid_share=0.3, parents=1)  # fmt: skip
-    yield call("private_regression.fit", features=DATA, labels=LABELS, epsilon=1.0, method="output", regularization=0.1, bound=2.0, rng=RNG)
+    yield call(
+        "private_regression.fit",
+        features=DATA,
+        labels=LABELS,
+        epsilon=1.0,
+        method="output",
+        regularization=0.1,
+        bound=2.0,
+        rng=RNG,
+    )
     yield call("private_regression.output_sensitivity", n=10, regularization=0.1)
     yield call("private_regression.objective_parameters", n=10, regularization=0.1, epsilon=1.0)
     yield call("private_regression.gamma_noise", d=3, scale=1.0, rng=RNG, spare=("d",))
-    model = importlib.import_module("lib.private_regression").fit(DATA, LABELS, 1.0, regularization=0.1, bound=2.0, rng=np.random.default_rng(0))
+    model = importlib.import_module("lib.networks.private_regression").fit(
+        DATA, LABELS, 1.0, regularization=0.1, bound=2.0, rng=np.random.default_rng(0)
+    )
     yield call("private_regression.LogisticRegression.predict_proba", on=model, features=DATA)
     yield call("private_regression.LogisticRegression.predict", on=model, features=DATA)
-    yield call("adult_features.one_hot", values=unit[:, :1], levels=[0])
-    yield call("adult_features.folds", n=10, count=2, rng=RNG, spare=("n", "count"))
 
 
 def _fitted(estimator, perturbation):
@@ -558,7 +808,7 @@ def _fitted(estimator, perturbation):
 
 def networks():
     """Neural networks and their private training."""
-    from lib import dp_sgd, intervals, network, private_networks
+    from lib.networks import dp_sgd, intervals, network, private_networks
 
     net = network.Network.initial((2, 3, 2), rng=np.random.default_rng(0))
     unit = (DATA + 1) / 2
@@ -573,17 +823,31 @@ def networks():
     for name in ("checked_records", "loss", "changes"):
         yield call(f"network.{name}", **records)
     yield call("network.checked_range", name="x", value=(0.0, 1.0), fixed=("name", "interval"))
-    yield call("network.train", **records, **training, l2_convention="printed", weight_range=(-1.0, 1.0), bias_range=(-1.0, 1.0), spare=("epochs",))
+    yield call(
+        "network.train",
+        **records,
+        **training,
+        l2_convention="printed",
+        weight_range=(-1.0, 1.0),
+        bias_range=(-1.0, 1.0),
+        spare=("epochs",),
+    )
     yield call("network.checked_plan", records=5, **training, l2_convention="printed")
     yield call("network.projected", network=net, weight_range=(-1.0, 1.0), bias_range=(-1.0, 1.0))
 
     ranges = {"epsilon": 1.0, "weight_range": (-1.0, 1.0), "bias_range": (-1.0, 1.0), "rng": RNG}
-    yield call("private_networks.PrivacyStatement", method="LearningFirst", epsilon=1.0, parameters=10, epochs=2, batches=3)
+    yield call(
+        "private_networks.PrivacyStatement", method="LearningFirst", epsilon=1.0, parameters=10, epochs=2, batches=3
+    )
     statement = private_networks.PrivacyStatement("LearningFirst", 1.0, 10)
     yield call("private_networks.PrivacyStatement.epsilon_at", on=statement, delta=1e-5)
     for name in ("predict", "predict_proba"):
-        yield call(f"private_networks.PrivateNetwork.{name}", on=private_networks.PrivateNetwork(net, statement), features=unit)
-    yield call("private_networks.learning_first", **records, **ranges, learning_rate=0.1, batch=2, epochs=2, spare=("epochs",))
+        yield call(
+            f"private_networks.PrivateNetwork.{name}", on=private_networks.PrivateNetwork(net, statement), features=unit
+        )
+    yield call(
+        "private_networks.learning_first", **records, **ranges, learning_rate=0.1, batch=2, epochs=2, spare=("epochs",)
+    )
     yield call("private_networks.release", network=net, **ranges)
     yield call("private_networks.anonymized_learning", **records, **training, epsilon=1.0, weight_thresholds=(-1.0, 1.0),
                bias_thresholds=(-1.0, 1.0), clipping="sum", spare=("epochs",))  # fmt: skip
@@ -594,7 +858,9 @@ def networks():
     plan = {"sampling": 0.5, "steps": 3, "noise_multiplier": 2.0, "delta": 1e-5}
     yield call("dp_sgd.Plan", **plan)
     yield call("dp_sgd.Plan.calibrated", epsilon=1.0, delta=1e-5, sampling=0.1, steps=3, spare=("steps",))
-    yield call("dp_sgd.train", **records, plan=dp_sgd.Plan(**plan), learning_rate=0.1, clip=1.0, momentum=0.5, l2=0.0, rng=RNG)
+    yield call(
+        "dp_sgd.train", **records, plan=dp_sgd.Plan(**plan), learning_rate=0.1, clip=1.0, momentum=0.5, l2=0.0, rng=RNG
+    )
 
     yield call("intervals.change_bounds", network=net, variant="corrected")
     yield call("intervals.observed", network=net, features=unit, labels=LABELS, chunk=2)
@@ -605,8 +871,20 @@ def networks():
     yield call("parameterwise.loss", law=law, parameters=[0])
     yield call("parameterwise.losses", law=law)
     yield call("parameterwise.chain", first=np.array([[0.5, 0.5], [0.25, 0.75]]), second=np.full((2, 2, 2), 0.5))
-    yield call("parameterwise.two_batches", inputs=2, epsilon=1.0, learning_rate=0.1, cells=20, spare=("inputs", "cells"))
-    yield call("parameterwise.many_batches", inputs=2, epsilon=1.0, batches=2, learning_rate=100.0, small=0.1, runs=20, rng=RNG, spare=("runs",))
+    yield call(
+        "parameterwise.two_batches", inputs=2, epsilon=1.0, learning_rate=0.1, cells=20, spare=("inputs", "cells")
+    )
+    yield call(
+        "parameterwise.many_batches",
+        inputs=2,
+        epsilon=1.0,
+        batches=2,
+        learning_rate=100.0,
+        small=0.1,
+        runs=20,
+        rng=RNG,
+        spare=("runs",),
+    )
     yield call("parameterwise.moving_thresholds", inputs=2, epsilon=1.0, spare=("inputs",))
     yield call("parameterwise.best_guess", parameters=3, epsilon=1.0, cells=10, spare=("parameters", "cells"))
     yield call("parameterwise.on_grid", centre=0.5, scale=1.0, low=0.0, high=1.0, cells=4, spare=("cells",))

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from lib import checks
-from lib.table import Domain, Table
+from lib.numerics import checks
+from lib.tables.table import Domain, Table
 
 
 def dependent_table() -> Table:

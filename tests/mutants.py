@@ -26,9 +26,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = {
     "divergence": ["test_divergence", "test_hockey_stick"],
-    "accounting": ["test_accounting", "test_bounded_range"],
-    "gaussian_synthesis": ["test_gaussian_synthesis"],
-    "aim": ["test_aim"],
+    "conversions": ["test_accounting", "test_bounded_range"],
+    "bounds": ["test_gaussian_synthesis"],
+    "adaptive_iterative": ["test_adaptive_iterative"],
 }
 SLOW = "test_released_delta_covers_true_neighbours"  # four fifths of the time of its module: left out
 # Imported before the fork: they are most of a test run's start.
@@ -126,7 +126,7 @@ def main(arguments=None):
     for name in LIBRARIES:
         __import__(name)
 
-    path, tests = ROOT / "lib" / f"{given.module}.py", TESTS[given.module]
+    (path,), tests = (ROOT / "lib").rglob(f"{given.module}.py"), TESTS[given.module]
     source, everything = path.read_text(encoding="utf-8"), mutants(path)
     sample = random.Random(given.seed).sample(everything, min(given.sample, len(everything)))
     survivors = []
@@ -134,10 +134,13 @@ def main(arguments=None):
         passed, seconds = passes(folder, tests)
         if not passed:
             raise SystemExit("the tests fail without any mutation")
-        print(f"{given.module}: {len(everything)} mutants, {len(sample)} drawn; the tests take {seconds:.0f} CPU s", flush=True)
+        print(
+            f"{given.module}: {len(everything)} mutants, {len(sample)} drawn; the tests take {seconds:.0f} CPU s",
+            flush=True,
+        )
         for number, mutation in enumerate(sample, 1):
             changed = mutated(source, mutation)
-            (folder / "lib" / path.name).write_text(changed, encoding="utf-8")
+            (folder / path.relative_to(ROOT)).write_text(changed, encoding="utf-8")
             survived, used = passes(folder, tests, cpu_seconds=int(5 * seconds) + 10)
             print(f"{number:4d} {'SURVIVED' if survived else 'killed':8s} {used:5.1f} s  line {mutation.start_pos[0]} "
                   f"{mutation.operator_name}", flush=True)  # fmt: skip

@@ -15,7 +15,7 @@ from scipy import integrate
 from scipy.stats import binom, norm
 
 from lib import accounting
-from lib.accounting import gaussian_prv, laplace_prv, prv_compose, pure_dp_prv
+from lib.accounting import gaussian_prv, laplace_prv, numerical, prv_compose, pure_dp_prv
 
 ORDERS = np.concatenate([1 + np.logspace(-3, 0, 40), np.linspace(2.1, 64, 60), np.logspace(2, 5, 30)])
 ten_decades = st.floats(-5, 5).map(lambda exponent: 10.0**exponent)
@@ -171,6 +171,7 @@ def test_zcdp_is_proposition_2_4_of_miura2025_as_printed(rho, delta):
     # delta = inf over alpha of exp((alpha-1)(alpha rho - epsilon)) / (alpha-1) * (1 - 1/alpha)^alpha
     epsilon = accounting.zcdp_to_dp(rho, delta)
     with mpmath.workdps(40):
+
         def printed(log_excess):
             x = mpmath.exp(log_excess)
             return mpmath.exp(x * ((1 + x) * rho - mpmath.mpf(epsilon))) / x * (1 - 1 / (1 + x)) ** (1 + x)
@@ -323,12 +324,15 @@ def test_prv_brackets_one_exact_laplace_mechanism(scale):
 
 
 # The last two have jumps just past 0.1 on a wide grid: there prv-accountant's own quadrature finds wrong means.
-@pytest.mark.parametrize("mixture", [
-    [("laplace", 1.0, 50)],
-    [("laplace", 0.3, 7), ("gaussian", 0.2, 30)],
-    [("pure", 0.1619, 2), ("pure", 0.0024, 55), ("gaussian", 0.515, 6)],
-    [("pure", 3.3876, 3), ("laplace", 0.1161, 8), ("laplace", 0.004, 20)],
-])
+@pytest.mark.parametrize(
+    "mixture",
+    [
+        [("laplace", 1.0, 50)],
+        [("laplace", 0.3, 7), ("gaussian", 0.2, 30)],
+        [("pure", 0.1619, 2), ("pure", 0.0024, 55), ("gaussian", 0.515, 6)],
+        [("pure", 3.3876, 3), ("laplace", 0.1161, 8), ("laplace", 0.004, 20)],
+    ],
+)
 def test_prv_agrees_with_dp_accountings_two_sided_pld(mixture):
     make_ours = {"laplace": laplace_prv, "gaussian": gaussian_prv, "pure": lambda scale: pure_dp_prv(1 / scale)}
     ours = [(make_ours[kind](1 / size), count) for kind, size, count in mixture]
@@ -381,7 +385,7 @@ def test_prv_curve_dominates_and_mean_is_exact(prv):
 @pytest.mark.parametrize("prv", [gaussian_prv(0.7), laplace_prv(0.7), pure_dp_prv(1.7)])
 def test_prv_on_the_grid_keeps_its_mass_and_its_mean(prv):
     grid = Domain.create_aligned(-2.5, 2.5, 0.3)
-    rounded = accounting._discretised(prv, grid)
+    rounded = numerical._discretised(prv, grid)
     assert rounded.pmf.sum() == close_to(1.0)
     mean = prv.truncated_mean(grid.t_min(), grid.t_max())
     assert float(rounded.pmf @ rounded.domain.ts()) == close_to(mean)
@@ -391,52 +395,55 @@ def test_prv_on_the_grid_keeps_its_mass_and_its_mean(prv):
 # Refusals
 
 
-@pytest.mark.parametrize("name, call", [
-    ("alpha", lambda: accounting.rdp_to_dp(1.0, 1.0, 1e-5)),
-    ("alpha", lambda: accounting.rdp_to_dp([2, math.nan], [1, 1], 1e-5)),
-    ("alpha and epsilon", lambda: accounting.rdp_to_dp([2, 3], [1, 1, 1], 1e-5)),
-    ("alpha and epsilon", lambda: accounting.rdp_to_dp([2, 3], 1.0, 1e-5)),
-    ("alpha and epsilon", lambda: accounting.rdp_to_dp([], [], 1e-5)),
-    ("epsilon", lambda: accounting.rdp_to_dp(2, -0.1, 1e-5)),
-    ("epsilon", lambda: accounting.rdp_to_dp(2, math.nan, 1e-5)),
-    ("delta", lambda: accounting.rdp_to_dp(2, 1, 0.0)),
-    ("delta", lambda: accounting.rdp_to_dp(2, 1, 1.0)),
-    ("delta", lambda: accounting.rdp_to_dp(2, 1, [0.1, math.nan])),
-    ("conversion", lambda: accounting.rdp_to_dp(2, 1, 0.1, "mironov")),
-    ("epsilon_rdp", lambda: accounting.rdp_to_delta(2, -1, 1)),
-    ("epsilon", lambda: accounting.rdp_to_delta(2, 1, -1)),
-    ("epsilon", lambda: accounting.rdp_to_delta(2, 1, math.inf)),
-    ("conversion", lambda: accounting.rdp_to_delta(2, 1, 1, None)),
-    ("epsilons", lambda: accounting.compose_rdp([])),
-    ("epsilons", lambda: accounting.compose_rdp([[1, -1]])),
-    ("broadcast", lambda: accounting.compose_rdp([[1, 2], [1, 2, 3]])),
-    ("counts", lambda: accounting.compose_rdp([1, 2], counts=[1])),
-    ("counts", lambda: accounting.compose_rdp([1, 2], counts=[1, 1.5])),
-    ("counts", lambda: accounting.compose_rdp([1, 2], counts=[1, -1])),
-    ("rho", lambda: accounting.zcdp_to_dp(-1e-9, 0.1)),
-    ("delta", lambda: accounting.zcdp_to_dp(1, 2)),
-    ("conversion", lambda: accounting.zcdp_to_dp(1, 0.1, "bun2016")),
-    ("epsilon", lambda: accounting.dp_to_zcdp(-1, 0.1)),
-    ("delta", lambda: accounting.dp_to_zcdp(1, -0.1)),
-    ("conversion", lambda: accounting.dp_to_zcdp(1, 0.1, "")),
-    ("epsilon", lambda: accounting.pure_dp_to_zcdp(-1)),
-    ("sigma", lambda: accounting.gaussian_zcdp(0)),
-    ("sensitivity", lambda: accounting.gaussian_zcdp(1, -1)),
-    ("sigma", lambda: accounting.gaussian_delta(-1, 1)),
-    ("epsilon", lambda: accounting.gaussian_delta(1, -1)),
-    ("delta", lambda: accounting.gaussian_epsilon(1, 1)),
-    ("epsilon", lambda: accounting.gaussian_sigma(math.nan, 0.1)),
-    ("calibration", lambda: accounting.gaussian_sigma(1, 0.1, calibration="rdp")),
-    ("sigma", lambda: gaussian_prv(0)),
-    ("scale", lambda: laplace_prv(-1)),
-    ("epsilon", lambda: pure_dp_prv(0)),
-    ("mechanisms", lambda: prv_compose([], 0.1)),
-    ("mechanisms", lambda: prv_compose([("gaussian", 1)], 0.1)),
-    ("count", lambda: prv_compose([(gaussian_prv(1), 0)], 0.1)),
-    (r"delta must be in \[1e-12, 1\)", lambda: prv_compose([(gaussian_prv(1), 1)], 1e-13)),
-    ("eps_error", lambda: prv_compose([(gaussian_prv(1), 1)], 0.1, eps_error=0)),
-    ("delta_error", lambda: prv_compose([(gaussian_prv(1), 1)], 0.1, delta_error=0.1)),
-])
+@pytest.mark.parametrize(
+    "name, call",
+    [
+        ("alpha", lambda: accounting.rdp_to_dp(1.0, 1.0, 1e-5)),
+        ("alpha", lambda: accounting.rdp_to_dp([2, math.nan], [1, 1], 1e-5)),
+        ("alpha and epsilon", lambda: accounting.rdp_to_dp([2, 3], [1, 1, 1], 1e-5)),
+        ("alpha and epsilon", lambda: accounting.rdp_to_dp([2, 3], 1.0, 1e-5)),
+        ("alpha and epsilon", lambda: accounting.rdp_to_dp([], [], 1e-5)),
+        ("epsilon", lambda: accounting.rdp_to_dp(2, -0.1, 1e-5)),
+        ("epsilon", lambda: accounting.rdp_to_dp(2, math.nan, 1e-5)),
+        ("delta", lambda: accounting.rdp_to_dp(2, 1, 0.0)),
+        ("delta", lambda: accounting.rdp_to_dp(2, 1, 1.0)),
+        ("delta", lambda: accounting.rdp_to_dp(2, 1, [0.1, math.nan])),
+        ("conversion", lambda: accounting.rdp_to_dp(2, 1, 0.1, "mironov")),
+        ("epsilon_rdp", lambda: accounting.rdp_to_delta(2, -1, 1)),
+        ("epsilon", lambda: accounting.rdp_to_delta(2, 1, -1)),
+        ("epsilon", lambda: accounting.rdp_to_delta(2, 1, math.inf)),
+        ("conversion", lambda: accounting.rdp_to_delta(2, 1, 1, None)),
+        ("epsilons", lambda: accounting.compose_rdp([])),
+        ("epsilons", lambda: accounting.compose_rdp([[1, -1]])),
+        ("broadcast", lambda: accounting.compose_rdp([[1, 2], [1, 2, 3]])),
+        ("counts", lambda: accounting.compose_rdp([1, 2], counts=[1])),
+        ("counts", lambda: accounting.compose_rdp([1, 2], counts=[1, 1.5])),
+        ("counts", lambda: accounting.compose_rdp([1, 2], counts=[1, -1])),
+        ("rho", lambda: accounting.zcdp_to_dp(-1e-9, 0.1)),
+        ("delta", lambda: accounting.zcdp_to_dp(1, 2)),
+        ("conversion", lambda: accounting.zcdp_to_dp(1, 0.1, "bun2016")),
+        ("epsilon", lambda: accounting.dp_to_zcdp(-1, 0.1)),
+        ("delta", lambda: accounting.dp_to_zcdp(1, -0.1)),
+        ("conversion", lambda: accounting.dp_to_zcdp(1, 0.1, "")),
+        ("epsilon", lambda: accounting.pure_dp_to_zcdp(-1)),
+        ("sigma", lambda: accounting.gaussian_zcdp(0)),
+        ("sensitivity", lambda: accounting.gaussian_zcdp(1, -1)),
+        ("sigma", lambda: accounting.gaussian_delta(-1, 1)),
+        ("epsilon", lambda: accounting.gaussian_delta(1, -1)),
+        ("delta", lambda: accounting.gaussian_epsilon(1, 1)),
+        ("epsilon", lambda: accounting.gaussian_sigma(math.nan, 0.1)),
+        ("calibration", lambda: accounting.gaussian_sigma(1, 0.1, calibration="rdp")),
+        ("sigma", lambda: gaussian_prv(0)),
+        ("scale", lambda: laplace_prv(-1)),
+        ("epsilon", lambda: pure_dp_prv(0)),
+        ("mechanisms", lambda: prv_compose([], 0.1)),
+        ("mechanisms", lambda: prv_compose([("gaussian", 1)], 0.1)),
+        ("count", lambda: prv_compose([(gaussian_prv(1), 0)], 0.1)),
+        (r"delta must be in \[1e-12, 1\)", lambda: prv_compose([(gaussian_prv(1), 1)], 1e-13)),
+        ("eps_error", lambda: prv_compose([(gaussian_prv(1), 1)], 0.1, eps_error=0)),
+        ("delta_error", lambda: prv_compose([(gaussian_prv(1), 1)], 0.1, delta_error=0.1)),
+    ],
+)
 def test_bad_arguments_are_refused_by_name(name, call):
     with pytest.raises(ValueError, match=name):
         call()

@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lib import aim_ablation, datasets, utility
-from lib.aim import aim
+from lib.data import datasets
+from lib.tables import utility
+from lib.tables.adaptive_iterative import aim
+from notebooks.studies import aim_ablation
 from tests import made_up
 
 DELTA = 1e-5
@@ -55,7 +57,11 @@ def test_an_interrupted_comparison_resumes_in_any_number_of_processes(table, tmp
     resumed = aim_ablation.compare(table, variants, 2, seed=3, delta=DELTA, folder=tmp_path, jobs=2)
     pd.testing.assert_frame_equal(resumed.drop(columns="cpu_s"), whole)
     assert kept.items() <= {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}.items()
-    for other in ({"seed": 4}, {"delta": 2 * DELTA}, {"epsilon": 2.0}):  # other cells, but for the epsilon that variants have
+    for other in (
+        {"seed": 4},
+        {"delta": 2 * DELTA},
+        {"epsilon": 2.0},
+    ):  # other cells, but for the epsilon that variants have
         aim_ablation.compare(table, {"plain": {}}, 1, **({"seed": 3, "delta": DELTA} | other), folder=tmp_path)
     assert len(list(tmp_path.iterdir())) == 4 + 3
 
@@ -155,9 +161,26 @@ def test_the_command_writes_every_study(tmp_path, monkeypatch, table):
     monkeypatch.setattr(aim_ablation, "WIDTHS", (3, 4))
     monkeypatch.setattr(aim_ablation, "EPSILONS", (0.1, 1.0))
     path = tmp_path / "ablation.csv"
-    aim_ablation.main(["--output", str(path), "--data", "stand-in", "--trials", "1", "--seed", "5", "--cells", str(tmp_path / "cells")])
+    aim_ablation.main(
+        [
+            "--output",
+            str(path),
+            "--data",
+            "stand-in",
+            "--trials",
+            "1",
+            "--seed",
+            "5",
+            "--cells",
+            str(tmp_path / "cells"),
+        ]
+    )
     assert len(aim_ablation.load("devices on Adult", path)) == 9
-    assert list(aim_ablation.load("devices on Bank", path).index.levels[0]) == ["AIM", "Laplace noise", "no initialisation"]
+    assert list(aim_ablation.load("devices on Bank", path).index.levels[0]) == [
+        "AIM",
+        "Laplace noise",
+        "no initialisation",
+    ]
     assert list(aim_ablation.load("epsilon", path).index) == [(0.1, 0), (0.1, 1), (1.0, 0), (1.0, 1)]
     assert set(aim_ablation.load("attributes", path).index.get_level_values("variant")) == {3, 4}
     assert aim_ablation.provenance(path)["settings"] == "delta 1e-09, seed 5, trials 1"

@@ -5,9 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from lib import accounting, aim_trace
-from lib.aim import Step, aim
-from lib.bounded_range import Exponential, Gaussian, Laplace, compose_schedule
+from lib import accounting
+from lib.accounting.bounded_range import Exponential, Gaussian, Laplace, compose_schedule
+from lib.tables import aim_trace
+from lib.tables.adaptive_iterative import Step, aim
 from tests import made_up
 
 DELTA = 1e-5

@@ -30,13 +30,23 @@ WRONG = [
     ("laplace", "not clipped", "np.clip(hours, 0, cap)", "hours", {"mean", "mean-private"}),
     ("laplace", "both limits with the whole error", "(1 - confidence) / 2", "1 - confidence", {"audit"}),
     ("laplace", "event too common", "> 1)", "> -3)", {"verdicts"}),
-    ("gaussian_records", "weights exchanged", "(1 - alpha) * v1 + alpha * v2", "alpha * v1 + (1 - alpha) * v2",
-     {"variances", "infinite", "cost"}),
+    (
+        "gaussian_records",
+        "weights exchanged",
+        "(1 - alpha) * v1 + alpha * v2",
+        "alpha * v1 + (1 - alpha) * v2",
+        {"variances", "infinite", "cost"},
+    ),
     ("gaussian_records", "forgotten half", "/ (2 * mixed)", "/ mixed", {"means", "variances", "cost"}),
     ("gaussian_records", "divergent integral", "if mixed <= 0:", "if False:", {"infinite"}),
     ("gaussian_records", "variance of the newcomer", "n / (n + 1) ** 2 *", "n / (n + 1) *", {"more", "cost"}),
-    ("gaussian_records", "one direction", "max(renyi(mu, v, *more, alpha), renyi(*more, mu, v, alpha))", "renyi(mu, v, *more, alpha)",
-     {"cost"}),
+    (
+        "gaussian_records",
+        "one direction",
+        "max(renyi(mu, v, *more, alpha), renyi(*more, mu, v, alpha))",
+        "renyi(mu, v, *more, alpha)",
+        {"cost"},
+    ),
     ("gaussian_records", "one record published", "middle * per_record", "per_record", {"needed"}),
     ("aim_by_hand", "forgotten 2", "(2 * share * rho)", "(share * rho)", {"budget", "first"}),
     ("aim_by_hand", "no overlap", "len(set(r) & set(s))", "1", {"weight"}),
@@ -47,16 +57,33 @@ WRONG = [
     ("aim_by_hand", "last round too late", "left <= 2 *", "left <=", {"last"}),
     ("pk_anonymity", "old value not drawn again", "(rho + (1 - rho) / s) /", "rho /", {"epsilon", "level"}),
     ("pk_anonymity", "forgotten 2", "np.exp(-2 *", "np.exp(-1 *", {"level"}),
-    ("pk_anonymity", "always another value", "rng.integers(s, size=np.shape(values))", "(values + rng.integers(1, s, size=np.shape(values))) % s",
-     {"perturb"}),
+    (
+        "pk_anonymity",
+        "always another value",
+        "rng.integers(s, size=np.shape(values))",
+        "(values + rng.integers(1, s, size=np.shape(values))) % s",
+        {"perturb"},
+    ),
     ("pk_anonymity", "income not undone", ", transition(rho_income, 2)", ", np.eye(2)", {"reconstruct", "error"}),
     ("pk_anonymity", "nothing reconstructed", "range(400)", "range(0)", {"reconstruct", "error", "auc"}),
     ("private_parameters", "not cut before", "np.clip(weights, low, high)", "np.asarray(weights)", {"release"}),
-    ("private_parameters", "range forgotten", "scale=(high - low) / epsilon", "scale=1 / epsilon", {"release", "success"}),
+    (
+        "private_parameters",
+        "range forgotten",
+        "scale=(high - low) / epsilon",
+        "scale=1 / epsilon",
+        {"release", "success"},
+    ),
     ("private_parameters", "forgotten half", "- b / 2 *", "- b *", {"expectation"}),
     ("private_parameters", "mean of the logarithms", "np.sum(inside)", "np.mean(inside)", {"ratio"}),
     ("private_parameters", "no composition", "return parameters * epsilon", "return epsilon", {"whole"}),
-    ("private_parameters", "one step only", "return epochs * (high - low) / epsilon", "return (high - low) / epsilon", {"steps", "here"}),
+    (
+        "private_parameters",
+        "one step only",
+        "return epochs * (high - low) / epsilon",
+        "return (high - low) / epsilon",
+        {"steps", "here"},
+    ),
 ]
 
 # Other ways to do it right.
@@ -85,8 +112,12 @@ def with_solution(name: str, old: str, new: str, variant="default"):
 
 def grade(folder: Path, target: Path, *options) -> dict:
     """The marks by (student, assignment): {question: (points, out of, note)}."""
-    done = subprocess.run([sys.executable, "-m", "notebooks.assignments.grade", folder, "-o", target, *options],
-                          cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "notebooks.assignments.grade", folder, "-o", target, *options],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     marks = {}
     with (target / "marks.csv").open(encoding="utf-8-sig", newline="") as stream:
@@ -121,7 +152,11 @@ def lost(questions: dict) -> set:
 
 def test_there_is_an_assignment_for_every_document():
     assert len(NAMES) == 5
-    documents = set(re.findall(r"`((?:kiri|miura|hasegawa|sei)\d+)`", " ".join(assignment.key(name).cells[0].source for name in NAMES)))
+    documents = set(
+        re.findall(
+            r"`((?:kiri|miura|hasegawa|sei)\d+)`", " ".join(assignment.key(name).cells[0].source for name in NAMES)
+        )
+    )
     assert documents == {"kiri2019", "miura2022", "miura2025", "hasegawa2015", "sei2017"}
 
 
@@ -147,8 +182,13 @@ def test_another_right_answer_loses_nothing(marks, name, what):
 
 
 def test_whoever_loses_points_is_told_why(marks):
-    told = [note for (student, _), questions in marks.items() if student not in ("reference", "empty")
-            for name, (points, _, note) in questions.items() if "-test-" in name and points == 0]
+    told = [
+        note
+        for (student, _), questions in marks.items()
+        if student not in ("reference", "empty")
+        for name, (points, _, note) in questions.items()
+        if "-test-" in name and points == 0
+    ]
     assert len(told) > 30 and all(note for note in told)
     assert sum(note.startswith("AssertionError: ") for note in told) > len(told) / 2
 
@@ -188,8 +228,12 @@ def test_points_and_texts_agree(name):
     by_hand = sum(assignment.points(cell) for cell in notebook.cells if assignment.kind(cell) == "answer")
     said = " ".join(notebook.cells[0].source.split())
     assert f"{tests + by_hand:g} points: {tests:g} by tests, {by_hand:g} for free text" in said
-    headings = [int(points) for cell in notebook.cells if cell.cell_type == "markdown"
-                for points in re.findall(r"(?m)^## .*?(\d+) points?\)$", cell.source)]
+    headings = [
+        int(points)
+        for cell in notebook.cells
+        if cell.cell_type == "markdown"
+        for points in re.findall(r"(?m)^## .*?(\d+) points?\)$", cell.source)
+    ]
     assert sum(headings) == tests + by_hand
     for cell in notebook.cells:
         if assignment.kind(cell) == "answer":
@@ -200,7 +244,9 @@ def test_points_and_texts_agree(name):
 def test_every_graded_cell_can_be_found_again_by_its_id(name):
     notebook = assignment.key(name)
     for cell in notebook.cells:
-        assert cell.cell_type == "markdown" and not assignment.mark(cell) or assignment.mark(cell)["grade_id"] == cell.id
+        assert (
+            cell.cell_type == "markdown" and not assignment.mark(cell) or assignment.mark(cell)["grade_id"] == cell.id
+        )
     assert len({cell.id for cell in notebook.cells}) == len(notebook.cells)
 
 
@@ -210,7 +256,12 @@ def test_a_zip_holds_all_that_a_student_needs(tmp_path):
     with zipfile.ZipFile(first) as archive:
         files = set(archive.namelist())
         notebook = nbformat.reads(archive.read("laplace-2026a/laplace.ipynb").decode(), as_version=4)
-    assert {"laplace-2026a/START.md", "laplace-2026a/requirements.lock", "laplace-2026a/lib/audit.py", "laplace-2026a/lib/data/adult.csv.gz"} <= files
+    assert {
+        "laplace-2026a/START.md",
+        "laplace-2026a/requirements.lock",
+        "laplace-2026a/lib/attacks/audit.py",
+        "laplace-2026a/lib/data/adult.csv.gz",
+    } <= files
     assert not any("__pycache__" in file or "assignments" in file for file in files)
     assert notebook == nbformat.read(tmp_path / "laplace-2026a/laplace.ipynb", as_version=4)
     assert make_assignments.make("laplace", "2026a", tmp_path).read_bytes() == content
@@ -227,7 +278,9 @@ def test_a_variant_has_other_numbers_and_always_the_same(name):
     for pair in ((default, one), (one, other)):
         assert pair[0]["seed"] != pair[1]["seed"]
         assert sum(pair[0][key] != pair[1][key] for key in default) >= len(default) - 2
-    text = "\n".join(cell.source for cell in assignment.key(name, "2026a").cells if "parameters" in cell.metadata.get("tags", []))
+    text = "\n".join(
+        cell.source for cell in assignment.key(name, "2026a").cells if "parameters" in cell.metadata.get("tags", [])
+    )
     found = {}
     exec(text, found)
     assert {key: found[key] for key in one} == one

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from lib import audit, mechanisms
-from lib.frequency_oracles import GRR, ORACLES
+from lib import mechanisms
+from lib.attacks import audit
+from lib.local import GRR, ORACLES
 
 
 @pytest.mark.parametrize("trials", [1, 7, 40])
@@ -26,8 +27,9 @@ def laplace_scores(epsilon, trials, rng):
 def test_the_bound_stays_under_a_true_epsilon_and_comes_near_it():
     # 200 audits at 99 %: at most 2 false alarms expected; more than 10 has probability below 1e-4
     rng = np.random.default_rng(5)
-    found = np.array([audit.epsilon_lower_bound(*laplace_scores(1.0, 2000, rng), confidence=0.99).epsilon_lower
-                      for _ in range(200)])
+    found = np.array(
+        [audit.epsilon_lower_bound(*laplace_scores(1.0, 2000, rng), confidence=0.99).epsilon_lower for _ in range(200)]
+    )
     assert (found > 1.0).sum() <= 10
     assert 0.6 < np.median(found) < 1.0
     large = audit.epsilon_lower_bound(*laplace_scores(1.0, 400_000, rng)).epsilon_lower
@@ -69,7 +71,9 @@ HONEST = [
 def test_no_mechanism_is_worse_than_it_says(mechanism):
     """At confidence 1 - 1e-5: a false alarm in at most 1 of 100,000 seeds for each mechanism."""
     delta = 0.0 if np.isfinite(mechanism.epsilon) else 0.01
-    found = audit.audit_mechanism(mechanism, trials=40_000, rng=np.random.default_rng(11), delta=delta, confidence=1 - 1e-5)
+    found = audit.audit_mechanism(
+        mechanism, trials=40_000, rng=np.random.default_rng(11), delta=delta, confidence=1 - 1e-5
+    )
     assert not found.refutes(1.0)
     assert found.epsilon_lower > 0.55  # nor does the audit sleep
 
@@ -163,13 +167,16 @@ def test_bad_audits_are_refused(name, call):
         call(np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("arguments, name", [
-    (dict(first=np.zeros(3), second=np.zeros(3)), "first and second"),
-    (dict(first=np.zeros(5), second=np.zeros(6)), "first and second"),
-    (dict(first=np.full(5, np.nan), second=np.zeros(5)), "first must be"),
-    (dict(first=np.zeros(5), second=np.zeros(5), delta=1.0), "delta must be"),
-    (dict(first=np.zeros(5), second=np.zeros(5), confidence=1.0), "confidence must be"),
-])
+@pytest.mark.parametrize(
+    "arguments, name",
+    [
+        (dict(first=np.zeros(3), second=np.zeros(3)), "first and second"),
+        (dict(first=np.zeros(5), second=np.zeros(6)), "first and second"),
+        (dict(first=np.full(5, np.nan), second=np.zeros(5)), "first must be"),
+        (dict(first=np.zeros(5), second=np.zeros(5), delta=1.0), "delta must be"),
+        (dict(first=np.zeros(5), second=np.zeros(5), confidence=1.0), "confidence must be"),
+    ],
+)
 def test_bad_input_is_refused(arguments, name):
     with pytest.raises(ValueError, match=name):
         audit.epsilon_lower_bound(arguments.pop("first"), arguments.pop("second"), **arguments)
@@ -185,7 +192,9 @@ def test_the_most_that_is_provable_is_proved_where_nothing_is_hidden(trials, con
     assert most == pytest.approx(np.log(a ** (1 / m) / (1 - a ** (1 / m))), rel=1e-9)
 
 
-@pytest.mark.parametrize(("trials", "confidence", "named"), [(3, 0.95, "trials"), (4.5, 0.95, "trials"), (10, 1.0, "confidence")])
+@pytest.mark.parametrize(
+    ("trials", "confidence", "named"), [(3, 0.95, "trials"), (4.5, 0.95, "trials"), (10, 1.0, "confidence")]
+)
 def test_the_most_that_is_provable_refuses_bad_input(trials, confidence, named):
     with pytest.raises(ValueError, match=f"^{named} must"):
         audit.most_provable(trials, confidence)

@@ -9,10 +9,11 @@ import sys
 import numpy as np
 import pytest
 
-from lib import datasets
-from lib.graphical_model import Measurement
-from lib.table import Domain, Table
-from tests.benchmarks import __main__ as runner, aim, measure
+from lib.data import datasets
+from lib.tables.graphical_model import Measurement
+from lib.tables.table import Domain, Table
+from tests.benchmarks import __main__ as runner
+from tests.benchmarks import aim, measure
 from tests.test_house import plain
 
 MACHINE = {"python", "numpy", "machine", "cpu", "cores"}
@@ -107,7 +108,7 @@ def test_without_data_the_other_cases_go_on(names, status, monkeypatch, capsys):
     def refused(*arguments, **options):
         raise datasets.DatasetError("no file")
 
-    monkeypatch.setattr("lib.encodings.adult_table", refused)
+    monkeypatch.setattr("lib.data.encodings.adult_table", refused)
     monkeypatch.setattr(aim, "CASES", {"absent": aim.Case("adult", 2, 1.0, 1)})
     cases = {"absent": runner._lines(aim, "absent"), "present": lambda folder: [{"n": 1}]}
     monkeypatch.setattr(runner, "found", lambda: cases)
@@ -170,7 +171,10 @@ def test_a_peer_is_one_that_is_installed_and_wanted(monkeypatch, tmp_path):
 
 def test_ratios_are_theirs_over_ours():
     ours = {"cpu_s": 0.5, "peak_mb": 0, "l1": 0.3, "seeds": 10}
-    assert measure.ratios({"cpu_s": 60.0, "peak_mb": 9, "l1": 0.1, "loss": 3.0, "seeds": 1}, ours) == {"cpu_s": 120.0, "l1": 0.333}
+    assert measure.ratios({"cpu_s": 60.0, "peak_mb": 9, "l1": 0.1, "loss": 3.0, "seeds": 1}, ours) == {
+        "cpu_s": 120.0,
+        "l1": 0.333,
+    }
     assert measure.ratios({"unfinished_after_cpu_s": 900}, ours) == {}
 
 
@@ -192,7 +196,9 @@ def test_a_peer_is_locked_with_hashes_at_the_version_asked_for(name):
     folder = measure.ROOT / "tests/benchmarks/peers"
     lock = re.sub(r"(?m)^#.*\n", "", (folder / f"{name}.lock").read_text())
     blocks = [block for block in re.split(r"\n(?=[A-Za-z0-9])", lock) if block.strip()]
-    assert all(re.match(r"[\w.-]+==[\w.]+ ", block) and re.search(r"--hash=sha256:[0-9a-f]{64}", block) for block in blocks)
+    assert all(
+        re.match(r"[\w.-]+==[\w.]+ ", block) and re.search(r"--hash=sha256:[0-9a-f]{64}", block) for block in blocks
+    )
     (asked,) = re.findall(rf"(?m)^{name}==[\w.]+", (folder / f"{name}.in").read_text())
     assert any(block.startswith(asked + " ") for block in blocks)
 

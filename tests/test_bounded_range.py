@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy import integrate, optimize
 from scipy.special import ndtr
 
-from lib import accounting, bounded_range
-from lib.accounting import bounded_range_prv, prv_compose
-from lib.bounded_range import Exponential, Gaussian, Laplace, compose_schedule
+from lib import accounting
+from lib.accounting import bounded_range, bounded_range_prv, prv_compose
+from lib.accounting.bounded_range import Exponential, Gaussian, Laplace, compose_schedule
 
 properties = settings(derandomize=True, deadline=None, max_examples=100)
 ranges = st.floats(-2, 1).map(lambda exponent: 10.0**exponent)

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from pybtex.database import parse_file
 
-from lib import claims
+from book import claims
 
 ROOT = Path(__file__).resolve().parents[1]
 CITED = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
@@ -40,7 +40,9 @@ def test_a_documents_entry_is_the_ledgers(entries, key):
 def test_the_compendiums_entry_is_the_citation_files(entries):
     entry = entries["compendium"]
     assert plain(entry.fields["title"]) == CITED["title"]
-    assert [plain(" ".join(author.last_names)) for author in entry.persons["author"]] == [author["name"] for author in CITED["authors"]]
+    assert [plain(" ".join(author.last_names)) for author in entry.persons["author"]] == [
+        author["name"] for author in CITED["authors"]
+    ]
     assert entry.fields["note"] == f"Version {CITED['version']}"
     assert entry.fields["year"] == CITED["date-released"][:4]
 

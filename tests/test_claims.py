@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 import sympy
 import yaml
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from lib import claims
+from book import claims
 
 BOOK = Path(__file__).resolve().parent.parent / "book" / "claims.yml"
 
@@ -48,6 +49,7 @@ def verdict_of(printed, value, judge="digits", spread=None):
 
 # ---------------------------------------------------------------- digits and spreads
 
+
 @settings(derandomize=True, deadline=None, max_examples=400)
 @given(st.floats(-1e6, 1e6), st.integers(0, 9))
 def test_what_python_prints_is_reproduced_and_its_neighbours_are_not(value, places):
@@ -59,9 +61,12 @@ def test_what_python_prints_is_reproduced_and_its_neighbours_are_not(value, plac
 
 
 @settings(derandomize=True, deadline=None, max_examples=400)
-@given(st.integers(-10**7, 10**7), st.integers(-3, 8),
-       st.fractions(0, 3).filter(lambda t: abs(t - Fraction(1, 2)) > Fraction(1, 1000)),
-       st.sampled_from([-1, 1]))
+@given(
+    st.integers(-(10**7), 10**7),
+    st.integers(-3, 8),
+    st.fractions(0, 3).filter(lambda t: abs(t - Fraction(1, 2)) > Fraction(1, 1000)),
+    st.sampled_from([-1, 1]),
+)
 def test_half_a_unit_of_the_last_place_decides(digits, places, offset, sign):
     printed = Decimal(digits).scaleb(-places)
     value = Fraction(digits) / Fraction(10) ** places + sign * offset / Fraction(10) ** places
@@ -69,65 +74,103 @@ def test_half_a_unit_of_the_last_place_decides(digits, places, offset, sign):
     assert verdict_of(str(printed), value) == expected
 
 
-@pytest.mark.parametrize("printed, value, verdict", [
-    ("0.576462", 0.5764615, "reproduced"),   # a tie may have been rounded either way
-    ("0.576461", 0.5764615, "reproduced"),
-    ("2.68", 2.675, "reproduced"),           # although the double is 2.67499999999999982236...
-    ("0.576", 0.144, "differs"),
-    ("3535.17", 3535.1749, "reproduced"),
-    ("3535.17", 3535.18, "differs"),
-    ("11.3620", 11.36204, "reproduced"),
-    ("11.3620", 11.3624, "differs"),         # 11.36 would have been
-    ("1e-5", 1.4e-5, "reproduced"),
-    ("1e-5", 1.6e-5, "differs"),
-    ("1.0e-5", 1.4e-5, "differs"),
-    ("-0.3", -0.349, "reproduced"),
-    ("−0.3", 0.3, "differs"),                # a typographic minus
-    ("85.3%", 85.34, "reproduced"),
-    ("85.3%", 0.8534, "differs"),
-    ("32,561", 32561, "reproduced"),
-    ("6", 6, "reproduced"),
-    ("6", math.inf, "differs"),
-    ("6", math.nan, "differs"),
-    ("2.72", 2.71, "differs"),
-    ("2.71", 2.718, "differs"),              # cut off, not rounded
-])
+@pytest.mark.parametrize(
+    "printed, value, verdict",
+    [
+        ("0.576462", 0.5764615, "reproduced"),  # a tie may have been rounded either way
+        ("0.576461", 0.5764615, "reproduced"),
+        ("2.68", 2.675, "reproduced"),  # although the double is 2.67499999999999982236...
+        ("0.576", 0.144, "differs"),
+        ("3535.17", 3535.1749, "reproduced"),
+        ("3535.17", 3535.18, "differs"),
+        ("11.3620", 11.36204, "reproduced"),
+        ("11.3620", 11.3624, "differs"),  # 11.36 would have been
+        ("1e-5", 1.4e-5, "reproduced"),
+        ("1e-5", 1.6e-5, "differs"),
+        ("1.0e-5", 1.4e-5, "differs"),
+        ("-0.3", -0.349, "reproduced"),
+        ("−0.3", 0.3, "differs"),  # a typographic minus
+        ("85.3%", 85.34, "reproduced"),
+        ("85.3%", 0.8534, "differs"),
+        ("32,561", 32561, "reproduced"),
+        ("6", 6, "reproduced"),
+        ("6", math.inf, "differs"),
+        ("6", math.nan, "differs"),
+        ("2.72", 2.71, "differs"),
+        ("2.71", 2.718, "differs"),  # cut off, not rounded
+    ],
+)
 def test_digits(printed, value, verdict):
     assert verdict_of(printed, value) == verdict
 
 
-@pytest.mark.parametrize("value, verdict", [
-    (0.85, "reproduced"), (0.84, "reproduced"), (0.86, "reproduced"),
-    (0.8399, "differs"), (0.8601, "differs"), (math.nan, "differs")])
+@pytest.mark.parametrize(
+    "value, verdict",
+    [
+        (0.85, "reproduced"),
+        (0.84, "reproduced"),
+        (0.86, "reproduced"),
+        (0.8399, "differs"),
+        (0.8601, "differs"),
+        (math.nan, "differs"),
+    ],
+)
 def test_within_the_printed_spread_ends_included(value, verdict):
     assert verdict_of("0.85", value, "within", 0.01) == verdict
 
 
 def test_numbers_of_every_kind_are_taken(ledger):
-    for value in (0.5764, np.float64(0.5764), np.float32(0.5764), Decimal("0.5764"), Fraction(5764, 10**4),
-                  np.array(0.5764)):
+    for value in (
+        0.5764,
+        np.float64(0.5764),
+        np.float32(0.5764),
+        Decimal("0.5764"),
+        Fraction(5764, 10**4),
+        np.array(0.5764),
+    ):
         assert claims.check("doc.number", value).verdict == "reproduced"
 
 
-@pytest.mark.parametrize("value, shown", [
-    (0.57646195, "0.576462"), (0.5, "0.500000"), (12345.678, "12345.678000"), (1e20, "1.00000000000000E+20"),
-    (math.inf, "inf")])
+@pytest.mark.parametrize(
+    "value, shown",
+    [
+        (0.57646195, "0.576462"),
+        (0.5, "0.500000"),
+        (12345.678, "12345.678000"),
+        (1e20, "1.00000000000000E+20"),
+        (math.inf, "inf"),
+    ],
+)
 def test_the_value_is_kept_with_three_digits_more_than_printed(ledger, value, shown):
     assert claims.check("doc.number", value).reproduced == shown
 
 
 # ---------------------------------------------------------------- check
 
+
 def test_a_record_says_what_the_ledger_says(ledger):
     record = claims.check("doc.number", 0.5764, alpha=4.0, sigma=1e-2, n=10**7, data="adult")
     assert record == claims.Record(
-        "doc.number", "doc", "Table 1", "0.576", "0.576400", "reproduced", "",
-        source="Somebody (2020), Table 1", notebook="")
+        "doc.number",
+        "doc",
+        "Table 1",
+        "0.576",
+        "0.576400",
+        "reproduced",
+        "",
+        source="Somebody (2020), Table 1",
+        notebook="",
+    )
 
 
-@pytest.mark.parametrize("authors, cited", [
-    ("kiri1701", "kiri1701 (2020)"), ("Sei and Ohsuga", "Sei and Ohsuga (2020)"),
-    ("Hasegawa, Hamada and Kikuchi", "Hasegawa et al. (2020)")])
+@pytest.mark.parametrize(
+    "authors, cited",
+    [
+        ("kiri1701", "kiri1701 (2020)"),
+        ("Sei and Ohsuga", "Sei and Ohsuga (2020)"),
+        ("Hasegawa, Hamada and Kikuchi", "Hasegawa et al. (2020)"),
+    ],
+)
 def test_how_a_document_is_cited(authors, cited):
     assert claims.Document("doc", "A title", authors, 2020, "A journal").cited == cited
 
@@ -149,13 +192,13 @@ def test_stand_in_and_undetermined_judge_nothing(ledger):
     record = claims.check("doc.number", 0.7, stand_in=True)
     assert (record.verdict, record.reproduced) == ("stand-in", "0.700000") and record.note
     record = claims.check("doc.theorem", None, undetermined="the seed is not given")
-    assert (record.verdict, record.reproduced, record.note) == (
-        "not determinable", "", "the seed is not given")
+    assert (record.verdict, record.reproduced, record.note) == ("not determinable", "", "the seed is not given")
 
 
-@pytest.mark.parametrize("setting", [
-    {"alpha": 5}, {"sigma": 0.0100001}, {"n": 10**7 + 1}, {"data": "bank"}, {"alpha": [4, 4]},
-    {"alpha": 4, "n": 1e6}])
+@pytest.mark.parametrize(
+    "setting",
+    [{"alpha": 5}, {"sigma": 0.0100001}, {"n": 10**7 + 1}, {"data": "bank"}, {"alpha": [4, 4]}, {"alpha": 4, "n": 1e6}],
+)
 def test_in_another_setting_nothing_is_judged(ledger, setting):
     for value in (0.576, 7.0):
         record = claims.check("doc.number", value, **setting)
@@ -167,19 +210,22 @@ def test_a_setting_may_be_a_list(ledger):
     assert claims.check("doc.order", True, n=np.array([1e4, 1e6])).verdict == "not judged"
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda: claims.check("doc.nubmer", 1), r"'doc.nubmer' \(nearest: doc.number"),
-    (lambda: claims.check("doc.number", 0.576, simga=0.01), "got 'simga'"),
-    (lambda: claims.check("doc.theorem", True, n=3), "it has none"),
-    (lambda: claims.check("doc.number", "many"), "value must be a number for doc.number"),
-    (lambda: claims.check("doc.number", True), "value must be a number for doc.number"),
-    (lambda: claims.check("doc.number", None), "value must be a number for doc.number"),
-    (lambda: claims.check("doc.theorem", 1), "value must be True or False for doc.theorem"),
-    (lambda: claims.check("doc.theorem", "holds"), "value must be True or False"),
-    (lambda: claims.check_all({}), "at least one claim"),
-    (lambda: claims.check_all({"doc.number": 1}, reasons={"doc.spread": "x"}), "got 'doc.spread'"),
-    (lambda: claims.check_all({"doc.number": 1, "doc.spread": 1}, beta=2), "got 'beta'"),
-])
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: claims.check("doc.nubmer", 1), r"'doc.nubmer' \(nearest: doc.number"),
+        (lambda: claims.check("doc.number", 0.576, simga=0.01), "got 'simga'"),
+        (lambda: claims.check("doc.theorem", True, n=3), "it has none"),
+        (lambda: claims.check("doc.number", "many"), "value must be a number for doc.number"),
+        (lambda: claims.check("doc.number", True), "value must be a number for doc.number"),
+        (lambda: claims.check("doc.number", None), "value must be a number for doc.number"),
+        (lambda: claims.check("doc.theorem", 1), "value must be True or False for doc.theorem"),
+        (lambda: claims.check("doc.theorem", "holds"), "value must be True or False"),
+        (lambda: claims.check_all({}), "at least one claim"),
+        (lambda: claims.check_all({"doc.number": 1}, reasons={"doc.spread": "x"}), "got 'doc.spread'"),
+        (lambda: claims.check_all({"doc.number": 1, "doc.spread": 1}, beta=2), "got 'beta'"),
+    ],
+)
 def test_bad_input_is_refused_by_name(ledger, call, message):
     with pytest.raises(ValueError, match=message):
         call()
@@ -194,8 +240,9 @@ def test_judge_names_the_document_once_and_wants_every_bool(ledger):
 
 
 def test_check_all_judges_each_claim_in_its_own_setting(ledger):
-    records = claims.check_all({"doc.number": 0.9, "doc.spread": 0.9, "doc.theorem": True},
-                               reasons={"doc.spread": "other data"}, alpha=5)
+    records = claims.check_all(
+        {"doc.number": 0.9, "doc.spread": 0.9, "doc.theorem": True}, reasons={"doc.spread": "other data"}, alpha=5
+    )
     assert [record.verdict for record in records] == ["not judged", "differs", "reproduced"]
     assert [record.note for record in records[1:]] == ["other data", ""]
 
@@ -216,14 +263,17 @@ def formula(tex):
     return rf'<span class="math notranslate nohighlight">\({tex}\)</span>'
 
 
-@pytest.mark.parametrize("text, shown", [
-    ("$x$", formula("x")),
-    ("by $a$ and $b$", f"by {formula('a')} and {formula('b')}"),
-    (r"$|D| < n \& \delta'$ & <b>", formula(r"|D| &lt; n \&amp; \delta&#x27;") + " &amp; &lt;b&gt;"),
-    ("costs $5", "costs $5"),                 # one dollar opens nothing
-    ("$$", "$$"),
-    ("", ""),
-])
+@pytest.mark.parametrize(
+    "text, shown",
+    [
+        ("$x$", formula("x")),
+        ("by $a$ and $b$", f"by {formula('a')} and {formula('b')}"),
+        (r"$|D| < n \& \delta'$ & <b>", formula(r"|D| &lt; n \&amp; \delta&#x27;") + " &amp; &lt;b&gt;"),
+        ("costs $5", "costs $5"),  # one dollar opens nothing
+        ("$$", "$$"),
+        ("", ""),
+    ],
+)
 def test_formulas_are_marked_for_mathjax_and_the_rest_is_literal(text, shown):
     assert claims.markup(text) == shown
     unmarked = re.sub(r'<span class="math notranslate nohighlight">\\\((.*?)\\\)</span>', r"$\1$", shown)
@@ -249,34 +299,44 @@ def test_no_formula_of_the_book_is_left_raw(book):
 
 # ---------------------------------------------------------------- reading the ledger
 
+
 def with_claim(**changes):
     """A ledger of one claim, changed (None takes a field away)."""
-    entry = {"id": "doc.x", "item": "Table 1", "statement": "A number.", "printed": "1.5",
-             "judge": "digits", "setting": {"n": 10}} | changes
+    entry = {
+        "id": "doc.x",
+        "item": "Table 1",
+        "statement": "A number.",
+        "printed": "1.5",
+        "judge": "digits",
+        "setting": {"n": 10},
+    } | changes
     head = LEDGER.split("claims:")[0]
     return head + yaml.safe_dump({"claims": [{k: v for k, v in entry.items() if v is not None}]})
 
 
-@pytest.mark.parametrize("text, message", [
-    (LEDGER.replace("doc.spread", "doc.number"), "^doc.number: listed twice"),
-    (with_claim(judge="guess"), "^doc.x: judge must be one of"),
-    (with_claim(printed=1.5), "^doc.x: printed must be a .quoted. string, got 1.5"),
-    (with_claim(printed="about 1.5"), "^doc.x: printed must be a number"),
-    (with_claim(printed=" ", judge="proof"), "^doc.x: printed"),
-    (with_claim(item=None), "^doc.x: .*item"),
-    (with_claim(statement=""), "^doc.x: statement"),
-    (with_claim(colour="red"), "^doc.x: .*colour"),
-    (with_claim(id="other.x"), "^other.x: no document 'other'"),
-    (with_claim(id="doc"), "^doc: an id is document.where.what"),
-    (with_claim(id="doc.two words"), "^doc.two words: an id is"),
-    (with_claim(judge="within"), "^doc.x: a spread belongs"),
-    (with_claim(spread=0.1), "^doc.x: a spread belongs"),
-    (with_claim(judge="within", spread=0), "^doc.x: spread must be in"),
-    (with_claim(setting=[1]), "^doc.x: setting must be a mapping"),
-    (with_claim(setting={"delta": "1e-5"}), "^doc.x: setting delta is text"),
-    (LEDGER.replace(", year: 2021, venue: A journal", ", year: 2021"), "^document later: .*venue"),
-    ("documents: {}", "must hold 'documents' and 'claims'"),
-])
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        (LEDGER.replace("doc.spread", "doc.number"), "^doc.number: listed twice"),
+        (with_claim(judge="guess"), "^doc.x: judge must be one of"),
+        (with_claim(printed=1.5), "^doc.x: printed must be a .quoted. string, got 1.5"),
+        (with_claim(printed="about 1.5"), "^doc.x: printed must be a number"),
+        (with_claim(printed=" ", judge="proof"), "^doc.x: printed"),
+        (with_claim(item=None), "^doc.x: .*item"),
+        (with_claim(statement=""), "^doc.x: statement"),
+        (with_claim(colour="red"), "^doc.x: .*colour"),
+        (with_claim(id="other.x"), "^other.x: no document 'other'"),
+        (with_claim(id="doc"), "^doc: an id is document.where.what"),
+        (with_claim(id="doc.two words"), "^doc.two words: an id is"),
+        (with_claim(judge="within"), "^doc.x: a spread belongs"),
+        (with_claim(spread=0.1), "^doc.x: a spread belongs"),
+        (with_claim(judge="within", spread=0), "^doc.x: spread must be in"),
+        (with_claim(setting=[1]), "^doc.x: setting must be a mapping"),
+        (with_claim(setting={"delta": "1e-5"}), "^doc.x: setting delta is text"),
+        (LEDGER.replace(", year: 2021, venue: A journal", ", year: 2021"), "^document later: .*venue"),
+        ("documents: {}", "must hold 'documents' and 'claims'"),
+    ],
+)
 def test_a_malformed_ledger_is_refused_by_id(tmp_path, text, message):
     path = tmp_path / "ledger.yml"
     path.write_text(text, encoding="utf-8")
@@ -307,6 +367,7 @@ def test_where_the_ledger_is_looked_for(tmp_path, monkeypatch):
 
 # ---------------------------------------------------------------- the book's own ledger
 
+
 @pytest.fixture(scope="module")
 def book():
     return claims.load(BOOK)
@@ -319,8 +380,9 @@ def test_five_documents_and_claims_of_each(book):
 
 def test_miura2022_has_its_two_tables_cell_by_cell(book):
     cells = {f"miura2022.table1.{which}.n1e{k}" for which in ("unbounded", "bounded") for k in (4, 5, 6, 7)}
-    cells |= {f"miura2022.table2.n1e{k}.alpha{a}.delta1e-{j}"
-              for k in (6, 7) for a in (2, 4, 7, 10) for j in (2, 3, 4, 5)}
+    cells |= {
+        f"miura2022.table2.n1e{k}.alpha{a}.delta1e-{j}" for k in (6, 7) for a in (2, 4, 7, 10) for j in (2, 3, 4, 5)
+    }
     assert {id for id in book.claims if id.startswith("miura2022.table")} == cells
 
 
@@ -328,8 +390,13 @@ def test_the_ids_of_table_2_agree_with_their_settings(book):
     for id, claim in book.claims.items():
         if id.startswith("miura2022.table2."):
             n, alpha, delta = (part for part in id.split(".")[2:])
-            assert claim.setting == {"d": 6, "sigma": 0.01, "n": float(n[1:]),
-                                     "alpha": int(alpha[5:]), "delta": float(delta[5:])}
+            assert claim.setting == {
+                "d": 6,
+                "sigma": 0.01,
+                "n": float(n[1:]),
+                "alpha": int(alpha[5:]),
+                "delta": float(delta[5:]),
+            }
 
 
 def test_table_2_is_consistent_with_the_conversion_so_it_was_copied_right(book):
@@ -339,8 +406,7 @@ def test_table_2_is_consistent_with_the_conversion_so_it_was_copied_right(book):
             row = [book.claims[f"miura2022.table2.n1e{k}.alpha{alpha}.delta1e-{j}"] for j in (2, 3, 4, 5)]
             printed = [Decimal(claim.printed) for claim in row]
             unit = float(max(claims._unit(value) for value in printed))
-            renyi = [float(value) - math.log(10) * j / (alpha - 1)
-                     for j, value in zip((2, 3, 4, 5), printed)]
+            renyi = [float(value) - math.log(10) * j / (alpha - 1) for j, value in zip((2, 3, 4, 5), printed)]
             assert max(renyi) - min(renyi) <= 1.01 * unit
             if alpha == 4:
                 table1 = float(book.claims[f"miura2022.table1.unbounded.n1e{k}"].printed)

@@ -6,34 +6,41 @@ import sys
 import numpy as np
 import pytest
 
-from lib import command_line, datasets, grid
+from lib.data import datasets
+from notebooks.studies import command_line, grid
 
-STUDIES = ("aim_ablation", "aim_study", "network_study", "pk_beyond", "pk_study")
+STUDIES = (
+    "aim_ablation",
+    "aim_comparison",
+    "anonymization_comparison",
+    "network_comparison",
+    "reconstruction_limits",
+)
 
 
 def test_a_study_is_asked_for_the_same_and_its_own():
-    parser = command_line.parser("some_study", "What it is.\n\nMore.", output="the file", seed=7)
+    parser = command_line.parser("notebooks.studies.some_study", "What it is.\n\nMore.", output="the file", seed=7)
     parser.add_argument("--trials", type=int, default=3)
     chosen = parser.parse_args(["--output", "out.csv", "--jobs", "2"])
     assert (chosen.data, chosen.seed, chosen.jobs, chosen.trials) == ("real", 7, 2, 3)
     assert (chosen.output.name, chosen.cells.as_posix()) == ("out.csv", "build/some_study")
     help = parser.format_help()
-    assert "python -m lib.some_study" in help and "What it is." in help and "More" not in help
+    assert "python -m notebooks.studies.some_study" in help and "What it is." in help and "More" not in help
 
 
 @pytest.mark.parametrize("words", [[], ["--output", "x", "--data", "imagined"], ["--output", "x", "--trials", "3"]])
 def test_other_words_end_the_program(words, capsys):
     with pytest.raises(SystemExit):
-        command_line.parser("some_study", "What it is.", output="the file", seed=7).parse_args(words)
+        command_line.parser("notebooks.studies.some_study", "What it is.", output="the file", seed=7).parse_args(words)
     assert "usage" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("data", datasets.KINDS)
 def test_the_origin_names_the_files_of_real_data(data):
     words = ["--output", "x", "--data", data]
-    chosen = command_line.parser("some_study", "What it is.", output="the file", seed=7).parse_args(words)
-    made = command_line.provenance("some_study", words, chosen, {"seed": 7}, files=datasets.ADULT_FILES)
-    assert made["command"] == f"python -m lib.some_study --output x --data {data}" and made["data"] == data
+    chosen = command_line.parser("notebooks.studies.some_study", "What it is.", output="the file", seed=7).parse_args(words)
+    made = command_line.provenance("notebooks.studies.some_study", words, chosen, {"seed": 7}, files=datasets.ADULT_FILES)
+    assert made["command"] == f"python -m notebooks.studies.some_study --output x --data {data}" and made["data"] == data
     digests = {name: text for name, text in made.items() if name.startswith("SHA-256")}
     expected = {f"SHA-256 of {name}": datasets.SOURCES[name].sha256 for name in ("adult.data", "adult.test")}
     assert digests == (expected if data == "real" else {})
@@ -55,8 +62,8 @@ def test_the_command_leaves_its_cells_where_other_processes_find_them(study, tmp
     monkeypatch.setattr(grid, "run", stop)
     words = ["--output", str(tmp_path / "out"), "--data", "stand-in", "--jobs", "2", "--cells", str(tmp_path / "cells")]
     monkeypatch.setattr(sys, "argv", [study, *words])
-    with pytest.raises(Stopped, match=f"^lib.{study}$"):
-        runpy.run_module(f"lib.{study}", run_name="__main__")
+    with pytest.raises(Stopped, match=f"^notebooks.studies.{study}$"):
+        runpy.run_module(f"notebooks.studies.{study}", run_name="__main__")
 
 
 def test_digests_tell_data_apart():

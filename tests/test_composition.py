@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import dlaplace
 
-from lib import accounting, composition, mechanisms
-from lib.composition import advanced, basic, optimal, parallel, repeated
+from lib import accounting, mechanisms
+from lib.accounting import composition
+from lib.accounting.composition import advanced, basic, optimal, parallel, repeated
 
 properties = settings(derandomize=True, deadline=None, max_examples=60)
 epsilons = st.floats(-2, 0.5).map(lambda exponent: 10.0**exponent)

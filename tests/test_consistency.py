@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import optimize
 
-from lib import consistency
-from lib.frequency_oracles import GRR, OUE
+from lib.local import GRR, OUE, consistency
 
 PROPERTY = settings(derandomize=True, deadline=None, max_examples=80)
 finite = st.floats(-5, 5).map(lambda x: round(x, 6))
@@ -43,7 +42,12 @@ def test_a_distribution_stays_as_it_is():
 def test_a_worked_example():
     """The sum is 1.2 without the negative one: each of the other three gives up 1/15."""
     assert consistency.norm_sub([0.7, 0.3, 0.2, -0.2]) == pytest.approx([19 / 30, 7 / 30, 4 / 30, 0])
-    assert consistency.base_cut([0.7, 0.3, 0.2, -0.2], deviation=0.1).tolist() == [0.7, 0.3, 0.0, 0.0]  # 2.24 deviations
+    assert consistency.base_cut([0.7, 0.3, 0.2, -0.2], deviation=0.1).tolist() == [
+        0.7,
+        0.3,
+        0.0,
+        0.0,
+    ]  # 2.24 deviations
 
 
 def test_the_projection_brings_noisy_estimates_nearer_to_the_truth():

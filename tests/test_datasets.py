@@ -23,8 +23,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lib import datasets
-from lib.datasets import DatasetError
+from lib.data import datasets
+from lib.data.datasets import DatasetError
 from tests import made_up
 
 # Looked up at import, that is, before the fixtures below hide the user's own files.
@@ -763,7 +763,7 @@ def test_a_cache_that_cannot_be_written_is_named(world):
 
 def test_importing_it_in_a_notebook_warns_of_nothing():
     # a warning would leave a path of this machine in the notebook's output
-    code = "import ipykernel.zmqshell, lib.datasets"
+    code = "import ipykernel.zmqshell, lib.data.datasets"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parents[1])
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
-from lib import divergence
-from lib.divergence import (
+from lib.accounting import divergence
+from lib.accounting.divergence import (
     kl_gaussian,
     log1pmx,
     max_divergence_gaussian,
@@ -82,9 +82,7 @@ def test_psi_against_mpmath(alpha):
     t = t[alpha * t > -0.9]
     with mp.workdps(350):
         a = mp.mpf(alpha)
-        reference = [
-            (a * mp.log1p(mp.mpf(v)) - mp.log1p(a * mp.mpf(v))) / (a - 1) for v in t
-        ]
+        reference = [(a * mp.log1p(mp.mpf(v)) - mp.log1p(a * mp.mpf(v))) / (a - 1) for v in t]
         worst = max(map(relative_error, psi(t, alpha), reference))
     assert worst < 1e-14
 
@@ -94,9 +92,7 @@ def test_psi_limits_and_region():
     with mp.workdps(60):
         at_one = [mp.log1p(mp.mpf(v)) - mp.mpf(v) / (1 + mp.mpf(v)) for v in t]
     nonzero = t != 0
-    np.testing.assert_allclose(
-        psi(t, 1.0)[nonzero], np.array(at_one, dtype=float)[nonzero], rtol=1e-14
-    )
+    np.testing.assert_allclose(psi(t, 1.0)[nonzero], np.array(at_one, dtype=float)[nonzero], rtol=1e-14)
     assert psi(0.0, 1.0) == psi(0.0, 7.0) == psi(0.0, np.inf) == 0.0
     np.testing.assert_array_equal(psi(t, np.inf), np.where(t < 0, np.inf, np.log1p(t)))
     assert np.all(psi([1e-300, -1e-300], 5.0) == 0.0)  # about 1e-600, below the smallest double
@@ -438,7 +434,7 @@ def test_whitening_error_allowance_covers_the_rounding():
     rng = np.random.default_rng(8)
     for _ in range(20):
         a = rng.integers(-1, 2, size=(4, 4)) + 5 * np.eye(4)
-        t = np.sort(rng.integers(-8, 9, size=4) / 2.0**rng.integers(4, 30))
+        t = np.sort(rng.integers(-8, 9, size=4) / 2.0 ** rng.integers(4, 30))
         m = rng.integers(-8, 9, size=4) / 16
         pair = divergence.gaussian_pair(np.zeros(4), a @ a.T, a @ m, a @ np.diag(1 + t) @ a.T)
         assert np.all(np.abs(np.sort(pair.t) - t) <= pair.t_error)

@@ -2,9 +2,10 @@
 
 from fractions import Fraction
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from lib import double_double as dd
+from lib.numerics import double_double as dd
 
 numbers = st.floats(min_value=-1e15, max_value=1e15, allow_subnormal=False).filter(lambda x: x == 0 or abs(x) > 1e-15)
 
@@ -34,7 +35,10 @@ def test_difference_of_products_keeps_digits_that_cancel(a, b, c, d):
     scale = max(abs(Fraction(a) * Fraction(b)), abs(Fraction(c) * Fraction(d)))
     result = dd.minus(dd.two_product(a, b), dd.two_product(c, d))
     assert abs(exact(result) - difference) <= scale * Fraction(2) ** -98
-    assert abs(Fraction(float(dd.to_float(result))) - difference) <= abs(difference) * Fraction(2) ** -52 + scale * Fraction(2) ** -98
+    assert (
+        abs(Fraction(float(dd.to_float(result))) - difference)
+        <= abs(difference) * Fraction(2) ** -52 + scale * Fraction(2) ** -98
+    )
 
 
 def test_a_difference_that_double_precision_loses():

@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 from scipy.special import logsumexp
 
-from lib import accounting, audit, dp_sgd, network as net
-from lib.adult_features import adult_features
-from lib.dp_sgd import DIRECTIONS, Plan, SampledGaussian, bounded_guarantee, epsilon, noise_multiplier, train
-from lib.network import Network, changes, workspace
+from lib import accounting
+from lib.attacks import audit
+from lib.networks import dp_sgd
+from lib.networks import network as net
+from lib.networks.dp_sgd import DIRECTIONS, Plan, SampledGaussian, bounded_guarantee, epsilon, noise_multiplier, train
+from lib.networks.network import Network, changes, workspace
+from notebooks.studies.network_features import adult_features
 
 QUICK = settings(derandomize=True, deadline=None, max_examples=30)
 PAIRS = [(0.5, 0.02), (1.0, 0.1), (3.0, 0.001), (10.0, 0.9)]
@@ -76,7 +79,8 @@ def test_renyi_divergence_at_whole_orders(sigma, q, alpha):
 
 
 @pytest.mark.parametrize(
-    ("sigma", "q", "steps", "delta"), [(1.0, 0.01, 1000, 1e-5), (0.7, 0.001, 5000, 1e-6), (5.0, 0.3, 10, 1e-3), (0.5, 0.02, 20, 1e-5)]
+    ("sigma", "q", "steps", "delta"),
+    [(1.0, 0.01, 1000, 1e-5), (0.7, 0.001, 5000, 1e-6), (5.0, 0.3, 10, 1e-3), (0.5, 0.02, 20, 1e-5)],
 )
 def test_epsilon_is_that_of_another_accountant(sigma, q, steps, delta):
     """dp-accounting's privacy loss distributions, pessimistic in steps of 1e-4."""
@@ -97,7 +101,9 @@ def test_without_sampling_it_is_the_gaussian_mechanism():
     assert epsilon(5.0, 1, 9, 1e-5) == pytest.approx(accounting.gaussian_epsilon(5.0 / 3, 1e-5))
 
 
-@pytest.mark.parametrize(("wanted", "q", "steps"), [(1.0, 0.02, 500), (0.1, 0.05, 100), (8.0, 0.01, 50), (2.0, 1.0, 30)])
+@pytest.mark.parametrize(
+    ("wanted", "q", "steps"), [(1.0, 0.02, 500), (0.1, 0.05, 100), (8.0, 0.01, 50), (2.0, 1.0, 30)]
+)
 def test_the_noise_multiplier_is_the_least(wanted, q, steps):
     sigma = noise_multiplier(wanted, 1e-5, q, steps)
     plan = Plan.calibrated(wanted, 1e-5, sampling=q, steps=steps)
@@ -110,7 +116,11 @@ def test_the_noise_multiplier_does_not_fall_below_what_is_accounted_for():
 
 def test_more_steps_sampling_or_less_noise_cost_more():
     base = epsilon(1.5, 0.02, 100, 1e-5)
-    assert base < epsilon(1.5, 0.02, 200, 1e-5) and base < epsilon(1.5, 0.04, 100, 1e-5) and base < epsilon(1.2, 0.02, 100, 1e-5)
+    assert (
+        base < epsilon(1.5, 0.02, 200, 1e-5)
+        and base < epsilon(1.5, 0.04, 100, 1e-5)
+        and base < epsilon(1.2, 0.02, 100, 1e-5)
+    )
     assert Plan(0.02, 100, 1.5, 1e-5).epsilon == base
 
 
@@ -203,7 +213,9 @@ def test_a_step_without_records_is_noise_alone():
 def test_the_noise_has_the_stated_size_and_does_not_depend_on_the_records():
     features, labels, network = setting((30, 40, 2), 5, 3)
     plan = Plan(1.0, 1, 2.0, 1e-5)
-    noisy = train(features, labels, network, plan, learning_rate=1.0, clip=0.5, rng=np.random.default_rng(4)).network.parameters
+    noisy = train(
+        features, labels, network, plan, learning_rate=1.0, clip=0.5, rng=np.random.default_rng(4)
+    ).network.parameters
     silent = run(network, features, labels, [5], rate=1.0, limit=0.5, scale=1 / 5)
     noise = (noisy - silent) * 5
     assert stats.kstest(noise, stats.norm(0, 2.0 * 0.5).cdf).pvalue > 1e-3  # false alarm 0.1 %
@@ -226,7 +238,11 @@ def test_every_subset_is_equally_likely_whatever_was_drawn_before():
 
 def test_each_record_is_taken_independently():
     """One step of a network that remembers whom it saw: numbers of records taken are binomial; false alarm 0.1 %."""
-    features, labels, network = np.eye(6), np.zeros(6, int), Network.of([np.zeros((6, 2))], [np.zeros(2)], dtype="float64")
+    features, labels, network = (
+        np.eye(6),
+        np.zeros(6, int),
+        Network.of([np.zeros((6, 2))], [np.zeros(2)], dtype="float64"),
+    )
     taken, rng = [], np.random.default_rng(6)
     for _ in range(2000):
         moved = train(features, labels, network, Plan(0.3, 1, 0.1, 1e-5), learning_rate=1.0, rng=rng).network.weights[0]
@@ -271,7 +287,9 @@ def test_a_private_network_learns():
 def test_the_same_seed_gives_the_same_network():
     features, labels, network = setting((4, 5, 2), 30, 9, dtype="float32")
     plan = Plan(0.2, 5, 1.0, 1e-5)
-    first, again, other = (train(features, labels, network, plan, rng=np.random.default_rng(s)).network.parameters for s in (1, 1, 2))
+    first, again, other = (
+        train(features, labels, network, plan, rng=np.random.default_rng(s)).network.parameters for s in (1, 1, 2)
+    )
     assert np.array_equal(first, again) and not np.array_equal(first, other) and first.dtype == np.float32
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lib import datasets, encodings
+from lib.data import datasets, encodings
 from tests import made_up
 
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from lib import exact_noise, noise
+from lib.mechanisms import exact_noise, noise
 
 properties = settings(derandomize=True, deadline=None, max_examples=200)
 FALSE_ALARM = 1e-5

@@ -12,9 +12,18 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from lib import accounting, additive_noise, composition, consistency, divergence, frequency_oracles, odometer, privacy_loss, selection, sensitivity
-from lib.gaussian_synthesis import bounded_epsilon, bounded_epsilon_joint, bounded_epsilon_tight, largest_radius, unbounded_epsilon
-from lib.randomized_response import RandomizedResponse
+from lib import accounting, local
+from lib.accounting import composition, divergence, odometer, privacy_loss
+from lib.gaussian_synthesis.bounds import (
+    bounded_epsilon,
+    bounded_epsilon_joint,
+    bounded_epsilon_tight,
+    largest_radius,
+    unbounded_epsilon,
+)
+from lib.local import consistency
+from lib.mechanisms import additive_noise, selection, sensitivity
+from lib.mechanisms.randomized_response import RandomizedResponse
 
 TINY = np.finfo(float).tiny
 extremes = settings(derandomize=True, deadline=None, max_examples=60)
@@ -147,7 +156,9 @@ def test_the_gaussians_epsilon_is_enough(mu, delta):
     assert epsilon <= accounting.zcdp_to_dp(mu**2 / 2, delta) * (1 + 1e-9)
     slack = 1e-9 * (1 + epsilon + abs(math.log(delta)))  # in log delta: rounding of the epsilon
     if mu < 1e6:
-        assert math.log(accounting.gaussian_delta(1 / mu, epsilon)) <= math.log(max(delta, TINY)) + slack * max(1, 1 / mu)
+        assert math.log(accounting.gaussian_delta(1 / mu, epsilon)) <= math.log(max(delta, TINY)) + slack * max(
+            1, 1 / mu
+        )
 
 
 @extremes
@@ -274,10 +285,14 @@ def test_the_odometers_delta_at_any_epsilon(epsilon):
 
 
 @extremes
-@given(st.sampled_from(["GRR", "SUE", "OUE", "THE", "OLH", "BLH", "SubsetSelection", "HadamardResponse"]), st.integers(2, 300), powers(-12, 300))
+@given(
+    st.sampled_from(["GRR", "SUE", "OUE", "THE", "OLH", "BLH", "SubsetSelection", "HadamardResponse"]),
+    st.integers(2, 300),
+    powers(-12, 300),
+)
 def test_oracles_report_probabilities_and_variances_or_refuse(name, k, epsilon):
     try:
-        oracle = getattr(frequency_oracles, name)(k, epsilon)
+        oracle = getattr(local, name)(k, epsilon)
     except ValueError as error:
         assert "epsilon must be large enough" in str(error)
         return
@@ -314,6 +329,8 @@ def test_each_bound_lies_below_the_looser_one(n, order, d, sigma):
     alpha = 1 + order
     for name, bound in (("unbounded", unbounded_epsilon), ("bounded", bounded_epsilon)):
         assert bound(n, alpha, d, sigma) > 0, name
-    printed, tight, joint = (bound(n, alpha, d, sigma) for bound in (bounded_epsilon, bounded_epsilon_tight, bounded_epsilon_joint))
+    printed, tight, joint = (
+        bound(n, alpha, d, sigma) for bound in (bounded_epsilon, bounded_epsilon_tight, bounded_epsilon_joint)
+    )
     assert joint <= tight * (1 + 1e-9) and tight <= printed * (1 + 1e-9)
     assert largest_radius(d, sigma) <= 4 * d / sigma

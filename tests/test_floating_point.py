@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from lib import noise
-from lib.floating_point import attack, lattice_laplace, reachable, textbook_laplace
+from lib.mechanisms import noise
+from lib.mechanisms.floating_point import attack, lattice_laplace, reachable, textbook_laplace
 
 properties = settings(derandomize=True, deadline=None, max_examples=60)
 

@@ -15,13 +15,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import linalg, stats
 
-from lib import local_protocol, unary_encoding
-from lib.frequency_oracles import (
-    BLH, GRR, OLH, ORACLES, OUE, SHE, SUE, THE, HadamardResponse, LocalHashing, SubsetSelection,
-    count_law, pure_variance,
+from lib.local import (
+    BLH,
+    GRR,
+    OLH,
+    ORACLES,
+    OUE,
+    SHE,
+    SUE,
+    THE,
+    HadamardResponse,
+    LocalHashing,
+    SubsetSelection,
+    count_law,
+    protocol,
+    pure_variance,
+    unary_encoding,
 )  # fmt: skip
-from lib.hadamard_response import walsh_hadamard
-from lib.local_hashing import bucket, bucket_start, optimal_buckets, scramble
+from lib.local.hadamard_response import walsh_hadamard
+from lib.local.local_hashing import bucket, bucket_start, optimal_buckets, scramble
 
 ALARM = 1e-6
 PROPERTY = settings(derandomize=True, deadline=None, max_examples=60)
@@ -183,7 +195,9 @@ def test_without_a_block_share_the_other_users_are_even_over_the_blocks():
     oracle = HadamardResponse(20, 3.0)
     assert oracle.blocks == 16
     assert oracle.variance(0.2, 50) == oracle.variance(0.2, 50, block_share=0.2 + 0.8 / 16)
-    assert oracle.variance(0.2, 50, block_share=1) > oracle.variance(0.2, 50) > oracle.variance(0.2, 50, block_share=0.2)
+    assert (
+        oracle.variance(0.2, 50, block_share=1) > oracle.variance(0.2, 50) > oracle.variance(0.2, 50, block_share=0.2)
+    )
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
@@ -286,7 +300,7 @@ def test_coins_have_their_probability_past_the_byte():
 @given(st.integers(0, 1100), st.integers(1, 9), st.integers(0, 2**32 - 1))
 def test_column_sums_are_sums_of_columns(rows, columns, seed):
     bits = np.random.default_rng(seed).random((rows, columns)) < 0.9
-    assert np.array_equal(local_protocol.column_sums(bits), bits.sum(axis=0))
+    assert np.array_equal(protocol.column_sums(bits), bits.sum(axis=0))
 
 
 def test_the_transform_is_the_hadamard_matrix():
@@ -335,7 +349,7 @@ def test_aggregation_is_the_sum_of_what_reports_support(name):
 def test_collecting_in_chunks_misses_no_one(name, monkeypatch):
     """1,007 users a few at a time. At epsilon = 700 all oracles but OUE and THE have p = 1: a report
     supports its sender for certain, and with some of them nobody else."""
-    monkeypatch.setattr(local_protocol, "_CHUNK_BYTES", 300)
+    monkeypatch.setattr(protocol, "_CHUNK_BYTES", 300)
     users = np.array([400, 300, 200, 100, 0, 7])
     values = np.random.default_rng(2).permutation(np.repeat(np.arange(6), users))
     counts = EVERY[name](6, 700.0).collect(values, rng=np.random.default_rng(3))
@@ -616,7 +630,9 @@ def test_an_impossible_k_is_refused(name, k):
 
 @PROPERTY
 @given(
-    st.sampled_from(sorted(ORACLES)), st.lists(st.integers(-3, 9), min_size=1, max_size=6), st.sampled_from([int, float])
+    st.sampled_from(sorted(ORACLES)),
+    st.lists(st.integers(-3, 9), min_size=1, max_size=6),
+    st.sampled_from([int, float]),
 )
 def test_values_outside_the_alphabet_are_refused(name, values, kind):
     oracle = ORACLES[name](7, 1.0)
@@ -723,7 +739,13 @@ def test_variances_are_those_of_each_value(name):
 
 @pytest.mark.parametrize(
     ("own", "n", "p", "q", "named"),
-    [(4, 3, 0.7, 0.2, "own"), (-1, 3, 0.7, 0.2, "own"), (1, 2.5, 0.7, 0.2, "n"), (1, 3, 1.1, 0.2, "p"), (1, 3, 0.7, -1, "q")],
+    [
+        (4, 3, 0.7, 0.2, "own"),
+        (-1, 3, 0.7, 0.2, "own"),
+        (1, 2.5, 0.7, 0.2, "n"),
+        (1, 3, 1.1, 0.2, "p"),
+        (1, 3, 0.7, -1, "q"),
+    ],
 )
 def test_laws_of_impossible_counts_are_refused(own, n, p, q, named):
     with pytest.raises(ValueError, match=f"^{named} must"):
@@ -733,11 +755,11 @@ def test_laws_of_impossible_counts_are_refused(own, n, p, q, named):
 @pytest.mark.parametrize("missing", ["perturb", "supports", "simulate"])
 def test_an_oracle_without_one_of_its_parts_cannot_be_made(missing):
     parts = {name: getattr(GRR, name) for name in ("perturb", "supports", "simulate")}
-    whole = type("Whole", (local_protocol.FrequencyOracle,), parts)
+    whole = type("Whole", (protocol.FrequencyOracle,), parts)
     assert whole(3, 1.0).k == 3
     del parts[missing]
     with pytest.raises(TypeError, match=missing):
-        type("Partial", (local_protocol.FrequencyOracle,), parts)(3, 1.0)
+        type("Partial", (protocol.FrequencyOracle,), parts)(3, 1.0)
 
 
 def test_unary_encoding_alone_has_no_probabilities():

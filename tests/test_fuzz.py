@@ -11,9 +11,7 @@ number; an array by one with such an entry, an empty one, one of another shape o
   that sum to 1
 """
 
-import importlib
 import inspect
-import pkgutil
 from abc import ABC
 from collections import defaultdict
 from dataclasses import fields, is_dataclass
@@ -24,7 +22,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import lib
 from tests import fuzz_cases
 
 CALLS = defaultdict(list)
@@ -38,15 +35,14 @@ for _call in fuzz_cases.calls():
 def public() -> set[str]:
     """The public functions of all modules, and the constructors and methods of their public classes."""
     names = set()
-    for info in pkgutil.iter_modules(lib.__path__):
-        module = importlib.import_module(f"lib.{info.name}")
+    for leaf, module in fuzz_cases.MODULES.items():
         for name, found in vars(module).items():
             if name.startswith("_") or getattr(found, "__module__", None) != module.__name__:
                 continue
             if inspect.isclass(found):
-                names |= {f"{info.name}.{name}{method}" for method in _methods(found)}
+                names |= {f"{leaf}.{name}{method}" for method in _methods(found)}
             elif callable(found):
-                names.add(f"{info.name}.{name}")
+                names.add(f"{leaf}.{name}")
     return names
 
 
@@ -65,7 +61,9 @@ MIXINS = ("PositiveFields", "FromLoss", "PureDP", "FrequencyOracle", "UnaryEncod
 
 def _has_arguments(found):
     function = getattr(found, "__func__", found)
-    return inspect.isfunction(function) and len(inspect.signature(function).parameters) > (0 if isinstance(found, staticmethod) else 1)
+    return inspect.isfunction(function) and len(inspect.signature(function).parameters) > (
+        0 if isinstance(found, staticmethod) else 1
+    )
 
 
 def exempt(name):
@@ -189,7 +187,10 @@ def wrong(call, result) -> str:
         if np.isnan(value).any() and (call.name, what) not in NO_NUMBER:
             return f"NaN in {what}"
         least = value.min(initial=0)
-        if least < 0 and (what in ("epsilon", "delta", "rho", "variance", "variances", "lower", "upper") or what.endswith(("_epsilon", "zcdp"))):
+        if least < 0 and (
+            what in ("epsilon", "delta", "rho", "variance", "variances", "lower", "upper")
+            or what.endswith(("_epsilon", "zcdp"))
+        ):
             return f"{what} is {least}"
         if value.max(initial=0) > 1 and ("delta" in what.split("_") or what in ("probability", "probabilities", "auc")):
             return f"{what} is {value.max()}"
@@ -203,7 +204,9 @@ def fault(call, parameter, name, value) -> str:
     try:
         result = call(**{parameter: value})
     except Exception as error:  # any but a refusal is a fault, which is what this test looks for
-        python = isinstance(error, AttributeError) and name in MISTYPED  # Python's own refusal of a thing of another type
+        python = (
+            isinstance(error, AttributeError) and name in MISTYPED
+        )  # Python's own refusal of a thing of another type
         return "" if refused(error) or python else f"{type(error).__name__}: {error}"
     if name in REFUSED:
         return f"accepted: {result!r:.80}"

@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from lib import accounting, divergence, gaussian_synthesis as gs
-from lib.hockey_stick import hockey_stick_gaussian
+from lib import accounting
+from lib import gaussian_synthesis as gs
+from lib.accounting import divergence
+from lib.accounting.hockey_stick import hockey_stick_gaussian
 
 mp.dps = 50
 
@@ -20,11 +23,15 @@ def printed_unbounded(n, alpha, d, sigma):
         return mp.inf
     scale = 2 * (a - 1)
     first = (
-        a / 2 * tau / (more * (more - a)) + a * d / scale * mp.log(n / more) - d / scale * mp.log(1 - a / more)
+        a / 2 * tau / (more * (more - a))
+        + a * d / scale * mp.log(n / more)
+        - d / scale * mp.log(1 - a / more)
         - mp.log(min(1, (1 + a * n * tau / (more * (more - a))) / (1 + tau / more) ** a)) / scale
     )
     second = (
-        a / 2 * tau / (n * (n + a) - a * more * tau) + a * d / scale * mp.log(more / n) - d / scale * mp.log(1 + a / n)
+        a / 2 * tau / (n * (n + a) - a * more * tau)
+        + a * d / scale * mp.log(more / n)
+        - d / scale * mp.log(1 + a / n)
         - mp.log(min(1, (1 - a * more * tau / ((n + a) * n)) / (1 - tau / n) ** a)) / scale
     )
     return max(first, second)
@@ -86,17 +93,44 @@ def test_smallest_orders_and_sizes(function, reference):
 
 def test_arguments_broadcast_and_scalars_come_back_as_scalars():
     n, alpha = np.array([[10**5], [10**6]]), np.array([2, 4, 7])
-    for bound in (gs.unbounded_epsilon, gs.bounded_epsilon, gs.bounded_epsilon_tight, gs.bounded_epsilon_joint,
-                  gs.unbounded_epsilon_exact):
+    for bound in (
+        gs.unbounded_epsilon,
+        gs.bounded_epsilon,
+        gs.bounded_epsilon_tight,
+        gs.bounded_epsilon_joint,
+        gs.unbounded_epsilon_exact,
+    ):
         grid = bound(n, alpha, 6, 0.01)
         assert grid.shape == (2, 3)
         assert np.isscalar(bound(10**6, 7, 6, 0.01)) and bound(10**6, 7, 6, 0.01) == grid[1, 2]
 
 
-@pytest.mark.parametrize("bound", [gs.unbounded_epsilon, gs.bounded_epsilon, gs.bounded_epsilon_tight,
-                                   gs.bounded_epsilon_joint, gs.unbounded_epsilon_exact])
-@pytest.mark.parametrize("name, value", [("n", 0), ("n", 2.5), ("n", np.inf), ("alpha", 1), ("alpha", np.nan),
-                                         ("alpha", np.inf), ("d", 0), ("d", 1.5), ("sigma", 0), ("sigma", 1.01), ("sigma", "a")])
+@pytest.mark.parametrize(
+    "bound",
+    [
+        gs.unbounded_epsilon,
+        gs.bounded_epsilon,
+        gs.bounded_epsilon_tight,
+        gs.bounded_epsilon_joint,
+        gs.unbounded_epsilon_exact,
+    ],
+)
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("n", 0),
+        ("n", 2.5),
+        ("n", np.inf),
+        ("alpha", 1),
+        ("alpha", np.nan),
+        ("alpha", np.inf),
+        ("d", 0),
+        ("d", 1.5),
+        ("sigma", 0),
+        ("sigma", 1.01),
+        ("sigma", "a"),
+    ],
+)
 def test_bad_arguments_are_refused_by_name(bound, name, value):
     arguments = {"n": 1000, "alpha": 4, "d": 6, "sigma": 0.01} | {name: value}
     with pytest.raises(ValueError, match=rf"^{name} must be .*in [\[(]"):
@@ -108,7 +142,12 @@ def test_bad_arguments_are_refused_by_name(bound, name, value):
 
 def test_table_1_as_printed():
     n = np.array([1e4, 1e5, 1e6, 1e7])
-    assert [f"{x:.6g}" for x in n * gs.unbounded_epsilon(n, 4, 6, 0.01)] == ["3535.17", "62.5859", "5.80644", "0.576462"]
+    assert [f"{x:.6g}" for x in n * gs.unbounded_epsilon(n, 4, 6, 0.01)] == [
+        "3535.17",
+        "62.5859",
+        "5.80644",
+        "0.576462",
+    ]
     assert [f"{x:.6g}" for x in n * gs.bounded_epsilon(n, 4, 6, 0.01)] == ["6806.72", "3263.22", "3205.81", "3200.58"]
 
 
@@ -140,7 +179,12 @@ def true_divergence(first, second, alpha):
 
 
 @settings(derandomize=True, deadline=None, max_examples=150)
-@given(seed=st.integers(0, 2**32), d=st.integers(1, 4), n=st.integers(20, 400), alpha=log_uniform(0.05, 30).map(lambda x: 1 + x))
+@given(
+    seed=st.integers(0, 2**32),
+    d=st.integers(1, 4),
+    n=st.integers(20, 400),
+    alpha=log_uniform(0.05, 30).map(lambda x: 1 + x),
+)
 def test_every_bound_holds_on_true_neighbours(seed, d, n, alpha):
     data, x, y = random_neighbours(seed, d, n)
     slack = 1e-9
@@ -157,7 +201,12 @@ def test_every_bound_holds_on_true_neighbours(seed, d, n, alpha):
 
 
 @settings(derandomize=True, deadline=None, max_examples=100)
-@given(seed=st.integers(0, 2**32), d=st.integers(1, 4), n=st.integers(20, 400), alpha=log_uniform(0.05, 10).map(lambda x: 1 + x))
+@given(
+    seed=st.integers(0, 2**32),
+    d=st.integers(1, 4),
+    n=st.integers(20, 400),
+    alpha=log_uniform(0.05, 10).map(lambda x: 1 + x),
+)
 def test_the_divergence_depends_on_the_mahalanobis_distance_alone(seed, d, n, alpha):
     data, x, _ = random_neighbours(seed, d, n)
     more = np.vstack([data, x])
@@ -260,8 +309,10 @@ def test_synthetic_records_follow_the_clipped_gaussian():
 
     for j in range(2):
         scale = np.sqrt(cov[j, j])
-        for observed, p in (((records[:, j] == 1).mean(), norm.sf(1, mean[j], scale)),
-                            ((records[:, j] == -1).mean(), norm.cdf(-1, mean[j], scale))):
+        for observed, p in (
+            ((records[:, j] == 1).mean(), norm.sf(1, mean[j], scale)),
+            ((records[:, j] == -1).mean(), norm.cdf(-1, mean[j], scale)),
+        ):
             assert abs(observed - p) < 5 * np.sqrt(p * (1 - p) / size)
     again = gs.synthesize(data, size, rng=np.random.default_rng(3))
     assert np.array_equal(records, again)
@@ -316,8 +367,13 @@ def test_released_delta_brackets_the_true_pair_and_beats_every_conversion():
 
 
 @settings(derandomize=True, deadline=None, max_examples=25)
-@given(seed=st.integers(0, 2**32), d=st.integers(1, 3), n=st.integers(60, 400), size=st.integers(1, 500),
-       epsilon=st.floats(0, 5))
+@given(
+    seed=st.integers(0, 2**32),
+    d=st.integers(1, 3),
+    n=st.integers(60, 400),
+    size=st.integers(1, 500),
+    epsilon=st.floats(0, 5),
+)
 def test_released_delta_covers_true_neighbours(seed, d, n, size, epsilon):
     data, x, _ = random_neighbours(seed, d, n)
     more = np.vstack([data, x])
@@ -353,8 +409,14 @@ def test_where_the_radius_reaches_n_nothing_is_promised():
 
 
 @settings(derandomize=True, deadline=None, max_examples=100)
-@given(seed=st.integers(0, 2**32), d=st.integers(1, 4), n=st.integers(20, 400), sigma=st.floats(0.05, 1),
-       spread=st.sampled_from([0.0, 0.01, 0.3, 2.0]), alpha=log_uniform(0.05, 5).map(lambda x: 1 + x))
+@given(
+    seed=st.integers(0, 2**32),
+    d=st.integers(1, 4),
+    n=st.integers(20, 400),
+    sigma=st.floats(0.05, 1),
+    spread=st.sampled_from([0.0, 0.01, 0.3, 2.0]),
+    alpha=log_uniform(0.05, 5).map(lambda x: 1 + x),
+)
 def test_regularised_epsilon_holds_on_every_data_set(seed, d, n, sigma, spread, alpha):
     rng = np.random.default_rng(seed)
     centre = rng.choice([-1.0, 1.0], d)

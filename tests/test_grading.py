@@ -96,16 +96,46 @@ STUBBORN = "import time\nwhile True:\n    try:\n        time.sleep(1)\n    excep
 # student: (notebook, tests that are lost, what the table says)
 NOTEBOOKS = {
     "good": (reference(), set(), ""),
-    "endless": (appended("gaussian-more", "import time\nwhile True: time.sleep(1)"), set(), "cell gaussian-more: stopped: still running after 4 s"),
-    "endless function": (changed("gaussian-more", "import time\ndef with_one_more(*_):\n    while True: time.sleep(1)"), {"more", "cost"}, ""),
-    "stubborn": (appended("gaussian-numeric", STUBBORN), {"numeric"}, "cell gaussian-numeric: this cell was still running after 4 s"),
-    "hog": (appended("gaussian-more", "hoard = np.ones(10**10)"), set(), "cell gaussian-more: _ArrayMemoryError|MemoryError"),
-    "leaver": (appended("gaussian-numeric", "import os; os._exit(0)"), {"numeric"}, "cell gaussian-numeric: this cell ended its process"),
+    "endless": (
+        appended("gaussian-more", "import time\nwhile True: time.sleep(1)"),
+        set(),
+        "cell gaussian-more: stopped: still running after 4 s",
+    ),
+    "endless function": (
+        changed("gaussian-more", "import time\ndef with_one_more(*_):\n    while True: time.sleep(1)"),
+        {"more", "cost"},
+        "",
+    ),
+    "stubborn": (
+        appended("gaussian-numeric", STUBBORN),
+        {"numeric"},
+        "cell gaussian-numeric: this cell was still running after 4 s",
+    ),
+    "hog": (
+        appended("gaussian-more", "hoard = np.ones(10**10)"),
+        set(),
+        "cell gaussian-more: _ArrayMemoryError|MemoryError",
+    ),
+    "leaver": (
+        appended("gaussian-numeric", "import os; os._exit(0)"),
+        {"numeric"},
+        "cell gaussian-numeric: this cell ended its process",
+    ),
     "printer": (with_own_cell("gaussian-more", "while True: print('x' * 10_000)"), set(), r"cell \(own\): stopped"),
     "forgetful": (changed("gaussian-more", None), {"more", "cost"}, "cell gaussian-more is missing"),
-    "tamperer": (tampered(), {"more", "cost"}, "test gaussian-test-more was changed; .*test gaussian-test-cost was removed; .*|"),
+    "tamperer": (
+        tampered(),
+        {"more", "cost"},
+        "test gaussian-test-more was changed; .*test gaussian-test-cost was removed; .*|",
+    ),
     "shadow": (with_own_cell("gaussian-more", "alpha = 77; sum = abs = None; divergence = None"), {"needed"}, ""),
-    "thief": (with_own_cell("gaussian-renyi", "open('grades.csv', 'w').write('x'); import pathlib; (pathlib.Path.home() / 'x').touch()"), set(), ""),
+    "thief": (
+        with_own_cell(
+            "gaussian-renyi", "open('grades.csv', 'w').write('x'); import pathlib; (pathlib.Path.home() / 'x').touch()"
+        ),
+        set(),
+        "",
+    ),
     "helper": (changed("gaussian-more", "with_one_more = joined"), {"more", "cost"}, ""),
     "split": (split(), set(), ""),
     "bare": (without_metadata(), set(), ""),
@@ -129,7 +159,12 @@ def folder(tmp_path_factory):
     (folder / "renamed").mkdir()
     (folder / "renamed" / "homework FINAL.txt").write_text(text.replace("My answer", "Mine"))
     (folder / f"flat_{NAME}.ipynb").write_text(text.replace("My answer", "An answer"))
-    for student, content in {"cut off": text[:5000], "void": "", "list": "[1, 2]", "odd": '{"nbformat": 4, "cells": [3, {"source": 5}]}'}.items():
+    for student, content in {
+        "cut off": text[:5000],
+        "void": "",
+        "list": "[1, 2]",
+        "odd": '{"nbformat": 4, "cells": [3, {"source": 5}]}',
+    }.items():
         (folder / student).mkdir()
         (folder / student / f"{NAME}.ipynb").write_text(content)
     (folder / "latin").mkdir()
@@ -151,8 +186,12 @@ def folder(tmp_path_factory):
 
 
 def grade(folder, target, *options):
-    return subprocess.run([sys.executable, "-m", "notebooks.assignments.grade", folder, "-o", target, *options],
-                          cwd=ROOT, capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, "-m", "notebooks.assignments.grade", folder, "-o", target, *options],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
 
 
 def table(path):
@@ -161,8 +200,13 @@ def table(path):
 
 
 def fingerprint(folder):
-    return {path.relative_to(folder): (path.lstat().st_mtime_ns, "" if path.is_dir() else hashlib.sha256(path.read_bytes()).hexdigest())
-            for path in folder.rglob("*")}
+    return {
+        path.relative_to(folder): (
+            path.lstat().st_mtime_ns,
+            "" if path.is_dir() else hashlib.sha256(path.read_bytes()).hexdigest(),
+        )
+        for path in folder.rglob("*")
+    }
 
 
 @pytest.fixture(scope="module")
@@ -191,7 +235,9 @@ def test_everything_that_can_be_graded_is(graded, rows, student):
     _, expected, said = NOTEBOOKS[student]
     row = row_of(rows, student)
     marks = [mark for mark in table(graded / "marks.csv") if mark["student"] == student]
-    lost = {mark["question"].split("-test-")[1] for mark in marks if "-test-" in mark["question"] and mark["points"] == "0"}
+    lost = {
+        mark["question"].split("-test-")[1] for mark in marks if "-test-" in mark["question"] and mark["points"] == "0"
+    }
     assert lost == expected, row
     assert re.search(said, row["problems"]), row["problems"]
     if not said:
@@ -231,8 +277,13 @@ def test_repeated_and_equal_submissions_are_all_graded_and_pointed_out(rows):
 
 def test_feedback_loads_nothing_from_outside_and_shows_no_hidden_test(graded, rows):
     key = assignment.key(NAME)
-    hidden = {line.strip() for each in key.cells for part in re.findall(r"### BEGIN HIDDEN TESTS\n(.*?)### END", each.source, re.DOTALL)
-              for line in part.split("\n") if len(line.strip()) > 20}
+    hidden = {
+        line.strip()
+        for each in key.cells
+        for part in re.findall(r"### BEGIN HIDDEN TESTS\n(.*?)### END", each.source, re.DOTALL)
+        for line in part.split("\n")
+        if len(line.strip()) > 20
+    }
     for row in rows.values():
         page = (graded / row["feedback"]).read_text()
         assert re.findall(r"""(?:src|href)=["']?(?!#|data:|\.\./)[^"'\s>]+""", page) == []
@@ -255,7 +306,15 @@ def test_answers_stand_beside_their_rubric(graded):
 def test_students_leave_nothing_behind(graded):
     assert not (ROOT / "grades.csv").exists() and not (ROOT / "gradebook.db").exists()
     assert {path.name for path in graded.iterdir()} == {
-        "by-hand.csv", "by-hand.html", "executed", "feedback", "grades.csv", "marks.csv", "mathjax", "printed"}
+        "by-hand.csv",
+        "by-hand.html",
+        "executed",
+        "feedback",
+        "grades.csv",
+        "marks.csv",
+        "mathjax",
+        "printed",
+    }
     assert "x" != (graded / "grades.csv").read_text()
 
 
@@ -274,7 +333,9 @@ def test_marks_by_hand_are_added_and_nothing_is_overwritten(one):
     target = one / "out"
     assert grade(one / "class", target).returncode == 0
     rows = table(target / "by-hand.csv")
-    assert {row["question"]: float(row["out_of"]) for row in rows} == BY_HAND and all(row["points"] == "" for row in rows)
+    assert {row["question"]: float(row["out_of"]) for row in rows} == BY_HAND and all(
+        row["points"] == "" for row in rows
+    )
     before = fingerprint(target)
     filled = one / "filled.csv"
     with filled.open("w", encoding="utf-8-sig", newline="") as stream:
@@ -286,7 +347,13 @@ def test_marks_by_hand_are_added_and_nothing_is_overwritten(one):
     assert done.returncode == 0, done.stderr
     assert fingerprint(target) == before
     [row] = table(one / "out-2/grades.csv")
-    assert (row["points"], row["by_tests"], row["by_hand"], row["to_mark"], row["out_of"]) == ("15.5", "13", "2.5", "3", "22")
+    assert (row["points"], row["by_tests"], row["by_hand"], row["to_mark"], row["out_of"]) == (
+        "15.5",
+        "13",
+        "2.5",
+        "3",
+        "22",
+    )
     assert "a pair of tables is missing" in (one / "out-2" / row["feedback"]).read_text()
 
 
@@ -301,7 +368,9 @@ def test_marks_that_cannot_be_are_refused(tmp_path, row, message):
     (tmp_path / "m.csv").write_text("student,assignment,file,question,out_of,points,comment\n" + row)
     question = {"id": "gaussian-explain-size", "by_hand": True, "points": None, "out_of": 3.0, "note": "", "text": ""}
     with pytest.raises(ValueError, match=message):
-        command.enter_marks([{"file": "ann/gaussian_records.ipynb", "questions": [question]}], command.read_marks(tmp_path / "m.csv"))
+        command.enter_marks(
+            [{"file": "ann/gaussian_records.ipynb", "questions": [question]}], command.read_marks(tmp_path / "m.csv")
+        )
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
@@ -336,6 +405,10 @@ def test_the_student_is_read_off_the_path(file, student):
 
 
 def test_make_grade_without_a_folder_says_what_is_missing():
-    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
-    done = subprocess.run(["make", f"PYTHON={sys.executable}", "grade"], cwd=ROOT, capture_output=True, text=True, env=environment)
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")
+    }
+    done = subprocess.run(
+        ["make", f"PYTHON={sys.executable}", "grade"], cwd=ROOT, capture_output=True, text=True, env=environment
+    )
     assert done.returncode and "make grade SUBMISSIONS=folder" in done.stderr

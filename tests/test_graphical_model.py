@@ -5,12 +5,14 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import optimize
 
-from lib import log_space, marginal_oracle
-from lib.graphical_model import GraphicalModel, Measurement, fit, least_loss, loss
-from lib.table import Domain, Table
+from lib.numerics import log_space
+from lib.tables import marginal_oracle
+from lib.tables.graphical_model import GraphicalModel, Measurement, fit, least_loss, loss
+from lib.tables.table import Domain, Table
 from tests.full_joint import SHAPES, joint, marginal, random_model
 
 RANDOM = [None] * 200
@@ -67,7 +69,11 @@ def test_the_fast_way_gives_way_where_plain_numbers_would_be_wrong(monkeypatch):
     original = log_space.marginals
     monkeypatch.setattr(log_space, "marginals", lambda *a: called.append(1) or original(*a))
     domain = Domain({"a": 2, "b": 2, "c": 2})
-    potentials = {("a", "b"): np.diag([800.0, 801.0]), ("b", "c"): np.diag([800.0, 802.0]), ("a", "c"): 800 - np.diag([800.0, 799.0])}
+    potentials = {
+        ("a", "b"): np.diag([800.0, 801.0]),
+        ("b", "c"): np.diag([800.0, 802.0]),
+        ("a", "c"): 800 - np.diag([800.0, 799.0]),
+    }
     log_z, probabilities = joint(domain, potentials)
     model = GraphicalModel(domain, potentials)
     assert called and model.log_partition == pytest.approx(log_z, rel=1e-14)

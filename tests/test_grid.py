@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from lib import grid
+from notebooks.studies import grid
 
 PLACES = [(name, k) for name in ("a", "b") for k in range(4)]
 KEYS = [grid.key(*place) for place in PLACES]

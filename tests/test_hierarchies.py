@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lib import datasets, encodings, hierarchies
+from lib.data import datasets, encodings
+from lib.microdata import hierarchies
 
 EVERY = (*hierarchies.QUASI_IDENTIFIERS, "education", "race", "native-country")
 ADULT = hierarchies.adult(EVERY)
@@ -146,7 +147,8 @@ def test_a_hierarchy_cannot_be_changed():
 
 
 @pytest.mark.parametrize(
-    "values, named", [(["red", "green"], "'green'"), (["red", None], "None"), (["red", 3], "3"), (["red", float("nan")], "nan")]
+    "values, named",
+    [(["red", "green"], "'green'"), (["red", None], "None"), (["red", 3], "3"), (["red", float("nan")], "nan")],
 )
 def test_categories_name_a_value_they_miss(values, named):
     with pytest.raises(ValueError, match=f"colour must be one of the 3 values of its hierarchy, got {named}"):
@@ -184,7 +186,10 @@ def test_categories_have_no_midpoints():
         ([("red", "*"), ("red", "*")], "'red' twice"),
         ([("red", "warm"), ("blue", "cold")], r"top level of 'colour' must be '\*'"),
         ([("red", "warm"), ("blue", "warm")], r"top level of 'colour' must be '\*'"),
-        ([("a", "x", "p", "*"), ("b", "x", "q", "*"), ("c", "y", "q", "*")], "nested, got level 2, which splits 'x' at 'a'|at a|at b"),
+        (
+            [("a", "x", "p", "*"), ("b", "x", "q", "*"), ("c", "y", "q", "*")],
+            "nested, got level 2, which splits 'x' at 'a'|at a|at b",
+        ),
     ],
 )
 def test_categories_refuse(rows, message):

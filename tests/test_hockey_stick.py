@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lib import hockey_stick
-from lib.divergence import max_divergence_gaussian, renyi_gaussian
-from lib.hockey_stick import hockey_stick_gaussian
+from lib.accounting import hockey_stick
+from lib.accounting.divergence import max_divergence_gaussian, renyi_gaussian
+from lib.accounting.hockey_stick import hockey_stick_gaussian
 
 
 def assert_within_bound(result, reference, at_most=np.inf):
@@ -120,9 +120,7 @@ def test_scaled_covariance_against_chi_square(freedom, d, ratio):
     eye = np.eye(d)
     with mp.workdps(60):
         for epsilon in (-1.0, 0.0, 0.5, 3.0, 6.0):
-            result = hockey_stick_gaussian(
-                np.zeros(d), eye, np.zeros(d), ratio * eye, epsilon, freedom // d
-            )
+            result = hockey_stick_gaussian(np.zeros(d), eye, np.zeros(d), ratio * eye, epsilon, freedom // d)
             reference = scaled_covariance(freedom, ratio, epsilon)
             assert_within_bound(result, reference, at_most=1e-9 * float(reference))
 
@@ -182,9 +180,7 @@ def test_count_is_a_product_of_independent_blocks():
     mean = np.array([0.5, -0.25])
     epsilons = np.array([-1.0, 0.7, 3.0])
     three = hockey_stick_gaussian([0, 0], np.eye(2), mean, cov2, epsilons, 3)
-    blocks = hockey_stick_gaussian(
-        np.zeros(6), np.eye(6), np.tile(mean, 3), np.kron(np.eye(3), cov2), epsilons
-    )
+    blocks = hockey_stick_gaussian(np.zeros(6), np.eye(6), np.tile(mean, 3), np.kron(np.eye(3), cov2), epsilons)
     assert np.all(np.abs(three.delta - blocks.delta) <= three.error + blocks.error)
     assert np.all(three.error < 1e-12) and np.all(np.diff(three.delta) < 0)
 

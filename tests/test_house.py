@@ -12,7 +12,24 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-COMMANDS = {"book", "pdf", "test", "papers", "claims", "bench", "assignments", "grade", "notebooks", "screenshot", "stand-in", "lock", "coverage", "mutants", "clean", "help"}
+COMMANDS = {
+    "book",
+    "pdf",
+    "test",
+    "papers",
+    "claims",
+    "bench",
+    "assignments",
+    "grade",
+    "notebooks",
+    "screenshot",
+    "stand-in",
+    "lock",
+    "coverage",
+    "mutants",
+    "clean",
+    "help",
+}
 
 
 def text(name: str) -> str:
@@ -34,11 +51,13 @@ def ours() -> list[str]:
 # ---- the map of the package
 
 
-def test_the_packages_text_names_every_module_once():
+def test_the_map_of_the_package_is_the_package():
     spec = importlib.util.spec_from_file_location("library", ROOT / "book/_ext/library.py")
     library = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(library)
-    assert all(library.groups().values())  # it raises where a module is missing, named twice or not there
+    shown = {f"lib/{room}/{name}.py" for room, names in library.rooms().items() for name in names}
+    there = {path.relative_to(ROOT).as_posix() for path in (ROOT / "lib").rglob("*.py") if path.name != "__init__.py"}
+    assert shown == there
 
 
 # ---- the lock
@@ -136,7 +155,9 @@ def test_without_a_usable_python_make_says_so_in_one_line(tmp_path):
         shutil.copy(ROOT / name, tmp_path)
     for folder in ("lib", "book"):
         (tmp_path / folder).mkdir()
-    done = subprocess.run(["make", "PYTHON3=", ".venv/installed"], cwd=tmp_path, capture_output=True, text=True, env=plain())
+    done = subprocess.run(
+        ["make", "PYTHON3=", ".venv/installed"], cwd=tmp_path, capture_output=True, text=True, env=plain()
+    )
     first, *rest = done.stderr.splitlines()
     assert done.returncode and first.startswith("No usable Python 3.11, 3.12 or 3.13 found")
     assert all(line.startswith("make") for line in rest)
@@ -154,7 +175,7 @@ def plain() -> dict:
 def test_lib_is_not_ignored():
     if git("rev-parse").returncode:
         pytest.skip("not a git checkout")
-    assert git("check-ignore", "lib/checks.py").returncode == 1
+    assert git("check-ignore", "lib/numerics/checks.py").returncode == 1
     assert git("check-ignore", ".venv/x", "build/x", "book/notebooks", "book/scorecard.md").stdout.count("\n") == 4
 
 
@@ -167,7 +188,7 @@ def test_no_file_names_a_machine_or_a_registry_host():
         except UnicodeDecodeError:
             continue  # a picture
         found = private.search(content)
-        assert found is None, f"{name}: {content[max(0, found.start() - 40):found.end() + 40]!r}"
+        assert found is None, f"{name}: {content[max(0, found.start() - 40) : found.end() + 40]!r}"
 
 
 def test_the_citation_is_of_this_version():

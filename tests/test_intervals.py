@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from lib import intervals
-from lib.intervals import change_bounds, looseness, observed, within
-from lib.network import Network, changes, layers
+from lib.networks import intervals
+from lib.networks.intervals import change_bounds, looseness, observed, within
+from lib.networks.network import Network, changes, layers
 
 BATCH = 40
 

@@ -12,21 +12,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pycanon import anonymity as pycanon
 
-from lib import datasets, hierarchies, k_anonymity
+from lib.data import datasets
+from lib.microdata import hierarchies, k_anonymity
 
 QUICK = settings(derandomize=True, deadline=None, max_examples=60)
 
 SMALL = {
-    "colour": hierarchies.categories("colour", [("red", "warm", "*"), ("orange", "warm", "*"), ("blue", "cold", "*"), ("?", "?", "*")]),
+    "colour": hierarchies.categories(
+        "colour", [("red", "warm", "*"), ("orange", "warm", "*"), ("blue", "cold", "*"), ("?", "?", "*")]
+    ),
     "steps": hierarchies.intervals("steps", [[0, 1, 3, 5, 7], [0, 1, 5, 7], [0, 1, 7], [0, 7]]),
     "sex": hierarchies.categories("sex", [("f", "*"), ("m", "*")]),
-    "place": hierarchies.categories("place", [("a", "A", "*"), ("b", "A", "*"), ("c", "B", "*"), ("d", "B", "*"), ("e", "B", "*")]),
+    "place": hierarchies.categories(
+        "place", [("a", "A", "*"), ("b", "A", "*"), ("c", "B", "*"), ("d", "B", "*"), ("e", "B", "*")]
+    ),
 }
 
 
 def table(rows, names=tuple(SMALL)):
     """Records whose values are those numbered by `rows`, with an index and a column of their own."""
-    columns = {name: SMALL[name].values[[row[axis] % len(SMALL[name].values) for row in rows]] for axis, name in enumerate(names)}
+    columns = {
+        name: SMALL[name].values[[row[axis] % len(SMALL[name].values) for row in rows]]
+        for axis, name in enumerate(names)
+    }
     return pd.DataFrame(columns | {"income": np.arange(len(rows))}, index=np.arange(len(rows))[::-1] * 10)
 
 
@@ -70,7 +78,12 @@ def brute_force(frame, known, k, max_suppression, loss):
 
 
 @settings(QUICK, max_examples=100)
-@given(one=tables(), share=st.sampled_from([0.0, 0.0, 0.1, 0.3, 1.0]), loss=st.sampled_from(k_anonymity.LOSSES), data=st.data())
+@given(
+    one=tables(),
+    share=st.sampled_from([0.0, 0.0, 0.1, 0.3, 1.0]),
+    loss=st.sampled_from(k_anonymity.LOSSES),
+    data=st.data(),
+)
 def test_the_search_finds_the_least_loss_of_all_nodes(one, share, loss, data):
     frame, known = one
     k = data.draw(st.integers(1, min(6, len(frame))))
@@ -144,7 +157,9 @@ def test_the_search_leaves_most_of_a_larger_lattice_uncounted():
     every = brute_force(frame, known, 5, 0.1, "lm")
     for share in (0.0, 0.1):
         found = k_anonymity.generalize(frame, known, 5, max_suppression=share)
-        assert found.loss == pytest.approx(min(value for value, gone in every.values() if gone <= share * 300), abs=1e-12)
+        assert found.loss == pytest.approx(
+            min(value for value, gone in every.values() if gone <= share * 300), abs=1e-12
+        )
         assert found.nodes == 600
         assert found.checked < 120
 
@@ -154,7 +169,11 @@ def test_adult_by_its_ten_attributes(k):
     known = hierarchies.adult()
     frame = datasets.adult("all", missing="category", source="stand-in").sample(4_000, random_state=1)
     found = k_anonymity.generalize(frame, known, k)
-    assert pycanon.k_anonymity(found.frame.astype(str), list(known)) == k_anonymity.anonymity(found.frame, list(known)) >= k
+    assert (
+        pycanon.k_anonymity(found.frame.astype(str), list(known))
+        == k_anonymity.anonymity(found.frame, list(known))
+        >= k
+    )
     assert not found.suppressed.any()
     assert found.checked < found.nodes / 100
     for name, level in found.levels.items():  # and no level can be lowered by itself
@@ -212,7 +231,9 @@ def test_many_attributes_are_counted_without_overflow():
 def test_suppression_keeps_exactly_the_records_of_large_classes(one, data):
     frame, known = one
     k = data.draw(st.integers(1, len(frame)))
-    levels = data.draw(st.sampled_from([{}, {"steps": 2}, {name: hierarchy.height for name, hierarchy in known.items()}]))
+    levels = data.draw(
+        st.sampled_from([{}, {"steps": 2}, {name: hierarchy.height for name, hierarchy in known.items()}])
+    )
     found = k_anonymity.suppress(frame, k, attributes=known, levels=levels, hierarchies=known)
     labels = hierarchies.apply(frame, known, levels)
     kept = labels.groupby(list(known)).filter(lambda records: len(records) >= k)
@@ -261,7 +282,8 @@ FOUR = table([(0, 0, 0, 0)] * 4)
 
 @pytest.mark.parametrize("k", [0, -1, 5, 2.5, math.nan, "two"])
 @pytest.mark.parametrize(
-    "make", [lambda k: k_anonymity.generalize(FOUR, SMALL, k), lambda k: k_anonymity.suppress(FOUR, k, attributes=SMALL)]
+    "make",
+    [lambda k: k_anonymity.generalize(FOUR, SMALL, k), lambda k: k_anonymity.suppress(FOUR, k, attributes=SMALL)],
 )
 def test_k_is_a_whole_number_of_records_at_most_all(make, k):
     with pytest.raises(ValueError, match=r"k must be .*\[1, 4\]"):
@@ -271,9 +293,15 @@ def test_k_is_a_whole_number_of_records_at_most_all(make, k):
 @pytest.mark.parametrize(
     "make, message",
     [
-        (lambda: k_anonymity.generalize(FOUR, SMALL, 2, max_suppression=1.1), r"max_suppression must be in \[0, 1\], got 1.1"),
+        (
+            lambda: k_anonymity.generalize(FOUR, SMALL, 2, max_suppression=1.1),
+            r"max_suppression must be in \[0, 1\], got 1.1",
+        ),
         (lambda: k_anonymity.generalize(FOUR, SMALL, 2, max_suppression=-0.1), "max_suppression must be"),
-        (lambda: k_anonymity.generalize(FOUR, SMALL, 2, loss="entropy"), "loss must be one of 'lm', 'precision', got 'entropy'"),
+        (
+            lambda: k_anonymity.generalize(FOUR, SMALL, 2, loss="entropy"),
+            "loss must be one of 'lm', 'precision', got 'entropy'",
+        ),
         (lambda: k_anonymity.generalize(FOUR, {}, 2), "attributes must name one column"),
         (lambda: k_anonymity.generalize(FOUR.drop(columns="sex"), SMALL, 2), "got 'sex'"),
         (lambda: k_anonymity.generalize(FOUR.assign(colour="green"), SMALL, 2), "colour must be .*got 'green'"),
@@ -282,9 +310,15 @@ def test_k_is_a_whole_number_of_records_at_most_all(make, k):
         (lambda: k_anonymity.generalize(FOUR.head(0), SMALL, 1), "records must have one at least"),
         (lambda: k_anonymity.suppress(FOUR, 2, attributes=[]), "attributes must name one column"),
         (lambda: k_anonymity.suppress(FOUR, 2, attributes=["size"]), "attributes must be one of .*got 'size'"),
-        (lambda: k_anonymity.suppress(FOUR, 2, attributes=["sex"], levels={"steps": 1}, hierarchies=SMALL), "got 'steps'"),
+        (
+            lambda: k_anonymity.suppress(FOUR, 2, attributes=["sex"], levels={"steps": 1}, hierarchies=SMALL),
+            "got 'steps'",
+        ),
         (lambda: k_anonymity.suppress(FOUR, 2, attributes=["steps"], levels={"steps": 1}), "got 'steps'"),
-        (lambda: k_anonymity.suppress(FOUR, 2, attributes=["steps"], levels={"steps": 9}, hierarchies=SMALL), r"level must be in \[0, 4\]"),
+        (
+            lambda: k_anonymity.suppress(FOUR, 2, attributes=["steps"], levels={"steps": 9}, hierarchies=SMALL),
+            r"level must be in \[0, 4\]",
+        ),
         (lambda: k_anonymity.suppress(FOUR.head(0), 1, attributes=SMALL), "records must have one at least"),
         (lambda: k_anonymity.anonymity(FOUR.head(0), SMALL), "frame must have one record"),
         (lambda: k_anonymity.class_sizes(FOUR, ["size"]), "got 'size'"),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lib.lbfgs import minimise
+from lib.numerics.lbfgs import minimise
 
 
 def quadratic(scales, rotation, centre, tolerance):
@@ -21,7 +21,9 @@ def test_it_finds_the_minimum_of_an_ill_conditioned_quadratic(memory):
     rng = np.random.default_rng(1)
     rotation = np.linalg.qr(rng.normal(size=(20, 20)))[0]
     centre = rng.normal(size=20)
-    x, evaluations, reached = minimise(quadratic(np.geomspace(1, 1e3, 20), rotation, centre, 1e-6), np.zeros(20), memory=memory)
+    x, evaluations, reached = minimise(
+        quadratic(np.geomspace(1, 1e3, 20), rotation, centre, 1e-6), np.zeros(20), memory=memory
+    )
     assert reached and np.allclose(x, centre, atol=1e-5) and evaluations < 3000
 
 

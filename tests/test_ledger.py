@@ -11,7 +11,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from lib import claims
+from book import claims
 
 ROOT = Path(__file__).resolve().parent.parent
 _spec = importlib.util.spec_from_file_location("ledger", ROOT / "book" / "ledger.py")
@@ -49,8 +49,9 @@ def records(values, **options):
 
 def write(house, name, found):
     """An executed notebook that holds `found`, one record an output, beside its source."""
-    outputs = [nbformat.v4.new_output("display_data", {"text/plain": "", claims.MIME: vars(record)})
-               for record in found]
+    outputs = [
+        nbformat.v4.new_output("display_data", {"text/plain": "", claims.MIME: vars(record)}) for record in found
+    ]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("pass", outputs=outputs)])
     for folder in ("notebooks", "executed"):
         nbformat.write(notebook, house / folder / "doc" / name)
@@ -62,6 +63,7 @@ def gather(house):
 
 # ---------------------------------------------------------------- gather
 
+
 def test_every_claim_is_settled_and_written_in_order(house):
     write(house, "01_a.ipynb", records({"doc.theorem": True, "doc.data": 6, "later.sentence": True}))
     write(house, "02_b.ipynb", records({"doc.number": 0.5764, "doc.other": 2.721}))
@@ -69,8 +71,17 @@ def test_every_claim_is_settled_and_written_in_order(house):
     written = json.loads((house / "build" / "claims.json").read_text())
     assert [entry["id"] for entry in written] == sorted(claims.load().claims)
     assert written == [vars(record) for record in settled]
-    assert set(written[0]) == {"id", "document", "item", "published", "reproduced", "verdict",
-                               "note", "source", "notebook"}
+    assert set(written[0]) == {
+        "id",
+        "document",
+        "item",
+        "published",
+        "reproduced",
+        "verdict",
+        "note",
+        "source",
+        "notebook",
+    }
     by_id = {entry["id"]: entry for entry in written}
     assert by_id["doc.number"]["notebook"] == "notebooks/doc/02_b.ipynb"
     assert not list(house.rglob("*.tmp"))
@@ -86,10 +97,15 @@ def test_all_failures_are_named_at_once_and_nothing_is_written(house):
     with pytest.raises(ledger.LedgerError) as caught:
         gather(house)
     problems = str(caught.value).splitlines()
-    for expected in ("doc.removed: not in the ledger", "doc.number: judged differently",
-                     "doc.number: differs without a reason", "doc.data: notebooks/doc/01_a.ipynb judged '7'",
-                     "doc.other: judged by no notebook", "doc.theorem: judged by no notebook",
-                     "later.sentence: judged by no notebook"):
+    for expected in (
+        "doc.removed: not in the ledger",
+        "doc.number: judged differently",
+        "doc.number: differs without a reason",
+        "doc.data: notebooks/doc/01_a.ipynb judged '7'",
+        "doc.other: judged by no notebook",
+        "doc.theorem: judged by no notebook",
+        "later.sentence: judged by no notebook",
+    ):
         assert any(line.startswith(expected) for line in problems), expected
     assert len(problems) == 7
     assert (house / "build" / "claims.json").read_text() == "the last good one"
@@ -101,10 +117,16 @@ def test_a_reason_settles_a_difference(house):
 
 
 def test_a_run_in_another_setting_does_not_count(house):
-    write(house, "01_a.ipynb", [*records({k: v for k, v in GOOD.items() if k != "doc.number"}),
-                                *records({"doc.number": 0.5764}, alpha=5)])
-    with pytest.raises(ledger.LedgerError, match=r"^doc.number: judged by no notebook "
-                                                 r"\(only in another setting, by notebooks/doc/01_a.ipynb\)$"):
+    write(
+        house,
+        "01_a.ipynb",
+        [*records({k: v for k, v in GOOD.items() if k != "doc.number"}), *records({"doc.number": 0.5764}, alpha=5)],
+    )
+    with pytest.raises(
+        ledger.LedgerError,
+        match=r"^doc.number: judged by no notebook "
+        r"\(only in another setting, by notebooks/doc/01_a.ipynb\)$",
+    ):
         gather(house)
 
 
@@ -137,10 +159,12 @@ def test_the_command_line(house, capsys):
 
 # ---------------------------------------------------------------- a real kernel
 
-CELLS = ["from lib import claims",
-         "claims.check('doc.number', 0.9, reason='a slip', alpha=4)",
-         "claims.check('doc.data', None, stand_in=True)\nclaims.check('doc.theorem', True)\nclaims.check('later.sentence', True)",
-         "claims.check_all({'doc.other': 2.72, 'doc.number': 0.1}, reasons={'doc.number': 'x'}, alpha=5)"]
+CELLS = [
+    "from lib import claims",
+    "claims.check('doc.number', 0.9, reason='a slip', alpha=4)",
+    "claims.check('doc.data', None, stand_in=True)\nclaims.check('doc.theorem', True)\nclaims.check('later.sentence', True)",
+    "claims.check_all({'doc.other': 2.72, 'doc.number': 0.1}, reasons={'doc.number': 'x'}, alpha=5)",
+]
 
 
 @pytest.fixture(scope="module")
@@ -151,8 +175,10 @@ def executed(tmp_path_factory):
     (folder / "book" / "claims.yml").write_text(LEDGER, encoding="utf-8")
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
     nbformat.write(notebook, folder / "01_a.ipynb")
-    code = ("import nbformat, nbclient; n = nbformat.read('01_a.ipynb', 4);"
-            "nbclient.NotebookClient(n, kernel_name='python3').execute(); nbformat.write(n, '01_a.ipynb')")
+    code = (
+        "import nbformat, nbclient; n = nbformat.read('01_a.ipynb', 4);"
+        "nbclient.NotebookClient(n, kernel_name='python3').execute(); nbformat.write(n, '01_a.ipynb')"
+    )
     subprocess.run([sys.executable, "-c", code], cwd=folder, check=True, capture_output=True)
     return folder / "01_a.ipynb"
 
@@ -173,8 +199,13 @@ def test_the_executed_notebook_is_the_record(house, executed):
     for folder in ("notebooks", "executed"):
         (house / folder / "doc" / "01_a.ipynb").write_bytes(executed.read_bytes())
     verdicts = {record.id: record.verdict for record in gather(house)}
-    assert verdicts == {"doc.number": "differs", "doc.other": "reproduced", "doc.data": "stand-in",
-                        "doc.theorem": "reproduced", "later.sentence": "reproduced"}
+    assert verdicts == {
+        "doc.number": "differs",
+        "doc.other": "reproduced",
+        "doc.data": "stand-in",
+        "doc.theorem": "reproduced",
+        "later.sentence": "reproduced",
+    }
 
 
 # ---------------------------------------------------------------- the page
@@ -204,8 +235,13 @@ def test_the_page_builds_without_a_warning_and_shows_every_text_as_it_is(house):
     math = [html.unescape(text) for text in re.findall(r'<span class="math[^>]*>\\\((.*?)\\\)</span>', page)]
     assert {r"|x| < 1", r"\{a_1 | b\}", r"\|x\| \ge 0", "y_1"} <= set(math)
     text = html.unescape(re.sub(r"<[^>]+>", "", page))
-    for shown in ("b*c*d_e <i> | `x`", "a*b*c holds", "A <b>sentence</b> | of [two] parts.",
-                  "Another_title", "Somebody Else (2021)"):
+    for shown in (
+        "b*c*d_e <i> | `x`",
+        "a*b*c holds",
+        "A <b>sentence</b> | of [two] parts.",
+        "Another_title",
+        "Somebody Else (2021)",
+    ):
         assert shown in text
     assert '<a href="notebooks/doc/01_a.html#claim-doc.number">01 a</a>' in page
     assert '<span class="verdict verdict-differs">differs</span>' in page
@@ -216,27 +252,41 @@ def test_totals_are_counted_from_the_records(house):
     write(house, "01_a.ipynb", records(GOOD | {"doc.number": 0.9}, reason="why"))
     text = ledger.page(claims.load(), gather(house))
     totals = [line for line in text.splitlines() if re.match(r"\| (\[Somebody|All)", line)]
-    assert totals == ["| [Somebody (2020)](#scorecard-doc) | 4 | 3 | 1 | 0 | 0 |",
-                      "| [Somebody Else (2021)](#scorecard-later) | 1 | 1 | 0 | 0 | 0 |",
-                      "| All | 5 | 4 | 1 | 0 | 0 |"]
+    assert totals == [
+        "| [Somebody (2020)](#scorecard-doc) | 4 | 3 | 1 | 0 | 0 |",
+        "| [Somebody Else (2021)](#scorecard-later) | 1 | 1 | 0 | 0 | 0 |",
+        "| All | 5 | 4 | 1 | 0 | 0 |",
+    ]
 
 
 def test_the_books_own_ledger_makes_a_page_without_a_warning(house, monkeypatch):
     """Every claim of the book: whatever its statements hold, as MyST."""
     monkeypatch.setenv("COMPENDIUM_CLAIMS", str(ROOT / "book" / "claims.yml"))
     own = claims.load()
-    page = built(house, ledger.page(own, [
-        claims.Record(id, claim.document, claim.item, claim.printed, "", "reproduced", "", "", "notebooks/doc/01_a.ipynb")
-        for id, claim in sorted(own.claims.items())]))
+    page = built(
+        house,
+        ledger.page(
+            own,
+            [
+                claims.Record(
+                    id, claim.document, claim.item, claim.printed, "", "reproduced", "", "", "notebooks/doc/01_a.ipynb"
+                )
+                for id, claim in sorted(own.claims.items())
+            ],
+        ),
+    )
     assert page.count("<tr") > len(own.claims)
     visible = re.sub(r"<(script|style).*?</\1>", "", page, flags=re.S)
     assert "$" not in re.sub(r'<span class="math.*?</span>', "", visible, flags=re.S)
     assert len(re.findall(r'<span class="math', page)) == sum(
-        len(re.findall(r"\$[^$]+\$", text)) for claim in own.claims.values()
-        for text in (claim.item, claim.statement, claim.printed))
+        len(re.findall(r"\$[^$]+\$", text))
+        for claim in own.claims.values()
+        for text in (claim.item, claim.statement, claim.printed)
+    )
 
 
 # ---------------------------------------------------------------- the full run
+
 
 def full_run(house, values, **options):
     """What `make papers` leaves behind, gathered into claims.csv, and its path."""
@@ -252,10 +302,20 @@ REST = {id: value for id, value in GOOD.items() if id != "doc.number"}
 def test_the_full_run_decides_where_the_build_used_stand_in_data(house):
     full = ledger.load_full(full_run(house, REST), claims.load())
     assert {id: record.verdict for id, record in full.items()} == {
-        "doc.number": "differs", "doc.other": "reproduced", "doc.theorem": "reproduced", "doc.data": "reproduced",
-        "later.sentence": "reproduced"}
-    write(house, "01_a.ipynb", [*records({"doc.number": None, "doc.data": 5}, stand_in=True),
-                                *records({"doc.other": 2.721, "doc.theorem": True, "later.sentence": True})])
+        "doc.number": "differs",
+        "doc.other": "reproduced",
+        "doc.theorem": "reproduced",
+        "doc.data": "reproduced",
+        "later.sentence": "reproduced",
+    }
+    write(
+        house,
+        "01_a.ipynb",
+        [
+            *records({"doc.number": None, "doc.data": 5}, stand_in=True),
+            *records({"doc.other": 2.721, "doc.theorem": True, "later.sentence": True}),
+        ],
+    )
     here = gather(house)
     text = ledger.page(claims.load(), here, full)
     totals = [line for line in text.splitlines() if line.startswith("| [Somebody (2020)]")]
@@ -269,8 +329,14 @@ def test_the_full_run_decides_where_the_build_used_stand_in_data(house):
 
 
 def test_a_full_run_on_stand_in_data_is_refused(house):
-    write(house, "01_a.ipynb", [*records({id: GOOD[id] for id in ("doc.number", "doc.other", "doc.theorem", "later.sentence")}),
-                                *records({"doc.data": 6}, stand_in=True)])
+    write(
+        house,
+        "01_a.ipynb",
+        [
+            *records({id: GOOD[id] for id in ("doc.number", "doc.other", "doc.theorem", "later.sentence")}),
+            *records({"doc.data": 6}, stand_in=True),
+        ],
+    )
     with pytest.raises(ledger.LedgerError, match="real data: doc.data"):
         ledger.full(house / "executed", house / "notebooks", house / "claims.csv")
     assert not (house / "claims.csv").exists()
@@ -285,11 +351,24 @@ def test_a_full_run_of_another_printed_value_is_left_out(house):
 
 def test_downloads_hold_both_findings(house, capsys):
     full_run(house, REST)
-    write(house, "01_a.ipynb", [*records({"doc.number": None, "doc.data": 5}, stand_in=True),
-                                *records({"doc.other": 2.721, "doc.theorem": True, "later.sentence": True})])
+    write(
+        house,
+        "01_a.ipynb",
+        [
+            *records({"doc.number": None, "doc.data": 5}, stand_in=True),
+            *records({"doc.other": 2.721, "doc.theorem": True, "later.sentence": True}),
+        ],
+    )
     gather(house)
-    arguments = ["downloads", "--output", str(house / "html"), "--claims", str(house / "build" / "claims.json"),
-                 "--full", str(house / "results" / "claims.csv")]
+    arguments = [
+        "downloads",
+        "--output",
+        str(house / "html"),
+        "--claims",
+        str(house / "build" / "claims.json"),
+        "--full",
+        str(house / "results" / "claims.csv"),
+    ]
     assert ledger.main(arguments) == 0
     rows = {row["id"]: row for row in json.loads((house / "html" / "claims.json").read_text(encoding="utf-8"))}
     assert rows["doc.number"]["verdict"] == "differs" and rows["doc.number"]["verdict_here"] == "stand-in"
@@ -299,6 +378,7 @@ def test_downloads_hold_both_findings(house, capsys):
 
 
 # ---------------------------------------------------------------- the committed notebooks
+
 
 def test_every_claim_of_the_book_is_judged_by_a_committed_notebook(monkeypatch):
     monkeypatch.setenv("COMPENDIUM_CLAIMS", str(ROOT / "book" / "claims.yml"))

@@ -25,8 +25,11 @@ class Page(HTMLParser):
 
 def broken(folder: Path) -> list[str]:
     """The links of the pages in `folder` that lead nowhere (links to other sites are not looked at)."""
-    pages = {path: Page(path.read_text(encoding="utf-8"))
-             for path in sorted(folder.rglob("*.html")) if "_static" not in path.relative_to(folder).parts}
+    pages = {
+        path: Page(path.read_text(encoding="utf-8"))
+        for path in sorted(folder.rglob("*.html"))
+        if "_static" not in path.relative_to(folder).parts
+    }
     found = []
     for path, page in pages.items():
         for link in page.links:
@@ -49,5 +52,7 @@ def test_every_link_within_the_book_leads_somewhere():
 
 def test_broken_links_are_seen(tmp_path):
     (tmp_path / "a.html").write_text('<p id="here"><a href="#here"></a><a href="b.html#there"></a>')
-    (tmp_path / "b.html").write_text('<p id="there"><a href="a.html#gone"></a><img src="none.png"><a href="https://example.org/x">')
+    (tmp_path / "b.html").write_text(
+        '<p id="there"><a href="a.html#gone"></a><img src="none.png"><a href="https://example.org/x">'
+    )
     assert broken(tmp_path) == ["b.html: a.html#gone: no such place", "b.html: none.png: no such file"]

@@ -28,9 +28,20 @@ esac
 @pytest.fixture
 def tree(tmp_path):
     shutil.copy(ROOT / "Makefile", tmp_path)
-    for name in ("lib/a.py", "book/claims.yml", "book/ledger.py", "book/page.md", "_config.yml", "notebooks/run.py",
-                 "notebooks/kept.py", "notebooks/full.yml", "notebooks/doc/one.ipynb", "notebooks/doc/two.ipynb",
-                 "requirements.lock", "pyproject.toml"):
+    for name in (
+        "lib/a.py",
+        "book/claims.yml",
+        "book/ledger.py",
+        "book/page.md",
+        "_config.yml",
+        "notebooks/run.py",
+        "notebooks/kept.py",
+        "notebooks/full.yml",
+        "notebooks/doc/one.ipynb",
+        "notebooks/doc/two.ipynb",
+        "requirements.lock",
+        "pyproject.toml",
+    ):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(name + "\n")
@@ -153,7 +164,12 @@ def test_nothing_stands_between_make_and_a_notebook_of_a_full_run(tree):
 
 def test_the_pages_follow_the_commit_that_their_figures_name(tree):
     def git(*arguments):
-        subprocess.run(["git", "-c", "user.name=A", "-c", "user.email=a@b.example", *arguments], cwd=tree, check=True, capture_output=True)
+        subprocess.run(
+            ["git", "-c", "user.name=A", "-c", "user.email=a@b.example", *arguments],
+            cwd=tree,
+            check=True,
+            capture_output=True,
+        )
 
     git("init")
     git("add", "notebooks", "lib", "book/page.md")

@@ -8,8 +8,17 @@ from scipy import integrate, optimize, stats
 from sklearn.metrics import log_loss, roc_auc_score, roc_curve
 from sklearn.neighbors import KNeighborsClassifier
 
-from lib import accounting, membership_inference as mi
-from lib.membership_inference import Attack, advantage_bound, auc_bound, likelihood_ratio_scores, loss_scores, play, tpr_bound
+from lib import accounting
+from lib.attacks import membership_inference as mi
+from lib.attacks.membership_inference import (
+    Attack,
+    advantage_bound,
+    auc_bound,
+    likelihood_ratio_scores,
+    loss_scores,
+    play,
+    tpr_bound,
+)
 
 QUICK = settings(derandomize=True, deadline=None, max_examples=50)
 BUDGETS = [(0.0, 0.0), (0.5, 0.0), (1.0, 1e-5), (2.0, 0.1), (0.0, 0.3), (5.0, 1.0)]
@@ -30,7 +39,9 @@ class Fixed:
 
 def test_loss_scores_are_less_the_loss():
     model, labels = Fixed([0.9, 0.2, 0.5]), [1, 1, 0]
-    assert loss_scores(model, np.zeros((3, 1)), labels).tolist() == pytest.approx([np.log(0.9), np.log(0.2), np.log(0.5)])
+    assert loss_scores(model, np.zeros((3, 1)), labels).tolist() == pytest.approx(
+        [np.log(0.9), np.log(0.2), np.log(0.5)]
+    )
     assert -loss_scores(model, np.zeros((3, 1)), labels).mean() == pytest.approx(log_loss(labels, model.p))
 
 
@@ -84,7 +95,9 @@ def test_the_error_of_the_area_is_that_of_repetitions():
     """The standard deviation of 400 areas against the mean of their standard errors, within 15 %."""
     rng, members = np.random.default_rng(2), np.arange(150) < 50
     attacks = [Attack(rng.normal(size=150) + 0.8 * members, members) for _ in range(400)]
-    assert np.mean([attack.auc_error for attack in attacks]) == pytest.approx(np.std([attack.auc for attack in attacks]), rel=0.15)
+    assert np.mean([attack.auc_error for attack in attacks]) == pytest.approx(
+        np.std([attack.auc for attack in attacks]), rel=0.15
+    )
 
 
 def test_the_interval_of_the_advantage_covers_it():
@@ -102,7 +115,9 @@ def test_extremes(separation, rate):
     attack = Attack(rng.normal(size=2000) + separation * members, members)
     advantage, low, high = attack.advantage(rng=rng)
     assert low <= rate <= high + 1e-12 and advantage == pytest.approx(rate, abs=0.1)
-    assert attack.auc == pytest.approx((1 + rate) / 2, abs=0.05) and attack.tpr(0.01)[0] == pytest.approx(rate, abs=0.05)
+    assert attack.auc == pytest.approx((1 + rate) / 2, abs=0.05) and attack.tpr(0.01)[0] == pytest.approx(
+        rate, abs=0.05
+    )
 
 
 # ---- what differential privacy allows
@@ -119,18 +134,26 @@ def test_bounds_are_those_of_the_best_test(epsilon, delta):
         assert tpr_bound(fpr, epsilon, delta) == pytest.approx(best, abs=1e-9)
     assert advantage_bound(epsilon, delta) == pytest.approx(np.abs(p - q).sum() / 2)
     grid = np.linspace(0, 1, 200_001)
-    assert auc_bound(epsilon, delta) == pytest.approx(integrate.trapezoid(tpr_bound(grid, epsilon, delta), grid), abs=1e-6)
+    assert auc_bound(epsilon, delta) == pytest.approx(
+        integrate.trapezoid(tpr_bound(grid, epsilon, delta), grid), abs=1e-6
+    )
 
 
 def test_a_gaussian_mechanism_keeps_to_the_bounds_of_each_of_its_guarantees():
     fpr = np.linspace(0, 1, 101)
     tpr = stats.norm.cdf(stats.norm.ppf(fpr) + 1 / 1.5)
-    tightest = np.min([tpr_bound(fpr, epsilon, accounting.gaussian_delta(1.5, epsilon)) for epsilon in np.linspace(0, 5, 51)], axis=0)
+    tightest = np.min(
+        [tpr_bound(fpr, epsilon, accounting.gaussian_delta(1.5, epsilon)) for epsilon in np.linspace(0, 5, 51)], axis=0
+    )
     assert (tpr <= tightest + 1e-12).all() and np.abs(tpr - tightest).max() < 0.01
 
 
 def test_an_infinite_epsilon_allows_all():
-    assert advantage_bound(np.inf) == 1 and auc_bound(np.inf) == 1 and tpr_bound([0.0, 0.1], np.inf, 0.2).tolist() == [0.2, 1]
+    assert (
+        advantage_bound(np.inf) == 1
+        and auc_bound(np.inf) == 1
+        and tpr_bound([0.0, 0.1], np.inf, 0.2).tolist() == [0.2, 1]
+    )
 
 
 # ---- the game
@@ -144,7 +167,9 @@ def pool(n=200, seed=5):
 @pytest.mark.parametrize("mode", ["offline", "online"])
 def test_a_model_that_memorises_gives_all_away(mode):
     features, labels = pool()
-    found = play(lambda x, y, rng: KNeighborsClassifier(1).fit(x, y), features, labels, mode=mode, rng=np.random.default_rng(6))
+    found = play(
+        lambda x, y, rng: KNeighborsClassifier(1).fit(x, y), features, labels, mode=mode, rng=np.random.default_rng(6)
+    )
     assert found["loss"].auc > 0.7 and found["likelihood ratio"].auc > 0.7
     assert found["likelihood ratio"].members.sum() == 100
 
@@ -152,7 +177,9 @@ def test_a_model_that_memorises_gives_all_away(mode):
 def test_a_model_that_saw_nothing_gives_nothing_away():
     """Chance: the area within four standard errors of a half."""
     features, labels = pool()
-    for attack in play(lambda x, y, rng: Fixed(rng.random(200)), features, labels, rng=np.random.default_rng(7)).values():
+    for attack in play(
+        lambda x, y, rng: Fixed(rng.random(200)), features, labels, rng=np.random.default_rng(7)
+    ).values():
         assert abs(attack.auc - 0.5) < 4 * attack.auc_error
 
 
@@ -195,14 +222,23 @@ USED = np.array([[True, False, True]] * 2 + [[False, True, False]] * 2)
         (lambda: likelihood_ratio_scores([0.5] * 3, GOOD, USED.astype(int)), "used must be bool"),
         (lambda: likelihood_ratio_scores([0.5] * 2, GOOD, USED), r"shadows and used \(s, 2\)"),
         (lambda: likelihood_ratio_scores([0.5] * 3, GOOD, USED | True), "leave each record a model without it"),
-        (lambda: likelihood_ratio_scores([0.5] * 3, GOOD, USED & False, mode="online"), "leave each record a model with it"),
-        (lambda: Attack([0.1, np.nan, 0.3, 0.2], np.array([True, True, False, False])), r"scores must be in \[-inf, inf\], got nan"),
+        (
+            lambda: likelihood_ratio_scores([0.5] * 3, GOOD, USED & False, mode="online"),
+            "leave each record a model with it",
+        ),
+        (
+            lambda: Attack([0.1, np.nan, 0.3, 0.2], np.array([True, True, False, False])),
+            r"scores must be in \[-inf, inf\], got nan",
+        ),
         (lambda: Attack([0.1, 0.3], [1, 0]), "members must be bool"),
         (lambda: Attack([0.1, 0.3, 0.2], np.array([True, False, False])), "members must be two at least"),
         (lambda: Attack([1, 2, 3, 4], np.arange(4) < 2).tpr(1.5), r"fpr must be in \[0, 1\], got 1.5"),
         (lambda: Attack([1, 2, 3, 4], np.arange(4) < 2).tpr(0.1, level=1), r"confidence must be in \(0, 1\), got 1"),
         (lambda: Attack([1, 2, 3, 4], np.arange(4) < 2).advantage(rng=0), "rng must be a numpy.random.Generator"),
-        (lambda: play(None, np.zeros((7, 1)), np.zeros(7), rng=np.random.default_rng(0)), "number of records must be in"),
+        (
+            lambda: play(None, np.zeros((7, 1)), np.zeros(7), rng=np.random.default_rng(0)),
+            "number of records must be in",
+        ),
         (lambda: play(None, *pool(), shadows=3, rng=np.random.default_rng(0)), r"shadows must be in \[4, inf\), got 3"),
         (lambda: tpr_bound(-0.1, 1.0), r"fpr must be in \[0, 1\], got -0.1"),
         (lambda: advantage_bound(-1.0), r"epsilon must be in \[0, inf\], got -1"),

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
-from lib import audit, microaggregation
-from lib.adult_features import adult_features
-from lib.microaggregation import individual_ranking, noisy_centroids, private, published, total_order
+from lib.attacks import audit
+from lib.microdata import microaggregation
+from lib.microdata.microaggregation import individual_ranking, noisy_centroids, private, published, total_order
+from notebooks.studies.network_features import adult_features
 
 QUICK = settings(derandomize=True, deadline=None, max_examples=50)
 
@@ -92,9 +93,7 @@ def test_the_groups_are_disclosed_whatever_the_noise():
     """Records 0 and 1 are equal under one database with certainty, under its neighbour never: delta is 1."""
     rng = np.random.default_rng(1)
     labels = [0, 0, 1, 1, 1]
-    always, never = (
-        [noisy_groups(data, labels, rng) for _ in range(200)] for data in (FIVE, NEIGHBOUR)
-    )
+    always, never = ([noisy_groups(data, labels, rng) for _ in range(200)] for data in (FIVE, NEIGHBOUR))
     assert all(map(shares_a_group, always)) and not any(map(shares_a_group, never))
     assert published(FIVE, labels, 0.01, k=2, rng=rng).epsilon == np.inf
 
@@ -193,8 +192,12 @@ def audited(joint, epsilon, trials):
     scores = []
     for features, labels in ((SMALL, [0, 0, 1, 1]), (other, [1, 0, 1, 1])):
         rng = np.random.default_rng(11)
-        runs = [private(features, labels, epsilon, levels=LEVELS, groups=2, joint=joint, rng=rng) for _ in range(trials)]
-        scores.append(np.array([(run.labels.sum(), run.features[:, 0].mean(), run.features[:, 1].mean()) for run in runs]))
+        runs = [
+            private(features, labels, epsilon, levels=LEVELS, groups=2, joint=joint, rng=rng) for _ in range(trials)
+        ]
+        scores.append(
+            np.array([(run.labels.sum(), run.features[:, 0].mean(), run.features[:, 1].mean()) for run in runs])
+        )
     return [audit.epsilon_lower_bound(*pair, confidence=0.9999) for pair in zip(*(score.T for score in scores))]
 
 
@@ -226,8 +229,12 @@ def test_private_noise_is_scaled_to_what_a_record_can_change(monkeypatch):
 
 def test_private_splits_epsilon(monkeypatch):
     scales = []
-    monkeypatch.setattr(microaggregation, "laplace", lambda shape, scale, *, rng: scales.append(scale) or np.zeros(shape))
-    released = private(SMALL, [0, 0, 1, 1], 2.0, levels=LEVELS, groups=2, centroid_share=0.25, rng=np.random.default_rng(0))
+    monkeypatch.setattr(
+        microaggregation, "laplace", lambda shape, scale, *, rng: scales.append(scale) or np.zeros(shape)
+    )
+    released = private(
+        SMALL, [0, 0, 1, 1], 2.0, levels=LEVELS, groups=2, centroid_share=0.25, rng=np.random.default_rng(0)
+    )
     assert scales == [1 / (2 * 0.5), 2 * 2 / 1.5, 2 * 2 / 1.5]
     assert released.epsilon == 2.0 and released.centroid_epsilon == 0.5
 
@@ -244,7 +251,9 @@ def test_private_without_noise_draws_from_the_class_conditional_distributions():
     for label in (0, 1):
         of, known = released.features[released.labels == label], np.column_stack([colour, age])[labels == label]
         for value in (0, 0.5, 1):
-            assert (of[:, 0] == value).mean() == pytest.approx((known[:, 0] == value).mean(), abs=5 * np.sqrt(0.5 / len(of)))
+            assert (of[:, 0] == value).mean() == pytest.approx(
+                (known[:, 0] == value).mean(), abs=5 * np.sqrt(0.5 / len(of))
+            )
         assert of[:, 1].mean() == pytest.approx(known[:, 1].mean(), abs=5 * 0.25 / np.sqrt(len(of)))
 
 
@@ -301,7 +310,10 @@ def test_bad_input_is_refused(method, change, message):
         (lambda **o: private(**o, levels=(0,)), "levels must be 0 or at least 2 for each of 2 columns"),
         (lambda **o: private(**o, levels=(0, 4), groups=2), "column 1 of features must hold multiples of 1/3"),
         (lambda **o: private(**o, levels=LEVELS, groups=2, joint="copula"), "joint must be one of"),
-        (lambda **o: private(**o, levels=LEVELS, groups=2, centroid_share=1), r"centroid_share must be in \(0, 1\), got 1"),
+        (
+            lambda **o: private(**o, levels=LEVELS, groups=2, centroid_share=1),
+            r"centroid_share must be in \(0, 1\), got 1",
+        ),
     ],
 )
 def test_bad_settings_are_refused(call, message):

@@ -7,11 +7,12 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.neural_network import MLPClassifier
 
-from lib import network, private_networks
-from lib.network import Network, changes, count, layers, loss, train
+from lib.networks import network, private_networks
+from lib.networks.network import Network, changes, count, layers, loss, train
 
 ROOT = os.path.dirname(os.path.dirname(__file__))
 
@@ -58,7 +59,9 @@ def by_the_book(model, features, labels):
         y, last = [list(record)], len(model.weights)
         for layer, (w, b) in enumerate(zip(model.weights, model.biases), 1):
             x = [sum(y[-1][j] * w[j, i] for j in range(w.shape[0])) + b[i] for i in range(w.shape[1])]
-            y.append([max(0, value) for value in x] if layer < last else [math.exp(v) / sum(map(math.exp, x)) for v in x])
+            y.append(
+                [max(0, value) for value in x] if layer < last else [math.exp(v) / sum(map(math.exp, x)) for v in x]
+            )
         delta = [probability - (k == label) for k, probability in enumerate(y[-1])]
         for layer in range(last, 0, -1):
             w, (dw, db) = model.weights[layer - 1], total[layer - 1]
@@ -66,13 +69,17 @@ def by_the_book(model, features, labels):
                 db[j] += delta[j]
                 for i in range(w.shape[0]):
                     dw[i, j] += y[layer - 1][i] * delta[j]
-            delta = [(y[layer - 1][j] > 0) * sum(w[j, k] * delta[k] for k in range(w.shape[1])) for j in range(w.shape[0])]
+            delta = [
+                (y[layer - 1][j] > 0) * sum(w[j, k] * delta[k] for k in range(w.shape[1])) for j in range(w.shape[0])
+            ]
     return total
 
 
 def test_changes_are_the_equations():
     model, (features, labels) = random_network((4, 6, 5, 3)), records(9, 4, 3)
-    for (w, b), (dw, db) in zip(layers(model.widths, changes(model, features, labels)), by_the_book(model, features, labels)):
+    for (w, b), (dw, db) in zip(
+        layers(model.widths, changes(model, features, labels)), by_the_book(model, features, labels)
+    ):
         np.testing.assert_allclose(w, dw, rtol=1e-12, atol=1e-14)
         np.testing.assert_allclose(b, db, rtol=1e-12, atol=1e-14)
 
@@ -119,9 +126,13 @@ def test_training_is_scikit_learns(widths):
 def test_one_step_by_hand(convention, shrink):
     model, (features, labels) = random_network((3, 4, 2)), records(8, 3, 2)
     rng = np.random.default_rng(0)
-    trained = train(features, labels, model, learning_rate=0.1, batch=8, epochs=1, l2=0.6, l2_convention=convention, rng=rng)
+    trained = train(
+        features, labels, model, learning_rate=0.1, batch=8, epochs=1, l2=0.6, l2_convention=convention, rng=rng
+    )
     change = layers(model.widths, changes(model, features, labels))
-    for (w, b), (dw, db), new_w, new_b in zip(layers(model.widths, model.parameters), change, trained.weights, trained.biases):
+    for (w, b), (dw, db), new_w, new_b in zip(
+        layers(model.widths, model.parameters), change, trained.weights, trained.biases
+    ):
         np.testing.assert_allclose(new_w, w - 0.1 * dw / 8 - shrink * w, rtol=1e-12, atol=1e-14)
         np.testing.assert_allclose(new_b, b - 0.1 * db / 8, rtol=1e-12, atol=1e-14)
 
@@ -138,7 +149,9 @@ def test_single_precision_is_close_to_double():
 def test_it_learns_what_no_linear_model_can():
     features, _ = records(4000, 2, 2)
     labels = ((features[:, 0] > 0.5) ^ (features[:, 1] > 0.5)).astype(int)
-    trained = train(features, labels, start((2, 16, 16, 2)), learning_rate=0.2, epochs=60, l2=0, rng=np.random.default_rng(2))
+    trained = train(
+        features, labels, start((2, 16, 16, 2)), learning_rate=0.2, epochs=60, l2=0, rng=np.random.default_rng(2)
+    )
     assert np.mean(trained.predict(features) == labels) > 0.97
 
 
@@ -249,7 +262,10 @@ def test_bad_training_is_refused(changed, message):
     [
         (lambda: Network((3, 2), np.zeros(7)), r"parameters must have shape \(8,\) for widths \(3, 2\), got \(7,\)"),
         (lambda: Network((3, 2), np.full(8, np.nan)), r"parameters must be in \(-inf, inf\), got nan"),
-        (lambda: Network((3, 2), np.zeros(8, int)), r"dtype of parameters must be one of 'float32', 'float64', got 'int64'"),
+        (
+            lambda: Network((3, 2), np.zeros(8, int)),
+            r"dtype of parameters must be one of 'float32', 'float64', got 'int64'",
+        ),
         (lambda: Network((3, 1), np.zeros(4)), r"two or more classes, got \(3, 1\)"),
         (lambda: Network((3,), np.zeros(4)), r"two or more classes, got \(3,\)"),
         (lambda: start((3, 0, 2)), r"widths must be in \[1, inf\), got 0"),
@@ -269,7 +285,7 @@ def test_bad_networks_are_refused(make, message):
 
 
 def test_compiled_code_is_kept_and_noticed_when_this_module_changes():
-    """A second process takes `_epoch` from disk; loops elsewhere carry the stamp of lib/network.py as well as their own."""
+    """A second process takes `_epoch` from disk; loops elsewhere carry the stamp of lib/networks/network.py as well as their own."""
     script = ("import numpy as np; from lib import network; rng = np.random.default_rng(1); "
               "network.train(np.zeros((2, 3)), [0, 1], network.Network.initial((3, 2), rng=rng), batch=1, epochs=1, rng=rng); "
               "print(*(sum(count.values()) for count in (network._epoch.stats.cache_hits, network._epoch.stats.cache_misses)))")  # fmt: skip

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lib import noise
+from lib.mechanisms import noise
 
 
 @pytest.mark.parametrize("draw, law", [(noise.gaussian, stats.norm), (noise.laplace, stats.laplace)])

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 
 from lib import accounting
-from lib.odometer import two_steps
+from lib.accounting.odometer import two_steps
 
 EXAMPLES = [(1.0, 1e-5, 0.5), (1.0, 1e-5, 0.9), (0.3, 1e-4, 0.2), (3.0, 1e-8, 0.6)]
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from lib import parameterwise
+from lib.networks import parameterwise
 
 XOR = np.array([[[0.5, 0], [0, 0.5]], [[0, 0.5], [0.5, 0]]])  # (r, r xor x) for x = 0 and 1
 
@@ -30,7 +30,11 @@ def test_loss_is_that_of_the_worst_event(seed, datasets, shape):
     rows = law.reshape(datasets, -1)
     outputs = range(rows.shape[1]) if rows.shape[1] <= 9 else range(9)
     events = [list(event) for size in range(1, len(outputs) + 1) for event in itertools.combinations(outputs, size)]
-    ratios = [np.log(one[event].sum() / other[event].sum()) for one, other in itertools.permutations(rows, 2) for event in events]
+    ratios = [
+        np.log(one[event].sum() / other[event].sum())
+        for one, other in itertools.permutations(rows, 2)
+        for event in events
+    ]
     expected = max(ratios)
     if rows.shape[1] <= 9:
         assert parameterwise.loss(law) == pytest.approx(expected, abs=1e-12)
@@ -175,25 +179,28 @@ def test_the_best_guess_against_a_simulation():
 # ---- bad input
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda: parameterwise.loss([[0.5, 0.6]]), "law must sum to 1"),
-    (lambda: parameterwise.loss([0.5, 0.5]), "law must have shape"),
-    (lambda: parameterwise.loss([[np.nan, 1]]), r"law must be in \[0, 1\], got nan"),
-    (lambda: parameterwise.loss([[1.0]], 1), r"parameters must be in \[0, 0\], got 1"),
-    (lambda: parameterwise.chain(XOR, XOR), "second must have a shape that begins with"),
-    (lambda: parameterwise.chain(XOR, np.full((2, 2, 2, 2), 0.4)), "second must sum to 1"),
-    (lambda: parameterwise.atoms(2, 1, 0, 1), r"centre must be in \[0.0, 1.0\], got 2"),
-    (lambda: parameterwise.atoms(0, 0, 0, 1), r"scale must be in \[1e-100, inf\), got 0"),
-    (lambda: parameterwise.on_grid(0, 1, 1, 0, 10), "low must be below high, got low 1, high 0"),
-    (lambda: parameterwise.on_grid(0, 1, 0, 1, 0), r"cells must be in \[1, 1e6\], got 0"),
-    (lambda: parameterwise.two_batches(0, 1, 1), r"inputs must be in \[1, 1000\], got 0"),
-    (lambda: parameterwise.two_batches(1, 0, 1), r"epsilon must be in \(0, 10\], got 0"),
-    (lambda: parameterwise.many_batches(1, 1, 1, rng=None), r"batches must be in \[2, 100\], got 1"),
-    (lambda: parameterwise.many_batches(1, 1, 2, small=0, rng=None), r"small must be in \(0, 1e100\], got 0"),
-    (lambda: parameterwise.moving_thresholds(0, 1), r"inputs must be in \[1, 1000\], got 0"),
-    (lambda: parameterwise.best_guess(0, 1), r"parameters must be in \[1, 1e4\], got 0"),
-    (lambda: parameterwise.two_batches(1, 1, 0), r"learning_rate must be in \(0, inf\), got 0"),
-])
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: parameterwise.loss([[0.5, 0.6]]), "law must sum to 1"),
+        (lambda: parameterwise.loss([0.5, 0.5]), "law must have shape"),
+        (lambda: parameterwise.loss([[np.nan, 1]]), r"law must be in \[0, 1\], got nan"),
+        (lambda: parameterwise.loss([[1.0]], 1), r"parameters must be in \[0, 0\], got 1"),
+        (lambda: parameterwise.chain(XOR, XOR), "second must have a shape that begins with"),
+        (lambda: parameterwise.chain(XOR, np.full((2, 2, 2, 2), 0.4)), "second must sum to 1"),
+        (lambda: parameterwise.atoms(2, 1, 0, 1), r"centre must be in \[0.0, 1.0\], got 2"),
+        (lambda: parameterwise.atoms(0, 0, 0, 1), r"scale must be in \[1e-100, inf\), got 0"),
+        (lambda: parameterwise.on_grid(0, 1, 1, 0, 10), "low must be below high, got low 1, high 0"),
+        (lambda: parameterwise.on_grid(0, 1, 0, 1, 0), r"cells must be in \[1, 1e6\], got 0"),
+        (lambda: parameterwise.two_batches(0, 1, 1), r"inputs must be in \[1, 1000\], got 0"),
+        (lambda: parameterwise.two_batches(1, 0, 1), r"epsilon must be in \(0, 10\], got 0"),
+        (lambda: parameterwise.many_batches(1, 1, 1, rng=None), r"batches must be in \[2, 100\], got 1"),
+        (lambda: parameterwise.many_batches(1, 1, 2, small=0, rng=None), r"small must be in \(0, 1e100\], got 0"),
+        (lambda: parameterwise.moving_thresholds(0, 1), r"inputs must be in \[1, 1000\], got 0"),
+        (lambda: parameterwise.best_guess(0, 1), r"parameters must be in \[1, 1e4\], got 0"),
+        (lambda: parameterwise.two_batches(1, 1, 0), r"learning_rate must be in \(0, inf\), got 0"),
+    ],
+)
 def test_bad_input_is_refused_by_name(call, message):
     with pytest.raises(ValueError, match=message):
         call()

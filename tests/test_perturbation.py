@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from lib import pairwise
-from lib.perturbation import (
+from lib.microdata.perturbation import (
     BoundedLaplace,
     Perturbation,
     RetentionReplacement,
@@ -20,6 +19,7 @@ from lib.perturbation import (
     pk_level,
     pk_parameters,
 )
+from lib.numerics import kernel_matrix
 
 QUICK = settings(derandomize=True, deadline=None, max_examples=60)
 MIXED = {"colour": 3, "age": (17, 90), "sex": 2, "balance": (-5.0, 1.0)}
@@ -67,7 +67,12 @@ def test_retention_replacement_draws_follow_equation_1():
 
 # ---------------------------------------------------------------- bounded Laplace
 
-LAPLACES = [BoundedLaplace(0, 6, 1.3), BoundedLaplace(-1, 1, 0.05), BoundedLaplace(0, 5000, 11_000), BoundedLaplace(2, 3, math.inf)]
+LAPLACES = [
+    BoundedLaplace(0, 6, 1.3),
+    BoundedLaplace(-1, 1, 0.05),
+    BoundedLaplace(0, 5000, 11_000),
+    BoundedLaplace(2, 3, math.inf),
+]
 
 
 @pytest.mark.parametrize("one", LAPLACES)
@@ -155,7 +160,9 @@ def printed_level(perturbation, n):
 
 
 @QUICK
-@given(k=st.floats(1.001, 1000), n=st.integers(1000, 10**7), shares=st.lists(st.floats(0.01, 10), min_size=4, max_size=4))
+@given(
+    k=st.floats(1.001, 1000), n=st.integers(1000, 10**7), shares=st.lists(st.floats(0.01, 10), min_size=4, max_size=4)
+)
 def test_parameters_have_the_level_asked_for(k, n, shares):
     for split in ("equal", dict(zip(MIXED, shares))):
         found = pk_parameters(k, n, MIXED, split)
@@ -181,7 +188,9 @@ def test_a_total_level_is_shared_as_asked(epsilon):
     equal = Perturbation.from_epsilon(epsilon, MIXED)
     assert list(equal.attributes) == list(MIXED) and np.allclose(equal.epsilons, epsilon / len(MIXED))
     halves = Perturbation.from_epsilon(epsilon, MIXED, dict(colour=2, age=1, sex=1, balance=0))
-    assert dict(zip(MIXED, halves.epsilons)) == pytest.approx(dict(colour=epsilon / 2, age=epsilon / 4, sex=epsilon / 4, balance=0))
+    assert dict(zip(MIXED, halves.epsilons)) == pytest.approx(
+        dict(colour=epsilon / 2, age=epsilon / 4, sex=epsilon / 4, balance=0)
+    )
 
 
 def test_an_attribute_without_a_share_is_drawn_afresh():
@@ -267,7 +276,9 @@ def test_transitions_multiply_like_the_array_of_densities(n):
         for matrix, array in ((operator, expected), (operator.T, expected.T)):
             vectors = rng.normal(size=(array.shape[1], 3))
             assert np.allclose(matrix @ vectors, array @ vectors, rtol=1e-10, atol=1e-12 * np.abs(array).sum())
-            assert np.allclose(matrix @ vectors[:, 0], array @ vectors[:, 0], rtol=1e-10, atol=1e-12 * np.abs(array).sum())
+            assert np.allclose(
+                matrix @ vectors[:, 0], array @ vectors[:, 0], rtol=1e-10, atol=1e-12 * np.abs(array).sum()
+            )
 
 
 def test_densities_integrate_to_one_over_all_outputs():
@@ -283,14 +294,14 @@ def test_gaussian_kernel_is_that_of_the_document():
     rng = np.random.default_rng(3)
     centres, points = rng.normal(size=(40, 3)), rng.normal(size=(600, 3))
     expected = np.exp(-((points[:, None] - centres) ** 2).sum(axis=2) / 2.5)
-    kernel = pairwise.gaussian_kernel(centres, 2.5, points=points)
+    kernel = kernel_matrix.gaussian_kernel(centres, 2.5, points=points)
     assert np.allclose(kernel.dense(), expected, rtol=1e-12)
-    square = pairwise.gaussian_kernel(points, 2.5)
+    square = kernel_matrix.gaussian_kernel(points, 2.5)
     assert np.allclose(square @ np.ones(600), square.dense().sum(axis=1), rtol=1e-12)
 
 
 def test_far_points_have_entries_that_are_tiny_but_normal_and_positive():
-    kernel = pairwise.gaussian_kernel(np.array([[0.0], [1e5]]), 1000.0).dense()
+    kernel = kernel_matrix.gaussian_kernel(np.array([[0.0], [1e5]]), 1000.0).dense()
     assert np.allclose(np.diag(kernel), 1, rtol=1e-6)
     assert np.finfo(float).tiny < kernel[0, 1] < 1e-250
 
@@ -299,7 +310,7 @@ def test_a_rectangular_matrix_cannot_be_declared_symmetric():
     found = pk_parameters(2.5, 2000, MIXED)
     wide = found.transitions(mixed_records(3, np.random.default_rng(0)), mixed_records(4, np.random.default_rng(1)))
     with pytest.raises(ValueError, match="symmetric must be False"):
-        pairwise.Pairwise(wide.left, wide.right, symmetric=True)
+        kernel_matrix.Pairwise(wide.left, wide.right, symmetric=True)
 
 
 # ---------------------------------------------------------------- whole records
@@ -311,7 +322,9 @@ def test_perturbing_leaves_each_attribute_to_its_own_mechanism():
 
     records = mixed_records(500, np.random.default_rng(4))
     found = pk_parameters(3, 500, MIXED)
-    frame = pd.DataFrame(records, columns=list(MIXED)).assign(further="x")[["further", "sex", "age", "colour", "balance"]]
+    frame = pd.DataFrame(records, columns=list(MIXED)).assign(further="x")[
+        ["further", "sex", "age", "colour", "balance"]
+    ]
     draws = found.perturb(records, rng=np.random.default_rng(5))
     assert np.array_equal(draws, found.perturb(frame, rng=np.random.default_rng(5)))
     assert np.array_equal(found.check(draws), draws)
@@ -339,7 +352,11 @@ def test_phi_not_above_0_is_refused(phi):
 @given(value=st.floats().filter(lambda value: not 17 <= value <= 90))
 def test_values_outside_the_range_are_refused(value):
     one, rng = BoundedLaplace(17, 90, 5), np.random.default_rng(0)
-    for call in (lambda: one.perturb([20, value], rng=rng), lambda: one.density(value, 20), lambda: one.density(20, value)):
+    for call in (
+        lambda: one.perturb([20, value], rng=rng),
+        lambda: one.density(value, 20),
+        lambda: one.density(20, value),
+    ):
         with pytest.raises(ValueError, match=r"must be in \[17.0, 90.0\]"):
             call()
 

@@ -1,4 +1,4 @@
-"""lib.plotted: the numbers of known drawings, read back from the artists; and drawings that are equal files."""
+"""book.plotted: the numbers of known drawings, read back from the artists; and drawings that are equal files."""
 
 import io
 import os
@@ -15,7 +15,7 @@ import pytest
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-from lib import figures, plotted
+from book import figures, plotted
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -68,8 +68,10 @@ def test_error_bars(axes):
     axes.errorbar([1, 2], [5, 6], xerr=0.5, yerr=[0.1, np.nan], label="crossed")
     axes.errorbar([4], [9], yerr=2, fmt="none", label="bare")
     equal(rows(axes, series="both")[["x", "y", "y_low", "y_high"]], [[1, 5, 4, 8], [2, 6, 4, 10]])
-    equal(rows(axes, series="crossed")[["x_low", "x_high", "y_low", "y_high"]],
-          [[0.5, 1.5, 4.9, 5.1], [1.5, 2.5, np.nan, np.nan]])
+    equal(
+        rows(axes, series="crossed")[["x_low", "x_high", "y_low", "y_high"]],
+        [[0.5, 1.5, 4.9, 5.1], [1.5, 2.5, np.nan, np.nan]],
+    )
     equal(rows(axes, series="bare")[["x", "y", "y_low", "y_high"]], [[4, np.nan, 7, 11]])
     assert len(rows(axes)) == 5  # and nothing twice
 
@@ -80,8 +82,7 @@ def test_bars_side_by_side_share_the_name_of_their_group(axes):
     axes.set_xticks([0, 1], ["ages", "sexes"])
     found = rows(axes, series="right")
     assert found.x_name.tolist() == ["ages", "sexes"]
-    equal(found[["x", "x_low", "x_high", "y", "y_low", "y_high"]],
-          [[0.2, 0, 0.4, 4, 3, 5], [1.2, 1, 1.4, 6, 4, 8]])
+    equal(found[["x", "x_low", "x_high", "y", "y_low", "y_high"]], [[0.2, 0, 0.4, 4, 3, 5], [1.2, 1, 1.4, 6, 4, 8]])
     assert len(rows(axes)) == 4
 
 
@@ -176,11 +177,22 @@ def test_the_csv_has_ten_digits(axes):
 
 def test_equal_figures_are_equal_drawings():
     """In another process too: no dates, no names that chance makes."""
-    code = ("import matplotlib; matplotlib.use('Agg'); import matplotlib.pyplot as plt; from lib import figures, plotted\n"
-            "figures.use_house_style(); _, axes = plt.subplots(); axes.plot([1, 2], label='a'); axes.imshow([[1, 2]])\n"
-            "axes.legend(); print(plotted.svg(axes.figure))")
-    one, two = (subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True,
-                               env=os.environ | {"PYTHONHASHSEED": seed}).stdout for seed in ("1", "2"))
+    code = (
+        "import matplotlib; matplotlib.use('Agg'); import matplotlib.pyplot as plt; from lib import figures, plotted\n"
+        "figures.use_house_style(); _, axes = plt.subplots(); axes.plot([1, 2], label='a'); axes.imshow([[1, 2]])\n"
+        "axes.legend(); print(plotted.svg(axes.figure))"
+    )
+    one, two = (
+        subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+            env=os.environ | {"PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    )
     assert one == two
     drawn = ElementTree.fromstring(one)
     assert drawn.tag.endswith("svg") and "date" not in one

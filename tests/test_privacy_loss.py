@@ -9,7 +9,8 @@ from dp_accounting.pld import privacy_loss_distribution as peer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lib import accounting, privacy_loss
+from lib import accounting
+from lib.accounting import privacy_loss
 
 properties = settings(derandomize=True, deadline=None, max_examples=60)
 epsilons = st.floats(-3, 1).map(lambda exponent: 10.0**exponent)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lib import intervals
 from lib.mechanisms import Laplace
-from lib.network import Network, changes, layers, train
-from lib.parameterwise import BATCHES, two_batches
-from lib.private_networks import PrivacyStatement, anonymized_learning, fill_laplace, learning_first, release
+from lib.networks import intervals
+from lib.networks.network import Network, changes, layers, train
+from lib.networks.parameterwise import BATCHES, two_batches
+from lib.networks.private_networks import PrivacyStatement, anonymized_learning, fill_laplace, learning_first, release
 
 ALARM = 1e-3
 WIDE = (80, 100, 2)  # 8302 parameters: one release is a large sample
@@ -114,7 +114,9 @@ def test_with_much_epsilon_the_trained_network_is_released():
     options = {"weight_range": (-0.4, 0.4), "bias_range": (-0.1, 0.1)}
     features, labels = records(100, 3)
     plain = train(features, labels, start(), epochs=3, learning_rate=0.5, rng=np.random.default_rng(4), **options)
-    private = learning_first(features, labels, start(), epsilon=1e9, epochs=3, learning_rate=0.5, rng=np.random.default_rng(4), **options)
+    private = learning_first(
+        features, labels, start(), epsilon=1e9, epochs=3, learning_rate=0.5, rng=np.random.default_rng(4), **options
+    )
     np.testing.assert_allclose(private.network.parameters, plain.parameters, atol=1e-7)
     assert np.abs(plain.weights[0]).max() == 0.4  # so the ranges did bind
     np.testing.assert_array_equal(private.predict(features), plain.predict(features))
@@ -136,7 +138,12 @@ def test_one_training_serves_all_releases():
 
 
 def anonymized(features, labels, network, **options):
-    base = {"epsilon": 1e9, "weight_thresholds": (-50, 50), "bias_thresholds": (-50, 50), "rng": np.random.default_rng(7)}
+    base = {
+        "epsilon": 1e9,
+        "weight_thresholds": (-50, 50),
+        "bias_thresholds": (-50, 50),
+        "rng": np.random.default_rng(7),
+    }
     return anonymized_learning(features, labels, network, **(base | options))
 
 
@@ -158,13 +165,21 @@ ONE_STEP = {"epochs": 1, "learning_rate": 0.1, "l2": 0, "shuffle": False}
 
 def test_a_sum_is_cut_whole_and_records_are_cut_one_by_one():
     model, (features, labels) = start((4, 6, 2)), records(12, 4)
-    options = ONE_STEP | {"batch": 12, "epsilon": 1e12, "weight_thresholds": (-0.05, 0.1), "bias_thresholds": (-0.2, 0.05)}
+    options = ONE_STEP | {
+        "batch": 12,
+        "epsilon": 1e12,
+        "weight_thresholds": (-0.05, 0.1),
+        "bias_thresholds": (-0.2, 0.05),
+    }
     each = np.array([changes(model, [x], [t]) for x, t in zip(features, labels)])
     low, high = np.empty(model.size), np.empty(model.size)
     for vector, (weight_end, bias_end) in ((low, (-0.05, -0.2)), (high, (0.1, 0.05))):
         for w, b in layers(model.widths, vector):
             w[...], b[...] = weight_end, bias_end
-    for clipping, expected in (("sum", np.clip(each.sum(axis=0), low, high)), ("records", np.clip(each, low, high).sum(axis=0))):
+    for clipping, expected in (
+        ("sum", np.clip(each.sum(axis=0), low, high)),
+        ("records", np.clip(each, low, high).sum(axis=0)),
+    ):
         found = step_change(model, anonymized(features, labels, model, clipping=clipping, **options).network, 0.1, 12)
         np.testing.assert_allclose(found, expected, atol=1e-9)
 
@@ -173,7 +188,12 @@ def test_noise_of_a_step_is_clipped_laplace_of_the_printed_scale():
     """Scale (high - low) E / epsilon, atoms at the thresholds; the change before the noise is 0 for all first weights."""
     features, labels = np.zeros((10, 80)), np.zeros(10)
     low, high, epsilon = -0.5, 1.5, 4.0
-    options = ONE_STEP | {"batch": 10, "epsilon": epsilon, "weight_thresholds": (low, high), "bias_thresholds": (low, high)}
+    options = ONE_STEP | {
+        "batch": 10,
+        "epsilon": epsilon,
+        "weight_thresholds": (low, high),
+        "bias_thresholds": (low, high),
+    }
     found = anonymized(features, labels, start(WIDE), **options)
     change = layers(WIDE, step_change(start(WIDE), found.network, 0.1, 10))[0][0].ravel()
     law = stats.laplace(0, (high - low) / epsilon)
@@ -223,7 +243,16 @@ def test_a_seed_fixes_everything():
 def test_divergence_is_an_error():
     features, labels = records(60, 3)
     with pytest.raises(FloatingPointError, match="training diverged in epoch"):
-        anonymized(features, labels, start(), weight_thresholds=None, bias_thresholds=None, epsilon=0.1, learning_rate=1e6, epochs=100)
+        anonymized(
+            features,
+            labels,
+            start(),
+            weight_thresholds=None,
+            bias_thresholds=None,
+            epsilon=0.1,
+            learning_rate=1e6,
+            epochs=100,
+        )
 
 
 # ---- what is guaranteed
@@ -236,7 +265,9 @@ def test_a_statement_in_numbers():
     assert statement.rho == pytest.approx(8502 * 500 * Laplace(scale=500 / 2.0).rho)
     assert statement.rho == pytest.approx(8502 * 500 * (2 / 500) ** 2 / 2, rel=2e-3)
     assert 0 < statement.epsilon_at(1e-9) <= statement.whole_model
-    assert PrivacyStatement("AnonymizedLearning", 2.0, 502, 500, 905).one_parameter == 1004  # no more than the whole model's
+    assert (
+        PrivacyStatement("AnonymizedLearning", 2.0, 502, 500, 905).one_parameter == 1004
+    )  # no more than the whole model's
     assert PrivacyStatement("AnonymizedLearning", 2.0, 502, 500, 1).one_parameter == 2
     assert PrivacyStatement("AnonymizedLearning", 2.0, 502, 500, 1, noise_covers_range=False).one_parameter == 1004
     assert PrivacyStatement("LearningFirst", 2.0, 502).one_parameter == 2
@@ -269,14 +300,23 @@ def test_theorem_4_fails_for_the_algorithm_itself():
     value is where its first change was -1/2, its second 1/2, and the L2 term tells their order.
     """
     inputs, epsilon, rate, runs = 4, 1.0, 20.0, 10_000
-    options = {"learning_rate": rate, "l2": 0.5 / rate, "l2_convention": "usual", "epochs": 1, "batch": 2, "shuffle": False}
+    options = {
+        "learning_rate": rate,
+        "l2": 0.5 / rate,
+        "l2_convention": "usual",
+        "epochs": 1,
+        "batch": 2,
+        "shuffle": False,
+    }
     options |= {"epsilon": epsilon, "weight_thresholds": (-0.5, 0.5), "bias_thresholds": (-0.5, 0.5)}
     values, labels = zip(*(record for batch in BATCHES for record in batch))
     features, rng = np.repeat(np.array(values)[:, None], inputs, axis=1), np.random.default_rng(99)
     hits = []
     for own in (0, 1):
         known = [own if label is None else label for label in labels]
-        ends = [anonymized_learning(features, known, constant((inputs, 2), 0.0), rng=rng, **options) for _ in range(runs)]
+        ends = [
+            anonymized_learning(features, known, constant((inputs, 2), 0.0), rng=rng, **options) for _ in range(runs)
+        ]
         hits.append(sum(abs(end.network.parameters[0] + rate / 8) < 1e-9 for end in ends))
     low, high = two_batches(inputs, epsilon, rate)
     error = stats.norm.isf(ALARM / 2) * math.sqrt(1 / hits[0] + 1 / hits[1])
@@ -293,7 +333,10 @@ def test_theorem_4_fails_for_the_algorithm_itself():
         ({"epsilon": 0}, r"epsilon must be in \(0, inf\), got 0"),
         ({"epsilon": -1}, r"epsilon must be in \(0, inf\), got -1"),
         ({"epsilon": math.nan}, r"epsilon must be in \(0, inf\), got nan"),
-        ({"weight_thresholds": (1, -1)}, r"weight_thresholds must be a pair \(low, high\) with low < high, got \(1, -1\)"),
+        (
+            {"weight_thresholds": (1, -1)},
+            r"weight_thresholds must be a pair \(low, high\) with low < high, got \(1, -1\)",
+        ),
         ({"bias_thresholds": (0.5, 0.5)}, r"bias_thresholds must be a pair \(low, high\) with low < high"),
         ({"bias_thresholds": None}, r"bias_thresholds must be a pair \(low, high\) with low < high, got None"),
         ({"weight_thresholds": (-math.inf, 1)}, r"weight_thresholds must be in \(-inf, inf\), got -inf"),
@@ -333,7 +376,8 @@ def test_bad_learning_first_is_refused(changed, message):
 
 
 @pytest.mark.parametrize(
-    "arguments", [("DP-SGD", 1.0, 5), ("LearningFirst", 0.0, 5), ("LearningFirst", 1.0, 0), ("LearningFirst", 1.0, 5, 0)]
+    "arguments",
+    [("DP-SGD", 1.0, 5), ("LearningFirst", 0.0, 5), ("LearningFirst", 1.0, 0), ("LearningFirst", 1.0, 5, 0)],
 )
 def test_bad_statements_are_refused(arguments):
     with pytest.raises(ValueError, match="must be"):

@@ -10,8 +10,9 @@ from scipy import stats
 from scipy.special import expit
 from sklearn import linear_model
 
-from lib import audit, private_regression
-from lib.private_regression import fit, gamma_noise, minimiser, objective_parameters, output_sensitivity
+from lib.attacks import audit
+from lib.networks import private_regression
+from lib.networks.private_regression import fit, gamma_noise, minimiser, objective_parameters, output_sensitivity
 
 QUICK = settings(derandomize=True, deadline=None, max_examples=100)
 
@@ -38,7 +39,9 @@ def test_the_model_is_that_of_scikit_learn(regularization):
     features, labels = data(300)
     ours = fit(features, labels, method="none", regularization=regularization, bound=2.0)
     rows = np.column_stack([features, np.ones(300)]) / 2
-    theirs = linear_model.LogisticRegression(C=1 / (300 * regularization), fit_intercept=False, tol=1e-10, max_iter=10_000)
+    theirs = linear_model.LogisticRegression(
+        C=1 / (300 * regularization), fit_intercept=False, tol=1e-10, max_iter=10_000
+    )
     coefficients = theirs.fit(rows, labels).coef_[0] / 2
     assert np.allclose([*ours.weights, ours.intercept], coefficients, rtol=1e-4, atol=1e-6)
     assert np.allclose(ours.predict_proba(features), theirs.predict_proba(rows), atol=1e-5)
@@ -46,7 +49,9 @@ def test_the_model_is_that_of_scikit_learn(regularization):
 
 
 @QUICK
-@given(seed=st.integers(0, 10**6), n=st.integers(1, 8), d=st.integers(1, 4), power=st.floats(-4, 1), size=st.floats(0, 100))
+@given(
+    seed=st.integers(0, 10**6), n=st.integers(1, 8), d=st.integers(1, 4), power=st.floats(-4, 1), size=st.floats(0, 100)
+)
 def test_the_gradient_vanishes(seed, n, d, power, size):
     signed, regularization = drawn(seed, n, d), 10**power
     slope = np.random.default_rng(seed + 1).normal(size=d) * size / n

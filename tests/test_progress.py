@@ -6,7 +6,7 @@ import os
 import pandas as pd
 import pytest
 
-from lib import results
+from book import results
 from notebooks import progress
 
 NAMES = ["doc/a", "doc/b", "doc/c", "doc/d"]
@@ -17,7 +17,9 @@ NOW = 1_000_000.0
 def board(tmp_path):
     """A function that makes the board of a run that began 100 s ago; notebook e was up to date."""
     times = tmp_path / "papers.csv"
-    results.save(times, pd.DataFrame({"notebook": NAMES, "seconds": [10.0, 20.0, 30.0, 40.0]}), {"command": "make papers"})
+    results.save(
+        times, pd.DataFrame({"notebook": NAMES, "seconds": [10.0, 20.0, 30.0, 40.0]}), {"command": "make papers"}
+    )
 
     def make(**states) -> progress.Board:
         folder = tmp_path / "record"
@@ -48,8 +50,10 @@ def test_before_anything_is_known(board, monkeypatch):
 def test_what_is_done_what_runs_and_what_is_left(board, monkeypatch):
     monkeypatch.setenv("MAKEFLAGS", "-j2")
     told = board(a=finished(10, 20), b=running(5), c=running(12)).line(NOW)
-    assert told == ("papers     2 of 5 notebooks done, 1 min 40 s elapsed, about 55 s left; "
-                    "at doc/b (cell 3 of 9), doc/c (cell 3 of 9)")  # b in 15 s, then d; c in 18 s
+    assert told == (
+        "papers     2 of 5 notebooks done, 1 min 40 s elapsed, about 55 s left; "
+        "at doc/b (cell 3 of 9), doc/c (cell 3 of 9)"
+    )  # b in 15 s, then d; c in 18 s
 
 
 def test_the_pace_of_this_run_counts(board, monkeypatch):

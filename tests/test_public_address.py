@@ -13,16 +13,20 @@ _spec = importlib.util.spec_from_file_location("public_address", ROOT / "book/_e
 public_address = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(public_address)
 
-@pytest.mark.parametrize("remote, address", [
-    ("https://github.com/someone/compendium.git\n", "https://github.com/someone/compendium"),
-    ("https://github.com/someone/compendium", "https://github.com/someone/compendium"),
-    ("git@github.com:someone/a.b-c.git", "https://github.com/someone/a.b-c"),
-    ("ssh://git@github.com/someone/compendium.git", "https://github.com/someone/compendium"),
-    ("https://example.org/someone/compendium.git", ""),
-    ("https://github.com.example.org/someone/compendium", ""),
-    ("/srv/git/compendium", ""),
-    ("", ""),
-])
+
+@pytest.mark.parametrize(
+    "remote, address",
+    [
+        ("https://github.com/someone/compendium.git\n", "https://github.com/someone/compendium"),
+        ("https://github.com/someone/compendium", "https://github.com/someone/compendium"),
+        ("git@github.com:someone/a.b-c.git", "https://github.com/someone/a.b-c"),
+        ("ssh://git@github.com/someone/compendium.git", "https://github.com/someone/compendium"),
+        ("https://example.org/someone/compendium.git", ""),
+        ("https://github.com.example.org/someone/compendium", ""),
+        ("/srv/git/compendium", ""),
+        ("", ""),
+    ],
+)
 def test_the_address_of_a_remote(remote, address):
     assert public_address.on_github(remote) == address
 
@@ -38,7 +42,9 @@ def test_origin_is_taken_unless_the_configuration_names_an_address(tmp_path):
     assert options_after(tmp_path)["launch_buttons"] == {}
     subprocess.run(["git", "remote", "add", "origin", "git@github.com:a/b.git"], cwd=tmp_path, check=True)
     assert options_after(tmp_path)["repository_url"] == "https://github.com/a/b"
-    assert options_after(tmp_path, repository_url="https://github.com/c/d")["repository_url"] == "https://github.com/c/d"
+    assert (
+        options_after(tmp_path, repository_url="https://github.com/c/d")["repository_url"] == "https://github.com/c/d"
+    )
     assert options_after(tmp_path)["launch_buttons"] == {"binderhub_url": "b", "colab_url": "c"}
 
 
@@ -51,13 +57,31 @@ def test_the_buttons_of_a_small_book(tmp_path):
     notebook = next((ROOT / "notebooks/miura2022").glob("01_proofs.ipynb"))
     (book / "notebooks/miura2022/01_proofs.ipynb").write_text(
         '{"cells": [{"cell_type": "markdown", "id": "a", "metadata": {}, "source": "# A chapter"}], "nbformat": 4, "nbformat_minor": 5,'
-        ' "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}}}')
+        ' "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}}}'
+    )
     settings = (ROOT / "_config.yml").read_text(encoding="utf-8")
-    kept = settings[settings.index("launch_buttons:"):settings.index("sphinx:")].replace('url: ""', "url: https://github.com/someone/compendium")
-    (tmp_path / "_config.yml").write_text(f"title: A book\nexecute: {{execute_notebooks: 'off'}}\nsphinx: {{local_extensions: "
-                                          f"{{public_address: {ROOT / 'book/_ext'}}}}}\n{kept}")
-    built = subprocess.run([sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", book, "--config",
-                            tmp_path / "_config.yml", "--path-output", tmp_path], capture_output=True, text=True)
+    kept = settings[settings.index("launch_buttons:") : settings.index("sphinx:")].replace(
+        'url: ""', "url: https://github.com/someone/compendium"
+    )
+    (tmp_path / "_config.yml").write_text(
+        f"title: A book\nexecute: {{execute_notebooks: 'off'}}\nsphinx: {{local_extensions: "
+        f"{{public_address: {ROOT / 'book/_ext'}}}}}\n{kept}"
+    )
+    built = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from jupyter_book.cli.main import main; main()",
+            "build",
+            book,
+            "--config",
+            tmp_path / "_config.yml",
+            "--path-output",
+            tmp_path,
+        ],
+        capture_output=True,
+        text=True,
+    )
     assert built.returncode == 0, built.stdout + built.stderr
     page = (tmp_path / "_build/html/notebooks/miura2022/01_proofs.html").read_text(encoding="utf-8")
     path = notebook.relative_to(ROOT).as_posix()

@@ -4,9 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from lib.reconciliation import Reconciliation
+from lib.tables.reconciliation import Reconciliation
 
 SIZES = (2, 3, 4)
 CLIQUES = [(0, 1), (1, 2), (0, 1, 2), (1,), (0, 1)]
@@ -47,7 +48,9 @@ def test_tables_agree_where_they_overlap_and_sum_to_the_total(seed):
     _, reconciliation = reconciled(np.random.default_rng(seed))
     for one, other in itertools.combinations(dict.fromkeys(CLIQUES), 2):
         shared = tuple(v for v in one if v in other)
-        assert np.allclose(sums(reconciliation.table(one), one, shared), sums(reconciliation.table(other), other, shared))
+        assert np.allclose(
+            sums(reconciliation.table(one), one, shared), sums(reconciliation.table(other), other, shared)
+        )
         assert reconciliation.table(one).sum() == pytest.approx(reconciliation.total)
 
 

@@ -11,21 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, optimize
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
-from lib import iterative_bayes, mixture
-from lib.density_ratio import maximum_likelihood
-from lib.pairwise import gaussian_kernel
-from lib.perturbation import BoundedLaplace, pk_parameters
-from lib.reconstruction import (
-    ConvergenceWarning,
+from lib.microdata import (
     IterativeBayes,
     KernelDensityRatio,
     LinearDensityRatio,
     algorithm_1,
     duality_gap,
     effective_sample_size,
+    iterative_bayes,
     normalised,
 )
+from lib.microdata.density_ratio import maximum_likelihood
+from lib.microdata.perturbation import BoundedLaplace, pk_parameters
+from lib.numerics import mixing_proportions
+from lib.numerics.kernel_matrix import gaussian_kernel
 
 QUICK = settings(derandomize=True, deadline=None, max_examples=25)
 MIXED = {"colour": 3, "age": (17, 90), "sex": 2}
@@ -67,7 +68,7 @@ def explicit(a):
 @given(seed=st.integers(0, 10**6), n=st.integers(2, 40), m=st.integers(1, 25))
 def test_the_mixture_is_at_its_maximum(seed, n, m):
     a = np.random.default_rng(seed).gamma(0.5, size=(n, m)) + 1e-3
-    found = mixture.fit(*explicit(a), np.arange(m)[:: max(1, m // 3)], tol=1e-8, max_iter=50, batch=4)
+    found = mixing_proportions.fit(*explicit(a), np.arange(m)[:: max(1, m // 3)], tol=1e-8, max_iter=50, batch=4)
     assert found.converged and found.gap < 1e-8
     assert found.trace[-1, 0] == pytest.approx(best_likelihood(a), abs=1e-6)
     assert found.theta.min() > 0 and found.theta.sum() == pytest.approx(1, abs=1e-12)
@@ -79,7 +80,7 @@ def test_the_mixture_is_at_its_maximum(seed, n, m):
 def test_the_gap_bounds_the_distance_from_the_maximum(seed):
     """At the end of each round, whatever the pool was."""
     a = np.random.default_rng(seed).gamma(0.5, size=(30, 20)) + 1e-3
-    found = mixture.fit(*explicit(a), [0, 1], tol=1e-9, max_iter=50, batch=4)
+    found = mixing_proportions.fit(*explicit(a), [0, 1], tol=1e-9, max_iter=50, batch=4)
     best = best_likelihood(a)
     assert (np.diff(found.trace[:, 0]) >= -1e-9).all()
     assert (found.trace[:, 0] + found.trace[:, 1] >= best - 1e-6).all()
@@ -89,13 +90,13 @@ def test_the_gap_bounds_the_distance_from_the_maximum(seed):
 def test_copies_among_the_columns_are_no_obstacle():
     a = np.random.default_rng(0).random((50, 3)) + 0.1
     copies = a[:, [0, 0, 1, 2, 2, 2, 1]] * (1 + 1e-13)
-    found = mixture.fit(*explicit(copies), np.arange(7), tol=1e-8, max_iter=10)
+    found = mixing_proportions.fit(*explicit(copies), np.arange(7), tol=1e-8, max_iter=10)
     assert found.trace[-1, 0] == pytest.approx(best_likelihood(a), abs=1e-6)
 
 
 def test_a_record_that_no_component_explains_is_refused():
     with pytest.raises(ValueError, match="row of zeros"):
-        mixture.fit(*explicit(np.array([[0.0, 1], [1, 1]])), [0], tol=0.1, max_iter=3)
+        mixing_proportions.fit(*explicit(np.array([[0.0, 1], [1, 1]])), [0], tol=0.1, max_iter=3)
 
 
 # ---------------------------------------------------------------- kernel density ratio
@@ -173,7 +174,9 @@ def test_the_linear_model_is_the_best_of_all_non_negative_ones():
     P = found.transitions(records).dense() / 60
 
     def features(rows):
-        return np.column_stack([np.eye(3)[rows[:, 0].astype(int)], (rows[:, 1] - 17) / 73, np.eye(2)[rows[:, 2].astype(int)]])
+        return np.column_stack(
+            [np.eye(3)[rows[:, 0].astype(int)], (rows[:, 1] - 17) / 73, np.eye(2)[rows[:, 2].astype(int)]]
+        )
 
     corners = features(np.array(list(itertools.product(range(3), (17, 90), range(2))), dtype=float))
     y = features(records)
@@ -182,7 +185,10 @@ def test_the_linear_model_is_the_best_of_all_non_negative_ones():
         lambda alpha: -np.log(a @ alpha).mean(),
         np.full(6, 1 / b.sum()),
         jac=lambda alpha: -(a / (a @ alpha)[:, None]).mean(axis=0),
-        constraints=[{"type": "eq", "fun": lambda alpha: b @ alpha - 1}, {"type": "ineq", "fun": lambda alpha: corners @ alpha}],
+        constraints=[
+            {"type": "eq", "fun": lambda alpha: b @ alpha - 1},
+            {"type": "ineq", "fun": lambda alpha: corners @ alpha},
+        ],
         options={"ftol": 1e-13, "maxiter": 500},
         method="SLSQP",
     )
@@ -232,7 +238,10 @@ def test_the_certified_weights_are_the_best_of_any_matrices(seed, n, m):
 def test_columns_that_are_not_stored_give_the_same_maximum():
     found, records = perturbed(150, seed=5)
     P, K = found.transitions(records), gaussian_kernel(records / 90, 0.05)
-    (lazy, one), (stored, other) = maximum_likelihood(P, K, tol=1e-6), maximum_likelihood(P.dense(), K.dense(), tol=1e-6)
+    (lazy, one), (stored, other) = (
+        maximum_likelihood(P, K, tol=1e-6),
+        maximum_likelihood(P.dense(), K.dense(), tol=1e-6),
+    )
     assert one.trace[-1, 0] == pytest.approx(other.trace[-1, 0], abs=2e-6)
     assert np.allclose(K.dense() @ lazy, K.dense() @ stored, rtol=0.01)
 

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lib import results
+from book import results
 
 ROOT = Path(__file__).resolve().parents[1]
-FRAME = pd.DataFrame({"method": ["a # b", "# c, d"], "epsilon": [0.5, 1e-9], "trial": [0, 1], "converged": [True, False]})
+FRAME = pd.DataFrame(
+    {"method": ["a # b", "# c, d"], "epsilon": [0.5, 1e-9], "trial": [0, 1], "converged": [True, False]}
+)
 
 
 @pytest.fixture
@@ -99,13 +101,19 @@ def test_what_is_collected_says_how_to_make_it_again(path):
 
 
 def test_versions_are_those_of_the_modules_in_use():
-    assert results.versions() == {"numpy": np.__version__, "scipy": __import__("scipy").__version__, "pandas": pd.__version__}
+    assert results.versions() == {
+        "numpy": np.__version__,
+        "scipy": __import__("scipy").__version__,
+        "pandas": pd.__version__,
+    }
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "book" / "results").rglob("*.csv")), ids=lambda file: file.name)
 def test_every_committed_result_says_where_it_comes_from(file):
     made = results.provenance(file)
     assert {"command", "date", "data", "settings", "versions"} <= set(made)
-    assert made["command"].startswith("make ") or ("seed" in made["settings"] and made["command"].startswith("python -m lib."))
+    assert made["command"].startswith("make ") or (
+        "seed" in made["settings"] and made["command"].startswith("python -m lib.")
+    )
     frame = results.load(file)
     assert len(frame) and not any(name.startswith(("#", "Unnamed")) for name in frame)

@@ -203,8 +203,13 @@ def listening():
 
 def test_an_interrupted_run_leaves_nothing(notebook, tmp_path, listening):
     path = notebook(code=f"open({str(tmp_path / 'begun')!r}, 'w').close()\nimport time\ntime.sleep(60)")
-    running = subprocess.Popen([sys.executable, str(RUN), str(path), "-o", "out.ipynb", "--failed", "failed.ipynb"],
-                               cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen(
+        [sys.executable, str(RUN), str(path), "-o", "out.ipynb", "--failed", "failed.ipynb"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     while not (tmp_path / "begun").exists() and running.poll() is None:
         time.sleep(0.1)
     running.send_signal(signal.SIGINT)
@@ -251,8 +256,14 @@ def long_notebook(notebook, tmp_path):
 
 
 def begin(path, folder, **more):
-    running = subprocess.Popen([sys.executable, str(RUN), str(path), "-o", "out.ipynb", "--record", "record"], cwd=folder,
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+    running = subprocess.Popen(
+        [sys.executable, str(RUN), str(path), "-o", "out.ipynb", "--record", "record"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        **more,
+    )
     while not (folder / "begun").exists() and running.poll() is None:
         time.sleep(0.1)
     return running
@@ -291,9 +302,13 @@ def test_a_killed_run_goes_on_with_the_cell_it_had_in_hand(long_notebook, tmp_pa
 
 def test_a_run_ends_with_the_make_that_started_it(long_notebook, tmp_path):
     """And leaves what is kept: `make` may be killed, and started again at once."""
-    code = (f"import subprocess, sys; subprocess.run([sys.executable, {str(RUN)!r}, {str(long_notebook)!r}, "
-            "'-o', 'out.ipynb', '--record', 'record'])")
-    parent = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    code = (
+        f"import subprocess, sys; subprocess.run([sys.executable, {str(RUN)!r}, {str(long_notebook)!r}, "
+        "'-o', 'out.ipynb', '--record', 'record'])"
+    )
+    parent = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     while not (tmp_path / "begun").exists():
         time.sleep(0.1)
     parent.kill()
@@ -313,13 +328,18 @@ def test_a_notebook_prepares_its_process_in_its_set_up_cell_alone(path):
     assert any("figures.use_house_style()" in cell.source for cell in cells[:begins])
     for cell in cells[begins:]:
         if cell.cell_type == "code":
-            assert not re.search(r"set_option|rcParams|set_printoptions|simplefilter|filterwarnings|np\.random\.seed|environ\[", cell.source)
+            assert not re.search(
+                r"set_option|rcParams|set_printoptions|simplefilter|filterwarnings|np\.random\.seed|environ\[",
+                cell.source,
+            )
 
 
 def test_functions_look_their_names_up_where_they_are_loaded():
     written = {"__name__": "__main__"}
-    exec("import math\nlevel = [1]\ndef up(x): return math.floor(x) + level[0] + more\nclass C:\n    def at(self): return up(0)\nmore = 1",
-         written)
+    exec(
+        "import math\nlevel = [1]\ndef up(x): return math.floor(x) + level[0] + more\nclass C:\n    def at(self): return up(0)\nmore = 1",
+        written,
+    )
     file = io.BytesIO()
     kept._Pickler(file, written).dump({name: value for name, value in written.items() if not name.startswith("_")})
     loaded = {"__name__": "__main__"}

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lib import sensitivity
-from lib.sensitivity import brute_force
+from lib.mechanisms import sensitivity
+from lib.mechanisms.sensitivity import brute_force
 
 properties = settings(derandomize=True, deadline=None, max_examples=40)
 relations = pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])

@@ -13,8 +13,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lib import accounting, datasets, encodings, stand_in, utility
-from lib.table import Domain, Table
+from lib import accounting
+from lib.data import datasets, encodings
+from lib.tables import utility
+from lib.tables.table import Domain, Table
+from notebooks.studies import stand_in
 
 ROOT = Path(__file__).resolve().parents[1]
 STATED = datasets.stand_in_provenance()
@@ -121,9 +124,17 @@ def test_the_errors_by_hand():
 
 
 def test_the_workload_is_all_pairs_and_the_triples_with_the_label():
-    assert stand_in.workload(Domain({"a": 2, "b": 2, "y": 2}), "y") == [("a", "b"), ("a", "y"), ("b", "y"), ("a", "b", "y")]
+    assert stand_in.workload(Domain({"a": 2, "b": 2, "y": 2}), "y") == [
+        ("a", "b"),
+        ("a", "y"),
+        ("b", "y"),
+        ("a", "b", "y"),
+    ]
     d = 15
-    assert len(stand_in.workload(encodings.adult_domain(numeric=True), "income")) == d * (d - 1) // 2 + (d - 1) * (d - 2) // 2
+    assert (
+        len(stand_in.workload(encodings.adult_domain(numeric=True), "income"))
+        == d * (d - 1) // 2 + (d - 1) * (d - 2) // 2
+    )
 
 
 def test_numbers_are_uniform_in_their_bins_and_public_ranges():
@@ -146,7 +157,8 @@ def test_numbers_fall_back_into_the_bins_they_were_drawn_for():
     labels = {name: encodings.adult_domain(numeric=True).values(name) for name in encodings.ADULT_BINS}
     frame = pd.DataFrame({name: [values[i % len(values)] for i in range(400)] for name, values in labels.items()})
     pd.testing.assert_frame_equal(
-        encodings._binned(stand_in.with_numbers(frame, rng=np.random.default_rng(3))).astype(object), frame.astype(object)
+        encodings._binned(stand_in.with_numbers(frame, rng=np.random.default_rng(3))).astype(object),
+        frame.astype(object),
     )
 
 
@@ -185,7 +197,7 @@ def test_the_stand_in_is_made_again_bit_for_bit(dataset):
         pytest.skip(f"the real {dataset} is not at hand (set COMPENDIUM_DATA)")
     if HERE != STATED["made_with"] or platform.machine() != "x86_64":
         pytest.skip(f"made with {STATED['made_with']} on x86_64, here is {HERE} on {platform.machine()}")
-    code = f"import hashlib, lib.stand_in as s; print(hashlib.sha256(s.make('{dataset}')[0].encode()).hexdigest())"
+    code = f"import hashlib, notebooks.studies.stand_in as s; print(hashlib.sha256(s.make('{dataset}')[0].encode()).hexdigest())"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=os.environ | stand_in.PINNED,
                           capture_output=True, text=True)  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")

@@ -17,14 +17,23 @@ import pandas as pd
 import pytest
 from threadpoolctl import threadpool_limits
 
-from lib import aim_ablation, aim_study, datasets, encodings, network_study, pk_beyond, pk_features, pk_study
+from lib.data import datasets, encodings
+from notebooks.studies import (
+    adult_design,
+    aim_ablation,
+    aim_comparison,
+    anonymization_comparison,
+    network_comparison,
+    reconstruction_limits,
+)
 
 TODAY = date.today()
 INSTRUCTIONS = ["X86_V3", "X86_V4", "AVX512_ICL", "AVX512_SPR"]  # with which numpy made the committed results
 ALIKE = np.show_config(mode="dicts")["SIMD Extensions"]["found"] == INSTRUCTIONS
 
 pytestmark = pytest.mark.skipif(
-    not (datasets.available("adult") and datasets.available("bank")), reason="the real data are not at hand (set COMPENDIUM_DATA)"
+    not (datasets.available("adult") and datasets.available("bank")),
+    reason="the real data are not at hand (set COMPENDIUM_DATA)",
 )
 
 
@@ -58,22 +67,28 @@ def agree_or_redrawn(found, row, where, twins, **digits) -> None:
 
 def test_the_study_of_aim():
     """All trials of one method on one data set, and the mutual information, a mean over them."""
-    kept, settings = aim_study.load(), aim_study.Settings(seed=2025)
+    kept, settings = aim_comparison.load(), aim_comparison.Settings(seed=2025)
     data, method = handful(kept.scores, 1)[["data", "method"]].iloc[0]
-    case = next(case for case in aim_study.cases("real") if case.name == data)
-    made = aim_study.grid([case], settings, methods=(method,), trials=3)
+    case = next(case for case in aim_comparison.cases("real") if case.name == data)
+    made = aim_comparison.grid([case], settings, methods=(method,), trials=3)
     rows = kept.scores.query("data == @data and method == @method")
     for (_, row), (_, found) in zip(rows.iterrows(), made.scores.iterrows(), strict=True):
         agree_or_redrawn(found, row, f"{data}, {method}, trial {row['trial']}", rows, atol=6e-7)
     for name in ("original", method) if ALIKE else ("original",):
-        ours, theirs = (aim_study.matrix(study, data, name) for study in (made, kept))
+        ours, theirs = (aim_comparison.matrix(study, data, name) for study in (made, kept))
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=6e-7, err_msg=f"{data}, {name}, drawn on {TODAY}")
 
 
 def test_the_ablation_of_aim():
-    studies = {name: aim_ablation.load(name) for name in ("devices on Adult", "devices on Bank", "epsilon", "attributes")}
+    studies = {
+        name: aim_ablation.load(name) for name in ("devices on Adult", "devices on Bank", "epsilon", "attributes")
+    }
     kept = pd.concat(studies, names=["study"])
-    tables = {"adult": encodings.adult_table(), "bank": encodings.bank_table(), "wide": encodings.adult_table(numeric=True)}
+    tables = {
+        "adult": encodings.adult_table(),
+        "bank": encodings.bank_table(),
+        "wide": encodings.adult_table(numeric=True),
+    }
     for (study, variant, trial), row in handful(kept[kept["cpu_s"] < 5], 4).iterrows():
         table = tables["bank" if study.endswith("Bank") else "wide" if study == "attributes" else "adult"]
         options = {"epsilon": 1.0, "delta": aim_ablation.DELTA}
@@ -89,25 +104,25 @@ def test_the_ablation_of_aim():
 
 
 def test_figure_1():
-    kept = pk_study.load()
+    kept = anonymization_comparison.load()
     kept = kept[~kept["method"].str.startswith("kernel cv")]  # minutes each
     slow = kept["method"].str.startswith(("kernel", "generalized", "suppressed on levels"))
     frame = datasets.adult("all", missing="category")
     for _, row in pd.concat([handful(kept[slow], 1), handful(kept[~slow], 5)]).iterrows():
         place = (row["setup"], row["method"], row["k"], row["split"])
-        found = pk_study._cell(frame, 16_281, 2015, *place)
+        found = anonymization_comparison._cell(frame, 16_281, 2015, *place)
         agree(found, row[["auc", "removed"]], place, atol=2e-5)
         agree(found, row[["effective", "width"]], place, rtol=1e-3)
 
 
 def test_beyond_figure_1():
-    kept = pk_beyond.load()
+    kept = reconstruction_limits.load()
     most = kept["method"].map({"kernel 10 standard": 4000, "any weights": 4000, "linear": 16_281}).fillna(np.inf)
     slow = kept["records"] > most
-    records = pk_features.adult_records(datasets.adult("all", missing="category"))
+    records = adult_design.adult_records(datasets.adult("all", missing="category"))
     for _, row in handful(kept[~slow], 5).iterrows():
         place = tuple(row[["income", "records", "epsilon", "method", "split"]])
-        found = pk_beyond.cell(records, *place, 2015)
+        found = reconstruction_limits.cell(records, *place, 2015)
         agree(found, row[["auc", "shares"]], place, atol=2e-5)
         agree(found, row[["svm", "hours", "bias"]], place, atol=1e-3)
         agree(found, row[["effective"]], place, rtol=1e-3)
@@ -115,12 +130,12 @@ def test_beyond_figure_1():
 
 def test_figure_5():
     """Of the methods that train in seconds; the networks of the document take a minute each."""
-    kept = network_study.load()
-    quick = kept[kept["method"].isin(("majority class", "logistic regression", *network_study.YARDSTICKS))]
+    kept = network_comparison.load()
+    quick = kept[kept["method"].isin(("majority class", "logistic regression", *network_comparison.YARDSTICKS))]
     for _, row in handful(quick, 4).iterrows():
         epsilon = None if np.isnan(row["epsilon"]) else row["epsilon"]
         place = (row["variant"], row["level"], row["method"], epsilon, row["fold"])
-        found = network_study._cell("real", None, network_study.Settings(), *place)
+        found = network_comparison._cell("real", None, network_comparison.Settings(), *place)
         agree(found, row[["accuracy"]], place, atol=3.5 / 4522)
         agree(found, row[["f_positive", "f_macro", "f_weighted"]], place, atol=3e-3)
 

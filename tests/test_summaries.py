@@ -9,13 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from lib import claims, results
+from book import claims, results
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
 DOCUMENTS = ("kiri2019", "miura2022", "miura2025", "hasegawa2015", "sei2017")
-HEADINGS = ["Scope", "Methodology", "Results", "What was easy", "What was difficult", "What the document leaves open",
-            "What we found beyond it", "Communication with the authors"]
+HEADINGS = [
+    "Scope",
+    "Methodology",
+    "Results",
+    "What was easy",
+    "What was difficult",
+    "What the document leaves open",
+    "What we found beyond it",
+    "Communication with the authors",
+]
 _spec = importlib.util.spec_from_file_location("summaries", BOOK / "_ext" / "summaries.py")
 summaries = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(summaries)
@@ -71,7 +79,9 @@ def test_the_full_run_decides_where_the_build_had_stand_in_data(tmp_path):
     chosen = rows[rows.id.str.startswith("miura2025.")].head(30)
     fields = {"item": "", "source": "", "published": "", "reproduced": "", "note": "", "notebook": ""}
     gathered = tmp_path / "claims.json"
-    gathered.write_text(json.dumps([fields | {"id": id, "document": "miura2025", "verdict": "stand-in"} for id in chosen.id]))
+    gathered.write_text(
+        json.dumps([fields | {"id": id, "document": "miura2025", "verdict": "stand-in"} for id in chosen.id])
+    )
     assert summaries.verdicts("miura2025", gathered, full) == Counter(chosen.verdict)
     assert summaries.verdicts("miura2025", gathered, tmp_path / "none.csv") == {"stand-in": 30}
     with pytest.raises(ValueError, match="'nobody'"):
@@ -96,8 +106,12 @@ def test_counts_of_verdicts_in_the_prose():
     cells = r"miura2025\.table[23]\.(adult|bank)\."
     assert (counted(cells, "reproduced"), counted(cells, "differs")) == (19, 11)
     assert "Of the 30 accuracies of Tables 2 and 3, 19 lie within the printed spread" in summary("miura2025")
-    said = {"kiri2019": "One claim cannot be judged", "miura2022": "**Not determinable** are five remarks",
-            "hasegawa2015": "**Not determinable** are two remarks", "sei2017": "**Not determinable** is only whether"}
+    said = {
+        "kiri2019": "One claim cannot be judged",
+        "miura2022": "**Not determinable** are five remarks",
+        "hasegawa2015": "**Not determinable** are two remarks",
+        "sei2017": "**Not determinable** is only whether",
+    }
     numbers = {"One": 1, "five": 5, "two": 2, "is only": 1}
     for document, words in said.items():
         assert words in summary(document)
@@ -117,15 +131,28 @@ def test_numbers_of_hasegawa2015():
     assert "reconstructed {} and {};".format(*auc("published", "kernel 1000 standard")) in text
     assert "with at most a fifth suppressed {} and {} |".format(*auc("-", "generalized 20 % out")) in text
     alone, weighted = auc("published, whole", "perturbed"), auc("published, whole", "kernel 10 standard")
-    assert f"have {alone[0]} at $k = 3$, reconstructed ones {weighted[0]}, and {alone[1]} and {weighted[1]} at 50" in text
+    assert (
+        f"have {alone[0]} at $k = 3$, reconstructed ones {weighted[0]}, and {alone[1]} and {weighted[1]} at 50" in text
+    )
 
     beyond = frame("hasegawa2015/beyond").query("income == 'published' and records == 16281")
     mean = beyond.groupby(["epsilon", "method"])[["auc", "shares"]].mean()
     shares = [mean.shares[4.5, method] for method in ("inversion", "linear", "perturbed")]
-    assert "an error of {:.3f} where the linear weights leave {:.3f} and the perturbed records have {:.3f}".format(*shares) in text
+    assert (
+        "an error of {:.3f} where the linear weights leave {:.3f} and the perturbed records have {:.3f}".format(*shares)
+        in text
+    )
     change = [mean.auc[epsilon, "linear"] - mean.auc[epsilon, "perturbed"] for epsilon in (4.5, 10, 50)]
-    assert "by {:.3f} at $\\varepsilon = 4.5$ and by {:.3f} at 10, and gains {:.3f} at 50".format(-change[0], -change[1], change[2]) in text
-    assert f"$\\varepsilon = 2$ ({mean.auc[2, 'central']:.3f}) than perturbed records do at 50 ({mean.auc[50, 'perturbed']:.3f})" in text
+    assert (
+        "by {:.3f} at $\\varepsilon = 4.5$ and by {:.3f} at 10, and gains {:.3f} at 50".format(
+            -change[0], -change[1], change[2]
+        )
+        in text
+    )
+    assert (
+        f"$\\varepsilon = 2$ ({mean.auc[2, 'central']:.3f}) than perturbed records do at 50 ({mean.auc[50, 'perturbed']:.3f})"
+        in text
+    )
 
 
 def test_numbers_of_miura2025():
@@ -134,15 +161,26 @@ def test_numbers_of_miura2025():
     worse = {data: scores.loc[data, "bayes"] / scores.loc[data, "aim-k2"] for data in ("adult", "bank")}
     span = [f"{extreme(worse[data][['error1', 'error2', 'error3']]):.1f}" for data in worse for extreme in (min, max)]
     assert "{} to {} times as large on Adult, {} to {} times on Bank".format(*span) in text
-    mutual = [scores.mi_error[data, "bayes"] / scores.mi_error[data, method]
-              for data in worse for method in ("aim-k2", "aim-k3", "aim-noinit", "aim-lap")]
+    mutual = [
+        scores.mi_error[data, "bayes"] / scores.mi_error[data, method]
+        for data in worse
+        for method in ("aim-k2", "aim-k3", "aim-noinit", "aim-lap")
+    ]
     assert f"the errors of PrivBayes are {min(mutual):.1f} to {max(mutual):.1f} times as large" in text
 
     ablation = frame("miura2025/ablation")
-    seconds = ablation.query("study == 'epsilon'").assign(epsilon=lambda rows: rows.variant.astype(float)).groupby("epsilon").cpu_s.mean()
+    seconds = (
+        ablation.query("study == 'epsilon'")
+        .assign(epsilon=lambda rows: rows.variant.astype(float))
+        .groupby("epsilon")
+        .cpu_s.mean()
+    )
     assert f"{seconds[1.0]:.1f} CPU seconds at $\\varepsilon = 1$ and {seconds[100.0]:.1f} at 100" in text
-    devices = ablation.query("study == 'devices on Adult'").groupby("variant").error2.mean() / \
-        ablation.query("study == 'devices on Adult' and variant == 'AIM'").error2.mean() - 1
+    devices = (
+        ablation.query("study == 'devices on Adult'").groupby("variant").error2.mean()
+        / ablation.query("study == 'devices on Adult' and variant == 'AIM'").error2.mean()
+        - 1
+    )
     worth = [100 * devices[name] for name in ("Laplace noise", "T = 16d, no annealing")]
     assert "costs {:.1f} % of the 2-way error on Adult, leaving out annealing {:.1f} %;".format(*worth) in text
 
@@ -154,21 +192,47 @@ def test_numbers_of_sei2017():
     network = mean.loc["network"]
     assert f"Reached: {network.accuracy:.3f}, and {network.f_macro:.3f} as the mean" in text
     assert f"the F of those above 50K is {network.f_positive:.3f}." in text
-    assert f"Logistic regression has {mean.accuracy['logistic regression']:.3f}, the more common class {mean.accuracy['majority class']:.3f}" in text
+    assert (
+        f"Logistic regression has {mean.accuracy['logistic regression']:.3f}, the more common class {mean.accuracy['majority class']:.3f}"
+        in text
+    )
     parameter = main.query("level == 'parameter'").groupby(["method", "epsilon"]).accuracy.mean()
-    above = {method: [epsilon for epsilon in parameter[method].index if parameter[method, epsilon] > mean.accuracy["majority class"] + 0.001]
-             for method in ("AnonymizingFirst", "LearningFirst", "AnonymizedLearning")}
-    assert above == {"AnonymizingFirst": [0.1, 1, 10, 100, 1e3, 1e4], "LearningFirst": [100, 1e3, 1e4], "AnonymizedLearning": [10, 100, 1e3, 1e4]}
+    above = {
+        method: [
+            epsilon
+            for epsilon in parameter[method].index
+            if parameter[method, epsilon] > mean.accuracy["majority class"] + 0.001
+        ]
+        for method in ("AnonymizingFirst", "LearningFirst", "AnonymizedLearning")
+    }
+    assert above == {
+        "AnonymizingFirst": [0.1, 1, 10, 100, 1e3, 1e4],
+        "LearningFirst": [100, 1e3, 1e4],
+        "AnonymizedLearning": [10, 100, 1e3, 1e4],
+    }
     record = main.query("level == 'record' and epsilon == 1").groupby("method").accuracy.mean()
-    listed = {name: f"{record[name]:.3f}" for name in ("private logistic regression", "AnonymizingFirst", "LearningFirst", "AnonymizedLearning")}
-    half = main.query("level == 'record' and method == 'DP-SGD' and epsilon == 0.5").accuracy.mean()  # 1 for a replaced record
-    assert (f"DP-SGD has an accuracy of {half:.3f}, private logistic regression {listed['private logistic regression']}, AnonymizingFirst "
-            f"{listed['AnonymizingFirst']}, LearningFirst {listed['LearningFirst']} and AnonymizedLearning {listed['AnonymizedLearning']}") in text
+    listed = {
+        name: f"{record[name]:.3f}"
+        for name in ("private logistic regression", "AnonymizingFirst", "LearningFirst", "AnonymizedLearning")
+    }
+    half = main.query(
+        "level == 'record' and method == 'DP-SGD' and epsilon == 0.5"
+    ).accuracy.mean()  # 1 for a replaced record
+    assert (
+        f"DP-SGD has an accuracy of {half:.3f}, private logistic regression {listed['private logistic regression']}, AnonymizingFirst "
+        f"{listed['AnonymizingFirst']}, LearningFirst {listed['LearningFirst']} and AnonymizedLearning {listed['AnonymizedLearning']}"
+    ) in text
 
 
-@pytest.mark.parametrize("document, name, key", [
-    ("miura2025", "miura2025/ablation", "CPU time"), ("miura2025", "miura2025/scores", "wall time"),
-    ("hasegawa2015", "hasegawa2015/figure1", "CPU time"), ("sei2017", "sei2017/figure5", "CPU time")])
+@pytest.mark.parametrize(
+    "document, name, key",
+    [
+        ("miura2025", "miura2025/ablation", "CPU time"),
+        ("miura2025", "miura2025/scores", "wall time"),
+        ("hasegawa2015", "hasegawa2015/figure1", "CPU time"),
+        ("sei2017", "sei2017/figure5", "CPU time"),
+    ],
+)
 def test_the_computing_cost_is_the_one_that_the_result_files_state(document, name, key):
     seconds = results.provenance(BOOK / "results" / f"{name}.csv")[key].split(" ")[0]
     kind = "CPU seconds" if key == "CPU time" else "seconds"
@@ -178,42 +242,65 @@ def test_the_computing_cost_is_the_one_that_the_result_files_state(document, nam
 # ---- numbers from the chapters: what the summary says, and what stands in the committed notebook
 
 
-@pytest.mark.parametrize("document, said, path, found", [
-    ("kiri2019", "67.4 % of its releases", "04_floating_point", "textbook sampler 67.4%"),
-    ("kiri2019", "numpy's own in 77.9 %", "04_floating_point", "numpy sampler 77.9%"),
-    ("kiri2019", "cost 4.775 at $\\delta = 10^{-6}$, not 10", "03_composition", "epsilon at delta = 1e-6: 4.775 instead of 10"),
-    ("kiri2019", "up to 30 % of the variance", "02_local", "SS saves at most 30%"),
-    ("kiri2019", "$k = 3e^\\varepsilon + 2$", "02_local", "k = 3*e + 2"),
-    ("kiri2019", "all 1,252 networks", "01_laplace", "1252 different networks"),
-    ("kiri2019", "accuses none falsely", "05_audit", "accused: none"),
-    ("miura2022", "0.571, and exact", "03_beyond", "radius R of Lemma C 0.570702"),
-    ("miura2022", "1.152 with its two eigenvalues apart", "03_beyond", "two eigenvalues 1.15248"),
-    ("miura2022", "0.577 with both together", "03_beyond", "both together 0.576941"),
-    ("miura2022", "2.147 where the document has 2.722", "03_beyond", "Theorem E 2.147"),
-    ("miura2022", "takes 39.7 million records, not 69.2 million", "04_adult", "3.97e+07"),
-    ("miura2022", "costs 0.08 % in $\\varepsilon$", "04_adult", "exceeds Theorem 3.1 by 0.08%"),
-    ("miura2022", "98.3 by the document's theorem and 91.1 by ours", "04_adult", "1e-05, Theorem E 91.1"),
-    ("miura2022", "$\\sigma_{\\min} = 0.085$", "04_adult", "$\\sigma_{\\min}$ is 0.085"),
-    ("miura2022", "exceeds it by 2.4 %", "01_proofs", "1.024 times Theorem 3.1"),
-    ("miura2022", "for $\\sigma = 1$ the gain is a factor of 14", "03_beyond", "13.858 times Theorem D"),
-    ("miura2025", "1.91 or 2.19 times its $\\rho$", "01_private_pgm", "1.906 rho"),
-    ("miura2025", "would be expected to have 20", "02_accuracy", "about 20 of 30 cells"),
-    ("miura2025", "$\\varepsilon^{-0.91}$, $\\varepsilon^{-0.63}$ and $\\varepsilon^{-0.41}$", "04_beyond", "1-way -0.91, 2-way -0.63, 3-way -0.41"),
-    ("miura2025", "1.4 % and 2.0 % of the 2-way error", "04_beyond", "+1.4 (+0.3 to +2.4)"),
-    ("miura2025", "1.4 % and 2.0 % of the 2-way error", "04_beyond", "+2.0 (+0.6 to +3.4)"),
-    ("miura2025", "$\\delta(1) = 1.93 \\cdot 10^{-5}$", "03_budget", "1.93e-05"),
-    ("miura2025", "3 % (Adult) and 11 % (Bank)", "04_beyond", "3 % (Adult) and 11 % (Bank)"),
-    ("hasegawa2015", "$\\varepsilon = 4.50, 4.16, 3.75, 2.90$", "01_perturbation", "total local epsilon 4.50 4.16 3.75 2.90"),
-    ("hasegawa2015", "a share costs a factor of 20, a pair 420", "04_beyond", "a share costs a factor of 20, a pair 420"),
-    ("hasegawa2015", "$k = 1 + 10^{-21}$ at most", "03_figure1", "k = 50: total ε = 29.0, that is k = 1 + 1e-21"),
-    ("sei2017", "loses $1.309\\,\\varepsilon$", "01_theory", "1.309"),
-    ("sei2017", "$K = 814$", "01_theory", "K = 814 batches an epoch"),
-    ("sei2017", "has $\\varepsilon = 8.69$ as a whole", "02_figure5", "8.69"),
-    ("sei2017", "that of LearningFirst 671", "02_figure5", "671"),
-    ("sei2017", "141,000 and 218 at least", "02_figure5", "10, 100, 1,000, 10,000 6 218"),
-    ("sei2017", "$2.6 \\cdot 10^{-5}$ at $\\varepsilon = 1$", "03_beyond", "0.5 5.17 0.5 1 2.6e-05"),
-    ("sei2017", "given away nearly always", "03_beyond", "ε = 100: AUC 0.98"),
-])
+@pytest.mark.parametrize(
+    "document, said, path, found",
+    [
+        ("kiri2019", "67.4 % of its releases", "04_floating_point", "textbook sampler 67.4%"),
+        ("kiri2019", "numpy's own in 77.9 %", "04_floating_point", "numpy sampler 77.9%"),
+        (
+            "kiri2019",
+            "cost 4.775 at $\\delta = 10^{-6}$, not 10",
+            "03_composition",
+            "epsilon at delta = 1e-6: 4.775 instead of 10",
+        ),
+        ("kiri2019", "up to 30 % of the variance", "02_local", "SS saves at most 30%"),
+        ("kiri2019", "$k = 3e^\\varepsilon + 2$", "02_local", "k = 3*e + 2"),
+        ("kiri2019", "all 1,252 networks", "01_laplace", "1252 different networks"),
+        ("kiri2019", "accuses none falsely", "05_audit", "accused: none"),
+        ("miura2022", "0.571, and exact", "03_beyond", "radius R of Lemma C 0.570702"),
+        ("miura2022", "1.152 with its two eigenvalues apart", "03_beyond", "two eigenvalues 1.15248"),
+        ("miura2022", "0.577 with both together", "03_beyond", "both together 0.576941"),
+        ("miura2022", "2.147 where the document has 2.722", "03_beyond", "Theorem E 2.147"),
+        ("miura2022", "takes 39.7 million records, not 69.2 million", "04_adult", "3.97e+07"),
+        ("miura2022", "costs 0.08 % in $\\varepsilon$", "04_adult", "exceeds Theorem 3.1 by 0.08%"),
+        ("miura2022", "98.3 by the document's theorem and 91.1 by ours", "04_adult", "1e-05, Theorem E 91.1"),
+        ("miura2022", "$\\sigma_{\\min} = 0.085$", "04_adult", "$\\sigma_{\\min}$ is 0.085"),
+        ("miura2022", "exceeds it by 2.4 %", "01_proofs", "1.024 times Theorem 3.1"),
+        ("miura2022", "for $\\sigma = 1$ the gain is a factor of 14", "03_beyond", "13.858 times Theorem D"),
+        ("miura2025", "1.91 or 2.19 times its $\\rho$", "01_private_pgm", "1.906 rho"),
+        ("miura2025", "would be expected to have 20", "02_accuracy", "about 20 of 30 cells"),
+        (
+            "miura2025",
+            "$\\varepsilon^{-0.91}$, $\\varepsilon^{-0.63}$ and $\\varepsilon^{-0.41}$",
+            "04_beyond",
+            "1-way -0.91, 2-way -0.63, 3-way -0.41",
+        ),
+        ("miura2025", "1.4 % and 2.0 % of the 2-way error", "04_beyond", "+1.4 (+0.3 to +2.4)"),
+        ("miura2025", "1.4 % and 2.0 % of the 2-way error", "04_beyond", "+2.0 (+0.6 to +3.4)"),
+        ("miura2025", "$\\delta(1) = 1.93 \\cdot 10^{-5}$", "03_budget", "1.93e-05"),
+        ("miura2025", "3 % (Adult) and 11 % (Bank)", "04_beyond", "3 % (Adult) and 11 % (Bank)"),
+        (
+            "hasegawa2015",
+            "$\\varepsilon = 4.50, 4.16, 3.75, 2.90$",
+            "01_perturbation",
+            "total local epsilon 4.50 4.16 3.75 2.90",
+        ),
+        (
+            "hasegawa2015",
+            "a share costs a factor of 20, a pair 420",
+            "04_beyond",
+            "a share costs a factor of 20, a pair 420",
+        ),
+        ("hasegawa2015", "$k = 1 + 10^{-21}$ at most", "03_figure1", "k = 50: total ε = 29.0, that is k = 1 + 1e-21"),
+        ("sei2017", "loses $1.309\\,\\varepsilon$", "01_theory", "1.309"),
+        ("sei2017", "$K = 814$", "01_theory", "K = 814 batches an epoch"),
+        ("sei2017", "has $\\varepsilon = 8.69$ as a whole", "02_figure5", "8.69"),
+        ("sei2017", "that of LearningFirst 671", "02_figure5", "671"),
+        ("sei2017", "141,000 and 218 at least", "02_figure5", "10, 100, 1,000, 10,000 6 218"),
+        ("sei2017", "$2.6 \\cdot 10^{-5}$ at $\\varepsilon = 1$", "03_beyond", "0.5 5.17 0.5 1 2.6e-05"),
+        ("sei2017", "given away nearly always", "03_beyond", "ε = 100: AUC 0.98"),
+    ],
+)
 def test_what_the_summary_says_stands_in_the_chapter(document, said, path, found):
     assert said in summary(document)
     assert found in chapter(f"{document}/{path}")

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from lib import gaussian_synthesis as gs, synthesis_audit
+from lib import gaussian_synthesis as gs
+from lib.attacks import synthesis_audit
 
 SURE = 1 - 1e-6
 
@@ -42,7 +43,9 @@ def test_the_attack_stays_below_the_truth_and_catches_a_broken_condition():
     assert caught > gs.released_epsilon(4096, 0.01, 3, 0.05, size=64)
 
 
-@pytest.mark.parametrize("arguments, name", [((64, 0, 0.1), "d"), ((3, 2, 0.1), "n"), ((64, 2, 0.0), "sigma"), ((64, 2, np.nan), "sigma")])
+@pytest.mark.parametrize(
+    "arguments, name", [((64, 0, 0.1), "d"), ((3, 2, 0.1), "n"), ((64, 2, 0.0), "sigma"), ((64, 2, np.nan), "sigma")]
+)
 def test_a_pair_that_cannot_be_is_refused(arguments, name):
     with pytest.raises(ValueError, match=f"^{name} must"):
         synthesis_audit.off_the_wall(*arguments)
@@ -52,4 +55,6 @@ def test_sizes_and_trials_are_checked():
     given = np.zeros(1), np.eye(1)
     for sizes, trials, name in (([0], 10, "sizes"), ([1], 0, "trials")):
         with pytest.raises(ValueError, match=f"^{name} must"):
-            synthesis_audit.log_likelihood_ratios(given, (given, given), sizes, trials=trials, rng=np.random.default_rng(0))
+            synthesis_audit.log_likelihood_ratios(
+                given, (given, given), sizes, trials=trials, rng=np.random.default_rng(0)
+            )

@@ -5,9 +5,10 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from lib.table import Domain, Table
+from lib.tables.table import Domain, Table
 
 DOMAIN = Domain({"sex": 2, "age": 5, "city": 300}, labels={"sex": ["female", "male"]})
 

@@ -7,11 +7,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn import metrics
 from sklearn.metrics import mutual_info_score
 
-from lib import utility
-from lib.table import Domain, Table
+from lib.tables import utility
+from lib.tables.table import Domain, Table
 
 properties = settings(derandomize=True, deadline=None, max_examples=40)
 DOMAIN = Domain({"a": 3, "b": 2, "c": 4, "d": 1})
@@ -246,120 +245,3 @@ def predict(train=TABLE, test=TABLE, target="a", model="svm", rng=RNG, depth=Non
 def test_bad_arguments_are_refused_by_name(name, call):
     with pytest.raises(ValueError, match=name):
         call()
-
-
-# ---- weighted analyses
-
-
-def scored(seed, n=60, levels=6):
-    """Labels, scores with ties and weights, some of them 0."""
-    rng = np.random.default_rng(seed)
-    labels = np.concatenate([[0, 1], rng.integers(2, size=n - 2)])
-    weights = np.concatenate([[1, 1], rng.exponential(size=n - 2) * (rng.random(n - 2) < 0.8)])
-    return labels, rng.integers(levels, size=n) + 0.3 * labels * (levels > 6), weights
-
-
-@properties
-@given(st.integers(0, 2**32), st.sampled_from([1, 3, 6, 50]))
-def test_auc_is_the_probability_that_a_positive_scores_higher(seed, levels):
-    labels, scores, weights = scored(seed, levels=levels)
-    pairs = [
-        (weights[i] * weights[j], (scores[i] > scores[j]) + (scores[i] == scores[j]) / 2)
-        for i in np.flatnonzero(labels == 1)
-        for j in np.flatnonzero(labels == 0)
-    ]
-    expected = sum(w * won for w, won in pairs) / sum(w for w, _ in pairs)
-    assert utility.auc(labels, scores, weights) == pytest.approx(expected, abs=1e-12)
-    assert utility.auc(labels, scores, 7 * weights) == pytest.approx(expected, abs=1e-12)
-    assert utility.auc(1 - labels, -scores, weights) == pytest.approx(expected, abs=1e-12)
-
-
-@properties
-@given(st.integers(0, 2**32), st.booleans())
-def test_roc_curves_are_those_of_scikit_learn(seed, weighted):
-    labels, scores, weights = scored(seed)
-    chosen = weights if weighted else None
-    expected = metrics.roc_curve(labels, scores, sample_weight=chosen, drop_intermediate=False)
-    for mine, theirs in zip(utility.roc_curve(labels, scores, chosen), expected):
-        np.testing.assert_allclose(mine, theirs, atol=1e-12)
-    assert utility.auc(labels, scores, chosen) == pytest.approx(metrics.roc_auc_score(labels, scores, sample_weight=chosen))
-
-
-def test_auc_of_perfect_random_and_inverted_scores():
-    labels = [0, 0, 1, 1]
-    assert utility.auc(labels, [1, 2, 3, 4]) == 1 and utility.auc(labels, [4, 3, 2, 1]) == 0
-    assert utility.auc(labels, [5, 5, 5, 5]) == 0.5
-
-
-ANALYSES = (utility.logistic_regression, utility.support_vector_machine, utility.linear_regression)
-
-
-def problem(n=300, seed=0):
-    rng = np.random.default_rng(seed)
-    features = rng.normal(size=(n, 3))
-    labels = (features @ [1.0, -2, 0.5] + rng.logistic(size=n) > 0).astype(int)
-    return features, labels, rng.integers(0, 4, size=n)
-
-
-@pytest.mark.parametrize("analysis", ANALYSES)
-def test_a_weight_is_a_number_of_copies(analysis):
-    features, labels, weights = problem()
-    weighted = analysis(features, labels, weights)
-    # as many records as before, so that the penalty stands for the same
-    copied = analysis(np.repeat(features, weights, axis=0), np.repeat(labels, weights))
-    np.testing.assert_allclose(weighted.coef_, copied.coef_, rtol=1e-3)
-    np.testing.assert_allclose(analysis(features, labels, 10 * weights).coef_, weighted.coef_, rtol=1e-6)
-
-
-def test_the_logistic_regression_is_at_its_optimum():
-    features, labels, weights = problem()
-    model = utility.logistic_regression(features, labels, weights, penalty=0.01)
-    missed = weights / weights.mean() * (labels - model.predict_proba(features)[:, 1])
-    np.testing.assert_allclose(missed @ features / len(labels), 0.01 * model.coef_[0], atol=1e-6)
-    assert missed.mean() == pytest.approx(0, abs=1e-6)
-
-
-def test_the_linear_regression_is_the_normal_equations():
-    features, _, weights = problem()
-    values = features @ [1.0, 2, 3] + 4 + np.random.default_rng(1).normal(size=300)
-    design = np.column_stack([features, np.ones(300)])
-    expected = np.linalg.solve(design.T * weights @ design, design.T * weights @ values)
-    model = utility.linear_regression(features, values, weights, penalty=1e-12)
-    np.testing.assert_allclose([*model.coef_, model.intercept_], expected, rtol=1e-8)
-
-
-def test_the_support_vector_machine_is_at_its_optimum():
-    features, labels, weights = problem()
-    model = utility.support_vector_machine(features, labels, weights, penalty=0.1)
-    signs = 2 * labels - 1
-    slack = np.maximum(0, 1 - signs * model.decision_function(features))
-    gradient = -2 * (weights / weights.mean() * signs * slack) @ features / 300 + 0.1 * model.coef_[0]
-    np.testing.assert_allclose(gradient, 0, atol=2e-3)
-
-
-@pytest.mark.parametrize("analysis", ANALYSES)
-@pytest.mark.parametrize("weights", [np.full(300, -1.0), np.zeros(300), np.full(300, np.nan), np.ones(299), np.ones((300, 1))])
-def test_bad_weights_are_refused(analysis, weights):
-    features, labels, _ = problem()
-    with pytest.raises(ValueError, match="weights"):
-        analysis(features, labels, weights)
-    with pytest.raises(ValueError, match="weights"):
-        utility.auc(labels, features[:, 0], weights)
-
-
-@pytest.mark.parametrize("analysis", ANALYSES)
-def test_bad_features_labels_and_penalties_are_refused(analysis):
-    features, labels, _ = problem()
-    with pytest.raises(ValueError, match="features"):
-        analysis(features[:, 0], labels)
-    with pytest.raises(ValueError, match="features"):
-        analysis(np.where(features > 2, np.inf, features), labels)
-    with pytest.raises(ValueError, match="penalty"):
-        analysis(features, labels, penalty=0)
-    if analysis is not utility.linear_regression:
-        with pytest.raises(ValueError, match="labels"):
-            analysis(features, labels + 1)
-        with pytest.raises(ValueError, match="class 0"):
-            analysis(features, labels, labels)  # the others weigh nothing
-    with pytest.raises(ValueError, match="class 1"):
-        utility.auc(np.zeros(300), features[:, 0])

@@ -1,7 +1,7 @@
 """Under each figure: its notebook, parameters, data and commit, a click each, and the figure as SVG and as CSV.
 
-The executed notebook holds both files (`lib.plotted`); they are written into `_figures/` of the built book, the CSV
-under lines that say where it comes from, as `lib.results` writes and reads them, the SVG with the same as its
+The executed notebook holds both files (`book.plotted`); they are written into `_figures/` of the built book, the CSV
+under lines that say where it comes from, as `book.results` writes and reads them, the SVG with the same as its
 description. The notebooks that readers download are relieved of them.
 
 Notebook and commit link into the repository that `_config.yml` names (`repository: url`). While it names none, the
@@ -18,10 +18,11 @@ from pathlib import Path, PurePosixPath
 from docutils import nodes
 from sphinx.util import logging
 
-from lib import claims, datasets
+from book import claims
+from lib.data import datasets
 
 ROOT = Path(__file__).resolve().parents[2]
-MIME = "application/vnd.compendium.figure+json"  # lib.plotted.MIME; a build need not import matplotlib
+MIME = "application/vnd.compendium.figure+json"  # book.plotted.MIME; a build need not import matplotlib
 FOLDER = "_figures"
 MADE_FROM = ("notebooks", "lib", "book/claims.yml", "book/results")  # what a figure can depend on
 STAND_INS = {"adult.csv.gz": "Adult stand-in", "bank.csv.gz": "Bank stand-in"}
@@ -36,6 +37,7 @@ log = logging.getLogger(__name__)
 
 def commit(root: Path = ROOT) -> tuple[str, bool]:
     """The last commit of what figures are made of, and whether the working tree has changed since; ("", False) if unknown."""
+
     def git(*arguments):
         return subprocess.run(["git", *arguments, "--", *MADE_FROM], cwd=root, capture_output=True, text=True)
 
@@ -99,22 +101,31 @@ def write_files(folder: Path, name: str, made: dict[str, str], record: dict) -> 
     (folder / f"{name}.svg").write_text(f"{start}<svg {tag}>\n{described}{drawn}", encoding="utf-8", newline="\n")
 
 
-def line(name: str, cell: int, data: list, to_root: str, place: str, notebook: str, version: str, repository: str) -> str:
+def line(
+    name: str, cell: int, data: list, to_root: str, place: str, notebook: str, version: str, repository: str
+) -> str:
     """The links, as HTML; `to_root` leads from the page to the book, `place` from there to the files without their ends."""
+
     def link(address, text, label, attributes=""):
         return f'<a href="{html.escape(address)}" aria-label="{html.escape(label)}"{attributes}>{html.escape(text)}</a>'
 
     hash, _, changed = version.partition(" ")
     source = f"{repository}/blob/{hash}/{notebook}" if repository and hash else f"{to_root}_sources/{notebook}"
-    parts = [link(source, f"notebook, cell {cell}", f"Notebook, cell {cell}, of figure {name}"),
-             link(f"#{HOW_MADE}", "parameters", f"Parameters of figure {name}")]
+    parts = [
+        link(source, f"notebook, cell {cell}", f"Notebook, cell {cell}, of figure {name}"),
+        link(f"#{HOW_MADE}", "parameters", f"Parameters of figure {name}"),
+    ]
     known = [link(to_root + address, text, f"Data of figure {name}: {text}") for text, address in data]
     parts.append(f"data read: {', '.join(known)}" if known else "no data read")
     if hash:
         text = f"commit {hash[:7]}{'+' if changed else ''}"
-        parts.append(link(f"{repository}/commit/{hash}" if repository else f"#{HOW_MADE}", text, f"{text} of figure {name}"))
-    parts += [link(f"{to_root}{place}.{kind}", kind.upper(), f"Download figure {name} as {kind.upper()}", " download")
-              for kind in ("svg", "csv")]
+        parts.append(
+            link(f"{repository}/commit/{hash}" if repository else f"#{HOW_MADE}", text, f"{text} of figure {name}")
+        )
+    parts += [
+        link(f"{to_root}{place}.{kind}", kind.upper(), f"Download figure {name} as {kind.upper()}", " download")
+        for kind in ("svg", "csv")
+    ]
     return f'<p class="figure-links">{" · ".join(parts)}</p>'
 
 
@@ -138,8 +149,12 @@ def add_links(app, doctree):
     repository = (app.config.html_theme_options.get("repository_url") or "").rstrip("/")
     for name, caption, cell, record in figures(notebook):
         if record is None:
-            log.warning("no downloads of %s: delete build/executed/%s and run make again", name,
-                        run["notebook"].removeprefix("notebooks/"), location=app.env.docname)
+            log.warning(
+                "no downloads of %s: delete build/executed/%s and run make again",
+                name,
+                run["notebook"].removeprefix("notebooks/"),
+                location=app.env.docname,
+            )
             continue
         data = sources(record["read"])
         write_files(Path(app.outdir, folder), name, provenance(name, caption, run, cell, data, version), record)

@@ -5,7 +5,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from lib import results
+from book import results
 
 FOLDER = Path(__file__).resolve().parents[1] / "results"
 
@@ -16,15 +16,21 @@ def rows() -> list[tuple[str, str, str]]:
     for path in sorted(FOLDER.rglob("*.csv")):
         made = results.provenance(path)
         if "command" in made:
-            found.append((path.relative_to(FOLDER).as_posix(), made["command"], made.get("CPU time", "").split(" in ")[0]))
+            found.append(
+                (path.relative_to(FOLDER).as_posix(), made["command"], made.get("CPU time", "").split(" in ")[0])
+            )
     return found
 
 
 class KeptResults(SphinxDirective):
     def run(self):
         group = nodes.tgroup("", *(nodes.colspec(colwidth=width) for width in (25, 60, 15)), cols=3)
-        head = nodes.row("", *(nodes.entry("", nodes.paragraph(text, text)) for text in ("File", "Made by", "CPU time")))
-        body = [nodes.row("", *(self._entry(text, code) for text, code in zip(row, (True, True, False)))) for row in rows()]
+        head = nodes.row(
+            "", *(nodes.entry("", nodes.paragraph(text, text)) for text in ("File", "Made by", "CPU time"))
+        )
+        body = [
+            nodes.row("", *(self._entry(text, code) for text, code in zip(row, (True, True, False)))) for row in rows()
+        ]
         group += [nodes.thead("", head), nodes.tbody("", *body)]
         for path in FOLDER.rglob("*.csv"):
             self.env.note_dependency(str(path))

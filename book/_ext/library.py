@@ -1,58 +1,48 @@
-"""The directive {library}: every module of lib with its first sentence, in the groups of the package's own text.
+"""The directive {library}: the rooms of lib, in their order, and every module of each with its first sentence.
 
-A module that no group names, or a name without a module, stops the build.
+All is read from the package itself: the order from `pyproject.toml`, the sentences from the docstrings.
 """
 
 import ast
-import re
+import tomllib
 from pathlib import Path
 
 from docutils import nodes
-from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-LIB = Path(__file__).resolve().parents[2] / "lib"
+ROOT = Path(__file__).resolve().parents[2]
+LIB = ROOT / "lib"
 
 
-def first_line(module: Path) -> str:
-    """The first line of a module's text, without its full stop."""
-    return ast.get_docstring(ast.parse(module.read_text(encoding="utf-8"))).splitlines()[0].rstrip(".")
+def first_sentence(module: Path) -> str:
+    """The first paragraph of a module's text, without its full stop."""
+    text = ast.get_docstring(ast.parse(module.read_text(encoding="utf-8")))
+    return " ".join(text.split("\n\n")[0].split()).rstrip(".")
 
 
-def groups() -> dict[str, list[str]]:
-    """The headings in the package's text, each with the names of its modules.
-
-    Raises ``ValueError`` where they are not exactly the modules that there are.
-    """
-    text = ast.get_docstring(ast.parse((LIB / "__init__.py").read_text(encoding="utf-8")))
-    listed = text.split("Where to look:\n\n")[1]
-    found = {heading: re.findall(r"\w+", names) for heading, names in re.findall(r"^(\S.*)\n((?: {4}.*\n?)+)", listed, re.M)}
-    named = [name for names in found.values() for name in names]
-    there = {path.stem for path in LIB.glob("*.py")} - {"__init__"}
-    if wrong := set(named) ^ there | {name for name in named if named.count(name) > 1}:
-        raise ValueError(f"lib/__init__.py must name each module once, but not so {', '.join(sorted(wrong))}")
-    return found
+def rooms() -> dict[str, list[str]]:
+    """The rooms, those that use none of the others first, each with the names of its modules."""
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"][0]
+    names = [name.strip() for layer in reversed(contract["layers"]) for name in layer.split("|")]
+    return {name: sorted(path.stem for path in (LIB / name).glob("[!_]*.py")) for name in names}
 
 
 class Library(SphinxDirective):
     def run(self):
-        try:
-            found = groups()
-        except ValueError as reason:
-            raise ExtensionError(str(reason)) from None
         made = []
-        for heading, names in found.items():
-            section = nodes.section("", nodes.title(heading, heading), ids=[nodes.make_id(heading)])
-            items = [self._item(name) for name in names]
-            section += nodes.definition_list("", *items)
+        for room, modules in rooms().items():
+            section = nodes.section("", nodes.title(room, room), ids=[nodes.make_id(room)])
+            said = first_sentence(LIB / room / "__init__.py")
+            section += nodes.paragraph(said, f"{said}.")
+            section += nodes.definition_list("", *(self._item(room, name) for name in modules))
             made.append(section)
-        for path in LIB.glob("*.py"):
+        for path in (ROOT / "pyproject.toml", *LIB.rglob("*.py")):
             self.env.note_dependency(str(path))
         return made
 
-    def _item(self, name):
-        term = nodes.term("", "", nodes.literal(name, name))
-        line = first_line(LIB / f"{name}.py")
+    def _item(self, room, name):
+        term = nodes.term("", "", nodes.literal(name, f"lib.{room}.{name}"))
+        line = first_sentence(LIB / room / f"{name}.py")
         return nodes.definition_list_item("", term, nodes.definition("", nodes.paragraph(line, line)))
 
 

@@ -11,7 +11,9 @@ import tinycss2
 from PIL import Image
 
 UNUSED = re.compile(r'\s*<script\b[^>]*\bsrc="[^"]*/scripts/fontawesome\.js[^"]*"[^>]*></script>')
-FOR_SEARCH = re.compile(r'\s*<script\b[^>]*\bsrc="[^"]*(?:searchtools|language_data|searchindex)\.js[^"]*"[^>]*></script>')
+FOR_SEARCH = re.compile(
+    r'\s*<script\b[^>]*\bsrc="[^"]*(?:searchtools|language_data|searchindex)\.js[^"]*"[^>]*></script>'
+)
 
 
 def lighten(app, error):

@@ -6,7 +6,15 @@ from pathlib import Path
 from sphinx.util.fileutil import copy_asset
 
 # What `loader` in _config.yml names: TeX, CHTML and MathML for screen readers; not MathJax's menu and speech engine (0.8 MB).
-PARTS = ("startup.js", "core.js", "input/tex.js", "input/tex", "output/chtml.js", "output/chtml/fonts", "a11y/assistive-mml.js")
+PARTS = (
+    "startup.js",
+    "core.js",
+    "input/tex.js",
+    "input/tex",
+    "output/chtml.js",
+    "output/chtml/fonts",
+    "a11y/assistive-mml.js",
+)
 
 
 def mathjax_folder() -> Path:

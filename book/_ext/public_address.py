@@ -22,7 +22,9 @@ def on_github(remote: str) -> str:
 def origin(folder) -> str:
     """The address from which the checkout in `folder` was cloned, or ""."""
     try:
-        asked = subprocess.run(["git", "config", "--get", "remote.origin.url"], cwd=folder, capture_output=True, text=True)
+        asked = subprocess.run(
+            ["git", "config", "--get", "remote.origin.url"], cwd=folder, capture_output=True, text=True
+        )
     except FileNotFoundError:  # a copy of the files, and no git
         return ""
     return asked.stdout

@@ -7,7 +7,7 @@ const compendium = (() => {
 
   // ---------------------------------------------------------------- numbers
 
-  /* log(1 + x) - x for x > -1: the two leading terms cancelled by hand near 0 (lib.divergence.log1pmx). */
+  /* log(1 + x) - x for x > -1: the two leading terms cancelled by hand near 0 (lib.accounting.divergence.log1pmx). */
   function log1pmx(x) {
     if (Math.abs(x) >= 0.4) return Math.log1p(x) - x;
     const r = x / (2 + x), square = r * r;
@@ -16,7 +16,7 @@ const compendium = (() => {
     return r * (2 * square * series - x);
   }
 
-  /* Twice the order-alpha divergence of N(0, 1) from N(0, 1 + t) (lib.divergence.psi). */
+  /* Twice the order-alpha divergence of N(0, 1) from N(0, 1 + t) (lib.accounting.divergence.psi). */
   function psi(t, alpha) {
     if (alpha * Math.min(t, 0) <= -1) return Infinity;
     const s = t / (1 + t);
@@ -119,7 +119,7 @@ const compendium = (() => {
             bestAlpha: Number.isFinite(best) ? bestAlpha : NaN, curve};
   }
 
-  // ---------------------------------------------------------------- frequency oracles (lib.frequency_oracles)
+  // ---------------------------------------------------------------- frequency oracles (lib.local)
 
   const pure = (p, q) => ({zero: q * (1 - q) / (p - q) ** 2, slope: (p * (1 - p) - q * (1 - q)) / (p - q) ** 2});
 
@@ -186,7 +186,7 @@ const compendium = (() => {
     return {ranking, curves};
   }
 
-  // ---------------------------------------------------------------- composition (lib.composition)
+  // ---------------------------------------------------------------- composition (lib.accounting.composition)
 
   const COMPOSITION_ORDERS = Array.from({length: 241}, (_, i) => 1 + 2 ** (-7 + 0.1 * i));
 

@@ -20,7 +20,14 @@ import re
 from pathlib import Path
 
 import nbformat
-from nbgrader.preprocessors import CheckCellMetadata, ClearHiddenTests, ClearOutput, ClearSolutions, ComputeChecksums, LockCells
+from nbgrader.preprocessors import (
+    CheckCellMetadata,
+    ClearHiddenTests,
+    ClearOutput,
+    ClearSolutions,
+    ComputeChecksums,
+    LockCells,
+)
 
 from notebooks import run
 

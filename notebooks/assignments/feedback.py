@@ -93,7 +93,9 @@ def executed(record: dict):
         else:
             made = new_markdown_cell(cell["shown"])
         cells.append(made)
-    return new_notebook(cells=cells, metadata={"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}})
+    return new_notebook(
+        cells=cells, metadata={"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    )
 
 
 def page(record: dict, notebook) -> str:
@@ -149,14 +151,22 @@ def by_hand(records: list[dict], keys: dict) -> str:
     parts = []
     for name, key in keys.items():
         for cell in key.cells:
-            answers = [(record["student"], record["file"], question["text"]) for record in records
-                       for question in record["questions"]
-                       if record["assignment"] == name and question["id"] == cell.id and question["by_hand"] and question["points"] is None]
+            answers = [
+                (record["student"], record["file"], question["text"])
+                for record in records
+                for question in record["questions"]
+                if record["assignment"] == name
+                and question["id"] == cell.id
+                and question["by_hand"]
+                and question["points"] is None
+            ]
             if answers:
                 parts.append(f"<h2>{html.escape(cell.id)} ({assignment.points(cell):g} points)</h2>")
                 parts.append(_markdown(re.sub(r"(?m)^### (BEGIN|END) SOLUTION$", "", cell.source)))
-                parts += [f'<h3>{html.escape(student)} <small>{html.escape(file)}</small></h3><div class="answer">{_markdown(text)}</div>'
-                          for student, file, text in answers]
+                parts += [
+                    f'<h3>{html.escape(student)} <small>{html.escape(file)}</small></h3><div class="answer">{_markdown(text)}</div>'
+                    for student, file, text in answers
+                ]
     return PAGE.format(title="To be marked by hand", body="\n".join(parts) or "<p>Nothing.</p>", up="")
 
 

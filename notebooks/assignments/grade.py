@@ -37,8 +37,8 @@ from notebooks.assignments.sandbox import CellDied, Limits, Sandbox, failure  # 
 
 # Imported once, before anything is forked.
 LOADED = ("matplotlib.pyplot", "pandas", "scipy.stats", "scipy.optimize", "sklearn.metrics", "sklearn.tree", "IPython",
-          "matplotlib_inline.backend_inline", "lib.aim", "lib.audit", "lib.datasets", "lib.divergence",
-          "lib.gaussian_synthesis", "lib.iterative_bayes", "lib.mechanisms", "lib.perturbation", "lib.utility")  # fmt: skip
+          "matplotlib_inline.backend_inline", "lib.tables.adaptive_iterative", "lib.attacks.audit", "lib.data.datasets", "lib.accounting.divergence",
+          "lib.gaussian_synthesis", "lib.microdata.iterative_bayes", "lib.mechanisms", "lib.microdata.perturbation", "lib.tables.utility")  # fmt: skip
 MOST_DEATHS = 3  # cells of one notebook that may end its process before the rest is given up
 
 
@@ -56,7 +56,7 @@ def execute(plan: list[dict], limits: Limits) -> list[dict | None]:
         if len(outcomes) == len(plan):
             return outcomes
         if len(lost) > MOST_DEATHS:
-            rest = plan[len(outcomes):]
+            rest = plan[len(outcomes) :]
             given_up = failure(f"not run: {len(lost)} cells before ended their process")
             return outcomes + [given_up if cell["type"] == "code" else None for cell in rest]
 
@@ -84,8 +84,15 @@ def _attempt(plan, limits, lost) -> list:
 
 def grade(submission, key, released, limits: Limits) -> dict:
     """Everything about one submission that goes on a page or into a table."""
-    record = {"student": submission.student, "file": submission.file, "assignment": submission.name,
-              "variant": submission.variant, "problems": submission.problems, "plan": [], "questions": []}
+    record = {
+        "student": submission.student,
+        "file": submission.file,
+        "assignment": submission.name,
+        "variant": submission.variant,
+        "problems": submission.problems,
+        "plan": [],
+        "questions": [],
+    }
     if not submission.cells or key is None:
         if key is not None:
             record["questions"] = [_question(cell, 0.0, "no notebook to grade") for cell in _graded(key)]
@@ -93,7 +100,9 @@ def grade(submission, key, released, limits: Limits) -> dict:
     plan = submissions.merge(key, released, submission)
     for cell, outcome in zip(plan, execute(plan, limits)):
         error = outcome and outcome["error"]
-        record["plan"].append({name: cell[name] for name in ("id", "kind", "type", "shown", "points")} | {"outcome": outcome})
+        record["plan"].append(
+            {name: cell[name] for name in ("id", "kind", "type", "shown", "points")} | {"outcome": outcome}
+        )
         if cell["kind"] == "test":
             note = "not answered: the stub is still there" if error == "NotImplementedError" else error or ""
             record["questions"].append(_question(cell, 0.0 if error else cell["points"], note))
@@ -111,8 +120,14 @@ def _graded(key) -> list[dict]:
 
 
 def _question(cell, points, note) -> dict:
-    return {"id": cell["id"], "by_hand": cell["kind"] == "answer", "points": points, "out_of": cell["points"],
-            "note": note, "text": cell.get("source", "") if cell["kind"] == "answer" else ""}
+    return {
+        "id": cell["id"],
+        "by_hand": cell["kind"] == "answer",
+        "points": points,
+        "out_of": cell["points"],
+        "note": note,
+        "text": cell.get("source", "") if cell["kind"] == "answer" else "",
+    }
 
 
 # ---- a class
@@ -165,19 +180,27 @@ def read_marks(path: Path) -> dict:
                 if (row["points"] or "").strip():
                     marks[row["file"], row["question"]] = (float(row["points"]), (row["comment"] or "").strip())
             except (KeyError, ValueError) as error:
-                raise ValueError(f"{path}, line {number}: points must be a number, and the columns those of by-hand.csv: {error}") from error
+                raise ValueError(
+                    f"{path}, line {number}: points must be a number, and the columns those of by-hand.csv: {error}"
+                ) from error
     return marks
 
 
 def enter_marks(records: list[dict], marks: dict) -> None:
     """Put the marks in their places; ``ValueError`` for one that has none, or is out of range."""
-    places = {(record["file"], question["id"]): question
-              for record in records for question in record["questions"] if question["by_hand"]}
+    places = {
+        (record["file"], question["id"]): question
+        for record in records
+        for question in record["questions"]
+        if question["by_hand"]
+    }
     for place, (points, comment) in marks.items():
         if place not in places:
             raise ValueError(f"MARKS: there is no question {place[1]!r} in {place[0]!r}")
         if not 0 <= points <= places[place]["out_of"]:
-            raise ValueError(f"MARKS: points for {place[1]!r} in {place[0]!r} must be in [0, {places[place]['out_of']:g}], got {points:g}")
+            raise ValueError(
+                f"MARKS: points for {place[1]!r} in {place[0]!r} must be in [0, {places[place]['out_of']:g}], got {points:g}"
+            )
         places[place] |= {"points": points, "note": comment}
 
 
@@ -194,7 +217,11 @@ def write(records: list[dict], keys: dict, target: Path) -> Path:
         every = [(record, question) for record in records for question in record["questions"]]
         _table(draft / "marks.csv", [_mark(*pair) | {"note": pair[1]["note"]} for pair in every])
         open_ones = [_mark(*pair) | {"comment": ""} for pair in every if pair[1]["points"] is None]
-        _table(draft / "by-hand.csv", open_ones, ["student", "assignment", "file", "question", "out_of", "points", "comment"])
+        _table(
+            draft / "by-hand.csv",
+            open_ones,
+            ["student", "assignment", "file", "question", "out_of", "points", "comment"],
+        )
         draft.chmod(0o755)
         number, final = 1, target
         while final.exists():
@@ -208,17 +235,33 @@ def write(records: list[dict], keys: dict, target: Path) -> Path:
 
 def _row(record, page) -> dict:
     got, to_mark = totals(record)
-    by_hand = [question["points"] for question in record["questions"] if question["by_hand"] and question["points"] is not None]
-    return {"student": record["student"], "assignment": record["assignment"], "points": f"{got:g}",
-            "out_of": f"{sum(question['out_of'] for question in record['questions']):g}",
-            "by_tests": f"{got - sum(by_hand):g}", "by_hand": f"{sum(by_hand):g}", "to_mark": f"{to_mark:g}",
-            "problems": "; ".join(record["problems"]), "file": record["file"], "feedback": page}
+    by_hand = [
+        question["points"] for question in record["questions"] if question["by_hand"] and question["points"] is not None
+    ]
+    return {
+        "student": record["student"],
+        "assignment": record["assignment"],
+        "points": f"{got:g}",
+        "out_of": f"{sum(question['out_of'] for question in record['questions']):g}",
+        "by_tests": f"{got - sum(by_hand):g}",
+        "by_hand": f"{sum(by_hand):g}",
+        "to_mark": f"{to_mark:g}",
+        "problems": "; ".join(record["problems"]),
+        "file": record["file"],
+        "feedback": page,
+    }
 
 
 def _mark(record, question) -> dict:
     points = "" if question["points"] is None else f"{question['points']:g}"
-    return {"student": record["student"], "assignment": record["assignment"], "file": record["file"],
-            "question": question["id"], "out_of": f"{question['out_of']:g}", "points": points}
+    return {
+        "student": record["student"],
+        "assignment": record["assignment"],
+        "file": record["file"],
+        "question": question["id"],
+        "out_of": f"{question['out_of']:g}",
+        "points": points,
+    }
 
 
 def _table(path: Path, rows: list[dict], header=None) -> None:

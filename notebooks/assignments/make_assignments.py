@@ -45,8 +45,10 @@ def check(name: str, variant: str) -> None:
     reference = submissions.Submission("reference", "reference", name, variant, cells)
     for question in grade.grade(reference, key, assignment.student(key), Limits())["questions"]:
         if not question["by_hand"] and question["points"] < question["out_of"]:
-            raise ValueError(f"variant {variant!r} does not suit {name}: its own solution fails {question['id']} "
-                             f"({question['note']}); choose another name for it")
+            raise ValueError(
+                f"variant {variant!r} does not suit {name}: its own solution fails {question['id']} "
+                f"({question['note']}); choose another name for it"
+            )
 
 
 def make(name: str, variant: str, folder: Path) -> Path:

@@ -220,8 +220,11 @@ def _cell(source: str, shell, displayed: list) -> dict:
     printed, warned = _Printed(), _Printed()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(warned):
         result = shell.run_cell(source, store_history=True)
-    outputs = [{"output_type": "stream", "name": name, "text": text.getvalue()}
-               for name, text in (("stdout", printed), ("stderr", warned)) if text.getvalue()]
+    outputs = [
+        {"output_type": "stream", "name": name, "text": text.getvalue()}
+        for name, text in (("stdout", printed), ("stderr", warned))
+        if text.getvalue()
+    ]
     outputs += [{"output_type": "display_data", "data": kept, "metadata": {}} for kept in map(_kept, displayed) if kept]
     error = result.error_before_exec or result.error_in_exec
     return {"outputs": outputs + ([_described(error)] if error else []), "error": _line(error)}

@@ -44,7 +44,11 @@ def collect(folder: Path, keys: dict) -> list[Submission]:
         files = ", ".join(sorted(others[student])[:5])
         found.append(Submission(student, min(others[student]), problems=[f"no notebook, only {files}"]))
     for path in sorted(folder.iterdir()):
-        if path.is_dir() and not IGNORED.search(path.name) and path.name not in {*keys, *(s.file.split("/")[0] for s in found)}:
+        if (
+            path.is_dir()
+            and not IGNORED.search(path.name)
+            and path.name not in {*keys, *(s.file.split("/")[0] for s in found)}
+        ):
             found.append(Submission(path.name, f"{path.name}/", problems=["nothing handed in"]))
     found.sort(key=lambda submission: (submission.student, submission.name, submission.file))
     _note_repeated(found)
@@ -198,26 +202,38 @@ def merge(key, released, submission: Submission) -> list[dict]:
         plan += _planned(cell, shown, theirs.get(cell.id, []), submission.problems)
         plan += [_own(extra) for extra in extras.pop(cell.id, [])]
     if submission.variant and submission.variant != key.metadata["compendium"]["variant"]:
-        submission.problems.append(f"made for variant {submission.variant!r}, graded as {key.metadata['compendium']['variant']!r}")
+        submission.problems.append(
+            f"made for variant {submission.variant!r}, graded as {key.metadata['compendium']['variant']!r}"
+        )
     return plan
 
 
 def _planned(cell, shown, theirs: list, problems: list) -> list[dict]:
     kind = assignment.kind(cell)
-    plan = {"id": cell.id, "kind": kind, "type": cell.cell_type, "source": cell.source, "shown": shown.source,
-            "points": assignment.points(cell)}
+    plan = {
+        "id": cell.id,
+        "kind": kind,
+        "type": cell.cell_type,
+        "source": cell.source,
+        "shown": shown.source,
+        "points": assignment.points(cell),
+    }
     sources = [own["source"] for own in theirs]
     if kind == "solution":
         if not sources:
             problems.append(f"cell {cell.id} is missing")
         # a cell that was split, or copied, comes back as several
-        return [plan | {"source": source, "shown": source} for source in sources] or [plan | {"source": "", "shown": ""}]
+        return [plan | {"source": source, "shown": source} for source in sources] or [
+            plan | {"source": "", "shown": ""}
+        ]
     if kind == "answer":
         if not sources:
             problems.append(f"cell {cell.id} is missing")
         text = "\n\n".join(source for source in sources if _squeezed(source) != _squeezed(shown.source))
         return [plan | {"source": text, "shown": text}]
-    changed = [source for source in sources if _squeezed(source) not in {_squeezed(shown.source), _squeezed(cell.source)}]
+    changed = [
+        source for source in sources if _squeezed(source) not in {_squeezed(shown.source), _squeezed(cell.source)}
+    ]
     if kind == "text":
         return [plan, *(_own({"type": "markdown", "source": source}) for source in changed)]
     if kind == "test" and (changed or not sources):
@@ -229,7 +245,14 @@ def _planned(cell, shown, theirs: list, problems: list) -> list[dict]:
 
 def _own(cell: dict) -> dict:
     """A cell that the student added."""
-    return {"id": "", "kind": "own", "type": cell["type"], "source": cell["source"], "shown": cell["source"], "points": 0.0}
+    return {
+        "id": "",
+        "kind": "own",
+        "type": cell["type"],
+        "source": cell["source"],
+        "shown": cell["source"],
+        "points": 0.0,
+    }
 
 
 def _squeezed(source: str) -> str:

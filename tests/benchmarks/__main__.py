@@ -26,7 +26,11 @@ def found() -> dict:
     for name in sorted(module.name for module in pkgutil.iter_modules(sys.modules["tests.benchmarks"].__path__)):
         if name != "__main__":
             module = importlib.import_module(f"tests.benchmarks.{name}")
-            cases |= {f"{name}.{part[6:]}": _micro(module.__name__, part) for part in vars(module) if part.startswith("bench_")}
+            cases |= {
+                f"{name}.{part[6:]}": _micro(module.__name__, part)
+                for part in vars(module)
+                if part.startswith("bench_")
+            }
             cases |= {case: _lines(module, case) for case in getattr(module, "CASES", ())}
     return cases
 
@@ -55,7 +59,9 @@ def main(names) -> int:
                 print(f"{name}: left out, {reason}", file=sys.stderr, flush=True)
                 status = max(status, bool(names))
             except subprocess.CalledProcessError as failure:
-                print(f"{name}: failed, its process ended with status {failure.returncode}", file=sys.stderr, flush=True)
+                print(
+                    f"{name}: failed, its process ended with status {failure.returncode}", file=sys.stderr, flush=True
+                )
                 status = 1
     return int(status)
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lib.graphical_model import Measurement, fit
-from lib.table import Domain, Table
+from lib.tables.graphical_model import Measurement, fit
+from lib.tables.table import Domain, Table
 from tests.benchmarks import measure
 
 DELTA = 1e-9
@@ -63,7 +63,7 @@ def _peer(name, task, python, ours, *arguments) -> dict:
 
 def _encoded(name, folder) -> Path:
     """The real table in a file, so that the measured processes do without pandas."""
-    from lib import datasets, encodings
+    from lib.data import datasets, encodings
 
     file = folder / f"{name}.npz"
     if not file.exists():
@@ -80,7 +80,7 @@ def _encoded(name, folder) -> Path:
 
 def whole(meter, table, k, epsilon, seeds, measured) -> dict:
     """AIM `seeds` times; the last run's measurements go into the file `measured`."""
-    from lib.aim import aim
+    from lib.tables.adaptive_iterative import aim
 
     table, found = load_table(table), []
     for seed in range(int(seeds)):
@@ -107,11 +107,14 @@ def judged(table, measurements, marginal) -> dict:
 
 def errors(table, marginal) -> list[float]:
     """Mean L1 distance of the 1-, 2- and 3-way marginals from the table's, over the number of records."""
+
     def error(names):
         return np.abs(table.marginal(names) - marginal(names)).sum() / len(table)
 
     sizes = range(1, min(3, len(table.domain)) + 1)
-    return [float(np.mean([error(names) for names in itertools.combinations(table.domain.attributes, k)])) for k in sizes]
+    return [
+        float(np.mean([error(names) for names in itertools.combinations(table.domain.attributes, k)])) for k in sizes
+    ]
 
 
 def named(values) -> dict:

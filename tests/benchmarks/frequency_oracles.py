@@ -78,7 +78,7 @@ def simulated(meter, name, n, k) -> dict:
 
 
 def _population(name, n, k):
-    from lib.frequency_oracles import ORACLES
+    from lib.local import ORACLES
 
     values = np.random.default_rng(7).integers(k, size=n)
     return ORACLES[name](k, EPSILON), values, np.bincount(values, minlength=k) / n

@@ -16,14 +16,21 @@ def lines(case, folder):
 
 
 def search(meter, share) -> dict:
-    from lib import datasets, hierarchies, k_anonymity
+    from lib.data import datasets
+    from lib.microdata import hierarchies, k_anonymity
 
     data = "real" if datasets.available("adult") else "stand-in"
     records = datasets.adult("test", missing="category", source=data, download=False)
     with meter:
         known = hierarchies.adult()
         found = [k_anonymity.generalize(records, known, k, max_suppression=float(share)) for k in LEVELS]
-    return {"data": data, "n": len(records), "max_suppression": float(share), "nodes": found[0].nodes, "k": list(LEVELS)} | {
+    return {
+        "data": data,
+        "n": len(records),
+        "max_suppression": float(share),
+        "nodes": found[0].nodes,
+        "k": list(LEVELS),
+    } | {
         "checked": [one.checked for one in found],
         "loss": [round(one.loss, 4) for one in found],
         "levels": [list(one.levels.values()) for one in found],

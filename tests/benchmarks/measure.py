@@ -62,7 +62,14 @@ def child(module, function, *arguments, python=sys.executable, limit=None) -> di
 
     Raises ``subprocess.CalledProcessError`` if the process fails; what it wrote on standard error is shown.
     """
-    command = [python, "-c", "from tests.benchmarks import measure; measure.answer()", str(limit or 0), module, function]
+    command = [
+        python,
+        "-c",
+        "from tests.benchmarks import measure; measure.answer()",
+        str(limit or 0),
+        module,
+        function,
+    ]
     options = {"cwd": ROOT, "env": os.environ | ONE_THREAD, "stdout": subprocess.PIPE, "text": True}
     done = subprocess.run([*command, *map(str, arguments)], **options)
     if done.returncode == -signal.SIGXCPU:
@@ -99,7 +106,9 @@ def peer(name):
 
 def ratios(theirs, ours) -> dict:
     """The peer's figures over ours, for the figures that both lines have."""
-    both = [name for name in ("cpu_s", "wall_s", "peak_mb", "loss", "l1", "l2", "l3") if name in theirs and name in ours]
+    both = [
+        name for name in ("cpu_s", "wall_s", "peak_mb", "loss", "l1", "l2", "l3") if name in theirs and name in ours
+    ]
     return {name: float(f"{theirs[name] / ours[name]:.3g}") for name in both if ours[name]}
 
 

@@ -33,7 +33,7 @@ def lines(case, folder):
 def epochs(meter, width) -> dict:
     from sklearn.neural_network import MLPClassifier
 
-    from lib.network import Network, train
+    from lib.networks.network import Network, train
 
     data, features, labels = _adult()
     hidden, rng = (int(width),) * 4, np.random.default_rng(1)
@@ -54,8 +54,8 @@ def epochs(meter, width) -> dict:
 
 
 def anonymized(meter, width, clipping) -> dict:
-    from lib.network import Network, train
-    from lib.private_networks import anonymized_learning
+    from lib.networks.network import Network, train
+    from lib.networks.private_networks import anonymized_learning
 
     data, features, labels = _adult()
     rng = np.random.default_rng(1)
@@ -66,18 +66,25 @@ def anonymized(meter, width, clipping) -> dict:
         options, rate = {}, 1e-6
     plain = measure.Meter()
     train(features[:50], labels[:50], network, epochs=1, rng=rng)
-    anonymized_learning(features[:50], labels[:50], network, epsilon=1.0, epochs=1, learning_rate=rate, rng=rng, **options)
+    anonymized_learning(
+        features[:50], labels[:50], network, epsilon=1.0, epochs=1, learning_rate=rate, rng=rng, **options
+    )
     for _ in range(BLOCKS):
         with plain:
             train(features, labels, network, epochs=EPOCHS, rng=rng)
         with meter:
-            anonymized_learning(features, labels, network, epsilon=1.0, epochs=EPOCHS, learning_rate=rate, rng=rng, **options)
+            anonymized_learning(
+                features, labels, network, epsilon=1.0, epochs=EPOCHS, learning_rate=rate, rng=rng, **options
+            )
     return {"clipping": clipping, "epochs": EPOCHS, "data": data} | _compared("plain", plain, meter, plain)
 
 
 def _compared(name, other, over, under) -> dict:
     """CPU seconds of the `other` meter, and the ratio of two meters' medians."""
-    return {f"{name}_cpu_s": other.reading()["cpu_s"], "ratio": round(over.reading()["cpu_s"] / under.reading()["cpu_s"], 2)}
+    return {
+        f"{name}_cpu_s": other.reading()["cpu_s"],
+        "ratio": round(over.reading()["cpu_s"] / under.reading()["cpu_s"], 2),
+    }
 
 
 def _share(model, features, labels) -> float:
@@ -86,7 +93,7 @@ def _share(model, features, labels) -> float:
 
 def _adult():
     """The records as codes over the greatest code, float32, and whether the income is above 50K."""
-    from lib import datasets, encodings
+    from lib.data import datasets, encodings
 
     data = "real" if datasets.available("adult") else "stand-in"
     table = encodings.adult_table("all", numeric=True, source=data, download=False)

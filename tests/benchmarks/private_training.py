@@ -55,7 +55,8 @@ def steps(meter, width, batch) -> dict:
 
 def _runs(width, batch) -> dict:
     """Some epochs of each kind, a function without arguments, from the same start."""
-    from lib import dp_sgd, network as net
+    from lib.networks import dp_sgd
+    from lib.networks import network as net
 
     rng = np.random.default_rng(7)
     network = net.Network.initial((INPUTS, *[width] * DEPTH, 2), rng=rng)

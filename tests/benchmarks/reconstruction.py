@@ -62,7 +62,7 @@ def lines(case, folder):
 
 
 def kernel(meter, part, scaling, width) -> dict:
-    from lib.density_ratio import KernelDensityRatio
+    from lib.microdata.density_ratio import KernelDensityRatio
 
     data, perturbation, perturbed = _perturbed(part)
     model = KernelDensityRatio(perturbation, float(width), scaling=scaling)
@@ -72,7 +72,7 @@ def kernel(meter, part, scaling, width) -> dict:
 
 
 def linear(meter, part) -> dict:
-    from lib.density_ratio import LinearDensityRatio
+    from lib.microdata.density_ratio import LinearDensityRatio
 
     data, perturbation, perturbed = _perturbed(part)
     model = LinearDensityRatio(perturbation)
@@ -85,7 +85,7 @@ def dense(meter, part, scaling, width) -> dict:
     """Equations (1), (2) and the kernel written down over all pairs, some rows at a time, then Algorithm 1."""
     from scipy.spatial.distance import cdist
 
-    from lib.density_ratio import _Features, algorithm_1, duality_gap
+    from lib.microdata.density_ratio import _Features, algorithm_1, duality_gap
 
     data, perturbation, perturbed = _perturbed(part)
     n = len(perturbed)
@@ -105,8 +105,10 @@ def bayes(meter) -> dict:
     """Ten EM steps on a histogram of 10^7 cells."""
     import warnings
 
-    from lib.iterative_bayes import ConvergenceWarning, IterativeBayes
-    from lib.perturbation import pk_parameters
+    from sklearn.exceptions import ConvergenceWarning
+
+    from lib.microdata import IterativeBayes
+    from lib.microdata.perturbation import pk_parameters
 
     rng = np.random.default_rng(7)
     perturbation = pk_parameters(K_LEVEL, 16_281, {f"a{size}_{index}": size for index, size in enumerate(CELLS)})
@@ -141,9 +143,11 @@ def slope(meter, cost) -> dict:
 
 def _uniform(n, m):
     """A perturbation of m attributes of five values, and n records of it."""
-    from lib.perturbation import pk_parameters
+    from lib.microdata.perturbation import pk_parameters
 
-    return pk_parameters(K_LEVEL, 20_000, {f"a{j}": 5 for j in range(m)}), np.random.default_rng(7).integers(5, size=(n, m))
+    return pk_parameters(K_LEVEL, 20_000, {f"a{j}": 5 for j in range(m)}), np.random.default_rng(7).integers(
+        5, size=(n, m)
+    )
 
 
 def _set_up(n, m):
@@ -162,7 +166,7 @@ def _linear_step(n, m):
 
 
 def _em_step(m):
-    from lib.iterative_bayes import _EM
+    from lib.microdata.iterative_bayes import _EM
 
     shape = (5,) * m
     em = _EM([np.full((5, 5), 0.2)] * m, np.ones(shape))
@@ -181,13 +185,19 @@ COSTS = {  # the sizes, and what is timed at each
 
 
 def _line(model, data) -> dict:
-    return {"data": data, "n": len(model.weights_), "rounds": model.n_iter_, "loglik": float(model.trace_[-1]), "gap": model.gap_}
+    return {
+        "data": data,
+        "n": len(model.weights_),
+        "rounds": model.n_iter_,
+        "loglik": float(model.trace_[-1]),
+        "gap": model.gap_,
+    }
 
 
 def _perturbed(part):
     """Adult with codes for categories, perturbed."""
-    from lib import datasets, encodings
-    from lib.perturbation import pk_parameters
+    from lib.data import datasets, encodings
+    from lib.microdata.perturbation import pk_parameters
 
     data = "real" if datasets.available("adult") else "stand-in"
     frame = datasets.adult(part, missing="category", source=data, download=False)

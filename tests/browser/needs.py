@@ -9,4 +9,7 @@ A_BROWSER = [
     pytest.mark.skipif(found(BROWSERS) is None, reason="no Chromium is installed (Debian: chromium)"),
     pytest.mark.skipif(found(DRIVERS) is None, reason="no chromedriver is installed (Debian: chromium-driver)"),
 ]
-THE_BOOK = [*A_BROWSER, pytest.mark.skipif(not (BOOK / "index.html").exists(), reason="the book is not built (make book)")]
+THE_BOOK = [
+    *A_BROWSER,
+    pytest.mark.skipif(not (BOOK / "index.html").exists(), reason="the book is not built (make book)"),
+]

@@ -39,7 +39,9 @@ const luminance = c => {
 };
 """
 
-MATHEMATICS = COMMON + r"""
+MATHEMATICS = (
+    COMMON
+    + r"""
 const problems = [];
 for (const e of document.querySelectorAll('span.math, div.math'))
   if (!e.querySelector('mjx-container')) problems.push('not typeset: ' + e.textContent.trim().slice(0, 80));
@@ -53,8 +55,11 @@ for (let node; (node = walker.nextNode());) {
 }
 return problems;
 """
+)
 
-OVERFLOW = COMMON + r"""
+OVERFLOW = (
+    COMMON
+    + r"""
 const problems = [], width = document.documentElement.clientWidth;
 const scrolls = e => {
   for (e = e.parentElement; e; e = e.parentElement)
@@ -73,8 +78,11 @@ for (const e of article.querySelectorAll('*'))
     problems.push('cut off: ' + name(e));
 return problems.slice(0, 8);
 """
+)
 
-PICTURES = COMMON + r"""
+PICTURES = (
+    COMMON
+    + r"""
 const problems = [];
 for (const e of document.querySelectorAll('img')) {
   const alt = (e.getAttribute('alt') || '').trim(), source = (e.getAttribute('src') || '').slice(0, 80);
@@ -88,9 +96,12 @@ for (const e of article.querySelectorAll('svg:not(.sd-octicon):not([aria-hidden=
     problems.push('no alternative text: ' + name(e));
 return problems;
 """
+)
 
 # WCAG 2 AA: 4.5 to 1 for text, 3 to 1 for large text.
-CONTRAST = COMMON + r"""
+CONTRAST = (
+    COMMON
+    + r"""
 const problems = new Set();
 const judge = (e, text) => {
   const style = getComputedStyle(e), under = ground(e);
@@ -109,6 +120,7 @@ for (let node; (node = walker.nextNode());) {
 for (const e of article.querySelectorAll('mjx-container')) if (shown(e)) judge(e, 'a formula');
 return [...problems].slice(0, 8);
 """
+)
 
 # Without `resultTypes`, axe would list every element that passed. Two of its rules compare colours and take half a minute
 # for a long article: they are for the pages that try menus, headers and links; contrasts are judged by `contrast` everywhere.
@@ -147,8 +159,11 @@ def console(browser: Chromium) -> list[str]:
 
 def network(browser: Chromium) -> list[str]:
     """Requests that failed, and any that left this machine."""
-    away = [url for url in browser.requests
-            if urlsplit(url).scheme not in ("data", "blob", "about") and urlsplit(url).hostname != "127.0.0.1"]
+    away = [
+        url
+        for url in browser.requests
+        if urlsplit(url).scheme not in ("data", "blob", "about") and urlsplit(url).hostname != "127.0.0.1"
+    ]
     return [f"remote request: {url}" for url in away] + [f"failed request: {failure}" for failure in browser.failures]
 
 

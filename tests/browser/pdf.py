@@ -135,8 +135,15 @@ assemble().then(done, problem => done({problem: String(problem.stack)}));
 def title_page() -> dict:
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     authors = ", ".join(author["name"] for author in cited["authors"])
-    return {"name": cited["title"], "lines": [cited["abstract"].strip(), authors, f"Version {cited['version']}, {cited['date-released']}",
-                                              "Prose CC BY 4.0, code MIT"]}
+    return {
+        "name": cited["title"],
+        "lines": [
+            cited["abstract"].strip(),
+            authors,
+            f"Version {cited['version']}, {cited['date-released']}",
+            "Prose CC BY 4.0, code MIT",
+        ],
+    }
 
 
 def assemble(browser, address: str, only: str = "") -> dict:
@@ -144,7 +151,9 @@ def assemble(browser, address: str, only: str = "") -> dict:
     browser.driver.set_script_timeout(SECONDS)
     browser.driver.command_executor.client_config.timeout = SECONDS
     browser.open(f"{address}/index.html", width=WIDTH)
-    browser._command("Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "light"}])
+    browser._command(
+        "Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "light"}]
+    )
     told = browser.driver.execute_async_script(ASSEMBLE, title_page(), STYLE, only)
     if "problem" in told:
         raise RuntimeError(told["problem"])
@@ -153,7 +162,13 @@ def assemble(browser, address: str, only: str = "") -> dict:
 
 def printed(browser) -> bytes:
     """The PDF of what `browser` shows, with bookmarks and tags for screen readers."""
-    done = browser._command("Page.printToPDF", printBackground=True, preferCSSPageSize=True, generateTaggedPDF=True, generateDocumentOutline=True)
+    done = browser._command(
+        "Page.printToPDF",
+        printBackground=True,
+        preferCSSPageSize=True,
+        generateTaggedPDF=True,
+        generateDocumentOutline=True,
+    )
     return base64.b64decode(done["data"])
 
 

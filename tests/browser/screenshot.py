@@ -1,6 +1,6 @@
 """Pictures of the built book: `make screenshot` takes the README's.
 
-    python -m tests.browser.screenshot notebooks/miura2022/01_proofs.html out.png --width 390 --dark --full
+python -m tests.browser.screenshot notebooks/miura2022/01_proofs.html out.png --width 390 --dark --full
 """
 
 import argparse

@@ -54,20 +54,40 @@ BROKEN = {
     "formula that nothing typesets": (page.mathematics, '<div class="math">x^2</div>', "not typeset"),
     "dollars in the text": (page.mathematics, "<p>costs $\\varepsilon$ each</p>", "raw TeX"),
     "wide block": (page.overflow, '<div id="w" style="width: 2000px">wide</div>', "sticks out: div#w"),
-    "content cut off": (page.overflow, '<div style="width: 2rem; overflow: hidden; white-space: nowrap">a long line</div>', "cut off"),
+    "content cut off": (
+        page.overflow,
+        '<div style="width: 2rem; overflow: hidden; white-space: nowrap">a long line</div>',
+        "cut off",
+    ),
     "picture without alt": (page.pictures, '<img src="dot.svg">', "no alternative text"),
     "file name for alt": (page.pictures, '<img src="dot.svg" alt="_images/dot.svg">', "a file name"),
     "missing picture": (page.pictures, '<img src="none.png" alt="A plot">', "broken picture"),
-    "plot on a dark ground": (page.pictures, '<div style="background: #222"><img src="dot.svg" alt="A dot"></div>', "dark ground"),
-    "grey on white": (page.contrast, '<table><tr><td style="color: #999">17</td></tr></table>', "contrast 2.85 of '17'"),
+    "plot on a dark ground": (
+        page.pictures,
+        '<div style="background: #222"><img src="dot.svg" alt="A dot"></div>',
+        "dark ground",
+    ),
+    "grey on white": (
+        page.contrast,
+        '<table><tr><td style="color: #999">17</td></tr></table>',
+        "contrast 2.85 of '17'",
+    ),
     "faint by opacity": (page.contrast, '<p style="opacity: .4">faint</p>', "'faint'"),
     "faint formula": (page.contrast, '<p style="color: #bbb"><span class="math">\\(x\\)</span></p>', "'a formula'"),
     "console error": (page.console, "<script>console.error('it broke')</script>", "it broke"),
     "script that throws": (page.console, "<script>const a = 1; const a = 2;</script>", "already been declared"),
-    "request to another host": (page.network, '<script src="http://cdn.example/x.js"></script>', "remote request: http://cdn.example"),
+    "request to another host": (
+        page.network,
+        '<script src="http://cdn.example/x.js"></script>',
+        "remote request: http://cdn.example",
+    ),
     "too much to load": (page.weight, '<script src="heavy.js"></script>', "the page weighs 2."),
     "button without a name": (page.accessibility, "<button></button>", "critical, button-name"),
-    "faint menu": (partial(page.accessibility, colours=True), '</article><nav style="color: #aaa">Faint</nav><article>', "serious, color-contrast"),
+    "faint menu": (
+        partial(page.accessibility, colours=True),
+        '</article><nav style="color: #aaa">Faint</nav><article>',
+        "serious, color-contrast",
+    ),
     "request that fails": (page.network, '<link rel="stylesheet" href="none.css">', "failed request: 404"),
 }
 
@@ -78,10 +98,14 @@ def small_page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     (folder / "mathjax").symlink_to(BOOK / "_static/mathjax")
     (folder / "heavy.js").write_text("/" * page.MOST_BYTES)
-    (folder / "dot.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><circle r="4"/></svg>')
-    head = ('<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A page</title><link rel="icon" href="dot.svg">'
-            "<script>window.MathJax = {loader: {load: ['input/tex', 'output/chtml', 'a11y/assistive-mml']}}</script>"
-            '<script defer src="mathjax/startup.js"></script></head>')
+    (folder / "dot.svg").write_text(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><circle r="4"/></svg>'
+    )
+    head = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A page</title><link rel="icon" href="dot.svg">'
+        "<script>window.MathJax = {loader: {load: ['input/tex', 'output/chtml', 'a11y/assistive-mml']}}</script>"
+        '<script defer src="mathjax/startup.js"></script></head>'
+    )
     with served(folder) as address:
 
         def write(body: str) -> str:
@@ -104,7 +128,9 @@ def test_the_checks_see(browser, small_page, fault):
 
 
 def test_the_checks_see_what_is_only_wrong_in_dark_mode(browser, small_page):
-    address = small_page('<style>@media (prefers-color-scheme: dark) { p { color: #888; background: #777 } }</style><p>dim</p>')
+    address = small_page(
+        "<style>@media (prefers-color-scheme: dark) { p { color: #888; background: #777 } }</style><p>dim</p>"
+    )
     browser.open(address)
     assert page.contrast(browser) == []
     browser.open(address, dark=True)

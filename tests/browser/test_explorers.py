@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from lib import composition, frequency_oracles, gaussian_synthesis, mechanisms
+from lib import gaussian_synthesis, local, mechanisms
+from lib.accounting import composition
 from tests.browser import needs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,7 +73,7 @@ def test_local(compute):
         assert len(here) == 9
         assert [deviation for _, deviation in here] == sorted(deviation for _, deviation in here)
         for name, deviation in here:
-            oracle = getattr(frequency_oracles, names.get(name, name))(k, epsilon)
+            oracle = getattr(local, names.get(name, name))(k, epsilon)
             assert agree(deviation, math.sqrt(oracle.variance(f, n))), name
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pandas as pd
 import pytest
 
-from lib import results
+from book import results
 from tests.browser import needs
 from tests.browser.chromium import BOOK
 
@@ -66,7 +66,9 @@ def test_every_figure_has_its_links(browser, book, page):
 def test_the_links_can_be_reached_with_the_keyboard(browser, book):
     browser.open(f"{book}/{PAGES[0]}")
     browser.script("document.querySelector('.figure-links a').focus({focusVisible: true})")
-    focused = browser.script("const e = document.activeElement, s = getComputedStyle(e); return [e.textContent, s.outlineStyle]")
+    focused = browser.script(
+        "const e = document.activeElement, s = getComputedStyle(e); return [e.textContent, s.outlineStyle]"
+    )
     assert focused[0].startswith("notebook") and focused[1] == "solid"
 
 

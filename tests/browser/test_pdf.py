@@ -11,8 +11,10 @@ pytestmark = needs.THE_BOOK
 
 def test_one_document(browser, book):
     told = pdf.assemble(browser, book, "miura2022")
-    links = browser.script("return [...document.querySelectorAll('.chapter a[href^=\"#\"]')].map(a => [a.hash, "
-                           "!!document.getElementById(decodeURIComponent(a.hash.slice(1)))])")
+    links = browser.script(
+        "return [...document.querySelectorAll('.chapter a[href^=\"#\"]')].map(a => [a.hash, "
+        "!!document.getElementById(decodeURIComponent(a.hash.slice(1)))])"
+    )
     errors = browser.script("return document.querySelectorAll('mjx-merror').length")
     printed = pdf.printed(browser)
     chapters = sorted((BOOK / "notebooks/miura2022").glob("*.html"))

@@ -1,9 +1,8 @@
 """The scorecard's filters (book/_static/scorecard.js)."""
 
-
 import pytest
 
-from lib import claims
+from book import claims
 from tests.browser import needs
 from tests.browser.chromium import BOOK
 
@@ -31,7 +30,9 @@ def test_words_and_verdicts_choose_the_rows(scorecard):
     assert shown(scorecard) == expected
     told = scorecard.driver.find_element("css selector", ".scorecard-filter output").text
     assert told == f"{len(expected)} of {len(everything)} claims"
-    visible = scorecard.script(f"return {ROWS}.filter(row => !row.hidden).every(row => row.getClientRects().length > 0)")
+    visible = scorecard.script(
+        f"return {ROWS}.filter(row => !row.hidden).every(row => row.getClientRects().length > 0)"
+    )
     assert visible  # also those in folded tables
     scorecard.driver.find_element("css selector", ".scorecard-filter input[value=reproduced]").click()
     left = [text for text in expected if "reproduced" not in text]
@@ -47,9 +48,14 @@ def test_a_document_chooses_its_rows(scorecard):
     everything = shown(scorecard)
     choice = scorecard.driver.find_element("id", "scorecard-document")
     options = choice.find_elements("css selector", "option")
-    assert [option.text for option in options] == ["all documents", *(document.cited for document in claims.load().documents.values())]
+    assert [option.text for option in options] == [
+        "all documents",
+        *(document.cited for document in claims.load().documents.values()),
+    ]
     options[1].click()
-    headings = scorecard.script(f"return [...new Set({ROWS}.filter(row => !row.hidden).map(row => row.closest('section').id))]")
+    headings = scorecard.script(
+        f"return [...new Set({ROWS}.filter(row => !row.hidden).map(row => row.closest('section').id))]"
+    )
     assert headings == ["kiri1701-2019"]
     options[0].click()
     assert shown(scorecard) == everything

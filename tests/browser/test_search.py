@@ -20,7 +20,9 @@ def search(browser, book):
 
     def typed(words: str) -> set[str]:
         browser.open(f"{book}/search.html?q={quote(words)}")
-        WebDriverWait(browser.driver, 60).until(lambda _: browser.script("return document.querySelector('.search-summary')?.innerText"))
+        WebDriverWait(browser.driver, 60).until(
+            lambda _: browser.script("return document.querySelector('.search-summary')?.innerText")
+        )
         links = browser.script("return [...document.querySelectorAll('ul.search > li > a')].map(a => a.href)")
         return {urlsplit(link).path.lstrip("/") for link in links}
 
@@ -30,29 +32,43 @@ def search(browser, book):
 @pytest.fixture(scope="module")
 def texts():
     """The text of the article of every page, in lower case."""
-    articles = {path: re.search(r"<article\b.*?</article>", path.read_text(encoding="utf-8"), flags=re.DOTALL)
-                for path in BOOK.rglob("*.html") if "_static" not in path.parts}
-    return {str(path.relative_to(BOOK)): unicodedata.normalize("NFKC", html.unescape(re.sub(r"<[^>]+>", "", article[0]))).lower()
-            for path, article in articles.items() if article and path.name != "search.html"}
+    articles = {
+        path: re.search(r"<article\b.*?</article>", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for path in BOOK.rglob("*.html")
+        if "_static" not in path.parts
+    }
+    return {
+        str(path.relative_to(BOOK)): unicodedata.normalize(
+            "NFKC", html.unescape(re.sub(r"<[^>]+>", "", article[0]))
+        ).lower()
+        for path, article in articles.items()
+        if article and path.name != "search.html"
+    }
 
 
 # Two letters as a word and within longer ones, whole compounds, and parts of them.
-@pytest.mark.parametrize("word", ["感度", "雑音", "合成", "匿名", "差分", "差分プライバシー", "局所差分プライバシー", "匿名性", "プライバシー損失"])
+@pytest.mark.parametrize(
+    "word",
+    ["感度", "雑音", "合成", "匿名", "差分", "差分プライバシー", "局所差分プライバシー", "匿名性", "プライバシー損失"],
+)
 def test_japanese_words_are_found_wherever_they_stand(search, texts, word):
     expected = {name for name, text in texts.items() if word in text}
     assert "glossary.html" in expected
     assert search(word) == expected
 
 
-@pytest.mark.parametrize("words, page", [
-    ("sensitivity", "glossary.html"),
-    ("junction tree", "notebooks/miura2025/01_private_pgm.html"),
-    ("randomized response", "notebooks/kiri2019/02_local.html"),
-    ("CITATION", "cite.html"),
-    ("ＡＩＭ", "miura2025/index.html"),
-    ("Pk-匿名性", "glossary.html"),
-    ("zCDP 収支計算", "glossary.html"),
-])
+@pytest.mark.parametrize(
+    "words, page",
+    [
+        ("sensitivity", "glossary.html"),
+        ("junction tree", "notebooks/miura2025/01_private_pgm.html"),
+        ("randomized response", "notebooks/kiri2019/02_local.html"),
+        ("CITATION", "cite.html"),
+        ("ＡＩＭ", "miura2025/index.html"),
+        ("Pk-匿名性", "glossary.html"),
+        ("zCDP 収支計算", "glossary.html"),
+    ],
+)
 def test_the_right_page_comes_up(search, words, page):
     assert page in search(words)
 
@@ -60,7 +76,9 @@ def test_the_right_page_comes_up(search, words, page):
 def test_the_page_that_a_result_opens_marks_the_word(browser, search):
     search("感度")
     browser.driver.find_element("css selector", "ul.search > li > a").click()
-    WebDriverWait(browser.driver, 60).until(lambda _: browser.script("return document.querySelector('.highlighted')?.textContent") == "感度")
+    WebDriverWait(browser.driver, 60).until(
+        lambda _: browser.script("return document.querySelector('.highlighted')?.textContent") == "感度"
+    )
 
 
 def test_every_word_must_be_on_the_page(search, texts):

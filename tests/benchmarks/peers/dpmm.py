@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from dpmm.models.aim import AIMGM
 
-from lib.table import Table
+from lib.tables.table import Table
 from tests.benchmarks import aim
 
 

@@ -11,7 +11,7 @@ from importlib.metadata import version
 import jax
 import numpy as np
 
-from lib.graphical_model import GraphicalModel
+from lib.tables.graphical_model import GraphicalModel
 from tests.benchmarks import aim
 
 warnings.filterwarnings("ignore", "JAX is running in float32 mode")  # mbi's default, enough for these tables

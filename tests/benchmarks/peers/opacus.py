@@ -12,7 +12,9 @@ import torch
 from opacus import PrivacyEngine
 from torch.utils.data import DataLoader, TensorDataset
 
-warnings.filterwarnings("ignore", "Secure RNG turned off|Full backward hook is firing|Optimal order")  # its own defaults
+warnings.filterwarnings(
+    "ignore", "Secure RNG turned off|Full backward hook is firing|Optimal order"
+)  # its own defaults
 torch.set_num_threads(1)
 
 

@@ -1,0 +1,485 @@
+"""The ledger: every claim of the documents, and how a computed value stands against it.
+
+A notebook calls ``claims.check(id, value)``. The call looks the claim up, judges the
+value, displays one line and leaves the verdict as a JSON record in the cell's output,
+so that the executed notebook is the record.
+
+The ledger is one YAML file with ``documents`` and ``claims``. It is the file that the
+environment variable ``COMPENDIUM_CLAIMS`` names, else the first ``book/claims.yml``
+found by walking up from the working directory, else from this file.
+
+How a claim is judged:
+
+=========== ========== ==================================================================
+judge       value      ``reproduced`` where
+=========== ========== ==================================================================
+digits      number     it rounds to the printed digits: |value - printed| <= half a unit of
+                       the last printed place (``"11.3620"`` has four decimals; a trailing
+                       ``%`` is a unit, the value is given in per cent)
+within      number     |value - printed| <= the spread that the document prints
+ordering    bool       the order or trend that the document asserts was found to hold
+proof       bool       the mathematical claim was found to hold as printed
+statement   bool       the sentence was found to be true
+=========== ========== ==================================================================
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import os
+import re
+import sys
+from collections import Counter
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+MIME = "application/vnd.compendium.claim+json"
+
+NUMERIC_JUDGES = ("digits", "within")
+JUDGES = (*NUMERIC_JUDGES, "ordering", "proof", "statement")
+VERDICTS = ("reproduced", "differs", "not determinable", "stand-in")
+NO_REASON = "no reason given"
+
+_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
+_FORMULA = re.compile(r"\$([^$]+)\$")
+_ID = re.compile(r"[\w-]+(\.[\w-]+)+")
+
+
+# ---------------------------------------------------------------- the ledger
+
+
+@dataclass(frozen=True)
+class Document:
+    """One document of the compendium."""
+
+    key: str
+    title: str
+    authors: str
+    year: int
+    venue: str
+    title_ja: str = ""
+
+    @property
+    def cited(self) -> str:
+        """As a reader would cite it: ``Miura et al. (2022)``."""
+        names = self.authors.replace(" and ", ", ").split(", ")
+        return f"{names[0] + ' et al.' if len(names) > 2 else self.authors} ({self.year})"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim as the document prints it; `setting` is what it holds for."""
+
+    id: str
+    document: str
+    item: str
+    statement: str
+    printed: str
+    judge: str
+    setting: dict
+    spread: float | None = None
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Documents by key and claims by id, in the order of the file."""
+
+    documents: dict[str, Document]
+    claims: dict[str, Claim]
+
+    def __getitem__(self, id: str) -> Claim:
+        """The claim called `id`; ``ValueError`` with the nearest ids where there is none."""
+        if id in self.claims:
+            return self.claims[id]
+        near = ", ".join(get_close_matches(id, self.claims, n=3)) or "none"
+        raise ValueError(f"id must be one of the ledger's claims, got {id!r} (nearest: {near})")
+
+
+def ledger_path() -> Path:
+    """Where the ledger lies (see the module's docstring); ``FileNotFoundError`` if nowhere."""
+    named = os.environ.get("COMPENDIUM_CLAIMS")
+    if named:
+        candidates = [Path(named)]
+    else:
+        here = Path(__file__).resolve()
+        folders = [Path.cwd(), *Path.cwd().parents, *here.parents]
+        candidates = [folder / "book" / "claims.yml" for folder in folders]
+    for path in candidates:
+        if path.is_file():
+            return path
+    looked = str(candidates[0]) if named else "book/claims.yml in or above the working directory"
+    raise FileNotFoundError(f"no ledger: looked for {looked}; set COMPENDIUM_CLAIMS to its path")
+
+
+def load(path=None) -> Ledger:
+    """The validated ledger at `path` (default: `ledger_path()`), read again when it changes.
+
+    ``ValueError`` names the first id that is repeated or whose entry is malformed.
+    """
+    path = Path(path) if path is not None else ledger_path()
+    return _load(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=4)
+def _load(path: Path, modified: int) -> Ledger:
+    raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if not isinstance(raw, dict) or set(raw) != {"documents", "claims"}:
+        raise ValueError(f"{path.name} must hold 'documents' and 'claims', and nothing else")
+    documents = {key: _document(key, entry) for key, entry in raw["documents"].items()}
+    claims: dict[str, Claim] = {}
+    for entry in raw["claims"]:
+        claim = _claim(entry, documents)
+        if claim.id in claims:
+            raise ValueError(f"{claim.id}: listed twice")
+        claims[claim.id] = claim
+    return Ledger(documents, claims)
+
+
+def _document(key: str, entry: dict) -> Document:
+    try:
+        return Document(key=key, **entry)
+    except TypeError as error:
+        raise ValueError(f"document {key}: {error}") from None
+
+
+def _claim(entry: dict, documents: dict) -> Claim:
+    """A validated `Claim`; ``ValueError`` that starts with its id otherwise."""
+    id = str(entry.get("id", f"claim without an id: {entry}"))
+    document = id.split(".")[0]
+    try:
+        claim = Claim(document=document, **{"setting": {}, **entry})
+    except TypeError as error:
+        raise ValueError(f"{id}: {error}") from None
+    if not _ID.fullmatch(id):
+        raise ValueError(f"{id}: an id is document.where.what, of letters, digits, '-' and '_'")
+    if document not in documents:
+        raise ValueError(f"{id}: no document {document!r}, only {', '.join(documents)}")
+    for field in ("item", "statement", "printed"):
+        text = getattr(claim, field)
+        if not isinstance(text, str) or not text.strip():
+            raise ValueError(f"{id}: {field} must be a (quoted) string, got {text!r}")
+    if claim.judge not in JUDGES:
+        raise ValueError(f"{id}: judge must be one of {JUDGES}, got {claim.judge!r}")
+    if claim.judge in NUMERIC_JUDGES and _parse(claim.printed) is None:
+        raise ValueError(f"{id}: printed must be a number to be judged by {claim.judge}, got {claim.printed!r}")
+    _check_spread(claim)
+    _check_setting(claim)
+    return claim
+
+
+def _check_spread(claim: Claim) -> None:
+    if (claim.judge == "within") != (claim.spread is not None):
+        raise ValueError(f"{claim.id}: a spread belongs to the judge 'within', and only to it")
+    if claim.spread is not None and not (isinstance(claim.spread, (int, float)) and claim.spread > 0):
+        raise ValueError(f"{claim.id}: spread must be in (0, inf), got {claim.spread!r}")
+
+
+def _check_setting(claim: Claim) -> None:
+    if not isinstance(claim.setting, dict):
+        raise ValueError(f"{claim.id}: setting must be a mapping, got {claim.setting!r}")
+    for name, value in claim.setting.items():
+        # YAML 1.1 reads 1e-5 as text; only 1.0e-5 is a number
+        if isinstance(value, str) and _parse(value) is not None:
+            raise ValueError(f"{claim.id}: setting {name} is text, {value!r}; write numbers as 1.0e-5")
+
+
+# ---------------------------------------------------------------- judging
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a notebook found out about one claim; all fields are text.
+
+    `verdict` is one of `VERDICTS`, or ``not judged`` for a run in another setting, which
+    does not count. `source` is where the claim stands in the document; `notebook` is
+    filled in when the executed notebooks are gathered.
+    """
+
+    id: str
+    document: str
+    item: str
+    published: str
+    reproduced: str
+    verdict: str
+    note: str
+    source: str
+    notebook: str = ""
+
+    def _ipython_display_(self) -> None:
+        """Nothing: `check` has displayed the line; as a cell's last value it stays silent."""
+
+
+class Records(tuple):
+    """The records of one `check_all`, which has displayed their table already."""
+
+    def _ipython_display_(self) -> None:
+        """Nothing, as for `Record`."""
+
+
+def check(id: str, value, *, reason: str = "", stand_in: bool = False, undetermined: str = "", **setting) -> Record:
+    """Judge `value` against the claim `id`, display one line, and return the `Record`.
+
+    value : number for the judges digits and within, bool for ordering, proof and
+        statement; may be None for a claim that is undetermined or on stand-in data.
+    reason : why it differs (required in the book where it does); else shown as a remark.
+    stand_in : the value was computed on stand-in data; the claim needs the real ones.
+    undetermined : what the document leaves out, which makes the claim not determinable.
+    setting : parameters of this run. Where one is not the ledger's, nothing is judged.
+
+    Raises ``ValueError`` for an unknown id, a value of the wrong kind, or a parameter
+    that is not in the claim's ledger setting.
+    """
+    claim = load()[id]
+    _refuse_unknown(setting, [claim])
+    record = _judge(claim, value, reason, stand_in, undetermined, setting)
+    _display(_line(record), _line_html(record), asdict(record))
+    return record
+
+
+def check_all(values: dict, *, reasons: dict | None = None, stand_in: bool = False, **setting) -> Records:
+    """Judge many claims, ``{id: value}``, and display one compact table.
+
+    As `check`, with `reasons` ``{id: text}``. Every parameter of `setting` must be in the
+    ledger setting of at least one of the claims; each claim is compared with those it has.
+    """
+    if not values:
+        raise ValueError("values must hold at least one claim, got none")
+    reasons = reasons or {}
+    unused = sorted(set(reasons) - set(values))
+    if unused:
+        raise ValueError(f"reasons must name claims among the values, got {unused[0]!r}")
+    ledger = load()
+    chosen = [ledger[id] for id in values]
+    _refuse_unknown(setting, chosen)
+    records = Records(
+        _judge(
+            claim,
+            values[claim.id],
+            reasons.get(claim.id, ""),
+            stand_in,
+            "",
+            {name: setting[name] for name in setting if name in claim.setting},
+        )
+        for claim in chosen
+    )
+    _display(_table(records), _table_html(records), [asdict(record) for record in records])
+    return records
+
+
+def judge(document: str, found: dict, reasons: dict | None = None, **options) -> Records:
+    """`check_all` for claims of one `document`, named without it; many bools count as one, which holds if all do.
+
+    found : {id without the document: value}; reasons : {the same: text}; options : as for `check_all`
+    """
+
+    def full(table):
+        return {f"{document}.{name}": value for name, value in table.items()}
+
+    def one(value):
+        many = np.ravel(np.asarray(value, dtype=object))
+        truths = all(str(each) in ("True", "False") for each in many)  # python's, numpy's and sympy's
+        return all(bool(each) for each in many) if truths else value
+
+    return check_all(full({name: one(value) for name, value in found.items()}), reasons=full(reasons or {}), **options)
+
+
+def _judge(claim: Claim, value, reason, stand_in, undetermined, setting) -> Record:
+    other = [
+        f"{name} = {here!r} here, {claim.setting[name]!r} in the document"
+        for name, here in setting.items()
+        if not _same(here, claim.setting[name])
+    ]
+    shown = "" if value is None and (undetermined or stand_in) else _shown(claim, value)
+    if other:
+        verdict, note = "not judged", "other setting: " + "; ".join(other)
+    elif undetermined:
+        verdict, note = "not determinable", undetermined
+    elif stand_in:
+        verdict, note = "stand-in", reason or "computed on stand-in data, needs the real data"
+    elif _agrees(claim, value):
+        verdict, note = "reproduced", reason
+    else:
+        verdict, note = "differs", reason or NO_REASON
+    return Record(
+        claim.id,
+        claim.document,
+        claim.item,
+        claim.printed,
+        shown,
+        verdict,
+        note,
+        source=source(claim, load().documents[claim.document]),
+    )
+
+
+def source(claim: Claim, document: Document) -> str:
+    """Where the claim stands: ``Miura et al. (2022), Table 1``."""
+    return f"{document.cited}, {claim.item}"
+
+
+def _refuse_unknown(setting: dict, chosen: list[Claim]) -> None:
+    known = sorted({name for claim in chosen for name in claim.setting})
+    for name in setting:
+        if name not in known:
+            raise ValueError(
+                f"setting must name parameters of the claim's ledger setting "
+                f"({', '.join(known) or 'it has none'}), got {name!r}"
+            )
+
+
+def _same(here, printed) -> bool:
+    """Whether a parameter of this run is the document's: numbers up to rounding, else equal."""
+    try:
+        a, b = np.asarray(here, dtype=float), np.asarray(printed, dtype=float)
+    except (TypeError, ValueError):
+        return here == printed
+    return a.shape == b.shape and bool(np.allclose(a, b, rtol=1e-9, atol=0))
+
+
+def _agrees(claim: Claim, value) -> bool:
+    if claim.judge not in NUMERIC_JUDGES:
+        return bool(value)
+    value = float(value)
+    if not math.isfinite(value):
+        return False
+    printed = _parse(claim.printed)
+    if claim.judge == "within":
+        return abs(Decimal(repr(value)) - printed) <= Decimal(repr(float(claim.spread)))
+    return abs(Decimal(repr(value)) - printed) <= _unit(printed) / 2
+
+
+def _shown(claim: Claim, value) -> str:
+    """`value` as text: three more digits than printed; ``ValueError`` for the wrong kind."""
+    is_bool = isinstance(value, (bool, np.bool_))
+    if claim.judge not in NUMERIC_JUDGES:
+        if not is_bool:
+            raise ValueError(f"value must be True or False for {claim.id} (judge {claim.judge}), got {value!r}")
+        return "holds" if value else "does not hold"
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = None
+    if is_bool or number is None:
+        raise ValueError(f"value must be a number for {claim.id} (judge {claim.judge}), got {value!r}")
+    if not math.isfinite(number):
+        return str(number)
+    number = Decimal(repr(number))
+    unit = _unit(_parse(claim.printed))
+    if unit >= 1 and number == int(number):
+        return str(int(number))
+    # a value far from the printed one keeps at most 15 digits, all that a double has
+    exponent = max(unit.adjusted() - 3, number.adjusted() - 14)
+    rounded = round(number.scaleb(-exponent))
+    return str(Decimal(rounded).scaleb(exponent))
+
+
+def _parse(printed: str) -> Decimal | None:
+    """The printed number with its digits, or None: ``0.576``, ``1e-5``, ``32,561``, ``85.3%``."""
+    text = printed.strip().replace("−", "-").replace(",", "").removesuffix("%").strip()
+    return Decimal(text) if _NUMBER.fullmatch(text) else None
+
+
+def _unit(number: Decimal) -> Decimal:
+    """One unit of the last printed place: 0.001 for ``0.576``."""
+    return Decimal(1).scaleb(number.as_tuple().exponent)
+
+
+# ---------------------------------------------------------------- display
+
+
+def _display(plain: str, markup: str, record) -> None:
+    """Show it in a notebook, with the record in its own mime type; elsewhere do nothing."""
+    ipython = sys.modules.get("IPython")  # not imported: then this is no notebook
+    if ipython is not None and ipython.get_ipython() is not None:
+        from IPython.display import display
+
+        display({"text/plain": plain, "text/html": markup, MIME: record}, raw=True)
+
+
+def css_class(verdict: str) -> str:
+    """The CSS class of a verdict's badge, ``verdict-not-determinable``."""
+    return "verdict-" + verdict.replace(" ", "-")
+
+
+def badge(verdict: str) -> str:
+    """A verdict as the small HTML badge used in notebooks and on the scorecard."""
+    return f'<span class="verdict {css_class(verdict)}">{verdict}</span>'
+
+
+def anchor(id: str) -> str:
+    """The HTML id of the place in a page where the claim is judged."""
+    return f"claim-{id}"
+
+
+def markup(text: str) -> str:
+    """`text` as HTML: what stands between two dollar signs as a formula for MathJax, the rest literally."""
+    pieces = _FORMULA.split(html.escape(text))
+    return "".join(
+        rf'<span class="math notranslate nohighlight">\({piece}\)</span>' if i % 2 else piece
+        for i, piece in enumerate(pieces)
+    )
+
+
+def _line(record: Record) -> str:
+    parts = [record.id, f"printed {record.published}"]
+    if record.reproduced:
+        parts.append(f"here {record.reproduced}")
+    parts.append(record.verdict)
+    if record.note:
+        parts.append(f"({record.note})")
+    return "  ".join(parts)
+
+
+def _line_html(record: Record) -> str:
+    here = f", here <b>{markup(record.reproduced)}</b>" if record.reproduced else ""
+    note = f'<span class="claim-note">; {markup(record.note)}</span>' if record.note else ""
+    return (
+        f'<div class="claim" id="{anchor(record.id)}">{badge(record.verdict)} '
+        f"{markup(record.item)} <code>{record.id}</code>: "
+        f"printed <b>{markup(record.published)}</b>{here}{note}.</div>"
+    )
+
+
+def tally(verdicts) -> str:
+    """``32 claims: 31 reproduced, 1 differs`` (in the order of `VERDICTS`)."""
+    count = Counter(verdicts)
+    total = sum(count.values())
+    parts = [f"{count[verdict]} {verdict}" for verdict in (*VERDICTS, "not judged") if count[verdict]]
+    return f"{total} claim{'s' * (total != 1)}: {', '.join(parts)}"
+
+
+def _table(records: Records) -> str:
+    return "\n".join([tally(record.verdict for record in records), *map(_line, records)])
+
+
+def _table_html(records: Records) -> str:
+    """One table; the ids without their document where all are of one, to keep it narrow."""
+    prefix = f"{records[0].document}." if len({r.document for r in records}) == 1 else ""
+    title = tally(record.verdict for record in records)
+    if prefix:
+        title = f"{records[0].document}: {title}"
+    notes = any(record.note for record in records)
+    head = ["claim", "printed", "here", "verdict", *(["note"] if notes else [])]
+    rows = []
+    for record in records:
+        cells = [
+            f"<code>{record.id.removeprefix(prefix)}</code>",
+            markup(record.published),
+            markup(record.reproduced),
+            badge(record.verdict),
+            *([markup(record.note)] if notes else []),
+        ]
+        rows.append(f'<tr id="{anchor(record.id)}">' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+    return (
+        '<div class="claims"><table>'
+        f"<caption>{title}</caption>"
+        f"<thead><tr>{''.join(f'<th>{name}</th>' for name in head)}</tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )

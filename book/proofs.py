@@ -1,0 +1,31 @@
+"""What a page says over and over while it checks a proof: an expression vanishes, and which statements held.
+
+proofs.zero(sp.sin(x)**2 + sp.cos(x)**2 - 1)                        # True
+proofs.show({"a step, in random cases": [True, True], "the end": True}, "a remark")
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import sympy as sp
+
+
+def zero(expression) -> bool:
+    """Whether sympy reduces `expression` to 0, as it stands or in terms of exp. False is no proof: it may know no way."""
+    expression = sp.sympify(expression)
+    return sp.simplify(expression) == 0 or sp.simplify(sp.expand(expression.rewrite(sp.exp))) == 0
+
+
+def show(found, *remarks) -> None:
+    """Print each statement with whether it holds, or in how many cases; then the remarks.
+
+    found : {statement: true or false, or a sequence of these}
+    """
+    lines = [*(f"{_often(held):>12}  {statement}" for statement, held in found.items()), *remarks]
+    print("\n".join(lines))
+
+
+def _often(held) -> str:
+    if np.ndim(held) == 0:
+        return "yes" if held else "no"
+    return f"{sum(map(bool, held))} of {len(held)}"

@@ -1,0 +1,104 @@
+"""Results worth keeping: a CSV file whose first lines tell where it comes from.
+
+    # command: python -m lib.some_study --output book/results/some.csv
+    # date: 2026-11-21
+    # data: real
+    # settings: delta 1e-09, seed 2025, trials 100
+    # versions: Python 3.11.7, numpy 2.4.6, scipy 1.17.1, pandas 3.1.1
+    # SHA-256 of adult.data: 5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d
+    method,epsilon,trial,error
+    ...
+
+A study fills in its provenance with `collect`, adds what it measured of itself (`| {"CPU time": "868 s"}`),
+and writes with `save`. `load` reads the frame back, `provenance` the lines above it.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import platform
+import shlex
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from importlib import import_module
+from itertools import takewhile
+from pathlib import Path
+
+import pandas as pd
+
+FOLDER = Path(__file__).resolve().parent
+LIBRARIES = ("numpy", "scipy", "pandas")
+
+
+def collect(module, arguments, *, data, settings, files=None, libraries=LIBRARIES) -> dict[str, str]:
+    """How a result is being made, today: the provenance that `save` writes.
+
+    module, arguments : what the command line was, `python -m module arguments`
+    data : what it was made from: "real" or "stand-in"
+    settings : mapping of names to values, the seed among them: whatever one needs to make it again
+    files : mapping from the names of the files it was made from to their SHA-256, in hexadecimal
+    libraries : importable names of those whose versions count
+    """
+    made = {
+        "command": shlex.join(["python", "-m", module, *arguments]),
+        "date": datetime.now(UTC).date().isoformat(),
+        "data": data,
+        "settings": _listed(settings),
+        "versions": _listed({"Python": platform.python_version()} | versions(libraries)),
+    }
+    return made | {f"SHA-256 of {name}": digest for name, digest in (files or {}).items()}
+
+
+def versions(libraries: Iterable[str] = LIBRARIES) -> dict[str, str]:
+    """The versions of `libraries`, by the names that they are imported under."""
+    return {name: import_module(name).__version__ for name in libraries}
+
+
+def _listed(values: Mapping) -> str:
+    """name value, name value: floating-point numbers in their short form."""
+    short = {name: f"{value:g}" if isinstance(value, float) else value for name, value in values.items()}
+    return ", ".join(f"{name} {value}" for name, value in short.items())
+
+
+def save(path, frame, provenance, *, float_format="%.6g") -> None:
+    """Write `frame` as CSV under `provenance`, a mapping of one-line texts; whole or not at all.
+
+    An index that has names is written as columns, for `set_index` after loading; one without is dropped.
+    Raises ValueError if an item of `provenance` could not be read back.
+    """
+    head = [f"# {name}: {value}" for name, value in provenance.items()]
+    for name, line in zip(provenance, head):
+        if ": " in name or line.splitlines() != [line]:
+            raise ValueError(f"provenance must map names without ': ' to texts of one line, got {line!r}")
+    named = any(name is not None for name in frame.index.names)
+    table = frame.to_csv(index=named, float_format=float_format, lineterminator="\n")
+    write(path, "".join(f"{line}\n" for line in head) + table)
+
+
+def load(path) -> pd.DataFrame:
+    """The frame that `save` wrote, its index among the columns; numbers have the digits that were kept."""
+    lines = Path(path).read_text(encoding="utf-8").splitlines(keepends=True)
+    return pd.read_csv(io.StringIO("".join(lines[len(_head(lines)) :])))
+
+
+def provenance(path) -> dict[str, str]:
+    """When, from what and with what the file at `path` was made: what `save` was given, as text."""
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    return dict(line[2:].split(": ", 1) for line in _head(lines))
+
+
+def _head(lines) -> list[str]:
+    return list(takewhile(lambda line: line.startswith("# "), lines))
+
+
+def write(path, text) -> None:
+    """Write `text` to `path`, beside it first and then renamed, so that the file is whole or as it was."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_text(text, encoding="utf-8", newline="\n")
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)

@@ -1,0 +1,284 @@
+"""What a schedule of Gaussian, Laplace and exponential mechanisms costs, composed numerically.
+
+AIM (miura2025, Algorithm 2) selects by the exponential mechanism, which has bounded range: for two
+neighbours, the log-likelihood ratios of its outputs lie in an interval [t - epsilon, t], 0 <= t <=
+epsilon (Durfee and Rogers 2019). How much of its privacy that saves depends on the accountant:
+
+- `bounded_range_zcdp`: rho = epsilon^2/8 (Cesar and Rogers 2021), added up as zCDP
+- "bounded range" in `compose_schedule`: the least epsilon there is, to the error stated
+- "bounded range prv": `numerical.bounded_range_prv`, one privacy random variable for all t
+- "pure dp": the range forgotten, randomised response instead
+
+The least epsilon. Let V(x) be the most, over all mechanisms, of the hockey-stick divergence
+E[(1 - e^(x - L))+] of what is still to run, L its privacy loss. Before a step with loss L,
+V_before(x) = E[V_after(x - L)], and the worst exponential mechanism is the most of that over t. For
+each t the worst has two outputs only: r V(x - log r) is convex in the likelihood ratio r, whose mean
+is 1, so its ends carry all mass, e^t with probability (1 - e^(t-epsilon)) / (1 - e^-epsilon) and
+e^(t-epsilon) with the rest. An adversary may choose t anew at each step, seeing all outputs before
+(Dong, Durfee, Rogers 2020); t may thus depend on x, and the curve of k steps takes k sweeps.
+
+The order matters, since E max >= max E: an adversary who sees all the noisy measurements first gains
+most, one who sees them last gains least. The two give an upper and a lower bound for any order of
+measurements among the selections.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+
+from ..numerics import checks
+from ..numerics.checks import PositiveFields, whole
+from . import conversions, gaussian_curve, numerical
+from .numerical import EpsilonBounds
+
+TREATMENTS = ("bounded range", "bounded range prv", "pure dp")
+
+
+class _Group(PositiveFields):
+    """`count` >= 1 mechanisms with the same parameters, each of them one number in (0, inf)."""
+
+    def __post_init__(self):
+        whole("count", self.count, "[1, inf)")
+        super().__post_init__()
+
+
+@dataclass(frozen=True)
+class Gaussian(_Group):
+    """`count` >= 1 Gaussian measurements of standard deviation sigma and L2 `sensitivity`, both in (0, inf)."""
+
+    sigma: float
+    count: int = 1
+    sensitivity: float = 1.0
+    loss = float("inf")  # the most privacy loss there can be: the pure-DP cost
+
+    @property
+    def rho(self) -> float:
+        """The zCDP cost."""
+        return self.count * gaussian_curve.gaussian_zcdp(self.sigma, self.sensitivity)
+
+
+@dataclass(frozen=True)
+class Laplace(_Group):
+    """`count` >= 1 Laplace measurements of `scale` and L1 `sensitivity`, both in (0, inf)."""
+
+    scale: float
+    count: int = 1
+    sensitivity: float = 1.0
+
+    @property
+    def rho(self) -> float:
+        """The zCDP cost, as of any mechanism that is (sensitivity/scale)-DP."""
+        return self.count * conversions.pure_dp_to_zcdp(self.sensitivity / self.scale)
+
+    @property
+    def loss(self) -> float:
+        """The most privacy loss there can be: the pure-DP cost."""
+        return self.count * self.sensitivity / self.scale
+
+
+@dataclass(frozen=True)
+class Exponential(_Group):
+    """`count` >= 1 exponential mechanisms, probabilities proportional to e^(epsilon s / (2 sensitivity)).
+
+    epsilon : (0, inf); it is both their range and their pure-DP parameter (miura2025, Definition 2.6)
+    """
+
+    epsilon: float
+    count: int = 1
+
+    @property
+    def rho(self) -> float:
+        """The zCDP cost, by bounded range."""
+        return self.count * bounded_range_zcdp(self.epsilon)
+
+    @property
+    def loss(self) -> float:
+        """The most privacy loss there can be: the pure-DP cost."""
+        return self.count * self.epsilon
+
+
+def bounded_range_zcdp(epsilon):
+    """rho = epsilon^2/8 of an epsilon-bounded-range mechanism, epsilon in [0, inf), any shape.
+
+    Source: Cesar and Rogers 2021; Rogers and Steinke 2021; miura2025, Definition 2.6.
+    """
+    return conversions.pure_dp_to_zcdp(checks.real("epsilon", epsilon, "[0, inf)") / 2)
+
+
+def groups_of(steps, noise="gaussian", neighbours="unbounded") -> list:
+    """The groups of a run of AIM, in the order of its steps.
+
+    steps : each with the scale `sigma` of its noise in counts, (0, inf), and the `epsilon` of its
+        selection, [0, inf), 0 for none; those of `aim.Result`, or some of the first of them
+    noise : "gaussian" or "laplace" (then `sigma` is b); neighbours : "unbounded" or "bounded"
+    """
+    checks.one_of("noise", noise, ("gaussian", "laplace"))
+    checks.one_of("neighbours", neighbours, ("unbounded", "bounded"))
+    cells = 1 if neighbours == "unbounded" else 2  # of a marginal, that one record changes by one
+    groups = []
+    for step in steps:
+        if checks.real("epsilon", step.epsilon, "[0, inf)") > 0:
+            groups.append(Exponential(float(step.epsilon)))
+        groups.append(Gaussian(step.sigma, 1, cells**0.5) if noise == "gaussian" else Laplace(step.sigma, 1, cells))
+    return groups
+
+
+def compose_schedule(groups, delta, *, exponential="bounded range", eps_error=None, resolution=32) -> EpsilonBounds:
+    """Bounds on the epsilon at `delta` of a schedule; `upper` is the guarantee.
+
+    groups : `Gaussian`, `Laplace` and `Exponential` groups, one at least, the exponential ones in the
+        order in which they ran; the bounds hold wherever the measurements stood among them. Single
+        steps may be given one by one.
+    delta : [1e-12, 1)
+    exponential : one of `TREATMENTS`; see the module's text
+    eps_error : (0, inf), the error of the numerical composition (of the measurements alone, for
+        "bounded range"); default: 0.2 % of the epsilon by zCDP, 2e-4 at least
+    resolution : whole number >= 2, steps of the mesh to an exponential mechanism's epsilon; "bounded
+        range" widens each of these by up to 2/resolution, and takes time in proportion to resolution^2
+        and selections^(3/2)
+
+    Raises ``ValueError`` also for schedules of an epsilon above 500, where e^epsilon gets out of hand.
+
+    The truth lies in [lower, upper], for "bounded range" the worst case over all mechanisms with the
+    range; its `estimate` is the middle. The schedule is taken as fixed in advance. AIM decides on its
+    next sigma and epsilon, and on when to stop, from noisy outputs: composing afterwards what it
+    came to is a diagnostic, not a guarantee (zCDP with a budget fixed in advance gives one).
+    """
+    checks.one_of("exponential", exponential, TREATMENTS)
+    delta = float(checks.real("delta", delta, "[1e-12, 1)"))
+    resolution = int(checks.integer("resolution", resolution, "[2, inf)"))
+    groups = list(groups)
+    measured, ranges = _sorted(groups)
+    rho = sum(group.rho for group in groups)
+    if eps_error is None:
+        eps_error = max(2e-3 * conversions.zcdp_to_dp(rho, delta), 2e-4)
+    eps_error = float(checks.real("eps_error", eps_error, "(0, inf)"))
+    if (reach := min(conversions.zcdp_to_dp(rho, delta / 1000), sum(group.loss for group in groups))) > 500:
+        raise ValueError(f"groups must cost an epsilon of at most 500 at delta / 1000, got {reach:g} by zCDP")
+    if exponential == "bounded range" and ranges:
+        return _least_epsilon(measured, ranges, delta, rho, eps_error, resolution)
+    variable = numerical.pure_dp_prv if exponential == "pure dp" else numerical.bounded_range_prv
+    selected = _counted([(variable(epsilon), count) for epsilon, count in ranges])
+    return numerical.prv_compose(measured + selected, delta, eps_error=eps_error)
+
+
+def _sorted(groups):
+    """Measurements as pairs for `prv_compose`, all Gaussians in one; selections as (epsilon, count) in order."""
+    if not groups or not all(isinstance(group, (Gaussian, Laplace, Exponential)) for group in groups):
+        raise ValueError(f"groups must be one or more of Gaussian, Laplace, Exponential, got {groups!r}")
+    measured = [
+        (numerical.laplace_prv(group.scale, group.sensitivity), int(group.count))
+        for group in groups
+        if isinstance(group, Laplace)
+    ]
+    rho = sum(group.rho for group in groups if isinstance(group, Gaussian))
+    if rho > 0:  # several Gaussian mechanisms are exactly one
+        measured.append((numerical.gaussian_prv(1 / np.sqrt(2 * rho)), 1))
+    return _counted(measured), [(group.epsilon, int(group.count)) for group in groups if isinstance(group, Exponential)]
+
+
+def _counted(pairs):
+    """Equal variables once, with the sum of their counts."""
+    counts = {}
+    for variable, count in pairs:
+        counts[variable] = counts.get(variable, 0) + count
+    return list(counts.items())
+
+
+def _least_epsilon(measured, ranges, delta, rho, eps_error, resolution) -> EpsilonBounds:
+    """Both bounds of "bounded range", from sweeps over curves on the lattice x = mesh * (-n, ..., n)."""
+    delta_error = delta / 1000
+    points, mass = np.zeros(1), np.ones(1)  # the privacy loss of no measurement
+    if measured:
+        distribution = numerical.prv_distribution(measured, eps_error=eps_error, delta_error=delta_error)
+        points, mass = distribution.domain.ts().astype(float), np.maximum(distribution.pmf, 0)
+    else:
+        eps_error = delta_error = 0.0
+    epsilons, counts = np.array(ranges).T
+    # As fine as the selections' epsilons, but not finer than matters beside the measurements.
+    measured_rho = max(rho - counts @ bounded_range_zcdp(epsilons), 0)
+    mesh = np.sqrt(max(counts @ epsilons**2, measured_rho / 2) / counts.sum()) / resolution
+    strides = np.maximum(epsilons / mesh // resolution, 1).astype(int)
+    widest = np.ceil(epsilons / mesh - 1e-9).astype(int) + strides  # a little too wide: see _sweeps
+    narrowest = np.floor(epsilons / mesh + 1e-9).astype(int)
+
+    # Beyond the reach lies less than delta / 1000 (by zCDP), and no loss exceeds the sum of its parts.
+    reach = conversions.zcdp_to_dp(rho + counts @ bounded_range_zcdp(widest * mesh), delta / 1000)
+    n = int(np.ceil(reach / mesh)) + 1 if measured else int(min(np.ceil(reach / mesh) + 1, counts @ widest))
+    x = mesh * np.arange(-n, n + 1)
+    steps = list(zip(counts.astype(int), strides, widest, narrowest))[::-1]  # the last step is the innermost
+
+    curve = np.maximum(-np.expm1(x), 0)
+    for count, stride, width, _ in steps:
+        curve = _sweeps(curve, x, mesh, count, stride, width, _above)
+    upper = _crossing(
+        lambda epsilon: mass @ _chords(curve, x, epsilon - eps_error - points) + delta_error - delta,
+        x[-1] + eps_error,
+    )
+    curve = np.maximum(_hockey_stick(points, mass, x + eps_error) - delta_error, 0)
+    for count, stride, _, width in steps:
+        curve = _sweeps(curve, x, mesh, count, stride, width, _below)
+    lower = min(max(x[curve > delta], default=0.0), upper)
+    return EpsilonBounds(*map(float, (max(lower, 0), (max(lower, 0) + upper) / 2, upper)))
+
+
+def _sweeps(curve, x, mesh, count, stride, width, beyond):
+    """`curve`, before `count` selections whose losses are mesh * top or mesh * (top - width).
+
+    The tops tried are `stride` apart. A mechanism with the interval [t - epsilon, t] is no worse than
+    one with a wider interval around it: with width >= epsilon / mesh + stride, one of the tops that
+    are tried has such an interval, whatever t is, and the most over them bounds the most over t.
+    """
+    tops = np.arange(stride, width + 1, stride)
+    of_top = np.expm1(mesh * (tops - width)) / np.expm1(-mesh * width)
+    ahead, part, other = np.empty_like(curve), np.empty_like(curve), np.empty_like(curve)
+    for _ in range(count):
+        outside = beyond(curve, x, mesh * np.arange(1, width + 1))
+        padded = np.concatenate([outside[0][::-1], curve, outside[1]])
+        ahead[:] = curve  # a selection that ignores the data
+        for top, probability in zip(tops, of_top):
+            np.multiply(padded[width - top :][: len(curve)], probability, out=part)
+            np.multiply(padded[2 * width - top :][: len(curve)], 1 - probability, out=other)
+            np.maximum(ahead, np.add(part, other, out=part), out=ahead)
+        curve, ahead = ahead, curve
+    return curve
+
+
+# A curve is decreasing, convex in e^x, 1 where e^x is 0, and at least 1 - e^x.
+def _above(curve, x, distance):
+    """Upper bounds on a curve at a `distance` below and above the lattice x."""
+    return 1 - np.exp(-distance) * (1 - curve[0]), np.full(distance.shape, curve[-1])
+
+
+def _below(curve, x, distance):
+    """Lower bounds, likewise."""
+    return np.maximum(-np.expm1(x[0] - distance), curve[0]), np.zeros(distance.shape)
+
+
+def _chords(curve, x, at):
+    """Upper bounds on a curve at any points: chords in e^x, the first from 1 at e^x = 0; level beyond x."""
+    return np.interp(np.exp(np.minimum(at, x[-1])), np.append(0, np.exp(x)), np.append(1, curve))
+
+
+def _hockey_stick(points, mass, at):
+    """E[(1 - e^(at - L))+] for a loss L with `mass` at `points`, which increase."""
+    tail = np.append(np.cumsum(mass[::-1])[::-1], 0)
+    tilted = np.append(np.cumsum((mass * np.exp(-points))[::-1])[::-1], 0)
+    first = np.searchsorted(points, at, side="right")
+    return tail[first] - np.exp(at) * tilted[first]
+
+
+def _crossing(function, high) -> float:
+    """The least argument in [0, high] from which the decreasing `function` is not positive, rounded up."""
+    low = 0.0
+    if function(low) <= 0:
+        return low
+    if function(high) > 0:
+        raise ArithmeticError(f"no epsilon up to {high:g} was found to hold: use a finer resolution or eps_error")
+    root, step = brentq(function, low, high, xtol=1e-10 * high), 1e-9 * high
+    while function(root) > 0:
+        root += step
+    return root

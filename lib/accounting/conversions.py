@@ -1,0 +1,156 @@
+"""Conversions between the currencies of privacy: Rényi DP, zero-concentrated DP and (epsilon, delta)-DP.
+
+- Rényi DP (RDP), an epsilon at each order alpha > 1: `compose_rdp`, `rdp_to_dp`, `rdp_to_delta`
+- zero-concentrated DP (zCDP), epsilon = rho alpha: `pure_dp_to_zcdp`, `zcdp_to_dp`, `dp_to_zcdp`
+
+A guarantee holds for the neighbours (unbounded or bounded) that its sensitivity or RDP curve was
+computed for. `conversion` to (epsilon, delta) is "canonne2020" (Canonne, Kamath, Steinke 2020,
+Prop. 12) or the older, looser "mironov2017" (Mironov 2017, Prop. 3; miura2022, Prop. 2.5).
+
+Arguments broadcast; results are plain floats where every argument is a scalar. Bad arguments raise
+``ValueError``, an input too extreme ``ArithmeticError``. A cost too large for a double is inf, and one too
+small the smallest normal double, not 0, and so is a delta that underflows: rounding must not turn an
+approximate guarantee into a pure one.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..numerics import checks
+from ..numerics.checks import plain
+from ..numerics.elementwise import TINY, delta_from_log, half_square, root
+
+CONVERSIONS = ("canonne2020", "mironov2017")
+
+
+class ApproximateDP(NamedTuple):
+    """(epsilon, delta)-DP, and the order `alpha` of the RDP curve that proves it (NaN: none does)."""
+
+    epsilon: float | np.ndarray
+    delta: float | np.ndarray
+    alpha: float | np.ndarray
+
+
+# Rényi DP. In formulas, x = alpha - 1 > 0.
+def _saving(x, conversion: str):
+    """What `conversion` takes off Mironov's epsilon at order 1 + x."""
+    return 0.0 if conversion == "mironov2017" else np.log1p(1 / x) + np.log1p(x) / x
+
+
+def _curve(alpha, name: str, epsilon, conversion: str):
+    """The checked orders, minus one, and RDP epsilons, both flattened."""
+    checks.one_of("conversion", conversion, CONVERSIONS)
+    alpha = checks.real("alpha", alpha, "(1, inf)")
+    epsilon = checks.real(name, epsilon, "[0, inf]")
+    if alpha.shape != epsilon.shape or alpha.size == 0:
+        raise ValueError(f"alpha and {name} must have one non-empty shape, got {alpha.shape} and {epsilon.shape}")
+    return alpha.ravel() - 1, epsilon.ravel()
+
+
+def _best_order(x, values):
+    """Minimum of `values` over their last axis (the orders 1 + x) and its order, NaN if all are inf."""
+    best = values.argmin(axis=-1)
+    least = np.take_along_axis(values, best[..., None], axis=-1)[..., 0]
+    return least, plain(np.where(np.isinf(least), np.nan, 1 + x[best]))
+
+
+def compose_rdp(epsilons, counts=None):
+    """RDP epsilon of an adaptive composition: at equal order, epsilons add up.
+
+    epsilons : K curves in [0, inf], scalars (one order) or arrays over one grid of orders; they
+        broadcast, and a single curve is passed as ``[curve]``
+    counts : K whole numbers >= 0, how often each mechanism runs; default: once each
+    Source: Mironov 2017, Proposition 1; miura2022, Proposition 2.4.
+    """
+    curves = [checks.real("epsilons", curve, "[0, inf]") for curve in epsilons]
+    counts = checks.integer("counts", np.ones(len(curves)) if counts is None else counts, "[0, inf)")
+    if not curves or counts.shape != (len(curves),):
+        raise ValueError(f"counts must match one or more epsilons, got {counts.size} counts for {len(curves)} curves")
+    # A mechanism that never runs costs nothing, even where its curve is infinite (0 * inf is NaN).
+    with np.errstate(over="ignore"):  # to inf, no guarantee
+        costs = [np.zeros_like(curve) if count == 0 else count * curve for curve, count in zip(curves, counts)]
+        return plain(sum(costs))
+
+
+def rdp_to_dp(alpha, epsilon, delta, conversion: str = "canonne2020") -> ApproximateDP:
+    """The smallest epsilon at `delta` that an RDP curve gives over its grid of orders.
+
+    alpha, epsilon : orders in (1, inf) and RDP epsilons in [0, inf] (inf: no guarantee), of one shape
+    delta : in (0, 1), any shape, which the result takes
+    conversion : "mironov2017" is ``epsilon + log(1/delta)/(alpha-1)``; "canonne2020", never larger,
+        is ``epsilon + log((alpha-1)/alpha) - (log(delta) + log(alpha))/(alpha-1)``
+
+    Clipped at 0: (negative, delta) implies (0, delta), and DP knows no negative epsilon; `alpha`
+    stays the minimiser before clipping. A wholly infinite curve gives epsilon inf, alpha NaN.
+    """
+    x, curve = _curve(alpha, "epsilon", epsilon, conversion)
+    delta = checks.real("delta", delta, "(0, 1)")
+    least, order = _best_order(x, curve - _saving(x, conversion) - np.log(delta)[..., None] / x)
+    return ApproximateDP(plain(np.maximum(least, 0.0)), plain(delta), order)
+
+
+def rdp_to_delta(alpha, epsilon_rdp, epsilon, conversion: str = "canonne2020") -> ApproximateDP:
+    """The smallest delta at `epsilon` that an RDP curve gives: the inverse of `rdp_to_dp`.
+
+    alpha, epsilon_rdp : the curve, as for `rdp_to_dp`; epsilon : [0, inf), any shape
+    Clipped at 1, which every mechanism satisfies; a wholly infinite curve gives delta 1, alpha NaN.
+    """
+    x, curve = _curve(alpha, "epsilon_rdp", epsilon_rdp, conversion)
+    epsilon = checks.real("epsilon", epsilon, "[0, inf)")
+    with np.errstate(over="ignore"):
+        least, order = _best_order(x, x * (curve - _saving(x, conversion) - epsilon[..., None]))
+    return ApproximateDP(plain(epsilon), delta_from_log(least), order)
+
+
+# Zero-concentrated DP. The optimal order is a root in u = log(alpha - 1).
+def pure_dp_to_zcdp(epsilon):
+    """rho = epsilon^2 / 2 of every epsilon-DP mechanism, epsilon in [0, inf) (Bun and Steinke 2016, Prop. 1.4)."""
+    return plain(half_square(checks.real("epsilon", epsilon, "[0, inf)")))
+
+
+def zcdp_to_dp(rho, delta, conversion: str = "canonne2020"):
+    """epsilon such that rho-zCDP implies (epsilon, delta)-DP, optimised over all real orders > 1.
+
+    rho : [0, inf), delta : (0, 1); they broadcast. Clipped at 0 as in `rdp_to_dp`.
+    "canonne2020" is miura2025, Proposition 2.4, solved for epsilon; "mironov2017" is the closed
+    form ``rho + 2 sqrt(rho log(1/delta))`` (Bun and Steinke 2016, Proposition 1.3).
+    """
+    checks.one_of("conversion", conversion, CONVERSIONS)
+    rho = checks.real("rho", rho, "[0, inf)")
+    log_inverse = -np.log(checks.real("delta", delta, "(0, 1)"))
+    if conversion == "mironov2017":
+        with np.errstate(over="ignore"):
+            return plain(rho + 2 * np.sqrt(rho * log_inverse))
+    # Stationary where rho x^2 + log(1 + x) = log(1/delta). At `high` one term alone reaches the
+    # right side, at `low` neither exceeds half of it; the margins of 1 absorb rounding.
+    log_ratio = np.log(log_inverse) - np.log(np.maximum(rho, TINY))
+    high = np.minimum(log_ratio / 2, log_inverse) + 1
+    low = np.minimum(log_ratio / 2, np.log(log_inverse)) - np.log(2) - 1
+    x = np.exp(root(lambda u, r, c: r * np.exp(2 * u) + np.logaddexp(0, u) - c, low, high, rho, log_inverse))
+    with np.errstate(over="ignore"):
+        return plain(np.maximum(rho * (1 + x) - _saving(x, conversion) + log_inverse / x, 0.0))
+
+
+def dp_to_zcdp(epsilon, delta, conversion: str = "canonne2020"):
+    """The largest rho for which `zcdp_to_dp` gives at most `epsilon`.
+
+    epsilon : [0, inf), delta : (0, 1); they broadcast.
+    """
+    checks.one_of("conversion", conversion, CONVERSIONS)
+    epsilon = checks.real("epsilon", epsilon, "[0, inf)")
+    log_inverse = -np.log(checks.real("delta", delta, "(0, 1)"))
+    if conversion == "mironov2017":
+        return plain((epsilon / (np.sqrt(epsilon + log_inverse) + np.sqrt(log_inverse))) ** 2)
+
+    def epsilon_at(u, target, c):
+        # With rho = (c - log(1+x)) / x^2, for which the order 1 + x is optimal; decreasing in u.
+        x = np.exp(u)
+        return (2 + 1 / x) * (c - np.logaddexp(0, u)) / x - np.logaddexp(0, -u) - target
+
+    high = log_inverse + 1  # alpha > 1/delta: no positive rho has so high an optimum
+    low = np.log(
+        np.maximum(np.minimum(log_inverse, 1) / 4 / (1 + epsilon), TINY)
+    )  # epsilon_at exceeds 2/x - 1/2 > epsilon there
+    x = np.exp(root(epsilon_at, low, high, epsilon, log_inverse))
+    return plain((epsilon + _saving(x, conversion) - log_inverse / x) / (1 + x))

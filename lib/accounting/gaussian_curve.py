@@ -1,0 +1,86 @@
+"""The Gaussian mechanism, exactly: its whole curve of (epsilon, delta), and the noise that a guarantee needs.
+
+Conventions as in `conversions`; sensitivity / sigma is in [1e-150, 1e150]. In formulas, mu = sensitivity / sigma.
+"""
+
+import numpy as np
+from scipy.special import erfcx, erfinv, log_ndtr
+
+from ..numerics import checks
+from ..numerics.checks import plain
+from ..numerics.elementwise import TINY, delta_from_log, half_square, ratio, root
+from .conversions import dp_to_zcdp
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
+
+
+def _signal(sigma, sensitivity):
+    return ratio("sigma", sensitivity, sigma)
+
+
+def gaussian_zcdp(sigma, sensitivity=1.0):
+    """rho = sensitivity^2 / (2 sigma^2) of the Gaussian mechanism (miura2025, Definition 2.5); both in (0, inf)."""
+    return plain(half_square(_signal(sigma, sensitivity)))
+
+
+def _gaussian_log_delta(epsilon, mu):
+    """Logarithm of Phi(-t0) - e^epsilon Phi(-t1), where t0, t1 = epsilon/mu -+ mu/2.
+
+    With the Mills ratio R(t) = Phi(-t)/phi(t), the second term is phi(t0) R(t1). For small mu the
+    two terms agree in most digits, and phi(t0) times the integral of -R' = 1 - t R(t) from t0 to
+    t1 is used instead (Gauss-Legendre: R is entire and the interval shorter than 1).
+    """
+    with np.errstate(over="ignore"):
+        middle = np.minimum(epsilon / mu, 1e100)  # beyond it delta has long underflowed
+    t0, t1 = middle - mu / 2, middle + mu / 2
+    apart = log_ndtr(-t0) + np.log1p(-np.minimum(erfcx(t1 / np.sqrt(2)) / erfcx(t0 / np.sqrt(2)), 1 - 1e-16))
+    t = middle[..., None] + np.minimum(mu, 1)[..., None] / 2 * _NODES
+    slopes = np.maximum(1 - t * np.sqrt(np.pi / 2) * erfcx(t / np.sqrt(2)), TINY)
+    close = -(t0**2) / 2 + np.log(np.maximum(mu / np.sqrt(2 * np.pi) * (slopes @ _WEIGHTS) / 2, TINY))
+    return np.where(mu < 1, close, apart)
+
+
+def gaussian_delta(sigma, epsilon, sensitivity=1.0):
+    """The exact delta(epsilon) of the Gaussian mechanism (Balle and Wang 2018, Theorem 8).
+
+    sigma (standard deviation), sensitivity (L2) : (0, inf), epsilon : [0, inf); they broadcast.
+    """
+    epsilon = checks.real("epsilon", epsilon, "[0, inf)")
+    return delta_from_log(_gaussian_log_delta(epsilon, _signal(sigma, sensitivity)))
+
+
+def gaussian_epsilon(sigma, delta, sensitivity=1.0):
+    """The inverse of `gaussian_delta` for delta in (0, 1); 0 where (0, delta)-DP holds already."""
+    mu, log_delta = np.broadcast_arrays(_signal(sigma, sensitivity), np.log(checks.real("delta", delta, "(0, 1)")))
+    log_delta_at_zero = _gaussian_log_delta(np.zeros_like(mu), mu)
+    positive = log_delta_at_zero > log_delta
+    target = np.where(positive, log_delta, log_delta_at_zero - 1)  # elsewhere: any solvable problem
+    high = mu * (mu / 2 + 2 * np.sqrt(-2 * target))  # above the zCDP conversion's epsilon
+    found = root(lambda e, m, goal: _gaussian_log_delta(e, m) - goal, np.zeros_like(mu), high, mu, target)
+    return plain(np.where(positive, found, 0.0))
+
+
+def gaussian_sigma(epsilon, delta, sensitivity=1.0, calibration: str = "balle2018"):
+    """The noise that makes the Gaussian mechanism (epsilon, delta)-DP.
+
+    epsilon : [0, 1e150], delta : (0, 1), sensitivity : (0, inf); they broadcast.
+    calibration : "balle2018", the least sigma there is (inverse of `gaussian_epsilon`), or
+        "zcdp", through ``rho = dp_to_zcdp(epsilon, delta)``: larger, but composes by addition.
+    """
+    checks.one_of("calibration", calibration, ("balle2018", "zcdp"))
+    sensitivity = checks.real("sensitivity", sensitivity, "(0, inf)")
+    rho = np.asarray(dp_to_zcdp(checks.real("epsilon", epsilon, "[0, 1e150]"), delta))
+    if calibration == "zcdp":
+        with np.errstate(
+            divide="ignore", over="ignore"
+        ):  # rho underflows for epsilon 0, delta < 1e-154: no finite sigma
+            return plain(sensitivity / np.sqrt(2 * rho))
+    epsilon, delta = np.asarray(epsilon, dtype=float), np.asarray(delta, dtype=float)
+    # Too careful are mu by zCDP and, as delta(0) < mu, mu = delta. Too bold is the mu with t0 = -t
+    # (above) where Phi(t) - Phi(-t) = delta, since R decreases. Factors of 2 absorb rounding.
+    t = np.sqrt(2) * erfinv(delta)
+    low = np.log(np.maximum(np.sqrt(2 * rho), delta) / 2)
+    high = np.log(2 * (t + np.hypot(t, np.sqrt(2 * epsilon))))
+    log_mu = root(lambda v, e, goal: _gaussian_log_delta(e, np.exp(v)) - goal, low, high, epsilon, np.log(delta))
+    with np.errstate(over="ignore"):
+        return plain(sensitivity / np.exp(log_mu))

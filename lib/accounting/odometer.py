@@ -1,0 +1,92 @@
+"""Why composing a schedule after the fact guarantees nothing: the smallest example, exactly.
+
+A mechanism has two steps. The first is Gaussian. The second is either Gaussian, too, or randomised
+response, and *which* is decided by the outcome of the first. Either way the two steps, composed as if
+they had been fixed in advance, cost the same (epsilon, delta): an odometer that reads off what was
+run would always show that. But the privacy loss of what was released follows neither of the two
+compositions. For a loss L of the first step and a curve V of the second,
+
+    delta = E[V(epsilon - L)],    and E[max(V_1, V_2)] >= max(E[V_1], E[V_2]).
+
+Rogers, Roth, Ullman, Vadhan 2016 asked the question; zCDP with a budget fixed in advance (a filter)
+answers it, and so do Gaussian steps alone (Smith and Thakurta 2022, Koskela, Tobaben, Honkela 2023).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit, ndtr
+
+from ..numerics import checks
+from . import gaussian_curve
+
+_Z = np.linspace(-10, 10, 20_001)  # standard deviations of the first step's loss
+_MASS = np.exp(-(_Z**2) / 2) * (_Z[1] - _Z[0]) / np.sqrt(2 * np.pi)
+
+
+@dataclass(frozen=True)
+class TwoSteps:
+    """A first Gaussian step and the choice of a second; see `two_steps`.
+
+    epsilon, delta : what either choice costs if fixed in advance
+    first, second : sensitivity over sigma of the Gaussian steps
+    response : epsilon of the randomised response
+    """
+
+    epsilon: float
+    delta: float
+    first: float
+    second: float
+    response: float
+
+    def delta_at(self, epsilon, rule="worst") -> float:
+        """The delta of the whole at an `epsilon` in (-inf, inf), exact to about 1e-3 of it.
+
+        rule : how the second step is chosen: "gaussian" or "response" always, or "worst", by an
+            adversary who sees the first step's outcome
+        """
+        checks.one_of("rule", rule, ("gaussian", "response", "worst"))
+        left = float(checks.real("epsilon", epsilon, "(-inf, inf)")) - self.losses
+        curves = {"gaussian": _gaussian(left, self.second), "response": _response(left, self.response)}
+        return float(_MASS @ (np.maximum(*curves.values()) if rule == "worst" else curves[rule]))
+
+    @property
+    def losses(self) -> np.ndarray:
+        """Privacy losses of the first step, on the grid that all sums are over."""
+        return self.first**2 / 2 + self.first * _Z
+
+    @property
+    def true_epsilon(self) -> float:
+        """The epsilon at `delta` of the whole under the worst rule."""
+        return brentq(lambda x: self.delta_at(x) - self.delta, self.epsilon, self.epsilon + 10)
+
+
+def two_steps(epsilon, delta, share=0.5) -> TwoSteps:
+    """The example in which both choices cost exactly (epsilon, delta).
+
+    epsilon : (0, 10]; delta : [1e-9, 0.01]
+    share : (0, 1), size of the first step, as a part of the one Gaussian that would cost all
+    """
+    epsilon, delta = (
+        float(checks.real("epsilon", epsilon, "(0, 10]")),
+        float(checks.real("delta", delta, "[1e-9, 0.01]")),
+    )
+    whole = 1 / gaussian_curve.gaussian_sigma(epsilon, delta)
+    first = float(checks.real("share", share, "(0, 1)")) * whole
+    left = epsilon - (first**2 / 2 + first * _Z)
+    response = brentq(lambda e: _MASS @ _response(left, e) - delta, 1e-9, 2 * epsilon)
+    return TwoSteps(epsilon, delta, first, float(np.sqrt(whole**2 - first**2)), response)
+
+
+# Hockey-stick curves at any real x.
+def _gaussian(x, mu):
+    with np.errstate(over="ignore"):  # where e^x overflows, both terms have long vanished
+        return np.maximum(ndtr(mu / 2 - x / mu) - np.exp(np.minimum(x, 700)) * ndtr(-mu / 2 - x / mu), 0)
+
+
+def _response(x, epsilon):
+    truth = expit(epsilon)
+    return -truth * np.expm1(np.minimum(x - epsilon, 0)) - (1 - truth) * np.expm1(np.minimum(x + epsilon, 0))

@@ -1,0 +1,157 @@
+"""Black-box privacy audits: a lower bound on epsilon from samples of a mechanism's output.
+
+A mechanism that is (epsilon, delta)-DP gives, for every event E and every pair of
+neighbours, P[E] <= e^epsilon Q[E] + delta. Seen often enough under P and rarely enough
+under Q, an event therefore proves that epsilon cannot be smaller than some number,
+whatever the mechanism's theory says. (Ding et al. 2018; Jagielski et al. 2020.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import beta
+
+from ..numerics import checks
+
+
+def clopper_pearson(successes, trials, confidence=0.95):
+    """Exact two-sided interval (low, high) for a probability; each side errs with (1 - confidence)/2.
+
+    successes: whole, [0, trials]; trials: whole, [1, 1e15]; confidence: (0, 1). All broadcast.
+    Source: Clopper and Pearson (1934).
+    """
+    trials = checks.integer("trials", trials, "[1, 1e15]")
+    successes = checks.integer("successes", successes, f"[0, {np.max(trials)}]")
+    tail = (1 - checks.real("confidence", confidence, "(0, 1)")) / 2
+    low = np.where(successes > 0, beta.ppf(tail, np.maximum(successes, 1), trials - successes + 1), 0.0)
+    high = np.where(successes < trials, beta.isf(tail, successes + 1, np.maximum(trials - successes, 1)), 1.0)
+    return low[()], high[()]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found: `epsilon_lower` holds with probability at least `confidence`."""
+
+    epsilon_lower: float
+    threshold: float
+    direction: str  # "first" or "second": under which input the event is the likelier
+    hits: int
+    false_hits: int
+    trials: int
+    confidence: float
+
+    def refutes(self, epsilon) -> bool:
+        """Whether the claim that the mechanism is (`epsilon`, delta)-DP is refuted, epsilon in [0, inf).
+
+        A true claim is refuted with probability at most 1 - confidence.
+        """
+        return bool(self.epsilon_lower > checks.real("epsilon", epsilon, "[0, inf)"))
+
+
+def audit_mechanism(mechanism, *, trials, rng, delta=0.0, confidence=0.95) -> Audit:
+    """Audits a mechanism of `mechanisms`, or anything with their `worst_case`, `events` and `release`, by running it.
+
+    trials : whole number >= 4, runs on each input of its worst case; delta : [0, 1); confidence : (0, 1)
+    What the mechanism says of its own guarantee is not used. See `epsilon_lower_bound`.
+    """
+    trials = int(checks.integer("trials", trials, "[4, inf)"))
+    checks.one_of("mechanism.events", mechanism.events, ("thresholds", "categories"))
+    first, second = (
+        mechanism.release(np.broadcast_to(value, (trials, *np.shape(value))), rng=rng) for value in mechanism.worst_case
+    )
+    bound = epsilon_lower_bound if mechanism.events == "thresholds" else epsilon_lower_bound_of_categories
+    return bound(first, second, delta=delta, confidence=confidence)
+
+
+def audit_oracle(oracle, *, trials, rng, confidence=0.95) -> Audit:
+    """Audits a frequency oracle by the reports of users with the values 0 and 1.
+
+    trials : whole number >= 4, users of each value; confidence : (0, 1)
+    A report's score is the logarithm of the ratio of its probabilities under the two values, as the oracle
+    states them: a wrong statement makes the audit less sharp, and never its bound too large.
+    """
+    trials = int(checks.integer("trials", trials, "[4, inf)"))
+    first, second = (oracle.probability(oracle.perturb(np.full(trials, value), rng=rng)) for value in (0, 1))
+    return epsilon_lower_bound(*(np.log(p[:, 0] / p[:, 1]) for p in (first, second)), confidence=confidence)
+
+
+def epsilon_lower_bound_of_categories(first, second, *, delta=0.0, confidence=0.95) -> Audit:
+    """Lower bound on epsilon from outputs, whole numbers that are mere names, under two neighbouring inputs.
+
+    As `epsilon_lower_bound` on a score that the first half learns: log((a + 1)/(b + 1)) of an output that came
+    up a times under the first input and b times under the second. `threshold` refers to that score.
+    """
+    first, second = (checks.integer(name, x, "(-inf, inf)") for name, x in (("first", first), ("second", second)))
+    _check_pair(first, second)
+    half = len(first) // 2
+    names, which = np.unique(np.concatenate([first, second]), return_inverse=True)
+    first, second = which[: len(first)], which[len(first) :]
+    counts = (np.bincount(outputs[:half], minlength=len(names)) + 1 for outputs in (first, second))
+    score = np.log(np.divide(*counts))
+    return epsilon_lower_bound(score[first], score[second], delta=delta, confidence=confidence)
+
+
+def epsilon_lower_bound(first, second, *, delta=0.0, confidence=0.95):
+    """Lower bound on epsilon from scores of outputs under two neighbouring inputs.
+
+    first, second: scores (trials,) of independent outputs under the one and the other
+    input; any statistic will do, a likelihood ratio is the sharpest. The first half of
+    each chooses the event (a threshold and a direction), the second half judges it, so that
+    choosing costs no confidence; P and Q share the error (1 - confidence) equally.
+    delta: [0, 1). Returns an `Audit`; `epsilon_lower` is 0 where nothing is proved.
+
+    Raises ``ValueError`` for fewer than 4 scores, unequal numbers, or NaN scores.
+    """
+    first, second = (checks.real(name, x, "[-inf, inf]") for name, x in (("first", first), ("second", second)))
+    _check_pair(first, second)
+    delta = float(checks.real("delta", delta, "[0, 1)"))
+    half = len(first) // 2
+    candidates = []
+    for direction, likely, rare in (("first", first, second), ("second", second, first)):
+        for sign in (1, -1):
+            bound, threshold = _best_threshold(sign * likely[:half], sign * rare[:half], delta, confidence)
+            candidates.append((bound, sign * threshold, sign, direction))
+    _, threshold, sign, direction = max(candidates, key=lambda candidate: candidate[0])
+    likely, rare = (first, second) if direction == "first" else (second, first)
+    hits = int((sign * likely[half:] > sign * threshold).sum())
+    false_hits = int((sign * rare[half:] > sign * threshold).sum())
+    trials = len(first) - half
+    found = max(0.0, float(_bound(hits, false_hits, trials, delta, confidence)))
+    return Audit(found, float(threshold), direction, hits, false_hits, trials, confidence)
+
+
+def most_provable(trials, confidence=0.95) -> float:
+    """The largest lower bound that `trials` runs on each input can give: all that judge are hits, none a false hit.
+
+    trials : whole number >= 4, half of which choose the event; confidence : (0, 1). Delta is 0.
+    """
+    trials = int(checks.integer("trials", trials, "[4, inf)"))
+    judging = trials - trials // 2
+    return float(_bound(judging, 0, judging, 0.0, confidence))
+
+
+def _check_pair(first, second):
+    if first.ndim != 1 or first.shape != second.shape or len(first) < 4:
+        raise ValueError(
+            f"first and second must be equally long, at least 4 scores, got {first.shape} and {second.shape}"
+        )
+
+
+def _bound(hits, false_hits, trials, delta, confidence):
+    """log((P_low - delta) / Q_high), each limit one-sided with half of the error."""
+    low = clopper_pearson(hits, trials, confidence)[0]
+    high = clopper_pearson(false_hits, trials, confidence)[1]
+    return np.log(np.maximum(low - delta, 1e-300) / high)
+
+
+def _best_threshold(likely, rare, delta, confidence):
+    """The threshold above which the event proves most, among the quantiles of all scores."""
+    thresholds = np.unique(np.quantile(np.concatenate([likely, rare]), np.linspace(0, 1, 201), method="lower"))
+    likely, rare = np.sort(likely), np.sort(rare)
+    hits = len(likely) - np.searchsorted(likely, thresholds, side="right")
+    false_hits = len(rare) - np.searchsorted(rare, thresholds, side="right")
+    bounds = _bound(hits, false_hits, len(likely), delta, confidence)
+    best = int(np.argmax(bounds))
+    return float(bounds[best]), float(thresholds[best])

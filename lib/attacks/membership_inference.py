@@ -1,0 +1,236 @@
+"""Membership inference: how well one can tell from a published model whether a record was in its training data.
+
+The game: a pool of n records is split at random, the model is trained on one half, and the attacker, who sees the model and
+all n records, gives each of them a score, large for a record that he believes to have been used.
+
+- `loss_scores` (Yeom et al. 2018): less the model's loss on the record
+- `likelihood_ratio_scores` (LiRA, Carlini et al. 2022): how unusual the model's confidence in the record's label is, compared with
+  shadow models, which the attacker trains himself on halves of the pool without that record (offline), or
+  without it and with it (online)
+
+`Attack` judges scores: the area under the curve (AUC), the rate of true positives at a low rate of false ones, the advantage,
+TPR - FPR. What record-level (epsilon, delta)-DP of the *whole model* allows at most stands beside them: `tpr_bound`,
+`advantage_bound`, `auc_bound`, those of a test between a model trained with a record and one trained without it. An epsilon
+for each parameter by itself bounds none of them. An attack that does no better than chance proves nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.stats import norm, rankdata
+
+from ..mechanisms.noise import generator
+from ..numerics import checks
+from .audit import clopper_pearson
+
+MODES = ("offline", "online")
+_LEAST = 1e-12  # probabilities are kept so far from 0 and 1
+
+
+# ---- scores
+
+
+def confidence(model, features, labels) -> np.ndarray:
+    """The model's probability of each record's own label, (n,), in (0, 1).
+
+    model : has `predict_proba(features)`, shape (n, classes); labels : (n,) whole numbers from 0 to classes - 1
+    """
+    probabilities = np.asarray(model.predict_proba(features), dtype=float)
+    labels = checks.integer("labels", labels, f"[0, {probabilities.shape[1] - 1}]").astype(int)
+    if labels.shape != probabilities.shape[:1]:
+        raise ValueError(f"labels must be one for each of {len(probabilities)} records, got shape {labels.shape}")
+    return probabilities[np.arange(len(labels)), labels].clip(_LEAST, 1 - _LEAST)
+
+
+def loss_scores(model, features, labels) -> np.ndarray:
+    """log p of each record's label, (n,): a record that was trained on has a small loss."""
+    return np.log(confidence(model, features, labels))
+
+
+def likelihood_ratio_scores(target, shadows, used, *, mode="offline") -> np.ndarray:
+    """Scores (n,) of the records, from the confidences of the target and of shadow models.
+
+    target : (n,) in (0, 1), `confidence` of the attacked model in each record
+    shadows : (s, n) in (0, 1), those of the s shadow models; used : (s, n) of bool, whether each was trained on each record
+    mode : "offline": how far the target's log(p/(1-p)) lies above the mean of the models without the record,
+        in standard deviations; each record needs one such model. "online": log-likelihood ratio of two normal
+        distributions, with and without; each record needs a model of both kinds.
+
+    With few shadow models a standard deviation for each record would be mostly noise: it is shared by all records.
+    Two models of a kind are needed for at least one record.
+    """
+    checks.one_of("mode", mode, MODES)
+    target = _logit(checks.real("target", target, "(0, 1)"))
+    shadows = _logit(checks.real("shadows", shadows, "(0, 1)"))
+    used = np.asarray(used)
+    if used.dtype != bool or target.ndim != 1 or used.shape != shadows.shape or shadows.shape[1:] != target.shape:
+        shapes = f"{used.dtype}, {shadows.shape}, {used.shape}"
+        raise ValueError(f"used must be bool and shadows and used (s, {target.size}), got {shapes}")
+    mean, deviation = _moments(shadows, ~used, "without")
+    without = (target - mean) / deviation
+    if mode == "offline":
+        return without
+    mean, spread = _moments(shadows, used, "with")
+    return norm.logpdf((target - mean) / spread) - np.log(spread) - norm.logpdf(without) + np.log(deviation)
+
+
+def _logit(p):
+    return np.log(p) - np.log1p(-p)
+
+
+def _moments(values, chosen, kind):
+    """Mean of the chosen values of each record, (n,), and one standard deviation for all."""
+    number = chosen.sum(axis=0)
+    if (number == 0).any() or number.max() < 2:
+        found = f"{number.min()} to {number.max()}"
+        raise ValueError(f"used must leave each record a model {kind} it, and one record two, got {found}")
+    mean = np.where(chosen, values, 0).sum(axis=0) / number
+    squares = np.where(chosen, (values - mean) ** 2, 0).sum()
+    return mean, max(float(np.sqrt(squares / (number - 1).sum())), 1e-9)
+
+
+# ---- the verdict
+
+
+@dataclass(frozen=True, eq=False)
+class Attack:
+    """How well `scores` (n,) tell the members (n,), of bool, from the rest, of whom there are two at least each."""
+
+    scores: np.ndarray
+    members: np.ndarray
+
+    def __post_init__(self):
+        scores, members = checks.real("scores", self.scores, "[-inf, inf]"), np.asarray(self.members)
+        if members.dtype != bool or scores.ndim != 1 or members.shape != scores.shape:
+            raise ValueError(
+                f"members must be bool and as many as scores, got {members.dtype}, {members.shape}, {scores.shape}"
+            )
+        if min(members.sum(), (~members).sum()) < 2:
+            raise ValueError(f"members must be two at least, and others, too, got {members.sum()} of {members.size}")
+        object.__setattr__(self, "scores", scores)
+        object.__setattr__(self, "members", members)
+
+    @cached_property
+    def _placements(self):
+        """For each member, the share of the others below it, and for each of the others, that of the members above; ties half."""
+        inside, outside = self.scores[self.members], self.scores[~self.members]
+        ranks = rankdata(np.concatenate([inside, outside]))
+        first = (ranks[: inside.size] - rankdata(inside)) / outside.size
+        second = 1 - (ranks[inside.size :] - rankdata(outside)) / inside.size
+        return first, second
+
+    @property
+    def auc(self) -> float:
+        """The probability that a member scores higher than another record; 0.5 is chance."""
+        return float(self._placements[0].mean())
+
+    @property
+    def auc_error(self) -> float:
+        """Standard error of `auc` (DeLong, DeLong, Clarke-Pearson 1988)."""
+        return float(np.sqrt(sum(one.var(ddof=1) / one.size for one in self._placements)))
+
+    def tpr(self, fpr, *, level=0.95) -> tuple:
+        """(rate, low, high): true positives at a rate of false ones of at most `fpr` in [0, 1].
+
+        The threshold is the least that lets through no more of the non-members at hand. The interval is Clopper and Pearson's
+        for that threshold, of confidence `level` in (0, 1): how far the threshold itself hangs on chance is not in it.
+        """
+        fpr = float(checks.real("fpr", fpr, "[0, 1]"))
+        falling = np.sort(self.scores[~self.members])[::-1]
+        allowed = int(fpr * falling.size + 1e-9)
+        threshold = falling[allowed] if allowed < falling.size else -np.inf
+        inside = self.scores[self.members]
+        hits = int((inside > threshold).sum()) if allowed < falling.size else inside.size
+        low, high = clopper_pearson(hits, inside.size, level)
+        return hits / inside.size, float(low), float(high)
+
+    def advantage(self, *, rng, level=0.95) -> tuple:
+        """(advantage, low, high): TPR - FPR at the threshold that is best on a random half of the records, judged on the others.
+
+        level : confidence of the interval, in (0, 1): Clopper and Pearson's for both rates, each with half of the error.
+        """
+        level = float(checks.real("level", level, "(0, 1)"))
+        choose = generator(rng).permutation(self.scores.size) % 2 == 0
+        for part in (choose, ~choose):
+            if min((self.members & part).sum(), (~self.members & part).sum()) == 0:
+                raise ValueError("members must be so many that each half has some, and others; got a half without")
+        threshold = _best_threshold(self.scores[choose & self.members], self.scores[choose & ~self.members])
+        rates, ends = [], []
+        for group in (~choose & self.members, ~choose & ~self.members):
+            hits = int((self.scores[group] >= threshold).sum())
+            rates.append(hits / group.sum())
+            ends.append(clopper_pearson(hits, int(group.sum()), (1 + level) / 2))
+        return rates[0] - rates[1], float(ends[0][0] - ends[1][1]), float(ends[0][1] - ends[1][0])
+
+
+def _best_threshold(inside, outside):
+    """The threshold t with the greatest TPR - FPR of "score >= t"."""
+    candidates = np.unique(np.concatenate([inside, outside]))
+    tpr = 1 - np.searchsorted(np.sort(inside), candidates, side="left") / inside.size
+    fpr = 1 - np.searchsorted(np.sort(outside), candidates, side="left") / outside.size
+    return candidates[np.argmax(tpr - fpr)]
+
+
+# ---- the game
+
+
+def play(train, features, labels, *, shadows=8, mode="offline", rng) -> dict:
+    """Attacks on one model: {"loss": `Attack`, "likelihood ratio": `Attack`}.
+
+    train : a function of (features, labels, rng) that returns a model with `predict_proba`
+    features : array (n, d), n >= 8; labels : (n,); shadows : whole number >= 4
+    mode : see `likelihood_ratio_scores`
+
+    Target and shadow models are trained on halves of the records: each pair of shadow models on a half and on the other,
+    so that each record is used in half of them. All scores are for the same target.
+    """
+    features, labels = np.asarray(features), np.asarray(labels)
+    n = int(checks.integer("number of records", len(features), "[8, inf)"))
+    if labels.shape != (n,):
+        raise ValueError(f"labels must be one for each of {n} records, got shape {labels.shape}")
+    shadows = int(checks.integer("shadows", shadows, "[4, inf)"))
+    checks.one_of("mode", mode, MODES)
+    generator(rng)
+    used = []
+    while len(used) < shadows + 1:
+        half = rng.permutation(n) < n // 2
+        used += [half, ~half] if used else [half]  # the target's, then pairs
+    models = [train(features[half], labels[half], rng) for half in used[: shadows + 1]]
+    p = np.array([confidence(model, features, labels) for model in models])
+    ratio = likelihood_ratio_scores(p[0], p[1:], np.array(used[1 : shadows + 1]), mode=mode)
+    return {"loss": Attack(np.log(p[0]), used[0]), "likelihood ratio": Attack(ratio, used[0])}
+
+
+# ---- what differential privacy allows
+
+
+def tpr_bound(fpr, epsilon, delta=0.0):
+    """Greatest rate of true positives at `fpr` in [0, 1], any shape, against an (epsilon, delta)-DP model.
+
+    epsilon : [0, inf]; delta : [0, 1]. Source: Kairouz, Oh, Viswanath 2015, Theorem 2.1.
+    """
+    fpr = checks.real("fpr", fpr, "[0, 1]")
+    epsilon, delta = _budget(epsilon, delta)
+    if epsilon > 700:  # e^epsilon overflows: no bound but where there are no false positives
+        return np.where(fpr > 0, 1.0, delta)[()]
+    return np.minimum(np.minimum(np.exp(epsilon) * fpr + delta, 1 - np.exp(-epsilon) * (1 - delta - fpr)), 1.0)[()]
+
+
+def advantage_bound(epsilon, delta=0.0) -> float:
+    """Greatest TPR - FPR: (e^epsilon - 1 + 2 delta) / (e^epsilon + 1); epsilon in [0, inf], delta in [0, 1]."""
+    epsilon, delta = _budget(epsilon, delta)
+    return float(np.tanh(epsilon / 2) + delta * (1 - np.tanh(epsilon / 2)))
+
+
+def auc_bound(epsilon, delta=0.0) -> float:
+    """Greatest area under the curve: that under `tpr_bound`, a line through two corners and a level piece."""
+    epsilon, delta = _budget(epsilon, delta)
+    corner = (1 - advantage_bound(epsilon, delta)) / 2  # FPR where the two sloping sides meet; TPR there is 1 - corner
+    return float(corner * (delta + 1 - corner) / 2 + (1 - delta - corner) * (2 - corner) / 2 + delta)
+
+
+def _budget(epsilon, delta):
+    return float(checks.real("epsilon", epsilon, "[0, inf]")), float(checks.real("delta", delta, "[0, 1]"))

@@ -1,0 +1,67 @@
+"""An attack on Gaussian synthesis: a lower bound on its epsilon, from releases of two neighbouring data sets.
+
+The adversary knows everything but whether one record is in the table, sees the released records as they are, clipped
+to the cube, and bets by the likelihood ratio of the two fitted Gaussians (miura2022, section 2.3; `lib.attacks.audit` judges
+the bets). The chapter "Reality check on Adult" uses it.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from scipy.stats import multivariate_normal
+
+from ..gaussian_synthesis import fit, sample
+from ..numerics import checks
+from . import audit
+
+_BLOCK = 500  # trials drawn at a time, for memory
+
+
+def off_the_wall(n, d, sigma):
+    """A data set (n, d) of covariance about sigma I in a corner of the cube, and the opposite corner, a record (d,).
+
+    Independent attributes take -1 and about -1 + 2 sqrt(sigma) equally often, so that little is clipped on the far side; the
+    squared Mahalanobis distance of the record is about d (2 - sqrt(sigma))^2 / sigma.
+
+    n : whole, [2^d, inf), best a multiple of 2^d; d : whole, [1, 16]; sigma : (0, 0.5]. Raises ``ValueError`` otherwise.
+    """
+    d = checks.whole("d", d, "[1, 16]")
+    n = checks.whole("n", n, f"[{2**d}, inf)")
+    sigma = checks.number("sigma", sigma, "(0, 0.5]")
+    side = np.sqrt(sigma * (1 + 2 / n))  # 2/n: the new record takes a little variance away
+    corners = np.array(list(product((-1.0, 1.0), repeat=d)))
+    return side * np.resize(corners, (n, d)) - (1 - side), np.ones(d)
+
+
+def log_likelihood_ratios(given, pair, sizes, *, trials, rng):
+    """Log-likelihood ratios of the first m released records for each m of `sizes`, shape (len(sizes), trials).
+
+    given : (mean, cov) of the Gaussian that releases them; pair : the two Gaussians that are told apart
+    sizes : whole numbers, [1, inf); trials : whole, [1, inf); rng : numpy Generator
+    """
+    sizes = checks.integer("sizes", sizes, "[1, inf)").astype(int)
+    trials = checks.whole("trials", trials, "[1, inf)")
+    first, second = (multivariate_normal(*gaussian) for gaussian in pair)
+    blocks = []
+    for start in range(0, trials, _BLOCK):
+        count = min(_BLOCK, trials - start)
+        records = sample(*given, count * sizes.max(), rng=rng)
+        ratios = first.logpdf(records) - second.logpdf(records)
+        blocks.append(ratios.reshape(count, -1).cumsum(axis=1)[:, sizes - 1])
+    return np.concatenate(blocks).T
+
+
+def attack(data, record, sizes, *, trials, delta, confidence, rng) -> list[float]:
+    """Lower bounds on epsilon at `delta`, one for each size of a release, for `data` (n, d) and `data` with `record` (d,).
+
+    Each holds with probability at least `confidence`, in (0, 1); for all together divide the chance of error among them.
+    trials : releases of each data set, whole, [2, inf); delta : [0, 1); else as for `log_likelihood_ratios`
+    """
+    pair = fit(data), fit(np.vstack([data, record]))
+    without, with_it = (log_likelihood_ratios(given, pair, sizes, trials=trials, rng=rng) for given in pair)
+    return [
+        audit.epsilon_lower_bound(p, q, delta=delta, confidence=confidence).epsilon_lower
+        for p, q in zip(without, with_it, strict=True)
+    ]

@@ -1,0 +1,388 @@
+"""Adult and Bank Marketing: the real files, each verified by its SHA-256, or synthetic ones.
+
+A file is looked for in the folder that ``COMPENDIUM_DATA`` names (as
+``<folder>/adult/adult.data`` or ``<folder>/adult.data``), then in the user cache,
+and is otherwise fetched from the UCI Machine Learning Repository into that cache.
+``COMPENDIUM_OFFLINE=1`` or ``download=False`` keeps off the network altogether.
+Whatever goes wrong with a file is a `DatasetError` of one sentence.
+
+The stand-ins (``source="stand-in"``) are synthetic, and embedded in this package: `notebooks.studies.stand_in` made
+them from the real files. ``lib/data/provenance.json`` states how, and how well they do.
+
+Sources (both CC BY 4.0): B. Becker and R. Kohavi, Adult, UCI, 1996,
+doi:10.24432/C5XW20; S. Moro, P. Rita and P. Cortez, Bank Marketing, UCI, 2014,
+doi:10.24432/C5K306.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import tempfile
+import warnings
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from ..numerics import checks
+
+with warnings.catch_warnings():  # of progress bars, which pooch can draw and we never ask for
+    warnings.filterwarnings("ignore", message="IProgress not found")
+    import pooch
+
+
+class DatasetError(RuntimeError):
+    """A file is missing, damaged or not to be had: says which, where it was looked for, what to do."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One real file: its data set, its name, its SHA-256, and where it is published.
+
+    `members` is the way into the archive at `url`: all but the last name archives
+    within archives, the last one names the file.
+    """
+
+    dataset: str
+    name: str
+    sha256: str
+    url: str
+    members: tuple[str, ...]
+
+
+_ADULT_URL = "https://archive.ics.uci.edu/static/public/2/adult.zip"
+_BANK_URL = "https://archive.ics.uci.edu/static/public/222/bank+marketing.zip"
+
+# The archives are not pinned (their packing has changed over the years), the files are.
+SOURCES = {
+    source.name: source
+    for source in (
+        Source(
+            "adult",
+            "adult.data",
+            "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
+            _ADULT_URL,
+            ("adult.data",),
+        ),
+        Source(
+            "adult",
+            "adult.test",
+            "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
+            _ADULT_URL,
+            ("adult.test",),
+        ),
+        Source(
+            "bank",
+            "bank-additional-full.csv",
+            "74adfc578bf77a7ff4bb1ba4a9f8709d9e3c6907342959c2c8416847e0afb4d8",
+            _BANK_URL,
+            ("bank-additional.zip", "bank-additional/bank-additional-full.csv"),
+        ),
+    )
+}
+
+ADULT_FILES = ("adult.data", "adult.test")  # of training and test records
+ADULT_COLUMNS = (
+    "age", "workclass", "fnlwgt", "education", "education-num", "marital-status",
+    "occupation", "relationship", "race", "sex", "capital-gain", "capital-loss",
+    "hours-per-week", "native-country", "income",
+)  # fmt: skip
+
+# Age, the code of the education and the hours have the ends that the survey gave them
+# (records under 17 were left out, ages are cut at 90); gains fill five digits. No range is
+# published for fnlwgt and capital-loss: round numbers that hold for both parts of Adult.
+PUBLIC_RANGES = {
+    "age": (17, 90),
+    "fnlwgt": (0, 1_500_000),
+    "education-num": (1, 16),
+    "capital-gain": (0, 99_999),
+    "capital-loss": (0, 5_000),
+    "hours-per-week": (1, 99),
+}
+
+
+KINDS = ("real", "stand-in")
+
+# Where the embedded stand-ins lie, and which of their records stand for which part of Adult.
+STAND_INS = Path(__file__).parent / "stand_ins"
+_PARTS = {"train": slice(0, 32_561), "test": slice(32_561, None), "all": slice(None)}
+
+
+# ---------------------------------------------------------------- the tables
+
+
+def adult(part: str = "train", *, missing: str = "nan", source: str = "real", download: bool = True) -> pd.DataFrame:
+    """Adult under UCI's column names (`ADULT_COLUMNS`), six integer columns and nine of text.
+
+    `part` is ``"train"`` (32,561 records), ``"test"`` (16,281) or ``"all"`` (48,842, the
+    training records first). `missing` says what becomes of UCI's ``?``: ``"nan"``, so that
+    ``.dropna()`` leaves the complete records (30,162; 15,060; 45,222), or ``"category"``,
+    which keeps ``?`` as a value like any other. Incomes read ``<=50K`` and ``>50K`` in both
+    parts (UCI's test file ends them in a full stop).
+
+    `source` ``"stand-in"`` gives the embedded synthetic records instead, with the same columns
+    and types, and as many in each part; those without a missing value are about as many.
+
+    Raises `DatasetError` where a file is not to be had, ``ValueError`` for another argument.
+    """
+    checks.one_of("part", part, ("train", "test", "all"))
+    markers = _missing_markers(missing, "?")
+    checks.one_of("source", source, KINDS)
+    if source == "stand-in":
+        return _embedded("adult", markers)[_PARTS[part]].reset_index(drop=True)
+    names = {"train": ADULT_FILES[:1], "test": ADULT_FILES[1:], "all": ADULT_FILES}
+    frames = [
+        pd.read_csv(
+            path(name, download=download),
+            names=list(ADULT_COLUMNS),
+            skipinitialspace=True,
+            comment="|",  # the first line of the test file
+            na_values=markers,
+            keep_default_na=False,
+        )
+        for name in names[part]
+    ]
+    frame = pd.concat(frames, ignore_index=True)
+    frame["income"] = frame["income"].str.removesuffix(".")
+    return frame
+
+
+def bank(*, missing: str = "nan", source: str = "real", download: bool = True) -> pd.DataFrame:
+    """Bank Marketing (``bank-additional-full.csv``), 41,188 records of 21 columns, UCI's names.
+
+    `missing` says what becomes of the label ``unknown``, by which the publishers code a
+    missing value: ``"nan"``, so that ``.dropna()`` leaves the 30,488 complete records of
+    miura2025 (Table 1), or ``"category"``, which keeps it as a value like any other.
+
+    `source` ``"stand-in"`` gives the embedded synthetic records instead: as many, but only of
+    the 11 columns of text (those that miura2025 uses).
+
+    Raises `DatasetError` where the file is not to be had, ``ValueError`` for another argument.
+    """
+    markers = _missing_markers(missing, "unknown")
+    checks.one_of("source", source, KINDS)
+    if source == "stand-in":
+        return _embedded("bank", markers)
+    file = path("bank-additional-full.csv", download=download)
+    return pd.read_csv(file, sep=";", na_values=markers, keep_default_na=False)
+
+
+def stand_in_provenance() -> dict:
+    """How the embedded stand-ins were made: epsilon, delta, neighbours, seed, and for each of ``["datasets"]``
+    ``"adult"`` and ``"bank"`` the hashes and errors. `DatasetError` where it cannot be read."""
+    file = STAND_INS / "provenance.json"
+    try:
+        return json.loads(file.read_text(encoding="ascii"))
+    except (OSError, ValueError) as error:
+        raise DatasetError(
+            f"{file} cannot be read ({type(error).__name__}): restore it from the repository."
+        ) from error
+
+
+def _embedded(dataset: str, markers: list[str]) -> pd.DataFrame:
+    """All records of an embedded stand-in, verified by the SHA-256 in its provenance."""
+    file = STAND_INS / f"{dataset}.csv.gz"
+    expected = stand_in_provenance()["datasets"][dataset]["sha256_file"]
+    actual = _sha256(file)
+    if actual != expected:
+        raise DatasetError(
+            f"{file} is damaged: its SHA-256 is {actual}, expected {expected}; restore it from the repository."
+        )
+    return pd.read_csv(file, na_values=markers, keep_default_na=False)
+
+
+def _missing_markers(missing: str, marker: str) -> list[str]:
+    checks.one_of("missing", missing, ("nan", "category"))
+    return [marker] if missing == "nan" else []
+
+
+def adult_numeric(frame: pd.DataFrame, *, scaling: str = "observed") -> pd.DataFrame:
+    """The six numeric attributes of `frame` (keys of `PUBLIC_RANGES`), each scaled to [-1, 1].
+
+    `frame` has the columns of `adult`, any number of records; the result has the same records.
+    `scaling` ``"observed"`` sends each column's own minimum to -1 and its maximum to 1;
+    ``"public"`` does so with `PUBLIC_RANGES`. miura2022 (section 3.2) says only
+    "normalised to [-1, 1]". Observed ends are themselves read off the records: a privacy
+    guarantee for what is computed from them has to take them as public.
+
+    ``ValueError`` names the column that is absent, holds a missing value or one outside its
+    public range, or (observed) holds one value only; also where there are no records.
+    """
+    checks.one_of("scaling", scaling, ("observed", "public"))
+    absent = [column for column in PUBLIC_RANGES if column not in frame.columns]
+    if absent:
+        raise ValueError(f"frame must have the columns {', '.join(PUBLIC_RANGES)}; it lacks {', '.join(absent)}")
+    if frame.empty:
+        raise ValueError("frame must have at least one record, got none")
+    scaled = {}
+    for column, (low, high) in PUBLIC_RANGES.items():
+        permitted = f"[{low}, {high}]" if scaling == "public" else "(-inf, inf)"
+        values = checks.real(column, frame[column], permitted)
+        if scaling == "observed":
+            low, high = values.min(), values.max()
+        if low == high:
+            raise ValueError(f"{column} must take two values at least to be scaled, got only {low:g}")
+        scaled[column] = 2 * (values - low) / (high - low) - 1
+    return pd.DataFrame(scaled, index=frame.index)
+
+
+# ----------------------------------------------------------------- the files
+
+
+def available(dataset: str) -> bool:
+    """Whether all files of ``"adult"`` or ``"bank"`` are on this machine and sound; never fetches.
+
+    Raises `DatasetError` for a damaged file in ``COMPENDIUM_DATA`` (whoever put it there
+    would not want it passed over); a damaged one in the cache counts as absent.
+    """
+    checks.one_of("dataset", dataset, sorted({source.dataset for source in SOURCES.values()}))
+    wanted = [source for source in SOURCES.values() if source.dataset == dataset]
+    return all(_search(source)[0] is not None for source in wanted)
+
+
+def path(name: str, *, download: bool = True) -> Path:
+    """Where the verified file `name` (a key of `SOURCES`) lies; fetched first if need be.
+
+    `download` ``False``, or ``COMPENDIUM_OFFLINE`` set to anything but ``0`` or nothing,
+    forbids the fetching. Raises `DatasetError` where the file is not to be had, and where
+    ``COMPENDIUM_DATA`` holds a damaged one.
+    """
+    checks.one_of("name", name, tuple(SOURCES))
+    source = SOURCES[name]
+    found, looked = _search(source)
+    if found is not None:
+        return found
+    try:
+        if not download:
+            raise DatasetError("download=False forbids fetching it")
+        if os.environ.get("COMPENDIUM_OFFLINE", "") not in ("", "0"):
+            raise DatasetError("COMPENDIUM_OFFLINE forbids fetching it")
+        _fetch(source.url)
+    except DatasetError as failure:
+        raise DatasetError(
+            f"{name} was found neither {' nor '.join(looked)}, and {failure}: unpack it from {source.url} "
+            f"(SHA-256 {source.sha256}) into a folder and set COMPENDIUM_DATA to that folder."
+        ) from failure
+    return _cached(source)
+
+
+def fingerprints(source: str, *names: str) -> dict[str, str]:
+    """SHA-256 of the files `names` (keys of `SOURCES`) that results from `source` were made from; none for "stand-in"."""
+    checks.one_of("source", source, KINDS)
+    for name in names:
+        checks.one_of("name", name, tuple(SOURCES))
+    return {name: SOURCES[name].sha256 for name in names} if source == "real" else {}
+
+
+def cache_folder() -> Path:
+    """The user cache: one folder a data set, so it may serve as ``COMPENDIUM_DATA`` elsewhere."""
+    return Path(pooch.os_cache("dp-compendium"))
+
+
+def _cached(source: Source) -> Path:
+    return cache_folder() / source.dataset / source.name
+
+
+def _search(source: Source) -> tuple[Path | None, list[str]]:
+    """The sound copy on this machine (``None`` if there is none), and in words where it is not."""
+    looked = []
+    given = os.environ.get("COMPENDIUM_DATA", "")
+    if given:
+        folder = Path(given).expanduser().absolute()
+        for candidate in (folder / source.dataset / source.name, folder / source.name):
+            if candidate.is_file():
+                _refuse_damaged(candidate, source)
+                return candidate, looked
+            looked.append(f"at {candidate}")
+    else:
+        looked.append("by COMPENDIUM_DATA (not set)")
+    cached = _cached(source)
+    if cached.is_file():
+        if _sha256(cached) == source.sha256:
+            return cached, looked
+        looked.append(f"sound in the cache ({cached} is damaged)")
+    else:
+        looked.append(f"at {cached}")
+    return None, looked
+
+
+def _refuse_damaged(file: Path, source: Source) -> None:
+    actual = _sha256(file)
+    if actual != source.sha256:
+        raise DatasetError(
+            f"{file} is damaged or another edition: its SHA-256 is {actual}, expected {source.sha256}; "
+            f"replace it by the one in {source.url}, or unset COMPENDIUM_DATA to have it fetched."
+        )
+
+
+def _sha256(file: Path) -> str:
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError as error:
+        raise DatasetError(f"{file} cannot be read: {error.strerror}.") from error
+
+
+# -------------------------------------------------------------- the fetching
+
+
+def _fetch(url: str) -> None:
+    """Bring every file that `SOURCES` has at `url` into the cache, all of them or none.
+
+    Nothing is written before every file is verified, and each appears under its name by
+    a rename: an interruption leaves no half file. `DatasetError` names the reason in a
+    clause that `path` makes a sentence of.
+    """
+    archive = _download(url)
+    verified = {}
+    for source in SOURCES.values():
+        if source.url != url:
+            continue
+        content = _unpack(archive, source)
+        actual = hashlib.sha256(content).hexdigest()
+        if actual != source.sha256:
+            raise DatasetError(f"{source.name} from {url} has SHA-256 {actual}, expected {source.sha256}")
+        verified[_cached(source)] = content
+    try:
+        cache_folder().mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache_folder()) as scratch:
+            for target, content in verified.items():
+                temporary = Path(scratch) / target.name
+                temporary.write_bytes(content)
+                target.parent.mkdir(exist_ok=True)
+                temporary.replace(target)
+    except OSError as error:
+        raise DatasetError(f"it cannot be stored in {cache_folder()} ({error.strerror})") from error
+
+
+def _download(url: str) -> bytes:
+    """The bytes at `url`; the archives are small (about 1 MB), so they stay in memory."""
+    import requests  # what pooch fetches with; slow to import, seldom needed
+
+    content = io.BytesIO()
+    # Not streamed: requests then closes the connection itself, whatever happens.
+    downloader = pooch.HTTPDownloader(timeout=30, stream=False)
+    try:
+        downloader(url, content, None)
+    except requests.HTTPError as error:
+        raise DatasetError(f"{url} answered {error.response.status_code} {error.response.reason}") from error
+    except requests.RequestException as error:
+        raise DatasetError(f"{url} could not be fetched ({type(error).__name__})") from error
+    return content.getvalue()
+
+
+def _unpack(content: bytes, source: Source) -> bytes:
+    """The file's bytes out of the archive `content`, through the archives within it."""
+    for member in source.members:
+        try:
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                content = archive.read(member)
+        except KeyError:
+            way = " / ".join(source.members)
+            raise DatasetError(f"the archive at {source.url} has no {member} (looked for {way})") from None
+        except Exception as error:  # damage shows in a dozen types: BadZipFile, zlib.error, struct.error, ...
+            raise DatasetError(f"what {source.url} sent is not a sound zip archive ({type(error).__name__})") from error
+    return content

@@ -1,0 +1,16 @@
+"""Synthetic data from one multivariate Gaussian, and the Rényi privacy of its randomness alone (`miura2022`)."""
+
+from .bounds import (
+    bounded_epsilon,
+    bounded_epsilon_joint,
+    bounded_epsilon_tight,
+    divergence_added,
+    divergence_removed,
+    largest_radius,
+    regularised_epsilon,
+    unbounded_epsilon,
+    unbounded_epsilon_exact,
+    worst_case_neighbours,
+)
+from .mechanism import fit, sample, smallest_eigenvalue, squared_mahalanobis, synthesize
+from .releases import ORDERS, extremal_pair, records_needed, released_delta, released_dp, released_epsilon

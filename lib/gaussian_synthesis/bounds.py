@@ -1,0 +1,280 @@
+"""Synthetic data from one multivariate Gaussian, and the Rényi privacy of its randomness alone.
+
+The mechanism of `miura2022` (section 2.3) fits a mean and a covariance to n records in
+[-1, 1]^d and releases a draw from that Gaussian, clipped to the cube; no noise is added.
+Its guarantee holds on data sets whose covariance has no eigenvalue below sigma.
+
+Every bound here is the Rényi divergence of ONE released record; m records, m fixed in
+advance, cost m times as much (composition, Proposition 2.4 of `miura2022`).
+
+Notation, after the document: N = n + 1, tau = 4 d / sigma, alpha the Rényi order.
+The Rényi divergence of two Gaussians splits into a mean term and, for each eigenvalue
+q = 1 + t of Sigma_1^-1 Sigma_2, half of
+
+    psi_alpha(t) = (alpha log(1 + t) - log(1 + alpha t)) / (alpha - 1)  >= 0,
+
+which vanishes at t = 0 and grows on both sides of it. The printed formulas are sums of
+these same terms, written so that they cancel; here each one is computed as what it is,
+and no two terms of opposite sign are ever added.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+
+import numpy as np
+
+from ..accounting.divergence import log1pmx, psi
+from ..numerics import checks
+from ..numerics import double_double as dd
+
+# ---------------------------------------------------------------- the printed theorems
+
+_RANGES = {
+    "n": (checks.integer, "[1, inf)"),
+    "alpha": (checks.real, "(1, inf)"),
+    "d": (checks.integer, "[1, inf)"),
+    "sigma": (checks.real, "(0, 1]"),
+    "radius": (checks.real, "[0, inf)"),
+}
+_BLOCK = 2**14  # elements worked on at a time: their intermediate arrays stay in the cache
+
+
+def _elementwise(formula):
+    """Make of a `formula` on flat float arrays a function that checks, broadcasts and goes block by block.
+
+    The formula may compute nonsense, silently, where its condition fails, as long as it then returns ``inf``.
+    """
+    names = list(inspect.signature(formula).parameters)
+
+    @functools.wraps(formula)
+    def function(*args, **kwargs):
+        """Stands under the formula's own name and docstring (`functools.wraps`)."""
+        given = inspect.signature(formula).bind(*args, **kwargs).arguments
+        checked = [_RANGES[name][0](name, given[name], _RANGES[name][1]) for name in names]
+        arrays = np.broadcast_arrays(*checked)
+        flat = [array.reshape(-1) for array in arrays]
+        result = np.empty(arrays[0].size)
+        with np.errstate(all="ignore"):
+            for start in range(0, result.size, _BLOCK):
+                block = slice(start, start + _BLOCK)
+                result[block] = formula(*(array[block] for array in flat))
+        return result.reshape(arrays[0].shape)[()]
+
+    return function
+
+
+@_elementwise
+def unbounded_epsilon(n, alpha, d, sigma):
+    """epsilon of Theorem 3.1 (unbounded neighbours: sizes n and n + 1), per released record.
+
+    n: records of the smaller neighbour, whole, [1, inf); alpha: Rényi order, (1, inf);
+    d: attributes, whole, [1, inf); sigma: lower bound of the smallest eigenvalue of the
+    covariance, (0, 1] (no larger value is possible on [-1, 1]^d). All broadcast.
+
+    Returns the larger of epsilon_alpha1 (n against n + 1) and epsilon_alpha2 (n + 1
+    against n), ``inf`` where the theorem's condition fails. Relative error below 1e-10.
+    Raises ``ValueError`` for arguments outside these ranges. Source: miura2022, Theorem 3.1.
+    """
+    added, removed, holds = _theorem_3_1_directions(n, alpha, d, sigma)
+    return np.where(holds, np.maximum(added, removed), np.inf)
+
+
+@_elementwise
+def bounded_epsilon(n, alpha, d, sigma):
+    """epsilon of Theorem 3.2 (bounded neighbours: one of n records replaced), per released record.
+
+    Arguments, ranges, errors and accuracy as in `unbounded_epsilon`; ``inf`` unless
+    alpha < n^2 / (tau (n - 1)). Source: miura2022, Theorem 3.2.
+    """
+    margin, kappa, one_minus = _bounded_terms(n, alpha, d, sigma)
+    logs = alpha * np.log1p(kappa) - _log1p_from(-alpha * kappa, one_minus)
+    return np.where(margin > 0, 2 * alpha * d / margin + logs / (2 * (alpha - 1)), np.inf)
+
+
+# ---------------------------------------------------------------- beyond the document
+
+
+@_elementwise
+def bounded_epsilon_tight(n, alpha, d, sigma):
+    """Theorem 3.2 with the two non-zero eigenvalues of Sigma_1^-1 X kept apart.
+
+    One eigenvalue lies in [0, kappa], the other in [-kappa, 0], kappa = (n - 1) tau / n^2,
+    and the divergence grows with either's distance from 0, so that
+
+        epsilon = alpha/2 tau/(n^2 - alpha (n-1) tau) + psi(kappa)/2 + psi(-kappa)/2.
+
+    Arguments, ranges and errors as in `bounded_epsilon`, and finite on the same condition.
+    Source: the improvement that miura2022 (end of section 3.2) hopes for; proved in the
+    chapter "Beyond the document", Theorem A.
+    """
+    margin, kappa, one_minus = _bounded_terms(n, alpha, d, sigma)
+    both = psi(kappa, alpha) + _psi_shrinking(kappa, alpha, one_minus)
+    return np.where(margin > 0, 2 * alpha * d / margin + both / 2, np.inf)
+
+
+@_elementwise
+def bounded_epsilon_joint(n, alpha, d, sigma):
+    """Theorem 3.2 with the two eigenvalues bounded together: half of `bounded_epsilon_tight`.
+
+    Inside the cube the record that leaves and the record that comes cannot both be
+    extreme: the eigenvalues satisfy t_1^2 + t_2^2 <= kappa^2, and psi(t)/t^2 decreases, so
+
+        epsilon = alpha/2 tau/(n^2 - alpha (n-1) tau) + psi(-kappa)/2.
+
+    Public n then costs no more than private n. Arguments, ranges and errors as in
+    `bounded_epsilon`. Source: the chapter "Beyond the document", Theorem B.
+    """
+    margin, kappa, one_minus = _bounded_terms(n, alpha, d, sigma)
+    return np.where(margin > 0, 2 * alpha * d / margin + _psi_shrinking(kappa, alpha, one_minus) / 2, np.inf)
+
+
+def largest_radius(d, sigma):
+    """Largest squared Mahalanobis distance of a record in [-1, 1]^d: d (1 + sqrt(1 - sigma))^2 / sigma.
+
+    Each variance is at least sigma and at most 1 - mean^2, so no mean exceeds
+    sqrt(1 - sigma) in size. The document uses tau = 4 d / sigma.
+    Source: the chapter "Beyond the document", Lemma C.
+    """
+    d = checks.integer("d", d, "[1, inf)")
+    sigma = checks.real("sigma", sigma, "(0, 1]")
+    with np.errstate(over="ignore"):
+        return d * (1 + np.sqrt(1 - sigma)) ** 2 / sigma
+
+
+@_elementwise
+def divergence_added(n, alpha, d, radius):
+    """The exact D_alpha of the Gaussian of n records from that of the same records and one more.
+
+    radius: the squared Mahalanobis distance r = (x - mu)^T Sigma^-1 (x - mu) of the added
+    record from the mean of the n, [0, inf); the divergence depends on it alone. n, alpha, d
+    as in `unbounded_epsilon`. ``inf`` for alpha >= n + 1, where the supremum over r is.
+    Source: miura2022, Lemmas 4.2-4.5 (s = 1) without their inequalities; "Beyond the document", Theorem D.
+    """
+    more = n + 1
+    margin = more * (more - alpha) + alpha * n * radius
+    others = (d - 1) * psi(-1 / more, alpha)
+    total = alpha * radius / margin + others + psi((n * radius - more) / more**2, alpha)
+    return np.where(more > alpha, total / 2, np.inf)
+
+
+@_elementwise
+def divergence_removed(n, alpha, d, radius):
+    """The exact D_alpha of the Gaussian of n + 1 records from that of all but one of them.
+
+    radius: the squared Mahalanobis distance of the removed record from the mean of the
+    n + 1, [0, inf). ``inf`` unless alpha (n + 1) r < n (n + alpha). Otherwise as `divergence_added`.
+    Source: miura2022, Lemmas 4.2-4.5 (s = -1) without their inequalities; "Beyond the document", Theorem D.
+    """
+    more = n + 1
+    margin = n * (n + alpha) - alpha * more * radius
+    shrunk = np.where(margin > 0, (n - more * radius) / n**2, 0)
+    total = alpha * radius / margin + (d - 1) * psi(1 / n, alpha) + psi(shrunk, alpha)
+    return np.where(margin > 0, total / 2, np.inf)
+
+
+def unbounded_epsilon_exact(n, alpha, d, sigma, *, radius=None):
+    """Supremum of D_alpha over unbounded neighbours (n, n + 1), per released record.
+
+    The divergence grows with the Mahalanobis distance r of the changed record (it may dip
+    near r = 0 first, for alpha > (n+1)^2/(2n+1)), so the supremum over [0, `radius`] sits at an end.
+    `radius` defaults to `largest_radius(d, sigma)`; 4 d / sigma is the document's.
+    Arguments, ranges and errors as in `unbounded_epsilon`; ``inf`` where the supremum is.
+    Source: the chapter "Beyond the document", Theorem D.
+    """
+    radius = largest_radius(d, sigma) if radius is None else radius
+    ends = np.maximum(divergence_added(n, alpha, d, 0), divergence_added(n, alpha, d, radius))
+    return np.maximum(ends, divergence_removed(n, alpha, d, radius))
+
+
+@_elementwise
+def regularised_epsilon(n, alpha, d, sigma):
+    """Rényi epsilon of one record drawn from N(mu, Sigma + sigma I), with no condition on Sigma.
+
+    Unbounded neighbours of sizes n and n + 1; sigma is now a variance that the mechanism adds, not a
+    promise about the data, so every data set in [-1, 1]^d is covered. Arguments, ranges and
+    errors as in `unbounded_epsilon`; ``inf`` unless alpha (n + 1) tau < n^2.
+    Source: the chapter "Reality check on Adult", Theorem F.
+    """
+    more, tau = n + 1, 4 * d / sigma
+    margin = n**2 - alpha * more * tau
+    shrunk = np.where(margin > 0, -more * tau / n**2, 0)
+    ordinary = psi(-1 / more, alpha)
+    added = alpha * tau / (more * (more - alpha) + alpha * n * tau) + (d - 1) * ordinary
+    added += np.maximum(ordinary, psi(n * tau / more**2, alpha))
+    ordinary = psi(1 / n, alpha)
+    removed = alpha * tau / margin + (d - 1) * ordinary + np.maximum(ordinary, psi(shrunk, alpha))
+    return np.where(margin > 0, np.maximum(added, removed) / 2, np.inf)
+
+
+def worst_case_neighbours(n, d, sigma):
+    """A data set (n, d) and a record (d,) whose addition nearly attains the supremum.
+
+    Column j is 1 on its own k rows and -1 elsewhere, k the fewest for which the smallest
+    eigenvalue 4 p (1 - d p), p = k/n, reaches sigma; the record is (1, ..., 1), which lies
+    along that very eigenvector. Its squared Mahalanobis distance is d (1-p)^2 / (p (1-dp)).
+
+    Raises ``ValueError`` where no such k exists (d sigma > 1, or n too small).
+    Source: the chapter "Beyond the document", after Theorem D.
+    """
+    n, d = int(checks.integer("n", n, "[1, inf)")), int(checks.integer("d", d, "[1, inf)"))
+    sigma = float(checks.real("sigma", sigma, f"(0, {1 / d!r}]"))
+    k = int(np.ceil(n * (1 - np.sqrt(1 - d * sigma)) / (2 * d)))
+    k += 4 * k / n * (1 - d * k / n) < sigma  # the square root's last digit
+    if d * k > n or 4 * k / n * (1 - d * k / n) < sigma:
+        raise ValueError(f"n must be large enough for a smallest eigenvalue of {sigma:g} at d = {d}, got {n}")
+    data = -np.ones((n, d))
+    for j in range(d):
+        data[j * k : (j + 1) * k, j] = 1
+    return data, np.ones(d)
+
+
+# ---------------------------------------------------------------- terms
+
+
+def _theorem_3_1_directions(n, alpha, d, sigma):
+    """(epsilon_alpha1, epsilon_alpha2, condition) of Theorem 3.1."""
+    more, tau = n + 1, 4 * d / sigma
+    ordinary, extreme = psi(-1 / more, alpha), psi((n * tau - more) / more**2, alpha)
+    added = alpha * tau / (more * (more - alpha)) + (d - 1) * ordinary + np.maximum(ordinary, extreme)
+
+    # margin = sigma (n (n + alpha) - alpha (n + 1) tau); room = sigma (n - tau)
+    square = _dd_times_sum(dd.two_product(sigma, n), n, alpha)
+    margin = dd.to_float(dd.minus(square, dd.times(dd.two_product(4 * d, more), alpha)))
+    room = dd.to_float(dd.minus(dd.two_product(sigma, n), (4 * d, 0.0)))
+    slope = np.where(margin > 0, (more * tau - n) * sigma / (more * room), 0)  # -s, s = t/(1 + t)
+    ordinary = psi(1 / n, alpha)
+    extreme = -log1pmx(slope) - _log1pmx_from((1 - alpha) * slope, margin / (more * room)) / (alpha - 1)
+    removed = 4 * alpha * d / margin + (d - 1) * ordinary + np.maximum(ordinary, extreme)
+    return added / 2, removed / 2, margin > 0
+
+
+def _bounded_terms(n, alpha, d, sigma):
+    """margin = sigma (n^2 - alpha (n-1) tau), kappa = (n-1) tau / n^2, and 1 - alpha kappa, all accurate."""
+    square = dd.times(dd.two_product(sigma, n), n)
+    margin = dd.to_float(dd.minus(square, dd.times(dd.two_product(4 * d, n - 1), alpha)))
+    whole = dd.to_float(square)
+    return margin, 4 * d * (n - 1) / whole, margin / whole
+
+
+def _psi_shrinking(kappa, alpha, one_minus):
+    """psi_alpha(-kappa), accurate also where 1 - alpha kappa (given) is nearly 0."""
+    slope = np.where(one_minus > 0, kappa / (1 - kappa), 0)
+    return -log1pmx(slope) - _log1pmx_from((1 - alpha) * slope, one_minus / (1 - kappa)) / (alpha - 1)
+
+
+def _dd_times_sum(x, a, b):
+    """Double-double `x` times the exact sum of the floats a and b."""
+    high, low = dd.two_sum(a, b)
+    return dd.minus(dd.times(x, high), dd.times(x, -low))
+
+
+def _log1p_from(x, one_plus_x):
+    """log(1 + x), from 1 + x itself where x is so near to -1 that it has lost its digits."""
+    return np.where(x < -0.5, np.log(one_plus_x), np.log1p(x))
+
+
+def _log1pmx_from(x, one_plus_x):
+    """log(1 + x) - x, from 1 + x itself where x is near to -1."""
+    return np.where(x < -0.5, np.log(one_plus_x) - x, log1pmx(np.maximum(x, -0.5)))

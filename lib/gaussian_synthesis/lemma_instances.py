@@ -1,0 +1,192 @@
+"""Random and adversarial instances on which the lemmas of `miura2022` can be checked exactly.
+
+Every number produced here is an integer or a multiple of 1/64, so that an instance can be
+carried into rational arithmetic without rounding (`exact_moments`) and an inequality be
+decided, not estimated. Each generator has a random and an adversarial form: lemmas with a
+slack hold on nearly everything that is random, and slips show at the corners.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import mpmath as mp
+import numpy as np
+import sympy as sp
+
+from ..numerics import checks
+
+GRID = 64  # data are multiples of 1 / GRID
+KINDS = ("add", "remove", "replace")
+
+
+def weights(k, *, rng, decades=4):
+    """Positive integer weights (k,) spread over `decades` powers of ten: a distribution on k points.
+
+    Normalised by their sum they are probabilities; far apart, so that likelihood ratios are extreme.
+    """
+    k, decades = int(checks.integer("k", k, "[1, inf)")), float(checks.real("decades", decades, "[0, 15]"))
+    return np.ceil(10.0 ** rng.uniform(0, decades, k)).astype(int)
+
+
+def semidefinite_matrix(d, rank, *, rng, size=3):
+    """Integer positive semidefinite matrix (d, d) of at most the given rank, G G' with |G_ij| <= size.
+
+    Add the identity for a positive definite one; ``ValueError`` for rank outside [0, d].
+    """
+    d = int(checks.integer("d", d, "[1, inf)"))
+    rank = int(checks.integer("rank", rank, f"[0, {d}]"))
+    size = int(checks.integer("size", size, "[0, 1e6]"))
+    factor = rng.integers(-size, size + 1, (d, rank))
+    return factor @ factor.T
+
+
+def smallest_eigenvalue(data):
+    """Smallest eigenvalue of the covariance (with 1/n) of `data` (n, d)."""
+    data = _data(data)
+    return float(np.linalg.eigvalsh(np.atleast_2d(np.cov(data, rowvar=False, bias=True)))[0])
+
+
+def dataset(n, d, sigma, *, rng):
+    """A random data set (n, d) in [-1, 1]^d whose covariance has no eigenvalue below `sigma`.
+
+    Off-centre uniform records, pushed towards the corners until the covariance is large enough.
+
+    Raises ``ValueError`` for n <= d (then the covariance is singular), sigma outside (0, 1), or
+    where fifty draws find no such data set.
+    """
+    n, d, sigma = _size(n, d, sigma)
+    for _ in range(50):
+        raw = np.clip(rng.uniform(-1, 1, (n, d)) + rng.uniform(-0.5, 0.5, d), -1, 1)
+        for power in (1, 1 / 2, 1 / 4, 1 / 16, 0):
+            data = np.round(GRID * np.sign(raw) * np.abs(raw) ** power) / GRID
+            if smallest_eigenvalue(data) >= sigma * (1 + 1e-9):
+                return data
+    raise ValueError(f"sigma must be smaller for n = {n} and d = {d}, got {sigma:g}")
+
+
+def corner_dataset(n, d, sigma, *, rng):
+    """An adversarial data set (n, d): all records at corners, most at (-1, ..., -1), one at (1, ..., 1).
+
+    As few coordinates are +1 as the bound `sigma` on the smallest eigenvalue allows: the mean lies
+    near one corner and the last record as far from it as any can, where Lemmas 4.3-4.5 are tight.
+    Raises ``ValueError`` as `dataset` does.
+    """
+    n, d, sigma = _size(n, d, sigma)
+    for ones in range(1, n // 2 + 1):
+        data = -np.ones((n, d))
+        data[-1] = 1
+        for column in data[:-1].T:
+            column[rng.permutation(n - 1)[:ones]] = 1
+        if smallest_eigenvalue(data) >= sigma * (1 + 1e-9):
+            return data
+    raise ValueError(f"sigma must be smaller for n = {n} and d = {d}, got {sigma:g}")
+
+
+def neighbours(data, kind, *, rng, extreme=False):
+    """Neighbouring data sets (first, second), equal but for their last record.
+
+    kind : "add" (second has one record more than first), "remove" (one fewer) or "replace".
+    extreme : the record is not random. What is added is the corner of the cube farthest from the
+        mean, in the metric of the covariance; what is removed or replaced is the farthest record,
+        and it is replaced by the opposite corner.
+
+    The records of `data` (n, d) are kept, in another order. Raises ``ValueError`` for another kind.
+    """
+    checks.one_of("kind", kind, KINDS)
+    data = _data(data)
+    n, d = data.shape
+    if kind == "add":
+        corners = np.array(list(product((-1.0, 1.0), repeat=d)))
+        record = corners[np.argmax(_distances(corners, data))] if extreme else _record(d, rng)
+        return data, np.vstack([data, record])
+    last = int(np.argmax(_distances(data, data))) if extreme else int(rng.integers(n))
+    first = np.vstack([np.delete(data, last, axis=0), data[last]])
+    if kind == "remove":
+        return first, first[:-1]
+    record = np.where(first[-1] > 0, -1.0, 1.0) if extreme else _record(d, rng)
+    return first, np.vstack([first[:-1], record])
+
+
+def exact(values):
+    """`values`, multiples of 1/64 of shape (d,) or (m, d), as a rational sympy matrix (d, 1) or (m, d).
+
+    Raises ``ValueError`` for other values.
+    """
+    return sp.Matrix(_on_grid(values).tolist()) / GRID
+
+
+def exact_moments(data):
+    """Mean (d, 1) and covariance (d, d), with 1/n, of `data` (n, d) as rational sympy matrices.
+
+    Raises ``ValueError`` where `data` are not multiples of 1/64.
+    """
+    n, scaled = len(data), _on_grid(data)
+    total = scaled.sum(axis=0)
+    scatter = n * (scaled.T @ scaled) - np.outer(total, total)
+    return sp.Matrix(total.tolist()) / (n * GRID), sp.Matrix(scatter.tolist()) / (n * GRID) ** 2
+
+
+def exact_divergences(first, second, orders, *, digits=50) -> list:
+    """D_alpha between the Gaussians fitted to two data sets, as mpmath numbers of so many digits.
+
+    first, second : data (n, d), multiples of 1/64; orders : rational sympy numbers in (1, inf) for which
+        T_alpha is positive definite; digits : whole, [1, inf)
+
+    By miura2022, Proposition 4.1: moments and determinants are exact, and the logarithms are all that is rounded.
+    """
+    digits = int(checks.integer("digits", digits, "[1, inf)"))
+    (mean1, cov1), (mean2, cov2) = exact_moments(first), exact_moments(second)
+    with mp.workdps(digits):
+        log_det1, log_det2 = (_log(cov.det(method="domain-ge")) for cov in (cov1, cov2))
+        found = []
+        for order in orders:
+            mixed = (1 - order) * cov1 + order * cov2
+            shift = ((mean2 - mean1).T * mixed.inv() * (mean2 - mean1))[0]
+            log_ratio = (
+                _log(mixed.det(method="domain-ge")) - (1 - _number(order)) * log_det1 - _number(order) * log_det2
+            )
+            found.append(_number(order) * _number(shift) / 2 - log_ratio / (2 * (_number(order) - 1)))
+        return found
+
+
+def _number(rational):
+    """A rational sympy number at the working precision of mpmath."""
+    return mp.mpf(int(rational.p)) / int(rational.q)
+
+
+def _log(rational):
+    return mp.log(_number(rational))
+
+
+def _data(data):
+    data = checks.real("data", data, "[-1e9, 1e9]")
+    if data.ndim != 2 or 0 in data.shape:
+        raise ValueError(f"data must have shape (n, d) with n >= 1 and d >= 1, got {data.shape}")
+    return data
+
+
+def _on_grid(values):
+    scaled = GRID * checks.real("values", values, "[-1e9, 1e9]")
+    if not np.array_equal(scaled, np.round(scaled)):
+        raise ValueError("values must be multiples of 1/64 to be taken exactly")
+    if scaled.ndim not in (1, 2):
+        raise ValueError(f"values must have shape (d,) or (m, d), got {scaled.shape}")
+    return scaled.astype(int)
+
+
+def _size(n, d, sigma):
+    d = int(checks.integer("d", d, "[1, inf)"))
+    n = int(checks.integer("n", n, f"({d}, inf)"))
+    return n, d, float(checks.real("sigma", sigma, "(0, 1)"))
+
+
+def _record(d, rng):
+    return rng.integers(-GRID, GRID + 1, d) / GRID
+
+
+def _distances(points, data):
+    """Squared Mahalanobis distances (m,) of the `points` (m, d) from `data`; equal ones compare equal."""
+    offset = points - data.mean(axis=0)
+    covariance = np.atleast_2d(np.cov(data, rowvar=False, bias=True))
+    return np.round(np.einsum("ij,ij->i", offset, np.linalg.solve(covariance, offset.T).T), 9)

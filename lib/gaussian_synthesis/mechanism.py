@@ -1,0 +1,69 @@
+"""The mechanism of `miura2022` (section 2.3): fit one Gaussian to the records, release draws from it.
+
+It fits a mean and a covariance to n records in [-1, 1]^d and releases a draw from that Gaussian, clipped to the
+cube; no noise is added.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..numerics import checks
+
+
+def fit(data):
+    """Mean (d,) and covariance (d, d) of `data` (n, d), with the document's 1/n.
+
+    Raises ``ValueError`` unless `data` is a table of at least one record in [-1, 1]^d.
+    Source: miura2022, section 2.3.
+    """
+    data = checks.real("data", data, "[-1, 1]")
+    if data.ndim != 2 or 0 in data.shape:
+        raise ValueError(f"data must have shape (n, d) with n >= 1 and d >= 1, got {data.shape}")
+    mean = data.mean(axis=0)
+    centred = data - mean
+    return mean, centred.T @ centred / len(data)
+
+
+def sample(mean, cov, size, *, rng):
+    """`size` records (size, d) from N(mean, cov), clipped to [-1, 1]^d; mean (d,), cov (d, d), both in [-1e6, 1e6].
+
+    `cov` may be singular (a constant attribute stays constant). Raises ``ValueError`` for other shapes or values, and a
+    `cov` that is not symmetric. Source: miura2022, section 2.3.
+    """
+    size = int(checks.integer("size", size, "[0, inf)"))
+    mean, cov = checks.real("mean", mean, "[-1e6, 1e6]"), checks.real("cov", cov, "[-1e6, 1e6]")
+    if mean.ndim != 1 or cov.shape != (mean.size, mean.size) or mean.size == 0 or not np.allclose(cov, cov.T):
+        raise ValueError(f"cov must be symmetric, of the size of mean (d,), d >= 1, got {cov.shape} and {mean.shape}")
+    # The symmetric square root is the same on every machine; eigenvectors of equal eigenvalues are not.
+    values, axes = np.linalg.eigh(cov)
+    root = (axes * np.sqrt(np.maximum(values, 0))) @ axes.T
+    return np.clip(mean + rng.standard_normal((size, len(root))) @ root, -1, 1)
+
+
+def synthesize(data, size, *, rng):
+    """The mechanism M_G of miura2022: `size` synthetic records (size, d) for `data` (n, d).
+
+    For the guarantee, `size` must not depend on the data: under unbounded neighbours n
+    itself is private, and releasing as many records as there are reveals it.
+    """
+    return sample(*fit(data), size, rng=rng)
+
+
+def smallest_eigenvalue(data):
+    """Smallest eigenvalue of the 1/n covariance of `data` (n, d): the largest sigma it satisfies."""
+    return float(np.linalg.eigvalsh(fit(data)[1])[0])
+
+
+def squared_mahalanobis(data, records):
+    """Squared Mahalanobis distance (m,) of `records` (m, d) from the Gaussian fitted to `data` (n, d).
+
+    Raises ``ValueError`` for data outside [-1, 1] or of another width, and ``numpy.linalg.LinAlgError``
+    where the covariance is singular.
+    """
+    mean, cov = fit(data)
+    records = checks.real("records", records, "[-1e100, 1e100]")
+    if records.ndim != 2 or records.shape[1] != len(mean):
+        raise ValueError(f"records must have shape (m, {len(mean)}), got {records.shape}")
+    offsets = np.linalg.solve(np.linalg.cholesky(cov), (records - mean).T)
+    return (offsets**2).sum(axis=0)

@@ -1,0 +1,64 @@
+"""Making estimated frequencies consistent: non-negative, and with sum 1, as true frequencies are.
+
+Post-processing costs no privacy, but it trades the raw estimates' unbiasedness for a smaller error, so it
+is a step of its own, taken by name. Each function takes estimates of shape (..., k), of any oracle, and
+returns an array of the same shape.
+
+Reference: T. Wang, M. Lopuhaä-Zwakenberg, Z. Li, B. Skoric, N. Li: Locally differentially private
+frequency estimation with consistency, NDSS 2020.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import special
+
+from ..numerics import checks
+
+
+def base_cut(estimates, deviation, alpha=0.05) -> np.ndarray:
+    """Keep the estimates that noise alone would hardly reach, put the rest to 0; the sum is not corrected.
+
+    deviation : standard deviation of an estimate at frequency 0, (0, inf): `oracle.variance(0, n) ** 0.5`
+    alpha : (0, 1); the threshold deviation * z(1 - alpha/k), z the normal quantile, lets through any of
+        k values of frequency 0 with probability at most about alpha, all together (union bound)
+    """
+    estimates = _checked(estimates)
+    deviation = checks.real("deviation", deviation, "(0, inf)")
+    alpha = checks.real("alpha", alpha, "(0, 1)")
+    with np.errstate(over="ignore"):
+        threshold = -deviation * special.ndtri(alpha / estimates.shape[-1])
+    return np.where(estimates > threshold, estimates, 0.0)
+
+
+def norm_sub(estimates) -> np.ndarray:
+    """Shift all estimates by the one number that makes their positive parts sum to 1, and cut at 0.
+
+    Those are the conditions of Karush, Kuhn and Tucker for the nearest distribution in the Euclidean
+    norm, so it is `simplex_projection` that is computed.
+    """
+    return simplex_projection(estimates)
+
+
+def simplex_projection(estimates) -> np.ndarray:
+    """The point nearest to the estimates, in the Euclidean norm, among those with entries >= 0 and sum 1.
+
+    It is max(estimates - shift, 0). If the j largest entries stay positive, the shift must be (their
+    sum - 1)/j; the true j is the largest for which its entries do stay positive (Held, Wolfe and
+    Crowder 1974).
+    """
+    estimates = _checked(estimates)
+    # A common shift changes nothing, and what lies 1 below the largest is cut: no sum can overflow.
+    largest = estimates.max(axis=-1, keepdims=True)
+    estimates = np.maximum(estimates, largest - 1) - largest
+    descending = -np.sort(-estimates, axis=-1)
+    shifts = (np.cumsum(descending, axis=-1) - 1) / np.arange(1, estimates.shape[-1] + 1)
+    last = np.count_nonzero(descending > shifts, axis=-1)[..., None] - 1
+    return np.maximum(estimates - np.take_along_axis(shifts, last, axis=-1), 0.0)
+
+
+def _checked(estimates) -> np.ndarray:
+    estimates = checks.real("estimates", estimates, "(-inf, inf)")
+    if estimates.ndim == 0 or estimates.shape[-1] == 0:
+        raise ValueError(f"estimates must have shape (..., k) with k >= 1, got {estimates.shape}")
+    return estimates

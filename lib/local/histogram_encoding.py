@@ -1,0 +1,105 @@
+"""Histogram encoding: Laplace noise on every cell of the one-hot vector (SHE), or the thresholded noise (THE).
+
+Two one-hot vectors differ by 2 in L1, so Laplace noise of scale 2/epsilon makes the vector epsilon-DP.
+
+Reference: Wang et al. 2017, Section 4.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import optimize
+
+from ..mechanisms import noise
+from ..numerics import checks
+from .protocol import FrequencyOracle, scalar
+from .unary_encoding import UnaryEncoding
+
+
+class SHE(FrequencyOracle):
+    """Summation with histogram encoding: reports are the noisy one-hot vectors, support counts their sum.
+
+    Not a pure protocol: a report lends each value a real number, of mean p = 1 or q = 0 and of
+    variance 8/eps^2 either way, so the variance of the estimate is 8/(n eps^2) at every frequency.
+    `probability` gives the density of a report.
+    """
+
+    p, q = 1.0, 0.0
+
+    def __init__(self, k, epsilon):
+        super().__init__(k, epsilon)
+        self.scale = 2 / self.epsilon
+        self.report_bytes = 8 * self.k
+
+    def perturb(self, values, *, rng) -> np.ndarray:
+        """The one-hot vector of each of the `values` plus Laplace noise, shape (n, k)."""
+        values = self._checked_values(values)
+        rows = noise.laplace((values.size, self.k), self.scale, rng=rng)
+        rows[np.arange(values.size), values] += 1
+        return rows
+
+    def supports(self, reports) -> np.ndarray:
+        """The reports themselves, in [-1e300, 1e300], shape (n, k); ``ValueError`` for anything else."""
+        reports = checks.real("reports", reports, "[-1e300, 1e300]")
+        if reports.ndim != 2 or reports.shape[1] != self.k:
+            raise ValueError(f"reports must have shape (n, {self.k}), got {reports.shape}")
+        return reports
+
+    def probability(self, reports) -> np.ndarray:
+        """Density of each report under each value of its sender, shape (n, k)."""
+        reports = self.supports(reports)
+        distance = np.abs(reports).sum(axis=1, keepdims=True) - np.abs(reports) + np.abs(reports - 1)
+        return np.exp(-distance / self.scale) / (2 * self.scale) ** self.k
+
+    def simulate(self, counts, *, rng) -> np.ndarray:
+        """The exact joint law: a sum of n Laplace variables is the difference of two gamma variables of shape n."""
+        own = self._checked_true_counts(counts)
+        plus, minus = rng.standard_gamma(np.full((2, self.k), own.sum(), dtype=float))
+        return own + self.scale * (plus - minus)
+
+    def _variance_line(self, estimate=None) -> tuple:
+        return 2 * self.scale**2, 0.0
+
+    def _checked_counts(self, counts, n) -> np.ndarray:
+        counts = checks.real("counts", counts, "(-inf, inf)")  # any real sum can come from any n
+        if counts.shape[-1:] != (self.k,):
+            raise ValueError(f"counts must have shape (..., {self.k}), got {counts.shape}")
+        return counts
+
+
+class THE(UnaryEncoding):
+    """Thresholding with histogram encoding: a bit for each noisy cell, 1 if it is above `theta`.
+
+    theta : [0, 1]; the one of least variance at frequency 0 unless given
+
+    The bits are independent, so the client draws them with their probabilities p and q and never
+    the noise: the same law, without the rounding of Laplace variables. Post-processing leaves the
+    bits better protected than asked for: `privacy_loss` is below `epsilon`.
+    """
+
+    def __init__(self, k, epsilon, theta=None):
+        epsilon = scalar("epsilon", epsilon, "(0, inf)")
+        self.theta = optimal_threshold(epsilon) if theta is None else scalar("theta", theta, "[0, 1]")
+        super().__init__(k, epsilon, self.theta)
+
+    @staticmethod
+    def probabilities(epsilon, theta, exp=math.exp) -> tuple:
+        """(p, q) for theta in [0, 1], from numbers or, with sympy's `exp`, from symbols."""
+        return 1 - exp(epsilon * (theta - 1) / 2) / 2, exp(-epsilon * theta / 2) / 2
+
+
+def optimal_threshold(epsilon) -> float:
+    """The threshold in [1/2, 1] of least variance at frequency 0 (Wang et al. 2017 solve for it numerically too).
+
+    epsilon : (0, inf); past 1000 it is that for 1000, and any would do
+    """
+    epsilon = min(scalar("epsilon", epsilon, "(0, inf)"), 1000.0)
+
+    def slope(theta):  # of log((p - q)^2 / (q (1 - q))), but for a positive factor
+        q = math.exp(-epsilon * theta / 2) / 2
+        gap = -(math.expm1(epsilon * (theta - 1) / 2) + math.expm1(-epsilon * theta / 2)) / 2  # p - q
+        return gap * (1 - 2 * q) - 2 * q * math.expm1(epsilon * (theta - 0.5)) * (1 - q)  # q e^... = 1 - p
+
+    return float(optimize.brentq(slope, 0.5, 1, xtol=1e-15))

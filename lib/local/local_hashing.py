@@ -1,0 +1,149 @@
+"""Local hashing: every user hashes the k values to g buckets and randomizes the own bucket (BLH, OLH).
+
+A report is a hash function, drawn afresh by the user, and a randomized bucket; it supports the values
+that its function sends to the bucket. The function is chosen without looking at the value, so the
+randomized response over the buckets is all there is to protect.
+
+**The hash family.** With a and b uniform in [0, 2^64),
+
+    h(x) = floor(g * floor(((a m(x) + b) mod 2^64) / 2^32) / 2^32),
+
+multiply-shift hashing (Dietzfelbinger 1996) after a fixed scrambling m of 32-bit numbers. For x != y the
+positions of x and y on the ring of 2^64 fall, independently, into any two buckets: given one position, the
+other is uniform on a lattice whose spacing, a power of two below 2^32, divides every bucket's ends. Bucket
+sizes differ by 1 in 2^32/g, so two values collide with probability 1/g up to a relative g^2/2^66, which is
+less than 10^-10 for g up to 2^16 and 0 for powers of two: q = 1/g. The variance formula needs no more than
+this pairwise independence. The scrambling, a bijection, does nothing to it; it is there for three values and more, whose positions
+would otherwise lie in arithmetic progressions (v, v + 1, v + 2), and the variance of a sum of estimates,
+as in a range query, would be up to twice what independent counts give.
+
+References: Wang et al. 2017, Section 4. M. Dietzfelbinger: Universal hashing and k-wise independent
+random variables via integer arithmetic without primes, STACS 1996.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..numerics import checks
+from .protocol import GRR, FrequencyOracle, scalar
+
+_BLOCK = 2**14  # users whose positions stay in the processor's cache while all k values pass
+_HALF = np.uint64(32)
+MOST_BUCKETS = 2**16
+
+
+def scramble(values) -> np.ndarray:
+    """A fixed bijection of [0, 2^32), as uint64: the finalizer of MurmurHash3 (Appleby 2011)."""
+    word = np.array(values, dtype=np.uint32)
+    word ^= word >> np.uint32(16)
+    word *= np.uint32(0x85EBCA6B)
+    word ^= word >> np.uint32(13)
+    word *= np.uint32(0xC2B2AE35)
+    word ^= word >> np.uint32(16)
+    return word.astype(np.uint64)
+
+
+def bucket(position, g) -> np.ndarray:
+    """The bucket in [0, g) that each `position` on the ring of 2^64 (uint64) lies in."""
+    return ((position >> _HALF) * np.uint64(g)) >> _HALF
+
+
+def bucket_start(index, g) -> np.ndarray:
+    """The first position of bucket `index` (uint64); that of bucket g is the ring's end, 0."""
+    return (((index << _HALF) + np.uint64(g - 1)) // np.uint64(g)) << _HALF
+
+
+class LocalHashing(FrequencyOracle):
+    """Randomized response over `g` buckets of a random hash function: p = e^eps/(e^eps + g - 1), q = 1/g.
+
+    g : buckets, whole, [2, 65536]
+    Reports are rows (a, b, bucket), uint64, shape (n, 3).
+    """
+
+    def __init__(self, k, epsilon, g):
+        super().__init__(k, epsilon)
+        self.g = int(scalar("g", g, f"[2, {MOST_BUCKETS}]", checks.integer))
+        self._support_with(*self.probabilities(self.epsilon, self.g))
+        self._randomizer = GRR(self.g, self.epsilon)
+        self._unsupported = self._randomizer.q
+        self.report_bytes = 32  # the report and the position on the ring
+
+    @staticmethod
+    def probabilities(epsilon, g, exp=math.exp) -> tuple:
+        """(p, q), from numbers or, with sympy's `exp`, from symbols."""
+        return 1 / (1 + (g - 1) * exp(-epsilon)), 1 / g
+
+    def perturb(self, values, *, rng) -> np.ndarray:
+        """A hash function drawn for each of the `values`, and its bucket by randomized response: rows (a, b, bucket)."""
+        values = self._checked_values(values)
+        reports = np.empty((values.size, 3), dtype=np.uint64)
+        reports[:, :2] = rng.integers(0, 2**64 - 1, size=(values.size, 2), dtype=np.uint64, endpoint=True)
+        own = bucket(reports[:, 0] * scramble(values) + reports[:, 1], self.g)
+        reports[:, 2] = self._randomizer.perturb(own.astype(np.int64), rng=rng)
+        return reports
+
+    def supports(self, reports) -> np.ndarray:
+        """Whether the report's function sends each value to the reported bucket, shape (n, k)."""
+        a, b, reported = self._checked_reports(reports).T[:, :, None]
+        return bucket(a * scramble(np.arange(self.k)) + b, self.g) == reported
+
+    def aggregate(self, reports) -> np.ndarray:
+        """Support counts: for every user and value, is the value's position in the reported bucket?"""
+        reports = self._checked_reports(reports)
+        counts = np.zeros(self.k, dtype=np.int64)
+        factors = scramble(np.arange(self.k))
+        for start in range(0, len(reports), _BLOCK):
+            a, b, reported = np.ascontiguousarray(reports[start : start + _BLOCK].T)
+            first = bucket_start(reported, self.g)
+            width = bucket_start(reported + np.uint64(1), self.g) - first
+            b -= first  # now a position below `width` is in the bucket
+            position, inside = np.empty_like(a), np.empty(a.shape, dtype=bool)
+            for x, factor in enumerate(factors):
+                np.multiply(a, factor, out=position)
+                position += b
+                np.less(position, width, out=inside)
+                counts[x] += np.count_nonzero(inside)
+        return counts
+
+    def simulate(self, counts, *, rng) -> np.ndarray:
+        """Each count from its exact law; together, the exact joint law of ideal random hash functions.
+
+        Under an ideal function the other values' buckets are independent of each other and of the
+        report: a user supports every value by a coin of its own, and the counts are independent. The
+        functions used here are independent for any two values. That makes each count's law exact; for
+        counts together, which involve three values and more, the ideal is only approximated.
+        """
+        return self._independent_binomials(counts, rng)
+
+    def _checked_reports(self, reports) -> np.ndarray:
+        reports = np.asarray(reports)
+        if reports.dtype != np.uint64 or reports.ndim != 2 or reports.shape[1] != 3:
+            raise ValueError(f"reports must be uint64 of shape (n, 3), got {reports.dtype} of shape {reports.shape}")
+        if reports.size and reports[:, 2].max() >= self.g:
+            raise ValueError(f"reports must name a bucket in [0, {self.g}), got {reports[:, 2].max()}")
+        return reports
+
+
+class BLH(LocalHashing):
+    """Binary local hashing: g = 2 (Bassily and Smith 2015, in the form of Wang et al. 2017)."""
+
+    def __init__(self, k, epsilon):
+        super().__init__(k, epsilon, 2)
+
+
+class OLH(LocalHashing):
+    """Optimized local hashing: the whole number g next to e^eps + 1 of less variance at frequency 0."""
+
+    def __init__(self, k, epsilon):
+        super().__init__(k, epsilon, optimal_buckets(scalar("epsilon", epsilon, "(0, inf)")))
+
+
+def optimal_buckets(epsilon) -> int:
+    """The g in [2, 65536] of least variance at frequency 0, which over real g is least at e^eps + 1."""
+    epsilon = scalar("epsilon", epsilon, "(0, inf)")
+    odds = math.exp(min(epsilon, math.log(MOST_BUCKETS)))
+    nearest = (min(round_(odds + 1), MOST_BUCKETS) for round_ in (math.floor, math.ceil))
+    return min(nearest, key=lambda g: (odds + g - 1) ** 2 / (g - 1))  # q (1-q) / (p-q)^2 but for (odds - 1)^2

@@ -1,0 +1,269 @@
+"""What every frequency oracle has in common: support counts, the raw estimator, its variance, its intervals.
+
+Each user holds one of k values and sends one randomized report. A report *supports* values; how many
+reports support a value is its support count. In a **pure** protocol (Wang et al. 2017, Section 3) a
+report supports its sender's value with probability p and any other value with probability q, whatever
+the two values are. Then (count/n - q)/(p - q) is an unbiased estimate of a value's frequency, and its
+variance follows from p and q alone (`pure_variance`). `GRR`, the simplest oracle, stands here too.
+
+The other oracles have modules of their own; `lib.local` gathers them.
+
+References: T. Wang, J. Blocki, N. Li, S. Jha: Locally differentially private protocols for frequency
+estimation, USENIX Security 2017. P. Kairouz, K. Bonawitz, D. Ramage: Discrete distribution estimation
+under local privacy, ICML 2016 (GRR).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+
+import numpy as np
+from scipy import signal, special, stats
+
+from ..numerics import checks
+
+_CHUNK_BYTES = 2**19  # of reports at a time: they stay in the processor's cache
+
+
+def pure_variance(p, q, f, n):
+    """Variance of a pure protocol's estimate at true frequency `f` among `n` users (numbers, arrays or symbols).
+
+    A support count is a sum of independent Bernoulli variables, n f of them with probability p and
+    n (1 - f) with probability q: exact at every f (Wang et al. 2017, Theorem 2).
+    """
+    return (f * p * (1 - p) + (1 - f) * q * (1 - q)) / (n * (p - q) ** 2)
+
+
+def count_law(own, n, p, q) -> np.ndarray:
+    """Probabilities of 0, ..., n as the support count of a value that `own` of `n` users have, shape (n + 1,).
+
+    own : whole, [0, n]; n : whole, [0, inf); p, q : of a pure protocol, [0, 1]. The sum of two binomial counts.
+    """
+    n = int(scalar("n", n, "[0, inf)", checks.integer))
+    own = int(scalar("own", own, f"[0, {n}]", checks.integer))
+    p, q = scalar("p", p, "[0, 1]"), scalar("q", q, "[0, 1]")
+    return signal.convolve(
+        stats.binom.pmf(np.arange(own + 1), own, p), stats.binom.pmf(np.arange(n - own + 1), n - own, q)
+    )
+
+
+def scalar(name, value, interval, check=checks.real) -> float:
+    """`value` as one float inside `interval`; ``ValueError`` for anything else, arrays included."""
+    array = check(name, value, interval)
+    if array.ndim:
+        raise ValueError(f"{name} must be one number in {interval}, got an array of shape {array.shape}")
+    return float(array)
+
+
+class FrequencyOracle(ABC):
+    """A local protocol for the frequencies of `k` values, each report `epsilon`-differentially private.
+
+    k : number of values, which are 0, ..., k-1; whole, [2, 2^32]
+    epsilon : (0, inf); neighbours are any two values of one user. Coins and estimates are computed in
+        double precision, which tells probabilities apart down to about 1e-16: past epsilon = 30 or so
+        the stated ratio is finer than the coins.
+
+    Attributes
+    p, q : expected support that a report lends to its sender's value, and to any other value
+    privacy_loss : the largest log-ratio of the probabilities of a report under two values, at most epsilon
+
+    Subclasses supply `perturb`, `supports`, `simulate` and, where counting can be faster than
+    listing what each report supports, `aggregate`.
+    """
+
+    def __init__(self, k, epsilon):
+        self.k = int(scalar("k", k, f"[2, {2**32}]", checks.integer))
+        self.epsilon = self.privacy_loss = scalar("epsilon", epsilon, "(0, inf)")
+        self.report_bytes = 8  # what a report and the work on it take, roughly
+
+    def _support_with(self, p, q) -> None:
+        if not p > q:
+            raise ValueError(f"epsilon must be large enough to tell p = {p} from q = {q}, got {self.epsilon:g}")
+        self.p, self.q = p, q
+
+    # ---- the users' side
+
+    @abstractmethod
+    def perturb(self, values, *, rng) -> np.ndarray:
+        """One report for each of the `values`, whole numbers in [0, k), shape (n,); axis 0 runs over users."""
+
+    # ---- the collector's side
+
+    @abstractmethod
+    def supports(self, reports) -> np.ndarray:
+        """How far each report supports each value, shape (n, k): n k numbers, so for few reports at a time."""
+
+    def probability(self, reports) -> np.ndarray:
+        """Probability of each report under each value of its sender, shape (n, k).
+
+        A report is exp(epsilon) times as likely under the values that it supports as under the others.
+        """
+        return self._unsupported * np.where(self.supports(reports) == 1, math.exp(self.epsilon), 1.0)
+
+    def aggregate(self, reports) -> np.ndarray:
+        """Support counts, shape (k,). ``ValueError`` for reports outside the alphabet."""
+        return self.supports(reports).sum(axis=0)
+
+    def collect(self, values, *, rng) -> np.ndarray:
+        """The support counts of `aggregate(perturb(values, rng=rng))`, shape (k,), a few reports at a time."""
+        values = np.asarray(values)
+        step = max(1, _CHUNK_BYTES // self.report_bytes)
+        chunks = [values[start : start + step] for start in range(0, len(values), step)] or [values]
+        return sum(self.aggregate(self.perturb(chunk, rng=rng)) for chunk in chunks)
+
+    def estimate(self, counts, n) -> np.ndarray:
+        """The raw, unbiased estimate of every frequency, shape of `counts`; it may be negative or exceed 1.
+
+        counts : support counts, shape (..., k); n : number of users, whole, [1, inf)
+        Raises ``ValueError`` for counts that cannot come from n users.
+        (Wang et al. 2017, Theorem 1; kiri2019 prints it in counts rather than frequencies.)
+        """
+        n = scalar("n", n, "[1, inf)", checks.integer)
+        return (self._checked_counts(counts, n) / n - self.q) / (self.p - self.q)
+
+    def variance(self, f, n) -> np.ndarray:
+        """Exact variance of the raw estimate of a value of true frequency `f` in [0, 1] among `n` users."""
+        intercept, slope = self._variance_line()
+        return (intercept + slope * checks.real("f", f, "[0, 1]")) / checks.integer("n", n, "[1, inf)")
+
+    def variances(self, counts) -> np.ndarray:
+        """Exact variance of the raw estimate of every value, shape (k,), if `counts[v]` users have the value v.
+
+        counts : whole, [0, 1e15], not all 0, shape (k,)
+        """
+        own = self._checked_true_counts(counts, none=False)
+        return self.variance(own / own.sum(), own.sum())
+
+    def interval(self, counts, n, confidence=0.95) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper ends, in the shape of `counts`, of a confidence interval for each frequency.
+
+        The frequencies f that a normal test does not reject, (estimate - f)^2 <= z^2 variance(f, n),
+        solved for f (Wilson's interval, with this protocol's variance): for one value at a time,
+        asymptotically of the stated `confidence` in (0, 1), and like the estimate not cut to [0, 1].
+        """
+        estimate = self.estimate(counts, n)
+        z = special.ndtri((1 + scalar("confidence", confidence, "(0, 1)")) / 2)
+        intercept, slope = self._variance_line(estimate)
+        shrink = z**2 / n
+        middle = estimate + shrink * slope / 2
+        spread = np.maximum(shrink * (intercept + slope * estimate), 0)
+        half = np.sqrt(spread + (shrink * slope / 2) ** 2)
+        return middle - half, middle + half
+
+    # ---- studies without users
+
+    @abstractmethod
+    def simulate(self, counts, *, rng) -> np.ndarray:
+        """Support counts as `counts[v]` users of each value v would cause them, in time that does not grow with n.
+
+        counts : whole, [0, 1e15], shape (k,). Every oracle says how much of the joint law is exact.
+        """
+
+    # ---- shared by the subclasses
+
+    def _variance_line(self, estimate=None) -> tuple:
+        """(a, b) such that n times the variance is a + b f; `estimate` is there for oracles that need it."""
+        at_zero = pure_variance(self.p, self.q, 0, 1)
+        return at_zero, pure_variance(self.p, self.q, 1, 1) - at_zero
+
+    def _independent_binomials(self, counts, rng) -> np.ndarray:
+        own = self._checked_true_counts(counts)
+        return rng.binomial(own, self.p) + rng.binomial(own.sum() - own, self.q)
+
+    def _checked_values(self, values) -> np.ndarray:
+        return whole_numbers("values", values, self.k)
+
+    def _checked_true_counts(self, counts, none=True) -> np.ndarray:
+        counts = checks.integer("counts", counts, "[0, 1e15]").astype(np.int64)
+        if counts.shape != (self.k,):
+            raise ValueError(f"counts must have shape ({self.k},), got {counts.shape}")
+        if not (none or counts.any()):
+            raise ValueError("counts must not all be 0")
+        return counts
+
+    def _checked_counts(self, counts, n, *, total=None, unit=1) -> np.ndarray:
+        """Support counts that n users can cause: multiples of `unit` in [0, n], of sum `total` if that is fixed."""
+        counts = checks.real("counts", counts, f"[0, {n:.0f}]")
+        if counts.shape[-1:] != (self.k,):
+            raise ValueError(f"counts must have shape (..., {self.k}), got {counts.shape}")
+        if (counts % unit).any():
+            raise ValueError(f"counts must be multiples of {unit}, got {counts[counts % unit > 0][0]}")
+        if total is not None and (counts.sum(axis=-1) != total).any():
+            raise ValueError(f"counts of {n:.0f} users must sum to {total:.0f}, got {counts.sum(axis=-1).flat[0]:.0f}")
+        return counts
+
+
+def whole_numbers(name, array, size) -> np.ndarray:
+    """`array` as integers, shape (n,), each in [0, size); ``ValueError`` otherwise."""
+    array = np.asarray(array)
+    if array.dtype.kind not in "iu":
+        array = checks.integer(name, array, f"[0, {size})")
+    if array.ndim != 1:
+        raise ValueError(f"{name} must have shape (n,), got {array.shape}")
+    if array.size and not (0 <= array.min() and array.max() < size):
+        checks.integer(name, array, f"[0, {size})")  # names the offender
+    return array.astype(np.int64, copy=False)
+
+
+def bit_rows(reports, k) -> np.ndarray:
+    """`reports` as a boolean array of shape (n, k); ``ValueError`` for another shape or entries but 0 and 1."""
+    reports = np.asarray(reports)
+    if reports.ndim != 2 or reports.shape[1] != k:
+        raise ValueError(f"reports must have shape (n, {k}), got {reports.shape}")
+    if reports.dtype != bool:
+        reports = checks.integer("reports", reports, "[0, 1]").astype(bool)
+    return reports
+
+
+def column_sums(bits) -> np.ndarray:
+    """How many rows have each bit set, shape (k,): `bits.sum(axis=0)` for booleans, several times as fast.
+
+    255 rows at a time add up within a byte.
+    """
+    whole = len(bits) // 255 * 255
+    bits = np.ascontiguousarray(bits).view(np.uint8)
+    by_255 = bits[:whole].reshape(-1, 255, bits.shape[1]).sum(axis=1, dtype=np.uint8)
+    return by_255.sum(axis=0, dtype=np.int64) + bits[whole:].sum(axis=0, dtype=np.int64)
+
+
+class GRR(FrequencyOracle):
+    """Generalized randomized response: the own value with probability p, each other one with probability q.
+
+    p = e^eps/(e^eps + k - 1), q = 1/(e^eps + k - 1). With k = 2 it is Warner's randomized response of 1965.
+    A report is a value, and supports itself.
+    """
+
+    def __init__(self, k, epsilon):
+        super().__init__(k, epsilon)
+        self._support_with(*self.probabilities(self.epsilon, self.k))
+        self._unsupported = self.q
+
+    @staticmethod
+    def probabilities(epsilon, k, exp=math.exp) -> tuple:
+        """(p, q), from numbers or, with sympy's `exp`, from symbols."""
+        return 1 / (1 + (k - 1) * exp(-epsilon)), exp(-epsilon) / (1 + (k - 1) * exp(-epsilon))
+
+    def perturb(self, values, *, rng) -> np.ndarray:
+        """Each of the `values` with probability p, and otherwise one of the k - 1 others, all alike."""
+        values = self._checked_values(values)
+        other = rng.integers(self.k - 1, size=values.size, dtype=np.uint32).astype(np.int64)
+        other += other >= values  # uniform among the k - 1 others
+        return np.where(rng.random(values.size) < self.p, values, other)
+
+    def supports(self, reports) -> np.ndarray:
+        """Whether each report is each value, shape (n, k)."""
+        return whole_numbers("reports", reports, self.k)[:, None] == np.arange(self.k)
+
+    def aggregate(self, reports) -> np.ndarray:
+        """Support counts, shape (k,): the histogram of the reports."""
+        return np.bincount(whole_numbers("reports", reports, self.k), minlength=self.k)
+
+    def simulate(self, counts, *, rng) -> np.ndarray:
+        """The exact joint law: a user reports the own value with probability p - q, else any of the k alike."""
+        own = self._checked_true_counts(counts)
+        honest = rng.binomial(own, self.p - self.q)
+        return honest + rng.multinomial(own.sum() - honest.sum(), np.full(self.k, 1 / self.k))
+
+    def _checked_counts(self, counts, n) -> np.ndarray:
+        return super()._checked_counts(counts, n, total=n)

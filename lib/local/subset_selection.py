@@ -1,0 +1,118 @@
+"""Subset selection: a report is a set of d values, exp(epsilon) times as likely if it holds the own value.
+
+The own value is in the set with probability p = d e^eps/(d e^eps + k - d); the rest of the set is
+uniform among the other values. d = k/(e^eps + 1), rounded, is optimal.
+
+References: M. Ye, A. Barg: Optimal schemes for discrete distribution estimation under locally
+differential privacy, IEEE Trans. Inf. Theory 64 (2018). S. Wang et al.: Mutual information optimally
+local private discrete distribution estimation, arXiv:1607.08025 (2016).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import special
+
+from ..numerics import checks
+from .protocol import FrequencyOracle, bit_rows, column_sums, scalar
+
+
+class SubsetSelection(FrequencyOracle):
+    """Sets of `d` of the k values, boolean rows of shape (k,) with d ones; a set supports its members.
+
+    d : whole, [1, k-1]; the one of least total variance unless given. d = 1 is GRR.
+    """
+
+    def __init__(self, k, epsilon, d=None):
+        super().__init__(k, epsilon)
+        chosen = optimal_size(self.k, self.epsilon) if d is None else d
+        self.d = int(scalar("d", chosen, f"[1, {self.k - 1}]", checks.integer))
+        self._support_with(*self.probabilities(self.epsilon, self.k, self.d))
+        self._unsupported = (1 - self.p) / special.comb(self.k - 1, self.d)
+        self.report_bytes = self.k
+
+    @staticmethod
+    def probabilities(epsilon, k, d, exp=math.exp) -> tuple:
+        """(p, q), from numbers or, with sympy's `exp`, from symbols."""
+        p = d / (d + (k - d) * exp(-epsilon))
+        return p, (p * (d - 1) + (1 - p) * d) / (k - 1)
+
+    def perturb(self, values, *, rng) -> np.ndarray:
+        """Floyd's sampling, all users at once: d (or, beside the own value, d - 1) of the other k - 1 values."""
+        values = self._checked_values(values)
+        sets = np.zeros((values.size, self.k), dtype=bool)
+        users = np.arange(values.size)
+        own = rng.random(values.size) < self.p
+        sets[users, values] = own
+        for last in range(self.k - 1 - self.d, self.k - 1):
+            if last == self.k - 1 - self.d:  # the first step is for those who need d others
+                who, mine = users[~own], values[~own]
+            else:
+                who, mine = users, values
+            pick = rng.integers(last + 1, size=who.size)
+            pick += pick >= mine  # from a number among the others to a value
+            taken = sets[who, pick]
+            sets[who, np.where(taken, last + (last >= mine), pick)] = True
+        return sets
+
+    def supports(self, reports) -> np.ndarray:
+        """The sets themselves, boolean, shape (n, k); ``ValueError`` unless each holds d values."""
+        sets = bit_rows(reports, self.k)
+        sizes = np.count_nonzero(sets, axis=1)
+        if (sizes != self.d).any():
+            raise ValueError(f"reports must hold {self.d} values each, got one of {sizes[sizes != self.d][0]}")
+        return sets
+
+    def aggregate(self, reports) -> np.ndarray:
+        """Support counts, shape (k,): how many sets hold each value."""
+        return column_sums(self.supports(reports))
+
+    def simulate(self, counts, *, rng) -> np.ndarray:
+        """The exact joint law, in k steps of 3 (d + 1) draws; for less than 10^9 users.
+
+        A user's set is built while the values pass in order: the own value goes in with probability p;
+        any other with probability needed/left, both counted among the others that are still to pass.
+        Users in the same state are alike, so it is enough to know how many need j others: among those
+        whose own value is still to come, `ahead` (out of their set, in it), and those `past` it.
+        """
+        own = self._checked_true_counts(counts)
+        chosen = rng.binomial(own, self.p)
+        need = np.arange(self.d + 1)
+        ahead, past = np.zeros((2, self.d + 1), dtype=np.int64), np.zeros(self.d + 1, dtype=np.int64)
+        ahead[0, self.d], ahead[1, self.d - 1] = (own - chosen).sum(), chosen.sum()
+        support = chosen.copy()
+        for x, members in enumerate(zip(own - chosen, chosen)):
+            owners = [rng.multivariate_hypergeometric(row, m, method="marginals") for row, m in zip(ahead, members)]
+            left = self.k - x  # for those past their own value; one less for those ahead of it
+            ahead, taken = _take(ahead - owners, need / max(left - 1, 1), rng)
+            past, taken_too = _take(past, need / left, rng)
+            support[x] += taken + taken_too
+            past += sum(owners)
+        return support
+
+    def _checked_counts(self, counts, n) -> np.ndarray:
+        return super()._checked_counts(counts, n, total=n * self.d)
+
+
+def _take(users, chance, rng) -> tuple[np.ndarray, int]:
+    """`users[..., j]` need j more, and each of them takes one with `chance[j]`: the new numbers, and how many did."""
+    taken = rng.binomial(users, np.minimum(chance, 1))  # above 1 only where there are no users
+    users = users - taken
+    users[..., :-1] += taken[..., 1:]
+    return users, taken.sum()
+
+
+def optimal_size(k, epsilon) -> int:
+    """The d in [1, k-1] next to k/(e^eps + 1) of least total variance, the same for every histogram."""
+    k, epsilon = int(scalar("k", k, f"[2, {2**32}]", checks.integer)), scalar("epsilon", epsilon, "(0, inf)")
+    odds = math.exp(-epsilon)
+    nearest = (min(max(round_(k * odds / (1 + odds)), 1), k - 1) for round_ in (math.floor, math.ceil))
+
+    def total_variance(d):  # but for a factor that all d share
+        p, q = SubsetSelection.probabilities(epsilon, k, d)
+        gap = d * (k - d) / (d + (k - d) * odds)  # (k - 1) (p - q) / (1 - odds)
+        return (p * (1 - p) + (k - 1) * q * (1 - q)) / gap**2
+
+    return min(nearest, key=total_variance)

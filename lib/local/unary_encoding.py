@@ -1,0 +1,99 @@
+"""Unary encoding: a bit for every value, each flipped by a coin of its own (SUE, OUE; THE builds on it).
+
+The own value's bit is 1 with probability p, every other bit with probability q, all independently.
+Reports are boolean rows of k bits; a 1 supports its value.
+
+References: U. Erlingsson, V. Pihur, A. Korolova: RAPPOR, CCS 2014 (SUE is its permanent randomized
+response, without the Bloom filter). Wang et al. 2017, Section 4 (OUE).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+
+import numpy as np
+
+from ..numerics import checks
+from .protocol import FrequencyOracle, bit_rows, column_sums, scalar
+
+
+def coins(shape, probability, *, rng) -> np.ndarray:
+    """Independent booleans of `shape`, each True with `probability` in [0, 1] (exact to 2^-61).
+
+    A random byte below floor(256 probability) means True, one above it False; the one time in 256
+    that it is equal, a uniform number decides for the remaining fraction.
+    """
+    shape = tuple(checks.integer("shape", shape, "[0, inf)").astype(int).ravel().tolist())
+    probability, size = scalar("probability", probability, "[0, 1]"), math.prod(shape)
+    words = rng.integers(0, 2**64 - 1, size=-(-size // 8), dtype=np.uint64, endpoint=True)
+    byte = words.view(np.uint8)[:size]
+    whole, fraction = divmod(256 * probability, 1)  # exact: 256 is a power of two
+    if whole == 256:  # certain
+        return np.ones(shape, dtype=bool)
+    result = byte < np.uint8(whole)
+    ties = np.flatnonzero(byte == np.uint8(whole))
+    result[ties] = rng.random(ties.size) < fraction
+    return result.reshape(shape)
+
+
+class UnaryEncoding(FrequencyOracle):
+    """Bits with the support probabilities that `probabilities(epsilon, *parameters)` of a subclass gives.
+
+    The two bits in which two values' encodings differ give the privacy loss log(p (1-q) / (q (1-p))).
+    """
+
+    def __init__(self, k, epsilon, *parameters):
+        super().__init__(k, epsilon)
+        self._support_with(*self.probabilities(self.epsilon, *parameters))
+        self.report_bytes = self.k
+        with np.errstate(divide="ignore"):  # infinite once p or q rounds to 1 or 0: past epsilon = 36
+            self.privacy_loss = float(np.log(self.p) + np.log1p(-self.q) - np.log(self.q) - np.log1p(-self.p))
+
+    @staticmethod
+    @abstractmethod
+    def probabilities(epsilon, *parameters) -> tuple:
+        """(p, q): the probability of a 1 for the bit of the own value, and for any other bit."""
+
+    def perturb(self, values, *, rng) -> np.ndarray:
+        """Bits drawn for each of the `values`, boolean, shape (n, k)."""
+        values = self._checked_values(values)
+        bits = coins((values.size, self.k), self.q, rng=rng)
+        bits[np.arange(values.size), values] = coins((values.size,), self.p, rng=rng)
+        return bits
+
+    def supports(self, reports) -> np.ndarray:
+        """The bits themselves, boolean, shape (n, k); ``ValueError`` for anything else."""
+        return bit_rows(reports, self.k)
+
+    def probability(self, reports) -> np.ndarray:
+        """Probability of each report under each value of its sender, shape (n, k): a product over its bits."""
+        bits = self.supports(reports)
+        under_others, under_own = np.where(bits, self.q, 1 - self.q), np.where(bits, self.p, 1 - self.p)
+        return under_others.prod(axis=1, keepdims=True) / under_others * under_own
+
+    def aggregate(self, reports) -> np.ndarray:
+        """Support counts, shape (k,): how many reports have each bit set."""
+        return column_sums(self.supports(reports))
+
+    def simulate(self, counts, *, rng) -> np.ndarray:
+        """The exact joint law: a user's bits are independent, so the counts of different values are."""
+        return self._independent_binomials(counts, rng)
+
+
+class SUE(UnaryEncoding):
+    """Symmetric unary encoding (basic RAPPOR): every bit is kept with probability e^(eps/2)/(e^(eps/2) + 1)."""
+
+    @staticmethod
+    def probabilities(epsilon, exp=math.exp) -> tuple:
+        """(p, q), from a number or, with sympy's `exp`, from a symbol."""
+        return 1 / (1 + exp(-epsilon / 2)), exp(-epsilon / 2) / (1 + exp(-epsilon / 2))
+
+
+class OUE(UnaryEncoding):
+    """Optimized unary encoding: p = 1/2, q = 1/(e^eps + 1), the least variance at frequency 0."""
+
+    @staticmethod
+    def probabilities(epsilon, exp=math.exp) -> tuple:
+        """(p, q), from a number or, with sympy's `exp`, from a symbol."""
+        return exp(0) / 2, exp(-epsilon) / (1 + exp(-epsilon))  # exp(0): 1.0, or sympy's exact 1

@@ -1,0 +1,277 @@
+"""Exact samplers: every probability is what the formula says, to the last bit.
+
+Only whole numbers are ever computed with (Canonne, Kamath, Steinke 2020, "The discrete Gaussian for
+differential privacy", Algorithms 1-3). Everything is made of coins:
+
+- `bernoulli`, heads with probability num/den, compares the digits of num/den with random digits
+- `bernoulli_exp`, heads with probability e^-x for a rational x, from coins of probability x/1, x/2, x/3, ...
+- `discrete_laplace` and `discrete_gaussian` propose whole numbers and accept them by such coins
+
+Parameters are ints, Fractions or floats, a float standing for the fraction that it is (0.1 is
+3602879701896397/2^55). The bulk of the work is done in 64-bit integers where everything provably
+fits, and in Python's unbounded ones elsewhere; the results have the same distribution.
+
+rng : anything with a method ``bytes(n)``: a `numpy.random.Generator`, or `noise.system_rng()`
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from fractions import Fraction
+
+import numpy as np
+
+from ..numerics import checks
+
+_CHUNK = 2**16  # proposals at a time: little memory, all in the cache
+_ONE = np.ones(1, dtype=np.int64)
+
+
+# ---- coins
+
+
+def bernoulli(num, den, *, rng) -> np.ndarray:
+    """Independent coins, True with probability num/den; shape of `num`.
+
+    num : whole numbers in [0, den], any shape; den : a whole number >= 1. Python ints of any size.
+    """
+    num, den = _counts(num, den)
+    if num.max(initial=0) > den:
+        raise ValueError(f"num must be in [0, {den}], got {num.max()}")
+    return _bernoulli(num.ravel(), den, _bits(rng)).reshape(num.shape)
+
+
+def bernoulli_exp(num, den, *, rng) -> np.ndarray:
+    """Independent coins, True with probability exp(-num/den); shape of `num`.
+
+    num : whole numbers >= 0, any shape; den : a whole number >= 1. Python ints of any size.
+    Source: Canonne, Kamath, Steinke 2020, Algorithm 1.
+    """
+    num, den = _counts(num, den)
+    return _bernoulli_exp(num.ravel(), den, _bits(rng)).reshape(num.shape)
+
+
+def uniform_integers(shape, bound, *, rng) -> np.ndarray:
+    """Independent draws of `shape` from 0, ..., bound - 1, all exactly as likely; `bound` a whole number >= 1.
+
+    int64, or Python ints (dtype object) for bounds above 2^62.
+    """
+    bound = _whole("bound", bound, 1)
+    return _uniform(_count(shape), bound, _bits(rng)).reshape(shape)
+
+
+def _bernoulli(num, den, rng, which=None):
+    """Coins of probability num[i]/den, i over all or as listed in `which`.
+
+    A uniform number in [0, 1) is compared with num/den digit by digit, in base 2^bits; nearly always
+    the first digits differ. The rest after equal digits is a fraction over the same den.
+    """
+    bits = 32 if den < 2**31 else 16 if den < 2**47 else 8 if den < 2**55 else 32
+    if den >= 2**55:
+        num = num.astype(object)
+    shifted = num << bits  # without overflow: num << bits <= den << bits < 2^63
+    digits = shifted // den
+    rest = shifted - digits * den
+    digits = (digits if which is None else digits[which]).astype(np.int64, copy=False)
+    words = _words(len(digits), bits, rng)
+    heads = words < digits
+    ties = np.flatnonzero(words == digits)
+    if ties.size:
+        heads[ties] = _bernoulli(rest[ties if which is None else which[ties]], den, rng)
+    return heads
+
+
+def _bernoulli_exp(num, den, rng, which=None):
+    """Coins of probability exp(-num[i]/den), i over all or as listed in `which`."""
+    num = num if den < 2**62 else num.astype(object)
+    whole = num // den
+    part = num - whole * den
+    heads = _exp_of_fraction(part, den, rng, which)
+    left = np.flatnonzero(heads)
+    flips = whole[left] if which is None else whole[which[left]]
+    while (left := left[flips > 0]).size:  # e^-whole: so many coins of probability 1/e
+        flips = flips[flips > 0] - 1
+        again = _exp_of_fraction(_ONE, 1, rng, np.zeros(left.size, dtype=np.intp))
+        heads[left[~again]] = False
+        left, flips = left[again], flips[again]
+    return heads
+
+
+def _exp_of_fraction(num, den, rng, which=None):
+    """`_bernoulli_exp` for x = num/den <= 1: the first k for which a coin of probability x/k fails is odd.
+
+    For P(first k - 1 coins succeed) = x^(k-1)/(k-1)!, and the alternating sum of these is e^-x.
+    """
+    heads = np.empty(len(num) if which is None else len(which), dtype=bool)
+    active, k = np.arange(len(heads)), 1
+    while active.size:
+        success = _bernoulli(num, den * k, rng, which)
+        heads[active[~success]] = k % 2 == 1
+        active = active[success]
+        if which is None:
+            num = num[success]
+        else:
+            which = which[success]
+            num, which = (num, which) if num.size == 1 else _used(num, which)
+        k += 1
+    return heads
+
+
+def _used(num, which):
+    """The entries of `num` that `which` refers to, and where each went."""
+    used = np.bincount(which, minlength=len(num)) > 0
+    return num[used], (np.cumsum(used) - 1)[which]
+
+
+# ---- whole numbers
+
+
+def discrete_laplace(shape, scale, *, rng) -> np.ndarray:
+    """Independent draws of `shape` from the whole numbers with probabilities proportional to e^(-|x|/scale).
+
+    scale : (0, inf). int64, or Python ints (dtype object) for scales of 2^50 and more.
+    Source: Canonne, Kamath, Steinke 2020, Algorithm 2.
+    """
+    scale, rng = fraction("scale", scale), _bits(rng)
+    return _collect(shape, scale, lambda count: _laplace_proposals(count, scale, rng))
+
+
+def discrete_gaussian(shape, sigma, *, rng) -> np.ndarray:
+    """Independent draws of `shape` from the whole numbers with probabilities proportional to e^(-x^2/(2 sigma^2)).
+
+    sigma : (0, inf); the standard deviation is a little less than sigma.
+        int64, or Python ints (dtype object) for a sigma of 2^50 and more.
+    Source: Canonne, Kamath, Steinke 2020, Algorithm 3.
+    """
+    sigma, rng = fraction("sigma", sigma), _bits(rng)
+    return _collect(shape, sigma, lambda count: _gaussian_proposals(count, sigma**2, rng))
+
+
+def _laplace_proposals(count, scale, rng):
+    """About `count` independent discrete Laplace draws, at times none. scale = t/s."""
+    t, s = scale.numerator, scale.denominator
+    u = _uniform(count, t, rng)
+    u = u[_exp_of_fraction(u, t, rng)]
+    v = np.zeros(len(u), dtype=np.int64)  # how often a coin of probability 1/e succeeds
+    active = np.arange(len(u))
+    while active.size:
+        active = active[_exp_of_fraction(_ONE, 1, rng, np.zeros(active.size, dtype=np.intp))]
+        v[active] += 1
+    if t >= 2**55 or s >= 2**62 or v.max(initial=0) >= 2**7:  # else t (v + 1) < 2^62
+        u, v = u.astype(object), v.astype(object)
+    magnitude = (u + t * v) // s
+    negative = np.unpackbits(_words(len(u) // 8 + 1, 8, rng))[: len(u)].astype(bool)
+    once = ~(negative & (magnitude == 0))  # -0 would count 0 twice
+    return np.where(negative, -magnitude, magnitude)[once]
+
+
+def _gaussian_proposals(count, variance, rng):
+    """About `count` independent discrete Gaussian draws, at times none. variance = n/d.
+
+    A discrete Laplace draw y of scale t is accepted with probability e^-x,
+    x = (|y| - variance/t)^2 / (2 variance) = (|y| t d - n)^2 / (2 n d t^2).
+    """
+    n, d = variance.numerator, variance.denominator
+    t = math.isqrt(n // d) + 1
+    y = _laplace_proposals(count, Fraction(t), rng)
+    if len(y) == 0:
+        return y
+    sizes, which = np.unique(np.abs(y), return_inverse=True)
+    if (int(sizes[-1]) * t * d + n).bit_length() > 31 or 2 * n * d * t**2 >= 2**62:
+        sizes = sizes.astype(object)
+    return y[_bernoulli_exp((sizes * (t * d) - n) ** 2, 2 * n * d * t**2, rng, which)]
+
+
+def _collect(shape, size, propose):
+    """Draws of `shape` out of batches of accepted proposals, as int64 where `size` lets them fit."""
+    count = _count(shape)
+    parts, missing = [np.zeros(0, dtype=np.int64)], count
+    while missing > 0:
+        parts.append(propose(min(3 * missing + 16, _CHUNK))[:missing])
+        missing -= len(parts[-1])
+    draws = np.concatenate(parts)
+    return draws.astype(np.int64 if size < 2**50 else object, copy=False).reshape(shape)
+
+
+def _uniform(count, bound, rng):
+    """`count` draws from 0, ..., bound - 1: of so many random bits, those below the bound."""
+    bits = (bound - 1).bit_length()
+    if bits == 0:
+        return np.zeros(count, dtype=np.int64)
+    parts, missing = [], count
+    while missing > 0:
+        wanted = (missing << bits) // bound + 16
+        words = (
+            _long_words(wanted, bits, rng) if bits > 62 else _words(wanted, max(8, 1 << (bits - 1).bit_length()), rng)
+        )
+        words = words & ((1 << bits) - 1)
+        parts.append(words[words < bound][:missing])
+        missing -= len(parts[-1])
+    draws = np.concatenate(parts)
+    return draws if bits > 62 else draws.astype(np.int64)
+
+
+def _words(count, bits, rng):
+    """`count` words of 8, 16, 32 or 64 random bits."""
+    return np.frombuffer(rng.bytes(count * bits // 8), dtype=f"<u{bits // 8}")
+
+
+def _long_words(count, bits, rng):
+    """`count` Python ints of at least so many random bits."""
+    size = (bits + 7) // 8
+    data = rng.bytes(count * size)
+    return np.array([int.from_bytes(data[i : i + size], "little") for i in range(0, count * size, size)], dtype=object)
+
+
+# ---- parameters
+
+
+def fraction(name: str, value) -> Fraction:
+    """`value`, an int, a Fraction or a float in (0, inf), as the very Fraction that it is.
+
+    Raises ``ValueError`` that names the parameter, its value and the range.
+    """
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if not isinstance(value, numbers.Real) or isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be a number in (0, inf), got {value!r}")
+    exact = isinstance(value, numbers.Rational)
+    if not exact and not math.isfinite(value) or value <= 0:
+        raise ValueError(f"{name} must be in (0, inf), got {value}")
+    return Fraction(int(value.numerator), int(value.denominator)) if exact else Fraction(float(value))
+
+
+def _whole(name, value, least) -> int:
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
+    if not whole or value < least:
+        raise ValueError(f"{name} must be a whole number in [{least}, inf), got {value!r}")
+    return int(value)
+
+
+def _counts(num, den):
+    """Checked numerators, int64 or Python ints, and denominator."""
+    den = _whole("den", den, 1)
+    array = np.asarray(num)
+    if array.size == 0:
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iuO" or not all(isinstance(value, numbers.Integral) for value in array.flat):
+        raise ValueError(f"num must be whole numbers in [0, inf), got {num!r}")
+    if array.min(initial=0) < 0:
+        raise ValueError(f"num must be whole numbers in [0, inf), got {array.min()}")
+    large = max(int(array.max(initial=0)), den) >= 2**62
+    return (np.vectorize(int, otypes=[object])(array) if large and array.size else array.astype(np.int64)), den
+
+
+def _count(shape) -> int:
+    """How many draws `shape` holds."""
+    sizes = checks.integer("shape", shape, "[0, inf)")
+    if sizes.ndim > 1:
+        raise ValueError(f"shape must be a whole number or a tuple of them, got {shape!r}")
+    return math.prod(int(size) for size in sizes.ravel())
+
+
+def _bits(rng):
+    if not callable(getattr(rng, "bytes", None)):
+        raise ValueError(f"rng must have a method bytes(n), as numpy's Generator or noise.system_rng(), got {rng!r}")
+    return rng

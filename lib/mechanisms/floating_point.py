@@ -1,0 +1,160 @@
+"""The textbook Laplace sampler in floating point, and what its last bits tell (Mironov 2012).
+
+A real Laplace variable takes every value. The sampler ``value +- scale * log(u)``, u one of the 2^bits
+multiples of 2^-bits in (0, 1], does not: of the doubles near an output many cannot come from one
+`value` and many not from another. Which ones is for anybody to compute. An output that can come from
+one table only identifies it, whatever epsilon says.
+
+- `textbook_laplace`: the sampler;   `reachable`: can this output come from that value?
+- `attack`: how often an output identifies the table
+- `lattice_laplace`: the remedy, exact noise on the multiples of a power of two
+
+`noise.laplace`, which is numpy's sampler, is of the kind; it reaches other multiples of 2^-53, see `SAMPLERS`.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from ..numerics import checks
+from ..numerics.checks import number, whole
+from . import exact_noise, noise
+
+# Which k noise below and noise above 0 can have; numpy takes the logarithm of U + U for a U < 1/2, else of
+# (2 - U) - U, whose first difference is rounded. (U is a multiple of 2^-53.)
+SAMPLERS = {
+    "textbook": (lambda k: k >= 1, lambda k: k >= 1),
+    "numpy": (lambda k: k % 2 == 0, lambda k: (k % 2 == 0) | (k % 8 == 1) | (k % 8 == 7)),
+}
+_NEAR = 8  # k whose logarithms may be out of order with their neighbours': see `_reaches_down`
+
+
+def _log(x):
+    """The C library's logarithm, elementwise; `np.log` may differ in the last bit from one processor to another."""
+    return np.fromiter(map(math.log, x.ravel().tolist()), dtype=float, count=x.size).reshape(x.shape)
+
+
+def textbook_laplace(value, scale, *, rng, bits=53) -> np.ndarray:
+    """``value +- scale * log(u)`` with fair signs and u = k 2^-bits, k uniform in 1, ..., 2^bits: shape of `value`.
+
+    value : finite; scale : (0, inf); bits : whole number in [1, 53]
+    """
+    value, scale, bits = _parameters(value, scale, bits)
+    k = exact_noise.uniform_integers(value.shape, 2**bits, rng=rng) + 1
+    sign = 1.0 - 2 * exact_noise.uniform_integers(value.shape, 2, rng=rng)
+    return value + sign * (scale * _log(np.ldexp(k.astype(float), -bits)))
+
+
+def reachable(output, value, scale, *, sampler="textbook", bits=53) -> np.ndarray:
+    """Whether the sampler can answer `output` where the truth is `value`; they broadcast, the result is bool.
+
+    output, value : finite; scale, bits : as for `textbook_laplace`
+    sampler : "textbook", or "numpy" for ``value + noise.laplace(shape, scale)``, with bits 53
+    """
+    value, scale, bits = _parameters(value, scale, bits)
+    below_zero, above_zero = _grids(sampler, bits)
+    output, value = np.broadcast_arrays(checks.real("output", output, "(-inf, inf)"), value)
+    below = _reaches_down(output.ravel(), value.ravel(), scale, bits, below_zero)
+    above = _reaches_down(-output.ravel(), -value.ravel(), scale, bits, above_zero)  # rounding knows no sign
+    return (below | above).reshape(output.shape)[()]
+
+
+def _reaches_down(output, value, scale, bits, possible):
+    """Whether some `possible` k in 1, ..., 2^bits gives value + scale log(k 2^-bits) == output, after all roundings.
+
+    Multiplication and addition round monotonically, and so, but for its last bit, does the logarithm: bisection
+    finds where the answers pass `output`. For logarithms in error by less than two units in the last place, answers
+    out of order come from k whose true logarithms are within 2^-50 |log u| of each other, hence, as
+    u |log u| < 0.37, from fewer than 4 neighbouring k. Those around the place found are all tried; of more than 8
+    k with one answer, some are possible.
+    """
+
+    def answers(k, log):
+        return value + scale * log(np.ldexp(k.astype(float), -bits))
+
+    low, high = np.zeros(len(output), dtype=np.int64), np.full(len(output), 2**bits, dtype=np.int64)
+    for _ in range(bits + 1):  # the answer to low (if positive) is below output; to high not, if any is
+        middle = np.maximum((low + high) // 2, 1)
+        under = answers(middle, np.log) < output
+        low, high = np.where(under, middle, low), np.where(under, high, middle)
+    found = np.zeros(len(output), dtype=bool)
+    for step in range(-_NEAR, _NEAR + 1):
+        k = np.clip(high + step, 1, 2**bits)
+        found |= possible(k) & (answers(k, _log) == output)
+    return found
+
+
+class Attack(NamedTuple):
+    """Shares of outputs that can come from one table only, and their standard errors.
+
+    first, second : among the outputs from the one and from the other table
+    trials : outputs of each
+    """
+
+    first: float
+    second: float
+    first_error: float
+    second_error: float
+    trials: int
+
+
+def attack(first, second, scale, *, trials, rng, sampler="textbook", bits=53) -> Attack:
+    """Runs the sampler on the answers `first` and `second` of two tables, and counts what gives itself away.
+
+    first, second : finite numbers; trials : whole number >= 1; sampler, bits : as for `reachable`
+    The verdicts are exact, the shares are estimates.
+    """
+    first, second = number("first", first, "(-inf, inf)"), number("second", second, "(-inf, inf)")
+    trials = whole("trials", trials, "[1, inf)")
+    _grids(sampler, bits)
+    shares = []
+    for value, other in ((first, second), (second, first)):
+        if sampler == "numpy":
+            outputs = value + noise.laplace(trials, scale, rng=rng)
+        else:
+            outputs = textbook_laplace(np.full(trials, value), scale, rng=rng, bits=bits)
+        shares.append(float((~reachable(outputs, other, scale, sampler=sampler, bits=bits)).mean()))
+    return Attack(*shares, *(math.sqrt(share * (1 - share) / trials) for share in shares), trials)
+
+
+def lattice_laplace(value, epsilon, sensitivity, *, rng, granularity=2.0**-20) -> np.ndarray:
+    """`value` rounded to a multiple of `granularity`, plus exact discrete Laplace noise on these: epsilon-DP, really.
+
+    value : finite, any shape, at most 2^52 granularities from 0; epsilon : (0, inf), a float or a Fraction
+    sensitivity : L1 sensitivity of the query in (0, inf). Rounding can increase it: in units of the granularity
+        it becomes its ceiling for a single number, plus 1 for each further entry of the vector.
+    granularity : a power of two, far below the scale of the noise
+    rng : also `noise.system_rng()`. Returns floats, exact unless the noise takes them beyond 2^53 granularities.
+    """
+    granularity = number("granularity", granularity, "(0, inf)")
+    if math.frexp(granularity)[0] != 0.5:
+        raise ValueError(f"granularity must be a power of two in (0, inf), got {granularity:g}")
+    value = checks.real("value", value, f"[{-(2**52) * granularity!r}, {2**52 * granularity!r}]")
+    sensitivity = number("sensitivity", sensitivity, "(0, inf)")
+    cells = value / granularity  # exact: only the exponent changes
+    nearest = np.floor(cells)
+    nearest = (nearest + (cells - nearest >= 0.5)).astype(np.int64)  # halves up: so differences round up at most
+    units = math.ceil(Fraction(sensitivity) / Fraction(granularity)) + max(value.size - 1, 0)
+    scale = units / exact_noise.fraction("epsilon", epsilon)
+    if scale > 2**900:  # noise that no float could hold
+        raise ValueError(
+            f"epsilon must be larger for a sensitivity of {sensitivity:g} and granularity of {granularity:g}, got {epsilon}"
+        )
+    noisy = nearest + exact_noise.discrete_laplace(value.shape, scale, rng=rng)
+    return noisy.astype(float) * granularity
+
+
+def _grids(sampler, bits):
+    checks.one_of("sampler", sampler, tuple(SAMPLERS))
+    if sampler == "numpy" and bits != 53:
+        raise ValueError(f"bits must be 53 for numpy's sampler, got {bits}")
+    return SAMPLERS[sampler]
+
+
+def _parameters(value, scale, bits):
+    bits = whole("bits", bits, "[1, 53]")
+    return checks.real("value", value, "(-inf, inf)"), number("scale", scale, "(0, inf)"), bits

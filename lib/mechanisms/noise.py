@@ -1,0 +1,49 @@
+"""Samplers of the noise that mechanisms add, and where their randomness comes from.
+
+The textbook samplers here compute in floating point; `floating_point` shows what that gives away.
+`exact_noise` holds samplers that give nothing away.
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from ..numerics import checks
+
+
+class SystemRandomness:
+    """Random bytes of the operating system, for the samplers of `exact_noise`; see `system_rng`."""
+
+    @staticmethod
+    def bytes(length: int) -> bytes:
+        """`length` >= 0 random bytes."""
+        return os.urandom(length)
+
+
+def system_rng() -> SystemRandomness:
+    """An `rng` whose every bit comes from the operating system (`os.urandom`): unpredictable, not repeatable.
+
+    `exact_noise` needs nothing of an `rng` but its method `bytes`, which numpy's generators have as
+    well; so either will do there. The floating-point samplers of this module take numpy's only.
+    """
+    return SystemRandomness()
+
+
+def gaussian(shape, sigma, *, rng) -> np.ndarray:
+    """Independent draws of `shape` from the normal distribution with standard deviation `sigma` in (0, inf)."""
+    return generator(rng).normal(scale=checks.real("sigma", sigma, "(0, inf)"), size=shape)
+
+
+def laplace(shape, scale, *, rng) -> np.ndarray:
+    """Independent draws of `shape` from the Laplace distribution with density exp(-|x|/scale)/(2 scale),
+    `scale` in (0, inf); the standard deviation is sqrt(2) scale."""
+    return generator(rng).laplace(scale=checks.real("scale", scale, "(0, inf)"), size=shape)
+
+
+def generator(rng) -> np.random.Generator:
+    """`rng`, refused (``ValueError``) where it is not a numpy generator."""
+    if not isinstance(rng, np.random.Generator):
+        raise ValueError(f"rng must be a numpy.random.Generator for floating-point noise, got {type(rng).__name__}")
+    return rng

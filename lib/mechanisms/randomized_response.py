@@ -1,0 +1,105 @@
+"""Randomized response over k values: tell the truth with odds e^epsilon to 1 against each lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import logsumexp
+
+from ..accounting import privacy_loss
+from ..numerics import checks
+from ..numerics.checks import number, whole
+from . import exact_noise
+from .guarantees import FromLoss
+
+
+@dataclass(frozen=True)
+class RandomizedResponse(FromLoss):
+    """Reports the true value among 0, ..., k - 1 with probability `truth` = e^epsilon / (e^epsilon + k - 1), any other
+    with probability `lie` = 1 / (e^epsilon + k - 1). epsilon : (0, 700]; k : whole number in [2, 2^31]
+
+    The sampling is exact.
+    Source: kiri2019, "Random Response" (k = 2); Kairouz, Bonawitz, Ramage 2016 (k-RR).
+    """
+
+    epsilon: float
+    k: int = 2
+    events = "categories"
+    sensitivity = 1  # one user's value, whatever it is, for any other: the neighbours of local DP
+
+    def __post_init__(self):
+        number("epsilon", self.epsilon, "(0, 700]")
+        object.__setattr__(self, "k", whole("k", self.k, f"[2, {2**31}]"))
+
+    @property
+    def truth(self) -> float:
+        return float(1 / (1 + (self.k - 1) * np.exp(-self.epsilon)))
+
+    @property
+    def lie(self) -> float:
+        return float(np.exp(-np.logaddexp(self.epsilon, np.log(self.k - 1))))
+
+    @property
+    def loss(self):
+        return privacy_loss.randomized_response(float(self.epsilon), self.k)
+
+    @property
+    def rho(self) -> float:
+        """zCDP: sup D_alpha / alpha, for k = 2 epsilon tanh(epsilon/2), else rounded up by 1/2000 or less.
+
+        On a grid of orders from 1 to epsilon / D_1: D_alpha increases to epsilon, so that between two orders no
+        quotient exceeds the D of the larger over the smaller, nor one beyond the grid that at its start.
+        """
+        if self.k == 2:
+            return super().rho
+        loss, ratio = self.loss, 1 + 1 / 2000
+        orders = ratio ** np.arange(1, int(np.log(self.epsilon / loss.kl) / np.log(ratio)) + 3)
+        x = orders[:, None] - 1
+        divergences = logsumexp(loss.log_mass + x * loss.losses, axis=1) / x[:, 0]
+        return float(min((ratio * divergences / orders).max(), super().rho))
+
+    @property
+    def worst_case(self):
+        return 0, 1
+
+    def release(self, value, *, rng) -> np.ndarray:
+        """A report for each of the values in {0, ..., k - 1}, any shape: int64 of that shape.
+
+        rng : also `noise.system_rng()`
+        """
+        value = checks.integer("value", value, f"[0, {self.k - 1}]").astype(np.int64)
+        honest = _truths(value.size, float(self.epsilon), self.k, rng).reshape(value.shape)
+        other = exact_noise.uniform_integers(value.shape, self.k - 1, rng=rng)
+        return np.where(honest, value, other + (other >= value))
+
+
+def _truths(count, epsilon, k, rng):
+    """Coins of probability `truth`, exactly: its binary digits are compared with random ones, 64 at a time."""
+    words = exact_noise.uniform_integers(count, 2**62, rng=rng)
+    first = _digits(epsilon, k, 62)
+    heads = words < first
+    for tie in np.flatnonzero(words == first):  # 1 in 2^62
+        drawn, bits = first, 62
+        while drawn == _digits(epsilon, k, bits):
+            drawn, bits = (drawn << 62) + int(exact_noise.uniform_integers((), 2**62, rng=rng)), bits + 62
+        heads[tie] = drawn < _digits(epsilon, k, bits)
+    return heads
+
+
+@lru_cache(maxsize=256)
+def _digits(epsilon, k, bits):
+    """The whole part of 2^bits / (1 + (k - 1) e^-epsilon), computed with digits enough to be sure of it.
+
+    The number is irrational, so that with digits enough one is always sure.
+    """
+    digits = bits // 3 + 20
+    while True:
+        with localcontext(prec=digits):
+            scaled = Decimal(2**bits) / (1 + (k - 1) * (-Decimal(epsilon)).exp())
+            margin = scaled.scaleb(3 - digits)  # each operation errs by less than 10^(1 - digits), relatively
+            if int(scaled - margin) == int(scaled + margin):
+                return int(scaled)
+        digits *= 2

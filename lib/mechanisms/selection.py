@@ -1,0 +1,173 @@
+"""Mechanisms that choose one of k candidates by score: exponential, and permute-and-flip."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from scipy.special import softmax
+
+from .. import accounting
+from ..accounting import bounded_range
+from ..numerics import checks
+from ..numerics.checks import PositiveFields, plain
+from . import exact_noise, noise
+from .guarantees import PureDP
+
+
+def exponential(scores, epsilon, sensitivity, *, rng) -> int:
+    """The index that the exponential mechanism chooses among `scores`.
+
+    scores : finite, shape (k,), k >= 1, higher is better; epsilon : [0, inf)
+    sensitivity : by how much neighbouring tables can change any score, (0, inf)
+
+    Index i has probability proportional to exp(epsilon scores[i] / (2 sensitivity)); drawn as the
+    largest of the exponents plus Gumbel noise, so no exponential is ever taken. It is epsilon-DP and,
+    its privacy loss having a range of epsilon, epsilon^2/8-zCDP (miura2025, Definition 2.6;
+    Cesar and Rogers 2021, Lemma 4). ``ArithmeticError`` for exponents that overflow.
+    """
+    scores = checks.real("scores", scores, "(-inf, inf)")
+    if scores.ndim != 1 or scores.size == 0:
+        raise ValueError(f"scores must have shape (k,) with k >= 1, got {scores.shape}")
+    epsilon = checks.real("epsilon", epsilon, "[0, inf)")
+    sensitivity = checks.real("sensitivity", sensitivity, "(0, inf)")
+    with np.errstate(over="ignore", invalid="ignore"):
+        exponents = epsilon * scores / (2 * sensitivity)
+    if not np.isfinite(exponents).all():  # they would tie, and the first would be chosen
+        raise ArithmeticError("epsilon scores / (2 sensitivity) is too large for double precision")
+    return int(np.argmax(exponents + rng.gumbel(size=scores.size)))
+
+
+@dataclass(frozen=True)
+class Exponential(PositiveFields):
+    """Chooses index i with probability proportional to e^(epsilon scores[i] / (2 sensitivity)).
+
+    epsilon : (0, inf); sensitivity : by how much neighbours can change any score, (0, inf)
+    The guarantee is that of bounded range (Durfee and Rogers 2019): see `accounting.bounded_range_prv`.
+    Composed with others, `bounded_range.compose_schedule` is sharper than `prv`.
+    """
+
+    epsilon: float
+    sensitivity: float = 1.0
+    events = "categories"
+
+    @property
+    def rho(self) -> float:
+        return bounded_range.bounded_range_zcdp(self.epsilon)
+
+    @property
+    def prv(self):
+        return accounting.bounded_range_prv(self.epsilon)
+
+    @property
+    def worst_case(self):
+        """Two candidates; the odds of the worse one go from e^-3 to e^(epsilon - 3). (epsilon needs odds of 0.)"""
+        gap = 6 * self.sensitivity / self.epsilon
+        return np.array([0.0, gap]), np.array([self.sensitivity, gap - self.sensitivity])
+
+    def delta(self, epsilon):
+        """The least delta at `epsilon` in [0, inf), any shape, e being that of the mechanism:
+        (exp(e/2) - exp(epsilon/2))^2 / (exp(e) - 1) for epsilon <= e."""
+        short = np.minimum(checks.real("epsilon", epsilon, "[0, inf)") - self.epsilon, 0)
+        return plain(np.expm1(short / 2) ** 2 / -np.expm1(-self.epsilon))
+
+    def epsilon_at(self, delta):
+        """The least epsilon at `delta` in [0, 1), any shape."""
+        root = np.sqrt(checks.real("delta", delta, "[0, 1)") * -np.expm1(-self.epsilon))
+        return plain(np.maximum(self.epsilon + 2 * np.log1p(-np.minimum(root, 1 - 1e-16)), 0.0))
+
+    def rdp(self, alpha):
+        """The RDP epsilon at orders `alpha` in (1, inf), any shape, the most over all mechanisms of the range.
+
+        For the pair with the losses t and t - epsilon (see `bounded_range`), e^((alpha-1) D_alpha) is
+        y^(alpha-1) (a - b y) / (1 - e^-epsilon), y = e^t: greatest at y = a (alpha-1) / (b alpha).
+        """
+        alpha, epsilon = checks.real("alpha", alpha, "(1, inf)"), self.epsilon
+        zcdp = alpha * epsilon**2 / 8
+        log_a = np.log(-np.expm1(-alpha * epsilon))
+        log_b = -epsilon + np.log(-np.expm1(-(alpha - 1) * epsilon))
+        log_y = np.clip(log_a - log_b + np.log((alpha - 1) / alpha), 0, epsilon)
+        log_rest = log_a + np.log(-np.expm1(np.minimum(log_b + log_y - log_a, -1e-300)))
+        log_whole = np.log(-np.expm1(-epsilon))
+        rounding = 4e-15 * (1 - log_whole)  # where the divergence is as small, zCDP is better
+        return plain(np.minimum(log_y + (log_rest - log_whole + rounding) / (alpha - 1), np.minimum(zcdp, epsilon)))
+
+    def probabilities(self, scores) -> np.ndarray:
+        """The law of the choice among `scores`, shape (k,)."""
+        return softmax(self.epsilon / (2 * self.sensitivity) * _scores(scores, 1))
+
+    def release(self, value, *, rng):
+        """The index chosen among the scores `value`, shape (k,); or, for shape (m, k), m of them."""
+        scores, rng = _scores(value, 2), noise.generator(rng)
+        if scores.ndim == 1:
+            return exponential(scores, self.epsilon, self.sensitivity, rng=rng)
+        return np.argmax(self.epsilon * scores / (2 * self.sensitivity) + rng.gumbel(size=scores.shape), axis=1)
+
+
+@dataclass(frozen=True)
+class PermuteAndFlip(PositiveFields, PureDP):
+    """Goes through the candidates in random order and takes the first whose coin, of probability
+    e^(-epsilon (best - scores[i]) / (2 sensitivity)), succeeds. Exact: no rounding anywhere.
+
+    epsilon : (0, inf); sensitivity : by how much neighbours can change any score, (0, inf)
+    Never worse in expected score than the exponential mechanism of the same epsilon; but it has no
+    bounded range, and composes as any epsilon-DP mechanism. It is the same as adding exponential noise of
+    scale 2 sensitivity / epsilon to each score and reporting the largest (Ding et al. 2021).
+    Source: McKenna and Sheldon 2020, Algorithm 1.
+    """
+
+    epsilon: float
+    sensitivity: float = 1.0
+    events = "categories"
+
+    @property
+    def worst_case(self):
+        """Two candidates: one that loses by twice the sensitivity, or not at all."""
+        return np.array([0.0, 2.0 * self.sensitivity]), np.array([self.sensitivity, self.sensitivity], dtype=float)
+
+    def probabilities(self, scores) -> np.ndarray:
+        """The law of the choice among `scores`, shape (k,).
+
+        In random order is: each at a uniform time in [0, 1]. So candidate i is chosen with probability
+        p_i times the integral over its time t of prod (1 - t p_j), j != i, a polynomial.
+        """
+        scores = _scores(scores, 1)
+        p = np.exp(self.epsilon / (2 * self.sensitivity) * (scores - scores.max()))
+        nodes, weights = np.polynomial.legendre.leggauss(len(p) // 2 + 1)
+        t = (nodes[:, None] + 1) / 2
+        return p * (weights / 2 @ (np.prod(1 - t * p, axis=1)[:, None] / (1 - t * p)))
+
+    def release(self, value, *, rng):
+        """The index chosen among the scores `value`, shape (k,); or, for shape (m, k), m of them.
+
+        rng : also `noise.system_rng()`
+        """
+        scores = _scores(value, 2)
+        rows = np.atleast_2d(scores)
+        heads = exact_noise.bernoulli_exp(*self._exponents(rows), rng=rng)
+        # The first success in random order is a uniform one of all successes.
+        rank, successes = np.empty(len(rows), dtype=np.int64), heads.sum(axis=1)
+        for count in np.unique(successes):
+            these = np.flatnonzero(successes == count)
+            rank[these] = exact_noise.uniform_integers(len(these), int(count), rng=rng)
+        chosen = np.argmax(np.cumsum(heads, axis=1) == rank[:, None] + 1, axis=1)
+        return chosen if scores.ndim == 2 else int(chosen[0])
+
+    def _exponents(self, rows):
+        """Whole numbers num (m, k) and den with num/den = epsilon (best - score) / (2 sensitivity), exactly."""
+        rate = Fraction(self.epsilon) / (2 * Fraction(self.sensitivity))
+        kinds, which = np.unique(rows, axis=0, return_inverse=True)
+        table = [[rate * (Fraction(max(row)) - Fraction(score)) for score in row] for row in kinds.tolist()]
+        den = math.lcm(*(gap.denominator for row in table for gap in row))
+        whole = np.array([[int(gap * den) for gap in row] for row in table], dtype=object)
+        return whole.reshape(kinds.shape)[which.ravel()], den
+
+
+def _scores(scores, most_axes):
+    scores = checks.real("scores", scores, "(-inf, inf)")
+    if not 1 <= scores.ndim <= most_axes or scores.size == 0:
+        shapes = "(k,)" if most_axes == 1 else "(k,) or (m, k)"
+        raise ValueError(f"scores must have shape {shapes} with k >= 1, got {scores.shape}")
+    return scores

@@ -1,0 +1,121 @@
+"""How far neighbouring tables can pull a query apart: by formula, and by trying all tables of a small domain.
+
+Neighbours. "unbounded": one record is added or taken away, so the number n of records differs.
+"bounded": one record is replaced, and n, the same on both sides, counts as public.
+
+Records are numbers in [low, high]; values outside must be clamped first.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+
+from ..numerics import checks
+
+NEIGHBOURS = ("unbounded", "bounded")
+
+
+def of_count(neighbours="unbounded") -> float:
+    """Of the number of records with a property: 1 under either relation.
+
+    (Under "bounded", the number of all records has sensitivity 0: it is public.)
+    """
+    checks.one_of("neighbours", neighbours, NEIGHBOURS)
+    return 1.0
+
+
+def of_sum(low, high, neighbours="unbounded") -> float:
+    """Of the sum of numbers in [low, high]: max(|low|, |high|) for "unbounded", high - low for "bounded".
+
+    Source: kiri2019, "sensitivity", which has low 0, high 1.
+    """
+    low, high = _ends(low, high)
+    checks.one_of("neighbours", neighbours, NEIGHBOURS)
+    return max(abs(low), abs(high)) if neighbours == "unbounded" else high - low
+
+
+def of_histogram(norm=1, neighbours="unbounded") -> float:
+    """Of the counts of the cells of a partition, in the norm L1, L2 or L-infinity: `norm` one of 1, 2, inf.
+
+    One cell changes by 1 under "unbounded", two under "bounded": 1, 1, 1 and 2, sqrt 2, 1.
+    """
+    checks.one_of("neighbours", neighbours, NEIGHBOURS)
+    checks.one_of("norm", norm, (1, 2, np.inf))
+    return 1.0 if neighbours == "unbounded" else float(2 ** (1 / norm))
+
+
+def of_mean(low, high, n=None, *, neighbours, empty=None) -> float:
+    """Of the mean of numbers in [low, high]. What is the mean of no records? `empty`, default the middle.
+
+    - "bounded" with n public, a whole number >= 1: (high - low)/n. This is the "1/n" of kiri2019: it rests
+      on an n that neighbours share and that everybody may know.
+    - "unbounded" without n: the sensitivity over tables of all sizes, and it does not shrink. From one record
+      to two the mean moves by up to (high - low)/2; from none to one by what `empty` makes of it. With the
+      default both are (high - low)/2.
+    - "unbounded" with n: the most that the mean moves from a table OF n RECORDS, (high - low)/n for n >= 2. It is
+      a local sensitivity. Noise scaled to it is no differential privacy: the scale depends on the very table
+      and tells n, in which neighbours differ. (Instead: noisy sum over noisy count.)
+    """
+    low, high = _ends(low, high)
+    checks.one_of("neighbours", neighbours, NEIGHBOURS)
+    if n is not None:
+        n = float(checks.integer("n", n, "[1, inf)"))
+    empty = (low + high) / 2 if empty is None else float(checks.real("empty", empty, "(-inf, inf)"))
+    if neighbours == "bounded":
+        if n is None:
+            raise ValueError("n must be given, in [1, inf), for bounded neighbours: it is public there, got None")
+        return (high - low) / n
+    from_one = max(abs(low - empty), abs(high - empty), (high - low) / 2)
+    return from_one if n is None or n == 1 else (high - low) / n
+
+
+class Witness(NamedTuple):
+    """The greatest distance `value`, and neighbours `first`, `second` (tuples of records) that are so far apart."""
+
+    value: float
+    first: tuple
+    second: tuple
+
+
+def brute_force(query, domain, n, *, neighbours, norm=1) -> Witness:
+    """Over all tables of records from `domain`: under "bounded" of exactly n records, under "unbounded" of up to n.
+
+    query : function of a tuple of records to a number or an array, in which their order does not matter
+    domain : the values a record can take, two at least; n : whole number >= 1; norm : 1, 2 or inf
+    Time grows as the number of tables, (n + k)! / (n! k!) for k values, times k.
+    """
+    checks.one_of("neighbours", neighbours, NEIGHBOURS)
+    checks.one_of("norm", norm, (1, 2, np.inf))
+    n, domain = int(checks.integer("n", n, "[1, inf)")), tuple(domain)
+    if len(domain) < 2:
+        raise ValueError(f"domain must hold two values at least, got {domain!r}")
+    worst = Witness(-1.0, (), ())
+    # Neighbours are what one adds to a common rest: a record or none, or one record or another.
+    sizes = range(n) if neighbours == "unbounded" else (n - 1,)
+    for rest in itertools.chain.from_iterable(itertools.combinations_with_replacement(domain, size) for size in sizes):
+        tables = [(*rest, record) for record in domain]
+        answers = [_answer(query, table) for table in tables]
+        if neighbours == "unbounded":
+            answer = _answer(query, rest)
+            pairs = [(rest, answer, table, other) for table, other in zip(tables, answers)]
+        else:
+            pairs = [(*a, *b) for a, b in itertools.combinations(zip(tables, answers), 2)]
+        for first, answer, second, other in pairs:
+            with np.errstate(over="ignore"):
+                distance = float(np.linalg.norm((answer - other).ravel(), norm))
+            worst = max(worst, Witness(distance, first, second), key=lambda witness: witness.value)
+    return worst
+
+
+def _answer(query, table) -> np.ndarray:
+    return np.atleast_1d(checks.real("query", query(table), "(-inf, inf)"))
+
+
+def _ends(low, high):
+    low, high = (float(checks.real(name, end, "(-inf, inf)")) for name, end in (("low", low), ("high", high)))
+    if low >= high:
+        raise ValueError(f"low must be below high, got low {low:g}, high {high:g}")
+    return low, high

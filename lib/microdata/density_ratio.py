@@ -1,0 +1,320 @@
+"""Reconstruction by density ratios (hasegawa2015, section 3): weights w(y_i) that stand for P_X(y_i)/P_Y(y_i).
+
+The mixture sum_j p(y|y_j) w(y_j)/N of the perturbed records is fitted to those records by maximum likelihood
+(equation 12). The weights are linear in non-negative coefficients alpha, w = K alpha, with mean b . alpha = 1,
+b the column means of K (equation 11). With theta_r = b_r alpha_r, on the simplex, and the columns of P K
+divided by N b_r, the problem is the one that `lib.numerics.mixing_proportions` solves and certifies. The document's own algorithm
+is `algorithm_1`.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
+
+from ..numerics import checks, mixing_proportions
+from ..numerics.kernel_matrix import gaussian_kernel
+from .perturbation import Perturbation, RetentionReplacement
+
+SOLVERS = ("certified", "algorithm 1")
+SCALINGS = ("range", "standard", "none")
+FIRST_POOL = 100
+
+
+def normalised(weights) -> np.ndarray:
+    """Weights (n,) divided by their mean (equation 11); ``ValueError`` for one below 0 or not finite, or all 0."""
+    weights = checks.real("weights", weights, "[0, inf)")
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if weights.ndim != 1 or not 0 < total < np.inf:
+        got = f"shape {weights.shape}, sum {total:g}"
+        raise ValueError(f"weights must be a vector with a finite positive sum, got {got}")
+    return weights / weights.mean()
+
+
+def effective_sample_size(weights) -> float:
+    """(sum w)^2 / sum w^2 in [1, n]: as many equally weighted records would give a mean of the same variance."""
+    weights = normalised(weights)
+    return float(len(weights) / np.mean(weights**2))
+
+
+# ---------------------------------------------------------------- the document's algorithm
+
+
+def algorithm_1(P, K, *, rate=None, tol=1e-12, max_iter=1000, start=None):
+    """Algorithm 1 of hasegawa2015, its misprints corrected: returns alpha (m,), the trace and whether it converged.
+
+    P : (n, n), K : (n, m), arrays or anything with ``@`` and ``.T``; for the linear model K is Y
+    rate : beta in (0, inf). The document gives none; by default the largest power of ten, from 1000 down, lowered
+        for good whenever a step would lower the likelihood
+    tol : e in [0, inf), the loop ends when |alpha_new - alpha|^2 < e
+    start : alpha before the first step, >= 0; default, all equal
+    trace : the log-likelihood sum_i ln(P K alpha / n)_i before each step and after the last
+
+    Corrected: b holds the column means of K (printed: row sums, the same for symmetric K only), the gradient
+    step starts from alpha^t, and (1 - b . alpha) multiplies b. The cycle of shift, clip and rescale is no
+    projection, so it can stall below the maximum. ``ValueError`` if b . alpha, or a density, is not positive.
+    """
+    n = P.shape[0]
+    b = K.T @ np.ones(n) / n
+    alpha = _rescaled(np.ones(len(b)) if start is None else checks.real("start", start, "[0, inf)"), b)
+    tol, max_iter = float(checks.real("tol", tol, "[0, inf)")), int(checks.integer("max_iter", max_iter, "[1, inf)"))
+    fixed = rate is not None
+    rate = float(checks.real("rate", rate, "(0, inf)")) if fixed else 1e3
+    density = P @ (K @ alpha) / n
+    trace = [_log_likelihood(density)]
+    for _ in range(max_iter):
+        if trace[-1] == -np.inf:
+            raise ValueError(f"densities must be positive, got {density.min():g}: use a smaller rate or features >= 0")
+        gradient = K.T @ (P.T @ (1 / density)) / n
+        while True:
+            new = _cycle(alpha + rate * gradient, b)
+            density = P @ (K @ new) / n
+            if fixed or _log_likelihood(density) >= trace[-1] or rate < 1e-30:
+                break
+            rate /= 10
+        change, alpha = np.sum((new - alpha) ** 2), new
+        trace.append(_log_likelihood(density))
+        if change < tol:
+            return alpha, np.array(trace), True
+    return alpha, np.array(trace), False
+
+
+def _cycle(alpha, b) -> np.ndarray:
+    """Shift along b to b . alpha = 1, clip at 0, rescale to b . alpha = 1."""
+    return _rescaled(np.maximum(0, alpha + (1 - b @ alpha) * b / (b @ b)), b)
+
+
+def _rescaled(alpha, b) -> np.ndarray:
+    total = b @ alpha
+    if not 0 < total < np.inf:
+        raise ValueError(f"weights must have a finite positive mean to be normalised, got {total:g}")
+    return alpha / total
+
+
+def _log_likelihood(density) -> float:
+    return float(np.log(density).sum()) if density.min() > 0 else -np.inf
+
+
+def duality_gap(P, K, alpha) -> float:
+    """How far at most the log-likelihood at `alpha` (b . alpha = 1) lies below the maximum over alpha >= 0.
+
+    P, K : as in `algorithm_1`, K >= 0; see `lib.numerics.mixing_proportions`
+    """
+    n = P.shape[0]
+    sums = K.T @ np.ones(n)
+    scores = K.T @ (P.T @ (1 / (P @ (K @ alpha))))
+    return float(n * (np.max(scores[sums > 0] / sums[sums > 0]) - 1))
+
+
+# ---------------------------------------------------------------- the certified maximum
+
+
+def maximum_likelihood(P, K, *, tol=0.01, max_iter=100) -> tuple[np.ndarray, mixing_proportions.Mixture]:
+    """alpha (m,) >= 0 with b . alpha = 1 that maximises sum_i ln(P K alpha)_i (equation 14), and its certificate.
+
+    P, K : as in `algorithm_1`, P > 0 and K >= 0; of a K that is an array, P K is formed once, else column by column
+    tol : the gap in (0, inf) below which it ends; max_iter : rounds, whole number >= 1
+    """
+    tol, max_iter = float(checks.real("tol", tol, "(0, inf)")), int(checks.integer("max_iter", max_iter, "[1, inf)"))
+    n = P.shape[0]
+    sums = K.T @ np.ones(n)
+    live = np.flatnonzero(sums > 0)  # a category that no record has can carry no weight
+    start = np.arange(len(live))[:: max(1, len(live) // FIRST_POOL)]
+    found = mixing_proportions.fit(*_mixture(P, K, live, sums[live]), start, tol=tol, max_iter=max_iter)
+    alpha = np.zeros(len(sums))
+    alpha[live[found.support]] = found.theta * n / sums[live[found.support]]
+    return alpha, found
+
+
+def _mixture(P, K, live, sums):
+    """How `mixture.fit` reaches the columns of A, those of P K that are `live`, over their sums in K."""
+    if isinstance(K, np.ndarray):
+        a = P @ (K[:, live] / sums)
+        return (lambda index: a[:, index]), (lambda ratios: a.T @ ratios)
+
+    def columns(index):
+        return P @ (K.columns(live[index]) / sums[index])
+
+    def scores(ratios):
+        return (K.T @ (P.T @ ratios))[live] / sums
+
+    return columns, scores
+
+
+# ---------------------------------------------------------------- features
+
+
+class _Features:
+    """Records as the rows of a real matrix: 0/1 columns for categories, one column for a numeric attribute.
+
+    scaling : of numeric values, "range" (to [0, 1] over the public range), "standard" (mean 0 and variance 1
+        over the `records` given here) or "none"
+    """
+
+    def __init__(self, perturbation, records, scaling):
+        self.mechanisms = tuple(perturbation.mechanisms.values())
+        if scaling == "range":
+            ends = [(0, 1) if _categorical(one) else (one.low, one.high) for one in self.mechanisms]
+            self.origin, ends = np.array(ends, dtype=float).T
+            self.unit = ends - self.origin
+        elif scaling == "standard":
+            self.origin, self.unit = records.mean(axis=0), records.std(axis=0)
+            for name, unit in zip(perturbation.attributes, self.unit):
+                if unit == 0:
+                    raise ValueError(f"records of {name!r} must take two values at least to be scaled, got one")
+        else:
+            self.origin, self.unit = np.zeros(records.shape[1]), np.ones(records.shape[1])
+
+    def __call__(self, records, *, both_ways=False) -> np.ndarray:
+        """both_ways : a column 1 - t after each numeric column t"""
+        columns = []
+        for one, column, origin, unit in zip(self.mechanisms, records.T, self.origin, self.unit):
+            if _categorical(one):
+                columns.append(np.eye(one.size)[column.astype(int)])
+            else:
+                t = ((column - origin) / unit)[:, None]
+                columns += [t, 1 - t] if both_ways else [t]
+        return np.concatenate(columns, axis=1)
+
+
+def _categorical(mechanism) -> bool:
+    return isinstance(mechanism, RetentionReplacement)
+
+
+# ---------------------------------------------------------------- the estimators
+
+
+class _DensityRatio(BaseEstimator):
+    """What the two models share. A model says what K is (`_basis`)."""
+
+    def fit(self, records):
+        """Weights for the perturbed `records`, (n, M) or a pandas frame, n >= 2; returns self."""
+        tol, max_iter = self._checked()
+        self.records_ = self.perturbation.check(records)
+        checks.integer("number of records", len(self.records_), "[2, inf)")
+        self._prepare()
+        P, K = self.perturbation.transitions(self.records_), self._basis(self.records_)
+        if self.solver == "certified":
+            self.alpha_, found = maximum_likelihood(P, K, tol=tol, max_iter=max_iter)
+            self.trace_, self.n_iter_ = found.trace[:, 0], len(found.trace)
+            self.gap_, self.converged_ = found.gap, found.converged
+        else:
+            P, K = P.dense(), K.dense() if hasattr(K, "dense") else K
+            self.alpha_, self.trace_, self.converged_ = algorithm_1(P, K, rate=self.rate, tol=tol, max_iter=max_iter)
+            self.n_iter_ = len(self.trace_) - 1
+            self.gap_ = duality_gap(P, K, self.alpha_) if K.min() >= 0 else np.nan
+        self.weights_ = K @ self.alpha_
+        if not self.converged_:
+            message = f"did not converge in {self.n_iter_} iterations, gap {self.gap_:g}: raise max_iter"
+            warnings.warn(f"{type(self).__name__} {message}", ConvergenceWarning, stacklevel=2)
+        return self
+
+    def _checked(self) -> tuple[float, int]:
+        """The parameters, as scikit-learn wants it: checked when they are used."""
+        if not isinstance(self.perturbation, Perturbation):
+            raise ValueError(f"perturbation must be a Perturbation, got {self.perturbation!r}")
+        checks.one_of("solver", self.solver, SOLVERS)
+        checks.one_of("scaling", self.scaling, SCALINGS)
+        default = {"certified": (0.01, 100), "algorithm 1": (1e-12, 1000)}[self.solver]
+        tol, max_iter = (value if given is None else given for value, given in zip(default, (self.tol, self.max_iter)))
+        return float(checks.real("tol", tol, "(0, inf)")), int(checks.integer("max_iter", max_iter, "[1, inf)"))
+
+    def predict(self, records) -> np.ndarray:
+        """The fitted w at other perturbed records, (h,)."""
+        return self._basis(self.perturbation.check(records)) @ self.alpha_
+
+    def score(self, records) -> float:
+        """Mean log-density that the fit gives to perturbed `records`: what cross-validation compares."""
+        density = self.perturbation.transitions(self.perturbation.check(records), self.records_) @ self.weights_
+        return float(np.mean(np.log(density / len(self.records_))))
+
+
+class KernelDensityRatio(_DensityRatio):
+    """w(z) = sum_r alpha_r exp(-|z - y_r|^2 / width) over the perturbed records y_r (equation 14).
+
+    Parameters
+    ----------
+    perturbation : the `Perturbation` that the records went through
+    width : sigma^2 of the document in [1e-100, inf) (1000 there), or a sequence of candidates, of which
+        cross-validation on the perturbed records takes the one with the highest mean log-density
+    scaling : of numeric attributes in the kernel, on which the document is silent: "range", "standard" or
+        "none"; categories enter as 0/1 columns
+    solver : "certified", or "algorithm 1", the document's, with two dense arrays of n^2 numbers
+    rate : learning rate of algorithm 1 in (0, inf); default, see `algorithm_1`
+    tol : certified: the gap in (0, inf) below which it ends, default 0.01; algorithm 1: e, default 1e-12
+    max_iter : whole number >= 1, default 100 rounds, or 1000 iterations of algorithm 1
+    folds, cv_records, rng : for a sequence of widths: number of folds >= 2, of at most `cv_records` records, drawn
+        by the numpy Generator `rng`, which is then required
+
+    Attributes
+    ----------
+    weights_ : (n,), w at the records, >= 0 with mean 1; alpha_ : (n,), mostly 0 if certified
+    gap_ : the log-likelihood is at most this far below the maximum
+    trace_ : (n_iter_,) log-likelihoods (algorithm 1: n_iter_ + 1); n_iter_, converged_
+    width_ : the width used; scores_ : (candidates,), mean log-densities of cross-validation, if any
+    """
+
+    def __init__(self, perturbation, width=1000.0, *, scaling="range", solver="certified", rate=None, tol=None,
+                 max_iter=None, folds=5, cv_records=2000, rng=None):  # fmt: skip
+        self.perturbation, self.width, self.scaling, self.solver, self.rate = perturbation, width, scaling, solver, rate
+        self.tol, self.max_iter, self.folds, self.cv_records, self.rng = tol, max_iter, folds, cv_records, rng
+
+    def _prepare(self):
+        widths = checks.real("width", self.width, "[1e-100, inf)")
+        if widths.size == 0:
+            raise ValueError("width must hold one candidate at least, got none")
+        self.width_ = float(widths) if widths.ndim == 0 else self._cross_validated(widths)
+        self._features = _Features(self.perturbation, self.records_, self.scaling)
+        self._centres = self._features(self.records_)
+
+    def _cross_validated(self, widths) -> float:
+        if not isinstance(self.rng, np.random.Generator):
+            raise ValueError(f"rng must be a numpy Generator to choose among widths, got {self.rng!r}")
+        size = min(int(checks.integer("cv_records", self.cv_records, "[4, inf)")), len(self.records_))
+        folds = int(checks.integer("folds", self.folds, f"[2, {size // 2}]"))
+        chosen = self.records_[self.rng.permutation(len(self.records_))[:size]]
+        parts = np.array_split(chosen, folds)
+        scores = np.zeros(len(widths))
+        for index, width in enumerate(widths):
+            one = clone(self).set_params(width=float(width))
+            for held in range(folds):
+                rest = np.concatenate(parts[:held] + parts[held + 1 :])
+                scores[index] += one.fit(rest).score(parts[held]) * len(parts[held]) / size
+        self.scores_ = scores
+        return float(widths[scores.argmax()])
+
+    def _basis(self, records):
+        points = None if records is self.records_ else self._features(records)
+        return gaussian_kernel(self._centres, self.width_, points=points)
+
+
+class LinearDensityRatio(_DensityRatio):
+    """w(z) = alpha . z, z the record with categories as 0/1 columns (hasegawa2015, end of section 3.2).
+
+    A numeric attribute enters twice, as its position t in [0, 1] within its range and as 1 - t. Then
+    alpha >= 0 means exactly w >= 0 on all possible records: a sum of functions, each of one attribute, is
+    non-negative everywhere if and only if their minima add up to 0 or more, so constants can be moved
+    between them until each is non-negative, and those functions are the non-negative combinations.
+
+    With ``solver="algorithm 1"`` numeric attributes enter once, scaled as `scaling` says, as the document
+    has it: weights of values below 0 can be negative, weights of those above can only rise with the value.
+
+    Parameters and attributes are those of `KernelDensityRatio`, without a width. P is multiplied by the M'
+    columns once, block by block; an iteration then costs n M' operations, and memory is n M' numbers (algorithm 1
+    as printed: n^2).
+    """
+
+    def __init__(self, perturbation, *, scaling="range", solver="certified", rate=None, tol=None, max_iter=None):
+        self.perturbation, self.scaling, self.solver, self.rate = perturbation, scaling, solver, rate
+        self.tol, self.max_iter = tol, max_iter
+
+    def _prepare(self):
+        scaling = "range" if self.solver == "certified" else self.scaling
+        self._features = _Features(self.perturbation, self.records_, scaling)
+
+    def _basis(self, records):
+        return self._features(records, both_ways=self.solver == "certified")

@@ -1,0 +1,240 @@
+"""Generalization hierarchies: which values become one, level by level, up to `*` (hasegawa2015, sections 1.1.1 and 5).
+
+Adult's lie in ``lib/data/hierarchies/adult``, a readable file an attribute. hasegawa2015 designed its own after Fung, Wang
+and Yu, Top-Down Specialization for Information and Privacy Preservation (ICDE 2005), and prints none of them. The files
+that Fung et al. published could not be had: what is after them here follows the taxonomy trees as public
+implementations of their method repeat them (two give them in full, a third differs on marital-status and workclass), and what is ours the head of each
+file says. In short, theirs: the groups of workclass, education (and of education-num, where they are intervals),
+marital-status, occupation, relationship, sex and most of native-country. Ours: all intervals of age, capital-gain,
+capital-loss and hours-per-week, which they let their algorithm cut, race, and the value ``?``, whose records they leave
+out: it stays by itself up to the top.
+
+A file of categories has a row ``value,level 1,level 2,...`` for each value. A file of intervals has a row for each
+level: where its intervals begin, and the end of the range. Lines that start with ``#`` are remarks.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ..numerics import checks
+
+FOLDER = Path(__file__).parent / "adult_hierarchies"
+TOP = "*"
+
+# hasegawa2015, Table 2, in its order
+QUASI_IDENTIFIERS = (
+    "age", "workclass", "education-num", "marital-status", "occupation", "relationship", "sex",
+    "capital-gain", "capital-loss", "hours-per-week",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Hierarchy:
+    """How the values of one attribute are generalized; cannot be changed. Made by `categories`, `intervals` or `load`.
+
+    attribute : its name
+    values : all its values, (d,), texts or the whole numbers from the least to the greatest
+    positions : for each level, the group of each value, (d,): each level's groups are unions of the level's below
+    labels : for each level, the name of each group
+
+    Level 0 leaves the values as they are, level `height` makes all of them ``*``.
+    """
+
+    attribute: str
+    values: np.ndarray
+    positions: tuple[np.ndarray, ...]
+    labels: tuple[np.ndarray, ...]
+
+    def __post_init__(self):
+        for array in (self.values, *self.positions, *self.labels):
+            array.setflags(write=False)
+        for level in range(1, len(self.positions)):
+            self._nested(level)
+        if list(self.labels[-1]) != [TOP]:
+            raise ValueError(
+                f"top level of {self.attribute!r} must be {TOP!r} for every value, got {list(self.labels[-1])!r}"
+            )
+
+    def _nested(self, level):
+        """``ValueError`` where a group of the level below is split."""
+        below, here = self.positions[level - 1], self.positions[level]
+        parent = np.empty(len(self.labels[level - 1]), dtype=int)
+        parent[below] = here
+        split = np.flatnonzero(parent[below] != here)
+        if len(split):
+            value, group = self.values[split[0]], self.labels[level - 1][below[split[0]]]
+            raise ValueError(
+                f"levels of {self.attribute!r} must be nested, got level {level}, which splits {group!r} at {value!s}"
+            )
+
+    @property
+    def height(self) -> int:
+        """The top level."""
+        return len(self.positions) - 1
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the values are numbers and the groups intervals."""
+        return self.values.dtype.kind == "i"
+
+    def codes(self, values, level) -> np.ndarray:
+        """The group of each of `values` (n,) at `level` in [0, height], as a position in ``labels[level]``, (n,).
+
+        ``ValueError`` names a value that the hierarchy misses.
+        """
+        level = int(checks.integer("level", level, f"[0, {self.height}]"))
+        if self.numeric:
+            numbers = checks.integer(self.attribute, values, f"[{self.values[0]}, {self.values[-1]}]")
+            found = numbers.astype(int) - self.values[0]
+        else:
+            values = np.asarray(values, dtype=object)
+            found = pd.Index(self.values).get_indexer(values)
+            if (found < 0).any():
+                offender = values[found < 0][0]
+                raise ValueError(
+                    f"{self.attribute} must be one of the {len(self.values)} values of its hierarchy, got {offender!r}"
+                )
+        return self.positions[level][found]
+
+    def generalize(self, values, level) -> np.ndarray:
+        """The label of the group of each of `values` at `level`, texts, (n,). Errors as for `codes`."""
+        return self.labels[int(checks.integer("level", level, f"[0, {self.height}]"))][self.codes(values, level)]
+
+    def groups(self, level) -> dict:
+        """The values of each group at `level` by its label; for numbers the first and the last, both in it."""
+        level = int(checks.integer("level", level, f"[0, {self.height}]"))
+        if self.numeric:
+            return {label: (int(low), int(high)) for label, low, high in zip(self.labels[level], *self._ends(level))}
+        members = {label: [] for label in self.labels[level]}
+        for value, position in zip(self.values, self.positions[level]):
+            members[self.labels[level][position]].append(value)
+        return {label: tuple(values) for label, values in members.items()}
+
+    def losses(self, level) -> np.ndarray:
+        """Iyengar's loss of a cell in each group at `level`, in [0, 1]: (values in the group - 1)/(values - 1).
+
+        For intervals of whole numbers, this is (greatest - least)/range. V. S. Iyengar, Transforming data to satisfy
+        privacy constraints, KDD 2002.
+        """
+        level = int(checks.integer("level", level, f"[0, {self.height}]"))
+        sizes = np.bincount(self.positions[level], minlength=len(self.labels[level]))
+        return (sizes - 1) / max(len(self.values) - 1, 1)
+
+    def midpoints(self, values, level) -> np.ndarray:
+        """The middle of the interval of each of `values` at `level`, floats, (n,). Errors as for `codes`, and for categories."""
+        if not self.numeric:
+            raise ValueError(f"attribute must be numeric to have midpoints, got {self.attribute!r}")
+        codes = self.codes(values, level)
+        low, high = self._ends(int(level))
+        return (low + high)[codes] / 2
+
+    def _ends(self, level) -> tuple[np.ndarray, np.ndarray]:
+        """The least and the greatest number of each interval."""
+        starts = np.flatnonzero(np.diff(self.positions[level], prepend=-1))
+        return self.values[starts], self.values[np.append(starts[1:], len(self.values)) - 1]
+
+
+def categories(attribute, rows) -> Hierarchy:
+    """A hierarchy of texts.
+
+    rows : for each value (one at least) a sequence: the value, and the label of its group at level 1, 2, ...; ``*`` last
+
+    ``ValueError`` names a value that occurs twice, lacks a level, or at which a level splits a group of the one below.
+    """
+    rows = [tuple(row) for row in rows]
+    if not rows:
+        raise ValueError(f"hierarchy of {attribute!r} must have one value at least, got none")
+    values = [row[0] for row in rows]
+    for row in rows:
+        if len(row) != len(rows[0]) or len(row) < 2 or not all(row):
+            raise ValueError(
+                f"hierarchy of {attribute!r} must have as many labels, one at least, for every value, got {row!r}"
+            )
+        if values.count(row[0]) > 1:
+            raise ValueError(f"hierarchy of {attribute!r} must have each value once, got {row[0]!r} twice")
+    positions, labels = zip(*(pd.factorize(np.array(column, dtype=object)) for column in zip(*rows)))
+    return Hierarchy(attribute, np.array(values, dtype=object), positions, labels)
+
+
+def intervals(attribute, starts) -> Hierarchy:
+    """A hierarchy of whole numbers.
+
+    starts : for each level from 1 an increasing sequence of whole numbers: where its intervals begin, and the end of the
+        range, which is in the last interval. All have the same ends, each is part of the one before, the last has
+        nothing but the ends.
+
+    ``ValueError`` names a number that is out of order, or at which a level splits an interval of the one below.
+    """
+    starts = [checks.integer(f"starts of {attribute!r}", level, "(-inf, inf)").astype(int) for level in starts]
+    if not starts:
+        raise ValueError(f"hierarchy of {attribute!r} must have one level at least, got none")
+    low, high = starts[0][0], starts[0][-1]
+    values = np.arange(low, high + 1)
+    positions, labels = [np.arange(len(values))], [values.astype(str).astype(object)]
+    for level, numbers in enumerate(starts, 1):
+        falling = np.flatnonzero(np.diff(numbers) <= 0)
+        if len(falling) or len(numbers) < 2:
+            offenders = numbers[falling + 1].tolist() or numbers.tolist()
+            raise ValueError(f"starts of {attribute!r} must increase at level {level}, got {offenders}")
+        if (numbers[0], numbers[-1]) != (low, high):
+            ends = f"{numbers[0]} and {numbers[-1]}"
+            raise ValueError(
+                f"starts of {attribute!r} must have the ends {low} and {high} at level {level}, got {ends}"
+            )
+        last = [*(numbers[1:-1] - 1), high]
+        top = level == len(starts) and len(numbers) == 2
+        labels.append(np.array([TOP] if top else [_interval(*ends) for ends in zip(numbers, last)], dtype=object))
+        positions.append(np.searchsorted(numbers[:-1], values, side="right") - 1)
+    return Hierarchy(attribute, values, tuple(positions), tuple(labels))
+
+
+def _interval(low, high) -> str:
+    return str(low) if low == high else f"{low}-{high}"
+
+
+def load(file, attribute, *, domain=None) -> Hierarchy:
+    """The hierarchy of `attribute` in `file` (a path), of either kind.
+
+    domain : values that it has to cover; default: those that it has
+
+    ``ValueError`` names the file's attribute and the value at fault.
+    """
+    with open(file, encoding="utf-8", newline="") as lines:
+        head, *rows = csv.reader(line for line in lines if not line.startswith("#"))
+    checks.one_of(f"first column of the hierarchy of {attribute!r}", head[0], ("value", "level"))
+    if head[0] == "value":
+        hierarchy = categories(attribute, rows)
+    else:
+        hierarchy = intervals(attribute, [row[1].split() for row in rows])
+    if domain is not None:
+        hierarchy.codes(domain, 0)
+    return hierarchy
+
+
+def adult(attributes=QUASI_IDENTIFIERS) -> dict[str, Hierarchy]:
+    """Adult's hierarchies by attribute: the ten of hasegawa2015, Table 2, or others of those that have a file
+    (education, race and native-country besides)."""
+    known = sorted(file.stem for file in FOLDER.glob("*.csv"))
+    for attribute in attributes:
+        checks.one_of("attributes", attribute, known)
+    return {attribute: load(FOLDER / f"{attribute}.csv", attribute) for attribute in attributes}
+
+
+def apply(frame, hierarchies, levels) -> pd.DataFrame:
+    """`frame` with each attribute in `levels` replaced by its labels at that level; level 0 leaves it as it is.
+
+    frame : has these columns; hierarchies : mapping from attribute to `Hierarchy`; levels : mapping from attribute to level
+    """
+    columns = {}
+    for name, level in levels.items():
+        checks.one_of("attribute of levels", name, tuple(hierarchies))
+        checks.one_of("attribute of levels", name, tuple(frame.columns))
+        labels = hierarchies[name].generalize(frame[name], level)
+        columns[name] = labels if level > 0 else frame[name]
+    return frame.assign(**columns)

@@ -1,0 +1,191 @@
+"""Iterative Bayes: the histogram of the original records from perturbed ones (hasegawa2015, section 2.2.2).
+
+With one probability x for each cell of the multidimensional histogram and the transition matrix T between cells,
+equation (6) maximises sum_y h_y ln (T x)_y, h the histogram of the perturbed records. The EM algorithm,
+x <- x * T^T(h / T x) / n, is the document's. T is a product over the attributes, so it is applied attribute by
+attribute and never formed: an iteration costs (cells) * (sum of the sizes) operations.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+
+from ..numerics import checks
+from .density_ratio import normalised
+from .perturbation import BoundedLaplace, Perturbation
+
+MOST_CELLS = 10**7
+NODES = 64  # of the quadrature over a bin
+
+
+class IterativeBayes(BaseEstimator):
+    """Maximum-likelihood histogram of the original records, over categories and bins of numeric attributes.
+
+    Parameters
+    ----------
+    perturbation : the `Perturbation` that the records went through
+    bins : of numeric attributes: a number >= 1 of bins of equal width for all, or a mapping from some of them
+        to their number, or to increasing edges from the low to the high end of the range; 10 for the others.
+        A bin is closed at its lower edge, the last one at both. Originals count as uniform within a bin.
+    tol : ends when the log-likelihood is less than `tol` in (0, inf) below its maximum (`lib.numerics.mixing_proportions`'s gap)
+    max_iter : EM steps, whole number >= 1; EM is slow where the perturbation is strong
+    accelerated : extrapolates from every two steps (Varadhan and Roland, Scand. J. Statist. 2008: SQUAREM), and
+        keeps the extrapolation only if it is no less likely; False is the algorithm of the document
+
+    Attributes
+    ----------
+    shares_ : probabilities of the cells, one axis an attribute; edges_ : mapping from numeric attribute to edges
+    weights_ : (n,), share over observed share of each record's cell, scaled to mean 1
+    unseen_ : the total share of cells without a perturbed record, which no weight can represent
+    gap_, trace_ : the gap at the end, and the log-likelihoods, (n_iter_,), before each step; n_iter_, converged_
+    """
+
+    def __init__(self, perturbation, *, bins=10, tol=0.1, max_iter=10_000, accelerated=True):
+        self.perturbation, self.bins = perturbation, bins
+        self.tol, self.max_iter, self.accelerated = tol, max_iter, accelerated
+
+    def fit(self, records):
+        """The histogram for the perturbed `records`, (n, M) or a pandas frame; returns self.
+
+        ``ValueError``, which names their number, for more than 10^7 cells.
+        """
+        if not isinstance(self.perturbation, Perturbation):
+            raise ValueError(f"perturbation must be a Perturbation, got {self.perturbation!r}")
+        tol = float(checks.real("tol", self.tol, "(0, inf)"))
+        max_iter = int(checks.integer("max_iter", self.max_iter, "[1, inf)"))
+        self.edges_ = _edges(self.perturbation, self.bins)
+        mechanisms = self.perturbation.mechanisms
+        shape = tuple(
+            len(self.edges_[name]) - 1 if name in self.edges_ else one.size for name, one in mechanisms.items()
+        )
+        if math.prod(shape) > MOST_CELLS:
+            sizes = " x ".join(map(str, shape))
+            raise ValueError(f"histogram must have at most {MOST_CELLS:,} cells, got {sizes} = {math.prod(shape):,}")
+        cells = self._cells(self.perturbation.check(records), shape)
+        observed = np.bincount(cells, minlength=math.prod(shape)).reshape(shape).astype(float)
+        self._ascend(_EM(self._matrices(), observed), tol, max_iter)
+        ratio = self.shares_ / np.maximum(observed, 1)
+        self.weights_ = normalised(ratio.ravel()[cells])
+        self.unseen_ = float(self.shares_[observed == 0].sum())
+        if not self.converged_:
+            message = (
+                f"IterativeBayes did not converge in {self.n_iter_} steps, gap {self.gap_:g}: raise max_iter or tol"
+            )
+            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        return self
+
+    def _ascend(self, em, tol, max_iter):
+        shares, trace = np.full(em.observed.shape, 1 / em.observed.size), []
+        while True:
+            first, likelihood, gap = em.step(shares)
+            trace.append(likelihood)
+            if gap < tol or len(trace) >= max_iter:
+                break
+            if self.accelerated and len(trace) + 2 <= max_iter:
+                second, likelihood, _ = em.step(first)
+                trace.append(likelihood)
+                shares = _extrapolated(em, shares, first, second)
+            else:
+                shares = first
+        self.shares_, self.gap_, self.converged_ = shares, float(gap), bool(gap < tol)
+        self.trace_, self.n_iter_ = np.array(trace), len(trace)
+
+    def _cells(self, records, shape) -> np.ndarray:
+        """The position of each record's cell in the flattened histogram."""
+        codes = []
+        for name, column, size in zip(self.perturbation.attributes, records.T, shape):
+            if name in self.edges_:
+                column = np.minimum(np.searchsorted(self.edges_[name], column, side="right") - 1, size - 1)
+            codes.append(column.astype(int))
+        return np.ravel_multi_index(codes, shape)
+
+    def _matrices(self) -> list[np.ndarray]:
+        """Pr[perturbed value in cell r | original value in cell s], one (size, size) matrix an attribute."""
+        matrices = []
+        for name, one in self.perturbation.mechanisms.items():
+            if name in self.edges_:
+                matrices.append(_between_bins(one, self.edges_[name]))
+            else:
+                codes = np.arange(one.size)
+                matrices.append(one.density(codes[:, None], codes))
+        return matrices
+
+
+def _edges(perturbation, bins) -> dict:
+    """The edges of every numeric attribute's bins."""
+    numeric = {name: one for name, one in perturbation.mechanisms.items() if isinstance(one, BoundedLaplace)}
+    given = dict(bins) if isinstance(bins, Mapping) else dict.fromkeys(numeric, bins)
+    for name in given:
+        checks.one_of("attribute with bins", name, tuple(numeric))
+    edges = {}
+    for name, one in numeric.items():
+        chosen = given.get(name, 10)
+        if np.ndim(chosen) == 0:
+            count = int(checks.integer(f"bins of {name!r}", chosen, f"[1, {MOST_CELLS}]"))
+            edges[name] = np.linspace(one.low, one.high, count + 1)
+        else:
+            edges[name] = one.check(f"edges of {name!r}", chosen)
+            ends = edges[name][:1].tolist() + edges[name][-1:].tolist()
+            if ends != [one.low, one.high] or not (np.diff(edges[name]) > 0).all():
+                raise ValueError(f"edges of {name!r} must increase from {one.low:g} to {one.high:g}, got {chosen!r}")
+    return edges
+
+
+def _between_bins(mechanism, edges) -> np.ndarray:
+    """The mean over an original uniform in bin s; smooth there, because outputs of one bin lie on one side of it,
+    so Gauss-Legendre quadrature is exact to rounding unless a bin is many times as wide as phi."""
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    inputs = edges[:-1, None] + np.diff(edges)[:, None] * (nodes + 1) / 2
+    below = mechanism.distribution(edges[:, None, None], np.clip(inputs, mechanism.low, mechanism.high))
+    return np.diff(below, axis=0) @ (weights / 2)
+
+
+class _EM:
+    """The steps for one histogram of perturbed records."""
+
+    def __init__(self, matrices, observed):
+        self.matrices, self.observed, self.total = matrices, observed, observed.sum()
+
+    def step(self, shares):
+        """The shares after a step, and the log-likelihood and the gap before it."""
+        density = _applied(self.matrices, shares)
+        score = _applied([matrix.T for matrix in self.matrices], self.observed / density / self.total)
+        return shares * score, self.likelihood(density), self.total * (score.max() - 1)
+
+    def likelihood(self, density) -> float:
+        seen = self.observed > 0
+        return float(self.observed[seen] @ np.log(density[seen]))
+
+
+def _applied(matrices, tensor) -> np.ndarray:
+    """The product of the tensor with one square matrix along each of its axes."""
+    shape, right = tensor.shape, tensor.size
+    for matrix in matrices:
+        right //= len(matrix)
+        if right > 1:
+            tensor = np.matmul(matrix, tensor.reshape(-1, len(matrix), right))
+        else:
+            tensor = tensor.reshape(-1, len(matrix)) @ matrix.T
+    return tensor.reshape(shape)
+
+
+def _extrapolated(em, start, first, second) -> np.ndarray:
+    """SQUAREM: along the curve through three iterates, or `second` where that is impossible or less likely."""
+    change = first - start
+    bend = second - first - change
+    norm = np.linalg.norm(bend)
+    if norm == 0:
+        return second
+    length = max(np.linalg.norm(change) / norm, 1.0)
+    far = start + 2 * length * change + length**2 * bend
+    # EM can never revive a share of 0, so none is set to 0
+    far = np.maximum(far, second * 1e-3)
+    far /= far.sum()
+    better = em.likelihood(_applied(em.matrices, far)) >= em.likelihood(_applied(em.matrices, second))
+    return far if better else second

@@ -1,0 +1,250 @@
+"""Microaggregation with Laplace noise: the first step of sei2017's AnonymizingFirst, as published and made private.
+
+The document (section 4-2 (1)) takes the step from Soria-Comas et al. 2014 and Sánchez et al. 2016: records are put
+into groups of k or more, each group is represented by its mean (its centroid), Laplace noise goes on the centroids,
+and every record is replaced by the noisy centroid of its group. Neighbours are bounded: one of n records,
+n public, is replaced. All values lie in [0, 1].
+
+**Individual ranking** (2016) groups each attribute by itself: the k least values, the next k, and so on.
+
+*Lemma.* Replacing one value moves the vector of the n // k centroids of one attribute by at most 1/k in L1.
+*Proof.* Let x and x' be the values in order, before and after; a was replaced by b, say a <= b. Removing a and inserting b
+shifts the values between them by one place down, so x'_i >= x_i for all i, and sum_i (x'_i - x_i) = b - a <= 1: every
+value but one occurs on both sides. Groups are places, at least k of them each, the same before and after.
+So sum_g |c'_g - c_g| = sum_g sum_{i in g} (x'_i - x_i) / |g| <= (b - a) / k. ∎  (Attained: k zeros, all else ones; one zero
+becomes a one.)
+
+Hence noise of scale m / (k epsilon) on the centroids of m attributes makes the *lists of centroids* epsilon-DP.
+That is the sensitivity that the method rests on, and here it ends: which record is in which group is a function of the data, and a
+record replaced by the centroid of its group shows it, for equal values are equal groups whatever the noise. Two
+records share a group with probability 1 under one database and 0 under its neighbour (the tests have five records):
+no epsilon holds, and no delta below 1. Clipping to [0, 1], which `published` does for the network's sake, can make two
+centroids equal by chance; but two records that differ with probability p > 0 under the one and never under
+the other still leave no epsilon for any delta below p. It does not help to shuffle the records if there are two columns or
+more: the counts of the pairs of groups are released exactly. Noise drawn anew for every record would hide the groups, but a
+record can move from the first group to the last, by 1, in all m attributes: at least k epsilon instead of epsilon.
+
+What is private:
+
+- `noisy_centroids`: the lists of centroids, one attribute beside the other, without the records (the lemma).
+- `total_order` (2014): all attributes grouped together along one order of the *domain*. The groups are places in a list, and
+  replacing a record changes each group by one record at most (those between the two places pass one on). So one
+  group's m means move by at most m/|g|, all of them by at most m (n // k) / k, in L1; the means of the label,
+  by which the order sorts first, by 1/k, by the lemma. Released are the noisy means, each as often as its group has members
+  (public), in the order of the groups and not of the records.
+- `private`: what is left of individual ranking. First `noisy_centroids` of the numeric attributes, for a share of epsilon.
+  Then every value is rounded to the nearest of the *released* centroids, which needs no look at other records, so that
+  neighbours stay neighbours: the data are now categorical over a public domain. How the attributes go together
+  is released as noisy counts, of each attribute with the label (a naive Bayes model; Laplace, see `_naive_bayes`) or
+  by PrivBayes (`privbayes`, the document's reference [25]), for the rest of epsilon. Records are drawn from the
+  noisy counts: the released records belong to nobody. Basic composition over the two steps, the second chosen by the
+  outcome of the first, gives epsilon.
+
+Noise is drawn in floating point (`floating_point` on what that gives away).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+from scipy.optimize import isotonic_regression
+
+from ..mechanisms.noise import generator, laplace
+from ..numerics import checks
+from ..tables.bayesian_network import privbayes
+from ..tables.table import Domain, Table
+
+JOINTS = ("naive bayes", "privbayes")
+
+
+@dataclass(frozen=True)
+class Anonymized:
+    """Records to train on, in place of the real ones.
+
+    features : float array (n, d) in [0, 1];   labels : integers (n,), 0 or 1
+    epsilon : of the records as released, for bounded neighbours; inf where there is no guarantee
+    centroid_epsilon : of the lists of noisy centroids by themselves
+    """
+
+    features: np.ndarray
+    labels: np.ndarray
+    epsilon: float
+    centroid_epsilon: float
+
+
+# ---- individual ranking
+
+
+def individual_ranking(values, k):
+    """Centroids (n // k,), increasing, of groups of k values in order, and the group of each value, (n,).
+
+    values : (n,) in [0, 1]; k : whole number in [1, n]. The last group takes what is left, up to 2k - 1 values.
+    """
+    values = checks.real("values", values, "[0, 1]")
+    if values.ndim != 1 or values.size == 0:
+        raise ValueError(f"values must be one column (n,) of at least one value, got shape {values.shape}")
+    n = len(values)
+    k = int(checks.integer("k", k, f"[1, {n}]"))
+    groups = np.minimum(np.arange(n) // k, n // k - 1)
+    order = np.argsort(values, kind="stable")
+    centroids = np.bincount(groups, weights=values[order]) / np.bincount(groups)
+    group = np.empty(n, dtype=np.intp)
+    group[order] = groups
+    return centroids, group
+
+
+def noisy_centroids(features, k, epsilon, *, rng) -> list:
+    """The centroids of each column with Laplace noise: d arrays (n // k,), together epsilon-DP (bounded).
+
+    features : (n, d) in [0, 1]; k : whole number in [1, n]; epsilon : (0, inf), split equally over the columns
+    """
+    features = _matrix(features)
+    k = int(checks.integer("k", k, f"[1, {len(features)}]"))
+    scale = features.shape[1] / (k * _epsilon(epsilon))
+    return [c + laplace(c.shape, scale, rng=rng) for c in (individual_ranking(column, k)[0] for column in features.T)]
+
+
+def published(features, labels, epsilon, *, k, rng) -> Anonymized:
+    """AnonymizingFirst's data as the literature has them: NOT differentially private (see above).
+
+    features : (n, d) in [0, 1]; labels : (n,) of 0 and 1, treated as one more attribute
+    epsilon : (0, inf), that of the centroids; k : whole number in [1, n]
+
+    Record by record, each value is the noisy centroid of its group, clipped to [0, 1]; a label is 1 where
+    its noisy centroid exceeds 1/2.
+    """
+    features, labels = _records(features, labels)
+    table = np.column_stack([features, labels])
+    noisy = noisy_centroids(table, k, epsilon, rng=rng)
+    released = np.column_stack([c[individual_ranking(column, k)[1]] for c, column in zip(noisy, table.T)])
+    return Anonymized(released[:, :-1].clip(0, 1), (released[:, -1] > 0.5).astype(np.int64), inf, float(epsilon))
+
+
+# ---- a total order
+
+
+def total_order(features, labels, epsilon, *, k, rng) -> Anonymized:
+    """`epsilon`-DP records (bounded neighbours): noisy means of groups along one order of the domain.
+
+    features : (n, d) in [0, 1]; labels : (n,) of 0 and 1; epsilon : (0, inf)
+    k : whole number in [1, n], the size of a group. The noise has scale (d (n // k) + 1) / (k epsilon).
+
+    The order is by label, then by the sum of the features. Each noisy mean, clipped to [0, 1], stands as often as
+    its group has members; its label is 1 where the noisy mean of the labels exceeds 1/2.
+    """
+    features, labels = _records(features, labels)
+    n, d = features.shape
+    k = int(checks.integer("k", k, f"[1, {n}]"))
+    scale = (d * (n // k) + 1) / (k * _epsilon(epsilon))
+    table = np.column_stack([features, labels])[np.lexsort([*features.T, features.sum(axis=1), labels])]
+    starts = np.arange(n // k) * k
+    sizes = np.diff(np.append(starts, n))
+    means = np.add.reduceat(table, starts) / sizes[:, None]
+    noisy = np.repeat(means + laplace(means.shape, scale, rng=rng), sizes, axis=0)
+    return Anonymized(noisy[:, :-1].clip(0, 1), (noisy[:, -1] > 0.5).astype(np.int64), float(epsilon), float(epsilon))
+
+
+# ---- private, joint structure kept
+
+
+def private(
+    features, labels, epsilon, *, levels, rng, groups=16, joint="naive bayes", centroid_share=0.3, parents=1
+) -> Anonymized:
+    """`epsilon`-DP records (bounded neighbours): individual ranking of numeric columns, then a noisy joint distribution.
+
+    features : (n, d) in [0, 1]; labels : (n,) of 0 and 1; epsilon : (0, inf)
+    levels : (d,) whole numbers, public: 0 for a numeric column; L >= 2 for one that holds only the L values
+        0, 1/(L-1), ..., 1: `adult_features` with encoding "codes". (One-hot columns would be drawn as if they were
+        unrelated; `adult_features.one_hot` makes them afterwards.)
+    groups : whole number in [1, n], number of groups of a numeric column
+    joint : "naive bayes" or "privbayes"; parents : for the latter, see there
+    centroid_share : (0, 1), share of epsilon for the centroids; unused, all goes to the joint, if no column is numeric
+    """
+    features, labels = _records(features, labels)
+    generator(rng)
+    levels = _levels(levels, features)
+    checks.one_of("joint", joint, JOINTS)
+    groups = int(checks.integer("groups", groups, f"[1, {len(labels)}]"))
+    parents = int(checks.integer("parents", parents, "[0, inf)"))
+    share = float(checks.real("centroid_share", centroid_share, "(0, 1)")) if (levels == 0).any() else 0.0
+    epsilon = _epsilon(epsilon)
+    values = [np.arange(level) / max(level - 1, 1) for level in levels]
+    numeric = np.flatnonzero(levels == 0)
+    if numeric.size:
+        noisy = noisy_centroids(features[:, numeric], len(labels) // groups, share * epsilon, rng=rng)
+        for j, centroids in zip(numeric, noisy):
+            # The centroids are known to increase and to lie in [0, 1]: the nearest list that does, repetitions dropped.
+            values[j] = np.unique(isotonic_regression(centroids).x.clip(0, 1))
+    codes = np.column_stack([_nearest(column, known) for column, known in zip(features.T, values)])
+    table = Table(np.column_stack([codes, labels]), Domain([*enumerate(map(len, values)), ("label", 2)]))
+    rest = (1 - share) * epsilon
+    if joint == "privbayes":
+        drawn = privbayes(table, rest, rng=rng, parents=parents, neighbours="bounded").table.records
+    else:
+        drawn = _naive_bayes(table, rest, rng)
+    released = np.column_stack([known[column] for known, column in zip(values, drawn.T)])
+    return Anonymized(released, drawn[:, -1], epsilon, share * epsilon)
+
+
+def _naive_bayes(table, epsilon, rng) -> np.ndarray:
+    """As many records (n, d + 1) as `table` has, each attribute drawn given the label alone: epsilon-DP, bounded.
+
+    Replacing a record moves 1 from one cell to another in each of the d tables (attribute, label): 2d in L1. The
+    labels' distribution is the mean over the d noisy tables, each summed over its attribute; no further cost.
+    """
+    *attributes, label = table.domain.attributes
+    scale = 2 * len(attributes) / epsilon
+    counts = [table.marginal((name, label)) for name in attributes]
+    noisy = [np.maximum(c + laplace(c.shape, scale, rng=rng), 0) + 1e-9 for c in counts]  # a cell at least is not 0
+    shares = np.mean([c.sum(axis=0) / c.sum() for c in noisy], axis=0)
+    labels = (rng.random(len(table)) < shares[1]).astype(np.int64)
+    columns = []
+    for c in noisy:
+        cumulated = np.cumsum(c / c.sum(axis=0), axis=0)
+        place = (rng.random(len(table)) > cumulated[:, labels]).sum(axis=0)
+        columns.append(np.minimum(place, len(c) - 1))  # rounding may leave the last sum below 1
+    return np.column_stack([*columns, labels])
+
+
+def _nearest(column, known):
+    """Index of the nearest of the increasing values `known`; of two as near, the lower."""
+    return np.searchsorted((known[1:] + known[:-1]) / 2, column, side="left")
+
+
+# ---- input
+
+
+def _matrix(features):
+    features = checks.real("features", features, "[0, 1]")
+    if features.ndim != 2 or 0 in features.shape:
+        raise ValueError(
+            f"features must be a table (n, d) of at least one record and attribute, got shape {features.shape}"
+        )
+    return features
+
+
+def _records(features, labels):
+    features = _matrix(features)
+    labels = checks.integer("labels", labels, "[0, 1]").astype(np.int64)
+    if labels.shape != features.shape[:1]:
+        raise ValueError(f"labels must be one for each of {len(features)} records, got shape {labels.shape}")
+    return features, labels
+
+
+def _levels(levels, features):
+    levels = checks.integer("levels", levels, "[0, 1e6]").astype(int)
+    if levels.shape != features.shape[1:] or (levels == 1).any():
+        raise ValueError(
+            f"levels must be 0 or at least 2 for each of {features.shape[1]} columns, got {levels.tolist()}"
+        )
+    for j in np.flatnonzero(levels):
+        places = features[:, j] * (levels[j] - 1)
+        if (np.abs(places - np.rint(places)) > 1e-6).any():
+            raise ValueError(f"column {j} of features must hold multiples of 1/{levels[j] - 1} (levels), got others")
+    return levels
+
+
+def _epsilon(epsilon):
+    return float(checks.real("epsilon", epsilon, "(0, inf)"))

@@ -1,0 +1,341 @@
+"""Perturbing each record by itself: retention-replacement, the bounded Laplace, Pk-anonymity (hasegawa2015, section 2.2).
+
+A `Perturbation` holds one mechanism for each attribute; records are rows of a float array (n, M), codes
+0 to size - 1 for categorical attributes and values in [low, high] for numeric ones.
+
+**Bridge to local differential privacy.** Each mechanism is eps_j-local DP, and no less:
+
+- retention-replacement: the two probabilities of (1) have the ratio e^eps_j = (1 + (|A_j| - 1) rho_j) / (1 - rho_j);
+- bounded Laplace: eps_j = (b_j - a_j) / phi_j, although the normaliser gamma(v) differs between values. For
+  f(v) = ln p(v'|v) = -|v - v'|/phi - ln(2 phi gamma(v)) note 2 gamma(v) = 2 - s - t, s = e^{-(v-a)/phi},
+  t = e^{-(b-v)/phi}, hence |(ln gamma)'| = |s - t| / (2 - s - t) / phi <= 1/phi (because s, t <= 1). So f
+  rises up to v = v' and falls after it; its maximum is f(v'), its minimum f(a) or f(b). The difference f(v') - f(b)
+  falls in v', again by |(ln gamma)'| <= 1/phi, from f(a) - f(b) at v' = a: there gamma(a) = gamma(b) cancel,
+  and (b - a)/phi is left. The end a is the mirror image.
+
+**Theorem.** Records perturbed by mechanisms whose levels add up to eps = sum eps_j satisfy Pk-anonymity with
+k = 1 + (N - 1) e^{-2 eps}, which is equation (4): whoever knows all N original records, and the perturbed ones in
+random order, gives no row to a person with probability above 1/k; no larger k will do for every table.
+*Proof.* All matchings of persons to rows are equally likely beforehand, so a matching has a posterior proportional
+to the product of its p(y|x). Let person i hold row r, and exchange r for the row s of another person l: the product
+changes by the factor [p(y_s|x_i) / p(y_s|x_l)] [p(y_r|x_l) / p(y_r|x_i)] >= e^{-2 eps}. The exchange is one-to-one
+between the matchings with i at r and those with i at s, so Pr[i at s] >= e^{-2 eps} Pr[i at r] for each of the N - 1
+rows s; all N probabilities add up to 1, so Pr[i at r] <= 1/k. *Equality*: let i have u (in every attribute category
+0, or a_j), all others w (category 1, or b_j), and let the perturbed records be u once and w otherwise.
+
+Everything is computed in floating point; like any such noise, it is exact up to rounding (Mironov, CCS 2012).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..numerics import checks
+from ..numerics.kernel_matrix import Pairwise, Points
+
+MOST_PERSONS = 16  # of whose rows all matchings are weighed
+
+# ---------------------------------------------------------------- the two mechanisms
+
+
+@dataclass(frozen=True)
+class RetentionReplacement:
+    """Keeps a category with probability rho, else draws one of all `size` uniformly, itself included (equation 1).
+
+    size : number of categories, whole number >= 2; rho : in [0, 1)
+    """
+
+    size: int
+    rho: float
+
+    def __post_init__(self):
+        object.__setattr__(self, "size", int(checks.integer("size", self.size, "[2, inf)")))
+        object.__setattr__(self, "rho", float(checks.real("rho", self.rho, "[0, 1)")))
+
+    @classmethod
+    def from_epsilon(cls, epsilon, size) -> RetentionReplacement:
+        """The mechanism whose local-DP level is `epsilon` in [0, inf)."""
+        epsilon = float(checks.real("epsilon", epsilon, "[0, inf)"))
+        size = int(checks.integer("size", size, "[2, inf)"))
+        # (e^eps - 1) / (e^eps - 1 + size), for any epsilon
+        return cls(size, -math.expm1(-epsilon) / (1 + (size - 1) * math.exp(-epsilon)))
+
+    @property
+    def epsilon(self) -> float:
+        """ln of the largest ratio of probabilities, ln((1 + (size - 1) rho) / (1 - rho))."""
+        return math.log1p(self.size * self.rho / (1 - self.rho))
+
+    def check(self, name, values) -> np.ndarray:
+        """`values` as floats, all of them codes; else ``ValueError``."""
+        return checks.integer(name, values, f"[0, {self.size})")
+
+    def perturb(self, values, *, rng) -> np.ndarray:
+        """A draw for each code in `values` (any shape), as floats."""
+        values = self.check("values", values)
+        return np.where(rng.random(values.shape) < self.rho, values, rng.integers(self.size, size=values.shape))
+
+    def density(self, outputs, inputs) -> np.ndarray:
+        """P(output | input), elementwise, shapes broadcast."""
+        same = self.check("outputs", outputs) == self.check("inputs", inputs)
+        return np.where(same, self.rho, 0.0) + (1 - self.rho) / self.size
+
+
+@dataclass(frozen=True)
+class BoundedLaplace:
+    """Laplace noise of scale phi, conditioned on staying in [low, high] (equations 2 and 3).
+
+    low < high : the attribute's public range; phi : in (0, inf], infinite for a uniform draw
+    """
+
+    low: float
+    high: float
+    phi: float
+
+    def __post_init__(self):
+        low, high = (float(checks.real(name, getattr(self, name), "(-inf, inf)")) for name in ("low", "high"))
+        if not low < high:
+            raise ValueError(f"low must be in (-inf, {high:g}), below high, got {low:g}")
+        phi = float(checks.real("phi", self.phi, "(0, inf]"))
+        for name, value in (("low", low), ("high", high), ("phi", phi)):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_epsilon(cls, epsilon, low, high) -> BoundedLaplace:
+        """The mechanism whose local-DP level is `epsilon` in [0, inf)."""
+        epsilon = float(checks.real("epsilon", epsilon, "[0, inf)"))
+        low, high = (float(checks.real(name, end, "(-inf, inf)")) for name, end in (("low", low), ("high", high)))
+        return cls(low, high, (high - low) / epsilon if epsilon > 0 else math.inf)
+
+    @property
+    def epsilon(self) -> float:
+        """ln of the largest ratio of densities, exactly (high - low)/phi: see the head of the module."""
+        return (self.high - self.low) / self.phi
+
+    def check(self, name, values) -> np.ndarray:
+        """`values` as floats, all of them in [low, high]; else ``ValueError``."""
+        return checks.real(name, values, f"[{self.low!r}, {self.high!r}]")
+
+    def normaliser(self, values) -> np.ndarray:
+        """2 gamma(v) of equation (3), elementwise: mass of the doubled Laplace density within [low, high]."""
+        values = self.check("values", values)
+        return -np.expm1(-(values - self.low) / self.phi) - np.expm1(-(self.high - values) / self.phi)
+
+    def perturb(self, values, *, rng) -> np.ndarray:
+        """A draw for each of `values` (any shape), by the inverse of the distribution function."""
+        values = self.check("values", values)
+        uniform = rng.random(values.shape)
+        if math.isinf(self.phi):
+            return self.low + uniform * (self.high - self.low)
+        # The doubled density has the mass 1 - e^{-(v - low)/phi} below v. What the draw's mass exceeds it by
+        # (negative below v) is that between v and the draw y: sign (1 - e^{-|y - v|/phi}).
+        excess = uniform * self.normaliser(values) + np.expm1(-(values - self.low) / self.phi)
+        within = np.minimum(np.abs(excess), 1 - 2.0**-53)  # 1 by rounding would be infinitely far
+        draws = values - np.sign(excess) * self.phi * np.log1p(-within)
+        return np.clip(draws, self.low, self.high)  # rounding alone could leave the range
+
+    def density(self, outputs, inputs) -> np.ndarray:
+        """p(output | input), per unit of the attribute, elementwise, shapes broadcast."""
+        outputs, inputs = self.check("outputs", outputs), self.check("inputs", inputs)
+        if math.isinf(self.phi):
+            return np.full(np.broadcast_shapes(outputs.shape, inputs.shape), 1 / (self.high - self.low))
+        return np.exp(-np.abs(outputs - inputs) / self.phi) / (self.phi * self.normaliser(inputs))
+
+    def distribution(self, outputs, inputs) -> np.ndarray:
+        """Pr[draw <= output | input], elementwise, shapes broadcast."""
+        outputs, inputs = self.check("outputs", outputs), self.check("inputs", inputs)
+        outputs, inputs = np.broadcast_arrays(outputs, inputs)
+        if math.isinf(self.phi):
+            return (outputs - self.low) / (self.high - self.low)
+        below, above = np.minimum(outputs, inputs), np.maximum(outputs, inputs)
+        # from low to the output or v, whichever comes first, and from v on to an output beyond it
+        first = -np.exp((below - inputs) / self.phi) * np.expm1((self.low - below) / self.phi)
+        second = -np.expm1((inputs - above) / self.phi)
+        return (first + second) / self.normaliser(inputs)
+
+
+# ---------------------------------------------------------------- all attributes of a record
+
+
+class Perturbation:
+    """A mechanism for each attribute, each drawn independently (equation 13); cannot be changed.
+
+    mechanisms : mapping from attribute to `RetentionReplacement` or `BoundedLaplace`, one at least
+
+    Records are an (n, M) array of numbers in the order of the mapping, or a pandas frame that has these columns
+    (others are left out). Attributes that are published as they are do not belong here. ``ValueError`` names
+    the attribute whose value is not in its set.
+    """
+
+    def __init__(self, mechanisms: Mapping):
+        self.mechanisms = dict(mechanisms)
+        if not self.mechanisms:
+            raise ValueError("mechanisms must hold one attribute at least, got none")
+        for name, mechanism in self.mechanisms.items():
+            if not isinstance(mechanism, (RetentionReplacement, BoundedLaplace)):
+                raise ValueError(
+                    f"mechanism of {name!r} must be RetentionReplacement or BoundedLaplace, got {mechanism!r}"
+                )
+        self.attributes = tuple(self.mechanisms)
+
+    @classmethod
+    def from_epsilon(cls, epsilon, attributes, split="equal") -> Perturbation:
+        """The perturbation whose local-DP level is `epsilon` in [0, inf), shared among `attributes`.
+
+        attributes : mapping from attribute to its number of categories (>= 2), or to its range (low, high)
+        split : "equal", or a mapping from every attribute to its share in [0, inf), of which one at least is positive
+        """
+        epsilon = float(checks.real("epsilon", epsilon, "[0, inf)"))
+        attributes = dict(attributes)
+        if not attributes:
+            raise ValueError("attributes must hold one attribute at least, got none")
+        shares = _shares(attributes, split)
+        return cls({name: _mechanism(name, kind, epsilon * shares[name]) for name, kind in attributes.items()})
+
+    @property
+    def epsilons(self) -> np.ndarray:
+        """The local-DP level of each attribute, shape (M,)."""
+        return np.array([mechanism.epsilon for mechanism in self.mechanisms.values()])
+
+    @property
+    def epsilon(self) -> float:
+        """The local-DP level of a whole record: the sum, which is attained."""
+        return math.fsum(self.epsilons)
+
+    def __repr__(self):
+        return f"Perturbation({self.mechanisms!r})"
+
+    def check(self, records) -> np.ndarray:
+        """The records as a float array (n, M), n >= 1; else ``ValueError``."""
+        if hasattr(records, "columns"):
+            absent = [name for name in self.attributes if list(records.columns).count(name) != 1]
+            if absent:
+                raise ValueError(f"records must have one column {absent[0]!r}, got {list(records.columns)!r}")
+            records = np.column_stack([records[name] for name in self.attributes])
+        records = np.asarray(records)
+        if records.ndim != 2 or records.shape[1] != len(self.attributes) or len(records) == 0:
+            raise ValueError(f"records must have shape (n, {len(self.attributes)}), n >= 1, got {records.shape}")
+        columns = zip(self.mechanisms.items(), records.T)
+        return np.column_stack(
+            [mechanism.check(f"records of {name!r}", column) for (name, mechanism), column in columns]
+        )
+
+    def perturb(self, records, *, rng) -> np.ndarray:
+        """One perturbed record for each of `records`, (n, M)."""
+        columns = zip(self.mechanisms.values(), self.check(records).T)
+        return np.column_stack([mechanism.perturb(column, rng=rng) for mechanism, column in columns])
+
+    def density(self, outputs, inputs) -> np.ndarray:
+        """p(output | input) of records side by side, (n,): (n, M) and (n, M), either of one row."""
+        columns = zip(self.mechanisms.values(), self.check(outputs).T, self.check(inputs).T)
+        return math.prod(mechanism.density(y, x) for mechanism, y, x in columns)
+
+    def transitions(self, outputs, inputs=None) -> Pairwise:
+        """The matrix of p(outputs_i | inputs_j), (n, m), as an operator that is multiplied block by block.
+
+        inputs : default, the outputs: the matrix P of hasegawa2015, Algorithm 1
+        """
+        right = self._points(self.check(outputs if inputs is None else inputs))
+        left = right if inputs is None else self._points(self.check(outputs))
+        plain = Points(left.bilinear, left.steps, np.ones(len(left)))
+        return Pairwise(plain, right, symmetric=inputs is None)
+
+    def _points(self, records) -> Points:
+        """As inputs, `factors` holds everything that depends on the input alone."""
+        onehot, steps, factors = [np.empty((len(records), 0))], [np.empty((len(records), 0))], 1.0
+        for mechanism, column in zip(self.mechanisms.values(), records.T):
+            if isinstance(mechanism, RetentionReplacement):
+                # equal categories multiply (1 - rho)/size by e^epsilon
+                onehot.append(np.eye(mechanism.size)[column.astype(int)] * math.sqrt(mechanism.epsilon))
+                factors = factors * (1 - mechanism.rho) / mechanism.size
+            else:
+                steps.append((column[:, None] - mechanism.low) / mechanism.phi)
+                factors = factors * mechanism.density(column, column)
+        factors = np.broadcast_to(factors, len(records))
+        return Points(np.concatenate(onehot, axis=1), np.concatenate(steps, axis=1), factors)
+
+
+# ---------------------------------------------------------------- Pk-anonymity
+
+
+def pk_level(perturbation: Perturbation, n_records) -> float:
+    """k = 1 + (N - 1) e^{-2 eps} of `n_records` = N >= 1 records (hasegawa2015, equation 4), in (1, N] for N > 1."""
+    n = int(checks.integer("n_records", n_records, "[1, inf)"))
+    return 1 + (n - 1) * math.exp(-2 * perturbation.epsilon)
+
+
+def pk_epsilon(k, n_records) -> float:
+    """The total local-DP level ln((N - 1)/(k - 1))/2 that k means on `n_records` = N >= 2 records.
+
+    k : real, in (1, N]: 1 would need an infinite level, N none
+    """
+    n = int(checks.integer("n_records", n_records, "[2, inf)"))
+    k = float(checks.real("k", k, f"(1, {n}]"))
+    return math.log((n - 1) / (k - 1)) / 2
+
+
+def matching_posteriors(densities) -> np.ndarray:
+    """What whoever knows all originals believes about shuffled rows: Pr[person i holds row r], (N, N), rows sum to 1.
+
+    densities : (N, N), p(y_r | x_i) >= 0 in row i and column r, up to a positive factor for each row or column;
+        N in [1, 16]. All matchings of persons to rows are equally likely beforehand (see the head of the module)
+
+    Sums over the N! matchings by way of the 2^N sets of rows that the first persons hold. ``ValueError`` if no
+    matching is possible.
+    """
+    a = checks.real("densities", densities, "[0, inf)")
+    if a.ndim != 2 or a.shape[0] != a.shape[1] or not 1 <= len(a) <= MOST_PERSONS:
+        raise ValueError(f"densities must have shape (N, N), N in [1, {MOST_PERSONS}], got {a.shape}")
+    n = len(a)
+    a = a / np.maximum(a.max(axis=1, keepdims=True), np.finfo(float).tiny)  # or products could underflow
+    sets = np.arange(2**n)
+    has = (sets[:, None] >> np.arange(n)) & 1
+    without = [[sets[(has.sum(axis=1) == i) & (has[:, r] == 0)] for r in range(n)] for i in range(n)]
+    first, last = (
+        np.zeros(2**n),
+        np.zeros(2**n),
+    )  # of persons before i who hold the set; of the others, who hold the rest
+    first[0] = last[-1] = 1
+    for i in range(n):
+        for r, held in enumerate(without[i]):
+            first[held | 1 << r] += a[i, r] * first[held]
+    for i in reversed(range(n)):
+        for r, held in enumerate(without[i]):
+            last[held] += a[i, r] * last[held | 1 << r]
+    if not first[-1] > 0:
+        raise ValueError("densities must allow one matching of persons to rows at least, got none")
+    ways = [[first[held] @ last[held | 1 << r] for r, held in enumerate(row)] for row in without]
+    return a * np.array(ways) / first[-1]
+
+
+def pk_parameters(k, n_records, attributes, split="equal") -> Perturbation:
+    """The perturbation whose `pk_level` on `n_records` = N records is `k`: every rho_j and phi_j.
+
+    k : real, in (1, N]; n_records : whole number >= 2
+    attributes, split : see `Perturbation.from_epsilon`; on how the total is shared the document is silent
+    """
+    return Perturbation.from_epsilon(pk_epsilon(k, n_records), attributes, split)
+
+
+def _shares(attributes, split) -> dict:
+    if isinstance(split, str):
+        checks.one_of("split", split, ("equal",))
+        split = dict.fromkeys(attributes, 1.0)
+    if set(split) != set(attributes):
+        raise ValueError(f"split must have a share for each of {', '.join(map(repr, attributes))}, got {dict(split)!r}")
+    shares = {name: float(checks.real(f"share of {name!r}", share, "[0, inf)")) for name, share in split.items()}
+    total = math.fsum(shares.values())
+    if not 0 < total < math.inf:
+        raise ValueError(f"split must have a finite positive sum, got {total:g}")
+    return {name: share / total for name, share in shares.items()}
+
+
+def _mechanism(name, kind, epsilon):
+    if np.ndim(kind) == 0:
+        return RetentionReplacement.from_epsilon(epsilon, checks.integer(f"categories of {name!r}", kind, "[2, inf)"))
+    if len(kind) != 2:
+        raise ValueError(f"attribute {name!r} must be a number of categories or a range (low, high), got {kind!r}")
+    return BoundedLaplace.from_epsilon(epsilon, *kind)

@@ -1,0 +1,82 @@
+"""What weighted records are good for (hasegawa2015, section 4.1): logistic and linear regression, a support vector machine.
+
+Each minimises the mean loss with a weight for each record (equation 15), by scikit-learn.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..numerics import checks
+from .density_ratio import normalised
+
+
+def logistic_regression(features, labels, weights=None, *, penalty=1e-6):
+    """Minimises mean_i w_i (-log-likelihood)_i + penalty |gamma|^2 / 2 (hasegawa2015, equations 15 and 16).
+
+    features : (n, p); labels : (n,), 0 or 1, both present
+    weights : (n,), not negative, with a positive sum, as of a density ratio; only their proportions matter
+    penalty : in [1e-12, 1e6]; the intercept is free of it. It makes the optimum unique where features add up to a constant,
+        as 0/1 columns do, and finite where the classes can be separated. The document names none.
+    Returns a fitted scikit-learn `LogisticRegression`.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    features, labels, weights = _analysed(features, labels, weights)
+    penalty = float(checks.real("penalty", penalty, "[1e-12, 1e6]"))
+    model = LogisticRegression(C=1 / (penalty * len(labels)), solver="newton-cholesky", tol=1e-8)
+    return model.fit(features, _both(_binary(labels), weights), weights)
+
+
+def support_vector_machine(features, labels, weights=None, *, penalty=1e-6):
+    """Minimises mean_i w_i (hinge loss)_i^2 + penalty |gamma|^2 / 2: a linear SVM (hasegawa2015, section 4.1).
+
+    Arguments as for `logistic_regression`. Returns a fitted scikit-learn `LinearSVC`, whose intercept is
+    within the penalty.
+    """
+    from sklearn.svm import LinearSVC
+
+    features, labels, weights = _analysed(features, labels, weights)
+    penalty = float(checks.real("penalty", penalty, "[1e-12, 1e6]"))
+    # scikit-learn minimises C sum_i w_i hinge_i^2 + |gamma|^2 / 2
+    model = LinearSVC(C=1 / (penalty * len(labels)), dual=False, max_iter=10_000)
+    return model.fit(features, _both(_binary(labels), weights), weights)
+
+
+def linear_regression(features, values, weights=None, *, penalty=1e-6):
+    """Minimises mean_i w_i (value_i - prediction_i)^2 + penalty |gamma|^2 (hasegawa2015, section 4.1).
+
+    values : (n,) numbers; other arguments as for `logistic_regression`. Returns a fitted scikit-learn `Ridge`.
+    """
+    from sklearn.linear_model import Ridge
+
+    features, values, weights = _analysed(features, values, weights)
+    penalty = float(checks.real("penalty", penalty, "[1e-12, 1e6]"))
+    return Ridge(alpha=penalty * len(values)).fit(features, values, weights)
+
+
+def _analysed(features, values, weights):
+    """Features (n, p), values (n,) and weights (n,) of mean 1, all of them finite."""
+    features, values = (checks.real(*pair, "[-1e50, 1e50]") for pair in (("features", features), ("values", values)))
+    if features.ndim != 2 or len(features) == 0 or values.shape != (len(features),):
+        raise ValueError(
+            f"features must have shape (n, p) and values (n,), n >= 1, got {features.shape} and {values.shape}"
+        )
+    weights = normalised(np.ones(len(values)) if weights is None else weights)
+    if weights.shape != values.shape:
+        raise ValueError(f"weights must have shape {values.shape}, one for each record, got {weights.shape}")
+    return features, values, weights
+
+
+def _binary(labels) -> np.ndarray:
+    return checks.integer("labels", labels, "[0, 1]").astype(bool)
+
+
+def _both(labels, weights) -> np.ndarray:
+    """The labels, if both classes have a positive weight."""
+    for positive in (False, True):
+        if not weights[labels == positive].sum() > 0:
+            raise ValueError(
+                f"labels must have a record of each class with a positive weight, got none of class {positive:d}"
+            )
+    return labels

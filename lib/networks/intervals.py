@@ -1,0 +1,204 @@
+"""Bounds on everything inside a network whose inputs lie in [0, 1] (sei2017, section 4-2 (3), equations 20 to 26).
+
+From the parameters alone: between which numbers lie every layer's inputs x, outputs y, error signals delta and changes,
+whatever the record? The document derives thresholds for AnonymizedLearning from them. `change_bounds` has three variants:
+
+- "printed": equations (20) to (26) as they stand. A layer whose largest input is negative gets negative "largest
+  outputs" from equation (21); the intervals behind it can be empty or miss the truth.
+- "corrected": equation (21) with max(max(x), 0). Right for every network and record.
+- "tight": besides, equation (20) with the least output where the document takes 0, the error signals of the last layer
+  from the range of the softmax, not from -1 and 1, and no signal through a node that no record can switch on.
+
+All are bounds for one record. The sum over a batch of B records lies between B times the ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..numerics import checks
+from .network import Network, biases_of, checked_records, compiled, layers, weights_into
+
+VARIANTS = ("printed", "corrected", "tight")
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """Pairs (low, high) of arrays in lists over the layers 1 to L, and `outputs` over the layers 0 to L.
+
+    inputs, outputs, errors, biases : arrays (n_l,); weights : arrays (n_{l-1}, n_l), the changes of weights;
+    biases are the changes of biases, that is, the errors
+    """
+
+    inputs: list
+    outputs: list
+    errors: list
+    weights: list
+
+    @property
+    def biases(self) -> list:
+        return self.errors
+
+
+def change_bounds(network, *, variant="corrected") -> Intervals:
+    """The `Intervals` of `network` for any record with features in [0, 1] and any label; float64.
+
+    With "corrected" and "tight", low <= 0 <= high for all errors and changes; with "printed", a low may exceed its high.
+    """
+    checks.one_of("variant", variant, VARIANTS)
+    pairs = layers(network.widths, network.parameters.astype(float))
+    inputs, outputs = _forward(pairs, network.widths[0], variant)
+    errors = _backward(pairs, inputs, outputs[-1], variant)
+    changes = []
+    for (_, high), (low_error, high_error) in zip(outputs, errors):  # equation (24)
+        changes.append((np.outer(high, low_error), np.outer(high, high_error)))
+    return Intervals(inputs, outputs, errors, changes)
+
+
+def _forward(pairs, n, variant):
+    """Equations (20) and (21): inputs of the layers 1 to L, outputs of 0 to L."""
+    inputs, outputs = [], [(np.zeros(n), np.ones(n))]
+    for w, b in pairs:
+        low, high = outputs[-1]
+        low = low if variant == "tight" else np.zeros_like(low)
+        positive, negative = np.maximum(w, 0), np.minimum(w, 0)
+        inputs.append((b + low @ positive + high @ negative, b + high @ positive + low @ negative))
+        least, most = inputs[-1]
+        outputs.append((np.maximum(least, 0), most if variant == "printed" else np.maximum(most, 0)))
+    outputs[-1] = _softmax(*inputs[-1]) if variant == "tight" else (np.zeros_like(b), np.ones_like(b))
+    return inputs, outputs
+
+
+def _softmax(low, high):
+    """Least and greatest softmax outputs for inputs between `low` and `high`, shape (classes,)."""
+
+    def probabilities(own, others):
+        """Each class's output where its input is its `own` and the rest have the `others`."""
+        gaps = others - own[:, None]  # of the others' inputs, in columns, over one's own
+        np.fill_diagonal(gaps, 0)
+        top = gaps.max(axis=1, keepdims=True)
+        return np.exp(-top[:, 0]) / np.exp(gaps - top).sum(axis=1)
+
+    return probabilities(low, high), probabilities(high, low)
+
+
+def _backward(pairs, inputs, probabilities, variant):
+    """Equations (22) and (23): error signals of the layers 1 to L."""
+    low, high = probabilities
+    errors = [(low - 1, high)]  # y - t; with y in [0, 1] it is equation (22)
+    for (w, _), (_, most) in zip(pairs[:0:-1], inputs[-2::-1]):
+        low, high = errors[0]
+        positive, negative = np.maximum(w, 0), np.minimum(w, 0)
+        low, high = positive @ low + negative @ high, positive @ high + negative @ low
+        silent = (most <= 0) & (variant == "tight")
+        errors.insert(0, (np.where(silent, 0.0, low), np.where(silent, 0.0, high)))
+    return errors
+
+
+# ---- what records really do
+
+
+def observed(network, features, labels, *, chunk=256) -> Intervals:
+    """Least and greatest values over the records, in the form of `change_bounds`; computed in float64.
+
+    features, labels : as for `network.train`; chunk : whole number >= 1, records worked on at a time
+    """
+    features, labels = checked_records(features, labels, network)
+    chunk = int(checks.integer("chunk", chunk, "[1, inf)"))
+    extremes = None
+    for start in range(0, len(labels), chunk):
+        found = [
+            _extremes(values)
+            for values in passes(network, features[start : start + chunk], labels[start : start + chunk])
+        ]
+        extremes = found if extremes is None else [_widened(*both) for both in zip(extremes, found)]
+    return Intervals(*extremes)
+
+
+def passes(network, features, labels):
+    """Inputs, outputs, errors and changes of weights of each record, lists over layers with the records first (axis 0)."""
+    network = Network(network.widths, network.parameters.astype(float))
+    pairs, outputs = layers(network.widths, network.parameters), network.outputs(features)
+    inputs = [y @ w + b for y, (w, b) in zip(outputs, pairs)]
+    errors = [outputs[-1] - np.eye(network.widths[-1])[labels]]
+    for (w, _), x in zip(pairs[:0:-1], inputs[-2::-1]):
+        errors.insert(0, np.where(x > 0, errors[0] @ w.T, 0))
+    return inputs, outputs, errors, [y[:, :, None] * delta[:, None, :] for y, delta in zip(outputs, errors)]
+
+
+def _extremes(values):
+    return [(one.min(axis=0), one.max(axis=0)) for one in values]
+
+
+def _widened(first, second):
+    return [(np.minimum(a[0], b[0]), np.maximum(a[1], b[1])) for a, b in zip(first, second)]
+
+
+def within(inner, outer, *, tolerance=1e-12) -> bool:
+    """Whether all pairs (low, high) of the list `inner` lie inside those of `outer`, up to rounding.
+
+    tolerance : in [0, 1], relative to 1 + |low| + |high| of the outer pair
+    """
+    tolerance = float(checks.real("tolerance", tolerance, "[0, 1]"))
+    for (least, most), (low, high) in zip(inner, outer, strict=True):
+        room = tolerance * (1 + np.abs(low) + np.abs(high))
+        if not ((least >= low - room).all() and (most <= high + room).all()):
+            return False
+    return True
+
+
+def looseness(network, features, labels, *, variant="corrected") -> dict[str, np.ndarray]:
+    """How many times wider the computed intervals are than what the records span, by layer: at least 1, or NaN.
+
+    "inputs", "errors", "weights" (changes of): arrays (L,); the widths of a layer's intervals, added up, over the
+    observed ranges, added up. NaN where nothing was seen to vary and the intervals have no width either, else inf.
+    """
+    computed, seen = change_bounds(network, variant=variant), observed(network, features, labels)
+    found = {}
+    for name in ("inputs", "errors", "weights"):
+        spans = [[np.sum(high - low) for low, high in getattr(one, name)] for one in (computed, seen)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found[name] = np.divide(*spans)
+    return found
+
+
+# ---- compiled
+
+
+@compiled
+def fill_change_bounds(parameters, widths, low, high):
+    """The "corrected" bounds of every change into the flat vectors `low` and `high`; widths an int64 array."""
+    last = widths.size - 1
+    most = np.ones(widths[0], parameters.dtype)
+    # Equations (20), (21): the greatest outputs, kept for now as the change bounds of the weights they feed.
+    for layer in range(1, last + 1):
+        w, b = weights_into(parameters, widths, layer), biases_of(parameters, widths, layer)
+        bound = weights_into(high, widths, layer)
+        above = b.copy()
+        for i in range(w.shape[0]):
+            for j in range(w.shape[1]):
+                bound[i, j] = most[i]
+                above[j] += most[i] * max(w[i, j], 0)
+        most = np.maximum(above, 0)
+    # Equations (22) to (26), from the last layer back.
+    biases_of(low, widths, last)[:] = -1
+    biases_of(high, widths, last)[:] = 1
+    for layer in range(last, 0, -1):
+        least, greatest = biases_of(low, widths, layer), biases_of(high, widths, layer)
+        w, low_w, high_w = (
+            weights_into(parameters, widths, layer),
+            weights_into(low, widths, layer),
+            weights_into(high, widths, layer),
+        )
+        for i in range(w.shape[0]):
+            down, up = 0.0, 0.0
+            for j in range(w.shape[1]):
+                low_w[i, j], high_w[i, j] = high_w[i, j] * least[j], high_w[i, j] * greatest[j]
+                positive, negative = max(w[i, j], 0), min(w[i, j], 0)
+                down += positive * least[j] + negative * greatest[j]
+                up += positive * greatest[j] + negative * least[j]
+            if layer > 1:
+                biases_of(low, widths, layer - 1)[i] = down
+                biases_of(high, widths, layer - 1)[i] = up

@@ -1,0 +1,432 @@
+"""A multilayer perceptron and its training, whole epochs compiled (sei2017, section 2-2, equations 1 to 6 and 16 to 19).
+
+Hidden layers are ReLU, the last one is softmax, the loss is cross-entropy; depth and widths are free. `Network` holds
+the parameters, `train` returns another one.
+
+The compiled functions at the end are for other ways of training, too. All of them work on flat vectors:
+
+- parameters and changes: layer by layer the weights (n_in, n_out), row by row, then the biases (n_out,)
+- outputs and errors of `rows` records: layer by layer, input included, a block (rows, n); see `block`
+
+The matrix products are BLAS's: a run repeats on one processor to the last digit, on another kind only with the same
+kernels (OPENBLAS_CORETYPE) and instructions (NUMBA_CPU_NAME).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+
+from ..numerics import checks
+
+SCHEMES = ("he", "glorot")
+L2_CONVENTIONS = ("printed", "usual")
+
+
+def compiled(function):
+    """`function` compiled at its first call, and kept on disk, so that the next process need not wait.
+
+    For loops in other modules that call those here, too: numba by itself overlooks that this file has changed.
+    """
+    made = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    kept, here = made._cache._cache_file, os.stat(__file__)
+    kept._source_stamp = (kept._source_stamp, here.st_mtime, here.st_size)
+    return made
+
+
+# ---- the network
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """A network of `widths` (n_0, …, n_L), inputs first, L >= 1; its `parameters` are one flat vector, read-only.
+
+    `size` parameters in all, float32 or float64, in the order that the module's text describes; `weights` and
+    `biases` show them as L matrices (n_in, n_out) and L vectors (n_out,). Numbers that are not finite are refused.
+    """
+
+    widths: tuple[int, ...]
+    parameters: np.ndarray
+
+    def __post_init__(self):
+        widths = checks.integer("widths", self.widths, "[1, inf)")
+        if widths.ndim != 1 or widths.size < 2 or widths[-1] < 2:
+            raise ValueError(f"widths must hold inputs, hidden layers and two or more classes, got {self.widths!r}")
+        widths = tuple(int(width) for width in widths)
+        dtype = np.asarray(self.parameters).dtype
+        checks.one_of("dtype of parameters", dtype.name, ("float32", "float64"))
+        checks.real("parameters", self.parameters, "(-inf, inf)")
+        parameters = np.array(self.parameters)
+        if parameters.shape != (count(widths),):
+            raise ValueError(
+                f"parameters must have shape ({count(widths)},) for widths {widths}, got {parameters.shape}"
+            )
+        parameters.flags.writeable = False
+        object.__setattr__(self, "widths", widths)
+        object.__setattr__(self, "parameters", parameters)
+
+    @classmethod
+    def initial(cls, widths, *, rng, scheme="he", dtype="float32") -> Network:
+        """A network to start training from: random weights, biases 0.
+
+        scheme : "he", normal of variance 2/n_in (He et al. 2015), or "glorot", uniform between
+            -+ sqrt(6 / (n_in + n_out)) (Glorot and Bengio 2010). The document does not say.
+        """
+        checks.one_of("scheme", scheme, SCHEMES)
+        checks.one_of("dtype", dtype, ("float32", "float64"))
+        widths = [int(width) for width in np.ravel(checks.integer("widths", widths, "[1, inf)"))]
+        weights = []
+        for n, m in zip(widths, widths[1:]):
+            if scheme == "he":
+                weights.append(rng.normal(0, math.sqrt(2 / n), (n, m)))
+            else:
+                weights.append(rng.uniform(-1, 1, (n, m)) * math.sqrt(6 / (n + m)))
+        return cls.of(weights, [np.zeros(m) for m in widths[1:]], dtype=dtype)
+
+    @classmethod
+    def of(cls, weights, biases, *, dtype="float32") -> Network:
+        """The network of L matrices `weights` (n_in, n_out) and L vectors `biases` (n_out,) that fit."""
+        weights, biases = [np.asarray(w) for w in weights], [np.asarray(b) for b in biases]
+        shapes = [w.shape for w in weights]
+        chained = all(len(shape) == 2 for shape in shapes) and all(a[1] == b[0] for a, b in zip(shapes, shapes[1:]))
+        if not shapes or not chained or [b.shape for b in biases] != [shape[1:] for shape in shapes]:
+            raise ValueError(f"weights and biases must fit one another, got {shapes} and {[b.shape for b in biases]}")
+        parts = [part.ravel() for pair in zip(weights, biases) for part in pair]
+        return cls((shapes[0][0], *(shape[1] for shape in shapes)), np.concatenate(parts).astype(dtype))
+
+    @property
+    def size(self) -> int:
+        return self.parameters.size
+
+    @property
+    def weights(self) -> list[np.ndarray]:
+        return [w for w, _ in layers(self.widths, self.parameters)]
+
+    @property
+    def biases(self) -> list[np.ndarray]:
+        return [b for _, b in layers(self.widths, self.parameters)]
+
+    def outputs(self, features) -> list[np.ndarray]:
+        """What every layer puts out, the input first: matrices (records, n_l) of the network's dtype."""
+        outputs = [checked_features(features, self)]
+        for w, b in layers(self.widths, self.parameters):
+            outputs.append(
+                np.maximum(outputs[-1] @ w + b, 0) if len(outputs) < len(self.widths) - 1 else outputs[-1] @ w + b
+            )
+        exponentials = np.exp(outputs[-1] - outputs[-1].max(axis=1, keepdims=True))
+        outputs[-1] = exponentials / exponentials.sum(axis=1, keepdims=True)
+        return outputs
+
+    def predict_proba(self, features) -> np.ndarray:
+        """Probabilities of the classes, shape (records, classes); features (records, n_0) in [0, 1]."""
+        return self.outputs(features)[-1]
+
+    def predict(self, features) -> np.ndarray:
+        """The likeliest class of each record, the first of equals: integers, shape (records,)."""
+        return self.predict_proba(features).argmax(axis=1)
+
+
+def count(widths) -> int:
+    """How many parameters a network of `widths` has."""
+    return sum((n + 1) * m for n, m in zip(widths, widths[1:]))
+
+
+def layers(widths, vector) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The flat `vector` (of parameters, changes, bounds) as pairs of a matrix (n_in, n_out) and a vector (n_out,): views."""
+    pairs, start = [], 0
+    for n, m in zip(widths, widths[1:]):
+        pairs.append((vector[start : start + n * m].reshape(n, m), vector[start + n * m : start + (n + 1) * m]))
+        start += (n + 1) * m
+    return pairs
+
+
+# ---- records
+
+
+def checked_features(features, network) -> np.ndarray:
+    """`features` of `network`'s dtype, or ``ValueError``: shape (records >= 1, n_0), all in [0, 1]."""
+    features = checks.real("features", features, "[0, 1]")
+    if features.ndim != 2 or features.shape[0] == 0 or features.shape[1] != network.widths[0]:
+        raise ValueError(f"features must have shape (1 or more, {network.widths[0]}), got {features.shape}")
+    return np.ascontiguousarray(features, dtype=network.parameters.dtype)
+
+
+def checked_records(features, labels, network) -> tuple[np.ndarray, np.ndarray]:
+    """Features as above and labels as int64, or ``ValueError``: shape (records,), whole numbers from 0 to classes - 1."""
+    features = checked_features(features, network)
+    labels = checks.integer("labels", labels, f"[0, {network.widths[-1] - 1}]").astype(np.int64)
+    if labels.shape != features.shape[:1]:
+        raise ValueError(f"labels must have shape ({features.shape[0]},), one for each record, got {labels.shape}")
+    return features, labels
+
+
+def checked_range(name, value) -> tuple[float, float]:
+    """A pair (low, high) with -inf <= low < high <= inf; None is all numbers."""
+    pair = checks.real(name, (-np.inf, np.inf) if value is None else value, "[-inf, inf]")
+    if pair.shape != (2,) or not pair[0] < pair[1]:
+        raise ValueError(f"{name} must be a pair (low, high) with low < high, got {value!r}")
+    return float(pair[0]), float(pair[1])
+
+
+def loss(network, features, labels) -> float:
+    """Mean cross-entropy in nats (equation 17), without the L2 term."""
+    features, labels = checked_records(features, labels, network)
+    probabilities = network.predict_proba(features)[np.arange(labels.size), labels]
+    with np.errstate(divide="ignore"):  # a probability may underflow: the loss is inf
+        return float(-np.log(probabilities.astype(float)).mean())
+
+
+def changes(network, features, labels) -> np.ndarray:
+    """The change of every parameter (equation 4), summed over the records: a flat vector, shape (size,).
+
+    It is the gradient of the summed cross-entropy. `layers` shows it as matrices and vectors.
+    """
+    features, labels = checked_records(features, labels, network)
+    parameters, widths = network.parameters.copy(), np.array(network.widths)
+    outputs, errors, change = workspace(network, len(labels))
+    outputs[: features.size] = features.ravel()
+    forward(parameters, widths, outputs, len(labels))
+    backward(parameters, widths, outputs, labels, errors, change)
+    summed(widths, outputs, errors, len(labels), change)
+    return change
+
+
+# ---- training
+
+
+def train(features, labels, network, *, learning_rate=0.01, batch=50, epochs=500, l2=0.001, l2_convention="printed",
+          weight_range=None, bias_range=None, shuffle=True, rng) -> Network:  # fmt: skip
+    """`network` after plain stochastic gradient descent on mini-batches (equations 5 and 6); defaults of section 5-1.
+
+    features : shape (records, n_0), in [0, 1]; labels : (records,), whole numbers from 0 to classes - 1
+    network : the start; it is left as it is
+    learning_rate : alpha in (0, inf); batch : B, whole number >= 1, at most the records; epochs : whole number >= 1
+    l2 : lambda in [0, inf), on weights only. "printed" is w - alpha (change + lambda w) / B, as scikit-learn has it;
+        "usual", w - alpha (change / B + lambda w), is B times as strong
+    weight_range, bias_range : pairs (low, high) to which every step's result is projected, and the start, too
+    shuffle : False takes the records in their order in each epoch
+    rng : numpy Generator; it shuffles the records before each epoch. The last batch of an epoch holds what is left,
+        and is divided by its own size.
+
+    Raises ``ValueError`` for bad input, ``FloatingPointError`` where training diverges: parameters no longer finite.
+    """
+    features, labels = checked_records(features, labels, network)
+    batch, epochs = checked_plan(len(labels), learning_rate, batch, epochs, l2, l2_convention, rng)
+    ranges = np.array(checked_range("weight_range", weight_range) + checked_range("bias_range", bias_range))
+    widths, parameters = np.array(network.widths), projected(network, weight_range, bias_range).parameters.copy()
+    plan, work = (float(learning_rate), float(l2), l2_convention == "printed"), workspace(network, batch)
+    for epoch in range(epochs):
+        order = rng.permutation(len(labels)) if shuffle else np.arange(len(labels))
+        _epoch(parameters, widths, features, labels, order, batch, plan, ranges, *work)
+        refuse_divergence(parameters, epoch, learning_rate)
+    return Network(network.widths, parameters)
+
+
+def checked_plan(records, learning_rate, batch, epochs, l2, l2_convention, rng) -> tuple[int, int]:
+    """`batch` and `epochs` as int, everything checked."""
+    checks.real("learning_rate", learning_rate, "(0, inf)")
+    checks.real("l2", l2, "[0, inf)")
+    checks.one_of("l2_convention", l2_convention, L2_CONVENTIONS)
+    if not isinstance(rng, np.random.Generator):
+        raise ValueError(f"rng must be a numpy Generator, got {rng!r}")
+    return int(checks.integer("batch", batch, f"[1, {records}]")), int(checks.integer("epochs", epochs, "[1, inf)"))
+
+
+def projected(network, weight_range, bias_range) -> Network:
+    """`network` with its weights and biases cut to the ranges (low, high); None leaves them as they are."""
+    parameters = network.parameters.copy()
+    for w, b in layers(network.widths, parameters):
+        np.clip(w, *checked_range("weight_range", weight_range), out=w)
+        np.clip(b, *checked_range("bias_range", bias_range), out=b)
+    return Network(network.widths, parameters)
+
+
+def refuse_divergence(parameters, epoch, learning_rate) -> None:
+    """``FloatingPointError`` where parameters are not finite after `epoch`, counted from 0."""
+    if not np.isfinite(parameters).all():
+        raise FloatingPointError(f"training diverged in epoch {epoch + 1}: parameters are no longer finite; "
+                                 f"lower learning_rate, now {learning_rate:g}")  # fmt: skip
+
+
+def workspace(network, rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Room for outputs and errors of `rows` records, and for one change of all parameters."""
+    size, dtype = rows * sum(network.widths), network.parameters.dtype
+    return np.zeros(size, dtype), np.zeros(size, dtype), np.zeros(network.size, dtype)
+
+
+# ---- compiled: widths are an int64 array, everything else flat vectors of the network's dtype
+
+
+@compiled
+def block(buffer, widths, layer, rows):
+    """The outputs or errors (rows, n) of `layer` in a flat buffer: a view."""
+    start = 0
+    for k in range(layer):
+        start += rows * widths[k]
+    return buffer[start : start + rows * widths[layer]].reshape((rows, widths[layer]))
+
+
+@compiled
+def offset(widths, layer):
+    """Where the weights into `layer` >= 1 begin in a flat vector of parameters."""
+    start = 0
+    for k in range(1, layer):
+        start += (widths[k - 1] + 1) * widths[k]
+    return start
+
+
+@compiled
+def weights_into(vector, widths, layer):
+    """The weights (n_in, n_out) into `layer` >= 1: a view."""
+    start = offset(widths, layer)
+    return vector[start : start + widths[layer - 1] * widths[layer]].reshape((widths[layer - 1], widths[layer]))
+
+
+@compiled
+def biases_of(vector, widths, layer):
+    """The biases (n_out,) of `layer` >= 1: a view."""
+    start = offset(widths, layer) + widths[layer - 1] * widths[layer]
+    return vector[start : start + widths[layer]]
+
+
+@compiled
+def gather(features, labels, chosen, outputs):
+    """Put the `chosen` records into the input block of `outputs`; their labels, shape (chosen,)."""
+    n, batch_labels = features.shape[1], np.empty(chosen.size, np.int64)
+    for r in range(chosen.size):
+        batch_labels[r] = labels[chosen[r]]
+        for i in range(n):
+            outputs[r * n + i] = features[chosen[r], i]
+    return batch_labels
+
+
+@compiled
+def forward(parameters, widths, outputs, rows):
+    """Equations (1) and (16): from the input block of `outputs` on, fill the blocks of all layers."""
+    last = widths.size - 1
+    for layer in range(1, last + 1):
+        outcome, b = block(outputs, widths, layer, rows), biases_of(parameters, widths, layer)
+        np.dot(block(outputs, widths, layer - 1, rows), weights_into(parameters, widths, layer), outcome)
+        if layer < last:
+            relu(outcome, b)
+        else:
+            softmax(outcome, b)
+
+
+@compiled
+def relu(x, b):
+    """max(x + b, 0) in place of x (rows, n); what is not a number stays so."""
+    zero = x.dtype.type(0)
+    for r in range(x.shape[0]):
+        y = x[r]
+        for j in range(b.size):
+            value = y[j] + b[j]
+            y[j] = zero if value <= 0 else value
+
+
+@compiled
+def softmax(x, b):
+    """Equation (16) of x + b, in place of x (rows, classes). Exponentials are double: rounded, they are the same anywhere."""
+    for r in range(x.shape[0]):
+        high = x[r, 0] + b[0]
+        for j in range(b.size):
+            x[r, j] += b[j]
+            if x[r, j] > high:
+                high = x[r, j]
+        total = 0.0
+        for j in range(b.size):
+            exponential = math.exp(np.float64(x[r, j] - high))
+            total += exponential
+            x[r, j] = exponential
+        for j in range(b.size):
+            x[r, j] /= total
+
+
+@compiled
+def backward(parameters, widths, outputs, labels, errors, room):
+    """Equations (18) and (19): the error signals of each of labels.size records, into the blocks 1 to L of `errors`.
+
+    room : a flat vector of the parameters' size, overwritten
+    """
+    rows, last = labels.size, widths.size - 1
+    delta, y = block(errors, widths, last, rows), block(outputs, widths, last, rows)
+    for r in range(rows):
+        for j in range(widths[last]):
+            delta[r, j] = y[r, j]
+        delta[r, labels[r]] -= 1
+    for layer in range(last - 1, 0, -1):
+        delta, above = block(errors, widths, layer, rows), block(errors, widths, layer + 1, rows)
+        w = weights_into(parameters, widths, layer + 1)
+        turned = room[: w.size].reshape((w.shape[1], w.shape[0]))  # faster than a product with w.T
+        for j in range(w.shape[1]):
+            column = turned[j]
+            for i in range(w.shape[0]):
+                column[i] = w[i, j]
+        np.dot(above, turned, delta)
+        silence(delta.ravel(), block(outputs, widths, layer, rows).ravel())
+
+
+@compiled
+def silence(delta, y):
+    """No signal where a ReLU puts out 0."""
+    zero = delta.dtype.type(0)
+    for k in range(delta.size):
+        delta[k] = zero if y[k] <= 0 else delta[k]
+
+
+@compiled
+def summed(widths, outputs, errors, rows, change):
+    """Equation (4) summed over the records, and the change of the biases, into `change`."""
+    for layer in range(1, widths.size):
+        delta, bias = block(errors, widths, layer, rows), biases_of(change, widths, layer)
+        np.dot(block(outputs, widths, layer - 1, rows).T, delta, weights_into(change, widths, layer))
+        bias[:] = 0
+        for r in range(rows):
+            d = delta[r]
+            for j in range(bias.size):
+                bias[j] += d[j]
+
+
+@compiled
+def descend(parameters, widths, change, step, shrink, ranges):
+    """Equations (5) and (6): parameters - step change - shrink parameters (weights only), cut to the ranges.
+
+    ranges : (low, high) of weights, then of biases, shape (4,), -inf and inf for none
+    """
+    kind = parameters.dtype.type
+    step, shrink, none = kind(step), kind(shrink), kind(0)
+    for layer in range(1, widths.size):
+        start = offset(widths, layer)
+        middle = start + widths[layer - 1] * widths[layer]
+        end = middle + widths[layer]
+        _descend(parameters[start:middle], change[start:middle], step, shrink, kind(ranges[0]), kind(ranges[1]))
+        _descend(parameters[middle:end], change[middle:end], step, none, kind(ranges[2]), kind(ranges[3]))
+
+
+@compiled
+def _descend(part, change, step, shrink, low, high):
+    for k in range(part.size):
+        value = part[k] - (step * change[k] + shrink * part[k])
+        part[k] = low if value < low else (high if value > high else value)
+
+
+@compiled
+def propagate(parameters, widths, features, labels, chosen, outputs, errors, room):
+    """Outputs and error signals of the `chosen` records, for `summed`; how many they are. room : as for `backward`."""
+    batch_labels = gather(features, labels, chosen, outputs)
+    forward(parameters, widths, outputs, chosen.size)
+    backward(parameters, widths, outputs, batch_labels, errors, room)
+    return chosen.size
+
+
+@compiled
+def _epoch(parameters, widths, features, labels, order, batch, plan, ranges, outputs, errors, change):
+    rate, l2, printed = plan
+    for start in range(0, order.size, batch):
+        rows = propagate(parameters, widths, features, labels, order[start : start + batch], outputs, errors, change)
+        summed(widths, outputs, errors, rows, change)
+        descend(parameters, widths, change, rate / rows, rate * l2 / rows if printed else rate * l2, ranges)

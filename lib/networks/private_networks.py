@@ -1,0 +1,330 @@
+"""Networks published with a privacy that holds for each parameter by itself (sei2017, section 4-2).
+
+- `learning_first`: train within bounds, then disturb every parameter once; `release` does the second half (Theorem 3)
+- `anonymized_learning`: disturb every parameter's change at every step (Theorem 4)
+
+Each returns a `PrivateNetwork`: the network together with its `PrivacyStatement`, which says what the same noise means
+for the whole model. Per-parameter epsilon is far weaker than it reads: a model is published with all its parameters.
+
+Noise is drawn in floating point, and the guarantees are those of real numbers (`floating_point` shows the difference).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+from numba.cpython.unsafe.numbers import leading_zeros
+
+from .. import accounting
+from ..mechanisms import noise
+from ..mechanisms.additive_noise import Laplace
+from ..numerics import checks
+from ..numerics.checks import number, whole
+from .intervals import fill_change_bounds
+from .network import (
+    Network,
+    biases_of,
+    block,
+    checked_plan,
+    checked_range,
+    checked_records,
+    compiled,
+    descend,
+    layers,
+    projected,
+    propagate,
+    refuse_divergence,
+    summed,
+    train,
+    weights_into,
+    workspace,
+)  # fmt: skip
+
+CLIPPING = ("sum", "records")
+
+
+# ---- what the noise guarantees
+
+
+@dataclass(frozen=True)
+class PrivacyStatement:
+    """What a network's noise guarantees where one record is replaced by another (bounded neighbours).
+
+    method : "LearningFirst" or "AnonymizedLearning"
+    epsilon : in (0, inf), what the document states for each parameter by itself
+    parameters, epochs, batches : how many there are; batches in an epoch. LearningFirst has 1 epoch of 1 batch.
+    noise_covers_range : whether each change lies in a range as wide as its noise is made for, whatever the other
+        parameters: not so where thresholds come from those, or where records are cut one by one
+
+    AnonymizedLearning splits epsilon over the E epochs: every step adds noise of range times E/epsilon to every change.
+    A record takes part in one step of each epoch, but later steps read all parameters, and so carry it on. What holds:
+
+    - For all parameters together (P of them) nothing depends on the record but the step that it takes part in, given
+      all that came before, which is released. That step costs P epsilon / E, the whole model P epsilon.
+    - One parameter by itself: if the noise covers the range, then every one of the E K steps, given the parameter's own
+      past, costs at most epsilon / E whatever the others did, together K epsilon. It is no more than the whole model's.
+    """
+
+    method: str
+    epsilon: float
+    parameters: int
+    epochs: int = 1
+    batches: int = 1
+    noise_covers_range: bool = True
+
+    def __post_init__(self):
+        checks.one_of("method", self.method, ("LearningFirst", "AnonymizedLearning"))
+        number("epsilon", self.epsilon, "(0, inf)")
+        for name in ("parameters", "epochs", "batches"):
+            whole(name, getattr(self, name), "[1, inf)")
+
+    @property
+    def one_parameter(self) -> float:
+        """The epsilon proved for one parameter by itself: `epsilon` times min(batches, parameters), or times parameters."""
+        return self.epsilon * (min(self.batches, self.parameters) if self.noise_covers_range else self.parameters)
+
+    @property
+    def whole_model(self) -> float:
+        """Epsilon of pure DP for the model as published: epsilon times the parameters."""
+        return self.epsilon * self.parameters
+
+    @property
+    def rho(self) -> float:
+        """zCDP of the model as published: that of all its Laplace mechanisms, added up."""
+        return self.parameters * self.epochs * Laplace.calibrated(self.epsilon / self.epochs).rho
+
+    def epsilon_at(self, delta: float = 1e-5) -> float:
+        """Epsilon of (epsilon, `delta`)-DP for the model as published: the lesser of pure DP's and zCDP's; delta in (0, 1)."""
+        return min(self.whole_model, accounting.zcdp_to_dp(self.rho, number("delta", delta, "(0, 1)")))
+
+    @property
+    def lines(self) -> dict[str, str]:
+        """What each guarantee is of, and its size, as text."""
+        return {
+            "each parameter by itself, as stated": f"epsilon = {self.epsilon:.4g}",
+            "each parameter by itself, as proved": f"epsilon = {self.one_parameter:.4g}",
+            f"the whole model, {self.parameters:,} parameters": f"epsilon = {self.whole_model:.4g}",
+            "the whole model, zCDP": f"rho = {self.rho:.4g}",
+            "the whole model, delta = 1e-5": f"epsilon = {self.epsilon_at():.4g}",
+        }
+
+    def __str__(self):
+        return "\n".join(
+            [f"{self.method}, one record replaced", *(f"  {of}: {size}" for of, size in self.lines.items())]
+        )
+
+    def _repr_html_(self):
+        rows = "".join(f"<tr><td>{escape(of)}</td><td>{escape(size)}</td></tr>" for of, size in self.lines.items())
+        return f"<table><caption>{escape(self.method)}, one record replaced</caption>{rows}</table>"
+
+
+@dataclass(frozen=True, eq=False)
+class PrivateNetwork:
+    """A `network` to publish and the `statement` of its privacy."""
+
+    network: Network
+    statement: PrivacyStatement
+
+    def predict(self, features) -> np.ndarray:
+        return self.network.predict(features)
+
+    def predict_proba(self, features) -> np.ndarray:
+        return self.network.predict_proba(features)
+
+
+# ---- LearningFirst
+
+
+def learning_first(features, labels, network, *, epsilon, weight_range, bias_range, rng, **training) -> PrivateNetwork:
+    """`train` inside the ranges, then `release` (section 4-2 (2)).
+
+    "Thresholds are set", says the document, but not when; here every step of training ends inside them (projected
+    gradient descent), so that clipping before the noise changes nothing more.
+
+    training : further arguments of `train`; other arguments and errors as for `train` and `release`
+    """
+    _finite_ranges(weight_range, bias_range)
+    number("epsilon", epsilon, "(0, inf)")
+    trained = train(features, labels, network, weight_range=weight_range, bias_range=bias_range, rng=rng, **training)
+    return release(trained, epsilon=epsilon, weight_range=weight_range, bias_range=bias_range, rng=rng)
+
+
+def release(network, *, epsilon, weight_range, bias_range, rng) -> PrivateNetwork:
+    """A trained network with noise: clip, add Lap((high - low) / epsilon) to every parameter, clip (Theorem 3).
+
+    epsilon : (0, inf); weight_range, bias_range : finite pairs (low, high), low < high, chosen without the data
+    rng : numpy Generator
+
+    As the noise covers the whole range, the statement holds for any two databases, not just for neighbours. It is that
+    of one release: releases of one trained network, for several epsilon say, add up if more than one is published.
+    """
+    epsilon, (weights, biases) = number("epsilon", epsilon, "(0, inf)"), _finite_ranges(weight_range, bias_range)
+    clipped = projected(network, weights, biases).parameters.astype(float)
+    for pair in layers(network.widths, clipped):
+        for part, (low, high) in zip(pair, (weights, biases)):
+            part[...] = np.clip(part + noise.laplace(part.shape, (high - low) / epsilon, rng=rng), low, high)
+    released = Network(network.widths, clipped.astype(network.parameters.dtype))
+    return PrivateNetwork(released, PrivacyStatement("LearningFirst", epsilon, network.size))
+
+
+def _finite_ranges(weights, biases, kind="range"):
+    """The two pairs, checked: finite and in order."""
+    for name, pair in ((f"weight_{kind}", weights), (f"bias_{kind}", biases)):
+        if pair is None:
+            raise ValueError(f"{name} must be a pair (low, high) with low < high, got None")
+        checks.real(name, pair, "(-inf, inf)")
+    return checked_range(f"weight_{kind}", weights), checked_range(f"bias_{kind}", biases)
+
+
+# ---- AnonymizedLearning
+
+
+def anonymized_learning(features, labels, network, *, epsilon, weight_thresholds=None, bias_thresholds=None, clipping="sum",
+                        learning_rate=0.01, batch=50, epochs=500, l2=0.001, l2_convention="printed", shuffle=True,
+                        rng) -> PrivateNetwork:  # fmt: skip
+    """`network` trained with Laplace noise of scale (high - low) epochs / epsilon on every change at every step (Theorem 4).
+
+    network : the start, chosen without the data
+    epsilon : (0, inf), per parameter as the document states it; see `PrivacyStatement` for what holds
+    weight_thresholds, bias_thresholds : (low, high) for the changes of weights and biases, finite, low < high, chosen
+        without the data; default, for both: the bounds of equations (20) to (26) at the current parameters, "corrected"
+        in the sense of `intervals`, a pair for each parameter
+    clipping : "sum", as printed: a batch's summed change is cut to [low, high], before the noise and after it. Most
+        of a sum lies outside of what one record can reach. "records": each record's change is cut to [low, high]
+        (which the bounds of the equations do by themselves), and what one record can alter in the sum is again
+        high - low: the same noise on up to a batch times the signal. The result is cut to that times [low, high].
+        One parameter by itself is then no better off than the whole model.
+    shuffle : False takes the records in their order, so that batches are the same in each epoch
+
+    The document prints the noise on w, not on its change, and min for max: slips (its proof has them right). Clipping
+    before the noise is not printed, but without it high - low bounds no sensitivity.
+
+    The noise is float32, of resolution 2^-23 and range up to 28 times its scale, from a SplitMix64 stream that starts
+    where `rng` says. Other arguments and errors as for `network.train`.
+    """
+    epsilon = number("epsilon", epsilon, "(0, inf)")
+    checks.one_of("clipping", clipping, CLIPPING)
+    features, labels = checked_records(features, labels, network)
+    batch, epochs = checked_plan(len(labels), learning_rate, batch, epochs, l2, l2_convention, rng)
+    fixed = weight_thresholds is not None or bias_thresholds is not None
+    low, high = _thresholds(network, weight_thresholds, bias_thresholds) if fixed else np.zeros((2, network.size))
+    widths, parameters = np.array(network.widths), network.parameters.copy()
+    low, high = low.astype(parameters.dtype), high.astype(parameters.dtype)
+    state, room = (
+        rng.integers(2**64, size=1, dtype=np.uint64),
+        (*workspace(network, batch), np.empty(network.size, np.float32)),
+    )
+    plan = (float(learning_rate), float(l2), l2_convention == "printed", epochs / epsilon, fixed, clipping == "records")
+    for epoch in range(epochs):
+        order = rng.permutation(len(labels)) if shuffle else np.arange(len(labels))
+        _epoch(parameters, widths, features, labels, order, batch, plan, low, high, state, *room)
+        refuse_divergence(parameters, epoch, learning_rate)
+    batches, covered = -(-len(labels) // batch), fixed and clipping == "sum"
+    statement = PrivacyStatement("AnonymizedLearning", epsilon, network.size, epochs, batches, covered)
+    return PrivateNetwork(Network(network.widths, parameters), statement)
+
+
+def _thresholds(network, weights, biases):
+    """Lows and highs of all parameters, flat vectors, from two pairs."""
+    bounds = np.empty((2, network.size))
+    for vector, *ends in zip(bounds, *_finite_ranges(weights, biases, "thresholds")):
+        for pair in layers(network.widths, vector):
+            for part, end in zip(pair, ends):
+                part[...] = end
+    return bounds
+
+
+# ---- compiled
+
+
+@compiled
+def _epoch(parameters, widths, features, labels, order, batch, plan, low, high, state, outputs, errors, change, draws):
+    rate, l2, printed, factor, fixed, by_record = plan
+    unbounded = np.array([-np.inf, np.inf, -np.inf, np.inf])
+    for start in range(0, order.size, batch):
+        rows = propagate(parameters, widths, features, labels, order[start : start + batch], outputs, errors, change)
+        if not fixed:
+            fill_change_bounds(parameters, widths, low, high)
+        if fixed and by_record:
+            _clipped_sum(widths, outputs, errors, rows, low, high, change)
+        else:
+            summed(widths, outputs, errors, rows, change)
+        fill_laplace(draws, state)
+        _disturb(change, low, high, rows if by_record else 1, factor, draws)
+        descend(parameters, widths, change, rate / rows, rate * l2 / rows if printed else rate * l2, unbounded)
+
+
+@compiled
+def _clipped_sum(widths, outputs, errors, rows, low, high, change):
+    """The change summed over the records, each record's part of every parameter cut to [low, high]."""
+    change[:] = 0
+    ones = np.ones(rows, change.dtype)
+    for layer in range(1, widths.size):
+        y, delta = block(outputs, widths, layer - 1, rows), block(errors, widths, layer, rows)
+        sums, least, most = (
+            weights_into(change, widths, layer),
+            weights_into(low, widths, layer),
+            weights_into(high, widths, layer),
+        )
+        for i in range(widths[layer - 1]):
+            _add_clipped(sums[i], y[:, i], delta, least[i], most[i])
+        sums, least, most = (
+            biases_of(change, widths, layer),
+            biases_of(low, widths, layer),
+            biases_of(high, widths, layer),
+        )
+        _add_clipped(sums, ones, delta, least, most)
+
+
+@compiled
+def _add_clipped(total, factors, signals, low, high):
+    for r in range(factors.size):
+        for j in range(total.size):
+            value = factors[r] * signals[r, j]
+            total[j] += low[j] if value < low[j] else (high[j] if value > high[j] else value)
+
+
+@compiled
+def _disturb(change, low, high, reach, factor, draws):
+    """Clip to reach times [low, high], add Laplace noise of scale (high - low) factor, clip again."""
+    kind = change.dtype.type
+    reach, factor = kind(reach), kind(factor)
+    for k in range(change.size):
+        least, most = reach * low[k], reach * high[k]
+        value = change[k]
+        value = least if value < least else (most if value > most else value)
+        value += (high[k] - low[k]) * factor * draws[k]
+        change[k] = least if value < least else (most if value > most else value)
+
+
+_STEP, _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_LOW_BITS, _ONE, _WORD = np.uint64(2**23 - 1), np.uint64(1), np.uint64(2**22 - 1)
+_BY = (np.uint64(30), np.uint64(27), np.uint64(31))
+_LOG_2, _TWO, _UNIT, _HALF, _STRIDE = (np.float32(x) for x in (np.log(2), 2, 1, 0.5, 2.0**-22))
+_SERIES = tuple(np.float32(1 / k) for k in (3, 5, 7, 9, 11))
+
+
+@compiled
+def fill_laplace(draws, state):
+    """Standard Laplace variates into the float32 vector `draws`; state : one uint64, moved on.
+
+    A word of SplitMix64 (Steele, Lea, Flood 2014) each: one bit is the sign, 22 a fraction f, and the zeros that lead
+    the other 41 a number g, so that U = 2^-(g+1) (1 + f) is uniform and -log U, the magnitude, (g+1) log 2 - log(1+f).
+    Magnitudes lie between 1e-7 and 28.4. The logarithm is the series of 2 artanh(f / (2 + f)), wrong by 2e-7 at most.
+    """
+    start = state[0]
+    for k in range(draws.size):
+        z = start + np.uint64(k) * _STEP
+        z = (z ^ (z >> _BY[0])) * _FIRST
+        z = (z ^ (z >> _BY[1])) * _SECOND
+        z = z ^ (z >> _BY[2])
+        zeros = leading_zeros(z | _LOW_BITS)
+        fraction = (np.float32(np.int32((z >> _ONE) & _WORD)) + _HALF) * _STRIDE
+        s = fraction / (_TWO + fraction)
+        q = s * s
+        tail = _SERIES[0] + q * (_SERIES[1] + q * (_SERIES[2] + q * (_SERIES[3] + q * _SERIES[4])))
+        magnitude = np.float32(np.int32(zeros) + np.int32(1)) * _LOG_2 - _TWO * s * (_UNIT + q * tail)
+        draws[k] = magnitude if z & _ONE else -magnitude
+    state[0] = start + np.uint64(draws.size) * _STEP

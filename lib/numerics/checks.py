@@ -1,0 +1,109 @@
+"""Refusing bad input in one voice: the parameter, its value, the permitted range.
+
+Ranges are written as a mathematician writes them, ``"(0, 1]"``; the parameter
+cells of the notebooks use the same notation and the same parser.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+_INTERVAL = re.compile(r"^([\[(])\s*([^,\s]+)\s*,\s*([^,\s]+)\s*([\])])$")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A real interval, each end open or closed; parse one with `Interval.parse("(0, 1]")`."""
+
+    low: float
+    high: float
+    low_closed: bool
+    high_closed: bool
+
+    @classmethod
+    def parse(cls, text: str) -> Interval:
+        """The interval that `text` names; ``ValueError`` where it names none."""
+        match = _INTERVAL.match(text.strip())
+        if match is None:
+            raise ValueError(f"interval must look like '(0, 1]', got {text!r}")
+        opening, low, high, closing = match.groups()
+        return cls(float(low), float(high), opening == "[", closing == "]")
+
+    def contains(self, values) -> np.ndarray:
+        """Elementwise membership (NaN is in no interval), shape of `values`."""
+        values = np.asarray(values, dtype=float)
+        above = values >= self.low if self.low_closed else values > self.low
+        below = values <= self.high if self.high_closed else values < self.high
+        return above & below
+
+
+def real(name: str, value, interval: str) -> np.ndarray:
+    """`value` as a float array (any shape), every element inside `interval`.
+
+    Raises ``ValueError`` that names the parameter, the first offending value and
+    the permitted range; values that are not numbers at all are refused the same way.
+    """
+    try:
+        array = _numbers(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must be a number in {interval}, got {value!r:.100}") from None
+    inside = Interval.parse(interval).contains(array)
+    if not inside.all():
+        offender = array[~inside].flat[0]
+        raise ValueError(f"{name} must be in {interval}, got {offender:g}")
+    return array
+
+
+def _numbers(value) -> np.ndarray:
+    """`value` as floats; numpy by itself would also take the days of a calendar, and half of a complex number."""
+    array = np.asarray(value)
+    if array.dtype.kind in "cmM":
+        raise TypeError
+    return array.astype(float, copy=False)
+
+
+def integer(name: str, value, interval: str) -> np.ndarray:
+    """Like `real`, and every element must be a whole number (``6.0`` is; ``6.5`` is not)."""
+    array = real(name, value, interval)
+    whole = array == np.floor(array)
+    if not whole.all():
+        offender = array[~whole].flat[0]
+        raise ValueError(f"{name} must be a whole number in {interval}, got {offender:g}")
+    return array
+
+
+def number(name: str, value, interval: str) -> float:
+    """`value` as one float in `interval`; ``ValueError`` else, also for arrays."""
+    array = real(name, value, interval)
+    if array.ndim:
+        raise ValueError(f"{name} must be one number in {interval}, got shape {array.shape}")
+    return float(array)
+
+
+def whole(name: str, value, interval: str) -> int:
+    """`value` as one int in `interval`; ``ValueError`` else."""
+    number(name, value, interval)
+    return int(integer(name, value, interval))
+
+
+def one_of(name: str, value, allowed) -> None:
+    """Refuse a `value` that is not among the `allowed` ones, naming them all."""
+    if value not in allowed:
+        options = ", ".join(repr(option) for option in allowed)
+        raise ValueError(f"{name} must be one of {options}, got {value!r}")
+
+
+def plain(values):
+    """A float for a scalar, an array for an array."""
+    return values if np.ndim(values) else float(values)
+
+
+class PositiveFields:
+    """A dataclass whose fields are checked: each must be one number in (0, inf), ``ValueError`` else."""
+
+    def __post_init__(self):
+        for field in fields(self):
+            number(field.name, getattr(self, field.name), "(0, inf)")

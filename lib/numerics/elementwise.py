@@ -1,0 +1,35 @@
+"""Elementwise arithmetic at the edges of double precision: squares, ratios, logarithms and roots that neither overflow nor vanish."""
+
+import numpy as np
+from scipy.optimize import elementwise
+
+from . import checks
+
+TINY = np.finfo(float).tiny
+
+
+def half_square(x):
+    """x^2 / 2 for x >= 0: inf where that overflows, and not 0 where it underflows."""
+    with np.errstate(over="ignore", under="ignore"):
+        return np.where(x > 0, np.maximum(x**2 / 2, TINY), 0.0)[()]
+
+
+def ratio(name: str, sensitivity, size):
+    """sensitivity / size, whose square and that of its inverse are to be numbers."""
+    sensitivity, size = checks.real("sensitivity", sensitivity, "(0, inf)"), checks.real(name, size, "(0, inf)")
+    with np.errstate(over="ignore", under="ignore"):
+        return checks.real(f"sensitivity / {name}", sensitivity / size, "[1e-150, 1e150]")
+
+
+def delta_from_log(log_delta):
+    """e^log_delta, in [smallest normal double, 1]: a float for a scalar."""
+    return checks.plain(np.exp(np.clip(log_delta, np.log(TINY), 0.0)))
+
+
+def root(function, low, high, *args):
+    """The root of an elementwise monotone `function(x, *args)` between sure bounds, to rounding."""
+    with np.errstate(over="ignore"):  # far from the root a side may be inf
+        solution = elementwise.find_root(function, (low, high), args=args)
+    if not np.all(solution.success):
+        raise ArithmeticError(f"no root between {low} and {high} for {args}: input too extreme for double precision")
+    return solution.x

@@ -1,0 +1,208 @@
+"""A run of AIM step by step: what it has spent, what it chose, how well it did (miura2025, Figures 3 to 5).
+
+All functions take the `steps` of an `aim.Result`, or the first of them. Their errors come from the true
+records, so what is found here is for studying the mechanism, not for release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import brentq
+
+from .. import accounting
+from ..accounting import bounded_range
+from ..numerics import checks
+
+
+def charges(steps) -> np.ndarray:
+    """The rho that each step costs, shape (steps,)."""
+    return np.diff([step.rho_used for step in steps], prepend=0.0)
+
+
+def annealed(steps) -> list[int]:
+    """The numbers, from 1, of the steps after which Algorithm 4 (line 1) raised the budget of a round."""
+    return [number for number, step in enumerate(steps, 1) if step.annealed]
+
+
+def initial(steps) -> int:
+    """How many steps the initialisation took: those in which nothing was chosen."""
+    return sum(step.epsilon == 0 for step in steps)
+
+
+def paces(steps, factor=1.5) -> list[int]:
+    """The numbers, from 1, of the rounds that cost more than `factor` in [1, inf) times the round before.
+
+    The rounds' charges alone are looked at, not the mechanism's own record of its annealing; the last
+    round, which gets whatever is left, is passed over.
+    """
+    factor = float(checks.real("factor", factor, "[1, inf)"))
+    cost, first = charges(steps), initial(steps)
+    return [number for number in range(first + 2, len(steps)) if cost[number - 1] > factor * cost[number - 2]]
+
+
+def milestones(steps, count=6) -> list[int]:
+    """Numbers of steps worth composing at: the first, the last, each change of pace, and `count` in between."""
+    count = int(checks.integer("count", count, "[0, inf)"))
+    spread = np.linspace(1, len(steps), count + 2).round().astype(int).tolist()
+    return sorted({*spread, initial(steps) or 1, *annealed(steps)})
+
+
+def spent(
+    steps,
+    delta,
+    at=None,
+    *,
+    exponential="bounded range",
+    noise="gaussian",
+    neighbours="unbounded",
+    eps_error=None,
+    resolution=32,
+):
+    """The epsilon at `delta` that the first steps cost, for each number of them in `at` (default: all).
+
+    delta : [1e-12, 1); at : whole numbers in [1, steps]
+    exponential, noise, neighbours, resolution : as in `bounded_range.compose_schedule` and `groups_of`
+    eps_error : (0, inf), as there; default: 0.2 % of what all the steps cost by zCDP, 2e-4 at least
+
+    A frame, one row a number: `zcdp`, by adding up rho, and `lower`, `estimate`, `upper` by numerical
+    composition of the schedule as if it had been fixed in advance, which it was not.
+    """
+    at = range(1, len(steps) + 1) if at is None else [int(n) for n in checks.integer("at", at, f"[1, {len(steps)}]")]
+    if eps_error is None:
+        eps_error = max(2e-3 * accounting.zcdp_to_dp(steps[-1].rho_used, delta), 2e-4)
+    options = {"exponential": exponential, "eps_error": eps_error, "resolution": resolution}
+    rows = []
+    for number in at:
+        groups = bounded_range.groups_of(steps[:number], noise, neighbours)
+        zcdp = accounting.zcdp_to_dp(sum(group.rho for group in groups), delta)
+        rows.append((zcdp, *bounded_range.compose_schedule(groups, delta, **options)))
+    return pd.DataFrame(rows, columns=["zcdp", "lower", "estimate", "upper"], index=pd.Index(at, name="step"))
+
+
+def tightened(groups, epsilon, delta, *, exponential="bounded range", resolution=32) -> float:
+    """The factor f by which all noise of a schedule may shrink to cost `epsilon` at `delta`, numerically.
+
+    groups : `bounded_range.Gaussian`, `Laplace`, `Exponential`; their scales become sigma/f, and the
+        epsilons of the selections f epsilon, so that every rho grows by f^2
+    epsilon : (0, 500); delta : [1e-12, 1)
+
+    The upper bound of `compose_schedule` is brought to `epsilon`. Where the schedule is fixed in
+    advance this is a guarantee.
+    """
+    epsilon, delta = (
+        float(checks.real("epsilon", epsilon, "(0, 500)")),
+        float(checks.real("delta", delta, "[1e-12, 1)")),
+    )
+    groups = list(groups)
+
+    def excess(log_factor):
+        scaled = [_scaled(group, np.exp(log_factor)) for group in groups]
+        return (
+            bounded_range.compose_schedule(scaled, delta, exponential=exponential, resolution=resolution).upper
+            - epsilon
+        )
+
+    rho = sum(group.rho for group in groups)
+    start = np.log(accounting.dp_to_zcdp(epsilon, delta) / rho) / 2  # where zCDP is content
+    return float(np.exp(brentq(excess, start - 0.5, start + 0.5, xtol=1e-4)))
+
+
+def _scaled(group, factor):
+    if isinstance(group, bounded_range.Exponential):
+        return replace(group, epsilon=group.epsilon * factor)
+    name = "sigma" if isinstance(group, bounded_range.Gaussian) else "scale"
+    return replace(group, **{name: getattr(group, name) / factor})
+
+
+# ---- errors, for runs that were asked to record them (`aim(..., errors=...)`)
+
+
+def errors(steps, alpha) -> np.ndarray:
+    """The alpha-way error of the model after each step, shape (steps,) (miura2025, Figure 4)."""
+    sets = _watched(steps, alpha)
+    return np.array([np.mean([step.errors[names] for names in sets]) for step in steps])
+
+
+def chosen_and_rest(steps, alpha=2) -> tuple[np.ndarray, np.ndarray]:
+    """Mean error after each step of the sets measured by then, and of the others (miura2025, Figure 5).
+
+    Two arrays of shape (steps,), NaN while there are none. Sets of `alpha` attributes count, measured
+    as a whole.
+    """
+    sets, measured = _watched(steps, alpha), set()
+    means = []
+    for step in steps:
+        measured.add(frozenset(step.attributes))
+        means.append(
+            [_mean(step, [names for names in sets if (frozenset(names) in measured) == side]) for side in (True, False)]
+        )
+    chosen, rest = np.array(means).T
+    return chosen, rest
+
+
+def selections(steps, alpha=2) -> pd.DataFrame:
+    """Which sets of `alpha` attributes were measured when: 0/1, one row a set, one column a step from 1."""
+    sets = _watched(steps, alpha)
+    hits = [[int(frozenset(names) == frozenset(step.attributes)) for step in steps] for names in sets]
+    return pd.DataFrame(hits, index=[" × ".join(names) for names in sets], columns=range(1, len(steps) + 1))
+
+
+# ---- Algorithms 2 to 4 as printed, to hold runs against
+
+
+def printed_schedule(run, rounds, share=0.9) -> np.ndarray:
+    """(sigma_t, epsilon_t) of each step of `run`, an `aim.Result`, by Algorithms 2 to 4; shape (steps, 2).
+
+    rounds : T, whole, [1, inf); share : alpha, the measurements' part of the budget, (0, 1)
+    All that is taken from the run is its rho and after which rounds it annealed; epsilon is 0 in the initialisation.
+    """
+    rounds, share = checks.integer("rounds", rounds, "[1, 1e100]"), checks.real("share", share, "[1e-9, 1)")
+    sigma, epsilon, used = np.sqrt(rounds / (2 * share * run.rho)), np.sqrt(8 * (1 - share) * run.rho / rounds), 0.0
+    rows = []
+    for step in run.steps:
+        chosen = step.epsilon > 0
+        rows.append((sigma, epsilon * chosen))
+        used += 1 / (2 * sigma**2) + epsilon**2 / 8 * chosen
+        if chosen and step.annealed:
+            sigma, epsilon = sigma / 2, 2 * epsilon
+        remaining = run.rho - used
+        if chosen and 0 < remaining <= 2 * (1 / (2 * sigma**2) + epsilon**2 / 8):
+            sigma, epsilon = np.sqrt(1 / (2 * share * remaining)), np.sqrt(8 * (1 - share) * remaining)
+    return np.array(rows)
+
+
+def printed_spending(anneals, rounds, d, share=Fraction(9, 10)) -> tuple[Fraction, Fraction]:
+    """The part of rho that Algorithms 2 to 4 have used at their end, and the part that they then divide by.
+
+    anneals : whether each round anneals, in order, as long as the budget lasts; rounds : T, whole, [1, inf)
+    d : number of attributes, whole, [1, inf); share : alpha, a Fraction in (0, 1)
+    Exact: a round costs 1/T of rho, and four times as much as before once it annealed.
+    """
+    rounds, d = int(checks.integer("rounds", rounds, "[1, inf)")), int(checks.integer("d", d, "[1, inf)"))
+    used, cost = d * share / rounds, Fraction(1, rounds)
+    for anneal in anneals:
+        if used >= 1:
+            break
+        used += cost
+        cost *= 4 if anneal else 1
+        if 1 - used <= 2 * cost:
+            cost = 1 - used
+    if used < 1:
+        raise ValueError(f"anneals must last as long as the budget, got rounds that use {float(used):.3g} of it")
+    return used, cost
+
+
+def _mean(step, sets) -> float:
+    return float(np.mean([step.errors[names] for names in sets])) if sets else float("nan")
+
+
+def _watched(steps, alpha) -> list[tuple[str, ...]]:
+    alpha = int(checks.integer("alpha", alpha, "[1, inf)"))
+    sets = [names for names in steps[0].errors if len(names) == alpha] if len(steps) else []
+    if not sets:
+        raise ValueError(f"steps must hold errors of sets of {alpha} attributes: run aim(..., errors=[{alpha}])")
+    return sets

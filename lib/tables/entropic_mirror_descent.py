@@ -1,0 +1,89 @@
+"""Private-PGM as the document describes it: entropic mirror descent (miura2025, Algorithm 1, appendix A.1).
+
+One step moves the potentials against the gradient of the loss with respect to the marginals,
+
+    theta <- theta - eta_t grad L(mu(theta)),        L(mu) = 1/2 sum_c w_c |mu_c - y_c|^2,
+
+which is mirror descent on the marginals with the entropy as mirror map. It is the plain reference
+beside `graphical_model.fit`, which reaches the same distribution in far fewer calls of the oracle.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..numerics import checks
+from .graphical_model import GraphicalModel
+from .marginal_oracle import MarginalOracle
+
+WEIGHTS = ("inverse-variance", "inverse-deviation", "equal")  # sigma to the power -2, -1, 0
+
+
+class Descent(NamedTuple):
+    """The last `model`, and before every step and after the last the loss and the calls of the oracle so far (T + 1,)."""
+
+    model: GraphicalModel
+    losses: np.ndarray
+    calls: np.ndarray
+
+
+def mirror_descent(domain, measurements, total, *, steps=1000, step_size=None, weights="inverse-variance") -> Descent:
+    """Algorithm 1 for `steps` steps from the uniform distribution.
+
+    domain : `Domain`; measurements : iterable of `graphical_model.Measurement`, at least one
+    total : number of records, (0, 1e100]
+    step_size : eta_t for every t, (0, 1e100]. Default: twice the last one, halved until the loss falls by at
+        least half of what its slope promises (each trial is another call of the oracle)
+    weights : w_c, "inverse-variance" 1/sigma_c^2 as in `graphical_model.fit`, "inverse-deviation" 1/sigma_c
+        as Algorithm 2 prints it, or "equal" as section 2.3 does
+    """
+    total = float(checks.real("total", total, "(0, 1e100]"))
+    steps = int(checks.integer("steps", steps, "[1, inf)"))
+    checks.one_of("weights", weights, WEIGHTS)
+    if step_size is not None:
+        step_size = float(checks.real("step_size", step_size, "(0, 1e100]"))
+    oracle, evaluate = _problem(domain, measurements, total, 2 - WEIGHTS.index(weights))
+    theta = np.zeros(oracle.cells)
+    loss, gradient, mu = evaluate(theta)
+    losses, calls, eta = [loss], [1], step_size or 1 / (total * max(np.abs(gradient).max(), 1e-300))
+    for _ in range(steps):
+        calls.append(calls[-1])
+        while True:
+            calls[-1] += 1
+            candidate = theta - eta * gradient
+            new_loss, new_gradient, new_mu = evaluate(candidate)
+            if step_size is not None or new_loss <= loss - 0.5 * gradient @ (mu - new_mu):
+                break
+            eta /= 2
+            if eta < 1e-300:  # the minimum, to rounding
+                candidate, new_loss, new_gradient, new_mu = theta, loss, gradient, mu
+                break
+        theta, loss, gradient, mu = candidate, new_loss, new_gradient, new_mu
+        losses.append(loss)
+        eta = step_size or 2 * eta
+    cliques = [tuple(domain.attributes[v] for v in clique) for clique in oracle.cliques]
+    parts = [theta[part].reshape(shape) for part, shape in zip(oracle.slices, oracle.shapes)]
+    return Descent(GraphicalModel(domain, dict(zip(cliques, parts)), total), np.array(losses), np.array(calls))
+
+
+def _problem(domain, measurements, total, power):
+    """The oracle of the measured cliques, and theta -> (loss, its gradient in mu, mu) with weights sigma^-power."""
+    checked = [measurement.checked(domain) for measurement in measurements]
+    if not checked:
+        raise ValueError("measurements must hold at least one measurement, got none")
+    oracle = MarginalOracle(list(dict.fromkeys(clique for clique, _, _ in checked)), domain.sizes)
+    parts = [oracle.slices[oracle.cliques.index(clique)] for clique, _, _ in checked]
+
+    def evaluate(theta):
+        """(loss, its gradient in mu, mu) at the potentials `theta`, all but the loss of shape (cells,)."""
+        mu = total * oracle(theta)[1]
+        loss, gradient = 0.0, np.zeros(oracle.cells)
+        for (_, values, sigma), part in zip(checked, parts):
+            residual = mu[part] - values.ravel()
+            loss += 0.5 * sigma**-power * residual @ residual
+            gradient[part] += sigma**-power * residual
+        return loss, gradient, mu
+
+    return oracle, evaluate

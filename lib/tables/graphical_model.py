@@ -1,0 +1,250 @@
+"""Private-PGM: the graphical model that fits noisy marginals best (miura2025, section 2.3).
+
+Given noisy counts y_c of cliques c with noise of standard deviation sigma_c, `fit` finds the
+marginals mu of a distribution over all records, times their number N, that minimise
+
+    sum_c w_c/2 |mu_c - y_c|^2 + tau N KL(mu/N, uniform),    w_c = 1/sigma_c^2,
+
+where the small second term makes the answer unique. (Algorithm 2 of the document weighs by
+1/sigma_c, as did the code that it ran; 1/sigma_c^2 is the likelihood of Gaussian noise.)
+McKenna, Sheldon, Miklau 2019 show that the best distribution is a graphical model on the cliques.
+
+Instead of descending on mu, as the document does (`mirror_descent`), `fit` ascends the dual: with
+mu(theta) the marginals of the model with potentials theta, the function
+
+    N log Z(theta) - <y, theta> + tau/2 sum_c |theta_c|^2 / w_c
+
+is smooth and strictly convex, and its gradient g = mu(theta) - y + tau theta / w takes one call of
+the marginal oracle. The primal loss at mu(theta) exceeds its minimum by at most the duality gap,
+which is exactly sum_c w_c/2 |g_c|^2: each model carries this certificate.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..numerics import checks, lbfgs
+from . import record_sampling
+from .marginal_effects import Effects
+from .marginal_oracle import MarginalOracle
+from .reconciliation import Reconciliation
+from .table import Domain, Table
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Noisy counts.
+
+    attributes : names, in the order of the axes of `values`
+    values : counts plus noise, a finite float array; a flat array is read in C order
+    sigma : standard deviation of the noise, (0, inf)
+    """
+
+    attributes: tuple[str, ...]
+    values: np.ndarray
+    sigma: float
+
+    def checked(self, domain: Domain):
+        """(clique, values, sigma): axes sorted as in `domain`, values laid out accordingly.
+
+        ``ValueError`` for attributes that the domain does not have, values of another shape than
+        theirs or not finite, and a sigma out of range.
+        """
+        axes, shape = domain.axes(self.attributes), domain.shape(self.attributes)
+        sigma = float(checks.real("sigma", self.sigma, "(0, inf)"))
+        values = checks.real(f"values of {self.attributes}", self.values, "(-inf, inf)")
+        if values.shape != shape and values.shape != (math.prod(shape),):
+            raise ValueError(f"values of {self.attributes} must have shape {shape}, got {values.shape}")
+        order = np.argsort(axes)
+        return tuple(sorted(axes)), values.reshape(shape).transpose(order), sigma
+
+
+class GraphicalModel:
+    """The distribution exp(sum_c theta_c(x_c)) / Z over a domain, times a number of records.
+
+    domain : `Domain`
+    potentials : mapping from cliques (tuples of attributes) to theta_c, arrays of the clique's shape,
+        -inf for cells that cannot occur
+    total : number of records, (0, inf)
+
+    `log_partition` is log Z. Models that `fit` made also have `gap`, by how much their loss can exceed
+    the least possible one, `loss`, `evaluations` (calls of the oracle) and `converged`.
+    """
+
+    gap = loss = float("nan")
+    evaluations, converged = 0, True
+
+    def __init__(self, domain: Domain, potentials, total=1.0):
+        total = float(checks.real("total", total, "(0, inf)"))
+        cliques, tables = [], []
+        for attributes, values in potentials.items():
+            axes, shape = domain.axes(attributes), domain.shape(attributes)
+            values = checks.real(f"potentials of {attributes}", values, "[-inf, inf)")
+            if values.shape != shape:
+                raise ValueError(f"potentials of {attributes} must have shape {shape}, got {values.shape}")
+            cliques.append(tuple(sorted(axes)))
+            tables.append(values.transpose(np.argsort(axes)))
+        if len(set(cliques)) < len(cliques) or () in cliques:
+            raise ValueError("potentials must be of different cliques of one attribute or more")
+        oracle = MarginalOracle(cliques, domain.sizes)
+        self._set(domain, oracle, np.concatenate([np.empty(0), *map(np.ravel, tables)]), total)
+
+    def _set(self, domain, oracle, theta, total):
+        self.domain, self.total, self._oracle, self._theta = domain, total, oracle, theta
+        self.log_partition, _ = oracle(theta)
+
+    @property
+    def cliques(self) -> tuple[tuple[str, ...], ...]:
+        """The attributes of each potential."""
+        return tuple(self._names(clique) for clique in self._oracle.cliques)
+
+    @property
+    def potentials(self) -> dict:
+        """theta: for each clique its array."""
+        cells = zip(self.cliques, self._oracle.slices, self._oracle.shapes)
+        return {clique: self._theta[part].reshape(shape) for clique, part, shape in cells}
+
+    @property
+    def size(self) -> int:
+        """Cells of the cliques of the junction tree: what a table-based oracle would have to hold."""
+        return self._oracle.tree.cells
+
+    def fits(self, attributes, limit) -> bool:
+        """Whether with the clique `attributes` as well `size` would be at most `limit`, or no larger than it is."""
+        limit = float(checks.real("limit", limit, "[-inf, inf]"))
+        return self._oracle.fits(tuple(sorted(self.domain.axes(attributes))), limit)
+
+    def marginal(self, attributes) -> np.ndarray:
+        """Expected counts over `attributes`, an array of their shape; sums to `total`."""
+        axes = self.domain.axes(attributes)
+        table = self._oracle.query(tuple(sorted(axes)))
+        return self.total * table.transpose([sorted(axes).index(axis) for axis in axes])
+
+    def synthesize(self, n=None, *, rng) -> Table:
+        """A `Table` of `n` records (default: `total`, rounded) whose counts follow the model closely."""
+        n = max(round(self.total), 1) if n is None else int(checks.integer("n", n, "[1, inf)"))
+        marginals = [self.marginal((name,)) for name in self.domain.attributes]
+        marginals = [counts / counts.sum() for counts in marginals]
+        return Table(record_sampling.from_conditionals(n, self._oracle.conditionals(), marginals, rng=rng), self.domain)
+
+    def _names(self, clique):
+        return tuple(self.domain.attributes[axis] for axis in clique)
+
+    def __reduce__(self):
+        return _restore, (self.domain, self.potentials, self.total, {k: getattr(self, k) for k in _FIT})
+
+    def __repr__(self):
+        return f"GraphicalModel({len(self.cliques)} cliques, {self.size:,} cells, total {self.total:.1f})"
+
+
+_FIT = ("gap", "loss", "evaluations", "converged")
+
+
+def _restore(domain, potentials, total, fitted) -> GraphicalModel:
+    model = GraphicalModel(domain, potentials, total)
+    vars(model).update(fitted)
+    return model
+
+
+def fit(domain, measurements, total=None, *, tau=None, tolerance=0.001, start=None, max_evaluations=10_000):
+    """The `GraphicalModel` that fits noisy marginals best.
+
+    domain : `Domain`
+    measurements : iterable of `Measurement`; none gives the uniform distribution
+    total : number of records where it is public, (0, 1e100]; default: estimated from the measurements
+    tau : weight of the entropy, [1e-100, 1e100]; default: 0.03 / the smallest sigma
+    tolerance : the gap aimed for, in units of half the number of cells measured, which is what noise
+        alone is expected to contribute to the loss; (0, inf)
+    start : `GraphicalModel` over the same domain to start from, else the uniform one
+    max_evaluations : calls of the oracle before giving up; the model then has `converged` False
+
+    Raises ``ValueError`` for measurements that do not fit the domain or are not finite.
+    """
+    if total is not None:
+        total = float(checks.real("total", total, "(0, 1e100]"))
+    reconciliation = Reconciliation(domain.sizes, total)
+    sigmas = []
+    for measurement in measurements:
+        reconciliation.add(*measurement.checked(domain))
+        sigmas.append(measurement.sigma)
+    tau = 0.03 / min(sigmas, default=1.0) if tau is None else tau
+    return fit_reconciled(domain, reconciliation, tau, tolerance, start, max_evaluations)
+
+
+def fit_reconciled(domain, reconciliation, tau, tolerance, start=None, max_evaluations=10_000):
+    """`fit` for measurements that were taken into a `Reconciliation` one by one."""
+    tau = float(checks.real("tau", tau, "[1e-100, 1e100]"))
+    tolerance = float(checks.real("tolerance", tolerance, "(0, inf)"))
+    max_evaluations = float(checks.integer("max_evaluations", max_evaluations, "[1, inf)"))
+    cliques = [clique for clique in reconciliation.weights if clique]
+    oracle = MarginalOracle(cliques, domain.sizes, None if start is None else start._oracle.tree.order)
+    effects, total = Effects(cliques, domain.sizes), reconciliation.total
+    means, weights = reconciliation.effects(effects)
+    uniform = np.concatenate([np.empty(0), *(np.full(math.prod(s), total / math.prod(s)) for s in oracle.shapes)])
+    y, aim = uniform + effects.spread(means), tolerance * oracle.cells / 2
+    # The curvature in a cell, from noise and entropy, times how often effects are shared at most.
+    ridge = np.concatenate(
+        [np.empty(0), *(np.full(math.prod(s), tau / reconciliation.weights[c]) for c, s in zip(cliques, oracle.shapes))]
+    )
+    sharing = max((sum(v in clique for clique in cliques) for v in range(len(domain))), default=1)
+    fitted = {}
+
+    def evaluate(theta):
+        """The dual objective at `theta` as `lbfgs.minimise` wants it; leaves the gap and the loss in `fitted`."""
+        log_z, probabilities = oracle(theta)
+        mu = total * probabilities
+        shared = effects.of_potentials(theta)
+        penalty = tau * shared / weights
+        gradient = mu - y + effects.spread(penalty)
+        residual = effects.of_counts(gradient)
+        fitted["gap"] = float(0.5 * (weights * residual) @ residual)
+        residual -= penalty
+        fitted["loss"] = float(0.5 * (weights * residual) @ residual)
+        value = total * log_z - y @ theta + 0.5 * penalty @ shared
+        return value, gradient, 1 / (sharing * (mu + ridge)), fitted["gap"] <= aim
+
+    theta, evaluations, converged = lbfgs.minimise(
+        evaluate, _carried_over(start, oracle), max_evaluations=max_evaluations
+    )
+    evaluate(theta)
+    model = object.__new__(GraphicalModel)
+    model._set(domain, oracle, theta, total)
+    model.gap, model.loss = fitted["gap"], fitted["loss"]
+    model.evaluations, model.converged = evaluations, bool(converged)
+    return model
+
+
+def loss(model, measurements) -> float:
+    """The sum of the squared residuals of `model` over 2 sigma^2: what `fit` minimises but for the entropy.
+
+    `model.loss` is less by what the measurements disagree among themselves, which no model can change.
+    """
+    return sum(((model.marginal(m.attributes) - m.values) ** 2).sum() / (2 * m.sigma**2) for m in measurements)
+
+
+def least_loss(domain, measurements, total=None) -> tuple[float, float]:
+    """(lower, upper) bounds on the least `loss` of any model of the domain; parameters as of `fit`.
+
+    A fit with little entropy term has a loss above the least one; less its gap and the entropy term, it is below,
+    since entropies are not negative.
+    """
+    measurements = list(measurements)
+    tau = 0.001 / min((m.sigma for m in measurements), default=1.0)
+    model = fit(domain, measurements, total, tau=tau)
+    inner = sum((table * model.marginal(clique)).sum() for clique, table in model.potentials.items())
+    entropy = model.total * model.log_partition - inner  # N H(p)
+    upper = loss(model, measurements)
+    return upper - model.gap - tau * entropy, upper
+
+
+def _carried_over(start, oracle) -> np.ndarray:
+    """The potentials of the model `start` (or None) on those of the oracle's cliques that it has, else 0."""
+    theta = np.zeros(oracle.cells)
+    known = {} if start is None else dict(zip(start._oracle.cliques, start._oracle.slices))
+    for clique, part in zip(oracle.cliques, oracle.slices):
+        if clique in known:
+            theta[part] = start._theta[known[clique]]
+    return theta

@@ -1,0 +1,220 @@
+"""The marginal oracle: from potentials on cliques to log Z and the marginals of every clique.
+
+This is MARGINAL-ORACLE of miura2025 (Definition 2.10) for the model of its Definition 2.9,
+
+    p(x) = exp(sum_c theta_c(x_c)) / Z.
+
+Potentials and marginals are each one flat array, clique after clique, cells in C order, so that
+what fits the model can treat them as points of a vector space.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..numerics import log_space
+from ..numerics.contraction import Contraction, Tensor
+from ..numerics.junction_trees import components, elimination_order, junction_tree, within
+
+_LOWEST = np.finfo(float).min
+_LOG_RANGE = 708  # plain numbers reach from exp(-708) to exp(708) at full precision
+
+
+class MarginalOracle:
+    """Marginals of models on the same cliques, prepared once.
+
+    cliques : different tuples of variables, each sorted and not empty
+    sizes : number of values of each variable (a tuple, indexed by variable)
+    order : an elimination order that is known to be good, to compare with those found
+
+    A clique inside another shares its tensor, their potentials being added up cell by cell. A
+    variable that is in no clique is uniform.
+    """
+
+    def __init__(self, cliques, sizes, order=None):
+        self.cliques, self.sizes = tuple(cliques), tuple(sizes)
+        self.shapes = [self._shape(clique) for clique in cliques]
+        ends = [0, *np.cumsum([math.prod(shape) for shape in self.shapes], dtype=int).tolist()]
+        self.slices = [slice(start, end) for start, end in zip(ends, ends[1:])]
+        self.cells = ends[-1]
+        hosts = [c for c in self.cliques if not any(set(c) < set(other) for other in self.cliques)]
+        alone = [(v,) for v in range(len(sizes)) if not any(v in clique for clique in hosts)]
+        self._scopes = (*hosts, *alone)
+        self.tree = junction_tree(self._scopes, self.sizes, order)
+        self._component = components(self._scopes, len(sizes))
+        self._layers, self._starts, self._host_of_cell = self._gather(hosts)
+        self._contraction, self._log_tensors = self._tensors(hosts, alone)
+        self._log_cells = sum(map(math.log, sizes))
+        self._headroom = (_LOG_RANGE - 40 - self._log_cells) / max(len(hosts), 1)
+
+    def _shape(self, clique):
+        return tuple(self.sizes[v] for v in clique)
+
+    def _gather(self, hosts):
+        """Which potentials to add up for each cell of the hosts, the cliques not inside others.
+
+        Layers (depth, cells of all hosts) of positions in the flat potentials, or one past their end;
+        where each host's cells start; and each cell's host.
+        """
+        layers = {host: [] for host in hosts}
+        for clique, cells in zip(self.cliques, self.slices):
+            around = [clique] if clique in layers else [host for host in hosts if set(clique) < set(host)]
+            host = min(around, key=lambda h: math.prod(self._shape(h)))
+            positions = np.arange(cells.start, cells.stop).reshape([self.sizes[v] if v in clique else 1 for v in host])
+            layers[host].append(np.broadcast_to(positions, self._shape(host)).ravel())
+        sizes = [math.prod(self._shape(host)) for host in hosts]
+        gathered = np.full((max(map(len, layers.values()), default=1), sum(sizes)), self.cells)
+        starts = np.cumsum([0, *sizes], dtype=int)[:-1]
+        for start, size, rows in zip(starts, sizes, layers.values()):
+            gathered[: len(rows), start : start + size] = rows
+        return gathered, starts, np.repeat(np.arange(len(hosts)), sizes)
+
+    def _tensors(self, hosts, alone):
+        """The compiled sum over everything, and its tensors as logarithms, all views of flat arrays."""
+        flat = [np.empty(self._layers.shape[1]) for _ in range(3)]
+        self._log_factors, self._factors, self._slopes = flat
+        views = []
+        for host, start in zip(hosts, self._starts):
+            cells = slice(start, start + math.prod(self._shape(host)))
+            views.append([array[cells].reshape(self._shape(host)) for array in flat])
+        tensors = [Tensor(factor, host, slope) for host, (_, factor, slope) in zip(hosts, views)]
+        tensors += [Tensor(np.ones(self._shape(one)), one, np.empty(self._shape(one))) for one in alone]
+        logs = [(log_factor, host) for host, (log_factor, _, _) in zip(hosts, views)]
+        logs += [(np.zeros(self._shape(one)), one) for one in alone]
+        return Contraction(tensors, self.sizes, self.tree.order), logs
+
+    def fits(self, clique, limit) -> bool:
+        """Whether a model with `clique` as well has at most `limit` cells, or no more than this one."""
+        if any(set(clique) <= set(held) for held in self.tree.cliques):
+            return True
+        return within(limit, tuple(sorted({*self._scopes, clique})), self.sizes, self.tree.order)
+
+    def __call__(self, potentials):
+        """(log Z, probabilities of the cells of each clique), for flat `potentials` (cells,).
+
+        Potentials may be -inf. The oracle stays at these potentials: `query` and `conditionals` are
+        about them. Raises ``ValueError`` where no record is possible.
+        """
+        scale = self._exponentiate(np.append(potentials, 0.0))
+        self._contraction.run()
+        roots = [float(root.array) for root in self._contraction.roots]
+        log_z = sum(map(math.log, roots)) + scale if all(roots) else -math.inf
+        depth = self._log_maximum - log_z
+        self._in_range = self._plain_numbers_do(depth)
+        if self._in_range:
+            seed = _LOG_RANGE - 40 - 2 * self._log_cells - max(depth, 0.0)
+            self._seed = math.exp(seed)
+            self._contraction.run_backward(self._seed)
+            at_hosts = self._factors * self._slopes / self._seed
+        else:
+            self._log_sum, tables = log_space.marginals(self._log_tensors, self.sizes, self.tree.order)
+            log_z = self._log_sum + scale
+            at_hosts = np.concatenate([np.empty(0), *map(np.ravel, tables)])[: len(self._factors)]
+        if len(self._layers) > 1:
+            weights = np.tile(at_hosts, len(self._layers))
+            at_hosts = np.bincount(self._layers.ravel(), weights, self.cells + 1)[: self.cells]
+        self.probabilities = at_hosts
+        return log_z, self.probabilities
+
+    def _plain_numbers_do(self, depth) -> bool:
+        """Whether the sum Z is right that lies exp(-depth) below the product of the factors' maxima.
+
+        A product that fell below the range of plain numbers is less than exp(-708) of that maximum. Not
+        more of them than there are cells are lost from a sum, each a factor in not more terms than that:
+        nothing that shows in 16 digits, unless Z itself is that small.
+        """
+        return depth <= _LOG_RANGE - 40 - 2 * self._log_cells
+
+    def _exponentiate(self, potentials) -> float:
+        """Set the tensors to the exponentials, scaled; the logarithm of what was divided out.
+
+        The maxima are as large as they can be without any product or sum overflowing: below 1, there is
+        only half the range, and numbers at its lower end (subnormal ones) are slow to compute with.
+        """
+        logs = self._log_factors
+        if not logs.size:
+            self._log_maximum = 0.0
+            return 0.0
+        np.take(potentials, self._layers[0], out=logs)
+        for layer in self._layers[1:]:
+            logs += potentials[layer]
+        highest = np.maximum(np.maximum.reduceat(logs, self._starts), _LOWEST)
+        self._log_maximum = float(highest.sum())
+        highest -= self._headroom
+        logs -= highest[self._host_of_cell]
+        np.exp(logs, out=self._factors)
+        return float(highest.sum())
+
+    def query(self, variables) -> np.ndarray:
+        """Probabilities over `variables` (sorted) at the last potentials, an array with these axes."""
+        parts = {}
+        for v in variables:
+            parts.setdefault(self._component[v], []).append(v)
+        table = np.ones(())
+        for part in parts.values():  # components are independent
+            table = np.multiply.outer(table, self._connected(tuple(part)))
+        found = [v for part in parts.values() for v in part]
+        return table.transpose([found.index(v) for v in variables])
+
+    def _connected(self, variables):
+        """`query` for variables of one component."""
+        around = [number for number, clique in enumerate(self.cliques) if set(variables) <= set(clique)]
+        if around:
+            number = min(around, key=lambda c: math.prod(self.shapes[c]))
+            table = self.probabilities[self.slices[number]].reshape(self.shapes[number])
+            return table.sum(axis=tuple(axis for axis, v in enumerate(self.cliques[number]) if v not in variables))
+        if not self._in_range:
+            rest = [v for v in self.tree.order if v not in variables]
+            return np.exp(log_space.contract(self._log_tensors, self.sizes, rest, variables) - self._log_sum)
+        inputs = self._around(variables)
+        rest = elimination_order(tuple(tensor.axes for tensor in inputs), self.sizes, variables, self.tree.order)
+        contraction = Contraction(inputs, self.sizes, rest, variables)
+        contraction.run()
+        return contraction.result / self._seed
+
+    def _around(self, variables) -> list[Tensor]:
+        """Few tensors whose product, summed over all else, is the marginal of `variables`.
+
+        Each step sums one variable out and hands the result to a later step: a tree. Needed are the
+        steps of `variables` and those between them; what lies below is summed up in their inputs,
+        and what lies above in the derivative of the topmost step's result.
+        """
+        steps, tensors = self._contraction.steps, self._contraction.tensors
+        reader = {number: k for k, step in enumerate(steps) for number in step.left + step.right}
+        parent = [reader.get(len(self._scopes) + k) for k in range(len(steps))]
+        needed = set()
+        for k, step in enumerate(steps):
+            while step.variable in variables and k is not None and k not in needed:
+                needed.add(k)
+                k = parent[k]
+        while True:
+            top = max(needed)
+            below = [k for k in needed if parent[k] == top]
+            held = {steps[k].variable for k in needed if k != top}
+            if len(below) != 1 or not set(variables) <= held.union(tensors[len(self._scopes) + below[0]].axes):
+                break
+            needed.remove(top)
+        made = {len(self._scopes) + k for k in needed}
+        read = [number for k in needed for number in steps[k].left + steps[k].right if number not in made]
+        result = tensors[len(self._scopes) + top]
+        return [Tensor(tensors[number].array, tensors[number].axes) for number in read] + [
+            Tensor(result.derivative, result.axes)
+        ]
+
+    def conditionals(self):
+        """For each variable, last eliminated first: (variable, tensors whose product is, as a function
+        of that variable, proportional to its probabilities given the variables before it).
+
+        A tensor is a pair (array of logarithms, its axes), as in `log_space`.
+        """
+        if not self._in_range:
+            buckets, _ = log_space.eliminate(self._log_tensors, self.sizes, self.tree.order)
+            return [(bucket.axes[-1], [(bucket.joint, bucket.axes)]) for bucket in reversed(buckets)]
+        logarithms = []
+        for step in reversed(self._contraction.steps):
+            tensors = [self._contraction.tensors[number] for number in step.left + step.right]
+            with np.errstate(divide="ignore"):
+                logarithms.append((step.variable, [(np.log(tensor.array), tensor.axes) for tensor in tensors]))
+        return logarithms

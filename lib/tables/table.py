@@ -1,0 +1,235 @@
+"""Tables of categorical records: `Domain`, the values that are possible, and `Table`, the records.
+
+A value is stored as its code, 0 to size - 1; labels give the codes their names. A domain must be
+public knowledge: one that is read off the records discloses which values occur (`miura2025` treats
+the number of values of each attribute as known, section 2.1).
+
+A marginal (miura2025, section 2.1, p_r(D)) is a table of counts whose axes are the attributes in
+the order in which they were asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from ..numerics import checks
+
+
+class Domain:
+    """Named attributes, in order, each with a finite number of values; immutable.
+
+    sizes : mapping from attribute to its number of values, whole numbers >= 1, or pairs of them
+    labels : mapping from attribute to its values, as many as its size, all different; an attribute
+        without labels has the values 0 to size - 1
+
+        >>> domain = Domain({"sex": 2, "age": 5}, labels={"sex": ["female", "male"]})
+        >>> domain.attributes, domain.sizes, domain.size(), domain.size(["age"])
+        (('sex', 'age'), (2, 5), 10, 5)
+
+    Two domains are equal if attributes, sizes and labels are. Raises ``ValueError`` for a domain
+    without attributes, a repeated attribute, a size below 1, and labels that do not fit.
+    """
+
+    __slots__ = ("attributes", "sizes", "labels", "_position")
+
+    def __init__(self, sizes: Mapping[str, int] | Iterable[tuple[str, int]], labels: Mapping | None = None):
+        pairs = list(sizes.items() if isinstance(sizes, Mapping) else sizes)
+        attributes = tuple(name for name, _ in pairs)
+        if not attributes:
+            raise ValueError("domain must have at least one attribute, got none")
+        _refuse_repeated(attributes)
+        counts = tuple(int(checks.integer(f"size of {name!r}", size, "[1, inf)")) for name, size in pairs)
+        position = {name: index for index, name in enumerate(attributes)}
+        object.__setattr__(self, "attributes", attributes)
+        object.__setattr__(self, "sizes", counts)
+        object.__setattr__(self, "_position", position)
+        object.__setattr__(self, "labels", self._checked_labels(labels or {}))
+
+    @classmethod
+    def from_labels(cls, labels: Mapping) -> Domain:
+        """The domain whose attributes have exactly the values listed: ``{"sex": ["female", "male"]}``."""
+        return cls({name: len(values) for name, values in labels.items()}, labels)
+
+    def _checked_labels(self, labels) -> dict:
+        checked = {}
+        for name, values in labels.items():
+            size, values = self.shape([name])[0], tuple(values)
+            if len(values) != size:
+                raise ValueError(f"labels of {name!r} must be {size} values, got {len(values)}")
+            if len(set(values)) != size:
+                repeated = next(value for value in values if values.count(value) > 1)
+                raise ValueError(f"labels of {name!r} must all be different, got {repeated!r} twice")
+            checked[name] = values
+        return checked
+
+    def axes(self, attributes) -> tuple[int, ...]:
+        """Positions in the domain of `attributes`; ``ValueError`` for an unknown or a repeated one."""
+        attributes = _names(attributes)
+        for name in attributes:
+            if name not in self._position:
+                known = ", ".join(map(repr, self.attributes))
+                raise ValueError(f"attributes must be among {known}, got {name!r}")
+        _refuse_repeated(attributes)
+        return tuple(self._position[name] for name in attributes)
+
+    def shape(self, attributes=None) -> tuple[int, ...]:
+        """Sizes of `attributes` (default: all), in the order given."""
+        return self.sizes if attributes is None else tuple(self.sizes[axis] for axis in self.axes(attributes))
+
+    def size(self, attributes=None) -> int:
+        """Number of cells of a table over `attributes` (default: all); 1 for no attribute."""
+        return math.prod(self.shape(attributes))
+
+    def project(self, attributes) -> Domain:
+        """The domain of `attributes` alone, in the order given."""
+        attributes = _names(attributes)
+        sizes = zip(attributes, self.shape(attributes))
+        return Domain(sizes, {name: self.labels[name] for name in attributes if name in self.labels})
+
+    def values(self, attribute) -> tuple:
+        """The values of one attribute: its labels, or the codes 0 to size - 1 where it has none."""
+        return self.labels.get(attribute, tuple(range(self.shape([attribute])[0])))
+
+    def __setattr__(self, name, value):
+        raise AttributeError(f"a Domain cannot be changed (tried to set {name})")
+
+    def __reduce__(self):
+        return Domain, (tuple(zip(self.attributes, self.sizes)), self.labels)
+
+    def __len__(self):
+        return len(self.attributes)
+
+    def __eq__(self, other):
+        if not isinstance(other, Domain):
+            return NotImplemented
+        return (self.attributes, self.sizes, self.labels) == (other.attributes, other.sizes, other.labels)
+
+    def __hash__(self):
+        return hash((self.attributes, self.sizes))
+
+    def __repr__(self):
+        return f"Domain({{{', '.join(f'{name!r}: {size}' for name, size in zip(self.attributes, self.sizes))}}})"
+
+
+class Table:
+    """Records over a `Domain`; read-only.
+
+    records : integer array (n, k), n >= 1, one row a record, one column for each of the domain's k
+        attributes in its order, codes in [0, size)
+
+    `len(table)` is n, `table.records` the (n, k) array of codes. Raises ``ValueError`` that names
+    the column and the value for a code outside the domain, and for an empty or misshapen table.
+    """
+
+    def __init__(self, records, domain: Domain):
+        records = np.asarray(records)
+        if records.ndim != 2 or records.shape[1] != len(domain):
+            raise ValueError(f"records must have shape (n, {len(domain)}), got {records.shape}")
+        if len(records) == 0:
+            raise ValueError("records must hold at least one record, got none")
+        names = zip(domain.attributes, domain.sizes)
+        # A column by itself, in the smallest type that holds its codes: what counting reads.
+        columns = [_codes(name, size, records[:, axis]) for axis, (name, size) in enumerate(names)]
+        self.domain, self._columns = domain, columns
+
+    @classmethod
+    def from_frame(cls, frame, domain: Domain) -> Table:
+        """Encode the columns of a pandas `frame` that `domain` names; further columns are left out.
+
+        Raises ``ValueError`` for a column that is absent or there twice, a missing value, and a value
+        that is not in the domain.
+        """
+        if len(frame) == 0:
+            raise ValueError("frame must hold at least one record, got none")
+        columns = [_encode(_column(frame, name), name, domain) for name in domain.attributes]
+        return cls(np.stack(columns, axis=1), domain)
+
+    def to_frame(self):
+        """A pandas frame (n, k) of labels, or of codes for attributes that have none."""
+        import pandas as pd  # only here: the mechanisms need numpy alone
+
+        columns = {}
+        for name, codes in zip(self.domain.attributes, self._columns):
+            labels = self.domain.labels.get(name)
+            columns[name] = codes.astype(np.int64) if labels is None else pd.Index(labels).take(codes.astype(np.intp))
+        return pd.DataFrame(columns)
+
+    @property
+    def records(self) -> np.ndarray:
+        """The codes, an integer array (n, k)."""
+        return np.stack([column.astype(np.int64) for column in self._columns], axis=1)
+
+    def column(self, attribute) -> np.ndarray:
+        """The codes (n,) of one attribute, read-only, in the smallest unsigned integer type."""
+        return self._columns[self.domain.axes([attribute])[0]]
+
+    def marginal(self, attributes) -> np.ndarray:
+        """Counts over `attributes`, integers of shape ``domain.shape(attributes)``; 0-d for none."""
+        axes = self.domain.axes(attributes)
+        shape = self.domain.shape(attributes)
+        cells = np.zeros(len(self), dtype=np.intp)
+        for axis, size in zip(axes, shape):
+            cells *= size
+            cells += self._columns[axis]
+        return np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
+
+    def project(self, attributes) -> Table:
+        """The records' values of `attributes` alone, in the order given; one record each, as before."""
+        axes = self.domain.axes(attributes)
+        projected = object.__new__(Table)
+        projected.domain, projected._columns = self.domain.project(attributes), [self._columns[axis] for axis in axes]
+        return projected
+
+    def __len__(self):
+        return len(self._columns[0])
+
+    def __repr__(self):
+        return f"Table({len(self)} records, {self.domain!r})"
+
+
+def _names(attributes) -> tuple:
+    if isinstance(attributes, str):
+        raise ValueError(f"attributes must be a sequence of attributes, got the string {attributes!r}")
+    return tuple(attributes)
+
+
+def _refuse_repeated(attributes) -> None:
+    if len(set(attributes)) != len(attributes):
+        repeated = next(name for name in attributes if attributes.count(name) > 1)
+        raise ValueError(f"attributes must all be different, got {repeated!r} twice")
+
+
+def _codes(name, size, column) -> np.ndarray:
+    if not np.issubdtype(column.dtype, np.integer):
+        checks.integer(f"column {name!r}", column, f"[0, {size})")  # names the first NaN or fraction
+    outside = (column < 0) | (column >= size)
+    if outside.any():
+        raise ValueError(f"column {name!r} must hold codes in [0, {size}), got {column[outside][0]}")
+    codes = column.astype(np.min_scalar_type(size - 1))
+    codes.flags.writeable = False
+    return codes
+
+
+def _column(frame, name):
+    count = list(frame.columns).count(name)
+    if count != 1:
+        raise ValueError(f"frame must have one column {name!r}, got {count or 'none'}")
+    column = frame[name]
+    if column.isna().any():
+        raise ValueError(f"column {name!r} must have no missing value, got one in record {int(column.isna().argmax())}")
+    return column
+
+
+def _encode(column, name, domain: Domain) -> np.ndarray:
+    """The codes of a column of labels, or of codes where the attribute has no labels."""
+    labels = domain.labels.get(name)
+    if labels is None:
+        return _codes(name, domain.shape([name])[0], column.to_numpy())
+    codes = column.map({label: code for code, label in enumerate(labels)})
+    if codes.isna().any():
+        stranger = column[codes.isna()].iloc[0]
+        raise ValueError(f"column {name!r} must hold values of the domain, got {stranger!r}")
+    return codes.to_numpy(dtype=np.int64)

@@ -1,0 +1,1 @@
+"""The chapters, and what runs them."""

@@ -1,0 +1,1 @@
+"""Studies: grids of runs on the real data, whose results are kept in book/results."""

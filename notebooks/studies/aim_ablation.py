@@ -1,0 +1,176 @@
+"""AIM with one thing changed at a time: its devices, its budget, the number of attributes (beyond miura2025).
+
+A comparison is a frame with one row for each variant and trial: the errors of the synthetic table, the
+size of the run and what it took. Trial i of every variant draws from a generator of its own, made from
+the seed and i, so that no variant depends on which others are compared. Finished runs may be kept on disk;
+an interrupted comparison then resumes (`notebooks.studies.grid`).
+
+    python -m notebooks.studies.aim_ablation --output book/results/miura2025/ablation.csv
+
+makes the committed comparisons again, on the real data (ten to fifteen minutes on one core).
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+import time
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from book import results
+from lib.data import encodings
+from lib.numerics import checks
+from lib.tables import utility
+from lib.tables.adaptive_iterative import aim
+from notebooks.studies import aim_comparison, command_line, grid
+
+RESULTS = results.FOLDER / "miura2025/ablation.csv"
+ERRORS = ("error1", "error2", "error3")
+EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
+WIDTHS = (3, 6, 9, 12, 15)
+DELTA = 1e-9  # the document's
+
+
+def devices(d) -> dict:
+    """Variants of AIM on `d` attributes, each with one of its devices changed: options of `aim` by name."""
+    return {
+        "AIM": {},
+        "no initialisation": {"initialise": False},
+        "Laplace noise": {"noise": "laplace"},
+        "T = 4d": {"rounds": 4 * d},
+        "T = 64d": {"rounds": 64 * d},
+        "limit 1e4 cells": {"max_cells": 10_000},
+        "limit 2e3 cells": {"max_cells": 2_000},
+        "T = 16d, no annealing": {"anneal": False},
+        "T = 4d, no annealing": {"anneal": False, "rounds": 4 * d},
+    }
+
+
+def compare(table, variants, trials, *, seed, epsilon=1.0, delta=DELTA, **how) -> pd.DataFrame:
+    """Run `aim` on `table`, `trials` times with the options of each of `variants`, and measure.
+
+    variants : mapping from a name to options of `aim`, which may hold an `epsilon` of their own
+    trials : whole number >= 1; seed : whole number >= 0; how : `folder`, `jobs` and `progress` of `grid.run`
+
+    One row for each variant and trial: error1, error2, error3, the alpha-way errors of the synthetic
+    records; steps; cells, the size of the last model; converged; cpu_s, CPU seconds of the run.
+    """
+    trials, seed = int(checks.integer("trials", trials, "[1, inf)")), int(checks.integer("seed", seed, "[0, inf)"))
+    standard = {"epsilon": epsilon, "delta": delta}
+    places = [(name, standard | options, trial) for name, options in variants.items() for trial in range(trials)]
+    parts = (aim_comparison.digest(table), _code(), *results.versions().items(), seed)
+    keys = [grid.key(*parts, name, repr(options), trial) for name, options, trial in places]
+    cells = grid.run(_cell, places, common=(table, seed), keys=keys, **how)
+    index = pd.MultiIndex.from_tuples([(name, trial) for name, _, trial in places], names=["variant", "trial"])
+    return pd.DataFrame(cells, index=index)
+
+
+def _cell(table, seed, name, options, trial) -> dict:
+    """One run; the `name` of its variant changes nothing."""
+    began = time.process_time()
+    result = aim(table, rng=np.random.default_rng([seed, trial]), **options)
+    took = time.process_time() - began
+    errors = {
+        error: float(utility.marginal_error(table, result.synthetic, alpha)) for alpha, error in enumerate(ERRORS, 1)
+    }
+    model = result.model
+    return errors | {
+        "steps": len(result.steps),
+        "cells": int(model.size),
+        "converged": bool(model.converged),
+        "cpu_s": took,
+    }
+
+
+_code = cache(grid.code)  # read once, as imports are
+
+
+def widths(table, trials, *, seed, counts=WIDTHS, **how) -> pd.DataFrame:
+    """`compare` AIM on the first d attributes of `table`, for each d >= 3 of `counts`; the variants are called d."""
+    attributes = table.domain.attributes
+    counts = [int(d) for d in checks.integer("counts", counts, f"[3, {len(attributes)}]")]
+    return pd.concat([compare(table.project(attributes[:d]), {d: {}}, trials, seed=seed, **how) for d in counts])
+
+
+def differences(frame, reference, column, spread=2.0) -> pd.DataFrame:
+    """How much larger `column` is for each variant than for the variant `reference`, in per cent of its mean.
+
+    frame : of `compare`, two trials at least. Columns: `excess`, the mean over the trials; `low` and
+        `high`, `spread` standard errors below and above it (2: about 95 %). Trial by trial the differences
+        are independent, though the variants of one trial, which share a seed, are not.
+    """
+    wide = frame[column].unstack("variant", sort=False)
+    if reference not in wide:
+        raise ValueError(f"reference must be one of the variants {list(wide)}, got {reference!r}")
+    if len(wide) < 2 or wide.isna().any(axis=None):
+        raise ValueError("frame must hold two trials or more of each variant, and as many of each")
+    percent = 100 * wide.sub(wide[reference], axis=0) / wide[reference].mean()
+    excess, half = percent.mean(), float(spread) * percent.std() / np.sqrt(len(wide))
+    return pd.DataFrame({"excess": excess, "low": excess - half, "high": excess + half})
+
+
+# ---- the committed results
+
+
+def everything(trials, *, seed, source="real", **how) -> pd.DataFrame:
+    """The committed comparisons under one more index level, `study`.
+
+    "devices on Adult" and, three of them, "devices on Bank", `trials` times each; "epsilon" and "attributes", a
+    tenth as often (twice at least). how : see `compare`
+    """
+    adult, bank = encodings.adult_table(source=source), encodings.bank_table(source=source)
+    few = max(2, trials // 10)
+    on_bank = dict(list(devices(len(bank.domain)).items())[:3])
+    how["seed"] = seed
+    studies = {
+        "devices on Adult": compare(adult, devices(len(adult.domain)), trials, **how),
+        "devices on Bank": compare(bank, on_bank, trials, **how),
+        "epsilon": compare(adult, {e: {"epsilon": e} for e in EPSILONS}, few, **how),
+        "attributes": widths(encodings.adult_table(source=source, numeric=True), few, counts=WIDTHS, **how),
+    }
+    return pd.concat(studies, names=["study"])
+
+
+def save(frame, path, provenance) -> None:
+    """Write a frame as CSV, headed by `provenance`, a mapping, in comment lines; whole or not at all."""
+    results.save(path, frame.round({"cpu_s": 2}), provenance)
+
+
+def load(study, path=RESULTS) -> pd.DataFrame:
+    """One of the committed studies, as `compare` returned it; variants that are numbers are numbers again."""
+    frame = results.load(path)
+    if study not in set(frame["study"]):
+        raise ValueError(f"study must be one of {sorted(set(frame['study']))}, got {study!r}")
+    frame = frame[frame["study"] == study].drop(columns="study")
+    if study in ("epsilon", "attributes"):
+        frame["variant"] = pd.to_numeric(frame["variant"])
+    return frame.set_index(["variant", "trial"])
+
+
+def provenance(path=RESULTS) -> dict:
+    """When, from what and with what the file was made."""
+    return results.provenance(path)
+
+
+def main(arguments=None) -> None:
+    """Run the comparisons that the command line, or `arguments`, asks for, and write their file."""
+    parser = command_line.parser(__name__, __doc__, output="the CSV file", seed=2025)
+    parser.add_argument("--trials", type=int, default=100)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    chosen = parser.parse_args(arguments)
+    how = {"folder": chosen.cells, "jobs": chosen.jobs, "progress": True}
+    frame = everything(chosen.trials, seed=chosen.seed, source=chosen.data, **how)
+    told = {"delta": DELTA, "seed": chosen.seed, "trials": chosen.trials}
+    files = ("adult.data", "bank-additional-full.csv")
+    made = command_line.provenance(__name__, arguments, chosen, told, files=files)
+    made["CPU time"] = f"{frame['cpu_s'].sum():.0f} s of AIM on {platform.machine()}"
+    save(frame, chosen.output, made)
+
+
+if __name__ == "__main__":
+    from notebooks.studies import aim_ablation  # other processes find the cells there, not in __main__
+
+    aim_ablation.main()

@@ -1,0 +1,269 @@
+"""AIM, its variants and PrivBayes side by side (miura2025, sections 3 and 4).
+
+A study is a grid: every method, at every epsilon, several times, on every data set. Each cell of the
+grid is one synthetic table and what it is worth: `evaluate`. A cell draws from a generator of its own,
+made from its place in the grid, so that it does not depend on which other cells there are, nor on how
+many processes share the work. Finished cells may be kept on disk; an interrupted grid then resumes.
+
+    python -m notebooks.studies.aim_comparison --output book/results/miura2025
+
+makes the committed results again: the document's settings on the real data.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import zlib
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from book import results
+from lib.data import datasets, encodings
+from lib.numerics import checks
+from lib.tables import utility
+from lib.tables.adaptive_iterative import aim
+from lib.tables.bayesian_network import privbayes
+from lib.tables.table import Table
+from notebooks.studies import command_line
+from notebooks.studies import grid as cell_grid  # `grid` is this module's own
+
+# The document's names (section 3.3), with their options of `aim`; None stands for PrivBayes.
+METHODS = {
+    "aim-k2": {"workload": 2},
+    "aim-k3": {"workload": 3},
+    "aim-noinit": {"workload": 2, "initialise": False},
+    "aim-lap": {"workload": 2, "noise": "laplace"},
+    "bayes": None,
+}
+MODELS = {"tree": "decision tree", "svm": "svm", "xgboost": "xgboost"}
+LIBRARIES = ("numpy", "scipy", "sklearn", "xgboost")  # those that a result depends on
+SCORES, INFORMATION = results.FOLDER / "miura2025/scores.csv", results.FOLDER / "miura2025/mutual_information.csv"
+RESULTS = SCORES.parent
+
+
+@dataclass(frozen=True)
+class Case:
+    """A data set: its `name`, the `real` records to synthesise, the `test` records and the `target` to predict."""
+
+    name: str
+    real: Table
+    test: Table
+    target: str
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the cells of a grid have in common.
+
+    delta : (0, 1); seed : whole number >= 0; depth : of the decision trees, whole number >= 1, or
+    None for trees that grow until their leaves are pure
+    """
+
+    delta: float = 1e-9
+    seed: int = 0
+    depth: int | None = 5
+
+    def __post_init__(self):
+        checks.real("delta", self.delta, "(0, 1)")
+        checks.integer("seed", self.seed, "[0, inf)")
+        if self.depth is not None:
+            checks.integer("depth", self.depth, "[1, inf)")
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a grid found.
+
+    scores : frame, one row a cell: data, method, epsilon, trial, records; error1, error2, error3
+        (alpha-way errors); mi_error (nats); tree, svm, xgboost (accuracies)
+    information : frame, one row for each data set, method, epsilon and pair of attributes: nats, the
+        mutual information, a mean over the trials; the real records' own have the method "original"
+    """
+
+    scores: pd.DataFrame
+    information: pd.DataFrame
+
+
+def cases(source="real") -> list[Case]:
+    """The document's two data sets, from the real files or the embedded stand-in.
+
+    Adult is tested on its own test part. Bank has none: it is tested on the records themselves, as
+    the 30,488 of Table 1 are all that there are.
+    """
+    checks.one_of("source", source, datasets.KINDS)
+    bank = encodings.bank_table(source=source)
+    return [
+        Case("adult", encodings.adult_table(source=source), encodings.adult_table("test", source=source), "income"),
+        Case("bank", bank, bank, "y"),
+    ]
+
+
+def synthesize(table, method, epsilon, delta, *, rng) -> Table:
+    """Synthetic records by one of `METHODS`, (epsilon, delta)-DP under unbounded neighbours.
+
+    PrivBayes has two parents and Laplace noise, as the document's: it is epsilon-DP, and leaves delta
+    unused. (With Gaussian noise and a delta as small as 1e-9 it is less accurate.)
+    """
+    checks.one_of("method", method, tuple(METHODS))
+    options = METHODS[method]
+    if options is None:
+        return privbayes(table, epsilon, parents=2, rng=rng).table
+    return aim(table, epsilon, delta, rng=rng, **options).synthetic
+
+
+def evaluate(case, synthetic, *, depth, rng) -> dict:
+    """The scores of a synthetic table, and `information`: the mutual information of each pair of attributes."""
+    scores = {f"error{alpha}": utility.marginal_error(case.real, synthetic, alpha) for alpha in (1, 2, 3)}
+    scores["mi_error"] = utility.mutual_information_error(case.real, synthetic)
+    for short, model in MODELS.items():
+        grown = {"depth": depth} if model == "decision tree" else {}
+        scores[short] = utility.train_synthetic_test_real(synthetic, case.test, case.target, model, rng=rng, **grown)
+    return scores | {"records": len(synthetic), "information": _pairs(synthetic)}
+
+
+def grid(
+    cases: Iterable[Case], settings: Settings, *, methods=tuple(METHODS), epsilons=(1.0,), trials=3, folder=None, jobs=1
+) -> Study:
+    """Run every cell: each of `cases`, `methods` and `epsilons`, `trials` times.
+
+    trials, jobs : whole numbers >= 1; jobs is the number of processes
+    folder : where finished cells are kept, and looked for first. One counts only if the records, all
+        settings and the code of this package are the same.
+    """
+    cases = list(cases)
+    trials, jobs = (
+        int(checks.integer(name, value, "[1, inf)")) for name, value in (("trials", trials), ("jobs", jobs))
+    )
+    for method in methods:
+        checks.one_of("method", method, tuple(METHODS))
+    places = [
+        (case, method, float(checks.real("epsilon", epsilon, "(0, inf)")), trial)
+        for case in cases
+        for method in methods
+        for epsilon in epsilons
+        for trial in range(trials)
+    ]
+    keys = [_key(*place, settings) for place in places]
+    cells = cell_grid.run(_cell, places, common=(settings,), keys=keys, folder=folder, jobs=jobs)
+    return Study(_scores(places, cells), _information(places, cells, cases))
+
+
+# ---- one cell
+
+
+def _cell(settings, case, method, epsilon, trial) -> dict:
+    """One cell's result."""
+    place = zlib.crc32(f"{case.name}/{method}/{epsilon!r}".encode())
+    rng = np.random.default_rng([settings.seed, place, trial])
+    synthetic = synthesize(case.real, method, epsilon, settings.delta, rng=rng)
+    return evaluate(case, synthetic, depth=settings.depth, rng=rng)
+
+
+def _key(case, method, epsilon, trial, settings) -> str:
+    """A name for the cell that is another one whenever the result might be."""
+    parts = [
+        digest(case.real),
+        digest(case.test),
+        case.name,
+        case.target,
+        _code(),
+        *results.versions(LIBRARIES).items(),
+    ]
+    return cell_grid.key(*parts, method, repr(METHODS[method]), epsilon, trial, sorted(asdict(settings).items()))
+
+
+_code = cache(cell_grid.code)
+
+
+def digest(table) -> str:
+    """SHA-256 of a `Table`: its domain and its records."""
+    return cell_grid.digest(table.domain, *(table.column(name) for name in table.domain.attributes))
+
+
+def _pairs(table) -> list[float]:
+    """I(A_i, A_j) of the pairs i < j."""
+    return utility.mutual_information(table)[np.triu_indices(len(table.domain), 1)].tolist()
+
+
+# ---- the whole grid as frames
+
+
+def _scores(places, cells) -> pd.DataFrame:
+    rows = [
+        {"data": case.name, "method": method, "epsilon": epsilon, "trial": trial}
+        | {name: value for name, value in cell.items() if name != "information"}
+        for (case, method, epsilon, trial), cell in zip(places, cells)
+    ]
+    return pd.DataFrame(rows)
+
+
+def _information(places, cells, cases) -> pd.DataFrame:
+    gathered = {(case.name, "original", np.nan): (case, [_pairs(case.real)]) for case in cases}
+    for (case, method, epsilon, _), cell in zip(places, cells):
+        gathered.setdefault((case.name, method, epsilon), (case, []))[1].append(cell["information"])
+    rows = [
+        (data, method, epsilon, first, second, nats)
+        for (data, method, epsilon), (case, found) in gathered.items()
+        for (first, second), nats in zip(combinations(case.real.domain.attributes, 2), np.mean(found, axis=0))
+    ]
+    return pd.DataFrame(rows, columns=["data", "method", "epsilon", "first", "second", "nats"])
+
+
+def matrix(study, data, method) -> pd.DataFrame:
+    """The pairs of one data set and method as a symmetric frame (d, d) in nats, its diagonal not a number."""
+    chosen = study.information.query("data == @data and method == @method")
+    if chosen.empty:
+        raise ValueError(f"study must hold information of {method!r} on {data!r}, got none")
+    wide = pd.concat([chosen, chosen.rename(columns={"first": "second", "second": "first"})])
+    names = list(dict.fromkeys([*chosen["first"], *chosen["second"]]))
+    return wide.pivot(index="first", columns="second", values="nats").loc[names, names]
+
+
+# ---- the committed results
+
+_FILES = {"scores": SCORES.name, "information": INFORMATION.name}
+
+
+def save(study, folder, provenance) -> None:
+    """Write a study as two CSV files, each headed by `provenance`, a mapping, in comment lines."""
+    for part, name in _FILES.items():
+        results.save(Path(folder) / name, getattr(study, part), provenance, float_format="%.6f")
+
+
+def load(folder=RESULTS) -> Study:
+    """The study that `save` wrote; by default the committed one, on the real data."""
+    return Study(**{part: results.load(Path(folder) / name) for part, name in _FILES.items()})
+
+
+def provenance(folder=RESULTS) -> dict:
+    """When, from what and with what the study in `folder` was made."""
+    return results.provenance(Path(folder) / _FILES["scores"])
+
+
+def main(arguments=None) -> None:
+    """Run the study that the command line, or `arguments`, asks for, and write its two files."""
+    parser = command_line.parser(__name__, __doc__, output="folder for the two CSV files", seed=2025)
+    parser.add_argument("--trials", type=int, default=3)
+    parser.add_argument("--epsilons", type=float, nargs="+", default=[1.0])
+    arguments = sys.argv[1:] if arguments is None else arguments
+    chosen = parser.parse_args(arguments)
+    settings, began = Settings(seed=chosen.seed), time.monotonic()
+    where = {"epsilons": chosen.epsilons, "trials": chosen.trials, "folder": chosen.cells, "jobs": chosen.jobs}
+    study = grid(cases(chosen.data), settings, **where)
+    told = {"delta": settings.delta, "seed": settings.seed, "tree depth": settings.depth, "trials": chosen.trials}
+    made = command_line.provenance(__name__, arguments, chosen, told, files=datasets.SOURCES, libraries=LIBRARIES)
+    made["wall time"] = f"{time.monotonic() - began:.0f} s in {chosen.jobs} process(es)"
+    save(study, chosen.output, made)
+
+
+if __name__ == "__main__":
+    from notebooks.studies import aim_comparison  # other processes find the cells there, not in __main__
+
+    aim_comparison.main()

@@ -1,0 +1,44 @@
+"""The command line of a study: what each of them is asked, and what its results then say of their making.
+
+A study is a module of this package that runs as ``python -m notebooks.studies.<study>`` and ends in
+
+    if __name__ == "__main__":
+        from notebooks.studies import some_study  # other processes find the cells there, not in __main__
+
+        some_study.main()
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from book import results
+from lib.data import datasets
+
+
+def parser(study, doc, *, output, seed) -> argparse.ArgumentParser:
+    """A parser for --output, --data, --seed, --jobs and --cells, to which a study adds what else it is asked.
+
+    study, doc : the module's ``__name__`` and its docstring, whose first line `--help` shows
+    output : what --output is to name, in words; seed : the default
+    """
+    made = argparse.ArgumentParser(prog=f"python -m {study}", description=doc.splitlines()[0])
+    made.add_argument("--output", type=Path, required=True, help=output)
+    made.add_argument("--data", choices=datasets.KINDS, default="real")
+    made.add_argument("--seed", type=int, default=seed)
+    made.add_argument("--jobs", type=int, default=1, help="processes")
+    made.add_argument("--cells", type=Path, default=Path("build") / study.rpartition(".")[2], help="where finished cells are kept")
+    return made
+
+
+def provenance(study, arguments, chosen, settings, *, files, libraries=results.LIBRARIES) -> dict[str, str]:
+    """What `results.save` writes above the numbers of a study: see `results.collect`.
+
+    arguments, chosen : the words of the command line, and what `parser` made of them
+    settings : mapping of names to values; files : names of those of `datasets.SOURCES` that "real" data come from
+    """
+    digests = datasets.fingerprints(chosen.data, *files)
+    return results.collect(
+        study, arguments, data=chosen.data, settings=settings, files=digests, libraries=libraries
+    )

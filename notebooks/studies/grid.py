@@ -1,0 +1,163 @@
+"""Grids of independent cells: run in parallel, kept on disk, resumed after an interruption.
+
+A study is a function and the places to call it at; `run` calls it at each. What is finished is kept under a name
+that depends on everything the result does, and is not computed again: kill a grid at any moment and start it
+again, and it has lost the cells that were being computed.
+
+The cells are computed by processes of this machine or, with ``COMPENDIUM_SCHEDULER=tcp://address:port`` in the
+environment, by the workers of that dask.distributed scheduler. The results are the same, because a cell draws
+from a generator made from its place (`generator`). A worker that is lost hands its cells to the others.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+import sys
+import time
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import joblib
+import numpy as np
+
+from book import results
+from lib.numerics import checks
+
+SCHEDULER = "COMPENDIUM_SCHEDULER"
+PATIENCE = 15  # seconds for a scheduler to answer, and to have a worker
+
+
+class SchedulerError(RuntimeError):
+    """The scheduler that `COMPENDIUM_SCHEDULER` names does not answer, has no workers, or has lost too many."""
+
+
+def generator(seed, *place) -> np.random.Generator:
+    """The random numbers of the cell at `place` (texts and numbers), which no other cell has.
+
+    seed : whole number >= 0
+    """
+    seed = int(checks.integer("seed", seed, "[0, inf)"))
+    return np.random.default_rng([seed, zlib.crc32("/".join(map(str, place)).encode())])
+
+
+def key(*parts) -> str:
+    """A file's name for a cell: another one whenever any of `parts` (of JSON's types) is."""
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+
+
+def digest(*parts) -> str:
+    """SHA-256 of data that a cell's `key` should depend on: numpy arrays by their bytes, all else by its ``repr``."""
+    made = hashlib.sha256()
+    for part in parts:
+        made.update(part.tobytes() if isinstance(part, np.ndarray) else repr(part).encode())
+    return made.hexdigest()
+
+
+def code(*modules) -> str:
+    """SHA-256 of what `modules` of this package (their names; all, if none is named) do, without comments and docstrings."""
+    folder = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in [folder / f"{name}.py" for name in modules] or sorted(folder.glob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
+                node.body = node.body[1:]
+        digest.update(ast.dump(tree).encode())
+    return digest.hexdigest()
+
+
+def run(function, places, *, common=(), keys=None, folder=None, jobs=1, progress=False) -> list:
+    """``function(*common, *place)`` for each of `places`, in their order.
+
+    function : of a module, so that other processes find it; with `folder`, its results are of JSON's types
+    common : what all cells share, sent to each worker of a scheduler once
+    keys, folder : a `key` for each place, and where results are kept, and looked for first, as <key>.json
+    jobs : number of processes, whole, >= 1; a scheduler has its own
+    progress : tell of each finished cell on standard error, with the time left
+
+    Raises `SchedulerError`, ``ValueError`` for a damaged file, and whatever `function` raises.
+    """
+    places, jobs = list(places), int(checks.integer("jobs", jobs, "[1, inf)"))
+    files = _files(places, keys, folder)
+    found = {i: _read(file) for i, file in enumerate(files) if file and file.exists()}
+    missing = [i for i in range(len(places)) if i not in found]
+    compute = _scheduled if os.environ.get(SCHEDULER) else _local
+    began = time.monotonic()
+    for done, (i, result) in enumerate(compute(function, common, places, missing, jobs), 1):
+        found[i] = result
+        if files[i]:
+            results.write(files[i], json.dumps(result))
+        if progress:
+            _tell(done, len(missing), time.monotonic() - began, places[i])
+    return [found[i] for i in range(len(places))]
+
+
+def _files(places, keys, folder) -> list[Path | None]:
+    if folder is None:
+        return [None] * len(places)
+    keys = list(keys or ())
+    if len(keys) != len(places) or len(set(keys)) != len(keys):
+        raise ValueError(f"keys must hold a different key for each of {len(places)} places, got {len(set(keys))}")
+    return [Path(folder) / f"{name}.json" for name in keys]
+
+
+def _read(file):
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{file} is damaged ({error}): delete it, and its cell is run again") from error
+
+
+def _tell(done, total, seconds, place) -> None:
+    left = seconds / done * (total - done)
+    named = " ".join(str(part) for part in place if isinstance(part, (str, int, float)))
+    print(f"{done} of {total} cells, about {left / 60:.0f} min left: {named}", file=sys.stderr, flush=True)
+
+
+# ---------------------------------------------------------------- who computes
+
+
+def _numbered(function, i, common, place):
+    return i, function(*common, *place)
+
+
+def _local(function, common, places, missing, jobs) -> Iterator[tuple]:
+    """(index, result) of the missing places as they are finished, by `jobs` processes."""
+    calls: Iterable = (joblib.delayed(_numbered)(function, i, common, places[i]) for i in missing)
+    return joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")(calls)
+
+
+def _scheduled(function, common, places, missing, jobs) -> Iterator[tuple]:
+    """The same, by the workers of the scheduler that the environment names."""
+    from distributed import Client, as_completed  # slow to import, seldom needed
+    from distributed.scheduler import KilledWorker
+
+    if not missing:
+        return
+    address = os.environ[SCHEDULER]
+    try:
+        client = Client(address, timeout=PATIENCE)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise SchedulerError(
+            f"{SCHEDULER}={address} does not answer ({error}): start it, or unset {SCHEDULER}"
+        ) from error
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError as error:
+            raise SchedulerError(f"{SCHEDULER}={address} has no workers: start some, or unset {SCHEDULER}") from error
+        shared = client.scatter(list(common), broadcast=True) if common else []
+        calls = [client.submit(_gathered, function, i, places[i], *shared, pure=False) for i in missing]
+        try:
+            for call in as_completed(calls):
+                yield call.result()
+        except KilledWorker as error:
+            raise SchedulerError(f"{SCHEDULER}={address} lost worker after worker ({error})") from error
+
+
+def _gathered(function, i, place, *common):
+    return _numbered(function, i, common, place)

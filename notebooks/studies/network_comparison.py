@@ -1,0 +1,416 @@
+"""The approaches of sei2017 side by side on Adult: Figure 5, and the same at equal record-level privacy.
+
+A study is a grid: every method of a variant, at every epsilon, on each of ten folds. A cell trains on nine
+folds and is scored on the tenth. It draws from a generator of its own, made from its place in the grid, and is kept
+on disk when finished; an interrupted study resumes (`notebooks.studies.grid`).
+
+    python -m notebooks.studies.network_comparison --output book/results/sei2017/figure5.csv
+
+makes the committed results again: the document's settings on the real data, in all `VARIANTS`.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from dataclasses import asdict, dataclass, replace
+from functools import cache, lru_cache
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import brentq
+from sklearn.metrics import f1_score
+
+from book import results
+from lib.data import datasets
+from lib.microdata import microaggregation
+from lib.networks import dp_sgd, network, private_networks, private_regression
+from lib.networks.private_networks import PrivacyStatement
+from lib.numerics import checks
+from notebooks.studies import command_line, grid
+from notebooks.studies.network_features import adult_features, folds, one_hot
+
+RESULTS = results.FOLDER / "sei2017/figure5.csv"
+LIBRARIES = ("numpy", "scipy", "sklearn", "numba", "pandas")
+MODULES = ("adult_features", "dp_sgd", "intervals", "microaggregation", "network", "network_study", "private_networks",
+           "private_regression", "privbayes")  # fmt: skip
+
+BASELINES = ("majority class", "logistic regression", "network")  # no privacy, no epsilon
+DOCUMENT = ("AnonymizingFirst", "LearningFirst", "AnonymizedLearning")
+YARDSTICKS = ("DP-SGD", "private logistic regression")
+METHODS = (*BASELINES, "AnonymizingFirst, as published", *DOCUMENT, *YARDSTICKS)
+RECORD_LEVEL = ("AnonymizingFirst", *YARDSTICKS)  # whose epsilon is that of the whole model
+
+PARAMETER_EPSILONS = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4)
+FEW_EPSILONS = (1.0, 100.0, 1e4)  # of the variants but the main one
+RECORD_EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
+DELTA = 1e-5
+SCORES = ("accuracy", "f_positive", "f_macro", "f_weighted")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the document fixes (section 5-1), and what it leaves open.
+
+    learning_rate, batch, epochs, l2 : of all networks but DP-SGD's; folds : whole number >= 2; seed : >= 0
+    hidden : widths of the hidden layers; scheme : see `Network.initial`; encoding : see `adult_features`
+    weight_range : half-width of the range of weights and biases in LearningFirst, (0, inf)
+    thresholds : half-width of the changes' thresholds in AnonymizedLearning, or None for equations (20) to (26)
+    clipping : see `anonymized_learning`; groups : of each numeric attribute in AnonymizingFirst
+    """
+
+    learning_rate: float = 0.01
+    batch: int = 50
+    epochs: int = 500
+    l2: float = 0.001
+    folds: int = 10
+    seed: int = 2017
+    hidden: tuple[int, ...] = (10, 10, 10, 10)
+    scheme: str = "he"
+    encoding: str = "one-hot"
+    weight_range: float = 1.0
+    thresholds: float | None = 0.1
+    clipping: str = "sum"
+    groups: int = 16
+
+    def training(self) -> dict:
+        """The arguments of `network.train`."""
+        return {name: getattr(self, name) for name in ("learning_rate", "batch", "epochs", "l2")}
+
+
+# A variant changes one thing that the document leaves open; the first is the main one.
+VARIANTS = {
+    "main": {},
+    "hidden widths 50": {"hidden": (50, 50, 50, 50)},
+    "3 hidden layers": {"hidden": (10, 10, 10)},
+    "Glorot": {"scheme": "glorot"},
+    "codes": {"encoding": "codes"},
+    "weights within 0.25": {"weight_range": 0.25},
+    "weights within 4": {"weight_range": 4.0},
+    "thresholds 0.01": {"thresholds": 0.01},
+    "thresholds by equations": {"thresholds": None},
+    "clipping by record": {"clipping": "records"},
+}
+# The methods that a variant bears on; the others are those of "main".
+_CHANGED = {
+    "weights within 0.25": ("LearningFirst",),
+    "weights within 4": ("LearningFirst",),
+    "thresholds 0.01": ("AnonymizedLearning",),
+    "thresholds by equations": ("AnonymizedLearning",),
+    "clipping by record": ("AnonymizedLearning",),
+}
+
+
+# ---------------------------------------------------------------- the methods
+
+
+def scores(labels, predicted) -> dict:
+    """Accuracy and F-measures, all in [0, 1]: of the class above 50K, the mean of both classes', and weighted by their sizes."""
+    f = {name: f1_score(labels, predicted, average=kind, zero_division=0.0)
+         for name, kind in (("f_positive", "binary"), ("f_macro", "macro"), ("f_weighted", "weighted"))}  # fmt: skip
+    return {"accuracy": float(np.mean(labels == predicted))} | {name: float(value) for name, value in f.items()}
+
+
+def statement(method, epsilon, settings, records) -> PrivacyStatement:
+    """What LearningFirst or AnonymizedLearning with `epsilon` for each parameter promises, trained on `records`."""
+    size = network.count(_widths(settings))
+    if method == "LearningFirst":
+        return PrivacyStatement(method, epsilon, size)
+    alone = settings.thresholds is not None and settings.clipping == "sum"
+    return PrivacyStatement(method, epsilon, size, settings.epochs, -(-records // settings.batch), alone)
+
+
+def per_parameter(method, epsilon, settings, records, delta=DELTA) -> float:
+    """The epsilon for each parameter with which the whole model is (`epsilon`, `delta`)-DP, to a relative 1e-9.
+
+    method : "LearningFirst" or "AnonymizedLearning"; epsilon : (0, inf); delta : (0, 1)
+    """
+    epsilon = float(checks.real("epsilon", epsilon, "(0, inf)"))
+
+    def excess(log_epsilon):
+        return statement(method, math.exp(log_epsilon), settings, records).epsilon_at(delta) - epsilon
+
+    low, high = math.log(epsilon / network.count(_widths(settings))) - 1e-6, math.log(epsilon) + 1
+    while excess(high) < 0:
+        high += 1
+    return math.exp(brentq(excess, low, high, xtol=1e-10))
+
+
+def promises(method, epsilon, settings=Settings(), records=45_222 - 4_522) -> tuple[float, float, float]:
+    """What a stated `epsilon` means: for one parameter as proved, for the whole model, for that at `DELTA`; inf for nothing.
+
+    method : one of `METHODS` (DP-SGD's epsilon is for an added or removed record, the others' for a replaced one)
+    settings, records : as in `statement`; the default is nine folds of ten of Adult
+    """
+    checks.one_of("method", method, METHODS)
+    if method in RECORD_LEVEL:
+        return epsilon, epsilon, epsilon
+    if method not in DOCUMENT:
+        return math.inf, math.inf, math.inf
+    made = statement(method, epsilon, settings, records)
+    return made.one_parameter, made.whole_model, made.epsilon_at(DELTA)
+
+
+def _widths(settings) -> tuple[int, ...]:
+    inputs = 14 if settings.encoding == "codes" else 105
+    return (inputs, *settings.hidden, 2)
+
+
+def _initial(settings, rng):
+    return network.Network.initial(_widths(settings), scheme=settings.scheme, rng=rng)
+
+
+def _majority(train, epsilon, settings, rng):
+    common = np.bincount(train.labels).argmax()
+    return lambda features: np.full(len(features), common)
+
+
+def _regression(train, epsilon, settings, rng):
+    """On one-hot records, whose rows have a norm of sqrt(15) at most."""
+    private = {"method": "none", "regularization": 1e-5}
+    if epsilon is not None:
+        private = {"method": "objective", "epsilon": epsilon, "regularization": 3e-4}
+    return private_regression.fit(train.values, train.labels, bound=math.sqrt(15), rng=rng, **private).predict
+
+
+def _plain(train, epsilon, settings, rng):
+    return network.train(train.values, train.labels, _initial(settings, rng), rng=rng, **settings.training()).predict
+
+
+def _anonymizing_first(train, epsilon, settings, rng):
+    made = microaggregation.private(
+        train.values, train.labels, epsilon, levels=train.levels, groups=settings.groups, rng=rng
+    )
+    return _on_anonymized(made, train, settings, rng)
+
+
+def _as_published(train, epsilon, settings, rng):
+    k = len(train.labels) // settings.groups
+    made = microaggregation.published(train.values, train.labels, epsilon, k=k, rng=rng)
+    return _on_anonymized(made, train, settings, rng)
+
+
+def _on_anonymized(made, train, settings, rng):
+    """The 14 attributes are anonymized as codes: as 105 inputs, they would share epsilon among so many.
+
+    A mean of codes stands for the nearest category.
+    """
+    steps = np.maximum(np.array(train.levels) - 1, 1)
+    snapped = np.where(np.array(train.levels) > 0, np.rint(made.features * steps) / steps, made.features)
+
+    def encoded(values):
+        return one_hot(values, train.levels) if settings.encoding == "one-hot" else values
+
+    predict = _plain(replace(train, values=encoded(snapped), labels=made.labels), None, settings, rng)
+    return lambda values: predict(encoded(values))
+
+
+def _learning_first(train, epsilon, settings, rng):
+    ranges = {name: (-settings.weight_range, settings.weight_range) for name in ("weight_range", "bias_range")}
+    trained = _trained_within(train, settings, settings.weight_range)
+    return private_networks.release(trained, epsilon=epsilon, rng=rng, **ranges).predict
+
+
+@lru_cache(maxsize=2)
+def _trained_within(train, settings, half):
+    """The network before its release, the same for every epsilon."""
+    rng = grid.generator(settings.seed, "within", train.fold)
+    ranges = dict.fromkeys(("weight_range", "bias_range"), (-half, half))
+    return network.train(train.values, train.labels, _initial(settings, rng), rng=rng, **ranges, **settings.training())
+
+
+def _anonymized_learning(train, epsilon, settings, rng):
+    chosen = {}
+    if settings.thresholds is not None:
+        chosen = dict.fromkeys(("weight_thresholds", "bias_thresholds"), (-settings.thresholds, settings.thresholds))
+    model = private_networks.anonymized_learning(
+        train.values, train.labels, _initial(settings, rng), epsilon=epsilon, clipping=settings.clipping, rng=rng, **chosen,
+        **settings.training(),
+    )  # fmt: skip
+    return model.predict
+
+
+def _dp_sgd(train, epsilon, settings, rng):
+    """One hidden layer, large batches, few steps: what the noise allows. The settings were not chosen privately."""
+    start = network.Network.initial((train.values.shape[1], 16, 2), rng=rng)
+    return dp_sgd.train(train.values, train.labels, start, _plan(epsilon), learning_rate=0.5, clip=1.0, rng=rng).predict
+
+
+@cache
+def _plan(epsilon) -> dp_sgd.Plan:
+    return dp_sgd.Plan.calibrated(epsilon, DELTA, sampling=0.025, steps=800)
+
+
+_TRAINERS = {
+    "majority class": _majority,
+    "logistic regression": _regression,
+    "network": _plain,
+    "AnonymizingFirst": _anonymizing_first,
+    "AnonymizingFirst, as published": _as_published,
+    "LearningFirst": _learning_first,
+    "AnonymizedLearning": _anonymized_learning,
+    "DP-SGD": _dp_sgd,
+    "private logistic regression": _regression,
+}
+
+
+# ---------------------------------------------------------------- the grid
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The training or the test records of a fold, the levels of their columns, and which fold it is."""
+
+    values: np.ndarray
+    labels: np.ndarray
+    levels: tuple
+    fold: int
+
+
+@lru_cache(maxsize=4)
+def _split(source, limit, encoding, numeric, seed, count, fold) -> tuple[_Part, _Part]:
+    """Training and test records: a random partition into `count` parts, the same for every method."""
+    found = adult_features(encoding=encoding, numeric=numeric, source=source)
+    everything = len(found.labels)
+    chosen = grid.generator(seed, "records").permutation(everything)[:limit]
+    sides = folds(len(chosen), count, rng=grid.generator(seed, "folds"))[fold]
+    return tuple(_Part(found.values[chosen[side]], found.labels[chosen[side]], found.levels, fold) for side in sides)
+
+
+def _cell(source, limit, settings, variant, level, method, epsilon, fold) -> dict:
+    """The scores of one cell, none if its training diverged, and what it took. `limit` : records at most, None for all."""
+    inputs = (settings.encoding, "linear")
+    if method in YARDSTICKS or method == "logistic regression":
+        inputs = ("one-hot", "log")
+    elif method.startswith("AnonymizingFirst"):
+        inputs = ("codes", "linear")
+    train, test = _split(source, limit, *inputs, settings.seed, settings.folds, fold)
+    stated = epsilon
+    if epsilon is not None and level == "record" and method not in RECORD_LEVEL:
+        stated = per_parameter(method, epsilon, settings, len(train.labels))
+    rng = grid.generator(settings.seed, variant, level, method, epsilon, fold)
+    began = time.process_time()
+    try:
+        found = scores(test.labels, _TRAINERS[method](train, stated, settings, rng)(test.values))
+    except FloatingPointError:  # a finding of its own: `network.train` and its kin say when this is
+        found = dict.fromkeys(SCORES, math.nan)
+    return found | {"stated": stated, "cpu_s": time.process_time() - began}
+
+
+def places(variants=tuple(VARIANTS), *, count=10, few=3, parameter_epsilons=PARAMETER_EPSILONS,
+           few_epsilons=FEW_EPSILONS, record_epsilons=RECORD_EPSILONS) -> list[tuple]:  # fmt: skip
+    """The places of the grid: variant, level, method, epsilon, fold.
+
+    level : "none" (no epsilon), "parameter" (epsilon for each parameter as the document states it; for methods without such
+        an epsilon, that of the whole model), or "record" (epsilon of the whole model at `DELTA`), for "main" only
+    count, few : folds of what Figure 5 shows and of the yardsticks, and of everything else: the variants (which have
+        `few_epsilons`), AnonymizingFirst as published, the document's methods at record level
+    """
+    made = []
+    for variant in variants:
+        checks.one_of("variant", variant, tuple(VARIANTS))
+        main = variant == "main"
+        plain = BASELINES if main else () if variant in _CHANGED else ("network",)
+        for fold in range(count if main else min(few, count)):
+            made += [(variant, "none", method, None, fold) for method in plain]
+            made += [
+                (variant, "parameter", method, float(epsilon), fold)
+                for method in _CHANGED.get(variant, DOCUMENT)
+                for epsilon in (parameter_epsilons if main else few_epsilons)
+            ]
+            if main:
+                made += [
+                    (variant, "record", method, float(epsilon), fold)
+                    for method in YARDSTICKS
+                    for epsilon in record_epsilons
+                ]
+            if main and fold < few:
+                made += [
+                    (variant, "parameter", "AnonymizingFirst, as published", float(epsilon), fold)
+                    for epsilon in few_epsilons
+                ]
+                made += [
+                    (variant, "record", method, float(epsilon), fold)
+                    for method in DOCUMENT
+                    for epsilon in record_epsilons
+                ]
+    return made
+
+
+def run(where, *, source="real", settings=Settings(), limit=None, folder=None, jobs=1, progress=False) -> pd.DataFrame:
+    """Every cell of `where` (see `places`): a frame with a row each, variant to fold, `SCORES`, stated and cpu_s.
+
+    Scores are not a number where training diverged.
+
+    source : one of `datasets.KINDS`; limit : whole number of records, for quick runs; folder : where finished cells are kept, and
+        looked for first: they count only if settings, data and code are the same; jobs : processes
+    stated : the epsilon for each parameter with which it ran (for record-level methods, the epsilon)
+    """
+    checks.one_of("source", source, datasets.KINDS)
+    where = list(where)
+    calls = [(replace(settings, **VARIANTS[place[0]]), *place) for place in where]
+    digest = grid.digest(adult_features(source=source).values)
+    common = (digest, limit, grid.code(*MODULES), *sorted(results.versions(LIBRARIES).items()))
+    keys = [grid.key(*common, asdict(chosen), *place) for chosen, *place in calls]
+    found = grid.run(_cell, calls, common=(source, limit), keys=keys, folder=folder, jobs=jobs, progress=progress)
+    columns = ("variant", "level", "method", "epsilon", "fold")
+    return pd.DataFrame([dict(zip(columns, place)) | cell for place, cell in zip(where, found)])
+
+
+# ---------------------------------------------------------------- the committed results
+
+
+def load(path=RESULTS) -> pd.DataFrame:
+    """The committed study, on the real data: a frame as `run` makes it."""
+    return results.load(path)
+
+
+def summary(study) -> pd.DataFrame:
+    """By variant, level, method and epsilon: the mean of each score, its standard deviation (divisor: folds - 1) as <score>_std, folds."""
+    groups = study.groupby(["variant", "level", "method", "epsilon"], sort=False, dropna=False)[list(SCORES)]
+    return groups.mean().join(groups.std().add_suffix("_std")).assign(folds=groups.size())
+
+
+def above(study, method, baseline, *, level="parameter", margin=0.001) -> tuple[list, list]:
+    """The epsilons at which the mean accuracy of `method` exceeds the baseline's by more than `margin`, and all it was run at.
+
+    study : a frame as `run` makes it, of one variant; baseline : one of `BASELINES`, taken on the same folds
+    """
+    own = study[(study["level"] == level) & (study["method"] == method)]
+    line = study[(study["method"] == baseline) & study["fold"].isin(own["fold"])]["accuracy"].mean()
+    mean = own.groupby("epsilon")["accuracy"].mean()
+    return list(mean.index[mean > line + margin]), list(mean.index)
+
+
+def for_replaced(study) -> pd.DataFrame:
+    """The record-level rows with epsilon for a *replaced* record: DP-SGD's, for added and removed ones, doubles.
+
+    Its delta grows from `DELTA` to (1 + e^epsilon) `DELTA` (`dp_sgd.bounded_guarantee`), epsilon the one before.
+    """
+    own = study[study["level"] == "record"].copy()
+    own.loc[own["method"] == "DP-SGD", "epsilon"] *= 2
+    return own
+
+
+def main(arguments=None) -> None:
+    """Run the study that the command line, or `arguments`, asks for, and write its file."""
+    parser = command_line.parser(__name__, __doc__, output="the CSV file", seed=2017)
+    parser.add_argument("--variants", nargs="+", choices=tuple(VARIANTS), default=tuple(VARIANTS))
+    parser.add_argument("--epochs", type=int, default=500)
+    parser.add_argument("--few", type=int, default=2, help="folds of the other variants")
+    arguments = sys.argv[1:] if arguments is None else arguments
+    chosen = parser.parse_args(arguments)
+    settings = Settings(epochs=chosen.epochs, seed=chosen.seed)
+    where = places(chosen.variants, count=settings.folds, few=chosen.few)
+    study = run(where, source=chosen.data, settings=settings, folder=chosen.cells, jobs=chosen.jobs, progress=True)
+    files, told = datasets.ADULT_FILES, asdict(settings)
+    made = command_line.provenance(__name__, arguments, chosen, told, files=files, libraries=LIBRARIES)
+    made["CPU time"] = f"{study['cpu_s'].sum():.0f} s"
+    results.save(chosen.output, study.drop(columns="cpu_s"), made)
+
+
+if __name__ == "__main__":
+    from notebooks.studies import network_comparison  # other processes find the cells there, not in __main__
+
+    network_comparison.main()

@@ -1,0 +1,80 @@
+"""A made-up table of categories whose truth is known, and how near each reconstruction comes to it (beyond hasegawa2015).
+
+Its attributes form a chain: each repeats the category of the one before it, or is drawn afresh. So all pairs depend
+on each other, and the number of attributes can be raised without changing what any one of them looks like.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from lib.microdata.density_ratio import effective_sample_size
+from lib.numerics import checks
+
+
+def true_joint(m, shares, *, stay=0.6) -> np.ndarray:
+    """Probabilities of the chain of `m` attributes, an axis of ``len(shares)`` categories for each.
+
+    m : whole number >= 1; shares : of the categories of each attribute, a vector >= 0 with sum 1
+    stay : probability in [0, 1] of repeating the category before; else the next one is drawn from `shares`
+    """
+    m, stay = int(checks.integer("m", m, "[1, inf)")), float(checks.real("stay", stay, "[0, 1]"))
+    shares = checks.real("shares", shares, "[0, 1]")
+    if shares.ndim != 1 or abs(shares.sum() - 1) > 1e-9:
+        raise ValueError(f"shares must be a vector with sum 1, got shape {shares.shape}, sum {shares.sum():g}")
+    follow = stay * np.eye(len(shares)) + (1 - stay) * shares  # row: predecessor
+    joint = shares
+    for _ in range(m - 1):
+        joint = joint[..., None] * follow
+    return joint
+
+
+def draw(joint, size, *, rng) -> np.ndarray:
+    """`size` records of the distribution `joint`, (size, its axes), codes as floats."""
+    size = int(checks.integer("size", size, "[0, inf)"))
+    return np.column_stack(np.unravel_index(rng.choice(joint.size, size, p=joint.ravel()), joint.shape)).astype(float)
+
+
+def variation(table, truth, size) -> float:
+    """Total variation distance of two distributions on the same axes, in [0, 1] if both have the sum 1.
+
+    size : number of attributes in [1, axes]: the mean over the cross-tabulations of all sets of so many
+    """
+    axes = range(np.ndim(truth))
+    size = int(checks.integer("size", size, f"[1, {len(axes)}]"))
+    rest = [tuple(set(axes) - set(some)) for some in combinations(axes, size)]
+    return float(np.mean([np.abs(table.sum(axis=left) - truth.sum(axis=left)).sum() / 2 for left in rest]))
+
+
+def errors(joint, perturbation, methods, *, records, repeats, rng) -> pd.DataFrame:
+    """How far tables drawn from `joint`, perturbed ones, and what `methods` make of these are from the truth.
+
+    joint : probabilities, an axis for each attribute of `perturbation`
+    methods : mapping from a name to a function of the perturbation that makes an estimator of `lib.microdata`
+    records, repeats : whole numbers >= 1: records of a table, and tables
+
+    A row for each table and method ("originals" and "perturbed" come first): M, the number of attributes; pairs and
+    whole, the `variation` of cross-tabulations of two (or all, if fewer) and of all; ess, the effective sample size.
+    """
+    records, repeats = (
+        int(checks.integer(name, value, "[1, inf)")) for name, value in (("records", records), ("repeats", repeats))
+    )
+    edges, m, rows = [np.arange(size + 1) - 0.5 for size in joint.shape], joint.ndim, []
+
+    def shares(table, weights=None):
+        return np.histogramdd(table, bins=edges, weights=weights)[0] / records
+
+    for _ in range(repeats):
+        table = draw(joint, records, rng=rng)
+        seen = perturbation.perturb(table, rng=rng)
+        found = {"originals": (shares(table), records), "perturbed": (shares(seen), records)}
+        for name, make in methods.items():
+            fit = make(perturbation).fit(seen)
+            estimate = fit.shares_ if hasattr(fit, "shares_") else shares(seen, fit.weights_)
+            found[name] = (estimate, effective_sample_size(fit.weights_))
+        rows += [{"M": m, "method": name, "pairs": variation(estimate, joint, min(m, 2)), "whole": variation(estimate, joint, m),
+                  "ess": size} for name, (estimate, size) in found.items()]  # fmt: skip
+    return pd.DataFrame(rows)

@@ -1,0 +1,164 @@
+"""The embedded stand-ins for Adult and Bank, made from the real files by our own AIM.
+
+    python -m notebooks.studies.stand_in
+
+writes the records and their provenance to ``lib/data``; `datasets` reads them with
+``source="stand-in"``. Each stand-in is the output of one (`EPSILON`, `DELTA`)-differentially private
+mechanism. Neighbours are bounded: one record takes other values. Public are the numbers of records,
+which UCI publishes, and the domains and bins of `encodings`. One run makes all 48,842 records of Adult,
+in random order, of which the first 32,561 stand for the training part: so no budget is to be divided.
+
+A number within a bin is drawn uniformly from the whole numbers of the bin: that looks at no record.
+
+What the guarantee does not cover: it holds towards those who do not know the noise, but the real files
+and the seed are public here, and anyone can make the records again. It shows what such a release costs
+in accuracy; it protects nobody. A release that is to protect keeps its seed secret. The errors in the
+provenance compare with the real records, without noise, so they are not private either.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from lib.data import datasets, encodings
+from lib.tables.adaptive_iterative import aim
+from lib.tables.table import Table
+from lib.tables.utility import all_sets, marginal_errors
+
+EPSILON, DELTA, NEIGHBOURS = 10.0, 1e-9, "bounded"
+MAX_CELLS = 2_000_000
+SEED = 20261121
+RELEASED = "2026-11-21"
+LABELS = {"adult": "income", "bank": "y"}
+
+# Rounding in the last digit can change which marginal AIM chooses. So the same instructions are used
+# on every x86-64 processor, those that all have, and sums are not divided among threads.
+PINNED = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "OPENBLAS_CORETYPE": "Nehalem",
+    "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR",
+}
+
+
+def real_table(dataset: str, *, download: bool = True) -> Table:
+    """All real records of ``"adult"`` (15 attributes) or ``"bank"`` (11), missing values a category."""
+    if dataset == "adult":
+        return encodings.adult_table("all", numeric=True, missing="category", download=download)
+    return encodings.bank_table(missing="category", download=download)
+
+
+def workload(domain, label: str) -> list[tuple[str, ...]]:
+    """All pairs of attributes, and all triples that contain the attribute to predict."""
+    return all_sets(domain, 2) + [names for names in all_sets(domain, 3) if label in names]
+
+
+def release(table: Table, label: str, *, epsilon=EPSILON, delta=DELTA, max_cells=MAX_CELLS, rng):
+    """One run of AIM on `table`: an `aim.Result` with as many synthetic records as real ones."""
+    return aim(table, epsilon, delta, workload(table.domain, label), rng=rng, neighbours=NEIGHBOURS,
+               max_cells=max_cells, records=len(table))  # fmt: skip
+
+
+def with_numbers(frame: pd.DataFrame, *, rng) -> pd.DataFrame:
+    """`frame` with a whole number in place of each bin of `encodings.ADULT_BINS`, uniform within the
+    bin and the public range."""
+    columns = {}
+    for name, cuts in encodings.ADULT_BINS.items():
+        if name not in frame:
+            continue
+        lowest, highest = datasets.PUBLIC_RANGES[name]
+        first = np.maximum(cuts[:-1], lowest)
+        last = np.minimum(np.array(cuts[1:]) - 1, highest)
+        bins = encodings.bin_positions(name, frame[name])
+        columns[name] = rng.integers(first[bins], last[bins], endpoint=True)
+    return frame.assign(**columns)
+
+
+def make(dataset: str) -> tuple[str, dict]:
+    """The records as CSV text, and their provenance."""
+    real = real_table(dataset)
+    rng = np.random.default_rng([SEED, len(real)])
+    result = release(real, LABELS[dataset], rng=rng)
+    text = with_numbers(result.synthetic.to_frame(), rng=rng).to_csv(index=False, lineterminator="\n")
+    return text, {
+        "records": len(real),
+        "sha256_csv": hashlib.sha256(text.encode()).hexdigest(),
+        "made_from": {s.name: s.sha256 for s in datasets.SOURCES.values() if s.dataset == dataset},
+        "rho": result.rho,
+        "rho_used": result.rho_used,
+        "measurements": len(result.measurements),
+        "cells_of_model": result.model.size,
+        "errors": errors(real, result.synthetic),
+    }
+
+
+def errors(real: Table, synthetic: Table) -> dict:
+    """Mean and greatest alpha-way error for alpha = 1, 2, 3 (miura2025, Definition 3.1: L1 distance over
+    the number of records, in [0, 2])."""
+    found = {}
+    for alpha in (1, 2, 3):
+        each = marginal_errors(real, synthetic, all_sets(real.domain, alpha))
+        found[str(alpha)] = {"mean": round(float(each.mean()), 5), "max": round(float(each.max()), 5)}
+    return found
+
+
+def provenance(parts: dict) -> dict:
+    """What ``provenance.json`` says: how the stand-ins were made and, by data set, the `parts` that `make` tells."""
+    return {
+        "what": "Synthetic records that stand in for the real ones; see notebooks/studies/stand_in.py. Made again by `make stand-in`.",
+        "released": RELEASED,
+        "mechanism": "AIM on all pairs of attributes and all triples with the one to predict; zCDP accounting",
+        "epsilon": EPSILON,
+        "delta": DELTA,
+        "neighbours": "bounded: one record takes other values; numbers of records, domains and bins are public",
+        "not_private": "the seed and the real files are public, and the errors are measured on the real records",
+        "max_cells": MAX_CELLS,
+        "seed": SEED,
+        "made_with": {"python": platform.python_version(), "numpy": np.__version__, "pandas": pd.__version__},
+        "licence": "CC BY 4.0, as the originals: doi:10.24432/C5XW20 (Adult), doi:10.24432/C5K306 (Bank Marketing)",
+        "datasets": parts,
+    }
+
+
+def write_all(folder: Path) -> None:
+    """Make everything, then write it to `folder`; each file appears complete or not at all."""
+    files, parts = {}, {}
+    for dataset in LABELS:
+        text, parts[dataset] = make(dataset)
+        files[f"{dataset}.csv.gz"] = packed = gzip.compress(text.encode(), compresslevel=9, mtime=0)
+        parts[dataset]["sha256_file"] = hashlib.sha256(packed).hexdigest()
+        print(
+            f"{dataset}: {parts[dataset]['records']:,} records, {len(packed):,} bytes, errors {parts[dataset]['errors']}"
+        )
+    files["provenance.json"] = (json.dumps(provenance(parts), indent=2) + "\n").encode()
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        for name, content in files.items():
+            temporary = Path(scratch) / name
+            temporary.write_bytes(content)
+            temporary.replace(folder / name)
+
+
+def main() -> None:
+    """Make the stand-ins again in their place, in a process whose arithmetic is the same on every machine."""
+    if any(os.environ.get(name) != value for name, value in PINNED.items()):
+        # numpy reads these when it is imported, so they are for a process of its own.
+        sys.exit(
+            subprocess.run([sys.executable, "-m", "notebooks.studies.stand_in"], env=os.environ | PINNED).returncode
+        )
+    write_all(datasets.STAND_INS)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,244 @@
+"""`aim`: the budget is never exceeded, the algorithm is the document's, options do what they say."""
+
+import dataclasses
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lib import accounting
+from lib.tables import adaptive_iterative as module
+from lib.tables.adaptive_iterative import Schedule, aim
+from lib.tables.graphical_model import Measurement
+from lib.tables.table import Domain, Table
+
+DOMAIN = Domain({"a": 3, "b": 4, "c": 2, "d": 5})
+
+
+def correlated(n=2000, seed=0):
+    rng = np.random.default_rng(seed)
+    a, b = rng.integers(3, size=n), rng.integers(4, size=n)
+    return Table(
+        np.stack([a, b, (a + rng.integers(2, size=n)) % 2, (a + b + rng.integers(2, size=n)) % 5], axis=1), DOMAIN
+    )
+
+
+TABLE = correlated()
+
+
+def run(epsilon=2.0, delta=1e-6, workload=2, seed=0, table=TABLE, **options):
+    return aim(table, epsilon, delta, workload, rng=np.random.default_rng(seed), **options)
+
+
+# ------------------------------------------------------------------ the budget
+
+budgets = st.floats(-12, 6).map(lambda x: 10.0**x)
+rates = st.floats(1e-6, 1 - 1e-6)
+
+
+@given(budgets, st.floats(4, 1e4), rates, st.integers(0, 4), st.lists(st.booleans(), max_size=40))
+@settings(max_examples=300)
+def test_no_schedule_exceeds_the_budget_and_every_schedule_spends_it(rho, rounds, alpha, singles, annealings):
+    schedule, spent = Schedule(rho, rounds, alpha), 0.0
+    for _ in range(singles):
+        spent += 1 / (2 * schedule.multiplier**2)
+        schedule.measure()
+    annealings = itertools.chain(annealings, itertools.repeat(True))
+    while not schedule.exhausted:
+        spent += 1 / (2 * schedule.multiplier**2) + schedule.epsilon**2 / 8
+        schedule.spend()
+        if not schedule.exhausted:
+            schedule.advance(next(annealings))
+    assert spent <= rho and schedule.used <= rho
+    assert spent == pytest.approx(rho, rel=1e-9)
+
+
+@given(st.floats(0.01, 20), st.sampled_from(["gaussian", "laplace"]), st.sampled_from(["unbounded", "bounded"]),
+       st.booleans(), st.integers(1, 3), st.integers(0, 99))  # fmt: skip
+@settings(max_examples=12)
+def test_a_runs_own_record_adds_up_to_at_most_the_budget(epsilon, noise, neighbours, initialise, k, seed):
+    result = run(epsilon, workload=k, seed=seed, noise=noise, neighbours=neighbours, initialise=initialise)
+    sensitivity = {"unbounded": 1, "bounded": 2}[neighbours]
+    spent = 0.0
+    for step in result.steps:
+        per_sigma = math.sqrt(sensitivity) if noise == "gaussian" else sensitivity
+        spent += (per_sigma / step.sigma) ** 2 / 2 + step.epsilon**2 / 8
+        assert step.rho_used == pytest.approx(spent)
+    assert spent <= result.rho * (1 + 1e-12) and result.rho_used <= result.rho
+    assert result.rho == accounting.dp_to_zcdp(epsilon, 1e-6)
+    assert len(result.steps) == len(result.measurements)
+
+
+def test_the_schedule_starts_as_algorithm_2_says_and_anneals_as_algorithm_4_does():
+    schedule = Schedule(rho=0.5, rounds=64, alpha=0.9)
+    assert schedule.multiplier == pytest.approx(math.sqrt(64 / (2 * 0.9 * 0.5)))
+    assert schedule.epsilon == pytest.approx(math.sqrt(8 * 0.1 * 0.5 / 64))
+    sigma, epsilon = schedule.multiplier, schedule.epsilon
+    schedule.spend()
+    schedule.advance(anneal=False)
+    assert (schedule.multiplier, schedule.epsilon) == (sigma, epsilon)
+    schedule.spend()
+    schedule.advance(anneal=True)
+    assert (schedule.multiplier, schedule.epsilon) == (sigma / 2, 2 * epsilon)
+
+
+# --------------------------------------------------------------- the algorithm
+
+
+def test_the_synthetic_table_is_close_and_has_the_tables_domain():
+    result = run(epsilon=20)
+    assert result.synthetic.domain == DOMAIN
+    for pair in itertools.combinations(DOMAIN.attributes, 2):
+        assert np.abs(result.synthetic.marginal(pair) - TABLE.marginal(pair)).sum() / len(TABLE) < 0.05
+
+
+def test_the_same_seed_gives_the_same_run():
+    one, other = run(seed=3), run(seed=3)
+    assert np.array_equal(one.synthetic.records, other.synthetic.records) and one.steps == other.steps
+    assert not np.array_equal(one.synthetic.records, run(seed=4).synthetic.records)
+
+
+def test_initialisation_measures_each_attribute_of_the_workload_once():
+    result = run(workload=[("a", "b"), ("b", "c")])
+    assert [step.attributes for step in result.steps[:3]] == [("a",), ("b",), ("c",)]
+    assert all(step.epsilon == 0 for step in result.steps[:3]) and result.steps[3].epsilon > 0
+    assert run(initialise=False).steps[0].epsilon > 0
+
+
+def test_without_annealing_all_rounds_but_the_last_cost_the_same():
+    steady, annealed = run(anneal=False, rounds=20), run(rounds=20)
+    totals = [step.rho_used for step in steady.steps]
+    cost = np.diff(totals, prepend=0.0)
+    np.testing.assert_allclose(cost[4:-1], steady.rho / 20, rtol=1e-9)
+    assert len({step.sigma for step in steady.steps[:-1]}) == 1 and not any(step.annealed for step in steady.steps)
+    assert 0.999999 * steady.rho < steady.rho_used <= steady.rho
+    assert len(annealed.steps) < len(steady.steps)
+
+
+def test_annealing_changes_nothing_before_it_happens():
+    annealed = run().steps
+    until = next(number for number, step in enumerate(annealed, 1) if step.annealed)
+    steady = run(anneal=False).steps
+    assert len(steady) > until > 4
+    for one, other in zip(annealed[:until], steady):
+        assert dataclasses.replace(one, annealed=False) == other
+
+
+def test_candidates_are_the_downward_closure_with_the_papers_weights():
+    workload = {("a", "b"): 1.0, ("c", "b"): 3.0}
+    weights = module._downward_closure(DOMAIN, workload)
+    named = {tuple(DOMAIN.attributes[v] for v in clique): w for clique, w in weights.items()}
+    assert named == {("a",): 1, ("b",): 4, ("c",): 3, ("a", "b"): 2 + 3, ("b", "c"): 1 + 6}
+
+
+def test_the_noise_is_drawn_at_the_recorded_scale(monkeypatch):
+    """L1 sensitivity 1, L2 sensitivity 1 when a record comes or goes; 2 and sqrt(2) when one is replaced."""
+    drawn = []
+    monkeypatch.setattr(
+        module, "gaussian", lambda shape, scale, *, rng: drawn.append(scale) or rng.normal(0, scale, shape)
+    )
+    monkeypatch.setattr(
+        module, "laplace", lambda shape, scale, *, rng: drawn.append(scale) or rng.laplace(0, scale, shape)
+    )
+    first = {}
+    for noise, neighbours in itertools.product(module.NOISES, module.NEIGHBOURS):
+        drawn.clear()
+        result = run(noise=noise, neighbours=neighbours)
+        assert drawn == [step.sigma for step in result.steps]
+        deviations = [m.sigma / step.sigma for m, step in zip(result.measurements, result.steps)]
+        assert np.allclose(deviations, 1 if noise == "gaussian" else math.sqrt(2))
+        first[noise, neighbours] = drawn[0]
+    base = first["gaussian", "unbounded"]
+    assert first["laplace", "unbounded"] == pytest.approx(base)
+    assert first["gaussian", "bounded"] == pytest.approx(base * math.sqrt(2))
+    assert first["laplace", "bounded"] == pytest.approx(base * 2)
+
+
+def test_bounded_neighbours_know_the_number_of_records_and_unbounded_ones_do_not():
+    assert run(0.05, neighbours="bounded").model.total == len(TABLE)
+    assert len(run(0.05, neighbours="bounded").synthetic) == len(TABLE)
+    assert run(0.05).model.total != len(TABLE)
+    assert len(run(records=77).synthetic) == 77
+
+
+def test_the_size_limit_holds():
+    complete = run(epsilon=50, workload=3).model.size
+    result = run(epsilon=50, workload=3, max_cells=40)
+    assert complete > 40 and max(step.cells for step in result.steps) <= 40
+
+
+def test_more_measurements_can_be_built_upon():
+    exact = [Measurement(("b", "d"), TABLE.marginal(("b", "d")), 0.1)]
+    result = run(epsilon=0.1, measurements=iter(exact))
+    assert np.abs(result.model.marginal(("b", "d")) - TABLE.marginal(("b", "d"))).sum() / len(TABLE) < 0.02
+    assert len(result.measurements) == len(result.steps)  # those of this run
+
+
+@pytest.mark.parametrize(("noise", "deviation"), [("gaussian", math.sqrt(2 / math.pi)), ("laplace", 1.0)])
+def test_the_first_rounds_scores_are_those_of_line_11(noise, deviation, monkeypatch):
+    """w_r (|truth - model|_1 - the noise to be expected of a measurement), the model being uniform."""
+    asked = []
+    monkeypatch.setattr(module, "exponential", lambda scores, *given, **more: asked.append(scores) or 0)
+    scale = run(noise=noise, neighbours="bounded", initialise=False).steps[0].sigma
+    counts = [TABLE.marginal(names) for k in (1, 2) for names in itertools.combinations(DOMAIN.attributes, k)]
+    # Of the six pairs, three hold an attribute; a pair shares two attributes with itself, one with four others.
+    expected = [
+        (3 if truth.ndim == 1 else 6) * (np.abs(truth - len(TABLE) / truth.size).sum() - deviation * scale * truth.size)
+        for truth in counts
+    ]
+    assert asked[0] == pytest.approx(expected)
+
+
+def test_errors_are_recorded_where_asked_for():
+    result = run(epsilon=5, errors=(1, 3))
+    last = result.steps[-1]
+    assert len(last.errors) == 4 + 4 and not run().steps[-1].errors
+    distance = np.abs(result.model.marginal(("a", "b", "c")) - TABLE.marginal(("a", "b", "c"))).sum()
+    assert last.errors["a", "b", "c"] == pytest.approx(distance / len(TABLE))
+    assert last.cells == result.model.size and last.gap == result.model.gap
+
+
+def test_progress_goes_to_standard_error(capsys):
+    run(progress=True)
+    printed = capsys.readouterr()
+    assert printed.out == "" and printed.err.endswith(f"\rAIM [{'#' * 40}] 100% of the budget\n")
+    run()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_table_of_one_attribute_or_one_record_will_do():
+    one = Table([[1]], Domain({"a": 2}))
+    assert len(aim(one, 1.0, 1e-6, 1, rng=np.random.default_rng(0)).synthetic) >= 1
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"epsilon": 0}, r"epsilon must be in \(0, inf\), got 0"),
+        ({"epsilon": -1}, "epsilon must be in"),
+        ({"epsilon": np.nan}, "epsilon must be in"),
+        ({"delta": 0}, r"delta must be in \(0, 1\)"),
+        ({"delta": 1}, r"delta must be in \(0, 1\)"),
+        ({"workload": []}, "workload must hold at least one"),
+        ({"workload": [()]}, "workload must hold at least one"),
+        ({"workload": 0}, "workload must be in"),
+        ({"workload": 5}, "workload must be in"),
+        ({"workload": [("a", "z")]}, "got 'z'"),
+        ({"workload": {("a",): 0.0}}, "workload weight must be in"),
+        ({"rounds": 3}, r"rounds must be in \[4, inf\)"),
+        ({"alpha": 1}, "alpha must be in"),
+        ({"noise": "uniform"}, "noise must be one of"),
+        ({"neighbours": "both"}, "neighbours must be one of"),
+        ({"max_cells": 13}, "max_cells must be at least 14"),
+        ({"records": 0}, "records must be in"),
+        ({"errors": (5,)}, "errors must be in"),
+        ({"measurements": [Measurement(("a",), np.zeros(4), 1.0)]}, "must have shape"),
+        ({"measurements": [Measurement(("a",), np.full(3, np.nan), 1.0)]}, "got nan"),
+    ],
+)
+def test_bad_arguments_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        run(**options)

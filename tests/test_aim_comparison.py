@@ -1,0 +1,234 @@
+"""The grid of methods: each cell by itself, kept on disk, resumed, and the committed results."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lib.data import datasets
+from lib.tables import utility
+from lib.tables.table import Domain, Table
+from notebooks.studies import aim_comparison
+from notebooks.studies.aim_comparison import METHODS, MODELS, Case, Settings
+
+DOMAIN = Domain({"a": 2, "b": 3, "c": 2, "y": 2})
+
+
+def table(n, seed):
+    rng = np.random.default_rng(seed)
+    a, b = rng.integers(2, size=n), rng.integers(3, size=n)
+    return Table(np.stack([a, b, (a + (b == 1)) % 2, (a + (rng.random(n) < 0.2)) % 2], axis=1), DOMAIN)
+
+
+CASE = Case("small", table(600, 1), table(300, 2), "y")
+SETTINGS = Settings(delta=1e-6, seed=3)
+
+
+def small(**options):
+    return aim_comparison.grid(
+        [CASE], options.pop("settings", SETTINGS), **({"methods": ("aim-k2", "bayes"), "trials": 2} | options)
+    )
+
+
+# ---- what a cell is
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_makes_records_over_the_domain(method):
+    synthetic = aim_comparison.synthesize(CASE.real, method, 1.0, 1e-6, rng=np.random.default_rng(0))
+    assert synthetic.domain == DOMAIN
+    assert abs(len(synthetic) - 600) < 150  # a noisy count: standard deviation below 25 at this budget
+
+
+def test_the_variants_differ_from_the_default_in_the_one_thing_they_are_named_for(monkeypatch):
+    asked = {}
+    for method in METHODS:
+        monkeypatch.setattr(
+            aim_comparison, "aim", lambda *a, rng, **options: asked.__setitem__(method, options) or STOP
+        )
+        monkeypatch.setattr(
+            aim_comparison, "privbayes", lambda *a, rng, **options: asked.__setitem__(method, options) or STOP
+        )
+        aim_comparison.synthesize(CASE.real, method, 1.0, 1e-6, rng=None)
+    assert asked == {
+        "aim-k2": {"workload": 2},
+        "aim-k3": {"workload": 3},
+        "aim-noinit": {"workload": 2, "initialise": False},
+        "aim-lap": {"workload": 2, "noise": "laplace"},
+        "bayes": {"parents": 2},
+    }
+
+
+class STOP:
+    synthetic = table = None
+
+
+def test_a_copy_of_the_records_is_perfect():
+    scores = aim_comparison.evaluate(CASE, CASE.real, depth=5, rng=np.random.default_rng(0))
+    assert [scores[name] for name in ("error1", "error2", "error3", "mi_error")] == [0, 0, 0, 0]
+    assert all(scores[model] > 0.75 for model in MODELS)  # y follows a in four records of five
+
+
+def test_the_scores_are_those_of_utility():
+    synthetic = table(500, 9)
+    scores = aim_comparison.evaluate(CASE, synthetic, depth=2, rng=np.random.default_rng(4))
+    assert scores["error2"] == utility.marginal_error(CASE.real, synthetic, 2)
+    assert scores["records"] == 500
+    tree = utility.train_synthetic_test_real(synthetic, CASE.test, "y", depth=2, rng=np.random.default_rng(4))
+    assert scores["tree"] == tree
+    assert scores["information"][0] == utility.mutual_information(synthetic)[0, 1]
+
+
+# ---- the grid
+
+
+def test_a_cell_does_not_depend_on_the_others():
+    everything, alone = small(trials=2).scores, small(methods=("bayes",), trials=1).scores
+    same = everything.query("method == 'bayes' and trial == 0").reset_index(drop=True)
+    pd.testing.assert_frame_equal(same, alone)
+
+
+def test_trials_and_seeds_differ():
+    first, other = small().scores, small(settings=Settings(delta=1e-6, seed=4)).scores
+    columns = ["error1", "error2", "error3"]  # one alone may agree by chance: so few records, so few values
+    assert len(first[columns].drop_duplicates()) == 4
+    assert first[columns].merge(other[columns]).empty
+
+
+def test_processes_share_the_work_without_changing_it():
+    one, two = small(), small(jobs=2)
+    pd.testing.assert_frame_equal(one.scores, two.scores)
+    pd.testing.assert_frame_equal(one.information, two.information)
+
+
+def test_the_information_is_the_mean_over_the_trials():
+    study = small()
+    found = aim_comparison.matrix(study, "small", "original")
+    expected = utility.mutual_information(CASE.real)
+    off = ~np.eye(4, dtype=bool)
+    assert list(found.index) == list(found.columns) == list(DOMAIN.attributes)
+    np.testing.assert_allclose(found.to_numpy()[off], expected[off], rtol=1e-12)
+    synthetic = [
+        aim_comparison.synthesize(CASE.real, "bayes", 1.0, 1e-6, rng=rng)
+        for rng in (
+            np.random.default_rng([3, aim_comparison.zlib.crc32(b"small/bayes/1.0"), trial]) for trial in range(2)
+        )
+    ]
+    mean = np.mean([utility.mutual_information(table) for table in synthetic], axis=0)
+    np.testing.assert_allclose(aim_comparison.matrix(study, "small", "bayes").to_numpy()[off], mean[off], rtol=1e-12)
+    with pytest.raises(ValueError, match="aim-lap"):
+        aim_comparison.matrix(study, "small", "aim-lap")
+
+
+def test_an_interrupted_grid_resumes(tmp_path, monkeypatch):
+    whole, real, calls = small(), aim_comparison.synthesize, []
+
+    def interrupted(*args, **options):
+        calls.append(args)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return real(*args, **options)
+
+    monkeypatch.setattr(aim_comparison, "synthesize", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        small(folder=tmp_path)
+    assert len(list(tmp_path.iterdir())) == 2
+    resumed = small(folder=tmp_path)
+    assert len(calls) == 3 + 2  # the cell that was interrupted and the last one
+    pd.testing.assert_frame_equal(resumed.scores, whole.scores)
+    small(folder=tmp_path)
+    assert len(calls) == 5
+
+
+def test_a_kept_cell_counts_only_for_what_it_was_made_from(monkeypatch):
+    key = aim_comparison._key
+    other = Case("small", table(600, 7), CASE.test, "y")
+    keys = {
+        key(CASE, "aim-k2", 1.0, 0, SETTINGS),
+        key(CASE, "aim-k3", 1.0, 0, SETTINGS),
+        key(CASE, "aim-k2", 2.0, 0, SETTINGS),
+        key(CASE, "aim-k2", 1.0, 1, SETTINGS),
+        key(CASE, "aim-k2", 1.0, 0, Settings(delta=1e-6, seed=3, depth=None)),
+        key(CASE, "aim-k2", 1.0, 0, Settings(delta=1e-7, seed=3)),
+        key(other, "aim-k2", 1.0, 0, SETTINGS),
+    }
+    assert len(keys) == 7
+    assert key(CASE, "aim-k2", 1.0, 0, SETTINGS) in keys
+    monkeypatch.setattr(aim_comparison, "_code", lambda: "other code")
+    assert key(CASE, "aim-k2", 1.0, 0, SETTINGS) not in keys
+
+
+def test_a_damaged_cell_is_named(tmp_path):
+    small(folder=tmp_path, methods=("bayes",), trials=1)
+    kept = next(tmp_path.iterdir())
+    kept.write_text(kept.read_text()[:20])
+    with pytest.raises(ValueError, match=kept.name):
+        small(folder=tmp_path, methods=("bayes",), trials=1)
+
+
+# ---- the files
+
+
+def test_a_saved_study_is_loaded_again(tmp_path):
+    study = small()
+    aim_comparison.save(study, tmp_path, {"date": "2026-11-21", "settings": "delta: 1e-06"})
+    again = aim_comparison.load(tmp_path)
+    pd.testing.assert_frame_equal(again.scores, study.scores, rtol=0, atol=5.1e-7)
+    pd.testing.assert_frame_equal(again.information, study.information, rtol=0, atol=5.1e-7)
+    assert aim_comparison.provenance(tmp_path) == {"date": "2026-11-21", "settings": "delta: 1e-06"}
+
+
+def test_the_command_writes_both_files_with_their_provenance(tmp_path, monkeypatch):
+    monkeypatch.setattr(aim_comparison, "cases", lambda source: [CASE])
+    aim_comparison.main(
+        ["--output", str(tmp_path / "out"), "--cells", str(tmp_path / "cells"), "--trials", "1", "--data", "stand-in"]
+    )
+    assert len(aim_comparison.load(tmp_path / "out").scores) == 5
+    assert aim_comparison.provenance(tmp_path / "out")["settings"] == "delta 1e-09, seed 2025, tree depth 5, trials 1"
+
+
+def test_the_committed_results_are_the_documents_settings_on_the_verified_files():
+    made, scores = aim_comparison.provenance(), aim_comparison.load().scores
+    assert made["data"] == "real"
+    assert {name: made[f"SHA-256 of {name}"] for name in datasets.SOURCES} == {
+        name: file.sha256 for name, file in datasets.SOURCES.items()
+    }
+    assert set(scores.groupby(["data", "method"]).size()) == {3}
+    assert set(scores["data"]) == {"adult", "bank"} and set(scores["method"]) == set(METHODS)
+    assert set(scores["epsilon"]) == {1.0} and "delta 1e-09" in made["settings"]
+    assert {"date", "versions", "wall time", "command"} <= set(made)
+
+
+# ---- bad input
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("trials", {"trials": 0}),
+        ("jobs", {"jobs": 1.5}),
+        ("method", {"methods": ("aim-k4",)}),
+        ("epsilon", {"epsilons": (0.0,)}),
+    ],
+)
+def test_grids_refuse_bad_input(name, options):
+    with pytest.raises(ValueError, match=name):
+        small(**options)
+
+
+@pytest.mark.parametrize(("name", "value"), [("delta", 0.0), ("delta", 1.0), ("seed", -1), ("depth", 0)])
+def test_settings_refuse_bad_input(name, value):
+    with pytest.raises(ValueError, match=name):
+        Settings(**{name: value})
+
+
+def test_an_unknown_source_is_refused():
+    with pytest.raises(ValueError, match="source"):
+        aim_comparison.cases("imaginary")
+
+
+def test_the_cells_on_disk_are_plain_json(tmp_path):
+    small(folder=tmp_path, methods=("bayes",), trials=1)
+    cell = json.loads(next(tmp_path.iterdir()).read_text())
+    assert len(cell["information"]) == 6
