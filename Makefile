@@ -81,13 +81,19 @@ endif
 NOTEBOOKS := $(sort $(filter-out notebooks/assignments/%,$(wildcard notebooks/*/*.ipynb)))
 EXECUTED := $(NOTEBOOKS:notebooks/%=build/executed/%)
 PAPERS := $(NOTEBOOKS:notebooks/%=build/papers/%)
-LIB := $(shell find lib -type f -not -path '*/__pycache__/*' | sort)
 PAGES := $(shell find book -type f -not -path 'book/notebooks/*' -not -path '*/__pycache__/*' -not -path book/scorecard.md | sort)
-MEANS := $(LIB) book/claims.yml notebooks/run.py notebooks/kept.py $(ENVIRONMENT)
+
+# What a notebook depends on is read from the code, each time: a key's file is as old as the last change of what it stands for.
+# With `+`, so that `make -n` tells what would be run.
+KEYS := $(patsubst build/%.ipynb,build/keys/%.key,$(EXECUTED) $(PAPERS)) build/keys/ledger.key build/keys/pages.key
+.PHONY: keys
+keys: | $(READY)
+	+@$(if $(ENVIRONMENT),test -e $(PY) || exit 0;) $(PY) notebooks/keys.py build/keys $(NOTEBOOKS)
+$(KEYS): keys
+	+@:
 
 # A list of names that changes only when a file came, went or was renamed.
 .PHONY: FORCE
-build/lib.list: NAMES = $(LIB)
 build/pages.list: NAMES = $(PAGES)
 build/notebooks.list: NAMES = $(NOTEBOOKS)
 # The commit that the figures' links name, and whether anything they show has been changed since.
@@ -97,22 +103,22 @@ build/%.list: FORCE
 	@mkdir -p build
 	@printf '%s\n' $(NAMES) | cmp -s - $@ || printf '%s\n' $(NAMES) > $@
 
-build/executed/%.ipynb: notebooks/%.ipynb $(MEANS) build/lib.list | $(READY)
-	@$(ALIKE) $(PY) notebooks/run.py $< -o $@
+$(EXECUTED): build/executed/%.ipynb: build/keys/executed/%.key | $(READY)
+	@$(ALIKE) $(PY) notebooks/run.py notebooks/$*.ipynb -o $@
 
 # `exec`: without a shell between them, a notebook's run sees that make was killed, and ends.
-build/papers/%.ipynb: notebooks/%.ipynb $(MEANS) build/lib.list notebooks/full.yml | build/papers/record/plan $(READY)
-	@exec $(ALIKE) $(PY) notebooks/run.py $< -o $@ --full --record build/papers/record
+$(PAPERS): build/papers/%.ipynb: build/keys/papers/%.key | build/papers/record/plan $(READY)
+	@exec $(ALIKE) $(PY) notebooks/run.py notebooks/$*.ipynb -o $@ --full --record build/papers/record
 
-# For the estimate of the time left: how many notebooks there are, and those that are older than what they are made of.
-build/papers/record/plan: FORCE build/lib.list | $(READY)
+# For the estimate of the time left: how many notebooks there are, and those that are older than their keys.
+build/papers/record/plan: FORCE keys | $(READY)
 	@mkdir -p $(@D)
 	@{ echo $(words $(NOTEBOOKS)); for each in $(NOTEBOOKS:notebooks/%.ipynb=%); do \
-	  test -f build/papers/$$each.ipynb && test -z "$$(find notebooks/$$each.ipynb notebooks/full.yml $(MEANS) build/lib.list \
-	    -newer build/papers/$$each.ipynb)" || echo $$each; done; } > $@
+	  test -f build/papers/$$each.ipynb && test -z "$$(find build/keys/papers/$$each.key -newer build/papers/$$each.ipynb)" \
+	    || echo $$each; done; } > $@
 
 # The ledger reads whatever lies under build/executed, so what lost its source goes first.
-build/claims.json: $(EXECUTED) build/notebooks.list $(MEANS) book/ledger.py | $(READY)
+build/claims.json: $(EXECUTED) build/notebooks.list build/keys/ledger.key | $(READY)
 	@find build/executed -type f -name '*.ipynb' 2>/dev/null | while read -r executed; do \
 	  test -f "notebooks/$${executed#build/executed/}" || rm -f "$$executed"; done
 	@$(PY) book/ledger.py gather
@@ -122,14 +128,18 @@ book/scorecard.md: build/claims.json
 
 book/scorecard.md: $(wildcard book/results/claims.csv)
 
+# jupyter-book's command line cannot be told to use two processes; its function can.
+BUILD = from functools import partial; from jupyter_book import sphinx; \
+  sphinx.build_sphinx = partial(sphinx.build_sphinx, jobs=2); from jupyter_book.cli.main import main; main()
+
 # Built from nothing in a scratch folder (Sphinx repeats no warning for a page that it kept),
 # and swapped in when it stands: a failed build leaves the last good book where it is.
 # The page is as old as the start of the build: an edit made meanwhile is built next time.
-build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.list build/commit.list book/scorecard.md _config.yml $(ENVIRONMENT) | $(READY)
+build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.list build/commit.list build/keys/pages.key book/scorecard.md _config.yml $(ENVIRONMENT) | $(READY)
 	@rm -rf build/scratch && mkdir -p build/scratch && touch build/scratch/begun
 	@ln -sfn ../build/executed book/notebooks
 	@echo "building the HTML (details in build/html.log)"
-	@$(PY) -c 'from jupyter_book.cli.main import main; main()' build book --config _config.yml \
+	@$(PY) -c '$(BUILD)' build book --config _config.yml \
 	  --path-output build/scratch -W -n --keep-going > build/html.log 2>&1 || { \
 	  tr -d '\033' < build/html.log | sed 's/\[[0-9;]*m//g' | grep -E '(WARNING|ERROR|CRITICAL):' || tail -n 30 build/html.log; \
 	  echo "The book was not built; the last good one, if any, is untouched." >&2; exit 1; }
@@ -141,7 +151,7 @@ build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.lis
 
 # ---- commands; the text after ## is what `make help` prints
 
-.PHONY: help book pdf test papers claims assignments grade bench notebooks screenshot stand-in lock coverage mutants clean
+.PHONY: help book pdf test compare style check slow recheck papers claims assignments grade document bench notebooks screenshot stand-in lock coverage mutants clean
 
 book: build/html/index.html ## run what changed, build the book, print where it is
 	@echo "$(CURDIR)/build/html/index.html"
@@ -157,9 +167,29 @@ test: build/html/index.html ## the tests, the committed notebooks compared outpu
 	  --nbval --nbval-current-env --nbval-sanitize-with tests/nbval-sanitize.cfg $(NOTEBOOKS) || status=1; \
 	exit $$status
 
+compare: $(EXECUTED) ## what `make book` has run beside the committed outputs, pictures too, and the stand-ins made again
+	@$(PY) -m pytest -p no:cacheprovider tests/compare.py tests/test_stand_in.py
+
+style: $(READY) ## style, types and the order of rooms, in seconds; what pre-commit runs
+	@$(PY) -m ruff check --quiet
+	@$(PY) -m ruff format --check --quiet
+	@$(PY) -m mypy --no-error-summary
+	@mkdir -p build; $(PY) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()' > build/rooms.log \
+	  || { cat build/rooms.log >&2; exit 1; }
+
+check: style ## style, and a quick part of the tests that enters every room, in under a minute
+	@$(PY) -m pytest -q -n 2 --quick --ignore=tests/browser
+
+slow: $(READY) ## measure which test functions `make check` leaves out, and write them to tests/slow.txt
+	@$(PY) -m pytest -n 2 --ignore=tests/browser --measure tests/slow.txt
+
+recheck: $(READY) ## some cells of every kept study again, on the real data: SEED=20261122 says which
+	@case "$(SEED)" in ""|*[!0-9]*) echo "Say which cells: make recheck SEED=number" >&2; exit 2;; esac
+	@RECHECK_SEED=$(SEED) $(PY) -m pytest -n 2 tests/recheck
+
 papers: $(PAPERS) ## the documents' own settings (notebooks/full.yml) on the real data; goes on where it was interrupted
 	@$(PY) book/ledger.py full
-	@$(PY) notebooks/progress.py build/papers/record
+	@$(PY) -m notebooks.progress build/papers/record
 
 claims: book/scorecard.md ## judge every claim: build/claims.json and the scorecard page
 	@echo "$(CURDIR)/build/claims.json"
@@ -171,6 +201,13 @@ grade: $(READY) ## grade a class: SUBMISSIONS=folder, its VARIANT, and MARKS=by-
 	@test -n "$(SUBMISSIONS)" || { echo "Say what to grade: make grade SUBMISSIONS=folder" >&2; exit 2; }
 	@$(PY) -m notebooks.assignments.grade "$(SUBMISSIONS)" --variant "$(or $(VARIANT),default)" $(if $(MARKS),--marks "$(MARKS)")
 
+# A title may hold a dollar sign, of which make is not to make anything.
+document: override export KEY := $(value KEY)
+document: override export TITLE := $(value TITLE)
+document: override export AUTHORS := $(value AUTHORS)
+document: $(READY) ## everything for one more document: KEY=smith2026, and TITLE="..." AUTHORS="Smith and Jones" if known
+	@$(ALIKE) $(PY) -m notebooks.new_document --title="$$TITLE" --authors="$$AUTHORS" -- "$$KEY"
+
 bench: $(READY) ## the benchmarks, one line of JSON each (CASE=name for some, PEERS=yes beside others' work)
 	@$(PY) -m tests.benchmarks $(CASE)
 
@@ -180,7 +217,7 @@ notebooks: $(EXECUTED) ## refresh the outputs of the committed notebooks, in pla
 screenshot: build/html/index.html ## retake the picture in the README
 	@$(PY) -m tests.browser.screenshot index.html book/_static/screenshot.png
 
-stand-in: $(READY) ## make the embedded stand-ins in lib/data again, from the real files
+stand-in: $(READY) ## make the embedded stand-ins in lib/data/stand_ins again, from the real files
 	@$(PY) -m notebooks.studies.stand_in
 
 lock: $(READY) ## pin requirements.in, with hashes, in requirements.lock; likewise the benchmarks' peers
@@ -193,13 +230,13 @@ lock: $(READY) ## pin requirements.in, with hashes, in requirements.lock; likewi
 # Tools of their own, in an environment that uv lays over ours for this one call.
 LAYERED = $(PY) -m uv run --quiet --no-project --python $(PY)
 
-coverage: $(READY) ## which lines of lib the tests reach (an hour; TESTS="tests/test_aim.py ..." for some)
+coverage: $(READY) ## which lines of lib the tests reach (an hour; TESTS="tests/test_divergence.py ..." for some)
 	@mkdir -p build; export COVERAGE_FILE=build/coverage; \
 	$(LAYERED) --with coverage==7.13.0 python -m coverage run --source=lib -m pytest -q $(or $(TESTS),tests --ignore=tests/browser) && \
 	$(LAYERED) --with coverage==7.13.0 python -m coverage report --skip-covered --show-missing
 
-mutants: $(READY) ## would the tests notice a change? MODULE=aim SAMPLE=50 (divergence, accounting, gaussian_synthesis too)
-	@$(LAYERED) --with cosmic-ray==8.7.0 python -m tests.mutants $(or $(MODULE),aim) --sample $(or $(SAMPLE),50)
+mutants: $(READY) ## would the tests notice a change? MODULE=adaptive_iterative SAMPLE=50 (divergence, conversions, bounds too)
+	@$(LAYERED) --with cosmic-ray==8.7.0 python -m tests.mutants $(or $(MODULE),adaptive_iterative) --sample $(or $(SAMPLE),50)
 
 clean: ## remove what was built (the environment in .venv stays)
 	rm -rf build book/notebooks book/scorecard.md

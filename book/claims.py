@@ -65,6 +65,7 @@ class Document:
     year: int
     venue: str
     title_ja: str = ""
+    subject: str = ""
 
     @property
     def cited(self) -> str:

@@ -114,7 +114,7 @@ def gather(executed: Path, sources: Path, output: Path) -> list[Record]:
     """Settle every claim and write the list of records to `output`; nothing on failure."""
     settled = settle(claims.load(), collect(executed, sources))
     text = json.dumps([asdict(record) for record in settled], ensure_ascii=False, indent=1)
-    _write(output, text + "\n")
+    results.write(output, text + "\n")
     return settled
 
 
@@ -133,7 +133,9 @@ def full(executed: Path, sources: Path, output: Path) -> list[Record]:
             + ", ".join(row["id"] for row in rows if row["verdict"] == "stand-in")
         )
     files = {name: source.sha256 for name, source in datasets.SOURCES.items()}
-    made = results.collect("make", [], data="real", settings={"parameters": "notebooks/full.yml"}, files=files)
+    made = results.collect(
+        "make", [], data="real", settings={"parameters": "notebooks/full.yml"}, files=files, code=results.PAPERS
+    )
     results.save(output, pd.DataFrame(rows, columns=KEPT), made | {"command": "make papers"})
     return settled
 
@@ -163,7 +165,7 @@ def standing(record: Record, full: dict[str, Record]) -> Record:
 INTRO = """\
 # Scorecard
 
-Every claim of the five documents, as printed, beside what was found. The tables are made from the outputs of
+Every claim of the documents, as printed, beside what was found. The tables are made from the outputs of
 the executed notebooks, and each verdict links to the place where it is reached. *Here* is this build of
 the book; *full run* is the documents' own settings on the real data, which decides where this build had only stand-in data.
 
@@ -311,13 +313,6 @@ def _cell(text: str) -> str:
     return "".join(literal).replace("|", r"\|")
 
 
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
-
-
 def downloads(records: list[Record], full: dict[str, Record], folder: Path) -> None:
     """claims.json and claims.csv in `folder`: a row for each claim, this build's finding and the full run's."""
     rows = []
@@ -328,8 +323,8 @@ def downloads(records: list[Record], full: dict[str, Record], folder: Path) -> N
             | {"verdict": standing(record, full).verdict, "note": standing(record, full).note}
             | {"verdict_here": record.verdict, "full_run": real.reproduced if real else "", "link": _place(record)}
         )
-    _write(folder / "claims.json", json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
-    _write(folder / "claims.csv", pd.DataFrame(rows).to_csv(index=False, lineterminator="\n"))
+    results.write(folder / "claims.json", json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
+    results.write(folder / "claims.csv", pd.DataFrame(rows).to_csv(index=False, lineterminator="\n"))
 
 
 def main(arguments=None) -> int:
@@ -371,7 +366,7 @@ def main(arguments=None) -> int:
     if options.command == "downloads":
         downloads(records, real, options.output)
     else:
-        _write(options.output, page(known, records, real))
+        results.write(options.output, page(known, records, real))
     return 0
 
 

@@ -18,6 +18,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator
+from itertools import count, takewhile
 
 import numpy as np
 import pandas as pd
@@ -35,22 +36,9 @@ WANTED = "COMPENDIUM_DOWNLOADS"
 
 # A row leaves empty what it has not: an interval is low to high, `piece` tells the parts of a series apart.
 COLUMNS = [
-    "panel",
-    "kind",
-    "series",
-    "piece",
-    "x",
-    "x_name",
-    "y",
-    "y_name",
-    "x_low",
-    "x_high",
-    "y_low",
-    "y_high",
-    "base",
-    "value",
-    "text",
-]
+    "panel", "kind", "series", "piece", "x", "x_name", "y", "y_name", "x_low", "x_high", "y_low", "y_high", "base",
+    "value", "text",
+]  # fmt: skip
 
 read: set[str] = set()  # what this process has opened for reading since `attach`, as the program named it
 
@@ -67,12 +55,12 @@ def svg(figure: Figure) -> str:
 
 def table(figure: Figure) -> tuple[pd.DataFrame, dict[str, str]]:
     """The plotted numbers, columns of `COLUMNS` (those in use), and notes: what each panel and its axes are called."""
-    rows, notes = [], {}
+    rows: list[dict] = []
+    notes: dict[str, str] = {}
     for number, axes in enumerate(_panels(figure), 1):
         notes[f"panel {number}"] = _described(axes)
         left_out: list[str] = []
-        for row in _rows(axes, left_out):
-            rows.append({"panel": number, **row})
+        rows += [{"panel": number, **row} for row in _rows(axes, left_out)]
         if left_out:
             notes[f"not in the table, panel {number}"] = ", ".join(sorted(set(left_out)))
     frame = pd.DataFrame(rows, columns=COLUMNS)
@@ -108,13 +96,13 @@ def _line(text: str) -> str:
 def _rows(axes, left_out: list[str]) -> Iterator[dict]:
     """The rows of one panel; the types of visible artists that have none are added to `left_out`."""
     taken: set[int] = set()  # artists that a container has told of
-    count: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     names = {"x": _names(axes.xaxis), "y": _names(axes.yaxis)}
 
     def told(kind, label, found):
         """The rows `found`, with their kind, the name of their series, and the words at their places."""
-        count[kind] = count.get(kind, 0) + 1
-        series = f"{kind} {count[kind]}" if str(label).startswith("_") or not label else _line(str(label))
+        numbers[kind] = numbers.get(kind, 0) + 1
+        series = f"{kind} {numbers[kind]}" if str(label).startswith("_") or not label else _line(str(label))
         found = list(found)
         for way, known in names.items():
             for row, name in zip(found, _named(known, [row.get(way) for row in found]), strict=True):
@@ -300,10 +288,8 @@ def _of_steps(axes, made) -> Iterator[dict]:
 
 
 def _of_patch(axes, made) -> list[dict]:
-    """A strip across the panel by its edges, an arrow by its ends, other shapes by their corners."""
+    """A strip across the panel by its edges, other shapes by their corners."""
     by_x, by_y = _in_data(axes, made)
-    if isinstance(made, patches.FancyArrowPatch):
-        return [{"x": x, "y": y} for x, y in made._posA_posB]
     corners = _vertices(axes, made, made.get_path()) if by_x or by_y else np.empty((0, 2))
     if by_x and by_y:
         return [{"x": x, "y": y} for x, y in corners]
@@ -330,7 +316,7 @@ def _names(axis: Axis) -> dict[float, str]:
     """The words that stand at places of `axis`, if its ticks say anything but where they stand."""
     formatter = axis.get_major_formatter()
     if isinstance(formatter, StrCategoryFormatter):
-        return {float(place): str(name) for name, place in axis.units._mapping.items()}
+        return {float(place): name for place, name in enumerate(takewhile(bool, map(formatter, count())))}
     if not isinstance(axis.get_major_locator(), FixedLocator):
         return {}
     names = {float(place): _line(str(formatter(place, i))) for i, place in enumerate(axis.get_majorticklocs())}

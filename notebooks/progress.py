@@ -1,235 +1,151 @@
 """How far a full run (`make papers`) is, how long it will take, and what each notebook took.
 
-    python notebooks/progress.py build/papers/record      at its end: the times to book/results/papers.csv
+    python -m notebooks.progress build/papers/record      at its end: the times to book/results/papers.csv
 
-Under the record's folder lie `plan` (the notebooks that have to run, a line each; as old as the run), and a file
-for each notebook, which the process that runs it writes every second. So each process knows of all the others, and
-whichever comes first prints the next line: one line for the whole run, to read on a terminal and in a log.
+In that folder lie `plan` (how many notebooks there are, and those that have to run; as old as the run), and a file for
+each, which its process touches every second. So each knows of all, and whichever comes first prints the next line.
 
-What is left is estimated from the seconds that each notebook took the last time (here, or else in
-book/results/papers.csv), times the pace of this run so far, shared among the processes that make was told to use.
+The time left is that which each notebook took the last time, there or else in papers.csv, times the pace of this run.
 """
 
 from __future__ import annotations
 
-import fcntl
+import heapq
 import json
 import os
 import platform
 import re
 import signal
-import subprocess
 import sys
 import threading
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import median
 
-import pandas as pd
+from book import results
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from book import results  # noqa: E402  (the repository root must be on the path first)
-
-TIMES = ROOT / "book/results/papers.csv"
+NOTEBOOKS = Path(__file__).resolve().parent
+TIMES = results.FOLDER / "papers.csv"
 EVERY = 10.0  # seconds between two lines
 LOST = 5.0  # seconds without a sign of life after which a process is taken for dead
-UNKNOWN = 30.0  # seconds expected of notebooks when no time of any is known
+LITTLE = 30.0  # seconds of work that say little of the pace; and expected of a notebook where no time of any is known
 
 
 class Board:
     """The record of a full run in `folder`."""
 
     def __init__(self, folder: Path, times: Path = TIMES):
-        self.folder = folder
-        plan = folder / "plan"
+        self.folder, plan = folder, folder / "plan"
         self.began = plan.stat().st_mtime if plan.is_file() else time.time()
-        self.total, *self.todo = plan.read_text(encoding="utf-8").split() if plan.is_file() else ("0",)
-        self.known = {}
-        if times.is_file():
-            frame = results.load(times)
-            self.known = dict(zip(frame["notebook"], frame["seconds"], strict=True))
+        self.total, *self.todo = plan.read_text(encoding="utf-8").split() if plan.is_file() else "0"
+        self.known = results.load(times).set_index("notebook")["seconds"].to_dict() if times.is_file() else {}
+        self.known |= {row["notebook"]: row["seconds"] for row in rows(folder)}
 
     def file(self, name: str) -> Path:
+        """What is written of the notebook `name` ("document/stem")."""
         return self.folder / f"{name.replace('/', '.')}.json"
 
-    def read(self, name: str) -> dict:
-        """What is written of the notebook `name` ("document/stem"); {} if nothing is."""
-        try:
-            return json.loads(self.file(name).read_text(encoding="utf-8"))
-        except (FileNotFoundError, json.JSONDecodeError):
-            return {}
-
-    def expected(self, name: str, found: dict) -> float | None:
-        """Seconds that `name` took the last time."""
-        return found.get("expected") or self.known.get(name)
+    def expected(self, name: str) -> float:
+        """Seconds that `name` took the last time, or a usual notebook."""
+        return self.known.get(name) or median(self.known.values() or [LITTLE])
 
     def state(self, now: float) -> tuple[int, dict[str, dict], list[float]]:
         """How many notebooks are done; those that run; and the seconds left for each that is not done, those that run first."""
-        found = {name: self.read(name) for name in self.todo}
-        done = {name for name, each in found.items() if each.get("finished", 0) >= self.began}
-        running = {
-            name: each
-            for name, each in found.items()
-            if name not in done and each.get("seen", 0) > max(now - LOST, self.began)
-        }
-        ahead = {name: self.expected(name, found[name]) for name in self.todo}
-        usual = median([seconds for seconds in ahead.values() if seconds] or [UNKNOWN])
-        earlier = sum(ahead[name] or 0 for name in done)
-        measured = sum(found[name]["seconds"] for name in done if ahead[name])
-        # Little work says little of the pace: as if half a minute had gone as expected.
-        pace = (measured + 30) / (earlier + 30)
-        # One that takes longer than expected goes on for who knows how long: say a tenth of what it has taken.
-        left = [
-            max((ahead[name] or usual) * pace - each["seconds"], each["seconds"] / 10) for name, each in running.items()
-        ]
-        left += [(ahead[name] or usual) * pace for name in self.todo if name not in done and name not in running]
-        return int(self.total) - len(self.todo) + len(done), running, left
+        seen = {name: self.file(name).stat().st_mtime for name in self.todo if self.file(name).is_file()}
+        found = {name: json.loads(self.file(name).read_text()) for name in seen if seen[name] >= self.began}
+        done = [each for each in found.values() if each["done"]]
+        running = {name: each for name, each in found.items() if not each["done"] and seen[name] > now - LOST}
+        waiting = [name for name in self.todo if name not in running and not found.get(name, {}).get("done")]
+        took, foreseen = sum(each["row"]["seconds"] for each in done), sum(each["expected"] for each in done)
+        pace = (took + LITTLE) / (foreseen + LITTLE)
+        left = []
+        for name, each in running.items():
+            spent = now - each["began"]
+            # One that takes longer than expected goes on for who knows how long: say a tenth of what it has taken.
+            left.append(max(self.expected(name) * pace - spent, spent / 10))
+        return int(self.total) - len(self.todo) + len(done), running, left + [self.expected(n) * pace for n in waiting]
 
     def line(self, now: float) -> str:
         done, running, left = self.state(now)
-        parts = [f"{done} of {self.total} notebooks done", f"{_clock(now - self.began)} elapsed"]
-        if left:
-            parts.append(f"about {_clock(_makespan(left, _processes()))} left")
+        parts = [f"{done} of {self.total} notebooks done", f"{timedelta(seconds=round(now - self.began))} elapsed"]
+        parts += [f"about {timedelta(seconds=round(_makespan(left)))} left"] if left else []
         at = [f"{name} (cell {each['cell']} of {each['cells']})" for name, each in running.items()]
         return f"papers     {', '.join(parts)}{'; at ' if at else ''}{', '.join(at)}"
 
-    def tell(self, *, now: float | None = None, always: bool = False) -> None:
+    def tell(self, now: float, *, always: bool = False) -> None:
         """Print the line, unless some process has within the last `EVERY` seconds, or there is no plan: a notebook by itself."""
-        if not self.todo:
-            return
-        now = time.time() if now is None else now
-        with (self.folder / "told").open("a") as told:
-            fcntl.flock(told, fcntl.LOCK_EX)
-            if always or now - os.fstat(told.fileno()).st_mtime >= EVERY:
-                print(self.line(now), flush=True)
-                os.utime(told.fileno(), (now, now))
+        told = self.folder / "told"
+        if self.todo and (always or not told.exists() or now - told.stat().st_mtime >= EVERY):
+            told.touch()
+            os.utime(told, (now, now))
+            print(self.line(now), flush=True)
 
 
 class Watch:
-    """Writes down every second that one notebook is being run, and how far it is; a context manager."""
+    """Notes on the `board` how far the run of the notebook `name`, of so many `cells`, is; ends it when make is gone."""
 
     def __init__(self, board: Board, name: str, cells: int):
-        self.board, self.name, self.cells = board, name, cells
-        self.cell = 0
-        self.before = 0.0  # seconds of an interrupted run that need not be repeated
-        self._began = time.monotonic()
-        self._expected = board.expected(name, board.read(name))
-        self._over = threading.Event()
-        self._clock = threading.Thread(target=self._tick, daemon=True)
-
-    def at(self, done: int, of_all: int, before: float) -> None:
-        """`done` cells of the notebook are done, `before` seconds' worth of them by an earlier run."""
-        self.cell, self.cells, self.before = min(done + 1, of_all), of_all, before
+        self.board, self.name, self.file = board, name, board.file(name)
+        found = json.loads(self.file.read_text()) if self.file.is_file() else {}
+        now = {"done": False, "cells": cells, "began": time.time(), "expected": board.expected(name)}
+        self.state, self._over = found | now, threading.Event()
+        self.at(0)
+        self._clock = threading.Thread(target=self._tick, args=(os.getppid(),), daemon=True)
+        self._clock.start()
 
     @property
     def seconds(self) -> float:
-        return self.before + time.monotonic() - self._began
+        """What the notebook has taken so far, in an interrupted run too where that need not be repeated."""
+        return round(time.time() - self.state["began"], 1)
 
-    def _write(self, **more) -> None:
-        state = {
-            "cell": self.cell,
-            "cells": self.cells,
-            "seconds": round(self.seconds, 1),
-            "seen": time.time(),
-            "expected": self._expected,
-        }
-        results.write(self.board.file(self.name), json.dumps(state | more))
+    def at(self, index: int, *, before: float = 0.0) -> None:
+        """The cell at `index` is next; an interrupted run spent `before` seconds on the others."""
+        self.state |= {"cell": index + 1, "began": self.state["began"] - before}
+        results.write(self.file, json.dumps(self.state))
 
-    def _tick(self) -> None:
-        parent = os.getppid()
+    def _tick(self, parent: int) -> None:
         while not self._over.wait(1.0):
-            self._write()
-            self.board.tell()
             if os.getppid() != parent:  # make was killed, and nobody waits for this process any more
-                os.kill(os.getpid(), signal.SIGTERM)
-
-    def __enter__(self):
-        self.board.folder.mkdir(parents=True, exist_ok=True)
-        self._write()
-        self._clock.start()
-        return self
-
-    def __exit__(self, *error) -> None:
-        self._over.set()
-        self._clock.join()
+                return os.kill(os.getpid(), signal.SIGTERM)
+            self.file.touch()
+            self.board.tell(time.time())
 
     def finished(self, parameters: dict) -> None:
         """The notebook is done: what it took is what the next run expects."""
         self._over.set()
         self._clock.join()
-        seconds = round(self.seconds, 1)
-        self._write(
-            finished=time.time(),
-            expected=seconds,
-            took=seconds,
-            parameters=parameters,
-            commit=commit(),
-            date=datetime.now(UTC).date().isoformat(),
-        )
-        self.board.tell(always=True)
+        row = {"notebook": self.name, "seconds": self.seconds, "data": parameters.get("data", "")}
+        row["parameters"] = "; ".join(f"{key} {value}" for key, value in parameters.items())
+        row["commit"] = results.commit()
+        row["date"] = datetime.now(UTC).date().isoformat()
+        results.write(self.file, json.dumps(self.state | {"done": True, "row": row}))
+        self.board.tell(time.time(), always=True)
 
 
-def _processes() -> int:
-    """How many notebooks run side by side: what the make around this process was told."""
-    said = re.search(r"-j\s*(\d+)", os.environ.get("MAKEFLAGS", ""))
-    return max(int(said[1]), 1) if said else 1
-
-
-def _makespan(tasks: list[float], processes: int) -> float:
-    """When the last of `tasks` (seconds, in their order) ends, if each goes to the process that is free first."""
-    free = [0.0] * processes
+def _makespan(tasks: list[float]) -> float:
+    """When the last of `tasks` (seconds) ends, if each in turn goes to the first free one of make's processes."""
+    said = re.search(r"-j\s*([1-9]\d*)", os.environ.get("MAKEFLAGS", ""))
+    free = [0.0] * int(said[1] if said else 1)
     for seconds in tasks:
-        first = free.index(min(free))
-        free[first] += seconds
+        heapq.heapreplace(free, free[0] + seconds)
     return max(free)
 
 
-def _clock(seconds: float) -> str:
-    minutes, seconds = divmod(round(seconds), 60)
-    return f"{minutes} min {seconds:02d} s" if minutes else f"{seconds} s"
-
-
-def commit() -> str:
-    """The commit of the working tree, marked `-dirty` where it has been changed; "" outside a repository."""
-    said = subprocess.run(
-        ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude", "*"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    return said.stdout.strip() if said.returncode == 0 else ""
-
-
-# ---- at the end: what each notebook took
+def rows(folder: Path) -> list[dict]:
+    """What each notebook took the last time that it was run to its end: the rows of papers.csv."""
+    found = [json.loads(file.read_text(encoding="utf-8")).get("row") for file in sorted(folder.glob("*.json"))]
+    return [row for row in found if row and (NOTEBOOKS / f"{row['notebook']}.ipynb").is_file()]
 
 
 def save(folder: Path, path: Path = TIMES) -> None:
-    """Write the last measured times of every notebook to `path`, unless they are the ones that are there."""
-    rows = []
-    for file in sorted(folder.glob("*.json")):
-        found = json.loads(file.read_text(encoding="utf-8"))
-        name = file.stem.replace(".", "/", 1)
-        if "took" in found and (ROOT / f"notebooks/{name}.ipynb").is_file():
-            settings = "; ".join(f"{key} {value}" for key, value in found["parameters"].items())
-            rows.append(
-                {
-                    "notebook": name,
-                    "seconds": found["took"],
-                    "data": found["parameters"].get("data", ""),
-                    "parameters": settings,
-                    "commit": found["commit"],
-                    "date": found["date"],
-                }
-            )
-    frame = pd.DataFrame(rows, columns=["notebook", "seconds", "data", "parameters", "commit", "date"])
-    if path.is_file():
-        there = results.load(path).fillna("")
-        if there.astype({"seconds": float}).astype(str).equals(frame.astype(str)):
-            return
-    made = results.collect("make", [], data="real", settings={"parameters": "notebooks/full.yml"})
+    """Write the `rows` to `path`, unless they are what is there."""
+    import pandas as pd  # slow to import, and a run of one notebook needs it not
+
+    frame, text = pd.DataFrame(rows(folder)), {"index": False, "float_format": "%.6g"}
+    if path.is_file() and results.load(path).to_csv(**text) == frame.to_csv(**text):
+        return
+    made = results.collect("make", [], data="real", settings={"parameters": "notebooks/full.yml"}, code=results.PAPERS)
     cores = f"{os.cpu_count()} cores, {platform.machine()}, two notebooks side by side, a thread each"
     results.save(path, frame, made | {"command": "make papers", "machine": cores})
 

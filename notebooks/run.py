@@ -8,39 +8,50 @@ The cell tagged `parameters` says what may be set, one parameter a line:
     sizes: list[float] = [1e5]     # [1, inf): numbers of records (the range holds for each)
     data: str = "stand-in"         # one of real, stand-in: which records
 
-A name that is not there, a value of another type or outside its range is refused by
-name before anything runs. The kernel is the running interpreter, in the repository root.
+A name that is not there, a value of another type or outside its range is refused by name before anything runs, and so
+is a place that cannot be written to. The kernel is the running interpreter, in the repository root.
 
 With --record FOLDER it is a part of a full run: how far it is stands in FOLDER and on the screen, and finished
 cells are kept there, so that a run that was interrupted goes on with the cell it had in hand.
+
+It ends with 0 when `-o` holds the executed notebook, 2 when nothing was run, 1 when the run failed, 130 when interrupted.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import fcntl
 import logging
 import os
 import re
+import shutil
 import signal
 import sys
-import tempfile
 import time
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import nbformat
-import papermill
-import yaml
-from nbclient.exceptions import DeadKernelError
+sys.modules.setdefault("rfc3987_syntax", None)  # jsonschema does without: addresses in notebooks, and a second's work
+
+import nbformat  # noqa: E402
+import papermill  # noqa: E402
+import yaml  # noqa: E402
+from nbclient import NotebookClient  # noqa: E402
+from nbclient.exceptions import CellExecutionError, DeadKernelError  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from lib.numerics import checks  # noqa: E402  (the repository root must be on the path first)
+from lib.numerics import checks, files  # noqa: E402  (the repository root must be on the path first)
 from notebooks import kept, progress  # noqa: E402
 
+FULL = ROOT / "notebooks/full.yml"
+PYTHON = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python", "file_extension": ".py", "mimetype": "text/x-python"},
+}
 _RANGE = re.compile(r"^(?:(?P<interval>[\[(][^\])]*[\])])|one of (?P<options>[^:]+))\s*(?::|$)")
 _KINDS = {"float": float, "int": int, "str": str, "bool": bool}
 
@@ -94,25 +105,54 @@ class Parameter:
         return int(checks.integer(self.name, value, interval))
 
 
+def read(notebook: Path):
+    """The content of `notebook`, for Python; ``ValueError`` if it is no notebook, ``OSError`` if it cannot be read."""
+    try:
+        content = nbformat.read(notebook, as_version=4)
+        nbformat.validate(content)
+    except OSError:
+        raise
+    except (
+        Exception
+    ) as error:  # what is no notebook shows in a dozen types: NotJSONError, KeyError, ValidationError, ...
+        raise ValueError(f"it is no notebook ({type(error).__name__})") from error
+    content.metadata |= PYTHON
+    return content
+
+
 def parameters(notebook: Path) -> dict[str, Parameter]:
     """The parameters of `notebook` by name; ``ValueError`` names a line that cannot be read."""
-    found = {}
-    for name, line in papermill.inspect_notebook(str(notebook)).items():
-        found[name] = _parameter(name, line["inferred_type_name"], line["default"], line["help"])
+    content = read(notebook)
+    assigned = _assigned(content)
+    known = papermill.inspect_notebook(content)
     # papermill's reader drops a line that it cannot parse (a comment with a second `=`, say).
-    lost = [name for name in _assigned(notebook) if name not in found]
+    lost = [name for name in assigned if name not in known]
     if lost:
-        raise ValueError(
-            f"{notebook}: the parameters cell needs 'name: type = value  # range: text' at {', '.join(lost)}"
-        )
-    return found
+        raise ValueError(f"the parameters cell needs 'name: type = value  # range: text' at {', '.join(lost)}")
+    return {
+        name: _parameter(name, line["inferred_type_name"], line["default"], line["help"])
+        for name, line in known.items()
+    }
+
+
+def _assigned(content) -> list[str]:
+    tagged = [cell.source for cell in content.cells if "parameters" in cell.metadata.get("tags", [])]
+    try:
+        statements = ast.parse("\n".join(tagged)).body
+    except SyntaxError as error:
+        raise ValueError(f"the parameters cell is no Python, in its line {error.lineno}: {error.msg}") from error
+    targets = [getattr(each, "targets", [getattr(each, "target", None)]) for each in statements]
+    return [target.id for several in targets for target in several if isinstance(target, ast.Name)]
 
 
 def _parameter(name: str, annotation: str, default: str, text: str) -> Parameter:
     match = re.fullmatch(r"(?:(list)\[)?(float|int|str|bool)\]?|(list)", annotation)
     if match is None:
         raise ValueError(f"{name} must be annotated float, int, str, bool or a list of one, got {annotation}")
-    value = eval(default, {"__builtins__": {}})  # may say 10**7; the notebook would run it anyway
+    try:
+        value = eval(default, {"__builtins__": {}})  # may say 10**7; the notebook would run it anyway
+    except Exception as error:
+        raise ValueError(f"{name} must have a number, text or list of them as its default, got {default}") from error
     said = _RANGE.match(text)
     options = said["options"].split(",") if said and said["options"] else []
     return Parameter(
@@ -127,22 +167,12 @@ def _parameter(name: str, annotation: str, default: str, text: str) -> Parameter
 
 def _common_kind(name: str, values: list) -> type:
     """What a bare `list` is a list of: the type of its default's elements (float among ints)."""
-    kinds = {type(value) for value in values}
+    kinds = {type(value) for value in values} if isinstance(values, list) else set()
     if kinds == {int, float}:
         return float
     if len(kinds) != 1 or not kinds <= set(_KINDS.values()):
         raise ValueError(f"{name} must be annotated list[float], list[int] or list[str]: its elements do not tell")
     return kinds.pop()
-
-
-def _assigned(notebook: Path) -> list[str]:
-    cells = nbformat.read(notebook, as_version=4).cells
-    tagged = [cell.source for cell in cells if "parameters" in cell.metadata.get("tags", [])]
-    names = []
-    for statement in ast.parse("\n".join(tagged)).body:
-        targets = getattr(statement, "targets", [getattr(statement, "target", None)])
-        names += [target.id for target in targets if isinstance(target, ast.Name)]
-    return names
 
 
 def accept(notebook: Path, values: dict) -> dict:
@@ -155,92 +185,82 @@ def accept(notebook: Path, values: dict) -> dict:
     return {name: known[name].accept(value) for name, value in values.items()}
 
 
+def check_data(used: dict) -> None:
+    """Settle where the kernel, which works in another folder, finds real data; ``ValueError`` if that is no folder."""
+    if used.get("data") == "real" and os.environ.get("COMPENDIUM_DATA"):
+        from lib.data import datasets  # slow to import
+
+        try:
+            os.environ["COMPENDIUM_DATA"] = str(datasets.given_folder())
+        except datasets.DatasetError as error:
+            raise ValueError(str(error)) from error
+
+
 # ---- execution
 
 
-def execute(notebook: Path, output: Path, values: dict, failed: Path, record: Path | None = None) -> None:
-    """Run `notebook` with `values` into `output`; a run that fails leaves its partial copy at `failed`.
-
-    With `record`, a folder, the run goes on where an interrupted one was, and tells how far it is.
-    """
+def prepare(notebook: Path, values: dict):
+    """The content of `notebook` to be run with `values`, and all its parameters as they will be."""
     values = accept(notebook, values)
     used = {name: parameter.default for name, parameter in parameters(notebook).items()} | values
-    with recorded(notebook, record, used) if record else nullcontext({}) as engine:
-        run(notebook, output, values, used, failed, engine)
+    check_data(used)
+    content = papermill.execute_notebook(
+        read(notebook), None, parameters=values, kernel_name="python3", prepare_only=True, progress_bar=False
+    )
+    for cell in content.cells:
+        cell.metadata.pop("papermill", None)
+        if not cell.metadata.get("tags"):
+            cell.metadata.pop("tags", None)
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    # Without versions and other settings, so that equal runs are equal files.
+    noted = {"compendium": {"notebook": shown(notebook), "parameters": used}}
+    content.metadata = {key: value for key, value in content.metadata.items() if key == "mystnb"} | PYTHON | noted
+    return content, used
 
 
-@contextmanager
-def recorded(notebook: Path, record: Path, used: dict):
-    """What papermill needs to keep the cells of `notebook` under `record`, while its progress is told."""
-    name = f"{notebook.resolve().parent.name}/{notebook.stem}"
-    record = record.resolve()  # the kernel, which writes there too, works in the repository root
-    folder = record / "cells" / name.replace("/", ".")
-    with (
-        kept.alone(
-            folder.with_name(f"{folder.name}.lock"), f"waiting    {shown(notebook)}: an earlier run has not ended yet"
-        ),
-        progress.Watch(progress.Board(record), name, len(nbformat.read(notebook, as_version=4).cells)) as watch,
-    ):
-        keeper = kept.Keeper(folder, watch.at)
-        yield {"engine_name": kept.ENGINE, "keeper": keeper}
-        keeper.forget()
-        watch.finished(used)
-
-
-def run(notebook: Path, output: Path, values: dict, used: dict, failed: Path, engine: dict) -> None:
-    """What `execute` does; `engine` are papermill's further arguments."""
-    print(f"running    {shown(notebook)}", flush=True)
-    logging.getLogger("papermill").setLevel(logging.ERROR)
+def execute(content, keeper: kept.Keeper | None = None) -> None:
+    """Run the cells of `content`, but those that `keeper` has: their outputs are entered there."""
     # The interpreter that runs this file is the kernel, whatever other kernels are installed.
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
     os.environ["COMPENDIUM_DOWNLOADS"] = "1"  # book.plotted: each figure as SVG and CSV beside its picture
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    with tempfile.TemporaryDirectory() as folder:
-        draft = Path(folder) / notebook.name
+    client = NotebookClient(
+        content,
+        kernel_name="python3",
+        timeout=None,
+        iopub_timeout=60,
+        raise_on_iopub_timeout=True,  # rather than to lose outputs
+        record_timing=False,
+        coalesce_streams=True,  # how printed lines arrive in batches is chance
+        extra_arguments=["--log-level=CRITICAL"],
+    )
+    with client.setup_kernel(cwd=str(ROOT)):
+        for index in keeper.left(client) if keeper else range(len(content.cells)):
+            client.execute_cell(content.cells[index], index)
+
+
+@contextmanager
+def recorded(notebook: Path, record: Path, content, used: dict):
+    """Alone with what is kept under `record` of the run of `notebook`, whose progress is told; all forgotten at a good end."""
+    name = f"{notebook.resolve().parent.name}/{notebook.stem}"
+    folder = record.resolve() / "cells" / name.replace("/", ".")  # the kernel writes there too, from where it works
+    folder.mkdir(parents=True, exist_ok=True)
+    with folder.with_name(f"{folder.name}.lock").open("a") as lock:
         try:
-            papermill.execute_notebook(
-                notebook,
-                draft,
-                parameters=values,
-                kernel_name="python3",
-                cwd=ROOT,
-                progress_bar=False,
-                extra_arguments=["--log-level=CRITICAL"],
-                coalesce_streams=True,  # how printed lines arrive in batches is chance
-                **engine,
-            )
-        except (papermill.PapermillExecutionError, DeadKernelError):
-            write(tidy(nbformat.read(draft, as_version=4)), failed)
-            raise
-        executed = tidy(nbformat.read(draft, as_version=4))
-    executed.metadata["compendium"] = {"notebook": shown(notebook), "parameters": used}
-    write(executed, output)
-    failed.unlink(missing_ok=True)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"waiting    {shown(notebook)}: an earlier run has not ended yet", flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        watch = progress.Watch(progress.Board(record.resolve()), name, len(content.cells))
+        yield kept.Keeper(folder / "cells", watch)
+        shutil.rmtree(folder, ignore_errors=True)
+        watch.finished(used)
 
 
-def tidy(notebook):
-    """Without timings, paths and versions, so that equal runs are equal files."""
-    notebook.metadata = {
-        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-        "language_info": {"name": "python", "file_extension": ".py", "mimetype": "text/x-python"},
-    } | {key: value for key, value in notebook.metadata.items() if key in ("mystnb",)}
-    for cell in notebook.cells:
-        for key in ("papermill", "execution"):
-            cell.metadata.pop(key, None)
-        if cell.metadata.get("tags") == []:
-            cell.metadata.pop("tags")
-    return notebook
-
-
-def write(notebook, path: Path) -> None:
-    """Write to a neighbouring file, then rename: `path` holds all of it or is untouched."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        nbformat.write(notebook, draft)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+def write(content, path: Path) -> None:
+    with files.whole(path) as draft:
+        nbformat.write(content, draft)
 
 
 def refresh(notebooks: list[Path]) -> None:
@@ -270,16 +290,25 @@ def shown(path: Path) -> str:
 
 def requested(arguments) -> dict:
     """The values asked for: --full, then -f, then each -p, later ones winning."""
-    values = {}
+    values, notebook = {}, arguments.notebook[0].resolve()
     if arguments.full:
-        name = f"{arguments.notebook[0].resolve().parent.name}/{arguments.notebook[0].stem}"
-        every = yaml.safe_load((ROOT / "notebooks/full.yml").read_text(encoding="utf-8")) or {}
+        name, every = f"{notebook.parent.name}/{notebook.stem}", _mapping(FULL)
+        if name not in every and not notebook.is_relative_to(ROOT / "notebooks"):
+            raise ValueError(f"--full is for the notebooks of {ROOT / 'notebooks'}: {FULL.name} does not know it")
         values |= every.get(name, {})
     if arguments.file:
-        values |= yaml.safe_load(arguments.file.read_text(encoding="utf-8")) or {}
-    for name, text in arguments.parameter:
-        values[name] = _literal(text)
-    return values
+        values |= _mapping(arguments.file)
+    return values | {name: _literal(text) for name, text in arguments.parameter}
+
+
+def _mapping(file: Path) -> dict:
+    try:
+        found = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ValueError(f"{file} is no YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(found or {}, dict):
+        raise ValueError(f"{file} must map names of parameters to values, got a {type(found).__name__}")
+    return found or {}
 
 
 def _literal(text: str):
@@ -287,6 +316,17 @@ def _literal(text: str):
         return ast.literal_eval({"true": "True", "false": "False"}.get(text, text))
     except (SyntaxError, ValueError):
         return text
+
+
+def _told(error: BaseException) -> str:
+    """What went wrong, as one line."""
+    if isinstance(error, CellExecutionError):
+        return f"{error.ename}: {error.evalue}"
+    if isinstance(error, DeadKernelError):
+        return "its process died, perhaps for want of memory"
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def main() -> int:
@@ -302,31 +342,42 @@ def main() -> int:
     parser.add_argument("--failed", type=Path, help="where a failing run leaves its partial copy")
     parser.add_argument("--refresh", action="store_true", help="copy the outputs in build/executed into the notebooks")
     arguments = parser.parse_args()
-    if arguments.refresh:
-        refresh(arguments.notebook)
-        return 0
-    if arguments.output is None or len(arguments.notebook) != 1:
+    notebook, output, record = arguments.notebook[0], arguments.output, arguments.record
+    if not arguments.refresh and (output is None or len(arguments.notebook) != 1):
         parser.error("one notebook and its -o are needed")
-    notebook = arguments.notebook[0]
     failed = arguments.failed or ROOT / "build/failed" / notebook.resolve().parent.name / notebook.name
     began = time.monotonic()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave as tidily as at an interrupt
+    for name in ("papermill", "traitlets"):  # what they have to say is said here
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
-        execute(notebook, arguments.output, requested(arguments), failed, arguments.record)
-    except (ValueError, FileNotFoundError) as refusal:
-        print(f"{shown(notebook)}: {refusal}", file=sys.stderr)
+        if arguments.refresh:
+            refresh(arguments.notebook)
+            return 0
+        content, used = prepare(notebook, requested(arguments))
+        for place in filter(None, (output, arguments.failed)):
+            files.check_writable(place)
+        if record:
+            files.check_writable(record / "told")
+    except (ValueError, OSError) as refusal:
+        print(f"{shown(notebook)}: {_told(refusal)}", file=sys.stderr)
         return 2
-    except papermill.PapermillExecutionError as error:
-        print(f"{shown(notebook)}: cell {error.exec_count}: {error.ename}: {error.evalue}", file=sys.stderr)
-        print(f"partly executed copy, with the error: {failed}", file=sys.stderr)
-        return 1
-    except DeadKernelError:
-        print(f"{shown(notebook)}: its process died, perhaps for want of memory", file=sys.stderr)
-        print(f"partly executed copy: {failed}", file=sys.stderr)
-        return 1
+    print(f"running    {shown(notebook)}", flush=True)
+    try:
+        with recorded(notebook, record, content, used) if record else nullcontext() as keeper:
+            execute(content, keeper)
+            write(content, output)
     except KeyboardInterrupt:
-        print(f"{shown(notebook)}: interrupted; {shown(arguments.output)} is as it was", file=sys.stderr)
+        print(f"{shown(notebook)}: interrupted; {shown(output)} is as it was", file=sys.stderr)
         return 130
+    except (CellExecutionError, DeadKernelError, OSError) as error:
+        count = max(cell.get("execution_count") or 0 for cell in content.cells)
+        print(f"{shown(notebook)}: cell {count}: {_told(error)}", file=sys.stderr)
+        with suppress(OSError):
+            write(content, failed)
+            print(f"partly executed copy, as far as it came: {failed}", file=sys.stderr)
+        return 1
+    failed.unlink(missing_ok=True)
     print(f"done       {shown(notebook)}  {time.monotonic() - began:.1f} s", flush=True)
     return 0
 

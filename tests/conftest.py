@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import Counter
 from pathlib import Path
 
 import hypothesis
@@ -12,5 +13,40 @@ if str(ROOT) not in sys.path:  # pytest was started without `make`
     sys.path.insert(0, str(ROOT))
 os.environ.setdefault("MPLBACKEND", "agg")
 
+collect_ignore = [] if "RECHECK_SEED" in os.environ else ["recheck"]  # `make recheck` says which cells
+
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("repeatable")
+
+
+# ---- the quick part, for `make check`: all but the functions that took long when `make slow` last measured them
+
+SLOW = ROOT / "tests/slow.txt"
+LONG = 0.2  # seconds, of a test function with all its cases
+
+
+def pytest_addoption(parser):
+    parser.addoption("--quick", action="store_true", help="without the functions that tests/slow.txt names")
+    parser.addoption("--measure", metavar="FILE", help="write the names of slow test functions to FILE")
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--quick"):
+        slow = set(SLOW.read_text(encoding="utf-8").split())
+        config.hook.pytest_deselected(items=[item for item in items if function(item.nodeid) in slow])
+        items[:] = [item for item in items if function(item.nodeid) not in slow]
+
+
+def function(name: str) -> str:
+    """The test function of a test's `name`, without its parameters."""
+    return name.split("[")[0]
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if path := config.getoption("--measure"):
+        seconds = Counter()
+        for report in (report for reports in terminalreporter.stats.values() for report in reports):
+            if hasattr(report, "duration"):
+                seconds[function(report.nodeid)] += report.duration
+        names = sorted(name for name, took in seconds.items() if took >= LONG)
+        Path(path).write_text("".join(f"{name}\n" for name in names), encoding="utf-8")

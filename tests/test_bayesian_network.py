@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from lib import accounting
+from lib.numerics import simplex
 from lib.tables import bayesian_network
 from lib.tables.bayesian_network import privbayes as run
 from lib.tables.bayesian_network import score_sensitivity
@@ -217,7 +218,7 @@ def test_networks_are_well_formed_and_find_the_chain():
 @given(st.integers(0, 2**32), st.integers(1, 12), st.floats(0.1, 50))
 def test_nearest_counts_are_the_quadratic_programs_solution(seed, size, total):
     noisy = generator(seed).normal(scale=5, size=size)
-    ours = bayesian_network._nearest_counts(noisy, total)
+    ours = simplex.nearest(noisy, total)
     assert ours.sum() == pytest.approx(total) and (ours >= 0).all()
     level = optimize.brentq(lambda v: np.maximum(noisy - v, 0).sum() - total, noisy.min() - total - 1, noisy.max())
     np.testing.assert_allclose(ours, np.maximum(noisy - level, 0), atol=1e-9)  # the conditions of Karush, Kuhn, Tucker

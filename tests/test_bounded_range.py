@@ -13,11 +13,32 @@ from scipy import integrate, optimize
 from scipy.special import ndtr
 
 from lib import accounting
-from lib.accounting import bounded_range, bounded_range_prv, prv_compose
-from lib.accounting.bounded_range import Exponential, Gaussian, Laplace, compose_schedule
+from lib.accounting import (
+    bounded_range,
+    bounded_range_prv,
+    bounded_range_zcdp,
+    compose_schedule,
+    compose_zcdp,
+    gaussian_prv,
+    laplace_prv,
+    prv_compose,
+)
+from notebooks.studies import aim_trace
 
 properties = settings(derandomize=True, deadline=None, max_examples=100)
 ranges = st.floats(-2, 1).map(lambda exponent: 10.0**exponent)
+
+
+def gaussian(sigma, count=1, sensitivity=1.0):
+    return gaussian_prv(sigma, sensitivity), count
+
+
+def laplace(scale, count=1, sensitivity=1.0):
+    return laplace_prv(scale, sensitivity), count
+
+
+def exponential(epsilon, count=1):
+    return bounded_range_prv(epsilon), count
 
 
 def hockey_stick(p, q, x):
@@ -84,13 +105,14 @@ def test_zcdp_of_every_two_point_pair(epsilon, where, log_excess):
     with np.errstate(divide="ignore"):
         logs = np.log([top, bottom]) + excess * np.array([t, t - epsilon])
     divergence = np.logaddexp(*logs) / excess
-    assert divergence <= (1 + excess) * bounded_range.bounded_range_zcdp(epsilon) + 1e-13
+    assert divergence <= (1 + excess) * bounded_range_zcdp(epsilon) + 1e-13
 
 
 def test_zcdp_of_the_exponential_mechanism_broadcasts():
-    np.testing.assert_array_equal(bounded_range.bounded_range_zcdp([0, 2, 4]), [0, 0.5, 2])
-    assert bounded_range.bounded_range_zcdp(2) == 0.5 and isinstance(bounded_range.bounded_range_zcdp(2), float)
-    assert Exponential(2, 3).rho == 1.5 and Gaussian(2, 4, 3).rho == 4.5 and Laplace(2, 4, 3).rho == 4.5
+    np.testing.assert_array_equal(bounded_range_zcdp([0, 2, 4]), [0, 0.5, 2])
+    assert bounded_range_zcdp(2) == 0.5 and isinstance(bounded_range_zcdp(2), float)
+    assert compose_zcdp([exponential(2, 3)]) == 1.5
+    assert compose_zcdp([gaussian(2, 4, 3)]) == compose_zcdp([laplace(2, 4, 3)]) == 4.5
 
 
 # ---- composition of the one variable
@@ -115,7 +137,7 @@ def test_composed_variables_have_the_density_of_a_tilted_irwin_hall(epsilon, k):
     exact = optimize.brentq(lambda x: delta(x) - 1e-3, 0, k * epsilon)
     bounds = prv_compose([(bounded_range_prv(epsilon), k)], 1e-3, eps_error=0.002)
     assert bounds.lower <= exact <= bounds.upper and bounds.upper - bounds.lower < 0.006
-    same = compose_schedule([Exponential(epsilon, k)], 1e-3, exponential="bounded range prv", eps_error=0.002)
+    same = compose_schedule([exponential(epsilon, k)], 1e-3, exponential="bounded range prv", eps_error=0.002)
     assert same == bounds
 
 
@@ -126,7 +148,7 @@ def test_composed_variables_have_the_density_of_a_tilted_irwin_hall(epsilon, k):
 def test_one_selection_costs_what_the_envelope_says(epsilon, delta):
     exact = max(0.0, 2 * math.log(math.exp(epsilon / 2) - math.sqrt(delta * math.expm1(epsilon))))
     for resolution in (2, 7, 32, 300):
-        bounds = compose_schedule([Exponential(epsilon)], delta, resolution=resolution)
+        bounds = compose_schedule([exponential(epsilon)], delta, resolution=resolution)
         assert bounds.lower <= exact * (1 + 1e-12) <= bounds.upper * (1 + 1e-9)
         assert bounds.upper - bounds.lower <= 3.5 * epsilon / resolution
 
@@ -146,7 +168,7 @@ def optimum(epsilons, x, tops=801):
 def test_few_selections_against_nested_maximisation(epsilons, delta):
     exact = optimize.brentq(lambda x: float(optimum(epsilons, np.float64(x), 401)) - delta, 0, sum(epsilons), xtol=1e-9)
     for resolution in (8, 64):
-        bounds = compose_schedule([Exponential(epsilon) for epsilon in epsilons], delta, resolution=resolution)
+        bounds = compose_schedule([exponential(epsilon) for epsilon in epsilons], delta, resolution=resolution)
         assert bounds.lower <= exact + 1e-4 and exact <= bounds.upper
         assert bounds.upper - bounds.lower <= 5 * len(epsilons) * max(epsilons) / resolution
 
@@ -162,7 +184,7 @@ def test_choosing_t_anew_costs_more_than_any_choice_made_in_advance():
         return (mass * np.maximum(-np.expm1(x - losses), 0)).sum(axis=(2, 3)).max()
 
     in_advance = optimize.brentq(lambda x: fixed(x) - delta, 0, 2)
-    adaptive = compose_schedule([Exponential(epsilon, 2)], delta, resolution=400)
+    adaptive = compose_schedule([exponential(epsilon, 2)], delta, resolution=400)
     assert adaptive.lower > in_advance + 0.01
 
 
@@ -175,7 +197,7 @@ def test_real_exponential_mechanisms_cost_at_most_the_upper_bound(epsilons, seed
         # Both neighbours' scores are within 1 of common ones: sensitivity 2.
         for_p, for_q = (np.exp(epsilon / 4 * (scores + rng.choice([-1, 0, 1], 4))) for _ in range(2))
         p, q = np.outer(p, for_p / for_p.sum()).ravel(), np.outer(q, for_q / for_q.sum()).ravel()
-    bounds = compose_schedule([Exponential(epsilon) for epsilon in epsilons], 0.01, resolution=8)
+    bounds = compose_schedule([exponential(epsilon) for epsilon in epsilons], 0.01, resolution=8)
     assert hockey_stick(p, q, bounds.upper) <= 0.01 * (1 + 1e-9)
 
 
@@ -202,7 +224,7 @@ def test_every_order_of_a_measurement_among_selections_is_bracketed(delta):
     last = lambda x: float(selected(gaussian_curve, np.array([x]))[0])  # noqa: E731
     seen, unseen = (optimize.brentq(lambda x: f(x) - delta, -1, 5, xtol=1e-8) for f in (first, last))
     assert seen >= unseen - 1e-6
-    groups = [Gaussian(2 * sigma, 2), Exponential(epsilon), Gaussian(sigma, sensitivity=np.sqrt(0.5))]
+    groups = [gaussian(2 * sigma, 2), exponential(epsilon), gaussian(sigma, sensitivity=np.sqrt(0.5))]
     bounds = compose_schedule(groups, delta, eps_error=1e-3, resolution=64)
     assert bounds.lower <= unseen + 1e-6 and seen <= bounds.upper
     assert bounds.upper - bounds.lower < seen - unseen + 0.06
@@ -219,28 +241,28 @@ def randomised_response_epsilon(epsilon, count, delta):
 def test_pure_dp_is_randomised_response():
     for epsilon, count in [(0.1, 10), (1.0, 3)]:
         exact = randomised_response_epsilon(epsilon, count, 1e-3)
-        steps = [Exponential(epsilon)] * count
+        steps = [exponential(epsilon)] * count
         bounds = compose_schedule(steps, 1e-3, exponential="pure dp")
         assert bounds.lower <= exact <= bounds.upper and bounds.upper - bounds.lower < 0.02
-        assert bounds == compose_schedule([Exponential(epsilon, count)], 1e-3, exponential="pure dp")
+        assert bounds == compose_schedule([exponential(epsilon, count)], 1e-3, exponential="pure dp")
 
 
 @pytest.mark.parametrize("exponentials", [0, 4])
 def test_a_mixed_schedule_against_dp_accounting(exponentials):
-    groups = [Gaussian(8.0, 9), Laplace(20.0, 10, sensitivity=2), Gaussian(4.0, 3)]
+    groups = [gaussian(8.0, 9), laplace(20.0, 10, sensitivity=2), gaussian(4.0, 3)]
     grid = {"value_discretization_interval": 1e-3}
     low, high = [], []
     for pessimistic, ends in [(False, low), (True, high)]:
         pld = peer.from_gaussian_mechanism(8 / 3, pessimistic_estimate=pessimistic, **grid)
         pld = pld.compose(peer.from_gaussian_mechanism(4 / math.sqrt(3), pessimistic_estimate=pessimistic, **grid))
-        laplace = peer.from_laplace_mechanism(10.0, pessimistic_estimate=pessimistic, **grid).self_compose(10)
-        pld = pld.compose(laplace)
+        noise = peer.from_laplace_mechanism(10.0, pessimistic_estimate=pessimistic, **grid).self_compose(10)
+        pld = pld.compose(noise)
         if exponentials:
             at_random = 2 / (1 + math.exp(0.1))  # probability of an answer at random, one of two
             response = peer.from_randomized_response(at_random, 2, pessimistic_estimate=pessimistic, **grid)
             pld = pld.compose(response.self_compose(exponentials))
         ends.append(pld.get_epsilon_for_delta(1e-5))
-    groups += [Exponential(0.1, exponentials)] if exponentials else []
+    groups += [exponential(0.1, exponentials)] if exponentials else []
     bounds = compose_schedule(groups, 1e-5, exponential="pure dp")
     assert bounds.lower <= high[0] and low[0] <= bounds.upper and bounds.upper - bounds.lower < 0.05
     least = compose_schedule(groups, 1e-5)
@@ -254,45 +276,45 @@ def aim_like(epsilon, delta, rounds=144):
     """A schedule such as miura2025's Algorithm 2 comes to: nine tables, then rounds with two annealings."""
     share = accounting.dp_to_zcdp(epsilon, delta) / rounds
     sigma, selection = 1 / math.sqrt(2 * 0.9 * share), math.sqrt(8 * 0.1 * share)
-    groups = [Gaussian(sigma, 9)]
+    groups = [gaussian(sigma, 9)]
     for factor, count in [(1, 100), (2, 6), (2.7, 1)]:
-        groups += [Exponential(factor * selection, count), Gaussian(sigma / factor, count)]
+        groups += [exponential(factor * selection, count), gaussian(sigma / factor, count)]
     return groups
 
 
-def test_groups_of_a_run_are_its_steps():
+def test_the_schedule_of_a_run_is_its_steps():
     steps = [SimpleNamespace(sigma=2.0, epsilon=0), SimpleNamespace(sigma=3.0, epsilon=0.5)]
-    assert bounded_range.groups_of(steps) == [Gaussian(2), Exponential(0.5), Gaussian(3)]
-    doubled = [Laplace(2, sensitivity=2), Exponential(0.5), Laplace(3, sensitivity=2)]
-    assert bounded_range.groups_of(steps, "laplace", "bounded") == doubled
-    assert bounded_range.groups_of(steps[:1], neighbours="bounded") == [Gaussian(2, sensitivity=math.sqrt(2))]
+    assert aim_trace.schedule_of(steps) == [gaussian(2), exponential(0.5), gaussian(3)]
+    doubled = [laplace(2, sensitivity=2), exponential(0.5), laplace(3, sensitivity=2)]
+    assert aim_trace.schedule_of(steps, "laplace", "bounded") == doubled
+    assert aim_trace.schedule_of(steps[:1], neighbours="bounded") == [gaussian(2, sensitivity=math.sqrt(2))]
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 5.0])
 def test_a_schedule_of_aim_by_all_accountants(epsilon):
     groups, delta = aim_like(epsilon, 1e-5), 1e-5
-    zcdp = accounting.zcdp_to_dp(sum(group.rho for group in groups), delta)
+    zcdp = accounting.zcdp_to_dp(compose_zcdp(groups), delta)
     least = compose_schedule(groups, delta, resolution=16)
     variable = compose_schedule(groups, delta, exponential="bounded range prv")
     pure = compose_schedule(groups, delta, exponential="pure dp")
-    measured = compose_schedule([group for group in groups if isinstance(group, Gaussian)], delta)
+    measured = compose_schedule([pair for pair in groups if pair[0].largest == np.inf], delta)
     assert measured.lower < least.lower < least.upper < zcdp
     assert least.upper < variable.upper < pure.lower and zcdp < pure.lower
     assert least.upper - least.lower < 0.025 * epsilon
 
 
 def test_the_numbers_of_a_longer_schedule_stay_below_zcdp_and_shrink_with_the_resolution():
-    groups, widths = [Exponential(0.05, 60)], []
+    groups, widths = [exponential(0.05, 60)], []
     for resolution in (4, 16, 64):
         bounds = compose_schedule(iter(groups), 1e-9, resolution=resolution)
         widths.append(bounds.upper - bounds.lower)
         assert bounds.estimate == pytest.approx((bounds.lower + bounds.upper) / 2)
-    assert bounds.upper < accounting.zcdp_to_dp(groups[0].rho, 1e-9)
+    assert bounds.upper < accounting.zcdp_to_dp(compose_zcdp(groups), 1e-9)
     assert widths[1] < widths[0] / 3 and widths[2] < widths[1] / 3
 
 
 def test_selections_that_matter_little_beside_the_measurements():
-    groups = [Laplace(1.5, 22), Exponential(0.002, 27), Laplace(0.9, 28)]
+    groups = [laplace(1.5, 22), exponential(0.002, 27), laplace(0.9, 28)]
     alone = compose_schedule(groups[::2], 1e-8)
     bounds = compose_schedule(groups, 1e-8)
     assert alone.lower <= bounds.upper and bounds.lower <= alone.upper + 27 * 0.002
@@ -300,38 +322,38 @@ def test_selections_that_matter_little_beside_the_measurements():
 
 
 def test_nothing_is_free_and_a_large_delta_buys_everything():
-    assert compose_schedule([Exponential(0.01)], 0.5) == (0, 0, 0)
+    assert compose_schedule([exponential(0.01)], 0.5) == (0, 0, 0)
     for treatment in bounded_range.TREATMENTS:
-        tiny = compose_schedule([Exponential(1e-3), Gaussian(1e3)], 1e-3, exponential=treatment)
+        tiny = compose_schedule([exponential(1e-3), gaussian(1e3)], 1e-3, exponential=treatment)
         assert tiny.lower == 0 and tiny.upper < 0.01
 
 
 @pytest.mark.parametrize(
     ("name", "call"),
     [
-        ("sigma", lambda: Gaussian(0)),
-        ("sensitivity", lambda: Gaussian(1, sensitivity=-1)),
-        ("sigma", lambda: Gaussian([1, 2])),
-        ("scale", lambda: Laplace(math.inf)),
-        ("sensitivity", lambda: Laplace(1, sensitivity=math.nan)),
-        ("epsilon", lambda: Exponential(-1)),
-        ("count", lambda: Exponential(1, 0)),
-        ("count", lambda: Gaussian(1, 1.5)),
-        ("count", lambda: Laplace(1, [1, 2])),
-        ("epsilon", lambda: bounded_range.bounded_range_zcdp(-1)),
-        ("noise", lambda: bounded_range.groups_of([], "uniform")),
-        ("neighbours", lambda: bounded_range.groups_of([], neighbours="both")),
-        ("epsilon", lambda: bounded_range.groups_of([SimpleNamespace(sigma=1, epsilon=-1)])),
+        ("sigma", lambda: gaussian(0)),
+        ("sensitivity", lambda: gaussian(1, sensitivity=-1)),
+        ("sigma", lambda: gaussian([1, 2])),
+        ("scale", lambda: laplace(math.inf)),
+        ("sensitivity", lambda: laplace(1, sensitivity=math.nan)),
+        ("epsilon", lambda: exponential(-1)),
+        ("count", lambda: compose_zcdp([exponential(1, 0)])),
+        ("count", lambda: compose_zcdp([gaussian(1, 1.5)])),
+        ("count", lambda: compose_zcdp([laplace(1, [1, 2])])),
+        ("epsilon", lambda: bounded_range_zcdp(-1)),
+        ("noise", lambda: aim_trace.schedule_of([], "uniform")),
+        ("neighbours", lambda: aim_trace.schedule_of([], neighbours="both")),
+        ("epsilon", lambda: aim_trace.schedule_of([SimpleNamespace(sigma=1, epsilon=-1)])),
         ("epsilon", lambda: bounded_range_prv(0)),
-        ("groups", lambda: compose_schedule([], 0.1)),
-        ("groups", lambda: compose_schedule([Gaussian(1), ("exponential", 1)], 0.1)),
-        (r"delta must be in \[1e-12, 1\)", lambda: compose_schedule([Gaussian(1)], 1)),
-        ("delta", lambda: compose_schedule([Exponential(1)], 1e-13)),
-        ("exponential", lambda: compose_schedule([Exponential(1)], 0.1, exponential="zcdp")),
-        ("eps_error", lambda: compose_schedule([Exponential(1)], 0.1, eps_error=0)),
-        ("groups must cost", lambda: compose_schedule([Exponential(200, 3)], 0.1)),
-        ("groups must cost", lambda: compose_schedule([Gaussian(0.01)], 0.1, exponential="pure dp")),
-        ("resolution", lambda: compose_schedule([Exponential(1)], 0.1, resolution=1)),
+        ("mechanisms", lambda: compose_schedule([], 0.1)),
+        ("mechanisms", lambda: compose_schedule([gaussian(1), ("exponential", 1)], 0.1)),
+        (r"delta must be in \[1e-12, 1\)", lambda: compose_schedule([gaussian(1)], 1)),
+        ("delta", lambda: compose_schedule([exponential(1)], 1e-13)),
+        ("exponential", lambda: compose_schedule([exponential(1)], 0.1, exponential="zcdp")),
+        ("eps_error", lambda: compose_schedule([exponential(1)], 0.1, eps_error=0)),
+        ("mechanisms must cost", lambda: compose_schedule([exponential(200, 3)], 0.1)),
+        ("mechanisms must cost", lambda: compose_schedule([gaussian(0.01)], 0.1, exponential="pure dp")),
+        ("resolution", lambda: compose_schedule([exponential(1)], 0.1, resolution=1)),
         ("eps_error", lambda: accounting.prv_distribution([(bounded_range_prv(1), 1)], eps_error=0, delta_error=0.1)),
         ("delta_error", lambda: accounting.prv_distribution([(bounded_range_prv(1), 1)], eps_error=1, delta_error=1)),
         ("mechanisms", lambda: accounting.prv_distribution([], eps_error=1, delta_error=0.1)),

@@ -373,8 +373,7 @@ def book():
     return claims.load(BOOK)
 
 
-def test_five_documents_and_claims_of_each(book):
-    assert list(book.documents) == ["kiri2019", "miura2022", "miura2025", "hasegawa2015", "sei2017"]
+def test_there_are_claims_of_every_document(book):
     assert {claim.document for claim in book.claims.values()} == set(book.documents)
 
 

@@ -35,12 +35,28 @@ def test_other_words_end_the_program(words, capsys):
     assert "usage" in capsys.readouterr().err
 
 
+def test_a_data_folder_that_is_none_ends_the_program_before_anything_runs(monkeypatch, capsys):
+    monkeypatch.setenv("COMPENDIUM_DATA", "/nowhere")
+    made = command_line.parser("notebooks.studies.some_study", "What it is.", output="the file", seed=7)
+    with pytest.raises(SystemExit) as ended:
+        made.parse_args(["--output", "x"])
+    assert ended.value.code == 2
+    assert "error: argument --data: COMPENDIUM_DATA must name a folder" in capsys.readouterr().err
+    assert made.parse_args(["--output", "x", "--data", "stand-in"]).data == "stand-in"
+
+
 @pytest.mark.parametrize("data", datasets.KINDS)
 def test_the_origin_names_the_files_of_real_data(data):
     words = ["--output", "x", "--data", data]
-    chosen = command_line.parser("notebooks.studies.some_study", "What it is.", output="the file", seed=7).parse_args(words)
-    made = command_line.provenance("notebooks.studies.some_study", words, chosen, {"seed": 7}, files=datasets.ADULT_FILES)
-    assert made["command"] == f"python -m notebooks.studies.some_study --output x --data {data}" and made["data"] == data
+    chosen = command_line.parser("notebooks.studies.some_study", "What it is.", output="the file", seed=7).parse_args(
+        words
+    )
+    made = command_line.provenance(
+        "notebooks.studies.some_study", words, chosen, {"seed": 7}, files=datasets.ADULT_FILES
+    )
+    assert (
+        made["command"] == f"python -m notebooks.studies.some_study --output x --data {data}" and made["data"] == data
+    )
     digests = {name: text for name, text in made.items() if name.startswith("SHA-256")}
     expected = {f"SHA-256 of {name}": datasets.SOURCES[name].sha256 for name in ("adult.data", "adult.test")}
     assert digests == (expected if data == "real" else {})

@@ -18,7 +18,7 @@ estimates = arrays(float, array_shapes(max_dims=3, max_side=9), elements=finite)
 @given(estimates)
 def test_the_projection_is_a_distribution_and_no_other_is_nearer(raw):
     """Nearest in a convex set: no corner of the simplex lies on the estimates' side of the projection."""
-    projected = consistency.simplex_projection(raw)
+    projected = consistency.norm_sub(raw)
     assert projected.shape == raw.shape and (projected >= 0).all()
     assert projected.sum(axis=-1) == pytest.approx(1, abs=1e-12)
     away = raw - projected
@@ -36,7 +36,7 @@ def test_norm_sub_finds_the_shift_of_its_definition(raw):
 
 def test_a_distribution_stays_as_it_is():
     frequencies = np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0], [0.2, 0.3, 0.5]])
-    assert consistency.simplex_projection(frequencies) == pytest.approx(frequencies, abs=1e-15)
+    assert consistency.norm_sub(frequencies) == pytest.approx(frequencies, abs=1e-15)
 
 
 def test_a_worked_example():
@@ -81,7 +81,7 @@ def test_base_cut_leaves_what_it_keeps_alone():
     [
         (lambda: consistency.norm_sub([0.2, np.nan]), "estimates"),
         (lambda: consistency.norm_sub([]), "estimates"),
-        (lambda: consistency.simplex_projection(0.3), "estimates"),
+        (lambda: consistency.norm_sub(0.3), "estimates"),
         (lambda: consistency.base_cut([0.1, np.inf], 0.1), "estimates"),
         (lambda: consistency.base_cut([0.1, 0.2], 0.0), "deviation"),
         (lambda: consistency.base_cut([0.1, 0.2], 0.1, alpha=1.0), "alpha"),

@@ -560,6 +560,29 @@ def test_a_damaged_file_in_compendium_data_is_an_error_not_an_absence(given_fold
     assert not server.asked
 
 
+@pytest.mark.parametrize("value", ["/nowhere/at/all", "~nobody-of-that-name", "x" * 5000, "FILE"])
+def test_a_compendium_data_that_is_no_folder_is_an_error_wherever_data_are_asked_for(
+    world, server, tmp_path, monkeypatch, value
+):
+    put(world / "adult" / "adult.data", TRAIN)  # which would do, but was not asked for
+    if value == "FILE":
+        value = str(put(tmp_path / "adult.data", TRAIN))
+    monkeypatch.setenv("COMPENDIUM_DATA", value)
+    assert refusal().startswith(f"COMPENDIUM_DATA must name a folder that can be read, got '{value}': correct it, or")
+    calls = (datasets.given_folder, datasets.adult, datasets.bank, lambda: datasets.available("adult"))
+    for call in calls:
+        with pytest.raises(DatasetError, match="COMPENDIUM_DATA must name a folder"):
+            call()
+    assert not server.asked
+    assert len(datasets.adult(source="stand-in")) > 0  # which needs no folder
+
+
+def test_a_compendium_data_that_is_empty_text_is_not_set(world, monkeypatch):
+    monkeypatch.setenv("COMPENDIUM_DATA", "")
+    assert datasets.given_folder() is None
+    assert datasets.path("adult.data") == world / "adult" / "adult.data"
+
+
 def test_an_unreadable_file_is_named(given_folder, monkeypatch):
     mine = put(given_folder / "adult.data", TRAIN)
 

@@ -255,9 +255,9 @@ def test_sensitivities_of_sums_and_means(low, width):
 @extremes
 @given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=8))
 def test_the_projection_on_distributions_is_one(estimates):
-    projected = consistency.simplex_projection(estimates)
+    projected = consistency.norm_sub(estimates)
     assert (projected >= 0).all() and projected.sum() == pytest.approx(1, rel=1e-12)
-    np.testing.assert_allclose(consistency.simplex_projection(projected), projected, atol=1e-15)
+    np.testing.assert_allclose(consistency.norm_sub(projected), projected, atol=1e-15)
 
 
 @extremes

@@ -173,9 +173,8 @@ def leaves(result, name=""):
         yield str(name), np.asarray(result)
 
 
-NO_NUMBER = {  # documented: NaN where no order proves anything, where there is no set yet
-    ("accounting.rdp_to_dp", "alpha"), ("accounting.rdp_to_delta", "alpha"), ("gaussian_synthesis.released_dp", "alpha"),
-    ("aim_trace.chosen_and_rest", "chosen_and_rest"),
+NO_NUMBER = {  # documented: NaN where no order proves anything
+    ("conversions.rdp_to_dp", "alpha"), ("conversions.rdp_to_delta", "alpha"), ("releases.released_dp", "alpha"),
 }  # fmt: skip
 
 

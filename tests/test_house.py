@@ -11,29 +11,16 @@ from pathlib import Path
 import pytest
 import yaml
 
+from book import claims
+
 ROOT = Path(__file__).resolve().parents[1]
-COMMANDS = {
-    "book",
-    "pdf",
-    "test",
-    "papers",
-    "claims",
-    "bench",
-    "assignments",
-    "grade",
-    "notebooks",
-    "screenshot",
-    "stand-in",
-    "lock",
-    "coverage",
-    "mutants",
-    "clean",
-    "help",
-}
 
 
 def text(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
+
+
+COMMANDS = set(re.search(r"^\.PHONY: (help .*)$", text("Makefile"), flags=re.MULTILINE)[1].split())
 
 
 def git(*arguments) -> subprocess.CompletedProcess:
@@ -125,11 +112,19 @@ def test_make_help_lists_every_command():
     printed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     listed = {line.split()[0] for line in printed.splitlines() if line.startswith("  ")}
     assert listed == COMMANDS
-    phony = re.search(r"^\.PHONY: (help .*)$", text("Makefile"), flags=re.MULTILINE)[1]
-    assert set(phony.split()) == COMMANDS
 
 
-@pytest.mark.parametrize("name", ["README.md", "book/how-to.md", "book/data.md", "book/index.md", ".ci/run"])
+PROSE = [
+    "README.md",
+    "CONTRIBUTING.md",
+    ".github/pull_request_template.md",
+    "book/how-to.md",
+    "book/data.md",
+    "book/index.md",
+]
+
+
+@pytest.mark.parametrize("name", [*PROSE, ".ci/run"])
 def test_the_commands_that_the_prose_names_exist(name):
     named = set(re.findall(r"(?m)(?:^|`)make (?:PYTHON=python )?([a-z-]+)", text(name)))
     assert named <= COMMANDS
@@ -137,7 +132,7 @@ def test_the_commands_that_the_prose_names_exist(name):
         assert named == COMMANDS
 
 
-@pytest.mark.parametrize("name", ["README.md", "book/how-to.md"])
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "book/how-to.md"])
 def test_the_files_that_the_prose_names_exist(name):
     named = re.findall(r"\b((?:notebooks|book|tests|lib)/[\w/.-]+\.\w+)", text(name))
     assert named and [path for path in named if not (ROOT / path).is_file()] == []
@@ -207,6 +202,46 @@ def test_the_picture_in_the_readme_is_there_and_small():
     picture = ROOT / "book/_static/screenshot.png"
     assert "](book/_static/screenshot.png)" in text("README.md")
     assert 10_000 < picture.stat().st_size < 300_000
+
+
+# ---- the documents
+
+
+DOCUMENTS = claims.load(ROOT / "book/claims.yml").documents
+
+
+@pytest.mark.parametrize("key", DOCUMENTS)
+def test_a_document_has_its_pages_and_its_row(key):
+    listed = re.findall(r"file: (\S+)", text("book/_toc.yml"))
+    assert {f"{key}/index", f"{key}/summary"} <= set(listed)
+    assert any(name.startswith(f"notebooks/{key}/") for name in listed)
+    row = next((line for line in text("README.md").splitlines() if line.startswith(f"| `{key}` |")), "")
+    document = DOCUMENTS[key]
+    for said in (f"*{document.title}*", f"({document.year})", f"| {document.subject} |"):
+        assert said in row
+
+
+NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
+
+
+@pytest.mark.parametrize("name", ["README.md", "book/index.md", "CITATION.cff"])
+def test_the_prose_counts_the_documents(name):
+    found = re.search(r"(\w+) (?:\w+ )?documents on differential privacy", text(name))
+    assert found and found[1] == NUMBERS[len(DOCUMENTS)]
+
+
+def test_nothing_is_left_to_be_filled_in():
+    """`make document` marks what only a person can say (notebooks/templates)."""
+    places = [
+        f"{name}:{number}"
+        for name in ours()
+        if name.startswith(("book/", "notebooks/", "README.md"))
+        and not name.startswith("notebooks/templates/")
+        and name.endswith((".md", ".yml", ".bib", ".ipynb"))
+        for number, line in enumerate(text(name).splitlines(), start=1)
+        if "FILL IN" in line
+    ]
+    assert places == []
 
 
 def test_every_notebook_is_a_page_of_the_book():

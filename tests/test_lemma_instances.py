@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sympy import Rational
 
+from lib import gaussian_synthesis
 from lib.accounting import divergence
-from lib.gaussian_synthesis import lemma_instances
+from notebooks.studies import lemma_instances
 
 GENERATORS = [lemma_instances.dataset, lemma_instances.corner_dataset]
 SIZES = st.sampled_from([(40, 1, 0.25), (40, 2, 0.25), (60, 3, 0.125), (90, 5, 0.125)])
@@ -61,7 +62,7 @@ def test_corner_dataset_is_near_the_worst_case(seed):
     offset = np.ones(d) - data.mean(axis=0)
     assert np.array_equal(np.abs(data), np.ones((n, d))) and (data[-1] == 1).all()
     assert offset @ offset > 0.85 * 4 * d, "the last record is nearly 2 sqrt(d) from the mean"
-    assert lemma_instances.smallest_eigenvalue(data) < 1.3 * sigma
+    assert gaussian_synthesis.smallest_eigenvalue(data) < 1.3 * sigma
 
 
 @pytest.mark.parametrize("kind", lemma_instances.KINDS)

@@ -1,8 +1,10 @@
 """What `make book` runs again and what it leaves alone, on a small tree with a stand-in for Python."""
 
+import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,11 +13,12 @@ from tests.test_house import plain
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# Plays every Python command of the Makefile, and notes it; a file named `broken-…` makes that step fail.
+# Plays every Python command of the Makefile but the keys, and notes it; a file named `broken-…` makes that step fail.
 PYTHON = """\
 #!/bin/sh
 case "$*" in
   *check_environment*) ;;
+  notebooks/keys.py*) exec REAL "$@" ;;
   notebooks/run.py*) echo "ran $2" >> log; ps -o comm= -p $PPID > parent; test ! -e broken-notebook || exit 1; mkdir -p "$(dirname "$4")"; cp "$2" "$4" ;;
   *gather*) find build/executed -name '*.ipynb' | sort > build/claims.json ;;
   *page*) cp build/claims.json book/scorecard.md ;;
@@ -25,27 +28,54 @@ esac
 """
 
 
+def notebook(*sources: str) -> str:
+    cells = [{"cell_type": "code", "source": source, "metadata": {}, "outputs": []} for source in sources]
+    return json.dumps({"cells": cells, "metadata": {}})
+
+
+CLAIMS = """\
+claims:
+
+- id: doc.first
+  printed: "1"
+- id: other.first
+  printed: "2"
+"""
+FILES = {
+    "lib/a.py": "A = 1\n",
+    "lib/b.py": '"""B."""\n\nB = 1\n',
+    "book/claims.yml": CLAIMS,
+    "book/ledger.py": "LEDGER = 'book/claims.yml'\n",
+    "book/page.md": "page\n",
+    "book/results/numbers.csv": "1\n",
+    "_config.yml": "title: x\n",
+    "notebooks/run.py": "import notebooks.kept\n",
+    "notebooks/kept.py": "KEPT = 1\n",
+    "notebooks/full.yml": "doc/one:\n  trials: 3\n",
+    "notebooks/doc/one.ipynb": notebook("import lib.a", "open('book/results/numbers.csv')"),
+    "notebooks/doc/two.ipynb": notebook("import lib.b"),
+    "requirements.lock": "numpy==1\n",
+    "pyproject.toml": "[project]\n",
+}
+ONE, TWO, BUILT = "ran notebooks/doc/one.ipynb", "ran notebooks/doc/two.ipynb", "built"
+
+
 @pytest.fixture
 def tree(tmp_path):
-    shutil.copy(ROOT / "Makefile", tmp_path)
     for name in (
-        "lib/a.py",
-        "book/claims.yml",
-        "book/ledger.py",
-        "book/page.md",
-        "_config.yml",
-        "notebooks/run.py",
-        "notebooks/kept.py",
-        "notebooks/full.yml",
-        "notebooks/doc/one.ipynb",
-        "notebooks/doc/two.ipynb",
-        "requirements.lock",
-        "pyproject.toml",
+        "Makefile",
+        "lib/__init__.py",
+        "lib/numerics/__init__.py",
+        "lib/numerics/content_key.py",
+        "notebooks/keys.py",
     ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    for name, text in FILES.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(name + "\n")
-    (tmp_path / "python").write_text(PYTHON)
+        path.write_text(text)
+    (tmp_path / "python").write_text(PYTHON.replace("REAL", sys.executable))
     (tmp_path / "python").chmod(0o755)
     assert make(tmp_path) == {"ran notebooks/doc/one.ipynb", "ran notebooks/doc/two.ipynb", "built"}
     return tmp_path
@@ -74,21 +104,77 @@ def test_nothing_changed_runs_nothing(tree):
 
 
 @pytest.mark.parametrize(
-    ("name", "steps"),
+    ("name", "text", "steps"),
     [
-        ("notebooks/doc/one.ipynb", {"ran notebooks/doc/one.ipynb", "built"}),
-        ("lib/a.py", {"ran notebooks/doc/one.ipynb", "ran notebooks/doc/two.ipynb", "built"}),
-        ("book/claims.yml", {"ran notebooks/doc/one.ipynb", "ran notebooks/doc/two.ipynb", "built"}),
-        ("notebooks/run.py", {"ran notebooks/doc/one.ipynb", "ran notebooks/doc/two.ipynb", "built"}),
-        ("book/page.md", {"built"}),
-        ("_config.yml", {"built"}),
+        ("notebooks/doc/one.ipynb", notebook("import lib.a, lib.b"), {ONE, BUILT}),
+        ("lib/a.py", "A = 2\n", {ONE, BUILT}),
+        ("lib/b.py", "B = 2\n", {TWO, BUILT}),
+        ("lib/b.py", '"""The letter."""\n\nB = 1\n', {BUILT}),
+        ("book/results/numbers.csv", "2\n", {ONE, BUILT}),
+        ("book/claims.yml", CLAIMS.replace('"1"', '"3"'), {ONE, TWO, BUILT}),
+        ("book/claims.yml", CLAIMS.replace('"2"', '"3"'), {BUILT}),
+        ("notebooks/run.py", "import notebooks.kept as k\n", {ONE, TWO, BUILT}),
+        ("notebooks/kept.py", "KEPT = 2\n", {ONE, TWO, BUILT}),
+        ("requirements.lock", "numpy==2\n", {ONE, TWO, BUILT}),
+        ("book/page.md", "changed\n", {BUILT}),
+        ("_config.yml", "title: y\n", {BUILT}),
     ],
 )
-def test_a_change_runs_what_depends_on_it(tree, name, steps):
+def test_a_change_runs_what_depends_on_it(tree, name, text, steps):
     settle(tree)
-    (tree / name).write_text("changed\n")
+    (tree / name).write_text(text)
+    assert wanted(tree) == steps - {BUILT}
     assert make(tree) == steps
     assert make(tree) == set()
+
+
+def wanted(tree: Path) -> set[str]:
+    """The notebooks that `make -n book` says it would run."""
+    said = subprocess.run(
+        ["make", "-n", "PYTHON=./python", "book"], cwd=tree, capture_output=True, text=True, env=plain()
+    )
+    assert not said.returncode, said.stderr
+    return {
+        f"ran {words[words.index('-o') - 1]}"
+        for words in map(str.split, said.stdout.splitlines())
+        if "-o" in words and "notebooks/run.py" in words
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["lib/a.py", "notebooks/doc/one.ipynb", "notebooks/run.py", "requirements.lock", "book/results/numbers.csv"]
+)
+def test_a_file_that_was_only_touched_runs_no_notebook(tree, name):
+    settle(tree)
+    (tree / name).touch()
+    assert wanted(tree) == set()
+    assert make(tree) <= {BUILT}
+
+
+def test_new_outputs_in_a_notebook_do_not_run_it(tree):
+    settle(tree)
+    path = tree / "notebooks/doc/one.ipynb"
+    path.write_text(
+        path.read_text().replace(
+            '"outputs": []', '"outputs": [{"output_type": "stream", "name": "stdout", "text": "1"}]'
+        )
+    )
+    assert make(tree) == set()
+
+
+def test_code_that_cannot_be_read_stops_make_before_anything_runs(tree):
+    (tree / "lib/b.py").write_text("B = (\n")
+    assert make(tree, fails=True) == set()
+    assert "lib/b.py, line 1: " in (tree / "printed").read_text()
+    (tree / "lib/b.py").write_text(FILES["lib/b.py"])
+    assert make(tree) <= {BUILT}
+
+
+def test_a_tree_without_an_environment_can_be_asked_what_would_run(tree):
+    said = subprocess.run(
+        ["make", "-n", "build/keys/ledger.key"], cwd=tree, capture_output=True, text=True, env=plain()
+    )
+    assert said.returncode == 0, said.stderr
 
 
 def test_a_page_that_came_went_or_was_renamed_is_noticed(tree):
@@ -122,7 +208,7 @@ def test_a_failure_leaves_the_last_good_book(tree):
     (tree / "broken-page").unlink()
     assert make(tree) == {"built"}
     assert (tree / "build/html/index.html").read_text() != good
-    (tree / "notebooks/doc/one.ipynb").write_text("changed\n")
+    (tree / "notebooks/doc/one.ipynb").write_text(notebook("2"))
     (tree / "broken-notebook").touch()
     assert "built" not in make(tree, fails=True)
     assert "built" not in make(tree, fails=True)  # and it stays failed until it is mended
@@ -144,16 +230,17 @@ def test_an_interrupted_full_run_goes_on_and_plans_only_what_is_left(tree):
     make(tree, command="papers")
     assert plan.read_text().split() == ["2"]
     settle(tree)
-    (tree / "notebooks/doc/two.ipynb").write_text("changed\n")
+    (tree / "notebooks/doc/two.ipynb").write_text(notebook("2"))
     (tree / "broken-notebook").touch()  # interrupted: what was being run is not there
     make(tree, command="papers", fails=True)
     assert plan.read_text().split() == ["2", "doc/two"]
     (tree / "broken-notebook").unlink()
     assert make(tree, command="papers") == {"ran notebooks/doc/two.ipynb"}
     settle(tree)
-    (tree / "notebooks/full.yml").write_text("changed\n")
-    make(tree, command="papers")
-    assert plan.read_text().split() == ["2", "doc/one", "doc/two"]
+    (tree / "notebooks/full.yml").write_text(FILES["notebooks/full.yml"].replace("3", "4"))
+    assert make(tree, command="papers") == {ONE}
+    assert plan.read_text().split() == ["2", "doc/one"]
+    assert make(tree) == {TWO, BUILT}  # with its own settings one is as it was
 
 
 def test_nothing_stands_between_make_and_a_notebook_of_a_full_run(tree):
@@ -180,7 +267,7 @@ def test_the_pages_follow_the_commit_that_their_figures_name(tree):
     git("commit", "-m", "nothing that a figure shows")
     assert make(tree) == set()
     settle(tree)
-    (tree / "notebooks/doc/one.ipynb").write_text("changed\n")
+    (tree / "notebooks/doc/one.ipynb").write_text(notebook("2"))
     assert make(tree) == {"ran notebooks/doc/one.ipynb", "built"}
     git("commit", "-a", "-m", "two")
     assert make(tree) == {"built"}

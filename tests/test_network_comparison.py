@@ -70,7 +70,7 @@ def test_above_compares_on_the_same_folds():
 
 
 def test_every_method_runs_and_repeats_alone_or_together():
-    where = [p for p in study.places(("main",), count=1, parameter_epsilons=(100.0,), record_epsilons=(2.0,))]
+    where = list(study.places(("main",), count=1, parameter_epsilons=(100.0,), record_epsilons=(2.0,)))
     assert {p[2] for p in where} == set(study.METHODS)
     together = run(where)
     assert together[list(study.SCORES)].map(lambda x: 0 <= x <= 1).all(axis=None)

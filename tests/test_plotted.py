@@ -178,7 +178,7 @@ def test_the_csv_has_ten_digits(axes):
 def test_equal_figures_are_equal_drawings():
     """In another process too: no dates, no names that chance makes."""
     code = (
-        "import matplotlib; matplotlib.use('Agg'); import matplotlib.pyplot as plt; from lib import figures, plotted\n"
+        "import matplotlib; matplotlib.use('Agg'); import matplotlib.pyplot as plt; from book import figures, plotted\n"
         "figures.use_house_style(); _, axes = plt.subplots(); axes.plot([1, 2], label='a'); axes.imshow([[1, 2]])\n"
         "axes.legend(); print(plotted.svg(axes.figure))"
     )
@@ -201,5 +201,5 @@ def test_equal_figures_are_equal_drawings():
 def test_nothing_is_attached_outside_a_notebook():
     before = set(plotted.read)
     plotted.attach()
-    (ROOT / "lib/data/adult.csv.gz").read_bytes()
+    (ROOT / "lib/data/stand_ins/adult.csv.gz").read_bytes()
     assert plotted.read == before

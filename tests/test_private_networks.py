@@ -12,8 +12,15 @@ from scipy import stats
 from lib.mechanisms import Laplace
 from lib.networks import intervals
 from lib.networks.network import Network, changes, layers, train
-from lib.networks.parameterwise import BATCHES, two_batches
-from lib.networks.private_networks import PrivacyStatement, anonymized_learning, fill_laplace, learning_first, release
+from lib.networks.private_networks import (
+    PrivacyStatement,
+    anonymized_learning,
+    fill_laplace,
+    leading_zeros,
+    learning_first,
+    release,
+)
+from notebooks.studies.anonymized_learning_leaks import BATCHES, two_batches
 
 ALARM = 1e-3
 WIDE = (80, 100, 2)  # 8302 parameters: one release is a large sample
@@ -294,7 +301,7 @@ def test_statements_of_trained_networks():
 
 
 def test_theorem_4_fails_for_the_algorithm_itself():
-    """`parameterwise.two_batches` computes by how much; here the method itself is run, 10,000 times on either database.
+    """`anonymized_learning_leaks.two_batches` computes by how much; here the method itself is run, 10,000 times on either database.
 
     The final value of one weight has odds above e^epsilon: later batches carry what the other parameters learned. That
     value is where its first change was -1/2, its second 1/2, and the L2 term tells their order.
@@ -382,3 +389,11 @@ def test_bad_learning_first_is_refused(changed, message):
 def test_bad_statements_are_refused(arguments):
     with pytest.raises(ValueError, match="must be"):
         PrivacyStatement(*arguments)
+
+
+def test_leading_zeros_are_counted_exactly():
+    """Against Python's whole numbers: at every power of two and beside it, with anything below, and at random."""
+    edges = [(1 << k) + beside for k in range(65) for beside in (-1, 0, 1) if (1 << k) + beside < 1 << 64]
+    low = [z | (2**23 - 1) for z in edges]
+    words = [*edges, *low, *np.random.default_rng(5).integers(0, 2**64, 10_000, dtype=np.uint64).tolist()]
+    assert [leading_zeros(np.uint64(z)) for z in words] == [41 - (z >> 23).bit_length() for z in words]

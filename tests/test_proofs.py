@@ -35,3 +35,13 @@ def test_each_statement_is_printed_with_how_often_it_held(capsys):
 def test_remarks_alone(capsys):
     proofs.show({}, "first", "second")
     assert capsys.readouterr().out == "first\nsecond\n"
+
+
+def test_what_a_number_refutes_is_not_rewritten(monkeypatch):
+    """Rewriting can take hours: sei2017's equation (3) as printed."""
+    monkeypatch.setattr(sp, "expand", lambda _: pytest.fail("rewritten"))
+    n, below = sp.symbols("n", integer=True), sp.symbols("y", negative=True)
+    assert not proofs.zero(sp.exp(x) - x)
+    for symbol in (n, below):  # numbers between 0 and 1 say nothing about these
+        with pytest.raises(pytest.fail.Exception):
+            proofs.zero(sp.exp(symbol) - symbol)

@@ -106,7 +106,7 @@ def test_a_record_that_no_component_explains_is_refused():
 def test_the_kernel_model_is_at_the_maximum_of_equation_14(scaling, width):
     found, records = perturbed(40, seed=1)
     model = KernelDensityRatio(found, width, scaling=scaling, tol=1e-7).fit(records)
-    P, K = found.transitions(records).dense(), model._basis(records).dense()
+    P, K = found.transitions(records).dense(), model.basis(records).dense()
     a = P @ K / K.sum(axis=0)
     assert model.converged_ and model.gap_ < 1e-7
     assert model.trace_[-1] == pytest.approx(best_likelihood(a), abs=1e-5)
@@ -124,7 +124,7 @@ def test_kernel_features_are_scaled_as_said():
         model = KernelDensityRatio(found, 0.7, scaling=scaling).fit(records)
         points = np.column_stack([onehot, column])
         expected = np.exp(-((points[:, None] - points) ** 2).sum(axis=2) / 0.7)
-        assert np.allclose(model._basis(records).dense(), expected, rtol=1e-9)
+        assert np.allclose(model.basis(records).dense(), expected, rtol=1e-9)
 
 
 def test_columns_join_until_the_pool_is_complete():
@@ -132,7 +132,7 @@ def test_columns_join_until_the_pool_is_complete():
     found, records = perturbed(300, seed=3)
     model = KernelDensityRatio(found, 0.01).fit(records)
     assert model.n_iter_ > 1
-    P, K = found.transitions(records).dense(), model._basis(records).dense()
+    P, K = found.transitions(records).dense(), model.basis(records).dense()
     assert duality_gap(P, K, model.alpha_) < 0.01
 
 
@@ -279,7 +279,7 @@ def test_algorithm_1_climbs_and_stays_below_the_certified_maximum():
 def test_algorithm_1_multiplies_operators_as_well_as_arrays():
     found, records = perturbed(50, seed=11)
     model = KernelDensityRatio(found, 0.3).fit(records)
-    P, K = found.transitions(records), model._basis(records)
+    P, K = found.transitions(records), model.basis(records)
     blocked, dense = algorithm_1(P, K, max_iter=5), algorithm_1(P.dense(), K.dense(), max_iter=5)
     assert np.allclose(blocked[0], dense[0]) and np.allclose(blocked[1], dense[1])
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from book import results
+from lib.numerics import content_key
 
 ROOT = Path(__file__).resolve().parents[1]
 FRAME = pd.DataFrame(
@@ -79,9 +80,10 @@ def test_a_failure_leaves_the_file_as_it_was(path, monkeypatch):
 # ---- provenance
 
 
-def test_what_is_collected_says_how_to_make_it_again(path):
+def test_what_is_collected_says_how_to_make_it_again(path, monkeypatch):
+    monkeypatch.setattr(results, "git", lambda *arguments: "0123456789ab-dirty")
     made = results.collect(
-        "lib.x",
+        "notebooks.studies.grid",
         ["--output", "a b.csv"],
         data="real",
         settings={"delta": 1e-9, "seed": 3, "tree depth": None},
@@ -90,14 +92,43 @@ def test_what_is_collected_says_how_to_make_it_again(path):
     )
     assert re.fullmatch(r"20\d\d-\d\d-\d\d", made.pop("date"))
     assert made == {
-        "command": "python -m lib.x --output 'a b.csv'",
+        "command": "python -m notebooks.studies.grid --output 'a b.csv'",
         "data": "real",
         "settings": "delta 1e-09, seed 3, tree depth None",
         "versions": f"Python {platform.python_version()}, numpy {np.__version__}",
+        "commit": "0123456789ab-dirty",
+        "code": "notebooks/studies/grid.py",
+        "key": content_key.key("notebooks/studies/grid.py"),
         "SHA-256 of adult.data": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
     }
     results.save(path, FRAME, made)
     assert results.provenance(path) == made
+
+
+def test_the_commit_is_left_open_where_there_is_no_git(monkeypatch):
+    assert re.fullmatch(r"|[0-9a-f]{12,}(-dirty)?", results.commit())
+    monkeypatch.setenv("PATH", "")
+    assert results.commit() == ""
+
+
+def test_code_that_is_not_there_has_no_key():
+    with pytest.raises(FileNotFoundError, match=r"no such file in the repository: lib/gone\*.py"):
+        results.key("lib/numerics/checks.py lib/gone*.py")
+
+
+def test_whether_the_code_is_still_the_code_that_made_it(path):
+    """How it follows changes, tests/test_content_key.py says."""
+    made = results.collect("notebooks.studies.grid", [], data="real", settings={}) | {"commit": "0123456789ab"}
+    for change, words in (
+        ({}, "the code of today"),
+        ({"key": "0" * 64}, "earlier code (commit 0123456789ab)"),
+        ({"key": "0" * 64, "commit": ""}, "earlier code (commit unknown)"),
+        ({"code": "notebooks/studies/gone.py"}, "earlier code (commit 0123456789ab)"),
+    ):
+        results.save(path, FRAME, made | change)
+        assert results.made_by(path) == words
+    results.save(path, FRAME, {name: text for name, text in made.items() if name not in ("commit", "code", "key")})
+    assert results.made_by(path) == "earlier code (made before keys were kept)"
 
 
 def test_versions_are_those_of_the_modules_in_use():
@@ -113,7 +144,37 @@ def test_every_committed_result_says_where_it_comes_from(file):
     made = results.provenance(file)
     assert {"command", "date", "data", "settings", "versions"} <= set(made)
     assert made["command"].startswith("make ") or (
-        "seed" in made["settings"] and made["command"].startswith("python -m lib.")
+        "seed" in made["settings"] and made["command"].startswith("python -m notebooks.studies.")
     )
     frame = results.load(file)
     assert len(frame) and not any(name.startswith(("#", "Unnamed")) for name in frame)
+
+
+def test_the_page_says_of_every_result_whether_its_code_is_still_the_same():
+    """As it was built: a page that is older than a change of the code would not."""
+    page = ROOT / "build/html/how-to.html"
+    if not page.is_file():
+        pytest.skip("the book is not built (make book)")
+    text = " ".join(re.sub(r"<[^>]+>", " ", page.read_text(encoding="utf-8")).split())
+    for file in sorted(results.FOLDER.rglob("*.csv")):
+        row = rf"{re.escape(file.relative_to(results.FOLDER).as_posix())} (python|make) .*?(the code of today|earlier code \(.*?\))"
+        assert re.search(row, text)[2] == results.made_by(file), file.name
+
+
+# ---- git
+
+
+def test_what_git_says_of_a_folder_that_is_no_repository_is_nothing(tmp_path):
+    assert results.git("log", folder=tmp_path) == ""
+
+
+def test_without_git_no_commit_is_known(tmp_path, monkeypatch):
+    from book._ext import figure_links
+
+    assert (
+        re.fullmatch("[0-9a-f]{40}", results.git("log", "-1", "--format=%H", folder=ROOT))
+        or not (ROOT / ".git").exists()
+    )
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert results.git("log", folder=ROOT) == results.commit() == ""
+    assert figure_links.commit() == ("", False)

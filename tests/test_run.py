@@ -2,7 +2,7 @@
 
 import fcntl
 import importlib.util
-import io
+import os
 import re
 import signal
 import subprocess
@@ -57,8 +57,9 @@ def notebook(tmp_path):
     return write
 
 
-def command(*arguments, folder):
-    return subprocess.run([sys.executable, str(RUN), *map(str, arguments)], cwd=folder, capture_output=True, text=True)
+def command(*arguments, folder, **settings):
+    words = [sys.executable, str(RUN), *map(str, arguments)]
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, **settings)
 
 
 # ---- parameters
@@ -171,6 +172,142 @@ def test_a_refused_parameter_runs_nothing(notebook, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["small.ipynb"]
 
 
+def refused(*arguments, folder, **settings):
+    """The one sentence on standard error of a run that ends with 2, without having run anything."""
+    done = command(*arguments, folder=folder, **settings)
+    assert (done.returncode, done.stdout) == (2, ""), done.stdout + done.stderr
+    assert len(done.stderr.splitlines()) == 1 and "Traceback" not in done.stderr
+    return done.stderr.split(": ", 1)[1].rstrip()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (None, "mine.yml: No such file or directory"),
+        ("- sigma\n- 0.5\n", "mine.yml must map names of parameters to values, got a list"),
+        ("0.5", "mine.yml must map names of parameters to values, got a float"),
+        ("sigma: [0.5", "mine.yml is no YAML: while parsing"),
+        ("1: 2", "unknown parameter 1; small.ipynb has sigma"),
+        (b"sigma: \xff", "mine.yml is no YAML: 'utf-8' codec"),
+    ],
+)
+def test_a_bad_file_of_parameters_is_named(notebook, tmp_path, text, words):
+    if text is not None:
+        (tmp_path / "mine.yml").write_bytes(text if isinstance(text, bytes) else text.encode())
+    assert refused(notebook(), "-o", "out.ipynb", "-f", "mine.yml", folder=tmp_path).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "No such file or directory"),
+        ("folder", "Is a directory"),
+        ("", "it is no notebook (NotJSONError)"),
+        ("{'cells': []}", "it is no notebook (NotJSONError)"),
+        ("[]", "it is no notebook"),
+        ("{}", "it is no notebook"),
+        ('{"cells": 5, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}', "it is no notebook"),
+        (b"\xff", "it is no notebook (UnicodeDecodeError)"),
+    ],
+)
+def test_what_is_no_notebook_is_refused(tmp_path, content, words):
+    path = tmp_path / "small.ipynb"
+    if content == "folder":
+        path.mkdir()
+    elif content is not None:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert words in refused(path, "-o", "out.ipynb", folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("sigma: float = ", "the parameters cell is no Python, in its line 1: invalid syntax"),
+        ("sigma: float = os.getpid()", "sigma must have a number, text or list of them as its default"),
+        ("sizes: list = 3", "sizes must be annotated list[float]"),
+    ],
+)
+def test_a_parameters_cell_that_is_broken_is_refused(notebook, tmp_path, line, words):
+    assert words in refused(notebook(line), "-o", "out.ipynb", folder=tmp_path)
+
+
+def test_a_notebook_without_parameters_takes_none(run, notebook, tmp_path):
+    path = notebook("")
+    assert "unknown parameter 'sigma'; small.ipynb has none at all" in refused(
+        path, "-o", "out.ipynb", "-p", "sigma", "1", folder=tmp_path
+    )
+    content, used = run.prepare(path, {})
+    assert used == {} and len(content.cells) == 3
+
+
+def test_full_is_for_the_notebooks_of_the_house(notebook, tmp_path):
+    words = refused(notebook(), "-o", "out.ipynb", "--full", folder=tmp_path)
+    assert words.startswith("--full is for the notebooks of ") and "full.yml does not know it" in words
+
+
+@pytest.mark.parametrize("option", ["-o", "--failed", "--record"])
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("folder", "folder: is a folder, where a file is wanted"),
+        ("file/out.ipynb", "file/out.ipynb: cannot be written (its folder is a file)"),
+        ("/proc/out.ipynb", "/proc/out.ipynb: cannot be written"),
+        ("/dev/full", "/dev/full: is there and no file"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_refused_before_the_run(notebook, tmp_path, option, place, words):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    if option == "--record":  # which is to be a folder
+        place, words = (place, "/told: cannot be written") if place != "folder" else ("file", "told: cannot be written")
+    others = ["-o", "out.ipynb"] if option != "-o" else []
+    assert words in refused(notebook(), *others, option, place, folder=tmp_path)
+    assert not (tmp_path / "out.ipynb").exists() and Path("/dev/full").is_char_device()
+
+
+def test_options_without_their_values_are_refused(notebook, tmp_path):
+    for words in (["-p", "sigma"], ["-p"], ["-f"], []):
+        done = command(notebook(), *(["-o", "out.ipynb"] if words else []), *words, folder=tmp_path)
+        assert done.returncode == 2 and "run.py: error: " in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("value", ["nowhere", "small.ipynb", "~nobody-of-that-name/data", "x" * 5000])
+def test_a_data_folder_that_is_none_is_refused_where_real_data_are_wanted(notebook, tmp_path, value):
+    settings = {"env": os.environ | {"COMPENDIUM_DATA": value}}
+    words = refused(notebook(), "-o", "out.ipynb", "-p", "data", "real", folder=tmp_path, **settings)
+    assert words.startswith(f"COMPENDIUM_DATA must name a folder that can be read, got '{value}'")
+
+
+def test_a_data_folder_is_one_below_where_the_command_was_given(run, notebook, tmp_path, monkeypatch):
+    """The kernel works in the repository's root; and stand-ins need no folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    for value, kind, seen in [("mine", "real", str(tmp_path / "mine")), ("nowhere", "stand-in", "nowhere")]:
+        monkeypatch.setenv("COMPENDIUM_DATA", value)
+        run.prepare(notebook(), {"data": kind})
+        assert os.environ["COMPENDIUM_DATA"] == seen
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A folder on a disk of 64 KiB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder], capture_output=True).returncode:
+        pytest.skip("only an administrator may mount a disk")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+def test_a_full_disk_is_told_in_a_sentence_and_leaves_the_old_file(notebook, tmp_path, small_disk):
+    (small_disk / "out.ipynb").write_text("the last good one")
+    path = notebook(code="print('x' * 100_000)")
+    done = command(path, "-o", small_disk / "out.ipynb", "--failed", "failed.ipynb", folder=tmp_path)
+    assert done.returncode == 1 and "No space left on device" in done.stderr and "Traceback" not in done.stderr
+    assert [(left.name, left.read_text()) for left in small_disk.iterdir()] == [("out.ipynb", "the last good one")]
+    assert "x" * 100_000 in (tmp_path / "failed.ipynb").read_text()  # what was computed is not lost
+
+
 def test_a_failing_notebook_leaves_its_partial_copy_and_the_last_good_output(notebook, tmp_path):
     (tmp_path / "out.ipynb").write_text("the last good one")
     path = notebook(code="print('before')\nraise ArithmeticError('it broke here')")
@@ -231,11 +368,13 @@ def test_equal_runs_are_equal_files(notebook, tmp_path):
 # ---- a full run: finished cells are kept
 
 
-SET_UP = "from pathlib import Path\nimport time\nimport numpy as np\nrng = np.random.default_rng(1)\nscale = 1"
+SET_UP = (
+    "from pathlib import Path\nimport os\nimport time\nimport numpy as np\nrng = np.random.default_rng(1)\nscale = 1"
+)
 CELLS = [
     "def drawn():\n    return scale * rng.integers(1000, size=2)\nprint(drawn())",
     "open(HERE / 'first', 'a').write('ran\\n')\ntime.sleep(2.1)  # worth keeping\nprint(drawn())",
-    "scale = -1\nfirst_time = not (HERE / 'begun').exists()\n(HERE / 'begun').touch()\n"
+    "scale = -1\nfirst_time = not (HERE / 'begun').exists()\n(HERE / 'begun').write_text(str(os.getpid()))\n"
     "if first_time:\n    time.sleep(100)\nprint(drawn())",
     "scale = 0\nprint(drawn())",
 ]
@@ -255,6 +394,11 @@ def long_notebook(notebook, tmp_path):
     return path
 
 
+def wait_for(file, running):
+    while not (file.exists() and file.read_text()) and running.poll() is None:
+        time.sleep(0.1)
+
+
 def begin(path, folder, **more):
     running = subprocess.Popen(
         [sys.executable, str(RUN), str(path), "-o", "out.ipynb", "--record", "record"],
@@ -264,8 +408,7 @@ def begin(path, folder, **more):
         text=True,
         **more,
     )
-    while not (folder / "begun").exists() and running.poll() is None:
-        time.sleep(0.1)
+    wait_for(folder / "begun", running)
     return running
 
 
@@ -273,10 +416,15 @@ def printed(path):
     return [output.text for cell in nbformat.read(path, as_version=4).cells for output in cell.get("outputs", [])]
 
 
-def test_a_killed_run_goes_on_with_the_cell_it_had_in_hand(long_notebook, tmp_path):
+@pytest.mark.parametrize("killed", ["run", "kernel"])
+def test_a_killed_run_goes_on_with_the_cell_it_had_in_hand(long_notebook, tmp_path, killed):
     running = begin(long_notebook, tmp_path)
-    running.kill()
-    running.communicate(timeout=60)
+    if killed == "run":
+        running.kill()
+    else:
+        os.kill(int((tmp_path / "begun").read_text()), signal.SIGKILL)
+    said, _ = running.communicate(timeout=240)
+    assert killed == "run" or (running.returncode == 1 and "its process died" in said), said
     assert not (tmp_path / "out.ipynb").exists()
     done = command(long_notebook, "-o", "out.ipynb", "--record", "record", folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
@@ -287,37 +435,55 @@ def test_a_killed_run_goes_on_with_the_cell_it_had_in_hand(long_notebook, tmp_pa
     counts = [cell.execution_count for cell in nbformat.read(tmp_path / "out.ipynb", as_version=4).cells[1:]]
     assert counts == list(range(1, len(counts) + 1))
     assert "1 of 1 notebooks done" in done.stdout
-    assert list((tmp_path / "record/cells").rglob("*.pickle")) == []  # nothing is kept any longer
+    assert [left for left in (tmp_path / "record/cells").rglob("*") if left.suffix != ".lock"] == []  # all forgotten
 
-    # Another setting is another run.
-    (tmp_path / "begun").unlink()
+
+def test_another_setting_is_another_run(long_notebook, tmp_path):
     running = begin(long_notebook, tmp_path)
     running.send_signal(signal.SIGTERM)
     said, _ = running.communicate(timeout=240)
     assert running.returncode == 130, said
-    assert (tmp_path / "first").read_text() == 2 * "ran\n", said
+    assert (tmp_path / "first").read_text() == "ran\n", said
     done = command(long_notebook, "-o", "out.ipynb", "--record", "record", "-p", "trials", "4", folder=tmp_path)
-    assert done.returncode == 0 and (tmp_path / "first").read_text() == 3 * "ran\n"
+    assert done.returncode == 0 and (tmp_path / "first").read_text() == 2 * "ran\n"
 
 
 def test_a_run_ends_with_the_make_that_started_it(long_notebook, tmp_path):
     """And leaves what is kept: `make` may be killed, and started again at once."""
-    code = (
-        f"import subprocess, sys; subprocess.run([sys.executable, {str(RUN)!r}, {str(long_notebook)!r}, "
-        "'-o', 'out.ipynb', '--record', 'record'])"
-    )
-    parent = subprocess.Popen(
-        [sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    while not (tmp_path / "begun").exists():
-        time.sleep(0.1)
-    parent.kill()
-    parent.wait()
-    name = f"{tmp_path.name}.small"
-    with (tmp_path / f"record/cells/{name}.lock").open() as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # as soon as the run has ended: or this test hangs
-    assert not (tmp_path / "out.ipynb").exists()
-    assert (tmp_path / f"record/cells/{name}/cells.json").is_file()
+    words = f"{sys.executable} {RUN} {long_notebook} -o out.ipynb --record record"
+    (tmp_path / "Makefile").write_text(f"out.ipynb:\n\t@exec {words}\n")
+    make = subprocess.Popen(["make"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for(tmp_path / "begun", make)
+    make.kill()
+    make.wait()
+    again = subprocess.run(["make"], cwd=tmp_path, capture_output=True, text=True, timeout=240)
+    assert (again.returncode, again.stderr) == (0, ""), again.stdout
+    assert (tmp_path / "first").read_text() == "ran\n" and (tmp_path / "out.ipynb").is_file()
+
+
+def test_a_run_waits_for_an_earlier_one_of_the_same_notebook(notebook, tmp_path):
+    path = notebook()
+    lock = tmp_path / f"record/cells/{tmp_path.name}.small.lock"
+    lock.parent.mkdir(parents=True)
+    words = [sys.executable, str(RUN), str(path), "-o", "out.ipynb", "--record", "record"]
+    with lock.open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        running = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+        assert [running.stdout.readline().split()[0] for _ in range(2)] == ["running", "waiting"]
+        assert running.poll() is None
+    running.communicate(timeout=240)
+    assert running.returncode == 0 and (tmp_path / "out.ipynb").is_file()
+
+
+def test_what_is_kept_and_cannot_be_read_is_run_again(long_notebook, tmp_path):
+    running = begin(long_notebook, tmp_path)
+    running.kill()
+    running.communicate(timeout=60)
+    (kept_there,) = (tmp_path / "record/cells").rglob("cells")
+    kept_there.write_bytes(kept_there.read_bytes()[:-10])  # by no run of ours: it writes them whole
+    done = command(long_notebook, "-o", "out.ipynb", "--record", "record", folder=tmp_path)
+    assert done.returncode == 0 and "cells are run again" in done.stderr and "Traceback" not in done.stderr
+    assert (tmp_path / "first").read_text() == 2 * "ran\n"
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -334,18 +500,26 @@ def test_a_notebook_prepares_its_process_in_its_set_up_cell_alone(path):
             )
 
 
-def test_functions_look_their_names_up_where_they_are_loaded():
-    written = {"__name__": "__main__"}
-    exec(
-        "import math\nlevel = [1]\ndef up(x): return math.floor(x) + level[0] + more\nclass C:\n    def at(self): return up(0)\nmore = 1",
-        written,
-    )
-    file = io.BytesIO()
-    kept._Pickler(file, written).dump({name: value for name, value in written.items() if not name.startswith("_")})
-    loaded = {"__name__": "__main__"}
-    file.seek(0)
-    loaded.update(kept._Unpickler(file, loaded).load())
-    loaded["more"] = 100
-    loaded["level"].append(2)
-    assert loaded["up"](5.5) == 106 and loaded["C"]().at() == 101
-    assert loaded["up"].__globals__ is loaded and written["level"] == [1]
+LEVELS = """
+import math
+level = [1]
+def up(x):
+    return math.floor(x) + level[0] + more
+class Above:
+    def at(self):
+        return up(0)
+more = 1
+"""
+
+
+def test_functions_look_their_names_up_where_they_are_loaded(tmp_path):
+    """In another process: the notebook's own names, which later cells change."""
+    start = "import types; from notebooks import kept; import __main__\nshell = types.SimpleNamespace(user_ns=vars(__main__), "
+    start += "user_ns_hidden={'shell', 'types', 'kept'}, execution_count=3)\n"
+    there = f"shell, {str(tmp_path / 'cells')!r}"
+    writes = f"open({str(tmp_path / 'cells')!r}, 'w').write('first line\\n'); kept.save({there})"
+    reads = f"kept.load({there}); more = 100; level.append(2)\n"
+    reads += "assert up(5.5) == 106 and Above().at() == 101 and up.__globals__ is vars(__main__) and level == [1, 2]"
+    for code in (start + LEVELS + writes, start + reads):
+        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")

@@ -12,13 +12,12 @@ import html
 import json
 import os
 import shutil
-import subprocess
 from pathlib import Path, PurePosixPath
 
 from docutils import nodes
 from sphinx.util import logging
 
-from book import claims
+from book import claims, results
 from lib.data import datasets
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,14 +36,8 @@ log = logging.getLogger(__name__)
 
 def commit(root: Path = ROOT) -> tuple[str, bool]:
     """The last commit of what figures are made of, and whether the working tree has changed since; ("", False) if unknown."""
-
-    def git(*arguments):
-        return subprocess.run(["git", *arguments, "--", *MADE_FROM], cwd=root, capture_output=True, text=True)
-
-    last = git("log", "-1", "--format=%H")
-    if last.returncode or not last.stdout.strip():
-        return "", False
-    return last.stdout.strip(), bool(git("status", "--porcelain").stdout.strip())
+    last = results.git("log", "-1", "--format=%H", "--", *MADE_FROM, folder=root)
+    return last, bool(last and results.git("status", "--porcelain", "--", *MADE_FROM, folder=root))
 
 
 def figures(notebook: dict):

@@ -1,4 +1,7 @@
-"""The directive {kept-results}: the files in book/results, with the command that makes each again, by their own first lines."""
+"""The directive {kept-results}: the files in book/results, with the command that makes each again, and whether the code is still the same.
+
+All is read from their own first lines, and from the code.
+"""
 
 from pathlib import Path
 
@@ -10,26 +13,26 @@ from book import results
 FOLDER = Path(__file__).resolve().parents[1] / "results"
 
 
-def rows() -> list[tuple[str, str, str]]:
-    """Of each file with a command in its first lines: its name below book/results, the command, what it took."""
+def rows(folder: Path = FOLDER) -> list[tuple[str, str, str, str]]:
+    """Of each file with a command in its first lines: its name below `folder`, the command, what it took, by which code it was made."""
     found = []
-    for path in sorted(FOLDER.rglob("*.csv")):
+    for path in sorted(folder.rglob("*.csv")):
         made = results.provenance(path)
         if "command" in made:
-            found.append(
-                (path.relative_to(FOLDER).as_posix(), made["command"], made.get("CPU time", "").split(" in ")[0])
-            )
+            name, took = path.relative_to(folder).as_posix(), made.get("CPU time", "").split(" in ")[0]
+            found.append((name, made["command"], took, results.made_by(path)))
     return found
 
 
 class KeptResults(SphinxDirective):
     def run(self):
-        group = nodes.tgroup("", *(nodes.colspec(colwidth=width) for width in (25, 60, 15)), cols=3)
+        group = nodes.tgroup("", *(nodes.colspec(colwidth=width) for width in (25, 45, 12, 18)), cols=4)
         head = nodes.row(
-            "", *(nodes.entry("", nodes.paragraph(text, text)) for text in ("File", "Made by", "CPU time"))
+            "", *(nodes.entry("", nodes.paragraph(text, text)) for text in ("File", "Made by", "CPU time", "Made with"))
         )
         body = [
-            nodes.row("", *(self._entry(text, code) for text, code in zip(row, (True, True, False)))) for row in rows()
+            nodes.row("", *(self._entry(text, code) for text, code in zip(row, (True, True, False, False))))
+            for row in rows()
         ]
         group += [nodes.thead("", head), nodes.tbody("", *body)]
         for path in FOLDER.rglob("*.csv"):

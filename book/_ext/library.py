@@ -22,7 +22,9 @@ def first_sentence(module: Path) -> str:
 
 def rooms() -> dict[str, list[str]]:
     """The rooms, those that use none of the others first, each with the names of its modules."""
-    contract = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"][0]
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ][0]
     names = [name.strip() for layer in reversed(contract["layers"]) for name in layer.split("|")]
     return {name: sorted(path.stem for path in (LIB / name).glob("[!_]*.py")) for name in names}
 

@@ -4,6 +4,7 @@ The theme brings a script of 1.5 MB that draws icons, which its font draws as we
 which only the search page needs; and style sheets of 0.5 MB, of which a book uses a fifth.
 """
 
+import io
 import re
 from pathlib import Path
 
@@ -75,9 +76,10 @@ def fewer_colours(picture: Path) -> None:
         return
     white = Image.new("RGBA", before.size, "white")
     flat = Image.alpha_composite(white, before.convert("RGBA")).convert("RGB")
-    smaller = picture.with_suffix(".smaller")
+    smaller = io.BytesIO()
     flat.quantize(256, dither=Image.Dither.NONE).save(smaller, format="PNG", optimize=True)
-    smaller.replace(picture) if smaller.stat().st_size < picture.stat().st_size else smaller.unlink()
+    if len(smaller.getvalue()) < picture.stat().st_size:
+        picture.write_bytes(smaller.getvalue())
 
 
 def setup(app):

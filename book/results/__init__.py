@@ -5,6 +5,9 @@
     # data: real
     # settings: delta 1e-09, seed 2025, trials 100
     # versions: Python 3.11.7, numpy 2.4.6, scipy 1.17.1, pandas 3.1.1
+    # commit: 623b6baf3f2b
+    # code: lib/some_study.py
+    # key: 8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4
     # SHA-256 of adult.data: 5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d
     method,epsilon,trial,error
     ...
@@ -16,22 +19,28 @@ and writes with `save`. `load` reads the frame back, `provenance` the lines abov
 from __future__ import annotations
 
 import io
-import os
 import platform
 import shlex
+import subprocess
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pandas as pd
+from lib.numerics import content_key
+from lib.numerics.files import whole
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FOLDER = Path(__file__).resolve().parent
 LIBRARIES = ("numpy", "scipy", "pandas")
+PAPERS = "notebooks/*/*.ipynb notebooks/full.yml"  # what a full run is made by
 
 
-def collect(module, arguments, *, data, settings, files=None, libraries=LIBRARIES) -> dict[str, str]:
+def collect(module, arguments, *, data, settings, files=None, libraries=LIBRARIES, code="") -> dict[str, str]:
     """How a result is being made, today: the provenance that `save` writes.
 
     module, arguments : what the command line was, `python -m module arguments`
@@ -39,15 +48,53 @@ def collect(module, arguments, *, data, settings, files=None, libraries=LIBRARIE
     settings : mapping of names to values, the seed among them: whatever one needs to make it again
     files : mapping from the names of the files it was made from to their SHA-256, in hexadecimal
     libraries : importable names of those whose versions count
+    code : what makes it, as for `key`; the module by itself, if that is not said
     """
+    code = code or f"{module.replace('.', '/')}.py"
     made = {
         "command": shlex.join(["python", "-m", module, *arguments]),
         "date": datetime.now(UTC).date().isoformat(),
         "data": data,
         "settings": _listed(settings),
         "versions": _listed({"Python": platform.python_version()} | versions(libraries)),
+        "commit": commit(),
+        "code": code,
+        "key": key(code),
     }
     return made | {f"SHA-256 of {name}": digest for name, digest in (files or {}).items()}
+
+
+def commit() -> str:
+    """The commit that is checked out, with "-dirty" where files have been changed since; "" if that is not known."""
+    return git("describe", "--always", "--dirty", "--abbrev=12", "--exclude", "*")
+
+
+def key(code: str) -> str:
+    """The content key (`content_key`) of `code`: paths below the repository, or patterns of such, with spaces between.
+
+    Kept results count where chapters read them; to the studies they are what was made. Raises ``FileNotFoundError``
+    where a pattern fits no file.
+    """
+    starts = []
+    for pattern in code.split():
+        found = sorted(content_key.ROOT.glob(pattern))
+        if not found:
+            raise FileNotFoundError(f"no such file in the repository: {pattern}")
+        starts += found
+    chapters = any(path.suffix == ".ipynb" for path in starts)
+    return content_key.key(*starts, without=() if chapters else FOLDER.rglob("*.csv"))
+
+
+def made_by(path) -> str:
+    """Whether the code that made the file at `path` is the code of today, in words."""
+    made = provenance(path)
+    if not {"commit", "code", "key"} <= set(made):
+        return "earlier code (made before keys were kept)"
+    try:
+        same = made["key"] == key(made["code"])
+    except FileNotFoundError:
+        same = False
+    return "the code of today" if same else f"earlier code (commit {made['commit'] or 'unknown'})"
 
 
 def versions(libraries: Iterable[str] = LIBRARIES) -> dict[str, str]:
@@ -79,6 +126,8 @@ def save(path, frame, provenance, *, float_format="%.6g") -> None:
 def load(path) -> pd.DataFrame:
     """The frame that `save` wrote, its index among the columns; numbers have the digits that were kept."""
     lines = Path(path).read_text(encoding="utf-8").splitlines(keepends=True)
+    import pandas as pd  # slow to import, and not every user of this module loads
+
     return pd.read_csv(io.StringIO("".join(lines[len(_head(lines)) :])))
 
 
@@ -93,12 +142,15 @@ def _head(lines) -> list[str]:
 
 
 def write(path, text) -> None:
-    """Write `text` to `path`, beside it first and then renamed, so that the file is whole or as it was."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
+    """Write `text` to `path`, whole or not at all (`lib.numerics.files`)."""
+    with whole(path) as draft:
         draft.write_text(text, encoding="utf-8", newline="\n")
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+
+
+def git(*arguments, folder=FOLDER) -> str:
+    """What git answers in `folder`; "" where it is not installed, or refuses (`folder` is in no repository, say)."""
+    try:
+        answer = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True)
+    except FileNotFoundError:
+        return ""
+    return answer.stdout.strip() if answer.returncode == 0 else ""

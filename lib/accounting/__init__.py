@@ -1,9 +1,10 @@
 """What privacy costs: divergences, conversions, exact curves, composition."""
 
-from .bounded_range import bounded_range_zcdp, compose_schedule, groups_of
+from .bounded_range import compose_schedule
 from .conversions import (
     CONVERSIONS,
     ApproximateDP,
+    bounded_range_zcdp,
     compose_rdp,
     dp_to_zcdp,
     pure_dp_to_zcdp,
@@ -11,13 +12,14 @@ from .conversions import (
     rdp_to_dp,
     zcdp_to_dp,
 )
-from .divergence import kl_gaussian, max_divergence_gaussian, renyi, renyi_discrete, renyi_gaussian
+from .divergence import renyi, renyi_discrete, renyi_gaussian
 from .gaussian_curve import gaussian_delta, gaussian_epsilon, gaussian_sigma, gaussian_zcdp
 from .hockey_stick import HockeyStick, hockey_stick_gaussian
 from .numerical import (
     EpsilonBounds,
     PrivacyLossVariable,
     bounded_range_prv,
+    compose_zcdp,
     gaussian_prv,
     laplace_prv,
     prv_compose,

@@ -9,180 +9,83 @@ epsilon (Durfee and Rogers 2019). How much of its privacy that saves depends on 
 - "bounded range prv": `numerical.bounded_range_prv`, one privacy random variable for all t
 - "pure dp": the range forgotten, randomised response instead
 
-The least epsilon. Let V(x) be the most, over all mechanisms, of the hockey-stick divergence
-E[(1 - e^(x - L))+] of what is still to run, L its privacy loss. Before a step with loss L,
-V_before(x) = E[V_after(x - L)], and the worst exponential mechanism is the most of that over t. For
-each t the worst has two outputs only: r V(x - log r) is convex in the likelihood ratio r, whose mean
-is 1, so its ends carry all mass, e^t with probability (1 - e^(t-epsilon)) / (1 - e^-epsilon) and
-e^(t-epsilon) with the rest. An adversary may choose t anew at each step, seeing all outputs before
-(Dong, Durfee, Rogers 2020); t may thus depend on x, and the curve of k steps takes k sweeps.
+The least epsilon. Let V(x) be the most, over all mechanisms, of the hockey-stick divergence E[(1 - e^(x - L))+] of
+what is still to run, L its privacy loss. Before a step with loss L, V_before(x) = E[V_after(x - L)], and the worst
+exponential mechanism is the most of that over t. For each t the worst has two outputs only: r V(x - log r) is
+convex in the likelihood ratio r, whose mean is 1, so its ends carry all mass, e^t with probability
+(1 - e^(t-epsilon)) / (1 - e^-epsilon) and e^(t-epsilon) with the rest. An adversary may choose t anew at each step,
+seeing all outputs before (Dong, Durfee, Rogers 2020); t may thus depend on x, and the curve of k steps takes k sweeps.
 
-The order matters, since E max >= max E: an adversary who sees all the noisy measurements first gains
-most, one who sees them last gains least. The two give an upper and a lower bound for any order of
-measurements among the selections.
+The order matters, since E max >= max E: an adversary who sees all the noisy measurements first gains most, one who
+sees them last gains least. The two give an upper and a lower bound for any order of measurements among the selections.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.optimize import brentq
 
-from ..numerics import checks
-from ..numerics.checks import PositiveFields, whole
-from . import conversions, gaussian_curve, numerical
+from ..numerics import checks, in_order
+from . import conversions, numerical
+from .conversions import bounded_range_zcdp
 from .numerical import EpsilonBounds
 
 TREATMENTS = ("bounded range", "bounded range prv", "pure dp")
 
 
-class _Group(PositiveFields):
-    """`count` >= 1 mechanisms with the same parameters, each of them one number in (0, inf)."""
-
-    def __post_init__(self):
-        whole("count", self.count, "[1, inf)")
-        super().__post_init__()
-
-
-@dataclass(frozen=True)
-class Gaussian(_Group):
-    """`count` >= 1 Gaussian measurements of standard deviation sigma and L2 `sensitivity`, both in (0, inf)."""
-
-    sigma: float
-    count: int = 1
-    sensitivity: float = 1.0
-    loss = float("inf")  # the most privacy loss there can be: the pure-DP cost
-
-    @property
-    def rho(self) -> float:
-        """The zCDP cost."""
-        return self.count * gaussian_curve.gaussian_zcdp(self.sigma, self.sensitivity)
-
-
-@dataclass(frozen=True)
-class Laplace(_Group):
-    """`count` >= 1 Laplace measurements of `scale` and L1 `sensitivity`, both in (0, inf)."""
-
-    scale: float
-    count: int = 1
-    sensitivity: float = 1.0
-
-    @property
-    def rho(self) -> float:
-        """The zCDP cost, as of any mechanism that is (sensitivity/scale)-DP."""
-        return self.count * conversions.pure_dp_to_zcdp(self.sensitivity / self.scale)
-
-    @property
-    def loss(self) -> float:
-        """The most privacy loss there can be: the pure-DP cost."""
-        return self.count * self.sensitivity / self.scale
-
-
-@dataclass(frozen=True)
-class Exponential(_Group):
-    """`count` >= 1 exponential mechanisms, probabilities proportional to e^(epsilon s / (2 sensitivity)).
-
-    epsilon : (0, inf); it is both their range and their pure-DP parameter (miura2025, Definition 2.6)
-    """
-
-    epsilon: float
-    count: int = 1
-
-    @property
-    def rho(self) -> float:
-        """The zCDP cost, by bounded range."""
-        return self.count * bounded_range_zcdp(self.epsilon)
-
-    @property
-    def loss(self) -> float:
-        """The most privacy loss there can be: the pure-DP cost."""
-        return self.count * self.epsilon
-
-
-def bounded_range_zcdp(epsilon):
-    """rho = epsilon^2/8 of an epsilon-bounded-range mechanism, epsilon in [0, inf), any shape.
-
-    Source: Cesar and Rogers 2021; Rogers and Steinke 2021; miura2025, Definition 2.6.
-    """
-    return conversions.pure_dp_to_zcdp(checks.real("epsilon", epsilon, "[0, inf)") / 2)
-
-
-def groups_of(steps, noise="gaussian", neighbours="unbounded") -> list:
-    """The groups of a run of AIM, in the order of its steps.
-
-    steps : each with the scale `sigma` of its noise in counts, (0, inf), and the `epsilon` of its
-        selection, [0, inf), 0 for none; those of `aim.Result`, or some of the first of them
-    noise : "gaussian" or "laplace" (then `sigma` is b); neighbours : "unbounded" or "bounded"
-    """
-    checks.one_of("noise", noise, ("gaussian", "laplace"))
-    checks.one_of("neighbours", neighbours, ("unbounded", "bounded"))
-    cells = 1 if neighbours == "unbounded" else 2  # of a marginal, that one record changes by one
-    groups = []
-    for step in steps:
-        if checks.real("epsilon", step.epsilon, "[0, inf)") > 0:
-            groups.append(Exponential(float(step.epsilon)))
-        groups.append(Gaussian(step.sigma, 1, cells**0.5) if noise == "gaussian" else Laplace(step.sigma, 1, cells))
-    return groups
-
-
-def compose_schedule(groups, delta, *, exponential="bounded range", eps_error=None, resolution=32) -> EpsilonBounds:
+def compose_schedule(mechanisms, delta, *, exponential="bounded range", eps_error=None, resolution=32) -> EpsilonBounds:
     """Bounds on the epsilon at `delta` of a schedule; `upper` is the guarantee.
 
-    groups : `Gaussian`, `Laplace` and `Exponential` groups, one at least, the exponential ones in the
-        order in which they ran; the bounds hold wherever the measurements stood among them. Single
-        steps may be given one by one.
+    mechanisms : pairs (variable, count) as for `numerical.prv_compose`, one at least; those from `bounded_range_prv`,
+        the selections, in the order in which they ran; the bounds hold wherever the others stood among them
     delta : [1e-12, 1)
     exponential : one of `TREATMENTS`; see the module's text
-    eps_error : (0, inf), the error of the numerical composition (of the measurements alone, for
-        "bounded range"); default: 0.2 % of the epsilon by zCDP, 2e-4 at least
-    resolution : whole number >= 2, steps of the mesh to an exponential mechanism's epsilon; "bounded
-        range" widens each of these by up to 2/resolution, and takes time in proportion to resolution^2
-        and selections^(3/2)
+    eps_error : (0, inf), the error of the numerical composition (of the measurements alone, for "bounded range");
+        default: 0.2 % of the epsilon by zCDP, 2e-4 at least
+    resolution : whole number >= 2, steps of the mesh to an exponential mechanism's epsilon; "bounded range" widens
+        each of these by up to 2/resolution, and takes time in proportion to resolution^2 and selections^(3/2)
 
     Raises ``ValueError`` also for schedules of an epsilon above 500, where e^epsilon gets out of hand.
 
-    The truth lies in [lower, upper], for "bounded range" the worst case over all mechanisms with the
-    range; its `estimate` is the middle. The schedule is taken as fixed in advance. AIM decides on its
-    next sigma and epsilon, and on when to stop, from noisy outputs: composing afterwards what it
-    came to is a diagnostic, not a guarantee (zCDP with a budget fixed in advance gives one).
+    The truth lies in [lower, upper], for "bounded range" the worst case over all mechanisms with the range; its
+    `estimate` is the middle. The schedule is taken as fixed in advance. AIM decides on its next sigma and epsilon,
+    and on when to stop, from noisy outputs: composing afterwards what it came to is a diagnostic, not a guarantee
+    (zCDP with a budget fixed in advance gives one).
     """
     checks.one_of("exponential", exponential, TREATMENTS)
-    delta = float(checks.real("delta", delta, "[1e-12, 1)"))
-    resolution = int(checks.integer("resolution", resolution, "[2, inf)"))
-    groups = list(groups)
-    measured, ranges = _sorted(groups)
-    rho = sum(group.rho for group in groups)
+    delta = checks.number("delta", delta, "[1e-12, 1)")
+    resolution = checks.whole("resolution", resolution, "[2, inf)")
+    mechanisms = numerical.checked_pairs(mechanisms)
+    rho = numerical.compose_zcdp(mechanisms)
     if eps_error is None:
         eps_error = max(2e-3 * conversions.zcdp_to_dp(rho, delta), 2e-4)
-    eps_error = float(checks.real("eps_error", eps_error, "(0, inf)"))
-    if (reach := min(conversions.zcdp_to_dp(rho, delta / 1000), sum(group.loss for group in groups))) > 500:
-        raise ValueError(f"groups must cost an epsilon of at most 500 at delta / 1000, got {reach:g} by zCDP")
-    if exponential == "bounded range" and ranges:
+    eps_error = checks.number("eps_error", eps_error, "(0, inf)")
+    largest = in_order.total(count * prv.largest for prv, count in mechanisms)
+    if (reach := min(conversions.zcdp_to_dp(rho, delta / 1000), largest)) > 500:
+        raise ValueError(f"mechanisms must cost an epsilon of at most 500 at delta / 1000, got {reach:g} by zCDP")
+    selected = [(prv, count) for prv, count in mechanisms if isinstance(prv, numerical.BoundedRangeLoss)]
+    measured = _measurements(mechanisms)
+    if exponential == "bounded range" and selected:
+        ranges = [(prv.size, count) for prv, count in selected]
         return _least_epsilon(measured, ranges, delta, rho, eps_error, resolution)
-    variable = numerical.pure_dp_prv if exponential == "pure dp" else numerical.bounded_range_prv
-    selected = _counted([(variable(epsilon), count) for epsilon, count in ranges])
-    return numerical.prv_compose(measured + selected, delta, eps_error=eps_error)
+    if exponential == "pure dp":
+        selected = [(numerical.pure_dp_prv(prv.size), count) for prv, count in selected]
+    return numerical.prv_compose(measured + _counted(selected), delta, eps_error=eps_error)
 
 
-def _sorted(groups):
-    """Measurements as pairs for `prv_compose`, all Gaussians in one; selections as (epsilon, count) in order."""
-    if not groups or not all(isinstance(group, (Gaussian, Laplace, Exponential)) for group in groups):
-        raise ValueError(f"groups must be one or more of Gaussian, Laplace, Exponential, got {groups!r}")
-    measured = [
-        (numerical.laplace_prv(group.scale, group.sensitivity), int(group.count))
-        for group in groups
-        if isinstance(group, Laplace)
-    ]
-    rho = sum(group.rho for group in groups if isinstance(group, Gaussian))
-    if rho > 0:  # several Gaussian mechanisms are exactly one
-        measured.append((numerical.gaussian_prv(1 / np.sqrt(2 * rho)), 1))
-    return _counted(measured), [(group.epsilon, int(group.count)) for group in groups if isinstance(group, Exponential)]
+def _measurements(mechanisms):
+    """The pairs that are no selections, all Gaussians in one."""
+    gaussian = [(prv, count) for prv, count in mechanisms if isinstance(prv, numerical.GaussianLoss)]
+    others = (numerical.GaussianLoss, numerical.BoundedRangeLoss)
+    measured = [(prv, count) for prv, count in mechanisms if not isinstance(prv, others)]
+    if gaussian:  # several Gaussian mechanisms are exactly one
+        measured.append((numerical.gaussian_prv(1 / np.sqrt(2 * numerical.compose_zcdp(gaussian))), 1))
+    return _counted(measured)
 
 
 def _counted(pairs):
     """Equal variables once, with the sum of their counts."""
-    counts = {}
+    counts: dict[numerical.PrivacyLossVariable, int] = {}
     for variable, count in pairs:
         counts[variable] = counts.get(variable, 0) + count
     return list(counts.items())

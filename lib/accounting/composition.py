@@ -52,9 +52,8 @@ def parallel(epsilons, deltas=0.0, *, neighbours="unbounded") -> Cost:
     epsilons, deltas = _pairs(epsilons, deltas)
     touched = 1 if neighbours == "unbounded" else 2
     with np.errstate(over="ignore"):
-        return Cost(
-            *(float(min(np.sort(part)[-touched:].sum(), most)) for part, most in ((epsilons, np.inf), (deltas, 1.0)))
-        )
+        epsilon, delta = (float(np.sort(part)[-touched:].sum()) for part in (epsilons, deltas))
+        return Cost(epsilon, min(delta, 1.0))
 
 
 def advanced(epsilon: float, count: int, slack: float, delta: float = 0.0) -> Cost:
@@ -63,12 +62,12 @@ def advanced(epsilon: float, count: int, slack: float, delta: float = 0.0) -> Co
 
     Source: Dwork, Rothblum, Vadhan 2010, Theorem III.3. For large epsilon it is worse than `basic`.
     """
-    epsilon, count = number("epsilon", epsilon, "[0, inf)"), float(whole("count", count, "[1, inf)"))
+    epsilon, runs = number("epsilon", epsilon, "[0, inf)"), float(whole("count", count, "[1, inf)"))
     slack, delta = number("slack", slack, "(0, 1)"), number("delta", delta, "[0, 1)")
     with np.errstate(over="ignore"):
-        drift = count * epsilon * np.expm1(epsilon)
-        spread = np.sqrt(count) * np.sqrt(-2 * np.log(slack)) * epsilon
-        return Cost(float(spread + drift), min(count * delta + slack, 1.0))
+        drift = runs * epsilon * np.expm1(epsilon)
+        spread = np.sqrt(runs) * np.sqrt(-2 * np.log(slack)) * epsilon
+        return Cost(float(spread + drift), min(runs * delta + slack, 1.0))
 
 
 def optimal(epsilon: float, count: int, total_delta: float, delta: float = 0.0) -> Cost:
@@ -102,7 +101,7 @@ def gaussian(sigmas, delta: float, sensitivities=1.0) -> Cost:
     if sigmas.size == 0 or sensitivities.shape not in ((), sigmas.shape):
         raise ValueError(f"sensitivities must match one or more sigmas, got {sensitivities.shape} and {sigmas.shape}")
     with np.errstate(over="ignore", under="ignore"):
-        mu = float(checks.real("sensitivities / sigmas", np.linalg.norm(sensitivities / sigmas), "[1e-150, 1e150]"))
+        mu = checks.number("sensitivities / sigmas", np.linalg.norm(sensitivities / sigmas), "[1e-150, 1e150]")
     return Cost(gaussian_curve.gaussian_epsilon(1 / mu, number("delta", delta, "(0, 1)")), float(delta))
 
 

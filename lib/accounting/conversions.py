@@ -7,17 +7,16 @@ A guarantee holds for the neighbours (unbounded or bounded) that its sensitivity
 computed for. `conversion` to (epsilon, delta) is "canonne2020" (Canonne, Kamath, Steinke 2020,
 Prop. 12) or the older, looser "mironov2017" (Mironov 2017, Prop. 3; miura2022, Prop. 2.5).
 
-Arguments broadcast; results are plain floats where every argument is a scalar. Bad arguments raise
-``ValueError``, an input too extreme ``ArithmeticError``. A cost too large for a double is inf, and one too
-small the smallest normal double, not 0, and so is a delta that underflows: rounding must not turn an
-approximate guarantee into a pure one.
+Arguments broadcast; results are plain floats where every argument is a scalar. Bad arguments raise ``ValueError``, an
+input too extreme ``ArithmeticError``. A cost too large for a double is inf, and one too small the smallest normal
+double, not 0, and so is a delta that underflows: rounding must not turn an approximate guarantee into a pure one.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from ..numerics import checks
+from ..numerics import checks, in_order
 from ..numerics.checks import plain
 from ..numerics.elementwise import TINY, delta_from_log, half_square, root
 
@@ -70,7 +69,7 @@ def compose_rdp(epsilons, counts=None):
     # A mechanism that never runs costs nothing, even where its curve is infinite (0 * inf is NaN).
     with np.errstate(over="ignore"):  # to inf, no guarantee
         costs = [np.zeros_like(curve) if count == 0 else count * curve for curve, count in zip(curves, counts)]
-        return plain(sum(costs))
+        return plain(in_order.total(costs))
 
 
 def rdp_to_dp(alpha, epsilon, delta, conversion: str = "canonne2020") -> ApproximateDP:
@@ -107,6 +106,14 @@ def rdp_to_delta(alpha, epsilon_rdp, epsilon, conversion: str = "canonne2020") -
 def pure_dp_to_zcdp(epsilon):
     """rho = epsilon^2 / 2 of every epsilon-DP mechanism, epsilon in [0, inf) (Bun and Steinke 2016, Prop. 1.4)."""
     return plain(half_square(checks.real("epsilon", epsilon, "[0, inf)")))
+
+
+def bounded_range_zcdp(epsilon):
+    """rho = epsilon^2/8 of an epsilon-bounded-range mechanism, epsilon in [0, inf), any shape.
+
+    Source: Cesar and Rogers 2021; Rogers and Steinke 2021; miura2025, Definition 2.6.
+    """
+    return pure_dp_to_zcdp(checks.real("epsilon", epsilon, "[0, inf)") / 2)
 
 
 def zcdp_to_dp(rho, delta, conversion: str = "canonne2020"):
@@ -149,8 +156,7 @@ def dp_to_zcdp(epsilon, delta, conversion: str = "canonne2020"):
         return (2 + 1 / x) * (c - np.logaddexp(0, u)) / x - np.logaddexp(0, -u) - target
 
     high = log_inverse + 1  # alpha > 1/delta: no positive rho has so high an optimum
-    low = np.log(
-        np.maximum(np.minimum(log_inverse, 1) / 4 / (1 + epsilon), TINY)
-    )  # epsilon_at exceeds 2/x - 1/2 > epsilon there
+    # At `low`, epsilon_at exceeds 2/x - 1/2 > epsilon.
+    low = np.log(np.maximum(np.minimum(log_inverse, 1) / 4 / (1 + epsilon), TINY))
     x = np.exp(root(epsilon_at, low, high, epsilon, log_inverse))
     return plain((epsilon + _saving(x, conversion) - log_inverse / x) / (1 + x))

@@ -25,18 +25,10 @@ _ABOVE_MINUS_ONE = np.nextafter(-1.0, 0.0)
 
 
 def log1pmx(x):
-    """log(1 + x) - x to full relative accuracy.
+    """log(1 + x) - x to full relative accuracy, the shape of `x`: for real `x` never positive, about -x^2/2 near 0.
 
-    Parameters
-    ----------
-    x : array_like, real in (-1, inf), or complex off the cut (-inf, -1]; any shape.
+    x : array_like, real in (-1, inf), or complex off the cut (-inf, -1]; any shape
 
-    Returns
-    -------
-    Array of the shape of `x`; never positive for real `x`, about -x^2/2 near 0.
-
-    Notes
-    -----
     For |x| < 0.4 the two leading terms are cancelled by hand: with r = x / (2 + x),
     log1p(x) = 2 r + 2 r^3 (1/3 + r^2/5 + ...) and 2 r - x = -r x.
     """
@@ -77,25 +69,13 @@ def _expm1mx(x):
 def psi(t, alpha):
     """Twice the order-`alpha` divergence of N(0, 1) from N(0, 1 + t).
 
-    psi_alpha(t) = [alpha log(1 + t) - log(1 + alpha t)] / (alpha - 1), with the limits
-    log(1 + t) - t / (1 + t) at alpha = 1 and log(1 + t) at alpha = inf.
+    t : array_like in (-1, inf), the relative difference of the variances; alpha : in [1, inf]; they broadcast
 
-    Parameters
-    ----------
-    t : array_like in (-1, inf): the relative difference of the variances.
-    alpha : array_like in [1, inf], broadcast against `t`.
-
-    Returns
-    -------
-    Array of the broadcast shape, >= 0; ``inf`` where alpha t <= -1 (as rounded), and for
-    alpha = inf where t < 0.
-
-    Notes
-    -----
-    With s = t / (1 + t) and phi(x) = log1p(x) - x,
-    psi_alpha(t) = -phi(-s) - phi((alpha - 1) s) / (alpha - 1): two terms >= 0, so nothing
-    cancels. The relative error is a few roundings, times 1 / (1 + alpha t) near the edge of
-    the region, where rounding `t` itself does as much.
+    psi_alpha(t) = [alpha log(1 + t) - log(1 + alpha t)] / (alpha - 1) >= 0, with the limits log(1 + t) - t / (1 + t)
+    at alpha = 1 and log(1 + t) at alpha = inf; ``inf`` where alpha t <= -1 (as rounded), and for alpha = inf where
+    t < 0. With s = t / (1 + t) and phi(x) = log1p(x) - x it is -phi(-s) - phi((alpha - 1) s) / (alpha - 1): two terms
+    >= 0, so nothing cancels. The relative error is a few roundings, times 1 / (1 + alpha t) near the edge of the
+    region, where rounding `t` itself does as much.
     """
     t = checks.real("t", t, "(-1, inf)")
     alpha = checks.real("alpha", alpha, "[1, inf]")
@@ -136,10 +116,9 @@ class GaussianPair(NamedTuple):
 def gaussian_pair(mean1, cov1, mean2, cov2) -> GaussianPair:
     """Whiten N(mean1, cov1) and rotate until N(mean2, cov2) has independent coordinates.
 
-    `mean1`, `mean2`: shape (d,), or numbers where d = 1; `cov1`, `cov2`: shape (d, d) or
-    numbers. Raises ``ValueError`` where shapes disagree, an entry is not finite, or a
-    covariance is not symmetric and positive definite (in double precision), and
-    ``ArithmeticError`` where the one is too far from the other for it.
+    `mean1`, `mean2`: shape (d,), or numbers where d = 1; `cov1`, `cov2`: shape (d, d) or numbers. Raises
+    ``ValueError`` where shapes disagree, an entry is not finite, or a covariance is not symmetric and positive
+    definite (in double precision), and ``ArithmeticError`` where the one is too far from the other for it.
     """
     mean1, cov1, factor1 = _gaussian("1", mean1, cov1)
     mean2, cov2, factor2 = _gaussian("2", mean2, cov2)
@@ -198,30 +177,18 @@ def _brief(matrix):
 
 
 def renyi_gaussian(mean1, cov1, mean2, cov2, alpha):
-    """D_alpha(N(mean1, cov1) || N(mean2, cov2)), miura2022, Proposition 4.1.
+    """D_alpha(N(mean1, cov1) || N(mean2, cov2)) in nats, the shape of `alpha`; miura2022, Proposition 4.1.
 
-    Parameters
-    ----------
-    mean1, mean2 : shape (d,), or numbers where d = 1.
-    cov1, cov2 : shape (d, d), symmetric positive definite, or positive numbers.
-    alpha : array_like in [1, inf], any shape; 1 is the KL-divergence, inf the max-divergence.
+    mean1, mean2 : shape (d,), or numbers where d = 1; cov1, cov2 : shape (d, d), symmetric positive definite, or
+        positive numbers; ``ValueError`` as from `gaussian_pair`
+    alpha : array_like in [1, inf], any shape; 1 is the KL-divergence, inf the max-divergence, sup_x log(p1(x) / p2(x))
 
-    Returns
-    -------
-    Array of the shape of `alpha`, in nats; ``inf`` where
-    Sigma_alpha = (1 - alpha) cov1 + alpha cov2 is not positive definite.
-
-    Notes
-    -----
-    In the normal form of `gaussian_pair` the printed formula is
-    sum_i [alpha m_i^2 / (1 + alpha t_i) + psi_alpha(t_i)] / 2. Where rounding in the whitening
-    leaves the verdict open, the edge of the region, alpha t_i = -1, counts as outside; at
-    alpha = inf, where equal variances t_i = 0 are the edge, such t_i (and such m_i beside
-    them) count as zero. Raises ``ValueError`` as `gaussian_pair` does.
-
-    References
-    ----------
-    M. Gil, F. Alajaji, T. Linder, Information Sciences 249 (2013) 124-131.
+    ``inf`` where Sigma_alpha = (1 - alpha) cov1 + alpha cov2 is not positive definite; at alpha = inf finite only
+    where cov2 - cov1 is positive semidefinite and the means differ within its range. In the normal form of
+    `gaussian_pair` the printed formula is sum_i [alpha m_i^2 / (1 + alpha t_i) + psi_alpha(t_i)] / 2. Where rounding
+    in the whitening leaves the verdict open, the edge of the region, alpha t_i = -1, counts as outside; at alpha =
+    inf, where equal variances t_i = 0 are the edge, such t_i (and such m_i beside them) count as zero.
+    Source: M. Gil, F. Alajaji, T. Linder, Information Sciences 249 (2013) 124-131.
     """
     return renyi_pair(gaussian_pair(mean1, cov1, mean2, cov2), alpha)
 
@@ -251,44 +218,26 @@ def gaussian_moment_on_grid(mean1, cov1, mean2, cov2, alpha, *, half=30) -> floa
     A check on `renyi_gaussian` that shares nothing with it, for a few dimensions: (2 half + 1)^d points.
     Inf where it overflows. Raises ``numpy.linalg.LinAlgError`` where alpha cov1^-1 + (1 - alpha) cov2^-1 is not positive definite.
     """
-    alpha, half = float(checks.real("alpha", alpha, "(1, inf)")), int(checks.integer("half", half, "[1, inf)"))
+    alpha, half = checks.number("alpha", alpha, "(1, inf)"), checks.whole("half", half, "[1, inf)")
     mean1, cov1, _ = _gaussian("1", mean1, cov1)
     mean2, cov2, _ = _gaussian("2", mean2, cov2)
-    with np.errstate(all="ignore"):
-        moment = _moment_on_grid(mean1, cov1, mean2, cov2, alpha, half)
-    if np.isnan(moment):
-        raise ArithmeticError("means, covariances or alpha are too extreme for double precision")
-    return moment
-
-
-def _moment_on_grid(mean1, cov1, mean2, cov2, alpha, half) -> float:
-    d, (A, B) = len(mean1), map(np.linalg.inv, (cov1, cov2))
-    T = alpha * A + (1 - alpha) * B
-    centre = np.linalg.solve(T, alpha * A @ mean1 + (1 - alpha) * B @ mean2)
-    ticks = np.meshgrid(*[np.arange(-half, half + 1) / 4] * d, indexing="ij")
-    frame = np.linalg.inv(np.linalg.cholesky(T)).T
-    points = centre + np.stack(ticks, -1).reshape(-1, d) @ frame.T
+    d, ticks = len(mean1), np.meshgrid(*[np.arange(-half, half + 1) / 4] * len(mean1), indexing="ij")
 
     def log_density(mean, K):
         quadratic = np.einsum("ij,jk,ik->i", points - mean, K, points - mean)
         return (np.linalg.slogdet(K / (2 * np.pi))[1] - quadratic) / 2
 
-    integrand = np.exp(alpha * log_density(mean1, A) + (1 - alpha) * log_density(mean2, B))
-    return float(integrand.sum() * abs(np.linalg.det(frame)) / 4**d)
-
-
-def kl_gaussian(mean1, cov1, mean2, cov2) -> float:
-    """KL-divergence of N(mean1, cov1) from N(mean2, cov2) in nats: `renyi_gaussian` at 1."""
-    return renyi_gaussian(mean1, cov1, mean2, cov2, 1.0)
-
-
-def max_divergence_gaussian(mean1, cov1, mean2, cov2) -> float:
-    """sup_x log(p1(x) / p2(x)) of two Gaussians: `renyi_gaussian` at alpha = inf.
-
-    Finite only where cov2 - cov1 is positive semidefinite and the means differ within its
-    range; then sum_i [m_i^2 / t_i + log(1 + t_i)] / 2.
-    """
-    return renyi_gaussian(mean1, cov1, mean2, cov2, np.inf)
+    with np.errstate(all="ignore"):
+        A, B = np.linalg.inv(cov1), np.linalg.inv(cov2)
+        T = alpha * A + (1 - alpha) * B
+        centre = np.linalg.solve(T, alpha * A @ mean1 + (1 - alpha) * B @ mean2)
+        frame = np.linalg.inv(np.linalg.cholesky(T)).T
+        points = centre + np.stack(ticks, -1).reshape(-1, d) @ frame.T
+        integrand = np.exp(alpha * log_density(mean1, A) + (1 - alpha) * log_density(mean2, B))
+        moment = float(integrand.sum() * abs(np.linalg.det(frame)) / 4**d)
+    if np.isnan(moment):
+        raise ArithmeticError("means, covariances or alpha are too extreme for double precision")
+    return moment
 
 
 # --- Other distributions -------------------------------------------------------------------
@@ -357,31 +306,21 @@ class Estimate(NamedTuple):
 
 
 def renyi(log_p, log_q, alpha, support=(-np.inf, np.inf), *, points=()) -> Estimate:
-    """D_alpha(P||Q) of two densities on the line, by adaptive quadrature.
+    """D_alpha(P||Q) of two densities on the line, in nats, by adaptive quadrature.
 
-    Parameters
-    ----------
-    log_p, log_q : callables, float -> logarithm of a density that integrates to 1 over
-        `support` (-inf where the density is 0).
-    alpha : a number in [1, inf]; 1 is the KL-divergence, inf the max-divergence.
-    support : (low, high), either may be infinite.
-    points : where the densities have kinks, jumps or narrow peaks, inside the support.
+    log_p, log_q : callables, float -> logarithm of a density that integrates to 1 over `support` (-inf where it is 0)
+    alpha : a number in [1, inf]; 1 is the KL-divergence, inf the max-divergence
+    support : (low, high), either may be infinite
+    points : where the densities have kinks, jumps or narrow peaks, inside the support
 
-    Returns
-    -------
-    Estimate : value in nats and the quadrature's own error estimate, which is not a proof.
-        (inf, inf) where the integrand overflows: the divergence is infinite or too large; one
-        that is infinite by a logarithm only can pass for finite. At alpha = inf the supremum
-        is searched on a grid (out to 1.5e3 beyond the last point on an infinite side) and
-        refined; a ratio that still grows by 1e-4 there counts as infinite.
-
-    Raises
-    ------
-    ValueError : alpha or points out of range, or a density whose integral is not 1 to 1e-6
-        (a peak that the quadrature missed: name it in `points`).
-    ArithmeticError : the quadrature does not converge.
+    The error is the quadrature's own estimate, which is not a proof. (inf, inf) where the integrand overflows: the
+    divergence is infinite or too large; one that is infinite by a logarithm only can pass for finite. At alpha = inf
+    the supremum is searched on a grid (out to 1.5e3 beyond the last point on an infinite side) and refined; a ratio
+    that still grows by 1e-4 there counts as infinite.
+    Raises ``ValueError`` for alpha or points out of range, or a density whose integral is not 1 to 1e-6 (a peak that
+    the quadrature missed: name it in `points`); ``ArithmeticError`` where the quadrature does not converge.
     """
-    alpha = float(checks.real("alpha", alpha, "[1, inf]"))
+    alpha = checks.number("alpha", alpha, "[1, inf]")
     low, high = support
     if not low < high:
         raise ValueError(f"support must be (low, high) with low < high, got {support!r}")

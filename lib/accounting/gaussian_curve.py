@@ -71,9 +71,7 @@ def gaussian_sigma(epsilon, delta, sensitivity=1.0, calibration: str = "balle201
     sensitivity = checks.real("sensitivity", sensitivity, "(0, inf)")
     rho = np.asarray(dp_to_zcdp(checks.real("epsilon", epsilon, "[0, 1e150]"), delta))
     if calibration == "zcdp":
-        with np.errstate(
-            divide="ignore", over="ignore"
-        ):  # rho underflows for epsilon 0, delta < 1e-154: no finite sigma
+        with np.errstate(divide="ignore", over="ignore"):  # no finite sigma: rho underflows for tiny epsilon and delta
             return plain(sensitivity / np.sqrt(2 * rho))
     epsilon, delta = np.asarray(epsilon, dtype=float), np.asarray(delta, dtype=float)
     # Too careful are mu by zCDP and, as delta(0) < mu, mu = delta. Too bold is the mu with t0 = -t

@@ -3,17 +3,15 @@
 delta(eps) = sup_S P(S) - e^eps Q(S) = E_P[(1 - e^(eps - L))_+], L = log(dP/dQ), is the least
 delta for which the pair P, Q is (eps, delta)-indistinguishable.
 
-The integral. Let K(z) = log E_P[e^(zL)] = z D_{1+z}(P||Q), analytic in a strip lo < Re z < hi
-around [-1, 0]. The two-sided Laplace transform of delta is exp(K(z)) / (z (1 + z)), so on any
-line Re z = r with 0 < r < hi
+The integral. Let K(z) = log E_P[e^(zL)] = z D_{1+z}(P||Q), analytic in a strip lo < Re z < hi around [-1, 0]. The
+two-sided Laplace transform of delta is exp(K(z)) / (z (1 + z)), so on any line Re z = r with 0 < r < hi
 
     delta(eps) = 1/(2 pi) int F(u) du,  F(u) = exp(K(z) - z eps) / (z (1 + z)),  z = r + iu.
 
-Moving the line across the poles z = 0 and z = -1 the same integral gives delta - 1 for
--1 < r < 0 and delta - 1 + e^eps for lo < r < -1. Of the three saddle points, the minima of
-log|F(0)| over r, we take the lowest (`_choose_line`): it belongs to the smallest of the three
-numbers, so tiny deltas keep their relative accuracy. This is the saddle-point accountant of
-Alghamdi et al. (2023), with quadrature in place of an asymptotic series.
+Moving the line across the poles z = 0 and z = -1 the same integral gives delta - 1 for -1 < r < 0 and
+delta - 1 + e^eps for lo < r < -1. Of the three saddle points, the minima of log|F(0)| over r, we take the lowest
+(`_choose_line`): it belongs to the smallest of the three numbers, so tiny deltas keep their relative accuracy. This is
+the saddle-point accountant of Alghamdi et al. (2023), with quadrature in place of an asymptotic series.
 
 The trapezoid rule with step h has three errors, all bounded and reported:
 - Aliasing. By Poisson's summation formula (Abate and Whitt 1992) the infinite sum is exactly
@@ -26,12 +24,9 @@ The trapezoid rule with step h has three errors, all bounded and reported:
   |z (1 + z)| >= u^2, so what is left out is at most |exp(K(r + iU) - r eps)| / (pi U).
 - Rounding, to first order, of every exponent and of the whitening of the Gaussians.
 
-References
-----------
-W. Alghamdi et al., The saddle-point method in differential privacy, ICML 2023.
-C. Canonne, G. Kamath, T. Steinke, The discrete Gaussian for differential privacy, NeurIPS 2020.
-J. Abate, W. Whitt, The Fourier-series method for inverting transforms of probability
-distributions, Queueing Systems 10 (1992) 5-88.
+References: W. Alghamdi et al., The saddle-point method in differential privacy, ICML 2023; C. Canonne, G. Kamath,
+T. Steinke, The discrete Gaussian for differential privacy, NeurIPS 2020; J. Abate, W. Whitt, The Fourier-series
+method for inverting transforms of probability distributions, Queueing Systems 10 (1992) 5-88.
 """
 
 from __future__ import annotations
@@ -58,29 +53,17 @@ class HockeyStick(NamedTuple):
 
 
 def hockey_stick_gaussian(mean1, cov1, mean2, cov2, epsilon, count=1) -> HockeyStick:
-    """delta(epsilon) of N(mean1, cov1)^count against N(mean2, cov2)^count.
+    """delta(epsilon) of N(mean1, cov1)^count against N(mean2, cov2)^count; method and references: see the module.
 
-    Parameters
-    ----------
-    mean1, mean2 : shape (d,), or numbers where d = 1.
-    cov1, cov2 : shape (d, d), symmetric positive definite, or positive numbers.
-    epsilon : array_like of real numbers, any shape (0: total variation; below 0 as well).
-    count : whole number in [1, 1e15], how many independent draws are seen.
+    mean1, mean2, cov1, cov2 : as for `divergence.gaussian_pair`, whose errors it raises
+    epsilon : array_like of real numbers, any shape (0: total variation; below 0 as well)
+    count : whole number in [1, 1e15], how many independent draws are seen
 
-    Returns
-    -------
-    HockeyStick : arrays `delta` in [max(0, 1 - e^epsilon), 1] and `error`, shape of `epsilon`.
-        The error is near rounding level except where K(z) grows slowly (few coordinates and
-        few draws with different variances: 2^20 nodes then leave a relative 1e-8 or so).
-
-    Raises
-    ------
-    ValueError, ArithmeticError : epsilon or count out of range, or as `lib.accounting.divergence.gaussian_pair`.
-
-    Method and references: see the module.
+    `delta` lies in [max(0, 1 - e^epsilon), 1]. The error is near rounding level except where K(z) grows slowly (few
+    coordinates and few draws with different variances: 2^20 nodes then leave a relative 1e-8 or so).
     """
     epsilon = checks.real("epsilon", epsilon, "(-inf, inf)")
-    count = float(checks.integer("count", count, "[1, 1e15]"))
+    count = float(checks.whole("count", count, "[1, 1e15]"))
     pair = gaussian_pair(mean1, cov1, mean2, cov2)
     if np.abs(pair.m).max() > 1e150 or pair.t.max() > 1e15:
         raise ArithmeticError("means or covariances are too far apart for double precision")
@@ -104,15 +87,15 @@ def hockey_stick_gaussian(mean1, cov1, mean2, cov2, epsilon, count=1) -> HockeyS
 
 
 class _Loss(NamedTuple):
-    """`count` draws of sum_i L_i: with s = t / (1 + t) and b = m^2 / (1 + t),
+    """`draws` draws of sum_i L_i: with s = t / (1 + t) and b = m^2 / (1 + t),
 
-    K(z) = count/2 sum_i [b z (1 + z) / (1 + z s) + z slope - curve(z s)].
+    K(z) = draws/2 sum_i [b z (1 + z) / (1 + z s) + z slope - curve(z s)].
     For small t, slope = -phi(-s) and curve = phi, where phi(x) = log1p(x) - x: nothing cancels.
     For `wide` ones, |t| > 1/2, slope = log1p(t) and curve = log1p: there z s would cancel.
     The `_error`s allow for the rounding of the whitening.
     """
 
-    count: float
+    draws: float
     s: np.ndarray
     b: np.ndarray
     slope: np.ndarray
@@ -128,7 +111,7 @@ class _Loss(NamedTuple):
         s, q, wide = t / (1 + t), 1 + t, np.abs(t) > 0.5
         b = m**2 / q
         return cls(
-            count=count,
+            draws=count,
             s=s,
             b=b,
             slope=np.where(wide, np.log1p(t), kl_term(t)),
@@ -177,7 +160,7 @@ def _log_moment(loss: _Loss, z):
     z = np.asarray(z)[..., np.newaxis]
     s, b = loss.s, loss.b
     terms = b * z * (1 + z) / (1 + z * s) + z * loss.slope - loss.curve(z * s)
-    return loss.count / 2 * terms.sum(axis=-1)
+    return loss.draws / 2 * terms.sum(axis=-1)
 
 
 def _exponent_error(loss: _Loss, z, x):
@@ -192,7 +175,7 @@ def _exponent_error(loss: _Loss, z, x):
     curve_slope = np.where(loss.wide, 1.0, size_z * (np.abs(loss.s) + loss.s_error)) / w
     whitening = size_z * (curve_slope + loss.b * factor / w) * loss.s_error
     whitening += size_z * loss.slope_error + factor * loss.b_error
-    return linear + loss.count / 2 * (rounding + whitening).sum(axis=-1)
+    return linear + loss.draws / 2 * (rounding + whitening).sum(axis=-1)
 
 
 # --- The line of integration -----------------------------------------------------------------
@@ -226,7 +209,7 @@ def _saddle(loss: _Loss, x, low, high, residue) -> _Line:
 
     Bisection for the zero of the derivative; the accuracy of r only matters for speed.
     """
-    s, b, half = loss.s, loss.b, loss.count / 2
+    s, b, half = loss.s, loss.b, loss.draws / 2
     origin, sign = (low, 1.0) if low == 0 else (high, -1.0)  # an end at a pole
     shortest = (1 + 1e-9) / (high - low)
 
@@ -258,8 +241,7 @@ def _saddle(loss: _Loss, x, low, high, residue) -> _Line:
 def _chernoff(loss: _Loss, line: _Line, x):
     """Chernoff's bound on both sides of the line: log C(r') exp(K(r') - r' x), and |r - r'|.
 
-    Two arrays (side, candidate) each; the poles belong to their strips, the ends of the
-    domain of K do not.
+    Two arrays (side, candidate) each; the poles belong to their strips, the ends of the domain of K do not.
     """
     steps = 2.0 ** np.arange(-4, 16.5, 0.5) / np.sqrt(line.curvature)
     sides = []

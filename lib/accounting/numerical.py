@@ -1,7 +1,11 @@
-"""Numerical composition: privacy random variables (PRVs) of mechanisms, and what many of them cost together.
+"""Numerical composition: the privacy loss variables of mechanisms, and what many of them cost together.
 
-Of the Gaussian and Laplace mechanisms, sensitivity / sigma or / scale is in [1e-150, 1e150].
+A variable (PRV) is all that an accountant needs to know of a mechanism, and pairs (variable, count) are what every
+accountant here and in `bounded_range` takes; the mechanisms of `lib.mechanisms` have theirs as `prv`. Of the Gaussian
+and Laplace mechanisms, sensitivity / sigma or / scale is in [1e-150, 1e150].
 """
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,8 +18,9 @@ from prv_accountant.discrete_privacy_random_variable import DiscretePrivacyRando
 from prv_accountant.domain import Domain
 from scipy.special import expit, ndtr
 
-from ..numerics import checks
+from ..numerics import checks, in_order
 from ..numerics.elementwise import ratio
+from .conversions import bounded_range_zcdp, pure_dp_to_zcdp
 from .divergence import expm1mx
 
 
@@ -35,7 +40,8 @@ class PrivacyLossVariable(PrivacyRandomVariable):
     """A privacy random variable as `prv_compose` takes it: the privacy loss of a mechanism's worst neighbours.
 
     Subclasses supply `cdf(t)`, at points t of any shape, and `truncated_mean(low, high)`, the mean on an interval
-    (low, high], exact for the grid's ends; and `rdp(alpha)`, where they know better, never below the truth.
+    (low, high], exact for the grid's ends; and `rdp(alpha)`, `rho`, `largest`, where they know better, never below
+    the truth.
     """
 
     size: float  # epsilon of pure DP; sensitivity / scale or / sigma; so size^2 / 2 is a rho
@@ -44,8 +50,22 @@ class PrivacyLossVariable(PrivacyRandomVariable):
         """An RDP epsilon at one order `alpha` in (1, inf): here that of a pure-DP mechanism."""
         return min(self.size, alpha * self.size**2 / 2)
 
+    @property
+    def rho(self) -> float:
+        """A zCDP cost: here that of any pure-DP mechanism."""
+        return pure_dp_to_zcdp(self.size)
 
-class _Gaussian(PrivacyLossVariable):  # N(size^2/2, size^2)
+    @property
+    def largest(self) -> float:
+        """The most privacy loss there can be: the pure-DP cost."""
+        return self.size
+
+
+class GaussianLoss(PrivacyLossVariable):
+    """N(size^2/2, size^2)."""
+
+    largest = np.inf
+
     def rdp(self, alpha):
         return alpha * self.size**2 / 2
 
@@ -58,7 +78,9 @@ class _Gaussian(PrivacyLossVariable):  # N(size^2/2, size^2)
         return self.size**2 / 2 - self.size * np.diff(densities).item() / np.diff(ndtr(ends)).item()
 
 
-class _Laplace(PrivacyLossVariable):  # atoms at -size and size, between them a density proportional to e^(t/2)
+class LaplaceLoss(PrivacyLossVariable):
+    """Atoms at -size and size, between them a density proportional to e^(t/2)."""
+
     def cdf(self, t):
         return np.where(t < -self.size, 0, np.where(t < self.size, np.exp(np.minimum(t - self.size, 0) / 2) / 2, 1))
 
@@ -66,7 +88,9 @@ class _Laplace(PrivacyLossVariable):  # atoms at -size and size, between them a 
         return expm1mx(-self.size)
 
 
-class _PureDP(PrivacyLossVariable):  # randomised response: size or -size, with odds e^size to 1
+class PureDPLoss(PrivacyLossVariable):
+    """Randomised response: size or -size, with odds e^size to 1."""
+
     def cdf(self, t):
         return np.where(t < -self.size, 0, np.where(t < self.size, expit(-self.size), 1))
 
@@ -74,12 +98,17 @@ class _PureDP(PrivacyLossVariable):  # randomised response: size or -size, with 
         return self.size * np.tanh(self.size / 2)
 
 
-class _BoundedRange(
-    PrivacyLossVariable
-):  # between -size and size a density proportional to e^(t/2); see bounded_range_prv
+class BoundedRangeLoss(PrivacyLossVariable):
+    """Between -size and size a density proportional to e^(t/2): see `bounded_range_prv`."""
+
     def rdp(self, alpha):
         # log(sinh(u) / u) rises with u^2 at a rate of at most 1/6.
         return min(self.size, alpha * self.size**2 / 6)
+
+    @property
+    def rho(self) -> float:
+        """The zCDP cost of what it stands for, a mechanism of the range `size`; its own is size^2/6."""
+        return bounded_range_zcdp(self.size)
 
     def cdf(self, t):
         inside = np.clip(np.asarray(t, dtype=float), -self.size, self.size)
@@ -91,37 +120,48 @@ class _BoundedRange(
         return self.size / np.tanh(self.size / 2) - 2
 
 
-def gaussian_prv(sigma: float, sensitivity: float = 1.0) -> PrivacyRandomVariable:
+def gaussian_prv(sigma: float, sensitivity: float = 1.0) -> PrivacyLossVariable:
     """Privacy random variable of the Gaussian mechanism; sigma and L2 sensitivity in (0, inf)."""
-    return _Gaussian(float(ratio("sigma", sensitivity, sigma)))
+    return GaussianLoss(checks.number("sensitivity / sigma", ratio("sigma", sensitivity, sigma), "(0, inf)"))
 
 
-def laplace_prv(scale: float, sensitivity: float = 1.0) -> PrivacyRandomVariable:
+def laplace_prv(scale: float, sensitivity: float = 1.0) -> PrivacyLossVariable:
     """Privacy random variable of the Laplace mechanism; scale and L1 sensitivity in (0, inf)."""
-    return _Laplace(float(ratio("scale", sensitivity, scale)))
+    return LaplaceLoss(checks.number("sensitivity / scale", ratio("scale", sensitivity, scale), "(0, inf)"))
 
 
-def pure_dp_prv(epsilon: float) -> PrivacyRandomVariable:
+def pure_dp_prv(epsilon: float) -> PrivacyLossVariable:
     """The worst privacy random variable of an `epsilon`-DP mechanism, randomised response; epsilon in (0, inf)."""
-    return _PureDP(float(checks.real("epsilon", epsilon, "(0, inf)")))
+    return PureDPLoss(checks.number("epsilon", epsilon, "(0, inf)"))
 
 
-def bounded_range_prv(epsilon: float) -> PrivacyRandomVariable:
+def bounded_range_prv(epsilon: float) -> PrivacyLossVariable:
     """A privacy random variable that dominates every `epsilon`-bounded-range mechanism; epsilon in (0, inf).
 
-    Bounded range (Durfee and Rogers 2019): the log-likelihood ratios of all outputs lie in one
-    interval [t - epsilon, t], t unknown. The exponential mechanism with probabilities proportional
-    to e^(epsilon s / (2 sensitivity)) has it. For a given t the worst pair has two outputs, with
-    delta(x) = (e^epsilon - e^t)(1 - e^(x-t)) / (e^epsilon - 1) for t - epsilon <= x <= t (Dong,
-    Durfee, Rogers 2020). The most over t, at t = (epsilon + x)/2, is the curve of this variable,
+    For the interval [t - epsilon, t] of log-likelihood ratios (see `bounded_range`) the worst pair has delta(x) =
+    (e^epsilon - e^t)(1 - e^(x-t)) / (e^epsilon - 1) for t - epsilon <= x <= t (Dong, Durfee, Rogers 2020). The most
+    over t, at t = (epsilon + x)/2, is the curve of this variable,
 
         delta(x) = (e^(epsilon/2) - e^(x/2))^2 / (e^epsilon - 1),    -epsilon <= x <= epsilon.
 
-    As it bounds each t, it composes under adaptive choice too (Zhu, Dong, Wang 2022);
-    but no single mechanism attains it, and it costs rho = epsilon^2/6, where zCDP charges
-    epsilon^2/8 and pure DP epsilon^2/2. `bounded_range.compose_schedule` goes down to the optimum.
+    As it bounds each t, it composes under adaptive choice too (Zhu, Dong, Wang 2022); but no single mechanism attains
+    it, and it costs rho = epsilon^2/6, where zCDP charges epsilon^2/8 and pure DP epsilon^2/2.
+    `bounded_range.compose_schedule` goes down to the optimum.
     """
-    return _BoundedRange(float(checks.real("epsilon", epsilon, "(0, inf)")))
+    return BoundedRangeLoss(checks.number("epsilon", epsilon, "(0, inf)"))
+
+
+def checked_pairs(mechanisms) -> list[tuple[PrivacyLossVariable, int]]:
+    """Pairs (variable, whole count >= 1), one at least, as a list; ``ValueError`` for anything else."""
+    pairs = [(prv, checks.whole("count", count, "[1, inf)")) for prv, count in mechanisms]
+    if not pairs or not all(isinstance(prv, PrivacyLossVariable) for prv, _ in pairs):
+        raise ValueError(f"mechanisms must hold pairs (variable from gaussian_prv or its like; count), got {pairs}")
+    return pairs
+
+
+def compose_zcdp(mechanisms) -> float:
+    """The rho of a composition, by adding up; mechanisms : as for `prv_compose`."""
+    return in_order.total(count * prv.rho for prv, count in checked_pairs(mechanisms))
 
 
 def prv_compose(mechanisms, delta, *, eps_error=0.01, delta_error=None) -> EpsilonBounds:
@@ -135,9 +175,9 @@ def prv_compose(mechanisms, delta, *, eps_error=0.01, delta_error=None) -> Epsil
     it. Clipped at 0. The mechanisms must be fixed in advance: for parameters chosen from earlier
     outputs this is a diagnostic, not a guarantee.
     """
-    delta = float(checks.real("delta", delta, "[1e-12, 1)"))  # below, rounding errors rival delta
+    delta = checks.number("delta", delta, "[1e-12, 1)")  # below, rounding errors rival delta
     delta_error = delta / 1000 if delta_error is None else delta_error
-    delta_error = float(checks.real("delta_error", delta_error, f"[1e-300, {delta!r})"))
+    delta_error = checks.number("delta_error", delta_error, f"[1e-300, {delta!r})")
     composed = prv_distribution(mechanisms, eps_error=eps_error, delta_error=delta_error)
     return EpsilonBounds(*(max(bound, 0.0) for bound in composed.compute_epsilon(delta, delta_error, float(eps_error))))
 
@@ -149,13 +189,9 @@ def prv_distribution(mechanisms, *, eps_error, delta_error) -> DiscretePrivacyRa
     probability at most delta_error. mechanisms : as for `prv_compose`; eps_error, delta_error :
     (0, inf), [1e-300, 1)
     """
-    mechanisms = list(mechanisms)
-    prvs = [prv for prv, _ in mechanisms]
-    counts = [int(checks.integer("count", count, "[1, inf)")) for _, count in mechanisms]
-    if not prvs or not all(isinstance(prv, PrivacyLossVariable) for prv in prvs):
-        raise ValueError(f"mechanisms must hold pairs (variable from gaussian_prv or its like; count), got {prvs}")
-    eps_error = float(checks.real("eps_error", eps_error, "(0, inf)"))
-    delta_error = float(checks.real("delta_error", delta_error, "[1e-300, 1)"))
+    prvs, counts = zip(*checked_pairs(mechanisms))
+    eps_error = checks.number("eps_error", eps_error, "(0, inf)")
+    delta_error = checks.number("delta_error", delta_error, "[1e-300, 1)")
     # Reach and mesh of the grid: Gopi et al., Theorem 5.5 and Remark 5.6.
     reach = compute_safe_domain_size(prvs, counts, eps_error, delta_error)
     grid = Domain.create_aligned(-reach, reach, eps_error / np.sqrt(sum(counts) / 2 * np.log(12 / delta_error)))

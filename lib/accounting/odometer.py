@@ -49,7 +49,7 @@ class TwoSteps:
             adversary who sees the first step's outcome
         """
         checks.one_of("rule", rule, ("gaussian", "response", "worst"))
-        left = float(checks.real("epsilon", epsilon, "(-inf, inf)")) - self.losses
+        left = checks.number("epsilon", epsilon, "(-inf, inf)") - self.losses
         curves = {"gaussian": _gaussian(left, self.second), "response": _response(left, self.response)}
         return float(_MASS @ (np.maximum(*curves.values()) if rule == "worst" else curves[rule]))
 
@@ -70,12 +70,9 @@ def two_steps(epsilon, delta, share=0.5) -> TwoSteps:
     epsilon : (0, 10]; delta : [1e-9, 0.01]
     share : (0, 1), size of the first step, as a part of the one Gaussian that would cost all
     """
-    epsilon, delta = (
-        float(checks.real("epsilon", epsilon, "(0, 10]")),
-        float(checks.real("delta", delta, "[1e-9, 0.01]")),
-    )
+    epsilon, delta = checks.number("epsilon", epsilon, "(0, 10]"), checks.number("delta", delta, "[1e-9, 0.01]")
     whole = 1 / gaussian_curve.gaussian_sigma(epsilon, delta)
-    first = float(checks.real("share", share, "(0, 1)")) * whole
+    first = checks.number("share", share, "(0, 1)") * whole
     left = epsilon - (first**2 / 2 + first * _Z)
     response = brentq(lambda e: _MASS @ _response(left, e) - delta, 1e-9, 2 * epsilon)
     return TwoSteps(epsilon, delta, first, float(np.sqrt(whole**2 - first**2)), response)

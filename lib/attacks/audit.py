@@ -56,11 +56,10 @@ def audit_mechanism(mechanism, *, trials, rng, delta=0.0, confidence=0.95) -> Au
     trials : whole number >= 4, runs on each input of its worst case; delta : [0, 1); confidence : (0, 1)
     What the mechanism says of its own guarantee is not used. See `epsilon_lower_bound`.
     """
-    trials = int(checks.integer("trials", trials, "[4, inf)"))
+    trials = checks.whole("trials", trials, "[4, inf)")
     checks.one_of("mechanism.events", mechanism.events, ("thresholds", "categories"))
-    first, second = (
-        mechanism.release(np.broadcast_to(value, (trials, *np.shape(value))), rng=rng) for value in mechanism.worst_case
-    )
+    inputs = [np.broadcast_to(value, (trials, *np.shape(value))) for value in mechanism.worst_case]
+    first, second = (mechanism.release(values, rng=rng) for values in inputs)
     bound = epsilon_lower_bound if mechanism.events == "thresholds" else epsilon_lower_bound_of_categories
     return bound(first, second, delta=delta, confidence=confidence)
 
@@ -72,7 +71,7 @@ def audit_oracle(oracle, *, trials, rng, confidence=0.95) -> Audit:
     A report's score is the logarithm of the ratio of its probabilities under the two values, as the oracle
     states them: a wrong statement makes the audit less sharp, and never its bound too large.
     """
-    trials = int(checks.integer("trials", trials, "[4, inf)"))
+    trials = checks.whole("trials", trials, "[4, inf)")
     first, second = (oracle.probability(oracle.perturb(np.full(trials, value), rng=rng)) for value in (0, 1))
     return epsilon_lower_bound(*(np.log(p[:, 0] / p[:, 1]) for p in (first, second)), confidence=confidence)
 
@@ -106,7 +105,7 @@ def epsilon_lower_bound(first, second, *, delta=0.0, confidence=0.95):
     """
     first, second = (checks.real(name, x, "[-inf, inf]") for name, x in (("first", first), ("second", second)))
     _check_pair(first, second)
-    delta = float(checks.real("delta", delta, "[0, 1)"))
+    delta = checks.number("delta", delta, "[0, 1)")
     half = len(first) // 2
     candidates = []
     for direction, likely, rare in (("first", first, second), ("second", second, first)):
@@ -127,16 +126,15 @@ def most_provable(trials, confidence=0.95) -> float:
 
     trials : whole number >= 4, half of which choose the event; confidence : (0, 1). Delta is 0.
     """
-    trials = int(checks.integer("trials", trials, "[4, inf)"))
+    trials = checks.whole("trials", trials, "[4, inf)")
     judging = trials - trials // 2
     return float(_bound(judging, 0, judging, 0.0, confidence))
 
 
 def _check_pair(first, second):
     if first.ndim != 1 or first.shape != second.shape or len(first) < 4:
-        raise ValueError(
-            f"first and second must be equally long, at least 4 scores, got {first.shape} and {second.shape}"
-        )
+        got = f"{first.shape} and {second.shape}"
+        raise ValueError(f"first and second must be equally long, at least 4 scores, got {got}")
 
 
 def _bound(hits, false_hits, trials, delta, confidence):

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.stats import norm, rankdata
 
 from ..mechanisms.noise import generator
-from ..numerics import checks
+from ..numerics import checks, in_order
 from .audit import clopper_pearson
 
 MODES = ("offline", "online")
@@ -39,9 +39,7 @@ def confidence(model, features, labels) -> np.ndarray:
     model : has `predict_proba(features)`, shape (n, classes); labels : (n,) whole numbers from 0 to classes - 1
     """
     probabilities = np.asarray(model.predict_proba(features), dtype=float)
-    labels = checks.integer("labels", labels, f"[0, {probabilities.shape[1] - 1}]").astype(int)
-    if labels.shape != probabilities.shape[:1]:
-        raise ValueError(f"labels must be one for each of {len(probabilities)} records, got shape {labels.shape}")
+    labels = checks.labels(labels, *probabilities.shape)
     return probabilities[np.arange(len(labels)), labels].clip(_LEAST, 1 - _LEAST)
 
 
@@ -105,9 +103,8 @@ class Attack:
     def __post_init__(self):
         scores, members = checks.real("scores", self.scores, "[-inf, inf]"), np.asarray(self.members)
         if members.dtype != bool or scores.ndim != 1 or members.shape != scores.shape:
-            raise ValueError(
-                f"members must be bool and as many as scores, got {members.dtype}, {members.shape}, {scores.shape}"
-            )
+            found = f"{members.dtype}, {members.shape}, {scores.shape}"
+            raise ValueError(f"members must be bool and as many as scores, got {found}")
         if min(members.sum(), (~members).sum()) < 2:
             raise ValueError(f"members must be two at least, and others, too, got {members.sum()} of {members.size}")
         object.__setattr__(self, "scores", scores)
@@ -130,7 +127,7 @@ class Attack:
     @property
     def auc_error(self) -> float:
         """Standard error of `auc` (DeLong, DeLong, Clarke-Pearson 1988)."""
-        return float(np.sqrt(sum(one.var(ddof=1) / one.size for one in self._placements)))
+        return float(np.sqrt(in_order.total(one.var(ddof=1) / one.size for one in self._placements)))
 
     def tpr(self, fpr, *, level=0.95) -> tuple:
         """(rate, low, high): true positives at a rate of false ones of at most `fpr` in [0, 1].
@@ -138,7 +135,7 @@ class Attack:
         The threshold is the least that lets through no more of the non-members at hand. The interval is Clopper and Pearson's
         for that threshold, of confidence `level` in (0, 1): how far the threshold itself hangs on chance is not in it.
         """
-        fpr = float(checks.real("fpr", fpr, "[0, 1]"))
+        fpr = checks.number("fpr", fpr, "[0, 1]")
         falling = np.sort(self.scores[~self.members])[::-1]
         allowed = int(fpr * falling.size + 1e-9)
         threshold = falling[allowed] if allowed < falling.size else -np.inf
@@ -152,7 +149,7 @@ class Attack:
 
         level : confidence of the interval, in (0, 1): Clopper and Pearson's for both rates, each with half of the error.
         """
-        level = float(checks.real("level", level, "(0, 1)"))
+        level = checks.number("level", level, "(0, 1)")
         choose = generator(rng).permutation(self.scores.size) % 2 == 0
         for part in (choose, ~choose):
             if min((self.members & part).sum(), (~self.members & part).sum()) == 0:
@@ -188,13 +185,13 @@ def play(train, features, labels, *, shadows=8, mode="offline", rng) -> dict:
     so that each record is used in half of them. All scores are for the same target.
     """
     features, labels = np.asarray(features), np.asarray(labels)
-    n = int(checks.integer("number of records", len(features), "[8, inf)"))
+    n = checks.whole("number of records", len(features), "[8, inf)")
     if labels.shape != (n,):
         raise ValueError(f"labels must be one for each of {n} records, got shape {labels.shape}")
-    shadows = int(checks.integer("shadows", shadows, "[4, inf)"))
+    shadows = checks.whole("shadows", shadows, "[4, inf)")
     checks.one_of("mode", mode, MODES)
     generator(rng)
-    used = []
+    used: list[np.ndarray] = []
     while len(used) < shadows + 1:
         half = rng.permutation(n) < n // 2
         used += [half, ~half] if used else [half]  # the target's, then pairs
@@ -233,4 +230,4 @@ def auc_bound(epsilon, delta=0.0) -> float:
 
 
 def _budget(epsilon, delta):
-    return float(checks.real("epsilon", epsilon, "[0, inf]")), float(checks.real("delta", delta, "[0, 1]"))
+    return checks.number("epsilon", epsilon, "[0, inf]"), checks.number("delta", delta, "[0, 1]")

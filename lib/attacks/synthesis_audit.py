@@ -43,11 +43,11 @@ def log_likelihood_ratios(given, pair, sizes, *, trials, rng):
     """
     sizes = checks.integer("sizes", sizes, "[1, inf)").astype(int)
     trials = checks.whole("trials", trials, "[1, inf)")
-    first, second = (multivariate_normal(*gaussian) for gaussian in pair)
+    (mean, cov), (first, second) = given, (multivariate_normal(*gaussian) for gaussian in pair)
     blocks = []
     for start in range(0, trials, _BLOCK):
         count = min(_BLOCK, trials - start)
-        records = sample(*given, count * sizes.max(), rng=rng)
+        records = sample(mean, cov, count * sizes.max(), rng=rng)
         ratios = first.logpdf(records) - second.logpdf(records)
         blocks.append(ratios.reshape(count, -1).cumsum(axis=1)[:, sizes - 1])
     return np.concatenate(blocks).T
@@ -61,7 +61,5 @@ def attack(data, record, sizes, *, trials, delta, confidence, rng) -> list[float
     """
     pair = fit(data), fit(np.vstack([data, record]))
     without, with_it = (log_likelihood_ratios(given, pair, sizes, trials=trials, rng=rng) for given in pair)
-    return [
-        audit.epsilon_lower_bound(p, q, delta=delta, confidence=confidence).epsilon_lower
-        for p, q in zip(without, with_it, strict=True)
-    ]
+    found = (audit.epsilon_lower_bound(p, q, delta=delta, confidence=confidence) for p, q in zip(without, with_it))
+    return [one.epsilon_lower for one in found]

@@ -1,3 +1,4 @@
-"""Adult and Bank Marketing, real or stand-in, as frames and as tables of categories."""
+"""Adult and Bank Marketing, real or stand-in: `datasets` as frames, `encodings` as tables of categories.
 
-from .encodings import adult_domain, adult_table, bank_domain, bank_table
+Import the module that is wanted: frames need far less than tables do.
+"""

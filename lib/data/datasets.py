@@ -3,11 +3,12 @@
 A file is looked for in the folder that ``COMPENDIUM_DATA`` names (as
 ``<folder>/adult/adult.data`` or ``<folder>/adult.data``), then in the user cache,
 and is otherwise fetched from the UCI Machine Learning Repository into that cache.
-``COMPENDIUM_OFFLINE=1`` or ``download=False`` keeps off the network altogether.
+``COMPENDIUM_OFFLINE=1`` or ``download=False`` keeps off the network altogether. Where ``COMPENDIUM_DATA`` names
+no folder, nothing is looked for elsewhere: whoever set it would not want that passed over.
 Whatever goes wrong with a file is a `DatasetError` of one sentence.
 
 The stand-ins (``source="stand-in"``) are synthetic, and embedded in this package: `notebooks.studies.stand_in` made
-them from the real files. ``lib/data/provenance.json`` states how, and how well they do.
+them from the real files. ``lib/data/stand_ins/provenance.json`` states how, and how well they do.
 
 Sources (both CC BY 4.0): B. Becker and R. Kohavi, Adult, UCI, 1996,
 doi:10.24432/C5XW20; S. Moro, P. Rita and P. Cortez, Bank Marketing, UCI, 2014,
@@ -20,7 +21,6 @@ import hashlib
 import io
 import json
 import os
-import tempfile
 import warnings
 import zipfile
 from dataclasses import dataclass
@@ -29,6 +29,7 @@ from pathlib import Path
 import pandas as pd
 
 from ..numerics import checks
+from ..numerics.files import whole
 
 with warnings.catch_warnings():  # of progress bars, which pooch can draw and we never ask for
     warnings.filterwarnings("ignore", message="IProgress not found")
@@ -58,32 +59,15 @@ _ADULT_URL = "https://archive.ics.uci.edu/static/public/2/adult.zip"
 _BANK_URL = "https://archive.ics.uci.edu/static/public/222/bank+marketing.zip"
 
 # The archives are not pinned (their packing has changed over the years), the files are.
-SOURCES = {
-    source.name: source
-    for source in (
-        Source(
-            "adult",
-            "adult.data",
-            "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
-            _ADULT_URL,
-            ("adult.data",),
-        ),
-        Source(
-            "adult",
-            "adult.test",
-            "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
-            _ADULT_URL,
-            ("adult.test",),
-        ),
-        Source(
-            "bank",
-            "bank-additional-full.csv",
-            "74adfc578bf77a7ff4bb1ba4a9f8709d9e3c6907342959c2c8416847e0afb4d8",
-            _BANK_URL,
-            ("bank-additional.zip", "bank-additional/bank-additional-full.csv"),
-        ),
-    )
-}
+_SOURCES = (
+    Source("adult", "adult.data", "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
+           _ADULT_URL, ("adult.data",)),
+    Source("adult", "adult.test", "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
+           _ADULT_URL, ("adult.test",)),
+    Source("bank", "bank-additional-full.csv", "74adfc578bf77a7ff4bb1ba4a9f8709d9e3c6907342959c2c8416847e0afb4d8",
+           _BANK_URL, ("bank-additional.zip", "bank-additional/bank-additional-full.csv")),
+)  # fmt: skip
+SOURCES = {source.name: source for source in _SOURCES}
 
 ADULT_FILES = ("adult.data", "adult.test")  # of training and test records
 ADULT_COLUMNS = (
@@ -135,17 +119,9 @@ def adult(part: str = "train", *, missing: str = "nan", source: str = "real", do
     if source == "stand-in":
         return _embedded("adult", markers)[_PARTS[part]].reset_index(drop=True)
     names = {"train": ADULT_FILES[:1], "test": ADULT_FILES[1:], "all": ADULT_FILES}
-    frames = [
-        pd.read_csv(
-            path(name, download=download),
-            names=list(ADULT_COLUMNS),
-            skipinitialspace=True,
-            comment="|",  # the first line of the test file
-            na_values=markers,
-            keep_default_na=False,
-        )
-        for name in names[part]
-    ]
+    options = {"names": list(ADULT_COLUMNS), "skipinitialspace": True, "na_values": markers, "keep_default_na": False}
+    options["comment"] = "|"  # the first line of the test file
+    frames = [pd.read_csv(path(name, download=download), **options) for name in names[part]]
     frame = pd.concat(frames, ignore_index=True)
     frame["income"] = frame["income"].str.removesuffix(".")
     return frame
@@ -178,9 +154,8 @@ def stand_in_provenance() -> dict:
     try:
         return json.loads(file.read_text(encoding="ascii"))
     except (OSError, ValueError) as error:
-        raise DatasetError(
-            f"{file} cannot be read ({type(error).__name__}): restore it from the repository."
-        ) from error
+        said = f"{file} cannot be read ({type(error).__name__}): restore it from the repository."
+        raise DatasetError(said) from error
 
 
 def _embedded(dataset: str, markers: list[str]) -> pd.DataFrame:
@@ -189,9 +164,8 @@ def _embedded(dataset: str, markers: list[str]) -> pd.DataFrame:
     expected = stand_in_provenance()["datasets"][dataset]["sha256_file"]
     actual = _sha256(file)
     if actual != expected:
-        raise DatasetError(
-            f"{file} is damaged: its SHA-256 is {actual}, expected {expected}; restore it from the repository."
-        )
+        found = f"its SHA-256 is {actual}, expected {expected}"
+        raise DatasetError(f"{file} is damaged: {found}; restore it from the repository.")
     return pd.read_csv(file, na_values=markers, keep_default_na=False)
 
 
@@ -236,8 +210,8 @@ def adult_numeric(frame: pd.DataFrame, *, scaling: str = "observed") -> pd.DataF
 def available(dataset: str) -> bool:
     """Whether all files of ``"adult"`` or ``"bank"`` are on this machine and sound; never fetches.
 
-    Raises `DatasetError` for a damaged file in ``COMPENDIUM_DATA`` (whoever put it there
-    would not want it passed over); a damaged one in the cache counts as absent.
+    Raises `DatasetError` where ``COMPENDIUM_DATA`` names no folder, and for a damaged file in it (whoever
+    put it there would not want it passed over); a damaged one in the cache counts as absent.
     """
     checks.one_of("dataset", dataset, sorted({source.dataset for source in SOURCES.values()}))
     wanted = [source for source in SOURCES.values() if source.dataset == dataset]
@@ -249,7 +223,7 @@ def path(name: str, *, download: bool = True) -> Path:
 
     `download` ``False``, or ``COMPENDIUM_OFFLINE`` set to anything but ``0`` or nothing,
     forbids the fetching. Raises `DatasetError` where the file is not to be had, and where
-    ``COMPENDIUM_DATA`` holds a damaged one.
+    ``COMPENDIUM_DATA`` holds a damaged one or names no folder.
     """
     checks.one_of("name", name, tuple(SOURCES))
     source = SOURCES[name]
@@ -278,6 +252,26 @@ def fingerprints(source: str, *names: str) -> dict[str, str]:
     return {name: SOURCES[name].sha256 for name in names} if source == "real" else {}
 
 
+def given_folder() -> Path | None:
+    """The folder that ``COMPENDIUM_DATA`` names, in full; ``None`` where it is not set.
+
+    Raises `DatasetError` where it names something else than a folder, or what cannot be looked into.
+    """
+    given = os.environ.get("COMPENDIUM_DATA", "")
+    if not given:
+        return None
+    try:
+        folder = Path(given).expanduser().absolute()
+        if folder.is_dir() and os.access(folder, os.R_OK | os.X_OK):
+            return folder
+    except (OSError, RuntimeError):  # a name too long, a home that is unknown
+        pass
+    raise DatasetError(
+        f"COMPENDIUM_DATA must name a folder that can be read, got {given!r}: "
+        "correct it, or unset it to have the files looked for in the cache and fetched."
+    )
+
+
 def cache_folder() -> Path:
     """The user cache: one folder a data set, so it may serve as ``COMPENDIUM_DATA`` elsewhere."""
     return Path(pooch.os_cache("dp-compendium"))
@@ -289,10 +283,9 @@ def _cached(source: Source) -> Path:
 
 def _search(source: Source) -> tuple[Path | None, list[str]]:
     """The sound copy on this machine (``None`` if there is none), and in words where it is not."""
-    looked = []
-    given = os.environ.get("COMPENDIUM_DATA", "")
-    if given:
-        folder = Path(given).expanduser().absolute()
+    looked: list[str] = []
+    folder = given_folder()
+    if folder is not None:
         for candidate in (folder / source.dataset / source.name, folder / source.name):
             if candidate.is_file():
                 _refuse_damaged(candidate, source)
@@ -332,9 +325,8 @@ def _sha256(file: Path) -> str:
 def _fetch(url: str) -> None:
     """Bring every file that `SOURCES` has at `url` into the cache, all of them or none.
 
-    Nothing is written before every file is verified, and each appears under its name by
-    a rename: an interruption leaves no half file. `DatasetError` names the reason in a
-    clause that `path` makes a sentence of.
+    Nothing is written before every file is verified, and each appears whole. `DatasetError`
+    names the reason in a clause that `path` makes a sentence of.
     """
     archive = _download(url)
     verified = {}
@@ -347,31 +339,24 @@ def _fetch(url: str) -> None:
             raise DatasetError(f"{source.name} from {url} has SHA-256 {actual}, expected {source.sha256}")
         verified[_cached(source)] = content
     try:
-        cache_folder().mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache_folder()) as scratch:
-            for target, content in verified.items():
-                temporary = Path(scratch) / target.name
-                temporary.write_bytes(content)
-                target.parent.mkdir(exist_ok=True)
-                temporary.replace(target)
+        for target, content in verified.items():
+            with whole(target) as draft:
+                draft.write_bytes(content)
     except OSError as error:
         raise DatasetError(f"it cannot be stored in {cache_folder()} ({error.strerror})") from error
 
 
 def _download(url: str) -> bytes:
     """The bytes at `url`; the archives are small (about 1 MB), so they stay in memory."""
-    import requests  # what pooch fetches with; slow to import, seldom needed
+    import requests  # slow to import, seldom needed
 
-    content = io.BytesIO()
-    # Not streamed: requests then closes the connection itself, whatever happens.
-    downloader = pooch.HTTPDownloader(timeout=30, stream=False)
     try:
-        downloader(url, content, None)
-    except requests.HTTPError as error:
-        raise DatasetError(f"{url} answered {error.response.status_code} {error.response.reason}") from error
+        answer = requests.get(url, timeout=30)  # not streamed: requests then closes the connection itself
     except requests.RequestException as error:
         raise DatasetError(f"{url} could not be fetched ({type(error).__name__})") from error
-    return content.getvalue()
+    if not answer.ok:
+        raise DatasetError(f"{url} answered {answer.status_code} {answer.reason}")
+    return answer.content
 
 
 def _unpack(content: bytes, source: Source) -> bytes:

@@ -40,24 +40,8 @@ ADULT_BINS = {
     "age": (*range(17, 90, 3), 91),
     "fnlwgt": tuple(range(0, 1_550_001, 50_000)),
     "education-num": tuple(range(1, 18)),
-    "capital-gain": (
-        0,
-        1,
-        1_000,
-        2_000,
-        3_000,
-        4_000,
-        5_000,
-        6_000,
-        7_000,
-        8_000,
-        10_000,
-        15_000,
-        20_000,
-        50_000,
-        99_999,
-        100_000,
-    ),  # the greatest number that five digits hold stands for all beyond it
+    # 99,999, the greatest number that five digits hold, stands for all beyond it
+    "capital-gain": (0, 1, *range(1_000, 8_001, 1_000), 10_000, 15_000, 20_000, 50_000, 99_999, 100_000),
     "capital-loss": (0, 1, *range(250, 5_251, 250)),
     "hours-per-week": (1, 5, 10, 15, 20, 21, 25, 30, 35, 36, 40, 41, 45, 46, 50, 51, 55, 60, 61, 65, 70, 80, 90, 100),
 }

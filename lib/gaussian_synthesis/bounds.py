@@ -1,11 +1,7 @@
-"""Synthetic data from one multivariate Gaussian, and the Rényi privacy of its randomness alone.
+"""Bounds on the Rényi privacy of one record that Gaussian synthesis releases: the printed ones, and sharper ones.
 
-The mechanism of `miura2022` (section 2.3) fits a mean and a covariance to n records in
-[-1, 1]^d and releases a draw from that Gaussian, clipped to the cube; no noise is added.
-Its guarantee holds on data sets whose covariance has no eigenvalue below sigma.
-
-Every bound here is the Rényi divergence of ONE released record; m records, m fixed in
-advance, cost m times as much (composition, Proposition 2.4 of `miura2022`).
+They hold on data sets in [-1, 1]^d whose covariance has no eigenvalue below sigma. Every one is the Rényi divergence of
+ONE released record; m records, m fixed in advance, cost m times as much (composition, `miura2022`, Proposition 2.4).
 
 Notation, after the document: N = n + 1, tau = 4 d / sigma, alpha the Rényi order.
 The Rényi divergence of two Gaussians splits into a mean term and, for each eigenvalue
@@ -13,9 +9,8 @@ q = 1 + t of Sigma_1^-1 Sigma_2, half of
 
     psi_alpha(t) = (alpha log(1 + t) - log(1 + alpha t)) / (alpha - 1)  >= 0,
 
-which vanishes at t = 0 and grows on both sides of it. The printed formulas are sums of
-these same terms, written so that they cancel; here each one is computed as what it is,
-and no two terms of opposite sign are ever added.
+which vanishes at t = 0 and grows on both sides of it. The printed formulas are sums of these same terms, written so
+that they cancel; here each one is computed as what it is, and no two terms of opposite sign are ever added.
 """
 
 from __future__ import annotations
@@ -105,9 +100,8 @@ def bounded_epsilon_tight(n, alpha, d, sigma):
 
         epsilon = alpha/2 tau/(n^2 - alpha (n-1) tau) + psi(kappa)/2 + psi(-kappa)/2.
 
-    Arguments, ranges and errors as in `bounded_epsilon`, and finite on the same condition.
-    Source: the improvement that miura2022 (end of section 3.2) hopes for; proved in the
-    chapter "Beyond the document", Theorem A.
+    Arguments, ranges and errors as in `bounded_epsilon`, and finite on the same condition. Source: the improvement
+    that miura2022 (end of section 3.2) hopes for; proved in the chapter "Beyond the document", Theorem A.
     """
     margin, kappa, one_minus = _bounded_terms(n, alpha, d, sigma)
     both = psi(kappa, alpha) + _psi_shrinking(kappa, alpha, one_minus)
@@ -177,11 +171,10 @@ def divergence_removed(n, alpha, d, radius):
 def unbounded_epsilon_exact(n, alpha, d, sigma, *, radius=None):
     """Supremum of D_alpha over unbounded neighbours (n, n + 1), per released record.
 
-    The divergence grows with the Mahalanobis distance r of the changed record (it may dip
-    near r = 0 first, for alpha > (n+1)^2/(2n+1)), so the supremum over [0, `radius`] sits at an end.
-    `radius` defaults to `largest_radius(d, sigma)`; 4 d / sigma is the document's.
-    Arguments, ranges and errors as in `unbounded_epsilon`; ``inf`` where the supremum is.
-    Source: the chapter "Beyond the document", Theorem D.
+    The divergence grows with the Mahalanobis distance r of the changed record (it may dip near r = 0 first, for
+    alpha > (n+1)^2/(2n+1)), so the supremum over [0, `radius`] sits at an end. `radius` defaults to `largest_radius(d,
+    sigma)`; 4 d / sigma is the document's. Arguments, ranges and errors as in `unbounded_epsilon`; ``inf`` where the
+    supremum is. Source: the chapter "Beyond the document", Theorem D.
     """
     radius = largest_radius(d, sigma) if radius is None else radius
     ends = np.maximum(divergence_added(n, alpha, d, 0), divergence_added(n, alpha, d, radius))
@@ -218,8 +211,8 @@ def worst_case_neighbours(n, d, sigma):
     Raises ``ValueError`` where no such k exists (d sigma > 1, or n too small).
     Source: the chapter "Beyond the document", after Theorem D.
     """
-    n, d = int(checks.integer("n", n, "[1, inf)")), int(checks.integer("d", d, "[1, inf)"))
-    sigma = float(checks.real("sigma", sigma, f"(0, {1 / d!r}]"))
+    n, d = checks.whole("n", n, "[1, inf)"), checks.whole("d", d, "[1, inf)")
+    sigma = checks.number("sigma", sigma, f"(0, {1 / d!r}]")
     k = int(np.ceil(n * (1 - np.sqrt(1 - d * sigma)) / (2 * d)))
     k += 4 * k / n * (1 - d * k / n) < sigma  # the square root's last digit
     if d * k > n or 4 * k / n * (1 - d * k / n) < sigma:

@@ -11,11 +11,10 @@ import numpy as np
 from ..numerics import checks
 
 
-def fit(data):
+def fit(data) -> tuple[np.ndarray, np.ndarray]:
     """Mean (d,) and covariance (d, d) of `data` (n, d), with the document's 1/n.
 
-    Raises ``ValueError`` unless `data` is a table of at least one record in [-1, 1]^d.
-    Source: miura2022, section 2.3.
+    Raises ``ValueError`` unless `data` is a table of at least one record in [-1, 1]^d. Source: miura2022, section 2.3.
     """
     data = checks.real("data", data, "[-1, 1]")
     if data.ndim != 2 or 0 in data.shape:
@@ -31,7 +30,7 @@ def sample(mean, cov, size, *, rng):
     `cov` may be singular (a constant attribute stays constant). Raises ``ValueError`` for other shapes or values, and a
     `cov` that is not symmetric. Source: miura2022, section 2.3.
     """
-    size = int(checks.integer("size", size, "[0, inf)"))
+    size = checks.whole("size", size, "[0, inf)")
     mean, cov = checks.real("mean", mean, "[-1e6, 1e6]"), checks.real("cov", cov, "[-1e6, 1e6]")
     if mean.ndim != 1 or cov.shape != (mean.size, mean.size) or mean.size == 0 or not np.allclose(cov, cov.T):
         raise ValueError(f"cov must be symmetric, of the size of mean (d,), d >= 1, got {cov.shape} and {mean.shape}")

@@ -21,21 +21,21 @@ def released_dp(n, delta, d, sigma, *, size=None, bound=unbounded_epsilon, conve
     conversion: see `accounting.rdp_to_dp`, whose result (with `.epsilon` and the minimising
     `.alpha`) is returned. `size` is fixed in advance. Source: miura2022, Table 2, with the order optimised.
     """
-    size = n if size is None else int(checks.integer("size", size, "[1, inf)"))
+    size = n if size is None else checks.whole("size", size, "[1, inf)")
     return accounting.rdp_to_dp(orders, size * bound(n, orders, d, sigma), delta, conversion=conversion)
 
 
-def extremal_pair(n, d, radius, direction):
+def extremal_pair(n, d, radius, direction) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Two Gaussians (mean1, cov1, mean2, cov2) in d dimensions at squared Mahalanobis distance `radius`.
 
     What `divergence_added` (direction "added") and `divergence_removed` ("removed") compare,
     in coordinates where the first is N(0, I). n, d: whole, [1, inf); radius: [0, inf), for
     "removed" [0, n). Source: "Beyond the document", Theorem D.
     """
-    n, d = int(checks.integer("n", n, "[1, inf)")), int(checks.integer("d", d, "[1, inf)"))
+    n, d = checks.whole("n", n, "[1, inf)"), checks.whole("d", d, "[1, inf)")
     checks.one_of("direction", direction, ("added", "removed"))
     sign, other = (1, n + 1) if direction == "added" else (-1, n)
-    radius = float(checks.real("radius", radius, "[0, inf)" if sign == 1 else f"[0, {n})"))
+    radius = checks.number("radius", radius, "[0, inf)" if sign == 1 else f"[0, {n})")
     variances = np.full(d, (other - sign) / other)
     variances[0] *= 1 + sign * radius / other
     mean = np.zeros(d)
@@ -49,16 +49,15 @@ def released_delta(n, epsilon, d, sigma, *, size=None, radius=None):
     Unbounded neighbours of sizes n and n + 1; `size` (default n) is fixed in advance;
     epsilon: scalar or array, (-inf, inf); n, d, sigma, radius: scalars as in `unbounded_epsilon_exact`.
 
-    The upper bound holds for all neighbours: the extremal pair in d + 1 dimensions can be
-    turned, by a map that does not look at the data, into the pair of any neighbours in d.
-    The lower bound is the extremal pair in d dimensions itself, which neighbours come
-    as close to as n allows. Both include the error bound of the quadrature, and lie
+    The upper bound holds for all neighbours: the extremal pair in d + 1 dimensions can be turned, by a map that does
+    not look at the data, into the pair of any neighbours in d. The lower bound is the extremal pair in d dimensions
+    itself, which neighbours come as close to as n allows. Both include the error bound of the quadrature, and lie
     within [0, 1]. Source: "Beyond the document", Theorem E.
     """
-    n, largest = int(checks.integer("n", n, "[1, 1e15]")), float(largest_radius(d, sigma))
-    size = n if size is None else int(checks.integer("size", size, "[1, inf)"))
+    n, largest = checks.whole("n", n, "[1, 1e15]"), float(largest_radius(d, sigma))
+    size = n if size is None else checks.whole("size", size, "[1, inf)")
     epsilon = checks.real("epsilon", epsilon, "(-inf, inf)")
-    radius = largest if radius is None else float(checks.real("radius", radius, "[0, inf)"))
+    radius = largest if radius is None else checks.number("radius", radius, "[0, inf)")
     lower, upper = np.zeros(np.shape(epsilon)), np.zeros(np.shape(epsilon))
     if radius >= n:  # a record that far, once removed, leaves a singular covariance
         return lower, np.ones(np.shape(epsilon))
@@ -78,7 +77,7 @@ def released_epsilon(n, delta, d, sigma, *, size=None, radius=None):
     A guarantee for all neighbours, like `released_dp`, but from the privacy loss itself
     rather than from its Rényi moments. Arguments and source as in `released_delta`.
     """
-    delta = float(checks.real("delta", delta, "(0, 1)"))
+    delta = checks.number("delta", delta, "(0, 1)")
 
     def excess(epsilon):
         return float(released_delta(n, epsilon, d, sigma, size=size, radius=radius)[1]) - delta
@@ -102,11 +101,8 @@ def records_needed(epsilon, cost, *, tolerance=0.0, largest=10**15):
     epsilon: (0, inf); tolerance: [0, 1), how much too large the answer may be, relatively; largest: whole, [1, 1e100].
     Raises ``ValueError`` where `largest` records are too few.
     """
-    epsilon, largest = (
-        float(checks.real("epsilon", epsilon, "(0, inf)")),
-        int(checks.integer("largest", largest, "[1, 1e100]")),
-    )
-    tolerance = float(checks.real("tolerance", tolerance, "[0, 1)"))
+    epsilon, largest = checks.number("epsilon", epsilon, "(0, inf)"), checks.whole("largest", largest, "[1, 1e100]")
+    tolerance = checks.number("tolerance", tolerance, "[0, 1)")
     if cost(largest) > epsilon:
         raise ValueError(f"epsilon must be at least {cost(largest):g}, the cost at n = {largest:.0e}, got {epsilon:g}")
     low, high = 0, largest  # n = low is too few, or none at all; high is enough

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from ..numerics import checks
+from ..numerics import checks, simplex
 
 
 def base_cut(estimates, deviation, alpha=0.05) -> np.ndarray:
@@ -34,27 +34,9 @@ def base_cut(estimates, deviation, alpha=0.05) -> np.ndarray:
 def norm_sub(estimates) -> np.ndarray:
     """Shift all estimates by the one number that makes their positive parts sum to 1, and cut at 0.
 
-    Those are the conditions of Karush, Kuhn and Tucker for the nearest distribution in the Euclidean
-    norm, so it is `simplex_projection` that is computed.
+    Those are the conditions of Karush, Kuhn and Tucker for the nearest distribution in the Euclidean norm.
     """
-    return simplex_projection(estimates)
-
-
-def simplex_projection(estimates) -> np.ndarray:
-    """The point nearest to the estimates, in the Euclidean norm, among those with entries >= 0 and sum 1.
-
-    It is max(estimates - shift, 0). If the j largest entries stay positive, the shift must be (their
-    sum - 1)/j; the true j is the largest for which its entries do stay positive (Held, Wolfe and
-    Crowder 1974).
-    """
-    estimates = _checked(estimates)
-    # A common shift changes nothing, and what lies 1 below the largest is cut: no sum can overflow.
-    largest = estimates.max(axis=-1, keepdims=True)
-    estimates = np.maximum(estimates, largest - 1) - largest
-    descending = -np.sort(-estimates, axis=-1)
-    shifts = (np.cumsum(descending, axis=-1) - 1) / np.arange(1, estimates.shape[-1] + 1)
-    last = np.count_nonzero(descending > shifts, axis=-1)[..., None] - 1
-    return np.maximum(estimates - np.take_along_axis(shifts, last, axis=-1), 0.0)
+    return simplex.nearest(_checked(estimates))
 
 
 def _checked(estimates) -> np.ndarray:

@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from ..numerics import checks
-from .protocol import FrequencyOracle, scalar, whole_numbers
+from .protocol import FrequencyOracle, whole_numbers
 
 
 class HadamardResponse(FrequencyOracle):
@@ -36,7 +36,7 @@ class HadamardResponse(FrequencyOracle):
         super().__init__(k, epsilon)
         self.blocks = published_blocks(self.k, self.epsilon) if blocks is None else power_of_two("blocks", blocks)
         self.size = 1 << math.ceil(self.k / self.blocks).bit_length()
-        self.cells = self.blocks * self.size
+        self.cells, self._unit = self.blocks * self.size, 1 if self.blocks == 1 else 0.5
         self._support_with(*self.probabilities(self.epsilon, self.blocks))
         odds = math.exp(-self.epsilon)
         scale = 1 + (2 * self.blocks - 1) * odds
@@ -114,19 +114,16 @@ class HadamardResponse(FrequencyOracle):
         shares = padded.reshape(*estimate.shape[:-1], -1, self.blocks).sum(axis=-2).clip(0, 1)
         return self._at_zero(shares[..., self._block]), -1.0
 
-    def _checked_counts(self, counts, n) -> np.ndarray:
-        return super()._checked_counts(counts, n, unit=1 if self.blocks == 1 else 0.5)
-
 
 def published_blocks(k, epsilon) -> int:
     """B = 2^(ceil(log2(min(e^eps, 2k))) - 1) (Acharya et al. 2019)."""
-    k, epsilon = int(scalar("k", k, f"[2, {2**32}]", checks.integer)), scalar("epsilon", epsilon, "(0, inf)")
+    k, epsilon = checks.whole("k", k, f"[2, {2**32}]"), checks.number("epsilon", epsilon, "(0, inf)")
     return 2 ** (math.ceil(min(epsilon / math.log(2), math.log2(2 * k))) - 1)
 
 
 def power_of_two(name, value) -> int:
     """`value` as an int, for a power of two >= 1; ``ValueError``, naming `name`, for anything else."""
-    whole = int(scalar(name, value, "[1, inf)", checks.integer))
+    whole = checks.whole(name, value, "[1, inf)")
     if whole & (whole - 1):
         raise ValueError(f"{name} must be a power of two in [1, inf), got {whole}")
     return whole

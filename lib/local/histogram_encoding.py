@@ -14,7 +14,7 @@ from scipy import optimize
 
 from ..mechanisms import noise
 from ..numerics import checks
-from .protocol import FrequencyOracle, scalar
+from .protocol import FrequencyOracle
 from .unary_encoding import UnaryEncoding
 
 
@@ -80,8 +80,8 @@ class THE(UnaryEncoding):
     """
 
     def __init__(self, k, epsilon, theta=None):
-        epsilon = scalar("epsilon", epsilon, "(0, inf)")
-        self.theta = optimal_threshold(epsilon) if theta is None else scalar("theta", theta, "[0, 1]")
+        epsilon = checks.number("epsilon", epsilon, "(0, inf)")
+        self.theta = optimal_threshold(epsilon) if theta is None else checks.number("theta", theta, "[0, 1]")
         super().__init__(k, epsilon, self.theta)
 
     @staticmethod
@@ -95,7 +95,7 @@ def optimal_threshold(epsilon) -> float:
 
     epsilon : (0, inf); past 1000 it is that for 1000, and any would do
     """
-    epsilon = min(scalar("epsilon", epsilon, "(0, inf)"), 1000.0)
+    epsilon = min(checks.number("epsilon", epsilon, "(0, inf)"), 1000.0)
 
     def slope(theta):  # of log((p - q)^2 / (q (1 - q))), but for a positive factor
         q = math.exp(-epsilon * theta / 2) / 2

@@ -28,7 +28,7 @@ import math
 import numpy as np
 
 from ..numerics import checks
-from .protocol import GRR, FrequencyOracle, scalar
+from .protocol import GRR, FrequencyOracle
 
 _BLOCK = 2**14  # users whose positions stay in the processor's cache while all k values pass
 _HALF = np.uint64(32)
@@ -65,7 +65,7 @@ class LocalHashing(FrequencyOracle):
 
     def __init__(self, k, epsilon, g):
         super().__init__(k, epsilon)
-        self.g = int(scalar("g", g, f"[2, {MOST_BUCKETS}]", checks.integer))
+        self.g = checks.whole("g", g, f"[2, {MOST_BUCKETS}]")
         self._support_with(*self.probabilities(self.epsilon, self.g))
         self._randomizer = GRR(self.g, self.epsilon)
         self._unsupported = self._randomizer.q
@@ -138,12 +138,12 @@ class OLH(LocalHashing):
     """Optimized local hashing: the whole number g next to e^eps + 1 of less variance at frequency 0."""
 
     def __init__(self, k, epsilon):
-        super().__init__(k, epsilon, optimal_buckets(scalar("epsilon", epsilon, "(0, inf)")))
+        super().__init__(k, epsilon, optimal_buckets(checks.number("epsilon", epsilon, "(0, inf)")))
 
 
 def optimal_buckets(epsilon) -> int:
     """The g in [2, 65536] of least variance at frequency 0, which over real g is least at e^eps + 1."""
-    epsilon = scalar("epsilon", epsilon, "(0, inf)")
+    epsilon = checks.number("epsilon", epsilon, "(0, inf)")
     odds = math.exp(min(epsilon, math.log(MOST_BUCKETS)))
     nearest = (min(round_(odds + 1), MOST_BUCKETS) for round_ in (math.floor, math.ceil))
     return min(nearest, key=lambda g: (odds + g - 1) ** 2 / (g - 1))  # q (1-q) / (p-q)^2 but for (odds - 1)^2

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from functools import reduce
 
 import numpy as np
 from scipy import signal, special, stats
@@ -40,20 +41,12 @@ def count_law(own, n, p, q) -> np.ndarray:
 
     own : whole, [0, n]; n : whole, [0, inf); p, q : of a pure protocol, [0, 1]. The sum of two binomial counts.
     """
-    n = int(scalar("n", n, "[0, inf)", checks.integer))
-    own = int(scalar("own", own, f"[0, {n}]", checks.integer))
-    p, q = scalar("p", p, "[0, 1]"), scalar("q", q, "[0, 1]")
+    n = checks.whole("n", n, "[0, inf)")
+    own = checks.whole("own", own, f"[0, {n}]")
+    p, q = checks.number("p", p, "[0, 1]"), checks.number("q", q, "[0, 1]")
     return signal.convolve(
         stats.binom.pmf(np.arange(own + 1), own, p), stats.binom.pmf(np.arange(n - own + 1), n - own, q)
     )
-
-
-def scalar(name, value, interval, check=checks.real) -> float:
-    """`value` as one float inside `interval`; ``ValueError`` for anything else, arrays included."""
-    array = check(name, value, interval)
-    if array.ndim:
-        raise ValueError(f"{name} must be one number in {interval}, got an array of shape {array.shape}")
-    return float(array)
 
 
 class FrequencyOracle(ABC):
@@ -72,9 +65,15 @@ class FrequencyOracle(ABC):
     listing what each report supports, `aggregate`.
     """
 
+    p: float
+    q: float
+    _unsupported: float  # the probability of a report under a value that it does not support
+    _unit: float = 1  # what a report lends is a multiple of it,
+    _lent: int | None = None  # and this in all, if that is fixed
+
     def __init__(self, k, epsilon):
-        self.k = int(scalar("k", k, f"[2, {2**32}]", checks.integer))
-        self.epsilon = self.privacy_loss = scalar("epsilon", epsilon, "(0, inf)")
+        self.k = checks.whole("k", k, f"[2, {2**32}]")
+        self.epsilon = self.privacy_loss = checks.number("epsilon", epsilon, "(0, inf)")
         self.report_bytes = 8  # what a report and the work on it take, roughly
 
     def _support_with(self, p, q) -> None:
@@ -110,7 +109,7 @@ class FrequencyOracle(ABC):
         values = np.asarray(values)
         step = max(1, _CHUNK_BYTES // self.report_bytes)
         chunks = [values[start : start + step] for start in range(0, len(values), step)] or [values]
-        return sum(self.aggregate(self.perturb(chunk, rng=rng)) for chunk in chunks)
+        return reduce(np.add, (self.aggregate(self.perturb(chunk, rng=rng)) for chunk in chunks))
 
     def estimate(self, counts, n) -> np.ndarray:
         """The raw, unbiased estimate of every frequency, shape of `counts`; it may be negative or exceed 1.
@@ -119,7 +118,7 @@ class FrequencyOracle(ABC):
         Raises ``ValueError`` for counts that cannot come from n users.
         (Wang et al. 2017, Theorem 1; kiri2019 prints it in counts rather than frequencies.)
         """
-        n = scalar("n", n, "[1, inf)", checks.integer)
+        n = float(checks.whole("n", n, "[1, inf)"))
         return (self._checked_counts(counts, n) / n - self.q) / (self.p - self.q)
 
     def variance(self, f, n) -> np.ndarray:
@@ -143,7 +142,7 @@ class FrequencyOracle(ABC):
         asymptotically of the stated `confidence` in (0, 1), and like the estimate not cut to [0, 1].
         """
         estimate = self.estimate(counts, n)
-        z = special.ndtri((1 + scalar("confidence", confidence, "(0, 1)")) / 2)
+        z = special.ndtri((1 + checks.number("confidence", confidence, "(0, 1)")) / 2)
         intercept, slope = self._variance_line(estimate)
         shrink = z**2 / n
         middle = estimate + shrink * slope / 2
@@ -182,14 +181,14 @@ class FrequencyOracle(ABC):
             raise ValueError("counts must not all be 0")
         return counts
 
-    def _checked_counts(self, counts, n, *, total=None, unit=1) -> np.ndarray:
-        """Support counts that n users can cause: multiples of `unit` in [0, n], of sum `total` if that is fixed."""
-        counts = checks.real("counts", counts, f"[0, {n:.0f}]")
+    def _checked_counts(self, counts, n) -> np.ndarray:
+        """Support counts that n users can cause: multiples of `_unit` in [0, n], of sum n `_lent` if that is fixed."""
+        counts, unit = checks.real("counts", counts, f"[0, {n:.0f}]"), self._unit
         if counts.shape[-1:] != (self.k,):
             raise ValueError(f"counts must have shape (..., {self.k}), got {counts.shape}")
         if (counts % unit).any():
             raise ValueError(f"counts must be multiples of {unit}, got {counts[counts % unit > 0][0]}")
-        if total is not None and (counts.sum(axis=-1) != total).any():
+        if self._lent is not None and (counts.sum(axis=-1) != (total := n * self._lent)).any():
             raise ValueError(f"counts of {n:.0f} users must sum to {total:.0f}, got {counts.sum(axis=-1).flat[0]:.0f}")
         return counts
 
@@ -234,6 +233,8 @@ class GRR(FrequencyOracle):
     A report is a value, and supports itself.
     """
 
+    _lent = 1
+
     def __init__(self, k, epsilon):
         super().__init__(k, epsilon)
         self._support_with(*self.probabilities(self.epsilon, self.k))
@@ -264,6 +265,3 @@ class GRR(FrequencyOracle):
         own = self._checked_true_counts(counts)
         honest = rng.binomial(own, self.p - self.q)
         return honest + rng.multinomial(own.sum() - honest.sum(), np.full(self.k, 1 / self.k))
-
-    def _checked_counts(self, counts, n) -> np.ndarray:
-        return super()._checked_counts(counts, n, total=n)

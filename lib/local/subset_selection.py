@@ -16,7 +16,7 @@ import numpy as np
 from scipy import special
 
 from ..numerics import checks
-from .protocol import FrequencyOracle, bit_rows, column_sums, scalar
+from .protocol import FrequencyOracle, bit_rows, column_sums
 
 
 class SubsetSelection(FrequencyOracle):
@@ -28,7 +28,7 @@ class SubsetSelection(FrequencyOracle):
     def __init__(self, k, epsilon, d=None):
         super().__init__(k, epsilon)
         chosen = optimal_size(self.k, self.epsilon) if d is None else d
-        self.d = int(scalar("d", chosen, f"[1, {self.k - 1}]", checks.integer))
+        self.d = self._lent = checks.whole("d", chosen, f"[1, {self.k - 1}]")
         self._support_with(*self.probabilities(self.epsilon, self.k, self.d))
         self._unsupported = (1 - self.p) / special.comb(self.k - 1, self.d)
         self.report_bytes = self.k
@@ -92,9 +92,6 @@ class SubsetSelection(FrequencyOracle):
             past += sum(owners)
         return support
 
-    def _checked_counts(self, counts, n) -> np.ndarray:
-        return super()._checked_counts(counts, n, total=n * self.d)
-
 
 def _take(users, chance, rng) -> tuple[np.ndarray, int]:
     """`users[..., j]` need j more, and each of them takes one with `chance[j]`: the new numbers, and how many did."""
@@ -106,7 +103,7 @@ def _take(users, chance, rng) -> tuple[np.ndarray, int]:
 
 def optimal_size(k, epsilon) -> int:
     """The d in [1, k-1] next to k/(e^eps + 1) of least total variance, the same for every histogram."""
-    k, epsilon = int(scalar("k", k, f"[2, {2**32}]", checks.integer)), scalar("epsilon", epsilon, "(0, inf)")
+    k, epsilon = checks.whole("k", k, f"[2, {2**32}]"), checks.number("epsilon", epsilon, "(0, inf)")
     odds = math.exp(-epsilon)
     nearest = (min(max(round_(k * odds / (1 + odds)), 1), k - 1) for round_ in (math.floor, math.ceil))
 

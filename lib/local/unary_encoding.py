@@ -15,7 +15,7 @@ from abc import abstractmethod
 import numpy as np
 
 from ..numerics import checks
-from .protocol import FrequencyOracle, bit_rows, column_sums, scalar
+from .protocol import FrequencyOracle, bit_rows, column_sums
 
 
 def coins(shape, probability, *, rng) -> np.ndarray:
@@ -25,7 +25,7 @@ def coins(shape, probability, *, rng) -> np.ndarray:
     that it is equal, a uniform number decides for the remaining fraction.
     """
     shape = tuple(checks.integer("shape", shape, "[0, inf)").astype(int).ravel().tolist())
-    probability, size = scalar("probability", probability, "[0, 1]"), math.prod(shape)
+    probability, size = checks.number("probability", probability, "[0, 1]"), math.prod(shape)
     words = rng.integers(0, 2**64 - 1, size=-(-size // 8), dtype=np.uint64, endpoint=True)
     byte = words.view(np.uint8)[:size]
     whole, fraction = divmod(256 * probability, 1)  # exact: 256 is a power of two

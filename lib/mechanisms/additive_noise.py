@@ -7,6 +7,7 @@ whole numbers, exactly.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
@@ -22,8 +23,51 @@ from . import exact_noise, noise
 from .guarantees import FromLoss
 
 
+class _AddedNoise:
+    """What all four share: `_noise` of the size that the field called `_size` has."""
+
+    sensitivity: float
+    events = "thresholds"
+    _size: str
+    _noise: Callable[..., np.ndarray]
+
+    @property
+    def worst_case(self):
+        return 0 * self.sensitivity, self.sensitivity
+
+    def release(self, value, *, rng) -> np.ndarray:
+        """`value`, finite, any shape, with noise: a float array of that shape.
+
+        The discrete ones take and give whole numbers, `value` in [-2^53, 2^53]; their `rng` is also `noise.system_rng()`.
+        """
+        value = self._checked(value)
+        return value + self._noise(value.shape, getattr(self, self._size), rng=rng)
+
+    @staticmethod
+    def _checked(value) -> np.ndarray:
+        return checks.real("value", value, "(-inf, inf)")
+
+
+class _WholeNoise(_AddedNoise, FromLoss):
+    """What the discrete ones share: exact noise, whose size is a Fraction."""
+
+    def __post_init__(self):
+        object.__setattr__(self, self._size, exact_noise.fraction(self._size, getattr(self, self._size)))
+        object.__setattr__(self, "sensitivity", whole("sensitivity", self.sensitivity, "[1, inf)"))
+
+    @staticmethod
+    def _checked(value) -> np.ndarray:
+        return checks.integer("value", value, f"[{-(2**53)}, {2**53}]").astype(np.int64)
+
+
+def _proportional(rho, alpha):
+    """alpha rho, the RDP of Gaussian noise at orders `alpha` in (1, inf), any shape."""
+    with np.errstate(over="ignore"):
+        return plain(checks.real("alpha", alpha, "(1, inf)") * rho)
+
+
 @dataclass(frozen=True)
-class Laplace(PositiveFields):
+class Laplace(_AddedNoise, PositiveFields):
     """Adds Laplace noise of `scale` in (0, inf) to a query of L1 `sensitivity` in (0, inf).
 
     Source: kiri2019, "Laplace Mechanism"; Dwork, McSherry, Nissim, Smith 2006.
@@ -31,7 +75,7 @@ class Laplace(PositiveFields):
 
     scale: float
     sensitivity: float = 1.0
-    events = "thresholds"
+    _size, _noise = "scale", staticmethod(noise.laplace)
 
     @classmethod
     def calibrated(cls, epsilon: float, sensitivity: float = 1.0) -> Laplace:
@@ -57,10 +101,6 @@ class Laplace(PositiveFields):
     def prv(self):
         return accounting.laplace_prv(self.scale, self.sensitivity)
 
-    @property
-    def worst_case(self):
-        return 0.0, float(self.sensitivity)
-
     def delta(self, epsilon):
         """The least delta at `epsilon` in [0, inf), any shape: 1 - e^((epsilon - self.epsilon)/2) (Balle, Barthe,
         Gaboardi 2020, Theorem 3)."""
@@ -84,19 +124,14 @@ class Laplace(PositiveFields):
             bound = np.minimum((1 + given) * self.rho, self.epsilon)  # which rounding may exceed
         return plain(np.where(given > x, bound, np.minimum(exact, bound)))
 
-    def release(self, value, *, rng) -> np.ndarray:
-        """`value`, finite, any shape, with noise: a float array of that shape."""
-        value = checks.real("value", value, "(-inf, inf)")
-        return value + noise.laplace(value.shape, self.scale, rng=rng)
-
 
 @dataclass(frozen=True)
-class Gaussian(PositiveFields):
+class Gaussian(_AddedNoise, PositiveFields):
     """Adds normal noise of standard deviation `sigma` in (0, inf) to a query of L2 `sensitivity` in (0, inf)."""
 
     sigma: float
     sensitivity: float = 1.0
-    events = "thresholds"
+    _size, _noise = "sigma", staticmethod(noise.gaussian)
     epsilon = inf
 
     @classmethod
@@ -126,10 +161,6 @@ class Gaussian(PositiveFields):
     def prv(self):
         return accounting.gaussian_prv(self.sigma, self.sensitivity)
 
-    @property
-    def worst_case(self):
-        return 0.0, float(self.sensitivity)
-
     def delta(self, epsilon):
         """The least delta at `epsilon` in [0, inf), any shape: `accounting.gaussian_delta`."""
         return accounting.gaussian_delta(self.sigma, epsilon, self.sensitivity)
@@ -140,17 +171,11 @@ class Gaussian(PositiveFields):
 
     def rdp(self, alpha):
         """The RDP epsilon at orders `alpha` in (1, inf), any shape: alpha rho (Mironov 2017, Proposition 7)."""
-        with np.errstate(over="ignore"):
-            return plain(checks.real("alpha", alpha, "(1, inf)") * self.rho)
-
-    def release(self, value, *, rng) -> np.ndarray:
-        """`value`, finite, any shape, with noise: a float array of that shape."""
-        value = checks.real("value", value, "(-inf, inf)")
-        return value + noise.gaussian(value.shape, self.sigma, rng=rng)
+        return _proportional(self.rho, alpha)
 
 
 @dataclass(frozen=True)
-class DiscreteLaplace(FromLoss):
+class DiscreteLaplace(_WholeNoise):
     """Adds exact discrete Laplace noise of `scale` in (0, inf) to whole numbers of L1 `sensitivity`, a whole number >= 1.
 
     The curves are those of neighbours that differ in one entry, by `sensitivity`, the worst there are.
@@ -160,11 +185,7 @@ class DiscreteLaplace(FromLoss):
 
     scale: Fraction
     sensitivity: int = 1
-    events = "thresholds"
-
-    def __post_init__(self):
-        object.__setattr__(self, "scale", exact_noise.fraction("scale", self.scale))
-        object.__setattr__(self, "sensitivity", whole("sensitivity", self.sensitivity, "[1, inf)"))
+    _size, _noise = "scale", staticmethod(exact_noise.discrete_laplace)
 
     @classmethod
     def calibrated(cls, epsilon, sensitivity: int = 1) -> DiscreteLaplace:
@@ -185,21 +206,9 @@ class DiscreteLaplace(FromLoss):
     def loss(self):
         return privacy_loss.discrete_laplace(float(self.scale), self.sensitivity)
 
-    @property
-    def worst_case(self):
-        return 0, self.sensitivity
-
-    def release(self, value, *, rng) -> np.ndarray:
-        """`value`, whole numbers in [-2^53, 2^53], any shape, with noise: whole numbers of that shape.
-
-        rng : also `noise.system_rng()`
-        """
-        value = _whole_numbers(value)
-        return value + exact_noise.discrete_laplace(value.shape, self.scale, rng=rng)
-
 
 @dataclass(frozen=True)
-class DiscreteGaussian(FromLoss):
+class DiscreteGaussian(_WholeNoise):
     """Adds exact discrete Gaussian noise of `sigma` in (0, inf) to whole numbers of `sensitivity`, a whole number >= 1.
 
     `rho` and `rdp` hold for any neighbours of L2 distance up to `sensitivity`; `delta`, `epsilon_at` and
@@ -209,12 +218,8 @@ class DiscreteGaussian(FromLoss):
 
     sigma: Fraction
     sensitivity: int = 1
-    events = "thresholds"
+    _size, _noise = "sigma", staticmethod(exact_noise.discrete_gaussian)
     epsilon = inf
-
-    def __post_init__(self):
-        object.__setattr__(self, "sigma", exact_noise.fraction("sigma", self.sigma))
-        object.__setattr__(self, "sensitivity", whole("sensitivity", self.sensitivity, "[1, inf)"))
 
     @classmethod
     def calibrated(cls, epsilon: float, delta: float, sensitivity: int = 1) -> DiscreteGaussian:
@@ -240,23 +245,6 @@ class DiscreteGaussian(FromLoss):
     def loss(self):
         return privacy_loss.discrete_gaussian(float(self.sigma), self.sensitivity)
 
-    @property
-    def worst_case(self):
-        return 0, self.sensitivity
-
     def rdp(self, alpha):
         """An RDP epsilon at orders `alpha` in (1, inf), any shape: alpha rho, attained at whole orders."""
-        with np.errstate(over="ignore"):
-            return plain(checks.real("alpha", alpha, "(1, inf)") * self.rho)
-
-    def release(self, value, *, rng) -> np.ndarray:
-        """`value`, whole numbers in [-2^53, 2^53], any shape, with noise: whole numbers of that shape.
-
-        rng : also `noise.system_rng()`
-        """
-        value = _whole_numbers(value)
-        return value + exact_noise.discrete_gaussian(value.shape, self.sigma, rng=rng)
-
-
-def _whole_numbers(value):
-    return checks.integer("value", value, f"[{-(2**53)}, {2**53}]").astype(np.int64)
+        return _proportional(self.rho, alpha)

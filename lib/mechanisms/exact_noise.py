@@ -202,9 +202,8 @@ def _uniform(count, bound, rng):
     parts, missing = [], count
     while missing > 0:
         wanted = (missing << bits) // bound + 16
-        words = (
-            _long_words(wanted, bits, rng) if bits > 62 else _words(wanted, max(8, 1 << (bits - 1).bit_length()), rng)
-        )
+        size = max(8, 1 << (bits - 1).bit_length())
+        words = _long_words(wanted, bits, rng) if bits > 62 else _words(wanted, size, rng)
         words = words & ((1 << bits) - 1)
         parts.append(words[words < bound][:missing])
         missing -= len(parts[-1])
@@ -236,10 +235,13 @@ def fraction(name: str, value) -> Fraction:
         value = value[()]
     if not isinstance(value, numbers.Real) or isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be a number in (0, inf), got {value!r}")
-    exact = isinstance(value, numbers.Rational)
-    if not exact and not math.isfinite(value) or value <= 0:
+    if isinstance(value, numbers.Rational):
+        found = Fraction(int(value.numerator), int(value.denominator))
+    else:
+        found = Fraction(float(value)) if math.isfinite(value) else Fraction(0)
+    if found <= 0:
         raise ValueError(f"{name} must be in (0, inf), got {value}")
-    return Fraction(int(value.numerator), int(value.denominator)) if exact else Fraction(float(value))
+    return found
 
 
 def _whole(name, value, least) -> int:

@@ -1,9 +1,8 @@
 """The textbook Laplace sampler in floating point, and what its last bits tell (Mironov 2012).
 
-A real Laplace variable takes every value. The sampler ``value +- scale * log(u)``, u one of the 2^bits
-multiples of 2^-bits in (0, 1], does not: of the doubles near an output many cannot come from one
-`value` and many not from another. Which ones is for anybody to compute. An output that can come from
-one table only identifies it, whatever epsilon says.
+A real Laplace variable takes every value. The sampler ``value +- scale * log(u)``, u one of the 2^bits multiples of
+2^-bits in (0, 1], does not: of the doubles near an output many cannot come from one `value` and many not from another.
+Which ones is for anybody to compute. An output that can come from one table only identifies it, whatever epsilon says.
 
 - `textbook_laplace`: the sampler;   `reachable`: can this output come from that value?
 - `attack`: how often an output identifies the table
@@ -118,7 +117,8 @@ def attack(first, second, scale, *, trials, rng, sampler="textbook", bits=53) ->
         else:
             outputs = textbook_laplace(np.full(trials, value), scale, rng=rng, bits=bits)
         shares.append(float((~reachable(outputs, other, scale, sampler=sampler, bits=bits)).mean()))
-    return Attack(*shares, *(math.sqrt(share * (1 - share) / trials) for share in shares), trials)
+    errors = [math.sqrt(share * (1 - share) / trials) for share in shares]
+    return Attack(shares[0], shares[1], errors[0], errors[1], trials)
 
 
 def lattice_laplace(value, epsilon, sensitivity, *, rng, granularity=2.0**-20) -> np.ndarray:

@@ -17,24 +17,18 @@ from __future__ import annotations
 import numpy as np
 
 from .. import accounting
-from ..accounting import privacy_loss
+from ..accounting import DiscreteLoss, privacy_loss
 
 
 class FromLoss:
     """The guarantee of a mechanism whose worst neighbours have the `privacy_loss.DiscreteLoss` `self.loss`."""
 
     @property
-    def rho(self) -> float:
-        """zCDP: the mean loss of randomized response, epsilon tanh(epsilon/2), which no epsilon-DP mechanism exceeds.
-
-        Its log-moment K((alpha - 1/2)^2), with D_alpha = K / (alpha - 1), is log cosh(epsilon (alpha - 1/2)) but for
-        a constant: concave in the square. So D_alpha / alpha is greatest as alpha goes to 1. (A refinement of Bun
-        and Steinke 2016, Proposition 1.4, which has epsilon^2/2.)
-        """
-        return max(float(self.epsilon * np.tanh(self.epsilon / 2)), np.finfo(float).tiny)
+    def loss(self) -> DiscreteLoss:
+        raise NotImplementedError
 
     @property
-    def prv(self):
+    def prv(self) -> accounting.PrivacyLossVariable:
         return self.loss
 
     def delta(self, epsilon):
@@ -53,10 +47,22 @@ class FromLoss:
 class PureDP(FromLoss):
     """The guarantee of a mechanism of which only `self.epsilon`-DP is used: randomized response is the worst."""
 
+    epsilon: float
+
     @property
-    def loss(self):
+    def loss(self) -> DiscreteLoss:
         return privacy_loss.randomized_response(self.epsilon)
 
     @property
-    def prv(self):
+    def prv(self) -> accounting.PrivacyLossVariable:
         return accounting.pure_dp_prv(self.epsilon)
+
+    @property
+    def rho(self) -> float:
+        """zCDP: the mean loss of randomized response, epsilon tanh(epsilon/2), which no epsilon-DP mechanism exceeds.
+
+        Its log-moment K((alpha - 1/2)^2), with D_alpha = K / (alpha - 1), is log cosh(epsilon (alpha - 1/2)) but for
+        a constant: concave in the square. So D_alpha / alpha is greatest as alpha goes to 1. (A refinement of Bun
+        and Steinke 2016, Proposition 1.4, which has epsilon^2/2.)
+        """
+        return max(float(self.epsilon * np.tanh(self.epsilon / 2)), np.finfo(float).tiny)

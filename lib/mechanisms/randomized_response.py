@@ -13,11 +13,11 @@ from ..accounting import privacy_loss
 from ..numerics import checks
 from ..numerics.checks import number, whole
 from . import exact_noise
-from .guarantees import FromLoss
+from .guarantees import PureDP
 
 
 @dataclass(frozen=True)
-class RandomizedResponse(FromLoss):
+class RandomizedResponse(PureDP):
     """Reports the true value among 0, ..., k - 1 with probability `truth` = e^epsilon / (e^epsilon + k - 1), any other
     with probability `lie` = 1 / (e^epsilon + k - 1). epsilon : (0, 700]; k : whole number in [2, 2^31]
 
@@ -45,6 +45,10 @@ class RandomizedResponse(FromLoss):
     @property
     def loss(self):
         return privacy_loss.randomized_response(float(self.epsilon), self.k)
+
+    @property
+    def prv(self):
+        return self.loss
 
     @property
     def rho(self) -> float:

@@ -10,7 +10,6 @@ import numpy as np
 from scipy.special import softmax
 
 from .. import accounting
-from ..accounting import bounded_range
 from ..numerics import checks
 from ..numerics.checks import PositiveFields, plain
 from . import exact_noise, noise
@@ -23,21 +22,22 @@ def exponential(scores, epsilon, sensitivity, *, rng) -> int:
     scores : finite, shape (k,), k >= 1, higher is better; epsilon : [0, inf)
     sensitivity : by how much neighbouring tables can change any score, (0, inf)
 
-    Index i has probability proportional to exp(epsilon scores[i] / (2 sensitivity)); drawn as the
-    largest of the exponents plus Gumbel noise, so no exponential is ever taken. It is epsilon-DP and,
-    its privacy loss having a range of epsilon, epsilon^2/8-zCDP (miura2025, Definition 2.6;
-    Cesar and Rogers 2021, Lemma 4). ``ArithmeticError`` for exponents that overflow.
+    Index i has probability proportional to exp(epsilon scores[i] / (2 sensitivity)); drawn as the largest of the
+    exponents plus Gumbel noise, so no exponential is ever taken. It is epsilon-DP and, its privacy loss having a
+    range of epsilon, epsilon^2/8-zCDP (miura2025, Definition 2.6; Cesar and Rogers 2021, Lemma 4).
+    ``ArithmeticError`` for exponents that overflow.
     """
-    scores = checks.real("scores", scores, "(-inf, inf)")
-    if scores.ndim != 1 or scores.size == 0:
-        raise ValueError(f"scores must have shape (k,) with k >= 1, got {scores.shape}")
-    epsilon = checks.real("epsilon", epsilon, "[0, inf)")
-    sensitivity = checks.real("sensitivity", sensitivity, "(0, inf)")
+    scores, epsilon = _scores(scores, 1), checks.number("epsilon", epsilon, "[0, inf)")
+    return int(_largest(scores, epsilon, checks.number("sensitivity", sensitivity, "(0, inf)"), rng))
+
+
+def _largest(scores, epsilon, sensitivity, rng):
+    """The index of the largest noisy exponent, over the last axis."""
     with np.errstate(over="ignore", invalid="ignore"):
         exponents = epsilon * scores / (2 * sensitivity)
     if not np.isfinite(exponents).all():  # they would tie, and the first would be chosen
         raise ArithmeticError("epsilon scores / (2 sensitivity) is too large for double precision")
-    return int(np.argmax(exponents + rng.gumbel(size=scores.size)))
+    return np.argmax(exponents + rng.gumbel(size=scores.shape), axis=-1)
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Exponential(PositiveFields):
 
     epsilon : (0, inf); sensitivity : by how much neighbours can change any score, (0, inf)
     The guarantee is that of bounded range (Durfee and Rogers 2019): see `accounting.bounded_range_prv`.
-    Composed with others, `bounded_range.compose_schedule` is sharper than `prv`.
+    Composed with others, `accounting.compose_schedule` is sharper than `prv_compose`.
     """
 
     epsilon: float
@@ -55,7 +55,7 @@ class Exponential(PositiveFields):
 
     @property
     def rho(self) -> float:
-        return bounded_range.bounded_range_zcdp(self.epsilon)
+        return accounting.bounded_range_zcdp(self.epsilon)
 
     @property
     def prv(self):
@@ -81,7 +81,7 @@ class Exponential(PositiveFields):
     def rdp(self, alpha):
         """The RDP epsilon at orders `alpha` in (1, inf), any shape, the most over all mechanisms of the range.
 
-        For the pair with the losses t and t - epsilon (see `bounded_range`), e^((alpha-1) D_alpha) is
+        For the pair with the losses t and t - epsilon (see `accounting.bounded_range`), e^((alpha-1) D_alpha) is
         y^(alpha-1) (a - b y) / (1 - e^-epsilon), y = e^t: greatest at y = a (alpha-1) / (b alpha).
         """
         alpha, epsilon = checks.real("alpha", alpha, "(1, inf)"), self.epsilon
@@ -100,10 +100,8 @@ class Exponential(PositiveFields):
 
     def release(self, value, *, rng):
         """The index chosen among the scores `value`, shape (k,); or, for shape (m, k), m of them."""
-        scores, rng = _scores(value, 2), noise.generator(rng)
-        if scores.ndim == 1:
-            return exponential(scores, self.epsilon, self.sensitivity, rng=rng)
-        return np.argmax(self.epsilon * scores / (2 * self.sensitivity) + rng.gumbel(size=scores.shape), axis=1)
+        chosen = _largest(_scores(value, 2), self.epsilon, self.sensitivity, noise.generator(rng))
+        return chosen if chosen.ndim else int(chosen)
 
 
 @dataclass(frozen=True)
@@ -112,10 +110,9 @@ class PermuteAndFlip(PositiveFields, PureDP):
     e^(-epsilon (best - scores[i]) / (2 sensitivity)), succeeds. Exact: no rounding anywhere.
 
     epsilon : (0, inf); sensitivity : by how much neighbours can change any score, (0, inf)
-    Never worse in expected score than the exponential mechanism of the same epsilon; but it has no
-    bounded range, and composes as any epsilon-DP mechanism. It is the same as adding exponential noise of
-    scale 2 sensitivity / epsilon to each score and reporting the largest (Ding et al. 2021).
-    Source: McKenna and Sheldon 2020, Algorithm 1.
+    Never worse in expected score than the exponential mechanism of the same epsilon; but it has no bounded range, and
+    composes as any epsilon-DP mechanism. It is the same as adding exponential noise of scale 2 sensitivity / epsilon
+    to each score and reporting the largest (Ding et al. 2021). Source: McKenna and Sheldon 2020, Algorithm 1.
     """
 
     epsilon: float

@@ -62,8 +62,8 @@ def of_mean(low, high, n=None, *, neighbours, empty=None) -> float:
     low, high = _ends(low, high)
     checks.one_of("neighbours", neighbours, NEIGHBOURS)
     if n is not None:
-        n = float(checks.integer("n", n, "[1, inf)"))
-    empty = (low + high) / 2 if empty is None else float(checks.real("empty", empty, "(-inf, inf)"))
+        n = float(checks.whole("n", n, "[1, inf)"))
+    empty = (low + high) / 2 if empty is None else checks.number("empty", empty, "(-inf, inf)")
     if neighbours == "bounded":
         if n is None:
             raise ValueError("n must be given, in [1, inf), for bounded neighbours: it is public there, got None")
@@ -89,7 +89,7 @@ def brute_force(query, domain, n, *, neighbours, norm=1) -> Witness:
     """
     checks.one_of("neighbours", neighbours, NEIGHBOURS)
     checks.one_of("norm", norm, (1, 2, np.inf))
-    n, domain = int(checks.integer("n", n, "[1, inf)")), tuple(domain)
+    n, domain = checks.whole("n", n, "[1, inf)"), tuple(domain)
     if len(domain) < 2:
         raise ValueError(f"domain must hold two values at least, got {domain!r}")
     worst = Witness(-1.0, (), ())
@@ -115,7 +115,7 @@ def _answer(query, table) -> np.ndarray:
 
 
 def _ends(low, high):
-    low, high = (float(checks.real(name, end, "(-inf, inf)")) for name, end in (("low", low), ("high", high)))
+    low, high = (checks.number(name, end, "(-inf, inf)") for name, end in (("low", low), ("high", high)))
     if low >= high:
         raise ValueError(f"low must be below high, got low {low:g}, high {high:g}")
     return low, high

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 
 from ..numerics import checks, mixing_proportions
-from ..numerics.kernel_matrix import gaussian_kernel
+from ..numerics.kernel_matrix import Pairwise, gaussian_kernel
 from .perturbation import Perturbation, RetentionReplacement
 
 SOLVERS = ("certified", "algorithm 1")
@@ -61,9 +61,9 @@ def algorithm_1(P, K, *, rate=None, tol=1e-12, max_iter=1000, start=None):
     n = P.shape[0]
     b = K.T @ np.ones(n) / n
     alpha = _rescaled(np.ones(len(b)) if start is None else checks.real("start", start, "[0, inf)"), b)
-    tol, max_iter = float(checks.real("tol", tol, "[0, inf)")), int(checks.integer("max_iter", max_iter, "[1, inf)"))
+    tol, max_iter = checks.number("tol", tol, "[0, inf)"), checks.whole("max_iter", max_iter, "[1, inf)")
     fixed = rate is not None
-    rate = float(checks.real("rate", rate, "(0, inf)")) if fixed else 1e3
+    rate = checks.number("rate", rate, "(0, inf)") if fixed else 1e3
     density = P @ (K @ alpha) / n
     trace = [_log_likelihood(density)]
     for _ in range(max_iter):
@@ -119,19 +119,20 @@ def maximum_likelihood(P, K, *, tol=0.01, max_iter=100) -> tuple[np.ndarray, mix
     P, K : as in `algorithm_1`, P > 0 and K >= 0; of a K that is an array, P K is formed once, else column by column
     tol : the gap in (0, inf) below which it ends; max_iter : rounds, whole number >= 1
     """
-    tol, max_iter = float(checks.real("tol", tol, "(0, inf)")), int(checks.integer("max_iter", max_iter, "[1, inf)"))
+    tol, max_iter = checks.number("tol", tol, "(0, inf)"), checks.whole("max_iter", max_iter, "[1, inf)")
     n = P.shape[0]
     sums = K.T @ np.ones(n)
     live = np.flatnonzero(sums > 0)  # a category that no record has can carry no weight
     start = np.arange(len(live))[:: max(1, len(live) // FIRST_POOL)]
-    found = mixing_proportions.fit(*_mixture(P, K, live, sums[live]), start, tol=tol, max_iter=max_iter)
+    columns, scores = _mixture(P, K, live, sums[live])
+    found = mixing_proportions.fit(columns, scores, start, tol=tol, max_iter=max_iter)
     alpha = np.zeros(len(sums))
     alpha[live[found.support]] = found.theta * n / sums[live[found.support]]
     return alpha, found
 
 
 def _mixture(P, K, live, sums):
-    """How `mixture.fit` reaches the columns of A, those of P K that are `live`, over their sums in K."""
+    """How `mixing_proportions.fit` reaches the columns of A, those of P K that are `live`, over their sums in K."""
     if isinstance(K, np.ndarray):
         a = P @ (K[:, live] / sums)
         return (lambda index: a[:, index]), (lambda ratios: a.T @ ratios)
@@ -148,7 +149,7 @@ def _mixture(P, K, live, sums):
 # ---------------------------------------------------------------- features
 
 
-class _Features:
+class Features:
     """Records as the rows of a real matrix: 0/1 columns for categories, one column for a numeric attribute.
 
     scaling : of numeric values, "range" (to [0, 1] over the public range), "standard" (mean 0 and variance 1
@@ -163,9 +164,9 @@ class _Features:
             self.unit = ends - self.origin
         elif scaling == "standard":
             self.origin, self.unit = records.mean(axis=0), records.std(axis=0)
-            for name, unit in zip(perturbation.attributes, self.unit):
-                if unit == 0:
-                    raise ValueError(f"records of {name!r} must take two values at least to be scaled, got one")
+            if (self.unit == 0).any():
+                name = perturbation.attributes[self.unit.argmin()]
+                raise ValueError(f"records of {name!r} must take two values at least to be scaled, got one")
         else:
             self.origin, self.unit = np.zeros(records.shape[1]), np.ones(records.shape[1])
 
@@ -189,7 +190,7 @@ def _categorical(mechanism) -> bool:
 
 
 class _DensityRatio(BaseEstimator):
-    """What the two models share. A model says what K is (`_basis`)."""
+    """What the two models share. A model says what K is (`basis`)."""
 
     def fit(self, records):
         """Weights for the perturbed `records`, (n, M) or a pandas frame, n >= 2; returns self."""
@@ -197,7 +198,7 @@ class _DensityRatio(BaseEstimator):
         self.records_ = self.perturbation.check(records)
         checks.integer("number of records", len(self.records_), "[2, inf)")
         self._prepare()
-        P, K = self.perturbation.transitions(self.records_), self._basis(self.records_)
+        P, K = self.perturbation.transitions(self.records_), self.basis()
         if self.solver == "certified":
             self.alpha_, found = maximum_likelihood(P, K, tol=tol, max_iter=max_iter)
             self.trace_, self.n_iter_ = found.trace[:, 0], len(found.trace)
@@ -221,11 +222,11 @@ class _DensityRatio(BaseEstimator):
         checks.one_of("scaling", self.scaling, SCALINGS)
         default = {"certified": (0.01, 100), "algorithm 1": (1e-12, 1000)}[self.solver]
         tol, max_iter = (value if given is None else given for value, given in zip(default, (self.tol, self.max_iter)))
-        return float(checks.real("tol", tol, "(0, inf)")), int(checks.integer("max_iter", max_iter, "[1, inf)"))
+        return checks.number("tol", tol, "(0, inf)"), checks.whole("max_iter", max_iter, "[1, inf)")
 
     def predict(self, records) -> np.ndarray:
         """The fitted w at other perturbed records, (h,)."""
-        return self._basis(self.perturbation.check(records)) @ self.alpha_
+        return self.basis(records) @ self.alpha_
 
     def score(self, records) -> float:
         """Mean log-density that the fit gives to perturbed `records`: what cross-validation compares."""
@@ -268,14 +269,14 @@ class KernelDensityRatio(_DensityRatio):
         if widths.size == 0:
             raise ValueError("width must hold one candidate at least, got none")
         self.width_ = float(widths) if widths.ndim == 0 else self._cross_validated(widths)
-        self._features = _Features(self.perturbation, self.records_, self.scaling)
+        self._features = Features(self.perturbation, self.records_, self.scaling)
         self._centres = self._features(self.records_)
 
     def _cross_validated(self, widths) -> float:
         if not isinstance(self.rng, np.random.Generator):
             raise ValueError(f"rng must be a numpy Generator to choose among widths, got {self.rng!r}")
-        size = min(int(checks.integer("cv_records", self.cv_records, "[4, inf)")), len(self.records_))
-        folds = int(checks.integer("folds", self.folds, f"[2, {size // 2}]"))
+        size = min(checks.whole("cv_records", self.cv_records, "[4, inf)"), len(self.records_))
+        folds = checks.whole("folds", self.folds, f"[2, {size // 2}]")
         chosen = self.records_[self.rng.permutation(len(self.records_))[:size]]
         parts = np.array_split(chosen, folds)
         scores = np.zeros(len(widths))
@@ -287,8 +288,9 @@ class KernelDensityRatio(_DensityRatio):
         self.scores_ = scores
         return float(widths[scores.argmax()])
 
-    def _basis(self, records):
-        points = None if records is self.records_ else self._features(records)
+    def basis(self, records=None) -> Pairwise:
+        """K at perturbed `records` (default: those of the fit), (h, n): the kernel of each with each record of the fit."""
+        points = None if records is None else self._features(self.perturbation.check(records))
         return gaussian_kernel(self._centres, self.width_, points=points)
 
 
@@ -314,7 +316,9 @@ class LinearDensityRatio(_DensityRatio):
 
     def _prepare(self):
         scaling = "range" if self.solver == "certified" else self.scaling
-        self._features = _Features(self.perturbation, self.records_, scaling)
+        self._features = Features(self.perturbation, self.records_, scaling)
 
-    def _basis(self, records):
+    def basis(self, records=None) -> np.ndarray:
+        """K at perturbed `records` (default: those of the fit): their features, (h, M')."""
+        records = self.records_ if records is None else self.perturbation.check(records)
         return self._features(records, both_ways=self.solver == "certified")

@@ -1,6 +1,6 @@
 """Generalization hierarchies: which values become one, level by level, up to `*` (hasegawa2015, sections 1.1.1 and 5).
 
-Adult's lie in ``lib/data/hierarchies/adult``, a readable file an attribute. hasegawa2015 designed its own after Fung, Wang
+Adult's lie in ``adult_hierarchies``, beside this file, a readable file an attribute. hasegawa2015 designed its own after Fung, Wang
 and Yu, Top-Down Specialization for Information and Privacy Preservation (ICDE 2005), and prints none of them. The files
 that Fung et al. published could not be had: what is after them here follows the taxonomy trees as public
 implementations of their method repeat them (two give them in full, a third differs on marital-status and workclass), and what is ours the head of each
@@ -57,9 +57,8 @@ class Hierarchy:
         for level in range(1, len(self.positions)):
             self._nested(level)
         if list(self.labels[-1]) != [TOP]:
-            raise ValueError(
-                f"top level of {self.attribute!r} must be {TOP!r} for every value, got {list(self.labels[-1])!r}"
-            )
+            got = list(self.labels[-1])
+            raise ValueError(f"top level of {self.attribute!r} must be {TOP!r} for every value, got {got!r}")
 
     def _nested(self, level):
         """``ValueError`` where a group of the level below is split."""
@@ -69,9 +68,8 @@ class Hierarchy:
         split = np.flatnonzero(parent[below] != here)
         if len(split):
             value, group = self.values[split[0]], self.labels[level - 1][below[split[0]]]
-            raise ValueError(
-                f"levels of {self.attribute!r} must be nested, got level {level}, which splits {group!r} at {value!s}"
-            )
+            got = f"level {level}, which splits {group!r} at {value!s}"
+            raise ValueError(f"levels of {self.attribute!r} must be nested, got {got}")
 
     @property
     def height(self) -> int:
@@ -88,7 +86,7 @@ class Hierarchy:
 
         ``ValueError`` names a value that the hierarchy misses.
         """
-        level = int(checks.integer("level", level, f"[0, {self.height}]"))
+        level = checks.whole("level", level, f"[0, {self.height}]")
         if self.numeric:
             numbers = checks.integer(self.attribute, values, f"[{self.values[0]}, {self.values[-1]}]")
             found = numbers.astype(int) - self.values[0]
@@ -96,22 +94,20 @@ class Hierarchy:
             values = np.asarray(values, dtype=object)
             found = pd.Index(self.values).get_indexer(values)
             if (found < 0).any():
-                offender = values[found < 0][0]
-                raise ValueError(
-                    f"{self.attribute} must be one of the {len(self.values)} values of its hierarchy, got {offender!r}"
-                )
+                known, got = f"the {len(self.values)} values of its hierarchy", values[found < 0][0]
+                raise ValueError(f"{self.attribute} must be one of {known}, got {got!r}")
         return self.positions[level][found]
 
     def generalize(self, values, level) -> np.ndarray:
         """The label of the group of each of `values` at `level`, texts, (n,). Errors as for `codes`."""
-        return self.labels[int(checks.integer("level", level, f"[0, {self.height}]"))][self.codes(values, level)]
+        return self.labels[checks.whole("level", level, f"[0, {self.height}]")][self.codes(values, level)]
 
     def groups(self, level) -> dict:
         """The values of each group at `level` by its label; for numbers the first and the last, both in it."""
-        level = int(checks.integer("level", level, f"[0, {self.height}]"))
+        level = checks.whole("level", level, f"[0, {self.height}]")
         if self.numeric:
             return {label: (int(low), int(high)) for label, low, high in zip(self.labels[level], *self._ends(level))}
-        members = {label: [] for label in self.labels[level]}
+        members: dict[str, list] = {label: [] for label in self.labels[level]}
         for value, position in zip(self.values, self.positions[level]):
             members[self.labels[level][position]].append(value)
         return {label: tuple(values) for label, values in members.items()}
@@ -122,7 +118,7 @@ class Hierarchy:
         For intervals of whole numbers, this is (greatest - least)/range. V. S. Iyengar, Transforming data to satisfy
         privacy constraints, KDD 2002.
         """
-        level = int(checks.integer("level", level, f"[0, {self.height}]"))
+        level = checks.whole("level", level, f"[0, {self.height}]")
         sizes = np.bincount(self.positions[level], minlength=len(self.labels[level]))
         return (sizes - 1) / max(len(self.values) - 1, 1)
 
@@ -153,9 +149,8 @@ def categories(attribute, rows) -> Hierarchy:
     values = [row[0] for row in rows]
     for row in rows:
         if len(row) != len(rows[0]) or len(row) < 2 or not all(row):
-            raise ValueError(
-                f"hierarchy of {attribute!r} must have as many labels, one at least, for every value, got {row!r}"
-            )
+            wanted = "as many labels, one at least, for every value"
+            raise ValueError(f"hierarchy of {attribute!r} must have {wanted}, got {row!r}")
         if values.count(row[0]) > 1:
             raise ValueError(f"hierarchy of {attribute!r} must have each value once, got {row[0]!r} twice")
     positions, labels = zip(*(pd.factorize(np.array(column, dtype=object)) for column in zip(*rows)))
@@ -183,10 +178,8 @@ def intervals(attribute, starts) -> Hierarchy:
             offenders = numbers[falling + 1].tolist() or numbers.tolist()
             raise ValueError(f"starts of {attribute!r} must increase at level {level}, got {offenders}")
         if (numbers[0], numbers[-1]) != (low, high):
-            ends = f"{numbers[0]} and {numbers[-1]}"
-            raise ValueError(
-                f"starts of {attribute!r} must have the ends {low} and {high} at level {level}, got {ends}"
-            )
+            wanted, got = f"the ends {low} and {high} at level {level}", f"{numbers[0]} and {numbers[-1]}"
+            raise ValueError(f"starts of {attribute!r} must have {wanted}, got {got}")
         last = [*(numbers[1:-1] - 1), high]
         top = level == len(starts) and len(numbers) == 2
         labels.append(np.array([TOP] if top else [_interval(*ends) for ends in zip(numbers, last)], dtype=object))

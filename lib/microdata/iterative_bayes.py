@@ -57,8 +57,8 @@ class IterativeBayes(BaseEstimator):
         """
         if not isinstance(self.perturbation, Perturbation):
             raise ValueError(f"perturbation must be a Perturbation, got {self.perturbation!r}")
-        tol = float(checks.real("tol", self.tol, "(0, inf)"))
-        max_iter = int(checks.integer("max_iter", self.max_iter, "[1, inf)"))
+        tol = checks.number("tol", self.tol, "(0, inf)")
+        max_iter = checks.whole("max_iter", self.max_iter, "[1, inf)")
         self.edges_ = _edges(self.perturbation, self.bins)
         mechanisms = self.perturbation.mechanisms
         shape = tuple(
@@ -69,15 +69,13 @@ class IterativeBayes(BaseEstimator):
             raise ValueError(f"histogram must have at most {MOST_CELLS:,} cells, got {sizes} = {math.prod(shape):,}")
         cells = self._cells(self.perturbation.check(records), shape)
         observed = np.bincount(cells, minlength=math.prod(shape)).reshape(shape).astype(float)
-        self._ascend(_EM(self._matrices(), observed), tol, max_iter)
+        self._ascend(ExpectationMaximisation(self._matrices(), observed), tol, max_iter)
         ratio = self.shares_ / np.maximum(observed, 1)
         self.weights_ = normalised(ratio.ravel()[cells])
         self.unseen_ = float(self.shares_[observed == 0].sum())
         if not self.converged_:
-            message = (
-                f"IterativeBayes did not converge in {self.n_iter_} steps, gap {self.gap_:g}: raise max_iter or tol"
-            )
-            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+            message = f"did not converge in {self.n_iter_} steps, gap {self.gap_:g}: raise max_iter or tol"
+            warnings.warn(f"IterativeBayes {message}", ConvergenceWarning, stacklevel=2)
         return self
 
     def _ascend(self, em, tol, max_iter):
@@ -107,14 +105,12 @@ class IterativeBayes(BaseEstimator):
 
     def _matrices(self) -> list[np.ndarray]:
         """Pr[perturbed value in cell r | original value in cell s], one (size, size) matrix an attribute."""
-        matrices = []
-        for name, one in self.perturbation.mechanisms.items():
-            if name in self.edges_:
-                matrices.append(_between_bins(one, self.edges_[name]))
-            else:
-                codes = np.arange(one.size)
-                matrices.append(one.density(codes[:, None], codes))
-        return matrices
+        return [
+            _between_bins(one, self.edges_[name])
+            if name in self.edges_
+            else one.density(np.arange(one.size)[:, None], np.arange(one.size))
+            for name, one in self.perturbation.mechanisms.items()
+        ]
 
 
 def _edges(perturbation, bins) -> dict:
@@ -127,7 +123,7 @@ def _edges(perturbation, bins) -> dict:
     for name, one in numeric.items():
         chosen = given.get(name, 10)
         if np.ndim(chosen) == 0:
-            count = int(checks.integer(f"bins of {name!r}", chosen, f"[1, {MOST_CELLS}]"))
+            count = checks.whole(f"bins of {name!r}", chosen, f"[1, {MOST_CELLS}]")
             edges[name] = np.linspace(one.low, one.high, count + 1)
         else:
             edges[name] = one.check(f"edges of {name!r}", chosen)
@@ -146,7 +142,7 @@ def _between_bins(mechanism, edges) -> np.ndarray:
     return np.diff(below, axis=0) @ (weights / 2)
 
 
-class _EM:
+class ExpectationMaximisation:
     """The steps for one histogram of perturbed records."""
 
     def __init__(self, matrices, observed):
@@ -179,10 +175,10 @@ def _extrapolated(em, start, first, second) -> np.ndarray:
     """SQUAREM: along the curve through three iterates, or `second` where that is impossible or less likely."""
     change = first - start
     bend = second - first - change
-    norm = np.linalg.norm(bend)
+    norm = float(np.linalg.norm(bend))
     if norm == 0:
         return second
-    length = max(np.linalg.norm(change) / norm, 1.0)
+    length = max(float(np.linalg.norm(change)) / norm, 1.0)
     far = start + 2 * length * change + length**2 * bend
     # EM can never revive a share of 0, so none is set to 0
     far = np.maximum(far, second * 1e-3)

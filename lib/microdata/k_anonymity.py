@@ -39,27 +39,21 @@ TIE = 1e-12  # losses that differ by no more are equal: rounding depends on the 
 
 
 @dataclass(frozen=True)
-class Generalization:
-    """A table made k-anonymous by `generalize`.
+class Suppression:
+    """A table made k-anonymous by leaving records out.
 
-    k : of the request; levels : mapping from attribute to its level, in the order of the hierarchies
+    k : of the request; levels : mapping from attribute to its level, in the order of the attributes
     frame : the records kept, generalized, under their old index; all other columns as they were
     suppressed : (n,), True for each record left out
-    loss : in [0, 1], by `measure` ("lm" or "precision"); a record left out counts 1 in every cell
     discernibility, average_class_size : see `discernibility` and `average_class_size`
-    nodes, checked : how many nodes the lattice has, and of how many the classes were counted
     """
 
     k: int
     levels: dict
     frame: pd.DataFrame
     suppressed: np.ndarray
-    loss: float
-    measure: str
     discernibility: float
     average_class_size: float
-    nodes: int
-    checked: int
 
     @property
     def suppressed_share(self) -> float:
@@ -68,20 +62,17 @@ class Generalization:
 
 
 @dataclass(frozen=True)
-class Suppression:
-    """A table made k-anonymous by `suppress`; fields as in `Generalization`, with the levels of the request."""
+class Generalization(Suppression):
+    """A table made k-anonymous by `generalize`.
 
-    k: int
-    levels: dict
-    frame: pd.DataFrame
-    suppressed: np.ndarray
-    discernibility: float
-    average_class_size: float
+    loss : in [0, 1], by `measure` ("lm" or "precision"); a record left out counts 1 in every cell
+    nodes, checked : how many nodes the lattice has, and of how many the classes were counted
+    """
 
-    @property
-    def suppressed_share(self) -> float:
-        """The share of the records left out, in [0, 1]."""
-        return float(self.suppressed.mean())
+    loss: float
+    measure: str
+    nodes: int
+    checked: int
 
 
 def generalize(records, hierarchies, k, *, max_suppression=0.0, loss="lm") -> Generalization:
@@ -101,18 +92,13 @@ def generalize(records, hierarchies, k, *, max_suppression=0.0, loss="lm") -> Ge
     """
     names = _columns(records, hierarchies)
     k = _level_k(k, records)
-    share = float(checks.real("max_suppression", max_suppression, "[0, 1]"))
+    share = checks.number("max_suppression", max_suppression, "[0, 1]")
     checks.one_of("loss", loss, LOSSES)
     lattice = _Lattice(records, hierarchies, k, math.floor(share * len(records) + 1e-9), loss)
     node = _search(lattice)
-    levels = dict(zip(names, node))
-    generalized = apply(records, hierarchies, levels)
-    suppressed = class_sizes(generalized, names) < k
-    frame = _verified(generalized[~suppressed], names, k)
-    return Generalization(
-        k, levels, frame, suppressed, float(lattice.total(node)), loss, discernibility(frame, names, len(records)),
-        average_class_size(frame, names), lattice.rising.size, len(lattice.known),
-    )  # fmt: skip
+    made = _made(records, hierarchies, dict(zip(names, node)), names, k)
+    total = float(lattice.total(node))
+    return Generalization(**made, loss=total, measure=loss, nodes=lattice.rising.size, checked=len(lattice.known))
 
 
 def suppress(records, k, *, attributes, levels=None, hierarchies=None) -> Suppression:
@@ -127,13 +113,24 @@ def suppress(records, k, *, attributes, levels=None, hierarchies=None) -> Suppre
     levels = dict(levels or {})
     for name in levels:
         checks.one_of("attribute of levels", name, names)
-    generalized = apply(records, hierarchies or {}, levels)
+    return Suppression(**_made(records, hierarchies or {}, levels, names, k))
+
+
+def _made(records, hierarchies, levels, names, k) -> dict:
+    """The fields of a `Suppression`: the records generalized, those in classes smaller than `k` left out."""
+    generalized = apply(records, hierarchies, levels)
     suppressed = class_sizes(generalized, names) < k
-    frame = _verified(generalized[~suppressed], names, k)
-    levels = {name: int(levels.get(name, 0)) for name in names}
-    return Suppression(
-        k, levels, frame, suppressed, discernibility(frame, names, len(records)), average_class_size(frame, names)
-    )
+    frame = generalized[~suppressed]
+    if len(frame) and anonymity(frame, names) < k:
+        raise RuntimeError(f"the table made has a class smaller than {k}: this is a defect of the method")
+    return {
+        "k": k,
+        "levels": {name: int(levels.get(name, 0)) for name in names},
+        "frame": frame,
+        "suppressed": suppressed,
+        "discernibility": discernibility(frame, names, len(records)),
+        "average_class_size": average_class_size(frame, names),
+    }
 
 
 # ---------------------------------------------------------------- what a table has
@@ -156,7 +153,7 @@ def anonymity(frame, attributes) -> int:
 def discernibility(frame, attributes, n_records=None) -> float:
     """Sum of the squared class sizes; each of the `n_records` that is not in `frame` adds n_records (Bayardo and
     Agrawal, ICDE 2005). Default: all are in it."""
-    n = len(frame) if n_records is None else int(checks.integer("n_records", n_records, f"[{len(frame)}, 1e9]"))
+    n = len(frame) if n_records is None else checks.whole("n_records", n_records, f"[{len(frame)}, 1e9]")
     return float(class_sizes(frame, attributes).sum() + n * (n - len(frame)))
 
 
@@ -177,13 +174,7 @@ def _columns(frame, attributes) -> tuple:
 def _level_k(k, records) -> int:
     if len(records) == 0:
         raise ValueError("records must have one at least, got none")
-    return int(checks.integer("k", k, f"[1, {len(records)}]"))
-
-
-def _verified(frame, attributes, k) -> pd.DataFrame:
-    if len(frame) and anonymity(frame, attributes) < k:
-        raise RuntimeError(f"the table made has a class smaller than {k}: this is a defect of the method")
-    return frame
+    return checks.whole("k", k, f"[1, {len(records)}]")
 
 
 def _classes(columns) -> np.ndarray:

@@ -86,7 +86,7 @@ def individual_ranking(values, k):
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"values must be one column (n,) of at least one value, got shape {values.shape}")
     n = len(values)
-    k = int(checks.integer("k", k, f"[1, {n}]"))
+    k = checks.whole("k", k, f"[1, {n}]")
     groups = np.minimum(np.arange(n) // k, n // k - 1)
     order = np.argsort(values, kind="stable")
     centroids = np.bincount(groups, weights=values[order]) / np.bincount(groups)
@@ -100,8 +100,8 @@ def noisy_centroids(features, k, epsilon, *, rng) -> list:
 
     features : (n, d) in [0, 1]; k : whole number in [1, n]; epsilon : (0, inf), split equally over the columns
     """
-    features = _matrix(features)
-    k = int(checks.integer("k", k, f"[1, {len(features)}]"))
+    features = checks.features(features, "[0, 1]")
+    k = checks.whole("k", k, f"[1, {len(features)}]")
     scale = features.shape[1] / (k * _epsilon(epsilon))
     return [c + laplace(c.shape, scale, rng=rng) for c in (individual_ranking(column, k)[0] for column in features.T)]
 
@@ -136,7 +136,7 @@ def total_order(features, labels, epsilon, *, k, rng) -> Anonymized:
     """
     features, labels = _records(features, labels)
     n, d = features.shape
-    k = int(checks.integer("k", k, f"[1, {n}]"))
+    k = checks.whole("k", k, f"[1, {n}]")
     scale = (d * (n // k) + 1) / (k * _epsilon(epsilon))
     table = np.column_stack([features, labels])[np.lexsort([*features.T, features.sum(axis=1), labels])]
     starts = np.arange(n // k) * k
@@ -157,7 +157,7 @@ def private(
     features : (n, d) in [0, 1]; labels : (n,) of 0 and 1; epsilon : (0, inf)
     levels : (d,) whole numbers, public: 0 for a numeric column; L >= 2 for one that holds only the L values
         0, 1/(L-1), ..., 1: `adult_features` with encoding "codes". (One-hot columns would be drawn as if they were
-        unrelated; `adult_features.one_hot` makes them afterwards.)
+        unrelated; `network_features.one_hot` makes them afterwards.)
     groups : whole number in [1, n], number of groups of a numeric column
     joint : "naive bayes" or "privbayes"; parents : for the latter, see there
     centroid_share : (0, 1), share of epsilon for the centroids; unused, all goes to the joint, if no column is numeric
@@ -166,9 +166,9 @@ def private(
     generator(rng)
     levels = _levels(levels, features)
     checks.one_of("joint", joint, JOINTS)
-    groups = int(checks.integer("groups", groups, f"[1, {len(labels)}]"))
-    parents = int(checks.integer("parents", parents, "[0, inf)"))
-    share = float(checks.real("centroid_share", centroid_share, "(0, 1)")) if (levels == 0).any() else 0.0
+    groups = checks.whole("groups", groups, f"[1, {len(labels)}]")
+    parents = checks.whole("parents", parents, "[0, inf)")
+    share = checks.number("centroid_share", centroid_share, "(0, 1)") if (levels == 0).any() else 0.0
     epsilon = _epsilon(epsilon)
     values = [np.arange(level) / max(level - 1, 1) for level in levels]
     numeric = np.flatnonzero(levels == 0)
@@ -178,7 +178,8 @@ def private(
             # The centroids are known to increase and to lie in [0, 1]: the nearest list that does, repetitions dropped.
             values[j] = np.unique(isotonic_regression(centroids).x.clip(0, 1))
     codes = np.column_stack([_nearest(column, known) for column, known in zip(features.T, values)])
-    table = Table(np.column_stack([codes, labels]), Domain([*enumerate(map(len, values)), ("label", 2)]))
+    sizes: list[tuple] = [*enumerate(map(len, values)), ("label", 2)]
+    table = Table(np.column_stack([codes, labels]), Domain(sizes))
     rest = (1 - share) * epsilon
     if joint == "privbayes":
         drawn = privbayes(table, rest, rng=rng, parents=parents, neighbours="bounded").table.records
@@ -216,29 +217,16 @@ def _nearest(column, known):
 # ---- input
 
 
-def _matrix(features):
-    features = checks.real("features", features, "[0, 1]")
-    if features.ndim != 2 or 0 in features.shape:
-        raise ValueError(
-            f"features must be a table (n, d) of at least one record and attribute, got shape {features.shape}"
-        )
-    return features
-
-
 def _records(features, labels):
-    features = _matrix(features)
-    labels = checks.integer("labels", labels, "[0, 1]").astype(np.int64)
-    if labels.shape != features.shape[:1]:
-        raise ValueError(f"labels must be one for each of {len(features)} records, got shape {labels.shape}")
-    return features, labels
+    features = checks.features(features, "[0, 1]")
+    return features, checks.labels(labels, len(features))
 
 
 def _levels(levels, features):
     levels = checks.integer("levels", levels, "[0, 1e6]").astype(int)
     if levels.shape != features.shape[1:] or (levels == 1).any():
-        raise ValueError(
-            f"levels must be 0 or at least 2 for each of {features.shape[1]} columns, got {levels.tolist()}"
-        )
+        wanted = f"0 or at least 2 for each of {features.shape[1]} columns"
+        raise ValueError(f"levels must be {wanted}, got {levels.tolist()}")
     for j in np.flatnonzero(levels):
         places = features[:, j] * (levels[j] - 1)
         if (np.abs(places - np.rint(places)) > 1e-6).any():
@@ -247,4 +235,4 @@ def _levels(levels, features):
 
 
 def _epsilon(epsilon):
-    return float(checks.real("epsilon", epsilon, "(0, inf)"))
+    return checks.number("epsilon", epsilon, "(0, inf)")

@@ -53,14 +53,14 @@ class RetentionReplacement:
     rho: float
 
     def __post_init__(self):
-        object.__setattr__(self, "size", int(checks.integer("size", self.size, "[2, inf)")))
-        object.__setattr__(self, "rho", float(checks.real("rho", self.rho, "[0, 1)")))
+        object.__setattr__(self, "size", checks.whole("size", self.size, "[2, inf)"))
+        object.__setattr__(self, "rho", checks.number("rho", self.rho, "[0, 1)"))
 
     @classmethod
     def from_epsilon(cls, epsilon, size) -> RetentionReplacement:
         """The mechanism whose local-DP level is `epsilon` in [0, inf)."""
-        epsilon = float(checks.real("epsilon", epsilon, "[0, inf)"))
-        size = int(checks.integer("size", size, "[2, inf)"))
+        epsilon = checks.number("epsilon", epsilon, "[0, inf)")
+        size = checks.whole("size", size, "[2, inf)")
         # (e^eps - 1) / (e^eps - 1 + size), for any epsilon
         return cls(size, -math.expm1(-epsilon) / (1 + (size - 1) * math.exp(-epsilon)))
 
@@ -96,18 +96,18 @@ class BoundedLaplace:
     phi: float
 
     def __post_init__(self):
-        low, high = (float(checks.real(name, getattr(self, name), "(-inf, inf)")) for name in ("low", "high"))
+        low, high = (checks.number(name, getattr(self, name), "(-inf, inf)") for name in ("low", "high"))
         if not low < high:
             raise ValueError(f"low must be in (-inf, {high:g}), below high, got {low:g}")
-        phi = float(checks.real("phi", self.phi, "(0, inf]"))
+        phi = checks.number("phi", self.phi, "(0, inf]")
         for name, value in (("low", low), ("high", high), ("phi", phi)):
             object.__setattr__(self, name, value)
 
     @classmethod
     def from_epsilon(cls, epsilon, low, high) -> BoundedLaplace:
         """The mechanism whose local-DP level is `epsilon` in [0, inf)."""
-        epsilon = float(checks.real("epsilon", epsilon, "[0, inf)"))
-        low, high = (float(checks.real(name, end, "(-inf, inf)")) for name, end in (("low", low), ("high", high)))
+        epsilon = checks.number("epsilon", epsilon, "[0, inf)")
+        low, high = (checks.number(name, end, "(-inf, inf)") for name, end in (("low", low), ("high", high)))
         return cls(low, high, (high - low) / epsilon if epsilon > 0 else math.inf)
 
     @property
@@ -176,9 +176,8 @@ class Perturbation:
             raise ValueError("mechanisms must hold one attribute at least, got none")
         for name, mechanism in self.mechanisms.items():
             if not isinstance(mechanism, (RetentionReplacement, BoundedLaplace)):
-                raise ValueError(
-                    f"mechanism of {name!r} must be RetentionReplacement or BoundedLaplace, got {mechanism!r}"
-                )
+                wanted = "RetentionReplacement or BoundedLaplace"
+                raise ValueError(f"mechanism of {name!r} must be {wanted}, got {mechanism!r}")
         self.attributes = tuple(self.mechanisms)
 
     @classmethod
@@ -188,7 +187,7 @@ class Perturbation:
         attributes : mapping from attribute to its number of categories (>= 2), or to its range (low, high)
         split : "equal", or a mapping from every attribute to its share in [0, inf), of which one at least is positive
         """
-        epsilon = float(checks.real("epsilon", epsilon, "[0, inf)"))
+        epsilon = checks.number("epsilon", epsilon, "[0, inf)")
         attributes = dict(attributes)
         if not attributes:
             raise ValueError("attributes must hold one attribute at least, got none")
@@ -218,10 +217,8 @@ class Perturbation:
         records = np.asarray(records)
         if records.ndim != 2 or records.shape[1] != len(self.attributes) or len(records) == 0:
             raise ValueError(f"records must have shape (n, {len(self.attributes)}), n >= 1, got {records.shape}")
-        columns = zip(self.mechanisms.items(), records.T)
-        return np.column_stack(
-            [mechanism.check(f"records of {name!r}", column) for (name, mechanism), column in columns]
-        )
+        columns = zip(self.attributes, self.mechanisms.values(), records.T)
+        return np.column_stack([one.check(f"records of {name!r}", column) for name, one, column in columns])
 
     def perturb(self, records, *, rng) -> np.ndarray:
         """One perturbed record for each of `records`, (n, M)."""
@@ -245,7 +242,7 @@ class Perturbation:
 
     def _points(self, records) -> Points:
         """As inputs, `factors` holds everything that depends on the input alone."""
-        onehot, steps, factors = [np.empty((len(records), 0))], [np.empty((len(records), 0))], 1.0
+        onehot, steps, factors = [np.empty((len(records), 0))], [np.empty((len(records), 0))], np.ones(len(records))
         for mechanism, column in zip(self.mechanisms.values(), records.T):
             if isinstance(mechanism, RetentionReplacement):
                 # equal categories multiply (1 - rho)/size by e^epsilon
@@ -254,7 +251,6 @@ class Perturbation:
             else:
                 steps.append((column[:, None] - mechanism.low) / mechanism.phi)
                 factors = factors * mechanism.density(column, column)
-        factors = np.broadcast_to(factors, len(records))
         return Points(np.concatenate(onehot, axis=1), np.concatenate(steps, axis=1), factors)
 
 
@@ -263,7 +259,7 @@ class Perturbation:
 
 def pk_level(perturbation: Perturbation, n_records) -> float:
     """k = 1 + (N - 1) e^{-2 eps} of `n_records` = N >= 1 records (hasegawa2015, equation 4), in (1, N] for N > 1."""
-    n = int(checks.integer("n_records", n_records, "[1, inf)"))
+    n = checks.whole("n_records", n_records, "[1, inf)")
     return 1 + (n - 1) * math.exp(-2 * perturbation.epsilon)
 
 
@@ -272,8 +268,8 @@ def pk_epsilon(k, n_records) -> float:
 
     k : real, in (1, N]: 1 would need an infinite level, N none
     """
-    n = int(checks.integer("n_records", n_records, "[2, inf)"))
-    k = float(checks.real("k", k, f"(1, {n}]"))
+    n = checks.whole("n_records", n_records, "[2, inf)")
+    k = checks.number("k", k, f"(1, {n}]")
     return math.log((n - 1) / (k - 1)) / 2
 
 
@@ -294,10 +290,7 @@ def matching_posteriors(densities) -> np.ndarray:
     sets = np.arange(2**n)
     has = (sets[:, None] >> np.arange(n)) & 1
     without = [[sets[(has.sum(axis=1) == i) & (has[:, r] == 0)] for r in range(n)] for i in range(n)]
-    first, last = (
-        np.zeros(2**n),
-        np.zeros(2**n),
-    )  # of persons before i who hold the set; of the others, who hold the rest
+    first, last = np.zeros((2, 2**n))  # of persons before i who hold the set; of the others, who hold the rest
     first[0] = last[-1] = 1
     for i in range(n):
         for r, held in enumerate(without[i]):
@@ -326,7 +319,7 @@ def _shares(attributes, split) -> dict:
         split = dict.fromkeys(attributes, 1.0)
     if set(split) != set(attributes):
         raise ValueError(f"split must have a share for each of {', '.join(map(repr, attributes))}, got {dict(split)!r}")
-    shares = {name: float(checks.real(f"share of {name!r}", share, "[0, inf)")) for name, share in split.items()}
+    shares = {name: checks.number(f"share of {name!r}", share, "[0, inf)") for name, share in split.items()}
     total = math.fsum(shares.values())
     if not 0 < total < math.inf:
         raise ValueError(f"split must have a finite positive sum, got {total:g}")

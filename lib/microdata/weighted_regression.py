@@ -23,7 +23,7 @@ def logistic_regression(features, labels, weights=None, *, penalty=1e-6):
     from sklearn.linear_model import LogisticRegression
 
     features, labels, weights = _analysed(features, labels, weights)
-    penalty = float(checks.real("penalty", penalty, "[1e-12, 1e6]"))
+    penalty = checks.number("penalty", penalty, "[1e-12, 1e6]")
     model = LogisticRegression(C=1 / (penalty * len(labels)), solver="newton-cholesky", tol=1e-8)
     return model.fit(features, _both(_binary(labels), weights), weights)
 
@@ -37,7 +37,7 @@ def support_vector_machine(features, labels, weights=None, *, penalty=1e-6):
     from sklearn.svm import LinearSVC
 
     features, labels, weights = _analysed(features, labels, weights)
-    penalty = float(checks.real("penalty", penalty, "[1e-12, 1e6]"))
+    penalty = checks.number("penalty", penalty, "[1e-12, 1e6]")
     # scikit-learn minimises C sum_i w_i hinge_i^2 + |gamma|^2 / 2
     model = LinearSVC(C=1 / (penalty * len(labels)), dual=False, max_iter=10_000)
     return model.fit(features, _both(_binary(labels), weights), weights)
@@ -51,7 +51,7 @@ def linear_regression(features, values, weights=None, *, penalty=1e-6):
     from sklearn.linear_model import Ridge
 
     features, values, weights = _analysed(features, values, weights)
-    penalty = float(checks.real("penalty", penalty, "[1e-12, 1e6]"))
+    penalty = checks.number("penalty", penalty, "[1e-12, 1e6]")
     return Ridge(alpha=penalty * len(values)).fit(features, values, weights)
 
 
@@ -59,9 +59,8 @@ def _analysed(features, values, weights):
     """Features (n, p), values (n,) and weights (n,) of mean 1, all of them finite."""
     features, values = (checks.real(*pair, "[-1e50, 1e50]") for pair in (("features", features), ("values", values)))
     if features.ndim != 2 or len(features) == 0 or values.shape != (len(features),):
-        raise ValueError(
-            f"features must have shape (n, p) and values (n,), n >= 1, got {features.shape} and {values.shape}"
-        )
+        got = f"{features.shape} and {values.shape}"
+        raise ValueError(f"features must have shape (n, p) and values (n,), n >= 1, got {got}")
     weights = normalised(np.ones(len(values)) if weights is None else weights)
     if weights.shape != values.shape:
         raise ValueError(f"weights must have shape {values.shape}, one for each record, got {weights.shape}")
@@ -76,7 +75,6 @@ def _both(labels, weights) -> np.ndarray:
     """The labels, if both classes have a positive weight."""
     for positive in (False, True):
         if not weights[labels == positive].sum() > 0:
-            raise ValueError(
-                f"labels must have a record of each class with a positive weight, got none of class {positive:d}"
-            )
+            wanted = "a record of each class with a positive weight"
+            raise ValueError(f"labels must have {wanted}, got none of class {positive:d}")
     return labels

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 
 import numpy as np
 from scipy.optimize import brentq
@@ -33,7 +33,8 @@ from scipy.special import ndtr
 
 from .. import accounting
 from ..numerics.checks import number, whole
-from .network import Network, block, checked_records, compiled, descend, propagate, summed, workspace
+from .compiled import compiled
+from .network import Network, block, checked_records, descend, propagate, summed, workspace
 from .private_networks import PrivateNetwork
 
 DIRECTIONS = ("remove", "add")
@@ -73,23 +74,16 @@ class SampledGaussian(accounting.PrivacyLossVariable):
         x = self.place(t)
         return (1 - self.q) * ndtr(x / self.sigma) + self.q * ndtr((x - 1) / self.sigma)
 
-    @lru_cache(maxsize=4096)  # the size of a grid is found twice, from the same orders
     def rdp(self, alpha):
         """D_alpha of the pair, by the trapezoidal rule, which for such functions errs by less than rounding."""
-        order = alpha if self.direction == "remove" else 1 - alpha  # E_Q of (P/Q)^order
-        step = min(self.sigma / 10, self.sigma**2 / 3)
-        x = np.arange(-40 * self.sigma, max(order, 1) + 40 * self.sigma, step)
-        logs = -(x**2) / (2 * self.sigma**2) + order * self.loss(x)
-        high = logs.max()
-        log_integral = high + math.log(np.exp(logs - high).sum() * step / (self.sigma * math.sqrt(2 * math.pi)))
-        return max(float(log_integral), 0.0) / (alpha - 1)
+        return _rdp(self, alpha)
 
     def truncated_mean(self, low, high):
         """Mean of the loss given that it lies between low and high: Gauss-Legendre panels of half a sigma or less."""
         sign = 1 if self.direction == "remove" else -1
         ends = np.sort(self.place([sign * low, sign * high]))
-        ends = ends.clip(-40 * self.sigma, 1 + 40 * self.sigma)
-        panels = np.linspace(*ends, math.ceil((ends[1] - ends[0]) / min(self.sigma / 2, self.sigma**2)) + 1)
+        left, right = ends.clip(-40 * self.sigma, 1 + 40 * self.sigma)
+        panels = np.linspace(left, right, math.ceil((right - left) / min(self.sigma / 2, self.sigma**2)) + 1)
         half = np.diff(panels)[:, None] / 2
         x = panels[:-1, None] + half * (1 + _NODES)
         density = np.exp(-(x**2) / (2 * self.sigma**2)) / (self.sigma * math.sqrt(2 * math.pi))
@@ -97,6 +91,17 @@ class SampledGaussian(accounting.PrivacyLossVariable):
             density = density * np.exp(self.loss(x))
         mass = half * _WEIGHTS * density
         return sign * float((mass * self.loss(x)).sum() / mass.sum())
+
+
+@lru_cache(maxsize=4096)  # the size of a grid is found twice, from the same orders
+def _rdp(loss, alpha) -> float:
+    order, sigma = alpha if loss.direction == "remove" else 1 - alpha, loss.sigma  # E_Q of (P/Q)^order
+    step = min(sigma / 10, sigma**2 / 3)
+    x = np.arange(-40 * sigma, max(order, 1) + 40 * sigma, step)
+    logs = -(x**2) / (2 * sigma**2) + order * loss.loss(x)
+    high = logs.max()
+    log_integral = high + math.log(np.exp(logs - high).sum() * step / (sigma * math.sqrt(2 * math.pi)))
+    return max(float(log_integral), 0.0) / (alpha - 1)
 
 
 @lru_cache(maxsize=1024)
@@ -126,7 +131,7 @@ def noise_multiplier(epsilon_wanted, delta, sampling, steps) -> float:
     """
     wanted = number("epsilon", epsilon_wanted, "[0.001, inf)")
 
-    @lru_cache(maxsize=None)
+    @cache
     def surplus(log_sigma):  # in log sigma nearly a straight line
         return math.log(max(epsilon(math.exp(log_sigma), sampling, steps, delta), 1e-300) / wanted)
 
@@ -225,9 +230,8 @@ def train(
     settings = rate, clip, plan.noise_multiplier * clip, momentum, l2, 1 / (plan.sampling * records)
     _run(parameters, widths, features, labels, sizes, np.arange(len(labels)), *settings, rng, *work)
     if not np.isfinite(parameters).all():
-        raise FloatingPointError(
-            f"training diverged: parameters are no longer finite; lower learning_rate, now {rate:g}"
-        )
+        now = f"lower learning_rate, now {rate:g}"
+        raise FloatingPointError(f"training diverged: parameters are no longer finite; {now}")
     return PrivateNetwork(Network(network.widths, parameters), plan)
 
 

@@ -15,27 +15,15 @@ kernels (OPENBLAS_CORETYPE) and instructions (NUMBA_CPU_NAME).
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 
 from ..numerics import checks
+from .compiled import compiled
 
 SCHEMES = ("he", "glorot")
 L2_CONVENTIONS = ("printed", "usual")
-
-
-def compiled(function):
-    """`function` compiled at its first call, and kept on disk, so that the next process need not wait.
-
-    For loops in other modules that call those here, too: numba by itself overlooks that this file has changed.
-    """
-    made = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    kept, here = made._cache._cache_file, os.stat(__file__)
-    kept._source_stamp = (kept._source_stamp, here.st_mtime, here.st_size)
-    return made
 
 
 # ---- the network
@@ -53,18 +41,17 @@ class Network:
     parameters: np.ndarray
 
     def __post_init__(self):
-        widths = checks.integer("widths", self.widths, "[1, inf)")
-        if widths.ndim != 1 or widths.size < 2 or widths[-1] < 2:
+        given = checks.integer("widths", self.widths, "[1, inf)")
+        if given.ndim != 1 or given.size < 2 or given[-1] < 2:
             raise ValueError(f"widths must hold inputs, hidden layers and two or more classes, got {self.widths!r}")
-        widths = tuple(int(width) for width in widths)
+        widths = tuple(int(width) for width in given)
         dtype = np.asarray(self.parameters).dtype
         checks.one_of("dtype of parameters", dtype.name, ("float32", "float64"))
         checks.real("parameters", self.parameters, "(-inf, inf)")
         parameters = np.array(self.parameters)
         if parameters.shape != (count(widths),):
-            raise ValueError(
-                f"parameters must have shape ({count(widths)},) for widths {widths}, got {parameters.shape}"
-            )
+            wanted = f"({count(widths)},) for widths {widths}"
+            raise ValueError(f"parameters must have shape {wanted}, got {parameters.shape}")
         parameters.flags.writeable = False
         object.__setattr__(self, "widths", widths)
         object.__setattr__(self, "parameters", parameters)
@@ -114,9 +101,8 @@ class Network:
         """What every layer puts out, the input first: matrices (records, n_l) of the network's dtype."""
         outputs = [checked_features(features, self)]
         for w, b in layers(self.widths, self.parameters):
-            outputs.append(
-                np.maximum(outputs[-1] @ w + b, 0) if len(outputs) < len(self.widths) - 1 else outputs[-1] @ w + b
-            )
+            x = outputs[-1] @ w + b
+            outputs.append(np.maximum(x, 0) if len(outputs) < len(self.widths) - 1 else x)
         exponentials = np.exp(outputs[-1] - outputs[-1].max(axis=1, keepdims=True))
         outputs[-1] = exponentials / exponentials.sum(axis=1, keepdims=True)
         return outputs
@@ -233,7 +219,7 @@ def checked_plan(records, learning_rate, batch, epochs, l2, l2_convention, rng) 
     checks.one_of("l2_convention", l2_convention, L2_CONVENTIONS)
     if not isinstance(rng, np.random.Generator):
         raise ValueError(f"rng must be a numpy Generator, got {rng!r}")
-    return int(checks.integer("batch", batch, f"[1, {records}]")), int(checks.integer("epochs", epochs, "[1, inf)"))
+    return checks.whole("batch", batch, f"[1, {records}]"), checks.whole("epochs", epochs, "[1, inf)")
 
 
 def projected(network, weight_range, bias_range) -> Network:

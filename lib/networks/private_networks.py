@@ -13,15 +13,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from typing import Protocol
 
 import numpy as np
-from numba.cpython.unsafe.numbers import leading_zeros
 
 from .. import accounting
 from ..mechanisms import noise
 from ..mechanisms.additive_noise import Laplace
 from ..numerics import checks
 from ..numerics.checks import number, whole
+from .compiled import compiled
 from .intervals import fill_change_bounds
 from .network import (
     Network,
@@ -30,7 +31,6 @@ from .network import (
     checked_plan,
     checked_range,
     checked_records,
-    compiled,
     descend,
     layers,
     projected,
@@ -111,13 +111,20 @@ class PrivacyStatement:
         }
 
     def __str__(self):
-        return "\n".join(
-            [f"{self.method}, one record replaced", *(f"  {of}: {size}" for of, size in self.lines.items())]
-        )
+        lines = (f"  {of}: {size}" for of, size in self.lines.items())
+        return "\n".join([f"{self.method}, one record replaced", *lines])
 
     def _repr_html_(self):
         rows = "".join(f"<tr><td>{escape(of)}</td><td>{escape(size)}</td></tr>" for of, size in self.lines.items())
         return f"<table><caption>{escape(self.method)}, one record replaced</caption>{rows}</table>"
+
+
+class Statement(Protocol):
+    """What a `PrivateNetwork` says of its privacy: a `PrivacyStatement`, or the plan of `dp_sgd`."""
+
+    @property
+    def lines(self) -> dict[str, str]:
+        """What each guarantee is of, and its size, as text."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +132,7 @@ class PrivateNetwork:
     """A `network` to publish and the `statement` of its privacy."""
 
     network: Network
-    statement: PrivacyStatement
+    statement: Statement
 
     def predict(self, features) -> np.ndarray:
         return self.network.predict(features)
@@ -212,10 +219,8 @@ def anonymized_learning(features, labels, network, *, epsilon, weight_thresholds
     low, high = _thresholds(network, weight_thresholds, bias_thresholds) if fixed else np.zeros((2, network.size))
     widths, parameters = np.array(network.widths), network.parameters.copy()
     low, high = low.astype(parameters.dtype), high.astype(parameters.dtype)
-    state, room = (
-        rng.integers(2**64, size=1, dtype=np.uint64),
-        (*workspace(network, batch), np.empty(network.size, np.float32)),
-    )
+    state = rng.integers(2**64, size=1, dtype=np.uint64)
+    room = *workspace(network, batch), np.empty(network.size, np.float32)
     plan = (float(learning_rate), float(l2), l2_convention == "printed", epochs / epsilon, fixed, clipping == "records")
     for epoch in range(epochs):
         order = rng.permutation(len(labels)) if shuffle else np.arange(len(labels))
@@ -263,19 +268,12 @@ def _clipped_sum(widths, outputs, errors, rows, low, high, change):
     ones = np.ones(rows, change.dtype)
     for layer in range(1, widths.size):
         y, delta = block(outputs, widths, layer - 1, rows), block(errors, widths, layer, rows)
-        sums, least, most = (
-            weights_into(change, widths, layer),
-            weights_into(low, widths, layer),
-            weights_into(high, widths, layer),
-        )
+        sums, least = weights_into(change, widths, layer), weights_into(low, widths, layer)
+        most = weights_into(high, widths, layer)
         for i in range(widths[layer - 1]):
             _add_clipped(sums[i], y[:, i], delta, least[i], most[i])
-        sums, least, most = (
-            biases_of(change, widths, layer),
-            biases_of(low, widths, layer),
-            biases_of(high, widths, layer),
-        )
-        _add_clipped(sums, ones, delta, least, most)
+        bias = biases_of(change, widths, layer)
+        _add_clipped(bias, ones, delta, biases_of(low, widths, layer), biases_of(high, widths, layer))
 
 
 @compiled
@@ -300,10 +298,20 @@ def _disturb(change, low, high, reach, factor, draws):
 
 
 _STEP, _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_LOW_BITS, _ONE, _WORD = np.uint64(2**23 - 1), np.uint64(1), np.uint64(2**22 - 1)
+_ONE, _WORD, _FRACTION, _MANTISSA = np.uint64(1), np.uint64(2**22 - 1), np.uint64(22), np.uint64(52)
 _BY = (np.uint64(30), np.uint64(27), np.uint64(31))
 _LOG_2, _TWO, _UNIT, _HALF, _STRIDE = (np.float32(x) for x in (np.log(2), 2, 1, 0.5, 2.0**-22))
 _SERIES = tuple(np.float32(1 / k) for k in (3, 5, 7, 9, 11))
+
+
+@compiled
+def leading_zeros(z):
+    """How many zeros lead the upper 41 bits of the uint64 `z`: 0 to 41.
+
+    The exponent of these bits and a one behind them, which is exact: they fit into the 53 of a float64.
+    """
+    exponent = np.float64(np.int64((z >> _FRACTION) | _ONE)).view(np.uint64) >> _MANTISSA
+    return np.int32(1023 + 41) - np.int32(exponent)
 
 
 @compiled
@@ -320,7 +328,7 @@ def fill_laplace(draws, state):
         z = (z ^ (z >> _BY[0])) * _FIRST
         z = (z ^ (z >> _BY[1])) * _SECOND
         z = z ^ (z >> _BY[2])
-        zeros = leading_zeros(z | _LOW_BITS)
+        zeros = leading_zeros(z)
         fraction = (np.float32(np.int32((z >> _ONE) & _WORD)) + _HALF) * _STRIDE
         s = fraction / (_TWO + fraction)
         q = s * s

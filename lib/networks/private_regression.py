@@ -79,22 +79,20 @@ def fit(
         eight categories of Adult, one-hot, allow sqrt(15).
     """
     checks.one_of("method", method, METHODS)
-    features, labels = _records(features, labels)
+    features = checks.features(features, "[-1e100, 1e100]")
     n, d = features.shape
-    regularization = float(checks.real("regularization", regularization, "(0, inf)"))
-    bound = sqrt(d + 1) if bound is None else float(checks.real("bound", bound, "[1e-100, 1e100]"))
+    labels = checks.labels(labels, n)
+    regularization = checks.number("regularization", regularization, "(0, inf)")
+    bound = sqrt(d + 1) if bound is None else checks.number("bound", bound, "[1e-100, 1e100]")
     signed = _signed(features, labels, bound)
-    if method == "none":
-        w = minimiser(signed, regularization)
-        return LogisticRegression(w[:-1] / bound, float(w[-1] / bound), method, inf, regularization)
-    epsilon = float(checks.real("epsilon", epsilon, "(0, inf)"))
-    generator(rng)
-    if method == "output":
-        w = minimiser(signed, regularization)
-        w = w + gamma_noise(d + 1, output_sensitivity(n, regularization) / epsilon, rng=rng)
-    else:
+    epsilon = inf if method == "none" else checks.number("epsilon", epsilon, "(0, inf)")
+    slope: float | np.ndarray = 0.0
+    if method == "objective":
         noise_epsilon, regularization = objective_parameters(n, regularization, epsilon)
-        w = minimiser(signed, regularization, gamma_noise(d + 1, 2 / noise_epsilon, rng=rng) / n)
+        slope = gamma_noise(d + 1, 2 / noise_epsilon, rng=rng) / n
+    w = minimiser(signed, regularization, slope)
+    if method == "output":
+        w = w + gamma_noise(d + 1, output_sensitivity(n, regularization) / epsilon, rng=rng)
     return LogisticRegression(w[:-1] / bound, float(w[-1] / bound), method, epsilon, regularization)
 
 
@@ -117,7 +115,7 @@ def objective_parameters(n, regularization, epsilon) -> tuple:
 def gamma_noise(d, scale, *, rng) -> np.ndarray:
     """b in R^d of density proportional to exp(-|b| / scale): a Gamma(d) length times `scale`, in a uniform direction."""
     d, scale = whole("d", d, "[1, inf)"), number("scale", scale, "[0, 1e100]")
-    direction = rng.normal(size=d)
+    direction = generator(rng).normal(size=d)
     return direction * (rng.gamma(d, scale) / np.linalg.norm(direction))
 
 
@@ -148,9 +146,8 @@ def minimiser(signed, regularization, slope=0.0) -> np.ndarray:
             length /= 2
     left = np.linalg.norm(gradient)
     if not left <= allowed:
-        raise ArithmeticError(
-            f"the gradient stays at {left:g}, above {allowed:g}: raise regularization, now {regularization:g}"
-        )
+        now = f"raise regularization, now {regularization:g}"
+        raise ArithmeticError(f"the gradient stays at {left:g}, above {allowed:g}: {now}")
     return w
 
 
@@ -159,15 +156,3 @@ def _signed(features, labels, bound):
     rows = np.column_stack([features, np.ones(len(features))])
     rows /= np.maximum(np.linalg.norm(rows, axis=1), bound)[:, None]
     return np.where(labels == 1, 1.0, -1.0)[:, None] * rows
-
-
-def _records(features, labels):
-    features = checks.real("features", features, "[-1e100, 1e100]")
-    if features.ndim != 2 or 0 in features.shape:
-        raise ValueError(
-            f"features must be a table (n, d) of at least one record and attribute, got shape {features.shape}"
-        )
-    labels = checks.integer("labels", labels, "[0, 1]")
-    if labels.shape != features.shape[:1]:
-        raise ValueError(f"labels must be one for each of {len(features)} records, got shape {labels.shape}")
-    return features, labels

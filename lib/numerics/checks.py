@@ -89,6 +89,23 @@ def whole(name: str, value, interval: str) -> int:
     return int(integer(name, value, interval))
 
 
+def features(value, interval: str) -> np.ndarray:
+    """A table (n, d) of floats in `interval`, of at least one record and one attribute; ``ValueError`` else."""
+    array = real("features", value, interval)
+    if array.ndim != 2 or 0 in array.shape:
+        found = f"shape {array.shape}"
+        raise ValueError(f"features must be a table (n, d) of at least one record and attribute, got {found}")
+    return array
+
+
+def labels(value, n: int, classes: int = 2) -> np.ndarray:
+    """The labels of `n` records, (n,), whole numbers from 0 to `classes` - 1; ``ValueError`` else."""
+    array = integer("labels", value, f"[0, {classes - 1}]").astype(np.int64)
+    if array.shape != (n,):
+        raise ValueError(f"labels must be one for each of {n} records, got shape {array.shape}")
+    return array
+
+
 def one_of(name: str, value, allowed) -> None:
     """Refuse a `value` that is not among the `allowed` ones, naming them all."""
     if value not in allowed:
@@ -101,6 +118,7 @@ def plain(values):
     return values if np.ndim(values) else float(values)
 
 
+@dataclass(frozen=True)
 class PositiveFields:
     """A dataclass whose fields are checked: each must be one number in (0, inf), ``ValueError`` else."""
 

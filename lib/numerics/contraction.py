@@ -43,27 +43,25 @@ class Contraction:
     order : the variables to eliminate, first one first: all that occur in `inputs` but not in `keep`
     keep : the variables that stay, only without derivatives; each must occur in `inputs`
 
-    After `run`, `roots` holds one number for each connected component; their product is the sum
-    over everything (which itself could be too small for a float). With `keep`, `result` holds the
-    sums, an array whose axes are `keep`. `tensors` lists the inputs and after them what each step
-    of `steps` made.
+    After `run`, `roots` holds one number for each connected component; their product is the sum over everything (which
+    itself could be too small for a float). With `keep`, `result` holds the sums, an array whose axes are `keep`.
+    `tensors` lists the inputs and after them what each step of `steps` made.
     """
 
     def __init__(self, inputs, sizes, order, keep=()):
         self._sizes = sizes
-        self._forward, self._backward = [], []
+        self._forward: list[tuple] = []
         self.tensors = list(inputs)
         self._differentiate = any(tensor.derivative is not None for tensor in self.tensors)
         scopes = tuple(tensor.axes for tensor in self.tensors)
         self.steps, rest = _schedule(scopes, sizes, tuple(order), tuple(keep))
-        for step in self.steps:
-            self._compile(step)
+        backward = [self._compile(step) for step in self.steps]
         self.roots = [self.tensors[index] for index in rest]
         if keep:
             product, _ = self._product(self.roots, keep)
             self.result = product.array
         # What a step fed back to its inputs must be known before they feed back to theirs.
-        self._backward = [operation for operations in reversed(self._backward) for operation in operations]
+        self._backward = [operation for operations in reversed(backward) for operation in operations]
 
     def run(self) -> None:
         """Multiply and sum, into `roots` and `result`."""
@@ -75,27 +73,27 @@ class Contraction:
             np.divide(seed, root.array, out=root.derivative)
         _execute(self._backward)
 
-    def _compile(self, step: _Step) -> None:
+    def _compile(self, step: _Step) -> list[tuple]:
+        """Append the operations of `step`; those of the way back."""
         sizes = [math.prod(self._sizes[v] for v in axes) for axes in (step.batch, step.rows, step.columns)]
         batch, rows, columns = sizes
         k = self._sizes[step.variable]
         left, undo_left = self._matrix(step.left, step.batch + step.rows + (step.variable,), (batch, rows, k))
         out = self._new(step.batch + step.rows + step.columns)
         self.tensors.append(out)
-        sums, d_sums = out.array.reshape(batch, rows, columns), None
-        if self._differentiate:
-            d_sums = out.derivative.reshape(batch, rows, columns)
+        sums = out.array.reshape(batch, rows, columns)
+        d_sums = None if out.derivative is None else out.derivative.reshape(sums.shape)
         if not step.right:
             self._forward.append((np.add.reduce, (left.array, -1), sums[:, :, 0]))
-            self._backward.append([(np.positive, (d_sums,), left.derivative), *undo_left])
-            return
+            return [(np.positive, (d_sums,), left.derivative), *undo_left]
         right, undo_right = self._matrix(step.right, step.batch + step.columns + (step.variable,), (batch, columns, k))
         self._forward.append((np.matmul, (left.array, right.array.transpose(0, 2, 1)), sums))
-        if self._differentiate:
-            spread = np.multiply if columns == 1 else np.matmul
-            to_left = (spread, (d_sums, right.array), left.derivative)
-            to_right = (np.matmul, (d_sums.transpose(0, 2, 1), left.array), right.derivative)
-            self._backward.append([to_left, to_right, *undo_left, *undo_right])
+        if d_sums is None:
+            return []
+        spread = np.multiply if columns == 1 else np.matmul
+        to_left = (spread, (d_sums, right.array), left.derivative)
+        to_right = (np.matmul, (d_sums.transpose(0, 2, 1), left.array), right.derivative)
+        return [to_left, to_right, *undo_left, *undo_right]
 
     def _matrix(self, indices, axes, shape):
         """The product of the tensors `indices`, its axes joined to `shape`; the way back as in `_product`."""
@@ -112,13 +110,12 @@ class Contraction:
         """The product of `tensors` as a view along `axes`, and the operations that turn its derivative
         into theirs. Small tensors are multiplied first, so that few products are large."""
         first, *others = sorted(tensors, key=lambda tensor: tensor.array.size)
-        undo = []
+        undo: list[tuple] = []
         for second in others:
             along = tuple(v for v in axes if v in first.axes or v in second.axes)
             product = self._new(along)
-            self._forward.append(
-                (np.multiply, (_along(first, along).array, _along(second, along).array), product.array)
-            )
+            factors = _along(first, along).array, _along(second, along).array
+            self._forward.append((np.multiply, factors, product.array))
             if self._differentiate:
                 undo[:0] = [_undo_product(product, first, second), _undo_product(product, second, first)]
             first = product
@@ -165,8 +162,7 @@ def _letters(axes) -> str:
 class _Step(NamedTuple):
     """Sum `variable` out of the product of the tensors `left` and `right` (numbers into `tensors`).
 
-    The result has the axes `batch` (in both groups), then `rows` (in left only), then `columns`
-    (in right only).
+    The result has the axes `batch` (in both groups), then `rows` (in left only), then `columns` (in right only).
     """
 
     variable: int
@@ -196,15 +192,19 @@ def _union(scopes, numbers):
 
 def _split(scopes: dict, sizes):
     """Divide the tensors of one variable into two groups for the matrix product."""
-    cells = lambda numbers: math.prod(sizes[v] for v in _union(scopes, numbers))
-    groups = [(number,) for number in scopes]
+
+    def cells(numbers):
+        return math.prod(sizes[v] for v in _union(scopes, numbers))
+
+    def cost(group):  # one tensor by itself is used as it lies; a product has to be written out
+        return cells(group) if len(group) > 1 else cells(group) / 4
+
+    groups: list[tuple[int, ...]] = [(number,) for number in scopes]
     if len(groups) == 1:
         return groups[0], ()
     while len(groups) > _SPLIT_EXHAUSTIVELY:
         one, other = min(itertools.combinations(groups, 2), key=lambda pair: cells(pair[0] + pair[1]))
         groups = [group for group in groups if group not in (one, other)] + [one + other]
-    # One tensor by itself is used as it lies; a product has to be written out.
-    cost = lambda group: cells(group) if len(group) > 1 else cells(group) / 4
     first, *others = groups
     splits = []
     for chosen in itertools.product((False, True), repeat=len(others)):
@@ -216,16 +216,20 @@ def _split(scopes: dict, sizes):
     return (left, right) if cells(left) >= cells(right) else (right, left)
 
 
+def _sorted_like(axes, wish) -> tuple[int, ...]:
+    place = {u: position for position, u in enumerate(wish)}
+    return tuple(sorted(axes, key=lambda u: place.get(u, u)))
+
+
 def _with_layouts(plan, inputs: int, keep) -> tuple[_Step, ...]:
     """Choose the order of each result's axes, last step first: as the step that reads it would like."""
-    wanted, steps = {}, []
+    wanted, steps = dict[int, tuple[int, ...]](), []
     for number, (v, left, right, in_left, in_right) in reversed(list(enumerate(plan, start=inputs))):
         wish = wanted.get(number, keep)
-        place = {u: position for position, u in enumerate(wish)}
         if right and wish and wish[-1] in in_left - in_right:
             left, right, in_left, in_right = right, left, in_right, in_left
-        sort = lambda axes: tuple(sorted(axes - {v}, key=lambda u: place.get(u, u)))
-        batch, rows, columns = sort(in_left & in_right), sort(in_left - in_right), sort(in_right - in_left)
+        kinds = in_left & in_right, in_left - in_right, in_right - in_left
+        batch, rows, columns = (_sorted_like(axes - {v}, wish) for axes in kinds)
         for group, axes in ((left, batch + rows + (v,)), (right, batch + columns + (v,))):
             for tensor in group:
                 wanted[tensor] = axes

@@ -5,15 +5,15 @@ variables. Eliminating a variable joins everything that shares a factor with it;
 joined, less those inside others, are the cliques of a junction tree, and the cells of their tables
 are the size of the model (McKenna, Mullins, Sheldon, Miklau 2022, section 4: JT-SIZE).
 
-Finding the best order is NP-hard. Two greedy rules are tried and the smaller result is kept, for
-either alone is up to 30 times worse on some structures: the variable whose joint table is
-smallest (min-size), and the one whose elimination adds the fewest pairs of values (weighted
-min-fill). Koller and Friedman 2009, section 9.4.3.2.
+Finding the best order is NP-hard. Two greedy rules are tried and the smaller result is kept, for either alone is up to
+30 times worse on some structures: the variable whose joint table is smallest (min-size), and the one whose elimination
+adds the fewest pairs of values (weighted min-fill). Koller and Friedman 2009, section 9.4.3.2.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 from typing import NamedTuple
 
 _SMALL = 50_000  # cells whose summation takes no longer than looking for a better order
@@ -44,9 +44,8 @@ def junction_tree(scopes, sizes, order=None) -> JunctionTree:
 
 def within(limit, scopes, sizes, order) -> bool:
     """Whether ``junction_tree(scopes, sizes, order)`` has at most `limit` cells, often without making it."""
-    return _tree(order, _graph(scopes, len(sizes)), sizes).cells <= limit or (
-        junction_tree(scopes, sizes, order).cells <= limit
-    )
+    given = _tree(order, _graph(scopes, len(sizes)), sizes)
+    return given.cells <= limit or junction_tree(scopes, sizes, order).cells <= limit
 
 
 @functools.lru_cache(maxsize=4096)
@@ -100,10 +99,7 @@ def _members(variables: int) -> tuple[int, ...]:
 
 @functools.lru_cache(maxsize=65536)
 def _cells(variables: int, sizes) -> int:
-    cells = 1
-    for v in _members(variables):
-        cells *= sizes[v]
-    return cells
+    return math.prod(sizes[v] for v in _members(variables))
 
 
 def _table_size(v: int, neighbours, sizes) -> int:
@@ -122,7 +118,7 @@ def _greedy_order(graph, sizes, cost, variables=None) -> tuple[int, ...]:
     costs = {v: cost(v, neighbours, sizes) for v in (range(len(sizes)) if variables is None else variables)}
     order = []
     while costs:
-        v = min(costs, key=costs.get)
+        v = min(costs, key=costs.__getitem__)
         order.append(v)
         del costs[v]
         near = _members(neighbours[v])
@@ -144,8 +140,7 @@ def _join(v: int, neighbours: list[int]) -> int:
 
 
 def _tree(order, graph, sizes) -> JunctionTree:
-    neighbours = list(graph)
-    maximal = []
+    neighbours, maximal = list(graph), list[int]()
     for v in order:
         clique = _join(v, neighbours)
         if not any(clique & ~other == 0 for other in maximal):

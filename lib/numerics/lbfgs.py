@@ -1,8 +1,7 @@
 """Minimise a smooth, strictly convex function: L-BFGS with a diagonal start.
 
-Liu and Nocedal 1989; Nocedal and Wright 2006, algorithm 7.4. The usual start is a multiple of the
-identity; here the caller gives, with each gradient, the inverse of a diagonal that resembles the
-Hessian, and the memory corrects it.
+Liu and Nocedal 1989; Nocedal and Wright 2006, algorithm 7.4. The usual start is a multiple of the identity; here the
+caller gives, with each gradient, the inverse of a diagonal that resembles the Hessian, and the memory corrects it.
 """
 
 from __future__ import annotations
@@ -24,7 +23,8 @@ def minimise(evaluate, x, *, memory=12, max_evaluations=10_000):
     It also ends, not reached, where no step decreases the value (the limit of rounding).
     """
     value, gradient, inverse_diagonal, done = evaluate(x)
-    pairs, evaluations = deque(maxlen=memory), 1
+    pairs: deque[tuple] = deque(maxlen=memory)
+    evaluations = 1
     while not done and evaluations < max_evaluations:
         direction = -_inverse_hessian(gradient, inverse_diagonal, pairs)
         slope, step = gradient @ direction, 1.0

@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from . import in_order
+
 
 class Bucket(NamedTuple):
     """One variable's elimination: tensors number `inputs` were multiplied into `joint`, over `axes`
@@ -38,7 +40,7 @@ def eliminate(tensors, sizes, order):
         active = [number for number in active if number not in inputs] + [len(pool)]
         buckets.append(Bucket(inputs, joint, axes, len(pool)))
         pool.append((_log_sum(joint), axes[:-1]))
-    log_z = sum(float(pool[number][0]) for number in active)
+    log_z = in_order.total(float(pool[number][0]) for number in active)
     if log_z == -np.inf:
         raise ValueError("potentials must leave some record possible, got a model that is zero everywhere")
     return buckets, log_z

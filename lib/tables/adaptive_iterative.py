@@ -23,12 +23,13 @@ import numpy as np
 from .. import accounting
 from ..mechanisms.noise import gaussian, laplace
 from ..mechanisms.selection import exponential
-from ..numerics import checks
+from ..mechanisms.sensitivity import NEIGHBOURS
+from ..numerics import checks, in_order
 from .graphical_model import GraphicalModel, Measurement, fit_reconciled
+from .marginal_effects import subsets
 from .reconciliation import Reconciliation
 from .table import Table
 
-NEIGHBOURS = ("unbounded", "bounded")
 NOISES = ("gaussian", "laplace")
 
 # Fitting: weight of the entropy times sigma, and accepted gap (see `graphical_model.fit`).
@@ -74,25 +75,9 @@ class Result:
     rho_used: float
 
 
-def aim(
-    table,
-    epsilon,
-    delta,
-    workload=2,
-    *,
-    rng,
-    rounds=None,
-    alpha=0.9,
-    initialise=True,
-    anneal=True,
-    noise="gaussian",
-    neighbours="unbounded",
-    max_cells=10_000_000,
-    measurements=(),
-    records=None,
-    errors=(),
-    progress=False,
-) -> Result:
+def aim(table, epsilon, delta, workload=2, *, rng, rounds=None, alpha=0.9, initialise=True, anneal=True, noise="gaussian",
+        neighbours="unbounded", max_cells=10_000_000, measurements=(), records=None, errors=(),
+        progress=False) -> Result:  # fmt: skip
     """Run AIM on a `Table`; the result satisfies (epsilon, delta)-DP towards `neighbours`.
 
     epsilon : (0, inf); delta : (0, 1)
@@ -118,10 +103,10 @@ def aim(
     run = _Run(table, workload, rng, noise, neighbours, max_cells, errors)
     epsilon, delta = checks.real("epsilon", epsilon, "(0, inf)"), checks.real("delta", delta, "(0, 1)")
     d = len(table.domain)
-    rounds = 16 * d if rounds is None else float(checks.real("rounds", rounds, f"[{d}, inf)"))
-    alpha = float(checks.real("alpha", alpha, "[1e-9, 1)"))
+    rounds = 16 * d if rounds is None else checks.number("rounds", rounds, f"[{d}, inf)")
+    alpha = checks.number("alpha", alpha, "[1e-9, 1)")
     if records is not None:
-        records = int(checks.integer("records", records, "[1, inf)"))
+        records = checks.whole("records", records, "[1, inf)")
     for measurement in measurements:
         run.take_in(measurement)
     schedule = Schedule(accounting.dp_to_zcdp(epsilon, delta), rounds, alpha)
@@ -144,10 +129,8 @@ class Schedule:
     """
 
     def __init__(self, rho, rounds, alpha):
-        rho, rounds = (
-            float(checks.real(name, value, "[1e-100, 1e100]")) for name, value in (("rho", rho), ("rounds", rounds))
-        )
-        self.rho, self.alpha, self.used = rho, float(checks.real("alpha", alpha, "[1e-9, 1)")), 0.0
+        rho, rounds = checks.number("rho", rho, "[1e-100, 1e100]"), checks.number("rounds", rounds, "[1e-100, 1e100]")
+        self.rho, self.alpha, self.used = rho, checks.number("alpha", alpha, "[1e-9, 1)"), 0.0
         self.multiplier = math.sqrt(rounds / (2 * self.alpha * rho))
         self.epsilon = math.sqrt(8 * (1 - alpha) * rho / rounds)
         self.last = self.exhausted = False
@@ -184,6 +167,8 @@ class Schedule:
 class _Run:
     """The state of one run: the measurements so far and the model that fits them."""
 
+    model: GraphicalModel  # from the first `fit` on
+
     def __init__(self, table, workload, rng, noise, neighbours, max_cells, errors):
         checks.one_of("noise", noise, NOISES)
         checks.one_of("neighbours", neighbours, NEIGHBOURS)
@@ -193,12 +178,13 @@ class _Run:
         self.reconciliation = Reconciliation(self.domain.sizes, None if neighbours == "unbounded" else len(table))
         self.weights = _downward_closure(self.domain, workload)
         self.truth = {clique: table.marginal(self._names(clique)) for clique in self.weights}
-        self.max_cells = int(checks.integer("max_cells", max_cells, "[1, inf)"))
+        self.max_cells = checks.whole("max_cells", max_cells, "[1, inf)")
         smallest = min(self._smallest_with(clique) for clique in self.weights)
         if smallest > self.max_cells:
             raise ValueError(f"max_cells must be at least {smallest}, the smallest model, got {self.max_cells}")
         self.records, self.watched = len(table), _watched(table, errors)
-        self.measurements, self.steps, self.model = [], [], None
+        self.measurements: list[Measurement] = []
+        self.steps: list[Step] = []
 
     def initialise(self, schedule) -> None:
         """Measure every attribute of the workload by itself (Algorithm 3)."""
@@ -236,7 +222,8 @@ class _Run:
         self.reconciliation.add(*measurement.checked(self.domain))
 
     def fit(self, scale, tau, tolerance) -> None:
-        self.model = fit_reconciled(self.domain, self.reconciliation, tau / scale, tolerance, self.model)
+        last = vars(self).get("model")
+        self.model = fit_reconciled(self.domain, self.reconciliation, tau / scale, tolerance, last)
 
     def _measure(self, clique, scale) -> None:
         draw, deviation = (gaussian, scale) if self.noise == "gaussian" else (laplace, scale * math.sqrt(2))
@@ -260,9 +247,8 @@ class _Run:
 
     def _smallest_with(self, clique) -> int:
         """Size of the model of `clique` alone."""
-        return math.prod(self.domain.sizes[v] for v in clique) + sum(
-            size for v, size in enumerate(self.domain.sizes) if v not in clique
-        )
+        others = sum(size for v, size in enumerate(self.domain.sizes) if v not in clique)
+        return math.prod(self.domain.sizes[v] for v in clique) + others
 
     def _note(self, clique, scale, epsilon, schedule, annealed=False) -> None:
         model = self.model
@@ -270,19 +256,8 @@ class _Run:
             names: float(np.abs(model.marginal(names) - counts).sum()) / self.records
             for names, counts in self.watched.items()
         }
-        self.steps.append(
-            Step(
-                self._names(clique),
-                scale,
-                epsilon,
-                schedule.used,
-                model.size,
-                model.gap,
-                model.evaluations,
-                annealed,
-                errors,
-            )
-        )
+        fitted = model.size, model.gap, model.evaluations
+        self.steps.append(Step(self._names(clique), scale, epsilon, schedule.used, *fitted, annealed, errors))
 
     def _names(self, clique):
         return tuple(self.domain.attributes[v] for v in clique)
@@ -290,7 +265,7 @@ class _Run:
 
 def _watched(table, errors) -> dict:
     attributes = table.domain.attributes
-    sizes = [int(checks.integer("errors", k, f"[1, {len(attributes)}]")) for k in errors]
+    sizes = [checks.whole("errors", k, f"[1, {len(attributes)}]") for k in errors]
     return {names: table.marginal(names) for k in sizes for names in itertools.combinations(attributes, k)}
 
 
@@ -298,27 +273,22 @@ def _downward_closure(domain, workload) -> dict:
     """The candidates, all non-empty subsets of the workload's sets, each with its weight
     w_r = sum_s c_s |r & s| (Algorithm 2, line 7)."""
     if isinstance(workload, Mapping):
-        weights = {tuple(sorted(domain.axes(names))): float(checks.real("workload weight", c, "(0, inf)"))
+        weights = {tuple(sorted(domain.axes(names))): checks.number("workload weight", c, "(0, inf)")
                    for names, c in workload.items()}  # fmt: skip
     else:
         if isinstance(workload, (int, np.integer)):
-            k = int(checks.integer("workload", workload, f"[1, {len(domain)}]"))
+            k = checks.whole("workload", workload, f"[1, {len(domain)}]")
             workload = itertools.combinations(domain.attributes, k)
         weights = {tuple(sorted(domain.axes(names))): 1.0 for names in workload}
     weights.pop((), None)
     if not weights:
         raise ValueError("workload must hold at least one set of attributes, got none")
-    subsets = {r for s in weights for k in range(1, len(s) + 1) for r in itertools.combinations(s, k)}
-    ordered = sorted(subsets, key=lambda r: (len(r), r))
-    return {r: sum(c * len(set(r) & set(s)) for s, c in weights.items()) for r in ordered}
+    ordered = sorted({r for s in weights for r in subsets(s)}, key=lambda r: (len(r), r))
+    return {r: in_order.total(c * len(set(r) & set(s)) for s, c in weights.items()) for r in ordered}
 
 
 def _show(schedule) -> None:
     share = schedule.used / schedule.rho
     bar = "#" * round(40 * share)
-    print(
-        f"\rAIM [{bar:<40}] {share:4.0%} of the budget",
-        end="\n" if schedule.exhausted else "",
-        file=sys.stderr,
-        flush=True,
-    )
+    end = "\n" if schedule.exhausted else ""
+    print(f"\rAIM [{bar:<40}] {share:4.0%} of the budget", end=end, file=sys.stderr, flush=True)

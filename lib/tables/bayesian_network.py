@@ -42,13 +42,13 @@ from itertools import combinations
 import numpy as np
 
 from .. import accounting
-from ..mechanisms.noise import gaussian, laplace
+from ..mechanisms.noise import gaussian, generator, laplace
 from ..mechanisms.selection import exponential
-from ..numerics import checks
+from ..mechanisms.sensitivity import NEIGHBOURS, of_histogram
+from ..numerics import checks, simplex
 from .table import Table
 
 SCORES = ("dependence", "mutual information")
-NEIGHBOURS = ("unbounded", "bounded")
 
 
 @dataclass(frozen=True)
@@ -75,18 +75,8 @@ class PrivBayes:
     neighbours: str
 
 
-def privbayes(
-    table,
-    epsilon,
-    *,
-    rng,
-    delta=0.0,
-    parents=2,
-    score="dependence",
-    neighbours="unbounded",
-    structure_share=0.3,
-    records=None,
-) -> PrivBayes:
+def privbayes(table, epsilon, *, rng, delta=0.0, parents=2, score="dependence", neighbours="unbounded",
+              structure_share=0.3, records=None) -> PrivBayes:  # fmt: skip
     """Synthetic records of `table` that satisfy (epsilon, delta)-DP.
 
     table : `Table` over a public domain
@@ -104,18 +94,17 @@ def privbayes(
     Noisy counts are moved to the nearest ones that are not negative and have one sum, n or its
     estimate, which is postprocessing, as is all that follows. Raises ``ValueError`` for arguments outside their ranges.
     """
-    epsilon = float(checks.real("epsilon", epsilon, "(0, inf)"))
-    delta = float(checks.real("delta", delta, "[0, 1)"))
-    parents = int(checks.integer("parents", parents, "[1, inf)"))
-    share = float(checks.real("structure_share", structure_share, "(0, 1)"))
+    epsilon = checks.number("epsilon", epsilon, "(0, inf)")
+    delta = checks.number("delta", delta, "[0, 1)")
+    parents = checks.whole("parents", parents, "[1, inf)")
+    share = checks.number("structure_share", structure_share, "(0, 1)")
     checks.one_of("neighbours", neighbours, NEIGHBOURS)
     if not isinstance(table, Table):
         raise ValueError(f"table must be a Table, got {type(table).__name__}")
-    if not isinstance(rng, np.random.Generator):
-        raise ValueError(f"rng must be a numpy Generator, got {rng!r}")
+    generator(rng)
     sensitivity = score_sensitivity(score, neighbours, len(table))
     if records is not None:
-        records = int(checks.integer("records", records, "[1, inf)"))
+        records = checks.whole("records", records, "[1, inf)")
 
     attributes = len(table.domain)
     selections, measurements = attributes - 1, max(attributes - parents, 1)
@@ -123,7 +112,7 @@ def privbayes(
     network = _network(table, parents, score, selection_epsilon, sensitivity, rng)
     noisy = _measured(table, network, measurements, laplace if delta == 0 else gaussian, scale, rng)
     total = len(table) if neighbours == "bounded" else _common_total(noisy)
-    counts = _consistent(network, [_nearest_counts(values, total) for values in noisy])
+    counts = _consistent(network, [simplex.nearest(values.ravel(), total).reshape(values.shape) for values in noisy])
     drawn = _draw(table.domain, network, counts, max(round(total), 1) if records is None else records, rng)
     return PrivBayes(drawn, network, selection_epsilon, selections, scale, measurements, epsilon, delta, neighbours)
 
@@ -140,7 +129,7 @@ def score_sensitivity(score, neighbours="unbounded", n=None) -> float:
         return 2.0 if neighbours == "unbounded" else 3.0
     if neighbours == "unbounded":
         raise ValueError("score must be 'dependence' for unbounded neighbours, got 'mutual information'")
-    n = max(int(checks.integer("n", n, "[1, inf)")), 2)  # a single record has no dependence to change
+    n = max(checks.whole("n", n, "[1, inf)"), 2)  # a single record has no dependence to change
     return 2 * math.log((n + 1) / 2) + (n - 1) * math.log1p(2 / (n - 1))
 
 
@@ -173,11 +162,10 @@ def _sum_of_logs(counts):
 def _split(epsilon, delta, share, selections, measurements, neighbours):
     """Epsilon of a selection (0 if there is none) and scale of the noise."""
     share = share if selections else 0.0
+    sensitivity = of_histogram(norm=1 if delta == 0 else 2, neighbours=neighbours)
     if delta == 0:
-        sensitivity = 1 if neighbours == "unbounded" else 2
         return share * epsilon / max(selections, 1), sensitivity * measurements / ((1 - share) * epsilon)
     rho = accounting.dp_to_zcdp(epsilon, delta)
-    sensitivity = 1 if neighbours == "unbounded" else math.sqrt(2)
     selection_epsilon = math.sqrt(8 * share * rho / max(selections, 1))
     return selection_epsilon, sensitivity * math.sqrt(measurements / (2 * (1 - share) * rho))
 
@@ -235,17 +223,9 @@ def _consistent(network, counts):
     return derived + counts
 
 
-def _nearest_counts(noisy, total):
-    """The table nearest to `noisy` in Euclidean distance among those >= 0 with sum `total` > 0."""
-    falling = np.sort(noisy, axis=None)[::-1]
-    surplus = (np.cumsum(falling) - total) / np.arange(1, falling.size + 1)
-    level = surplus[np.flatnonzero(falling > surplus)[-1]]
-    return np.maximum(noisy - level, 0)
-
-
 def _draw(domain, network, counts, records, rng) -> Table:
     """`records` records, each attribute drawn given its parents' values, all records at once."""
-    columns = {}
+    columns: dict[str, np.ndarray] = {}
     for (attribute, parents), joint in zip(network, counts):
         size = len(joint)
         given = joint.reshape(size, -1).T  # a row for each combination of the parents' values

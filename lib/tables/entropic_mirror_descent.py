@@ -39,11 +39,11 @@ def mirror_descent(domain, measurements, total, *, steps=1000, step_size=None, w
     weights : w_c, "inverse-variance" 1/sigma_c^2 as in `graphical_model.fit`, "inverse-deviation" 1/sigma_c
         as Algorithm 2 prints it, or "equal" as section 2.3 does
     """
-    total = float(checks.real("total", total, "(0, 1e100]"))
-    steps = int(checks.integer("steps", steps, "[1, inf)"))
+    total = checks.number("total", total, "(0, 1e100]")
+    steps = checks.whole("steps", steps, "[1, inf)")
     checks.one_of("weights", weights, WEIGHTS)
     if step_size is not None:
-        step_size = float(checks.real("step_size", step_size, "(0, 1e100]"))
+        step_size = checks.number("step_size", step_size, "(0, 1e100]")
     oracle, evaluate = _problem(domain, measurements, total, 2 - WEIGHTS.index(weights))
     theta = np.zeros(oracle.cells)
     loss, gradient, mu = evaluate(theta)

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..numerics import checks, lbfgs
+from ..numerics import checks, in_order, lbfgs
 from . import record_sampling
 from .marginal_effects import Effects
 from .marginal_oracle import MarginalOracle
@@ -54,7 +54,7 @@ class Measurement:
         theirs or not finite, and a sigma out of range.
         """
         axes, shape = domain.axes(self.attributes), domain.shape(self.attributes)
-        sigma = float(checks.real("sigma", self.sigma, "(0, inf)"))
+        sigma = checks.number("sigma", self.sigma, "(0, inf)")
         values = checks.real(f"values of {self.attributes}", self.values, "(-inf, inf)")
         if values.shape != shape and values.shape != (math.prod(shape),):
             raise ValueError(f"values of {self.attributes} must have shape {shape}, got {values.shape}")
@@ -70,15 +70,16 @@ class GraphicalModel:
         -inf for cells that cannot occur
     total : number of records, (0, inf)
 
-    `log_partition` is log Z. Models that `fit` made also have `gap`, by how much their loss can exceed
-    the least possible one, `loss`, `evaluations` (calls of the oracle) and `converged`.
+    `log_partition` is log Z, `oracle` the `MarginalOracle` at these potentials. Models that `fit` made also have
+    `gap`, by how much their loss can exceed the least possible one, `loss`, `evaluations` (calls of the oracle) and
+    `converged`.
     """
 
     gap = loss = float("nan")
     evaluations, converged = 0, True
 
     def __init__(self, domain: Domain, potentials, total=1.0):
-        total = float(checks.real("total", total, "(0, inf)"))
+        total = checks.number("total", total, "(0, inf)")
         cliques, tables = [], []
         for attributes, values in potentials.items():
             axes, shape = domain.axes(attributes), domain.shape(attributes)
@@ -93,42 +94,42 @@ class GraphicalModel:
         self._set(domain, oracle, np.concatenate([np.empty(0), *map(np.ravel, tables)]), total)
 
     def _set(self, domain, oracle, theta, total):
-        self.domain, self.total, self._oracle, self._theta = domain, total, oracle, theta
+        self.domain, self.total, self.oracle, self._theta = domain, total, oracle, theta
         self.log_partition, _ = oracle(theta)
 
     @property
     def cliques(self) -> tuple[tuple[str, ...], ...]:
         """The attributes of each potential."""
-        return tuple(self._names(clique) for clique in self._oracle.cliques)
+        return tuple(self._names(clique) for clique in self.oracle.cliques)
 
     @property
     def potentials(self) -> dict:
         """theta: for each clique its array."""
-        cells = zip(self.cliques, self._oracle.slices, self._oracle.shapes)
+        cells = zip(self.cliques, self.oracle.slices, self.oracle.shapes)
         return {clique: self._theta[part].reshape(shape) for clique, part, shape in cells}
 
     @property
     def size(self) -> int:
         """Cells of the cliques of the junction tree: what a table-based oracle would have to hold."""
-        return self._oracle.tree.cells
+        return self.oracle.tree.cells
 
     def fits(self, attributes, limit) -> bool:
         """Whether with the clique `attributes` as well `size` would be at most `limit`, or no larger than it is."""
-        limit = float(checks.real("limit", limit, "[-inf, inf]"))
-        return self._oracle.fits(tuple(sorted(self.domain.axes(attributes))), limit)
+        limit = checks.number("limit", limit, "[-inf, inf]")
+        return self.oracle.fits(tuple(sorted(self.domain.axes(attributes))), limit)
 
     def marginal(self, attributes) -> np.ndarray:
         """Expected counts over `attributes`, an array of their shape; sums to `total`."""
         axes = self.domain.axes(attributes)
-        table = self._oracle.query(tuple(sorted(axes)))
+        table = self.oracle.query(tuple(sorted(axes)))
         return self.total * table.transpose([sorted(axes).index(axis) for axis in axes])
 
     def synthesize(self, n=None, *, rng) -> Table:
         """A `Table` of `n` records (default: `total`, rounded) whose counts follow the model closely."""
-        n = max(round(self.total), 1) if n is None else int(checks.integer("n", n, "[1, inf)"))
+        n = max(round(self.total), 1) if n is None else checks.whole("n", n, "[1, inf)")
         marginals = [self.marginal((name,)) for name in self.domain.attributes]
         marginals = [counts / counts.sum() for counts in marginals]
-        return Table(record_sampling.from_conditionals(n, self._oracle.conditionals(), marginals, rng=rng), self.domain)
+        return Table(record_sampling.from_conditionals(n, self.oracle.conditionals(), marginals, rng=rng), self.domain)
 
     def _names(self, clique):
         return tuple(self.domain.attributes[axis] for axis in clique)
@@ -164,7 +165,7 @@ def fit(domain, measurements, total=None, *, tau=None, tolerance=0.001, start=No
     Raises ``ValueError`` for measurements that do not fit the domain or are not finite.
     """
     if total is not None:
-        total = float(checks.real("total", total, "(0, 1e100]"))
+        total = checks.number("total", total, "(0, 1e100]")
     reconciliation = Reconciliation(domain.sizes, total)
     sigmas = []
     for measurement in measurements:
@@ -176,19 +177,17 @@ def fit(domain, measurements, total=None, *, tau=None, tolerance=0.001, start=No
 
 def fit_reconciled(domain, reconciliation, tau, tolerance, start=None, max_evaluations=10_000):
     """`fit` for measurements that were taken into a `Reconciliation` one by one."""
-    tau = float(checks.real("tau", tau, "[1e-100, 1e100]"))
-    tolerance = float(checks.real("tolerance", tolerance, "(0, inf)"))
-    max_evaluations = float(checks.integer("max_evaluations", max_evaluations, "[1, inf)"))
+    tau = checks.number("tau", tau, "[1e-100, 1e100]")
+    tolerance = checks.number("tolerance", tolerance, "(0, inf)")
+    max_evaluations = float(checks.whole("max_evaluations", max_evaluations, "[1, inf)"))
     cliques = [clique for clique in reconciliation.weights if clique]
-    oracle = MarginalOracle(cliques, domain.sizes, None if start is None else start._oracle.tree.order)
+    oracle = MarginalOracle(cliques, domain.sizes, None if start is None else start.oracle.tree.order)
     effects, total = Effects(cliques, domain.sizes), reconciliation.total
     means, weights = reconciliation.effects(effects)
-    uniform = np.concatenate([np.empty(0), *(np.full(math.prod(s), total / math.prod(s)) for s in oracle.shapes)])
-    y, aim = uniform + effects.spread(means), tolerance * oracle.cells / 2
+    cells = np.array([math.prod(shape) for shape in oracle.shapes], dtype=int)
+    y, aim = np.repeat(total / cells, cells) + effects.spread(means), tolerance * oracle.cells / 2
     # The curvature in a cell, from noise and entropy, times how often effects are shared at most.
-    ridge = np.concatenate(
-        [np.empty(0), *(np.full(math.prod(s), tau / reconciliation.weights[c]) for c, s in zip(cliques, oracle.shapes))]
-    )
+    ridge = np.repeat([tau / reconciliation.weights[clique] for clique in cliques], cells)
     sharing = max((sum(v in clique for clique in cliques) for v in range(len(domain))), default=1)
     fitted = {}
 
@@ -206,9 +205,8 @@ def fit_reconciled(domain, reconciliation, tau, tolerance, start=None, max_evalu
         value = total * log_z - y @ theta + 0.5 * penalty @ shared
         return value, gradient, 1 / (sharing * (mu + ridge)), fitted["gap"] <= aim
 
-    theta, evaluations, converged = lbfgs.minimise(
-        evaluate, _carried_over(start, oracle), max_evaluations=max_evaluations
-    )
+    begin = _carried_over(start, oracle)
+    theta, evaluations, converged = lbfgs.minimise(evaluate, begin, max_evaluations=max_evaluations)
     evaluate(theta)
     model = object.__new__(GraphicalModel)
     model._set(domain, oracle, theta, total)
@@ -222,7 +220,8 @@ def loss(model, measurements) -> float:
 
     `model.loss` is less by what the measurements disagree among themselves, which no model can change.
     """
-    return sum(((model.marginal(m.attributes) - m.values) ** 2).sum() / (2 * m.sigma**2) for m in measurements)
+    squares = [((model.marginal(m.attributes) - m.values) ** 2).sum() / (2 * m.sigma**2) for m in measurements]
+    return in_order.total(squares)
 
 
 def least_loss(domain, measurements, total=None) -> tuple[float, float]:
@@ -234,7 +233,7 @@ def least_loss(domain, measurements, total=None) -> tuple[float, float]:
     measurements = list(measurements)
     tau = 0.001 / min((m.sigma for m in measurements), default=1.0)
     model = fit(domain, measurements, total, tau=tau)
-    inner = sum((table * model.marginal(clique)).sum() for clique, table in model.potentials.items())
+    inner = in_order.total((table * model.marginal(clique)).sum() for clique, table in model.potentials.items())
     entropy = model.total * model.log_partition - inner  # N H(p)
     upper = loss(model, measurements)
     return upper - model.gap - tau * entropy, upper
@@ -243,8 +242,8 @@ def least_loss(domain, measurements, total=None) -> tuple[float, float]:
 def _carried_over(start, oracle) -> np.ndarray:
     """The potentials of the model `start` (or None) on those of the oracle's cliques that it has, else 0."""
     theta = np.zeros(oracle.cells)
-    known = {} if start is None else dict(zip(start._oracle.cliques, start._oracle.slices))
+    known = {} if start is None else dict(zip(start.oracle.cliques, start.potentials.values()))
     for clique, part in zip(oracle.cliques, oracle.slices):
         if clique in known:
-            theta[part] = start._theta[known[clique]]
+            theta[part] = known[clique].ravel()
     return theta

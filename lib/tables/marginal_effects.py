@@ -79,10 +79,8 @@ def _gather(cliques, terms, cells, sizes) -> csr_array:
     columns, weights, lengths = [np.empty(0, int)], [np.empty(0)], [np.zeros(1, int)]
     for clique, of_clique in zip(cliques, terms):
         shape = tuple(sizes[v] for v in clique)
-        kept = [tuple(v in subset for v in clique) for _, subset, _ in of_clique]
-        columns.append(
-            np.stack([start + _projection(shape, k) for (start, _, _), k in zip(of_clique, kept)], axis=1).ravel()
-        )
+        places = [start + _projection(shape, tuple(v in subset for v in clique)) for start, subset, _ in of_clique]
+        columns.append(np.stack(places, axis=1).ravel())
         weights.append(np.tile([weight for _, _, weight in of_clique], math.prod(shape)))
         lengths.append(np.full(math.prod(shape), len(of_clique)))
     pointers = np.cumsum(np.concatenate(lengths))

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from ..numerics import log_space
+from ..numerics import in_order, log_space
 from ..numerics.contraction import Contraction, Tensor
 from ..numerics.junction_trees import components, elimination_order, junction_tree, within
 
@@ -46,7 +46,7 @@ class MarginalOracle:
         self._component = components(self._scopes, len(sizes))
         self._layers, self._starts, self._host_of_cell = self._gather(hosts)
         self._contraction, self._log_tensors = self._tensors(hosts, alone)
-        self._log_cells = sum(map(math.log, sizes))
+        self._log_cells = in_order.total(map(math.log, sizes))
         self._headroom = (_LOG_RANGE - 40 - self._log_cells) / max(len(hosts), 1)
 
     def _shape(self, clique):
@@ -58,7 +58,7 @@ class MarginalOracle:
         Layers (depth, cells of all hosts) of positions in the flat potentials, or one past their end;
         where each host's cells start; and each cell's host.
         """
-        layers = {host: [] for host in hosts}
+        layers: dict[tuple, list[np.ndarray]] = {host: [] for host in hosts}
         for clique, cells in zip(self.cliques, self.slices):
             around = [clique] if clique in layers else [host for host in hosts if set(clique) < set(host)]
             host = min(around, key=lambda h: math.prod(self._shape(h)))
@@ -100,14 +100,14 @@ class MarginalOracle:
         scale = self._exponentiate(np.append(potentials, 0.0))
         self._contraction.run()
         roots = [float(root.array) for root in self._contraction.roots]
-        log_z = sum(map(math.log, roots)) + scale if all(roots) else -math.inf
+        log_z = in_order.total(map(math.log, roots)) + scale if all(roots) else -math.inf
         depth = self._log_maximum - log_z
         self._in_range = self._plain_numbers_do(depth)
         if self._in_range:
             seed = _LOG_RANGE - 40 - 2 * self._log_cells - max(depth, 0.0)
             self._seed = math.exp(seed)
             self._contraction.run_backward(self._seed)
-            at_hosts = self._factors * self._slopes / self._seed
+            at_hosts: np.ndarray = self._factors * self._slopes / self._seed
         else:
             self._log_sum, tables = log_space.marginals(self._log_tensors, self.sizes, self.tree.order)
             log_z = self._log_sum + scale
@@ -149,7 +149,7 @@ class MarginalOracle:
 
     def query(self, variables) -> np.ndarray:
         """Probabilities over `variables` (sorted) at the last potentials, an array with these axes."""
-        parts = {}
+        parts: dict[int, list[int]] = {}
         for v in variables:
             parts.setdefault(self._component[v], []).append(v)
         table = np.ones(())
@@ -166,11 +166,11 @@ class MarginalOracle:
             table = self.probabilities[self.slices[number]].reshape(self.shapes[number])
             return table.sum(axis=tuple(axis for axis, v in enumerate(self.cliques[number]) if v not in variables))
         if not self._in_range:
-            rest = [v for v in self.tree.order if v not in variables]
-            return np.exp(log_space.contract(self._log_tensors, self.sizes, rest, variables) - self._log_sum)
+            others = [v for v in self.tree.order if v not in variables]
+            return np.exp(log_space.contract(self._log_tensors, self.sizes, others, variables) - self._log_sum)
         inputs = self._around(variables)
-        rest = elimination_order(tuple(tensor.axes for tensor in inputs), self.sizes, variables, self.tree.order)
-        contraction = Contraction(inputs, self.sizes, rest, variables)
+        order = elimination_order(tuple(tensor.axes for tensor in inputs), self.sizes, variables, self.tree.order)
+        contraction = Contraction(inputs, self.sizes, order, variables)
         contraction.run()
         return contraction.result / self._seed
 
@@ -184,9 +184,10 @@ class MarginalOracle:
         steps, tensors = self._contraction.steps, self._contraction.tensors
         reader = {number: k for k, step in enumerate(steps) for number in step.left + step.right}
         parent = [reader.get(len(self._scopes) + k) for k in range(len(steps))]
-        needed = set()
-        for k, step in enumerate(steps):
-            while step.variable in variables and k is not None and k not in needed:
+        needed: set[int] = set()
+        for number, step in enumerate(steps):
+            k: int | None = number if step.variable in variables else None
+            while k is not None and k not in needed:
                 needed.add(k)
                 k = parent[k]
         while True:
@@ -199,9 +200,8 @@ class MarginalOracle:
         made = {len(self._scopes) + k for k in needed}
         read = [number for k in needed for number in steps[k].left + steps[k].right if number not in made]
         result = tensors[len(self._scopes) + top]
-        return [Tensor(tensors[number].array, tensors[number].axes) for number in read] + [
-            Tensor(result.derivative, result.axes)
-        ]
+        inputs = [Tensor(tensors[number].array, tensors[number].axes) for number in read]
+        return [*inputs, Tensor(result.derivative, result.axes)]
 
     def conditionals(self):
         """For each variable, last eliminated first: (variable, tensors whose product is, as a function

@@ -15,10 +15,11 @@ longer contradicts what fits another, and fitting takes fewer steps.
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
+
+from .marginal_effects import subsets
 
 
 class Reconciliation:
@@ -36,8 +37,9 @@ class Reconciliation:
     def add(self, clique, values, sigma) -> None:
         """Take in noisy counts `values` over `clique`, each with noise of standard deviation `sigma`."""
         self.weights[clique] = self.weights.get(clique, 0.0) + sigma**-2
-        for subset in _subsets(clique):
-            weight = sigma**-2 / self._repeats(clique, subset)
+        for subset in [(), *subsets(clique)]:
+            # Over so many cells of the table is a cell of the effect spread.
+            weight = sigma**-2 / math.prod(self._sizes[v] for v in clique if v not in subset)
             known, weighted = self._effects.get(subset, (0.0, 0.0))
             self._effects[subset] = known + weight, weighted + weight * _effect(values, clique, subset)
 
@@ -52,15 +54,6 @@ class Reconciliation:
         weight, weighted = self._effects.get((), (1.0, 0.0))
         return max(float(weighted / weight), 1.0)
 
-    def table(self, clique) -> np.ndarray:
-        """The consistent counts over a measured `clique`; they sum to `total`, and may be negative."""
-        table = np.full([self._sizes[v] for v in clique], self.total / self._repeats(clique, ()))
-        for subset in _subsets(clique)[1:]:
-            weight, weighted = self._effects[subset]
-            index = tuple(slice(None) if v in subset else None for v in clique)
-            table += (weighted / (weight * self._repeats(clique, subset)))[index]
-        return table
-
     def effects(self, effects):
         """(means, weights): for the subsets of an `Effects`, y_e and W_e as flat arrays."""
         means, weights = np.empty(effects.cells), np.empty(effects.cells)
@@ -69,14 +62,6 @@ class Reconciliation:
             means[part] = (weighted / weight).ravel()
             weights[part] = weight
         return means, weights
-
-    def _repeats(self, clique, subset) -> int:
-        """Cells of the clique's table for each cell of the subset's: over so many an effect is spread."""
-        return math.prod(self._sizes[v] for v in clique if v not in subset)
-
-
-def _subsets(clique):
-    return [subset for k in range(len(clique) + 1) for subset in itertools.combinations(clique, k)]
 
 
 def _effect(values, clique, subset) -> np.ndarray:

@@ -25,7 +25,7 @@ def from_conditionals(n, conditionals, marginals, *, rng) -> np.ndarray:
     marginals : for each variable in turn its distribution, an array of the probabilities of its values
     """
     records = np.zeros((n, len(marginals)), dtype=np.intp)
-    known = []
+    known: list[int] = []
     for v, tensors in conditionals:
         parents = [u for u in known if any(u in axes for _, axes in tensors)]
         # Neighbours on the line agree in the parents and, as far as possible, in all else.

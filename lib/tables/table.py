@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ..numerics import checks
 
 
+@dataclass(frozen=True, init=False, repr=False)
 class Domain:
     """Named attributes, in order, each with a finite number of values; immutable.
 
@@ -33,7 +35,10 @@ class Domain:
     without attributes, a repeated attribute, a size below 1, and labels that do not fit.
     """
 
-    __slots__ = ("attributes", "sizes", "labels", "_position")
+    attributes: tuple[str, ...]
+    sizes: tuple[int, ...]
+    labels: dict[str, tuple] = field(hash=False)
+    _position: dict[str, int] = field(compare=False)
 
     def __init__(self, sizes: Mapping[str, int] | Iterable[tuple[str, int]], labels: Mapping | None = None):
         pairs = list(sizes.items() if isinstance(sizes, Mapping) else sizes)
@@ -41,7 +46,7 @@ class Domain:
         if not attributes:
             raise ValueError("domain must have at least one attribute, got none")
         _refuse_repeated(attributes)
-        counts = tuple(int(checks.integer(f"size of {name!r}", size, "[1, inf)")) for name, size in pairs)
+        counts = tuple(checks.whole(f"size of {name!r}", size, "[1, inf)") for name, size in pairs)
         position = {name: index for index, name in enumerate(attributes)}
         object.__setattr__(self, "attributes", attributes)
         object.__setattr__(self, "sizes", counts)
@@ -93,22 +98,8 @@ class Domain:
         """The values of one attribute: its labels, or the codes 0 to size - 1 where it has none."""
         return self.labels.get(attribute, tuple(range(self.shape([attribute])[0])))
 
-    def __setattr__(self, name, value):
-        raise AttributeError(f"a Domain cannot be changed (tried to set {name})")
-
-    def __reduce__(self):
-        return Domain, (tuple(zip(self.attributes, self.sizes)), self.labels)
-
     def __len__(self):
         return len(self.attributes)
-
-    def __eq__(self, other):
-        if not isinstance(other, Domain):
-            return NotImplemented
-        return (self.attributes, self.sizes, self.labels) == (other.attributes, other.sizes, other.labels)
-
-    def __hash__(self):
-        return hash((self.attributes, self.sizes))
 
     def __repr__(self):
         return f"Domain({{{', '.join(f'{name!r}: {size}' for name, size in zip(self.attributes, self.sizes))}}})"

@@ -2,9 +2,8 @@
 
 - `workload_error`, `marginal_error`: how far counts of sets of attributes are off (Definition 3.1)
 - `mutual_information`, `mutual_information_error`: how strongly pairs of attributes depend (Figures 6 to 8)
-- `train_synthetic_test_real`: how well a classifier predicts that has seen synthetic records only
 
-The first two take a `Table`, or anything else with a `domain` and a `marginal(attributes)` of counts,
+All take a `Table`, or anything else with a `domain` and a `marginal(attributes)` of counts,
 such as a `GraphicalModel`: so a model can be followed along the steps of its making.
 """
 
@@ -16,11 +15,9 @@ from itertools import combinations
 import numpy as np
 
 from ..numerics import checks
-from .table import Table
 
 SCALES = ("counts", "shares")
 DISTANCES = ("l1", "total variation")
-CLASSIFIERS = ("decision tree", "svm", "xgboost")
 
 
 # ---- counts
@@ -37,7 +34,7 @@ def marginal_errors(real, synthetic, workload, *, scale="counts", distance="l1")
     """
     checks.one_of("scale", scale, SCALES)
     checks.one_of("distance", distance, DISTANCES)
-    domain = _common_domain(real, synthetic)
+    domain = common_domain(real, synthetic)
     workload = _workload(workload)
     n, m = _total("real", real), _total("synthetic", synthetic)
     factor = n / m if scale == "shares" else 1.0
@@ -77,7 +74,7 @@ def marginal_error(real, synthetic, alpha, *, scale="counts", distance="l1") -> 
 
 def all_sets(domain, alpha) -> list[tuple[str, ...]]:
     """W(alpha): all sets of `alpha` attributes of a `Domain`, each in the domain's order."""
-    alpha = int(checks.integer("alpha", alpha, f"[1, {len(domain)}]"))
+    alpha = checks.whole("alpha", alpha, f"[1, {len(domain)}]")
     return list(combinations(domain.attributes, alpha))
 
 
@@ -90,7 +87,8 @@ def _workload(workload) -> list[tuple]:
     return workload
 
 
-def _common_domain(real, synthetic):
+def common_domain(real, synthetic):
+    """The `Domain` that both have; ``ValueError`` else."""
     if real.domain != synthetic.domain:
         raise ValueError(f"synthetic must have the domain of real, {real.domain!r}, got {synthetic.domain!r}")
     return real.domain
@@ -123,7 +121,7 @@ def mutual_information(table) -> np.ndarray:
 
 def mutual_information_error(real, synthetic) -> float:
     """Mean of |I(A_i, A_j) - I^(A_i, A_j)| in nats over the pairs i < j (Figure 8); at least two attributes."""
-    domain = _common_domain(real, synthetic)
+    domain = common_domain(real, synthetic)
     checks.integer("number of attributes", len(domain), "[2, inf)")
     pairs = np.triu_indices(len(domain), 1)
     return float(np.abs(mutual_information(real) - mutual_information(synthetic))[pairs].mean())
@@ -132,73 +130,3 @@ def mutual_information_error(real, synthetic) -> float:
 def _entropy(shares) -> float:
     shares = shares[shares > 0]
     return float(-(shares @ np.log(shares)))
-
-
-# ---- prediction
-
-
-def train_synthetic_test_real(synthetic, real_test, target, model="decision tree", *, rng, depth=None) -> float:
-    """Share in [0, 1] of real records whose `target` a classifier predicts that was fitted to synthetic ones.
-
-    synthetic, real_test : `Table`s over one domain
-    target : the attribute to predict from all others, of which there is one at least
-    model : one of `CLASSIFIERS`. The document names the three and no settings; here
-        "decision tree": scikit-learn's, grown until its leaves are pure unless `depth` is given,
-        "svm": scikit-learn's linear one with C = 1 (a kernel takes minutes on 30,000 records),
-        "xgboost": 100 trees of `depth` 6 at rate 0.3, the library's own values.
-    rng : numpy Generator; it breaks ties between equally good splits and orders the SVM's steps. Given
-        the same one, the result is the same.
-
-    depth : greatest depth of the trees, whole number in [1, 1e9]; the SVM has none
-
-    Attributes enter as 0/1 columns, one for each value in the domain (one-hot). Where the synthetic
-    records have one target value only, that is the prediction.
-    """
-    checks.one_of("model", model, CLASSIFIERS)
-    for name, table in (("synthetic", synthetic), ("real_test", real_test)):
-        if not isinstance(table, Table):
-            raise ValueError(f"{name} must be a Table, got {type(table).__name__}")
-    if depth is not None:
-        checks.one_of("model for which depth is given", model, ("decision tree", "xgboost"))
-        depth = int(checks.integer("depth", depth, "[1, 1e9]"))
-    if not isinstance(rng, np.random.Generator):
-        raise ValueError(f"rng must be a numpy Generator, got {rng!r}")
-    domain = _common_domain(real_test, synthetic)
-    domain.axes([target])
-    checks.integer("number of attributes", len(domain), "[2, inf)")
-    values, labels = np.unique(synthetic.column(target), return_inverse=True)
-    seed = int(rng.integers(2**31))
-    if len(values) == 1:
-        predicted = np.zeros(len(real_test), dtype=int)
-    else:
-        classifier = _classifier(model, depth, seed).fit(_one_hot(synthetic, target), labels)
-        predicted = classifier.predict(_one_hot(real_test, target))
-    return float(np.mean(values[predicted] == real_test.column(target)))
-
-
-def _classifier(model, depth, seed):
-    # Imported here: the rest of the module needs numpy alone.
-    if model == "decision tree":
-        from sklearn.tree import DecisionTreeClassifier
-
-        return DecisionTreeClassifier(max_depth=depth, random_state=seed)
-    if model == "svm":
-        from sklearn.svm import LinearSVC
-
-        return LinearSVC(C=1.0, dual=False, random_state=seed)
-    from xgboost import XGBClassifier
-
-    return XGBClassifier(n_estimators=100, max_depth=depth or 6, learning_rate=0.3, random_state=seed, n_jobs=1)
-
-
-def _one_hot(table, target):
-    """0/1 columns of all attributes but `target`, a sparse matrix (n, sum of their sizes)."""
-    from scipy.sparse import csr_matrix
-
-    names = [name for name in table.domain.attributes if name != target]
-    sizes = table.domain.shape(names)
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    columns = np.stack([table.column(name).astype(np.int32) + start for name, start in zip(names, starts)], axis=1)
-    rows = np.arange(len(table) + 1, dtype=np.int32) * len(names)
-    ones = np.ones(columns.size, dtype=np.float32)
-    return csr_matrix((ones, columns.ravel(), rows), shape=(len(table), sum(sizes)))

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import nbformat
 
+from lib.numerics.files import whole
 from notebooks.assignments import assignment, grade, submissions
 from notebooks.assignments.sandbox import Limits
 
@@ -60,22 +61,15 @@ def make(name: str, variant: str, folder: Path) -> Path:
     for path in sorted((assignment.ROOT / "lib").rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts:
             contents[path.relative_to(assignment.ROOT).as_posix()] = path.read_bytes()
-    _write(folder / title / f"{name}.ipynb", contents[f"{name}.ipynb"])
-    target, draft = folder / f"{title}.zip", folder / f".{title}.zip"
-    with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
+    with whole(folder / title / f"{name}.ipynb") as draft:
+        draft.write_bytes(contents[f"{name}.ipynb"])
+    target = folder / f"{title}.zip"
+    with whole(target) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, content in contents.items():
             entry = zipfile.ZipInfo(f"{title}/{path}")  # dated 1980: equal contents make equal files
             entry.external_attr, entry.compress_type = 0o644 << 16, zipfile.ZIP_DEFLATED
             archive.writestr(entry, content)
-    draft.replace(target)
     return target
-
-
-def _write(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}")
-    draft.write_bytes(content)
-    draft.replace(path)
 
 
 def main() -> int:

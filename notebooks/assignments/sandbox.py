@@ -148,7 +148,7 @@ def _confine(limits: Limits, scratch: Path) -> None:
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)
-    sys.stdin = open(os.devnull)
+    sys.stdin = open(os.devnull)  # noqa: SIM115  (for the rest of the process)
     resource.setrlimit(resource.RLIMIT_CPU, (int(limits.notebook) + 30,) * 2)
     resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE,) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

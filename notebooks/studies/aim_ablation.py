@@ -15,7 +15,6 @@ from __future__ import annotations
 import platform
 import sys
 import time
-from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -58,10 +57,10 @@ def compare(table, variants, trials, *, seed, epsilon=1.0, delta=DELTA, **how) -
     One row for each variant and trial: error1, error2, error3, the alpha-way errors of the synthetic
     records; steps; cells, the size of the last model; converged; cpu_s, CPU seconds of the run.
     """
-    trials, seed = int(checks.integer("trials", trials, "[1, inf)")), int(checks.integer("seed", seed, "[0, inf)"))
+    trials, seed = checks.whole("trials", trials, "[1, inf)"), checks.whole("seed", seed, "[0, inf)")
     standard = {"epsilon": epsilon, "delta": delta}
     places = [(name, standard | options, trial) for name, options in variants.items() for trial in range(trials)]
-    parts = (aim_comparison.digest(table), _code(), *results.versions().items(), seed)
+    parts = (aim_comparison.digest(table), *results.versions().items(), seed)
     keys = [grid.key(*parts, name, repr(options), trial) for name, options, trial in places]
     cells = grid.run(_cell, places, common=(table, seed), keys=keys, **how)
     index = pd.MultiIndex.from_tuples([(name, trial) for name, _, trial in places], names=["variant", "trial"])
@@ -83,9 +82,6 @@ def _cell(table, seed, name, options, trial) -> dict:
         "converged": bool(model.converged),
         "cpu_s": took,
     }
-
-
-_code = cache(grid.code)  # read once, as imports are
 
 
 def widths(table, trials, *, seed, counts=WIDTHS, **how) -> pd.DataFrame:

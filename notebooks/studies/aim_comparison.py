@@ -17,7 +17,6 @@ import time
 import zlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from functools import cache
 from itertools import combinations
 from pathlib import Path
 
@@ -33,6 +32,7 @@ from lib.tables.bayesian_network import privbayes
 from lib.tables.table import Table
 from notebooks.studies import command_line
 from notebooks.studies import grid as cell_grid  # `grid` is this module's own
+from notebooks.studies.prediction import train_synthetic_test_real
 
 # The document's names (section 3.3), with their options of `aim`; None stands for PrivBayes.
 METHODS = {
@@ -124,7 +124,7 @@ def evaluate(case, synthetic, *, depth, rng) -> dict:
     scores["mi_error"] = utility.mutual_information_error(case.real, synthetic)
     for short, model in MODELS.items():
         grown = {"depth": depth} if model == "decision tree" else {}
-        scores[short] = utility.train_synthetic_test_real(synthetic, case.test, case.target, model, rng=rng, **grown)
+        scores[short] = train_synthetic_test_real(synthetic, case.test, case.target, model, rng=rng, **grown)
     return scores | {"records": len(synthetic), "information": _pairs(synthetic)}
 
 
@@ -138,13 +138,11 @@ def grid(
         settings and the code of this package are the same.
     """
     cases = list(cases)
-    trials, jobs = (
-        int(checks.integer(name, value, "[1, inf)")) for name, value in (("trials", trials), ("jobs", jobs))
-    )
+    trials, jobs = (checks.whole(name, value, "[1, inf)") for name, value in (("trials", trials), ("jobs", jobs)))
     for method in methods:
         checks.one_of("method", method, tuple(METHODS))
     places = [
-        (case, method, float(checks.real("epsilon", epsilon, "(0, inf)")), trial)
+        (case, method, checks.number("epsilon", epsilon, "(0, inf)"), trial)
         for case in cases
         for method in methods
         for epsilon in epsilons
@@ -167,19 +165,15 @@ def _cell(settings, case, method, epsilon, trial) -> dict:
 
 
 def _key(case, method, epsilon, trial, settings) -> str:
-    """A name for the cell that is another one whenever the result might be."""
+    """What the cell's result depends on besides the code."""
     parts = [
         digest(case.real),
         digest(case.test),
         case.name,
         case.target,
-        _code(),
         *results.versions(LIBRARIES).items(),
     ]
     return cell_grid.key(*parts, method, repr(METHODS[method]), epsilon, trial, sorted(asdict(settings).items()))
-
-
-_code = cache(cell_grid.code)
 
 
 def digest(table) -> str:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import sys
 import time
 import zlib
-from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -69,7 +68,7 @@ def grid(
     effective : effective sample size of the weights; removed : share of records left out; width : of the kernel
     """
     trials, records, jobs, seed = (
-        int(checks.integer(name, value, interval))
+        checks.whole(name, value, interval)
         for name, value, interval in (
             ("trials", trials, "[1, inf)"), ("records", records, f"[2, {len(frame) - 1}]"),
             ("jobs", jobs, "[1, inf)"), ("seed", seed, "[0, inf)"),
@@ -110,18 +109,9 @@ def _cell(frame, records, seed, setup, method, k, trial) -> dict:
 
 
 def _key(digest, setup, method, k, trial, records, seed) -> str:
-    """A name for the cell that is another one whenever the result might be."""
-    modules = (
-        ("hierarchies", "k_anonymity")
-        if method in BASELINES
-        else ("perturbation", "density_ratio", "mixture", "pairwise")
-    )
-    code = _code("pk_features", "pk_methods", "utility", *modules)
-    parts = [digest, setup, repr(SETUPS.get(setup)), method, float(k), trial, records, seed, code]
+    """What the cell's result depends on besides the code."""
+    parts = [digest, setup, repr(SETUPS.get(setup)), method, float(k), trial, records, seed]
     return cell_grid.key(*parts, *results.versions(LIBRARIES).items())
-
-
-_code = cache(cell_grid.code)  # read once, as imports are
 
 
 # ---------------------------------------------------------------- the committed results

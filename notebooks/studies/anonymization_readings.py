@@ -94,7 +94,7 @@ class Split:
 
 def split_records(frame, records, trial, *, seed, age="numeric") -> Split:
     """`records` of the frame drawn for training, the others for testing; the same ones for every method."""
-    records = int(checks.integer("records", records, f"[2, {len(frame) - 1}]"))
+    records = checks.whole("records", records, f"[2, {len(frame) - 1}]")
     order = np.random.default_rng([seed, trial]).permutation(len(frame))
     numbers = adult_design.adult_records(frame, age=age)
     parts = order[:records], order[records:]

@@ -25,11 +25,23 @@ def parser(study, doc, *, output, seed) -> argparse.ArgumentParser:
     """
     made = argparse.ArgumentParser(prog=f"python -m {study}", description=doc.splitlines()[0])
     made.add_argument("--output", type=Path, required=True, help=output)
-    made.add_argument("--data", choices=datasets.KINDS, default="real")
+    made.add_argument("--data", type=_data, choices=datasets.KINDS, default="real")
     made.add_argument("--seed", type=int, default=seed)
     made.add_argument("--jobs", type=int, default=1, help="processes")
-    made.add_argument("--cells", type=Path, default=Path("build") / study.rpartition(".")[2], help="where finished cells are kept")
+    made.add_argument(
+        "--cells", type=Path, default=Path("build") / study.rpartition(".")[2], help="where finished cells are kept"
+    )
     return made
+
+
+def _data(kind: str) -> str:
+    """`kind`; refused before anything runs where ``COMPENDIUM_DATA`` says wrongly where the real data lie."""
+    try:
+        if kind == "real":
+            datasets.given_folder()
+    except datasets.DatasetError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    return kind
 
 
 def provenance(study, arguments, chosen, settings, *, files, libraries=results.LIBRARIES) -> dict[str, str]:
@@ -39,6 +51,4 @@ def provenance(study, arguments, chosen, settings, *, files, libraries=results.L
     settings : mapping of names to values; files : names of those of `datasets.SOURCES` that "real" data come from
     """
     digests = datasets.fingerprints(chosen.data, *files)
-    return results.collect(
-        study, arguments, data=chosen.data, settings=settings, files=digests, libraries=libraries
-    )
+    return results.collect(study, arguments, data=chosen.data, settings=settings, files=digests, libraries=libraries)

@@ -1,8 +1,8 @@
 """Grids of independent cells: run in parallel, kept on disk, resumed after an interruption.
 
 A study is a function and the places to call it at; `run` calls it at each. What is finished is kept under a name
-that depends on everything the result does, and is not computed again: kill a grid at any moment and start it
-again, and it has lost the cells that were being computed.
+that depends on everything the result does, the code included (`code`), and is not computed again: kill a grid at any
+moment and start it again, and it has lost the cells that were being computed.
 
 The cells are computed by processes of this machine or, with ``COMPENDIUM_SCHEDULER=tcp://address:port`` in the
 environment, by the workers of that dask.distributed scheduler. The results are the same, because a cell draws
@@ -11,8 +11,8 @@ from a generator made from its place (`generator`). A worker that is lost hands 
 
 from __future__ import annotations
 
-import ast
 import hashlib
+import inspect
 import json
 import os
 import sys
@@ -25,7 +25,7 @@ import joblib
 import numpy as np
 
 from book import results
-from lib.numerics import checks
+from lib.numerics import checks, content_key
 
 SCHEDULER = "COMPENDIUM_SCHEDULER"
 PATIENCE = 15  # seconds for a scheduler to answer, and to have a worker
@@ -40,7 +40,7 @@ def generator(seed, *place) -> np.random.Generator:
 
     seed : whole number >= 0
     """
-    seed = int(checks.integer("seed", seed, "[0, inf)"))
+    seed = checks.whole("seed", seed, "[0, inf)")
     return np.random.default_rng([seed, zlib.crc32("/".join(map(str, place)).encode())])
 
 
@@ -57,17 +57,9 @@ def digest(*parts) -> str:
     return made.hexdigest()
 
 
-def code(*modules) -> str:
-    """SHA-256 of what `modules` of this package (their names; all, if none is named) do, without comments and docstrings."""
-    folder = Path(__file__).parent
-    digest = hashlib.sha256()
-    for path in [folder / f"{name}.py" for name in modules] or sorted(folder.glob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
-            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
-                node.body = node.body[1:]
-        digest.update(ast.dump(tree).encode())
-    return digest.hexdigest()
+def code(function) -> str:
+    """The content key of the module that `function` is of, without the results that studies have written."""
+    return content_key.key(inspect.getfile(function), without=results.FOLDER.rglob("*.csv"))
 
 
 def run(function, places, *, common=(), keys=None, folder=None, jobs=1, progress=False) -> list:
@@ -75,14 +67,14 @@ def run(function, places, *, common=(), keys=None, folder=None, jobs=1, progress
 
     function : of a module, so that other processes find it; with `folder`, its results are of JSON's types
     common : what all cells share, sent to each worker of a scheduler once
-    keys, folder : a `key` for each place, and where results are kept, and looked for first, as <key>.json
+    keys, folder : a `key` for each place, which need not tell of the code, and where results are kept, and looked for first
     jobs : number of processes, whole, >= 1; a scheduler has its own
     progress : tell of each finished cell on standard error, with the time left
 
     Raises `SchedulerError`, ``ValueError`` for a damaged file, and whatever `function` raises.
     """
-    places, jobs = list(places), int(checks.integer("jobs", jobs, "[1, inf)"))
-    files = _files(places, keys, folder)
+    places, jobs = list(places), checks.whole("jobs", jobs, "[1, inf)")
+    files = _files(function, places, keys, folder)
     found = {i: _read(file) for i, file in enumerate(files) if file and file.exists()}
     missing = [i for i in range(len(places)) if i not in found]
     compute = _scheduled if os.environ.get(SCHEDULER) else _local
@@ -96,13 +88,14 @@ def run(function, places, *, common=(), keys=None, folder=None, jobs=1, progress
     return [found[i] for i in range(len(places))]
 
 
-def _files(places, keys, folder) -> list[Path | None]:
+def _files(function, places, keys, folder) -> list[Path | None]:
     if folder is None:
         return [None] * len(places)
     keys = list(keys or ())
     if len(keys) != len(places) or len(set(keys)) != len(keys):
         raise ValueError(f"keys must hold a different key for each of {len(places)} places, got {len(set(keys))}")
-    return [Path(folder) / f"{name}.json" for name in keys]
+    made_by = code(function)
+    return [Path(folder) / f"{key(name, made_by)}.json" for name in keys]
 
 
 def _read(file):

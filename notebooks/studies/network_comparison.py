@@ -33,8 +33,6 @@ from notebooks.studies.network_features import adult_features, folds, one_hot
 
 RESULTS = results.FOLDER / "sei2017/figure5.csv"
 LIBRARIES = ("numpy", "scipy", "sklearn", "numba", "pandas")
-MODULES = ("adult_features", "dp_sgd", "intervals", "microaggregation", "network", "network_study", "private_networks",
-           "private_regression", "privbayes")  # fmt: skip
 
 BASELINES = ("majority class", "logistic regression", "network")  # no privacy, no epsilon
 DOCUMENT = ("AnonymizingFirst", "LearningFirst", "AnonymizedLearning")
@@ -126,7 +124,7 @@ def per_parameter(method, epsilon, settings, records, delta=DELTA) -> float:
 
     method : "LearningFirst" or "AnonymizedLearning"; epsilon : (0, inf); delta : (0, 1)
     """
-    epsilon = float(checks.real("epsilon", epsilon, "(0, inf)"))
+    epsilon = checks.number("epsilon", epsilon, "(0, inf)")
 
     def excess(log_epsilon):
         return statement(method, math.exp(log_epsilon), settings, records).epsilon_at(delta) - epsilon
@@ -207,7 +205,7 @@ def _on_anonymized(made, train, settings, rng):
 
 
 def _learning_first(train, epsilon, settings, rng):
-    ranges = {name: (-settings.weight_range, settings.weight_range) for name in ("weight_range", "bias_range")}
+    ranges = dict.fromkeys(("weight_range", "bias_range"), (-settings.weight_range, settings.weight_range))
     trained = _trained_within(train, settings, settings.weight_range)
     return private_networks.release(trained, epsilon=epsilon, rng=rng, **ranges).predict
 
@@ -351,7 +349,7 @@ def run(where, *, source="real", settings=Settings(), limit=None, folder=None, j
     where = list(where)
     calls = [(replace(settings, **VARIANTS[place[0]]), *place) for place in where]
     digest = grid.digest(adult_features(source=source).values)
-    common = (digest, limit, grid.code(*MODULES), *sorted(results.versions(LIBRARIES).items()))
+    common = (digest, limit, *sorted(results.versions(LIBRARIES).items()))
     keys = [grid.key(*common, asdict(chosen), *place) for chosen, *place in calls]
     found = grid.run(_cell, calls, common=(source, limit), keys=keys, folder=folder, jobs=jobs, progress=progress)
     columns = ("variant", "level", "method", "epsilon", "fold")

@@ -96,8 +96,8 @@ def folds(n, count=10, *, rng) -> list:
     n : whole number >= count; count : whole number >= 2. Parts differ in size by one at most; they are not
     stratified, which would read the labels.
     """
-    count = int(checks.integer("count", count, "[2, inf)"))
-    n = int(checks.integer("n", n, f"[{count}, inf)"))
+    count = checks.whole("count", count, "[2, inf)")
+    n = checks.whole("n", n, f"[{count}, inf)")
     parts = np.array_split(rng.permutation(n), count)
     return [(np.sort(np.concatenate(parts[:i] + parts[i + 1 :])), np.sort(part)) for i, part in enumerate(parts)]
 

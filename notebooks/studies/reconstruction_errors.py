@@ -21,7 +21,7 @@ def true_joint(m, shares, *, stay=0.6) -> np.ndarray:
     m : whole number >= 1; shares : of the categories of each attribute, a vector >= 0 with sum 1
     stay : probability in [0, 1] of repeating the category before; else the next one is drawn from `shares`
     """
-    m, stay = int(checks.integer("m", m, "[1, inf)")), float(checks.real("stay", stay, "[0, 1]"))
+    m, stay = checks.whole("m", m, "[1, inf)"), checks.number("stay", stay, "[0, 1]")
     shares = checks.real("shares", shares, "[0, 1]")
     if shares.ndim != 1 or abs(shares.sum() - 1) > 1e-9:
         raise ValueError(f"shares must be a vector with sum 1, got shape {shares.shape}, sum {shares.sum():g}")
@@ -34,7 +34,7 @@ def true_joint(m, shares, *, stay=0.6) -> np.ndarray:
 
 def draw(joint, size, *, rng) -> np.ndarray:
     """`size` records of the distribution `joint`, (size, its axes), codes as floats."""
-    size = int(checks.integer("size", size, "[0, inf)"))
+    size = checks.whole("size", size, "[0, inf)")
     return np.column_stack(np.unravel_index(rng.choice(joint.size, size, p=joint.ravel()), joint.shape)).astype(float)
 
 
@@ -44,7 +44,7 @@ def variation(table, truth, size) -> float:
     size : number of attributes in [1, axes]: the mean over the cross-tabulations of all sets of so many
     """
     axes = range(np.ndim(truth))
-    size = int(checks.integer("size", size, f"[1, {len(axes)}]"))
+    size = checks.whole("size", size, f"[1, {len(axes)}]")
     rest = [tuple(set(axes) - set(some)) for some in combinations(axes, size)]
     return float(np.mean([np.abs(table.sum(axis=left) - truth.sum(axis=left)).sum() / 2 for left in rest]))
 
@@ -60,7 +60,7 @@ def errors(joint, perturbation, methods, *, records, repeats, rng) -> pd.DataFra
     whole, the `variation` of cross-tabulations of two (or all, if fewer) and of all; ess, the effective sample size.
     """
     records, repeats = (
-        int(checks.integer(name, value, "[1, inf)")) for name, value in (("records", records), ("repeats", repeats))
+        checks.whole(name, value, "[1, inf)") for name, value in (("records", records), ("repeats", repeats))
     )
     edges, m, rows = [np.arange(size + 1) - 0.5 for size in joint.shape], joint.ndim, []
 

@@ -53,12 +53,12 @@ LIBRARIES = ("numpy", "scipy", "sklearn", "pandas")
 def sample(frame, records, epsilon, *, income="published", rng) -> tuple[Perturbed, pd.DataFrame]:
     """`records` of the frame, drawn and perturbed, and the others for testing (all of them, if none is left).
 
-    frame : of numbers, `pk_features.adult_records`; records : whole, [2, its length]; income : one of `INCOMES`
+    frame : of numbers, `adult_design.adult_records`; records : whole, [2, its length]; income : one of `INCOMES`
     epsilon : total local-DP level in (0, inf), an equal share for each attribute that is perturbed
     """
     checks.one_of("income", income, INCOMES)
     checks.real("epsilon", epsilon, "(0, inf)")
-    records = int(checks.integer("records", records, f"[2, {len(frame)}]"))
+    records = checks.whole("records", records, f"[2, {len(frame)}]")
     order = rng.permutation(len(frame))
     train, test = frame.iloc[order[:records]], frame.iloc[order[records:]]
     kinds = adult_design.adult_kinds()
@@ -139,7 +139,7 @@ def best_weights(data: Perturbed, penalty) -> np.ndarray:
     Minimises |weighted means - original means|^2 + penalty mean((w - 1)^2) over w >= 0; means as in `irremovable_bias`
     penalty : in (0, inf). ``ArithmeticError`` where the solver fails.
     """
-    penalty = float(checks.real("penalty", penalty, "(0, inf)"))
+    penalty = checks.number("penalty", penalty, "(0, inf)")
     wanted, columns = _class_columns(data.original, data.kinds).mean(axis=0), _class_columns(data.records, data.kinds)
     n = len(columns)
 
@@ -179,7 +179,7 @@ class NaiveBayes:
     """
 
     def __init__(self, data: Perturbed, *, smoothing=0.05):
-        smoothing = float(checks.real("smoothing", smoothing, "(0, 1)"))
+        smoothing = checks.number("smoothing", smoothing, "(0, 1)")
         self.shares_ = {}
         for name in EXPLANATORY:
             joint = _joint(data, name)
@@ -219,7 +219,7 @@ def _cells(name, values) -> np.ndarray:
 def cell(frame, income, records, epsilon, method, split, seed) -> dict:
     """What one method is worth at one place of the grid: those of `COLUMNS` from "auc" on that it has.
 
-    frame : of numbers, `pk_features.adult_records`; method : one of `METHODS`; epsilon : not used by "original"
+    frame : of numbers, `adult_design.adult_records`; method : one of `METHODS`; epsilon : not used by "original"
     """
     checks.one_of("method", method, METHODS)
     # the same draws for all methods, and for all epsilons
@@ -256,26 +256,21 @@ def central_auc(records, test, kinds, epsilon, *, rng) -> float:
 def study(frame, plan, *, seed=2015, folder=None, jobs=1, progress=False) -> pd.DataFrame:
     """Every cell of the plan, a row each, with `COLUMNS`.
 
-    frame : of numbers, `pk_features.adult_records`
+    frame : of numbers, `adult_design.adult_records`
     plan : (income, records, epsilons, methods, splits) of parts, splits a number; "original" is run once, epsilon infinite
     seed, folder, jobs, progress : see `grid`
     """
     places = []
     for income, records, epsilons, methods, splits in plan:
-        for split in range(int(checks.integer("splits", splits, "[1, inf)"))):
+        for split in range(checks.whole("splits", splits, "[1, inf)")):
             for method in methods:
                 levels = (np.inf,) if method == "original" else epsilons
                 places += [(income, int(records), float(epsilon), method, split, int(seed)) for epsilon in levels]
-    parts = [grid.digest(pd.util.hash_pandas_object(frame).to_numpy()), results.versions(LIBRARIES), _code()]
+    parts = [grid.digest(pd.util.hash_pandas_object(frame).to_numpy()), results.versions(LIBRARIES)]
     keys = [grid.key(parts, *place) for place in places]
     found = grid.run(cell, places, common=(frame,), keys=keys, folder=folder, jobs=jobs, progress=progress)
     rows = [dict(zip(COLUMNS, place[:5])) | row for place, row in zip(places, found)]
     return pd.DataFrame(rows).reindex(columns=list(COLUMNS))
-
-
-def _code() -> str:
-    return grid.code("pk_beyond", "pk_methods", "pk_features", "perturbation", "density_ratio", "mixture", "pairwise",
-                     "iterative_bayes", "utility", "private_regression")  # fmt: skip
 
 
 def widths(data: Perturbed, test, candidates, *, rng) -> pd.DataFrame:
@@ -365,9 +360,7 @@ def main(arguments=None) -> None:
     options = {"seed": chosen.seed, "folder": chosen.cells, "jobs": chosen.jobs, "progress": True}
     found = study(frame, plan, **options)
     told = {name: getattr(chosen, name) for name in ("most", "splits", "seed")}
-    made = command_line.provenance(
-        __name__, arguments, chosen, told, files=datasets.ADULT_FILES, libraries=LIBRARIES
-    )
+    made = command_line.provenance(__name__, arguments, chosen, told, files=datasets.ADULT_FILES, libraries=LIBRARIES)
     results.save(chosen.output, found, made)
 
 

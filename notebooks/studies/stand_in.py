@@ -2,7 +2,7 @@
 
     python -m notebooks.studies.stand_in
 
-writes the records and their provenance to ``lib/data``; `datasets` reads them with
+writes the records and their provenance to ``lib/data/stand_ins``; `datasets` reads them with
 ``source="stand-in"``. Each stand-in is the output of one (`EPSILON`, `DELTA`)-differentially private
 mechanism. Neighbours are bounded: one record takes other values. Public are the numbers of records,
 which UCI publishes, and the domains and bins of `encodings`. One run makes all 48,842 records of Adult,
@@ -25,13 +25,13 @@ import os
 import platform
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from lib.data import datasets, encodings
+from lib.numerics.files import whole
 from lib.tables.adaptive_iterative import aim
 from lib.tables.table import Table
 from lib.tables.utility import all_sets, marginal_errors
@@ -65,7 +65,7 @@ def workload(domain, label: str) -> list[tuple[str, ...]]:
 
 
 def release(table: Table, label: str, *, epsilon=EPSILON, delta=DELTA, max_cells=MAX_CELLS, rng):
-    """One run of AIM on `table`: an `aim.Result` with as many synthetic records as real ones."""
+    """One run of AIM on `table`: an `adaptive_iterative.Result` with as many synthetic records as real ones."""
     return aim(table, epsilon, delta, workload(table.domain, label), rng=rng, neighbours=NEIGHBOURS,
                max_cells=max_cells, records=len(table))  # fmt: skip
 
@@ -142,12 +142,9 @@ def write_all(folder: Path) -> None:
             f"{dataset}: {parts[dataset]['records']:,} records, {len(packed):,} bytes, errors {parts[dataset]['errors']}"
         )
     files["provenance.json"] = (json.dumps(provenance(parts), indent=2) + "\n").encode()
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        for name, content in files.items():
-            temporary = Path(scratch) / name
-            temporary.write_bytes(content)
-            temporary.replace(folder / name)
+    for name, content in files.items():
+        with whole(folder / name) as draft:
+            draft.write_bytes(content)
 
 
 def main() -> None:
@@ -157,7 +154,11 @@ def main() -> None:
         sys.exit(
             subprocess.run([sys.executable, "-m", "notebooks.studies.stand_in"], env=os.environ | PINNED).returncode
         )
-    write_all(datasets.STAND_INS)
+    try:
+        write_all(datasets.STAND_INS)
+    except datasets.DatasetError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -85,12 +85,12 @@ def dense(meter, part, scaling, width) -> dict:
     """Equations (1), (2) and the kernel written down over all pairs, some rows at a time, then Algorithm 1."""
     from scipy.spatial.distance import cdist
 
-    from lib.microdata.density_ratio import _Features, algorithm_1, duality_gap
+    from lib.microdata.density_ratio import Features, algorithm_1, duality_gap
 
     data, perturbation, perturbed = _perturbed(part)
     n = len(perturbed)
     with meter:
-        points = _Features(perturbation, perturbed, scaling)(perturbed)
+        points = Features(perturbation, perturbed, scaling)(perturbed)
         P, K = np.ones((n, n)), np.empty((n, n))
         for rows in (slice(top, top + 256) for top in range(0, n, 256)):
             for mechanism, column in zip(perturbation.mechanisms.values(), perturbed.T):
@@ -166,10 +166,10 @@ def _linear_step(n, m):
 
 
 def _em_step(m):
-    from lib.microdata.iterative_bayes import _EM
+    from lib.microdata.iterative_bayes import ExpectationMaximisation
 
     shape = (5,) * m
-    em = _EM([np.full((5, 5), 0.2)] * m, np.ones(shape))
+    em = ExpectationMaximisation([np.full((5, 5), 0.2)] * m, np.ones(shape))
     shares = np.full(shape, 5.0**-m)
     return lambda: em.step(shares)
 

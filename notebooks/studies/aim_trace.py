@@ -1,6 +1,6 @@
 """A run of AIM step by step: what it has spent, what it chose, how well it did (miura2025, Figures 3 to 5).
 
-All functions take the `steps` of an `aim.Result`, or the first of them. Their errors come from the true
+All functions take the `steps` of an `adaptive_iterative.Result`, or the first of them. Their errors come from the true
 records, so what is found here is for studying the mechanism, not for release.
 """
 
@@ -13,9 +13,8 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 
-from .. import accounting
-from ..accounting import bounded_range
-from ..numerics import checks
+from lib import accounting
+from lib.numerics import checks
 
 
 def charges(steps) -> np.ndarray:
@@ -39,16 +38,35 @@ def paces(steps, factor=1.5) -> list[int]:
     The rounds' charges alone are looked at, not the mechanism's own record of its annealing; the last
     round, which gets whatever is left, is passed over.
     """
-    factor = float(checks.real("factor", factor, "[1, inf)"))
+    factor = checks.number("factor", factor, "[1, inf)")
     cost, first = charges(steps), initial(steps)
     return [number for number in range(first + 2, len(steps)) if cost[number - 1] > factor * cost[number - 2]]
 
 
 def milestones(steps, count=6) -> list[int]:
     """Numbers of steps worth composing at: the first, the last, each change of pace, and `count` in between."""
-    count = int(checks.integer("count", count, "[0, inf)"))
+    count = checks.whole("count", count, "[0, inf)")
     spread = np.linspace(1, len(steps), count + 2).round().astype(int).tolist()
     return sorted({*spread, initial(steps) or 1, *annealed(steps)})
+
+
+def schedule_of(steps, noise="gaussian", neighbours="unbounded") -> list:
+    """What a run of AIM did, in the order of its steps, as pairs (privacy loss variable, 1) for accountants.
+
+    steps : each with the scale `sigma` of its noise in counts, (0, inf), and the `epsilon` of its selection,
+        [0, inf), 0 for none; those of `adaptive_iterative.Result`, or some of the first of them
+    noise : "gaussian" or "laplace" (then `sigma` is b); neighbours : "unbounded" or "bounded"
+    """
+    checks.one_of("noise", noise, ("gaussian", "laplace"))
+    checks.one_of("neighbours", neighbours, ("unbounded", "bounded"))
+    cells = 1 if neighbours == "unbounded" else 2  # of a marginal, that one record changes by one
+    pairs = []
+    for step in steps:
+        if checks.number("epsilon", step.epsilon, "[0, inf)") > 0:
+            pairs.append((accounting.bounded_range_prv(step.epsilon), 1))
+        laplace, gaussian = accounting.laplace_prv, accounting.gaussian_prv
+        pairs.append((laplace(step.sigma, cells) if noise == "laplace" else gaussian(step.sigma, cells**0.5), 1))
+    return pairs
 
 
 def spent(
@@ -65,7 +83,7 @@ def spent(
     """The epsilon at `delta` that the first steps cost, for each number of them in `at` (default: all).
 
     delta : [1e-12, 1); at : whole numbers in [1, steps]
-    exponential, noise, neighbours, resolution : as in `bounded_range.compose_schedule` and `groups_of`
+    exponential, noise, neighbours, resolution : as in `accounting.compose_schedule` and `schedule_of`
     eps_error : (0, inf), as there; default: 0.2 % of what all the steps cost by zCDP, 2e-4 at least
 
     A frame, one row a number: `zcdp`, by adding up rho, and `lower`, `estimate`, `upper` by numerical
@@ -77,45 +95,33 @@ def spent(
     options = {"exponential": exponential, "eps_error": eps_error, "resolution": resolution}
     rows = []
     for number in at:
-        groups = bounded_range.groups_of(steps[:number], noise, neighbours)
-        zcdp = accounting.zcdp_to_dp(sum(group.rho for group in groups), delta)
-        rows.append((zcdp, *bounded_range.compose_schedule(groups, delta, **options)))
+        schedule = schedule_of(steps[:number], noise, neighbours)
+        zcdp = accounting.zcdp_to_dp(accounting.compose_zcdp(schedule), delta)
+        rows.append((zcdp, *accounting.compose_schedule(schedule, delta, **options)))
     return pd.DataFrame(rows, columns=["zcdp", "lower", "estimate", "upper"], index=pd.Index(at, name="step"))
 
 
-def tightened(groups, epsilon, delta, *, exponential="bounded range", resolution=32) -> float:
+def tightened(mechanisms, epsilon, delta, *, exponential="bounded range", resolution=32) -> float:
     """The factor f by which all noise of a schedule may shrink to cost `epsilon` at `delta`, numerically.
 
-    groups : `bounded_range.Gaussian`, `Laplace`, `Exponential`; their scales become sigma/f, and the
-        epsilons of the selections f epsilon, so that every rho grows by f^2
+    mechanisms : as for `accounting.compose_schedule`; the scales of noise become sigma/f, and the epsilons of the
+        selections f epsilon: every variable's `size` grows by f, every rho by f^2
     epsilon : (0, 500); delta : [1e-12, 1)
 
     The upper bound of `compose_schedule` is brought to `epsilon`. Where the schedule is fixed in
     advance this is a guarantee.
     """
-    epsilon, delta = (
-        float(checks.real("epsilon", epsilon, "(0, 500)")),
-        float(checks.real("delta", delta, "[1e-12, 1)")),
-    )
-    groups = list(groups)
+    epsilon, delta = checks.number("epsilon", epsilon, "(0, 500)"), checks.number("delta", delta, "[1e-12, 1)")
+    mechanisms = list(mechanisms)
+    options = {"exponential": exponential, "resolution": resolution}
 
     def excess(log_factor):
-        scaled = [_scaled(group, np.exp(log_factor)) for group in groups]
-        return (
-            bounded_range.compose_schedule(scaled, delta, exponential=exponential, resolution=resolution).upper
-            - epsilon
-        )
+        scaled = [(replace(prv, size=prv.size * float(np.exp(log_factor))), count) for prv, count in mechanisms]
+        return accounting.compose_schedule(scaled, delta, **options).upper - epsilon
 
-    rho = sum(group.rho for group in groups)
+    rho = accounting.compose_zcdp(mechanisms)
     start = np.log(accounting.dp_to_zcdp(epsilon, delta) / rho) / 2  # where zCDP is content
     return float(np.exp(brentq(excess, start - 0.5, start + 0.5, xtol=1e-4)))
-
-
-def _scaled(group, factor):
-    if isinstance(group, bounded_range.Exponential):
-        return replace(group, epsilon=group.epsilon * factor)
-    name = "sigma" if isinstance(group, bounded_range.Gaussian) else "scale"
-    return replace(group, **{name: getattr(group, name) / factor})
 
 
 # ---- errors, for runs that were asked to record them (`aim(..., errors=...)`)
@@ -155,7 +161,7 @@ def selections(steps, alpha=2) -> pd.DataFrame:
 
 
 def printed_schedule(run, rounds, share=0.9) -> np.ndarray:
-    """(sigma_t, epsilon_t) of each step of `run`, an `aim.Result`, by Algorithms 2 to 4; shape (steps, 2).
+    """(sigma_t, epsilon_t) of each step of `run`, an `adaptive_iterative.Result`, by Algorithms 2 to 4; shape (steps, 2).
 
     rounds : T, whole, [1, inf); share : alpha, the measurements' part of the budget, (0, 1)
     All that is taken from the run is its rho and after which rounds it annealed; epsilon is 0 in the initialisation.
@@ -182,7 +188,7 @@ def printed_spending(anneals, rounds, d, share=Fraction(9, 10)) -> tuple[Fractio
     d : number of attributes, whole, [1, inf); share : alpha, a Fraction in (0, 1)
     Exact: a round costs 1/T of rho, and four times as much as before once it annealed.
     """
-    rounds, d = int(checks.integer("rounds", rounds, "[1, inf)")), int(checks.integer("d", d, "[1, inf)"))
+    rounds, d = checks.whole("rounds", rounds, "[1, inf)"), checks.whole("d", d, "[1, inf)")
     used, cost = d * share / rounds, Fraction(1, rounds)
     for anneal in anneals:
         if used >= 1:
@@ -201,7 +207,7 @@ def _mean(step, sets) -> float:
 
 
 def _watched(steps, alpha) -> list[tuple[str, ...]]:
-    alpha = int(checks.integer("alpha", alpha, "[1, inf)"))
+    alpha = checks.whole("alpha", alpha, "[1, inf)")
     sets = [names for names in steps[0].errors if len(names) == alpha] if len(steps) else []
     if not sets:
         raise ValueError(f"steps must hold errors of sets of {alpha} attributes: run aim(..., errors=[{alpha}])")

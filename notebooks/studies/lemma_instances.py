@@ -1,9 +1,8 @@
 """Random and adversarial instances on which the lemmas of `miura2022` can be checked exactly.
 
-Every number produced here is an integer or a multiple of 1/64, so that an instance can be
-carried into rational arithmetic without rounding (`exact_moments`) and an inequality be
-decided, not estimated. Each generator has a random and an adversarial form: lemmas with a
-slack hold on nearly everything that is random, and slips show at the corners.
+Every number produced here is an integer or a multiple of 1/64, so that an instance can be carried into rational
+arithmetic without rounding (`exact_moments`) and an inequality be decided, not estimated. Each generator has a random
+and an adversarial form: lemmas with a slack hold on nearly everything that is random, and slips show at the corners.
 """
 
 from __future__ import annotations
@@ -14,7 +13,8 @@ import mpmath as mp
 import numpy as np
 import sympy as sp
 
-from ..numerics import checks
+from lib.gaussian_synthesis import smallest_eigenvalue
+from lib.numerics import checks
 
 GRID = 64  # data are multiples of 1 / GRID
 KINDS = ("add", "remove", "replace")
@@ -25,7 +25,7 @@ def weights(k, *, rng, decades=4):
 
     Normalised by their sum they are probabilities; far apart, so that likelihood ratios are extreme.
     """
-    k, decades = int(checks.integer("k", k, "[1, inf)")), float(checks.real("decades", decades, "[0, 15]"))
+    k, decades = checks.whole("k", k, "[1, inf)"), checks.number("decades", decades, "[0, 15]")
     return np.ceil(10.0 ** rng.uniform(0, decades, k)).astype(int)
 
 
@@ -34,17 +34,11 @@ def semidefinite_matrix(d, rank, *, rng, size=3):
 
     Add the identity for a positive definite one; ``ValueError`` for rank outside [0, d].
     """
-    d = int(checks.integer("d", d, "[1, inf)"))
-    rank = int(checks.integer("rank", rank, f"[0, {d}]"))
-    size = int(checks.integer("size", size, "[0, 1e6]"))
+    d = checks.whole("d", d, "[1, inf)")
+    rank = checks.whole("rank", rank, f"[0, {d}]")
+    size = checks.whole("size", size, "[0, 1e6]")
     factor = rng.integers(-size, size + 1, (d, rank))
     return factor @ factor.T
-
-
-def smallest_eigenvalue(data):
-    """Smallest eigenvalue of the covariance (with 1/n) of `data` (n, d)."""
-    data = _data(data)
-    return float(np.linalg.eigvalsh(np.atleast_2d(np.cov(data, rowvar=False, bias=True)))[0])
 
 
 def dataset(n, d, sigma, *, rng):
@@ -68,9 +62,8 @@ def dataset(n, d, sigma, *, rng):
 def corner_dataset(n, d, sigma, *, rng):
     """An adversarial data set (n, d): all records at corners, most at (-1, ..., -1), one at (1, ..., 1).
 
-    As few coordinates are +1 as the bound `sigma` on the smallest eigenvalue allows: the mean lies
-    near one corner and the last record as far from it as any can, where Lemmas 4.3-4.5 are tight.
-    Raises ``ValueError`` as `dataset` does.
+    As few coordinates are +1 as the bound `sigma` on the smallest eigenvalue allows: the mean lies near one corner and
+    the last record as far from it as any can, where Lemmas 4.3-4.5 are tight. Raises ``ValueError`` as `dataset` does.
     """
     n, d, sigma = _size(n, d, sigma)
     for ones in range(1, n // 2 + 1):
@@ -135,7 +128,7 @@ def exact_divergences(first, second, orders, *, digits=50) -> list:
 
     By miura2022, Proposition 4.1: moments and determinants are exact, and the logarithms are all that is rounded.
     """
-    digits = int(checks.integer("digits", digits, "[1, inf)"))
+    digits = checks.whole("digits", digits, "[1, inf)")
     (mean1, cov1), (mean2, cov2) = exact_moments(first), exact_moments(second)
     with mp.workdps(digits):
         log_det1, log_det2 = (_log(cov.det(method="domain-ge")) for cov in (cov1, cov2))
@@ -143,10 +136,9 @@ def exact_divergences(first, second, orders, *, digits=50) -> list:
         for order in orders:
             mixed = (1 - order) * cov1 + order * cov2
             shift = ((mean2 - mean1).T * mixed.inv() * (mean2 - mean1))[0]
-            log_ratio = (
-                _log(mixed.det(method="domain-ge")) - (1 - _number(order)) * log_det1 - _number(order) * log_det2
-            )
-            found.append(_number(order) * _number(shift) / 2 - log_ratio / (2 * (_number(order) - 1)))
+            alpha = _number(order)
+            log_ratio = _log(mixed.det(method="domain-ge")) - (1 - alpha) * log_det1 - alpha * log_det2
+            found.append(alpha * _number(shift) / 2 - log_ratio / (2 * (alpha - 1)))
         return found
 
 
@@ -176,9 +168,9 @@ def _on_grid(values):
 
 
 def _size(n, d, sigma):
-    d = int(checks.integer("d", d, "[1, inf)"))
-    n = int(checks.integer("n", n, f"({d}, inf)"))
-    return n, d, float(checks.real("sigma", sigma, "(0, 1)"))
+    d = checks.whole("d", d, "[1, inf)")
+    n = checks.whole("n", n, f"({d}, inf)")
+    return n, d, checks.number("sigma", sigma, "(0, 1)")
 
 
 def _record(d, rng):

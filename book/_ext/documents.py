@@ -1,0 +1,62 @@
+"""Lists of the documents, in the ledger's order: the directives {documents}, the front page's table, and {entries}, what to cite.
+
+The table is made from `book/claims.yml`, the entries are those of `book/documents.bib`; no page lists a document by hand.
+"""
+
+import re
+from pathlib import Path
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.util.docutils import SphinxDirective
+
+from book import claims
+
+BIBLIOGRAPHY = Path(__file__).resolve().parents[1] / "documents.bib"
+
+
+def table(documents: dict) -> list[str]:
+    """The lines of a Markdown table: each document, its subject, its summary."""
+    rows = ["| Document | Subject | In two pages |", "|---|---|---|"]
+    for key, document in documents.items():
+        names = document.authors.replace(" and ", ", ")
+        shown = f"[`{key}`]({key}/index.md): {names} ({document.year})"
+        rows.append(f"| {shown} | {document.subject} | [summary]({key}/summary.md) |")
+    return rows
+
+
+def entries(bibliography: str) -> dict[str, str]:
+    """Each entry of a BibTeX file by its key; an entry begins with a line that starts with an @."""
+    found = re.split(r"(?m)^(?=@)", bibliography)
+    return {re.match(r"@\w+\{([^,\s]+)", entry)[1]: entry.strip() for entry in found if entry.strip()}
+
+
+class Documents(SphinxDirective):
+    def run(self):
+        self.env.note_dependency(str(claims.ledger_path()))
+        made = nodes.Element()
+        lines = table(claims.load().documents)
+        self.state.nested_parse(StringList(lines, self.get_source_info()[0]), self.content_offset, made)
+        return made.children
+
+
+class Entries(SphinxDirective):
+    def run(self):
+        self.env.note_dependency(str(BIBLIOGRAPHY))
+        self.env.note_dependency(str(claims.ledger_path()))
+        known = claims.load().documents
+        return [
+            self._entry(known[key].cited if key in known else f"The {key}", text)
+            for key, text in entries(BIBLIOGRAPHY.read_text(encoding="utf-8")).items()
+        ]
+
+    def _entry(self, title, text):
+        heading = nodes.section("", nodes.title(title, title), ids=[nodes.make_id(title)])
+        heading += nodes.literal_block(text, text, language="bibtex")
+        return heading
+
+
+def setup(app):
+    app.add_directive("documents", Documents)
+    app.add_directive("entries", Entries)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

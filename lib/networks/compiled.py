@@ -1,0 +1,78 @@
+"""Functions compiled by numba and kept on disk, in a folder for the content key of their module.
+
+numba by itself takes what it has kept as long as the file of a function is the same, though functions of other files,
+which are compiled into it, may have changed. The key changes with all that the module imports (`content_key`).
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import shutil
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+
+from ..numerics import content_key
+
+PACKAGE = Path(__file__).resolve().parents[1]
+_SETTINGS: Any = numba.config  # it makes its attributes when it is imported
+KEPT = 4  # folders of a module that stay, the last used
+
+
+def compiled(function):
+    """`function`, of a module of this package, compiled at its first call, and kept, so that the next process need not wait."""
+    own, given = folder(inspect.getfile(function)), _SETTINGS.CACHE_DIR
+    _SETTINGS.CACHE_DIR = str(own or "")
+    try:
+        return numba.njit(cache=own is not None, nogil=True, error_model="numpy")(function)
+    finally:
+        _SETTINGS.CACHE_DIR = given
+
+
+@cache
+def folder(module: str) -> Path | None:
+    """Where the compiled functions of the file `module` are kept, in the first of `_places` that can be written to; None if none can.
+
+    Of the folders for older keys of the module, all but the last used are removed: `KEPT` stay.
+    """
+    name = Path(module).stem
+    for place in _places(Path(module)):
+        own = place / f"{name}-{content_key.key(module, root=PACKAGE)[:16]}"
+        if _can_be_used(own):
+            for old in sorted(place.glob(f"{name}-{'?' * 16}"), key=_last_used)[:-KEPT]:
+                shutil.rmtree(old, ignore_errors=True)
+            return own
+    return None
+
+
+def _can_be_used(folder: Path) -> bool:
+    """Whether `folder` is there, or could be made, and can be written to; it is now the last used."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK)
+
+
+def _last_used(folder: Path) -> float:
+    """In seconds; 0 if it is gone, since another process has removed it."""
+    try:
+        return folder.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _places(module: Path) -> Iterator[Path]:
+    """Where numba was told to keep compiled code; else beside the module, else in the user's cache."""
+    if _SETTINGS.CACHE_DIR:
+        yield Path(_SETTINGS.CACHE_DIR)
+        return
+    yield module.parent / "__pycache__/compiled"
+    import pooch  # seldom needed
+
+    yield Path(pooch.os_cache("dp-compendium")) / "compiled"

@@ -1,0 +1,51 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def whole(path) -> Iterator[Path]:
+    """A draft, empty, for the block to write; when the block has ended, it takes the place of `path` at once.
+
+    A file that was there keeps its permissions; where `path` is a link, what it leads to is written. If the block
+    raises, or is killed, `path` is as it was. (Killed, the draft stays beside it, hidden, without an ending.)
+
+    Raises ``OSError``, before the block as far as that can be known, if `path` cannot be written.
+    """
+    path = Path(os.path.realpath(path))
+    draft = _draft(path)
+    try:
+        yield draft
+        if path.exists():
+            shutil.copymode(path, draft)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def check_writable(path) -> None:
+    """``OSError`` if `whole` could not write `path` now; the folders on the way are made."""
+    _draft(Path(os.path.realpath(path))).unlink()
+
+
+def _draft(path: Path) -> Path:
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "is a folder, where a file is wanted", str(path))
+    if path.exists() and not path.is_file():  # a device, which a rename would do away with
+        raise FileExistsError(errno.EEXIST, "is there and no file", str(path))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_name(f".{secrets.token_hex(8)}")
+        draft.touch(exist_ok=False)
+    except OSError as error:
+        reason = "its folder is a file" if isinstance(error, FileExistsError) else error.strerror
+        raise OSError(error.errno, f"cannot be written ({reason})", str(path)) from error
+    return draft

@@ -1,0 +1,22 @@
+"""The nearest point of a simplex: numbers that are not negative and have a given sum."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def nearest(values, total=1.0) -> np.ndarray:
+    """The point nearest to `values`, in the Euclidean norm, among those with entries >= 0 and sum `total`.
+
+    values : shape (..., k), k >= 1, finite, each row by itself; total : (0, inf)
+
+    It is max(values - shift, 0). If the j largest entries stay positive, the shift must be (their sum - total)/j; the
+    true j is the largest for which its entries do stay positive (Held, Wolfe and Crowder 1974).
+    """
+    # A common shift changes nothing, and what lies `total` below the largest is cut: no sum can overflow.
+    largest = values.max(axis=-1, keepdims=True)
+    values = np.maximum(values, largest - total) - largest
+    descending = -np.sort(-values, axis=-1)
+    shifts = (np.cumsum(descending, axis=-1) - total) / np.arange(1, values.shape[-1] + 1)
+    last = np.count_nonzero(descending > shifts, axis=-1)[..., None] - 1
+    return np.maximum(values - np.take_along_axis(shifts, last, axis=-1), 0.0)

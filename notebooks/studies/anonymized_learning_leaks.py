@@ -1,0 +1,178 @@
+"""How much sei2017's noise gives away all the same: counterexamples to Theorem 4, and what all parameters tell together.
+
+The laws are those of `lib.networks.parameterwise`. `two_batches` brackets one loss, `many_batches` estimates it for longer
+epochs, `moving_thresholds` bounds it for thresholds that follow the weights.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+from scipy import signal, special, stats
+
+from lib.networks import intervals
+from lib.networks.network import Network, changes, layers
+from lib.networks.parameterwise import atoms
+from lib.numerics import checks
+
+
+def on_grid(centre, scale, low, high, cells, *, up=False) -> np.ndarray:
+    """The law of `atoms` on a grid of `cells` + 1 equidistant values from `low` to `high`, shape (cells + 1,).
+
+    Every output is rounded down to the grid, or, with `up`, up to it. So the expectation of an increasing function
+    lies between those of the two.
+    """
+    at_low, _ = atoms(centre, scale, low, high)
+    cells = checks.whole("cells", cells, "[1, 1e6]")
+    below = stats.laplace.cdf(np.linspace(low, high, cells + 1), centre, scale)
+    inner = np.diff(below)
+    probabilities = np.zeros(cells + 1)
+    probabilities[1:] += inner if up else 0
+    probabilities[:-1] += 0 if up else inner
+    probabilities[0] += at_low
+    probabilities[-1] += 1 - below[-1]
+    return probabilities
+
+
+def best_guess(parameters, epsilon, *, cells=100) -> float:
+    """How often the best guess of a fair bit is right, from `parameters` values in [0, 1], all 0 or all 1 by that bit, with
+    Lap(1/epsilon) on each, limited to [0, 1] again: in [1/2, 1].
+
+    Inside the range the log ratio of the two laws is linear, so the sum of the values says all there is to know. Its
+    laws are computed `on_grid`, exact in the limit of many `cells`.
+
+    parameters : whole number in [1, 1e4]; epsilon : in (0, inf), of each value by itself
+    """
+    parameters = checks.whole("parameters", parameters, "[1, 1e4]")
+    epsilon = checks.number("epsilon", epsilon, "(0, inf)")
+    low, high = (reduce(np.convolve, [on_grid(end, 1 / epsilon, 0, 1, cells)] * parameters) for end in (0, 1))
+    return float(np.maximum(low, high).sum() / 2)
+
+
+# ---- sei2017's AnonymizedLearning on few records
+
+
+class Bounds(NamedTuple):
+    """A proven lower and upper bound of a number."""
+
+    low: float
+    high: float
+
+
+BATCHES = (((1.0, None), (0.0, 1)), ((1.0, 0), (1.0, 1)))
+"""Two batches of two records (value of all inputs, label); None is the label in which neighbours differ."""
+
+
+def two_batches(inputs, epsilon, learning_rate, *, cells=500) -> Bounds:
+    """How far one weight of AnonymizedLearning's model tells two neighbours apart, after one epoch of `BATCHES`.
+
+    The network has `inputs` inputs, no hidden layer and two classes; all 2 (inputs + 1) parameters start at 0, changes are
+    limited to [-1/2, 1/2], and E = 1, so that the noise on each is Lap(1/epsilon). Neighbours differ in the label
+    of the first record. The weight is that from an input to the first class; the event that its first change is -1/2 and its
+    second 1/2. With an L2 term (any but countably many) that is one single value of the finished weight.
+    Returns bounds of the log of the ratio of its probabilities, label 0 over label 1. Theorem 4 says: at most epsilon.
+
+    inputs : whole number in [1, 1000]; epsilon : in (0, 10]; learning_rate : alpha in (0, inf)
+    """
+    inputs = checks.whole("inputs", inputs, "[1, 1000]")
+    epsilon = checks.number("epsilon", epsilon, "(0, 10]")
+    learning_rate = checks.number("learning_rate", learning_rate, "(0, inf)")
+    laws = {(label, up): _other_changes(inputs, label, epsilon, cells, up) for label in (0, 1) for up in (False, True)}
+
+    def second(label, up):
+        """Probability that the second change is 1/2, given that the first was -1/2."""
+        law = laws[label, up]
+        terms = 2 * inputs + 1
+        advantage = 0.5 + np.linspace(-terms / 2, terms / 2, law.size)
+        share = special.expit(learning_rate / 2 * advantage)  # softmax output of the first class
+        return law @ atoms(np.clip(2 * share - 1, -0.5, 0.5), 1 / epsilon, -0.5, 0.5)[1]
+
+    return Bounds(*(epsilon + math.log(second(0, up) / second(1, not up)) for up in (False, True)))
+
+
+def _other_changes(inputs, label, epsilon, cells, up) -> np.ndarray:
+    """Law of the sum of the first changes of all parameters but the weight: class 2 counts plus, class 1 minus."""
+    weight = on_grid(0.5 if label == 0 else -0.5, 1 / epsilon, -0.5, 0.5, cells, up=up)
+    bias = on_grid(0.0 if label == 0 else -0.5, 1 / epsilon, -0.5, 0.5, cells, up=up)
+    total = signal.fftconvolve(bias, bias)
+    factor, power = weight, 2 * inputs - 1
+    while power:  # by squaring
+        if power % 2:
+            total = signal.fftconvolve(total, factor)
+        factor, power = signal.fftconvolve(factor, factor), power // 2
+    return np.maximum(total, 0)
+
+
+def many_batches(inputs, epsilon, batches, *, learning_rate=100.0, small=0.1, runs=2000, rng) -> float:
+    """An estimate of the same loss over K batches of one epoch: for large networks it comes near to K epsilon.
+
+    The network is that of `two_batches`, the first batch that of `BATCHES`, in which neighbours differ; each later
+    one is a pair of records of either label, with the input 1 at the watched weight and `small` at all others. The
+    event is that the first change is -1/2, the others 1/2. The other parameters are drawn `runs` times for each neighbour,
+    and the probabilities of the event given them averaged.
+
+    inputs : whole number in [1, 1000]; epsilon : in (0, 10]; batches : K, whole number in [2, 100]
+    learning_rate, small : in (0, 1e100]; runs : whole number >= 1; rng : numpy Generator
+    """
+    inputs, batches = (
+        checks.whole("inputs", inputs, "[1, 1000]"),
+        checks.whole("batches", batches, "[2, 100]"),
+    )
+    epsilon, runs = checks.number("epsilon", epsilon, "(0, 10]"), checks.whole("runs", runs, "[1, inf)")
+    learning_rate, small = (
+        checks.number(name, value, "(0, 1e100]") for name, value in (("learning_rate", learning_rate), ("small", small))
+    )
+    chances = [_path(inputs, label, epsilon, batches, learning_rate, small, runs, rng) for label in (0, 1)]
+    return math.log(chances[0] / chances[1])
+
+
+def _path(inputs, label, epsilon, batches, rate, small, runs, rng) -> float:
+    """Probability of the path -1/2, 1/2, ..., 1/2 of the watched weight, averaged over all other parameters."""
+
+    def noisy(centre):
+        """Changes around `centre`, limited before the noise and after it."""
+        return np.clip(np.clip(centre, -0.5, 0.5) + rng.laplace(0, 1 / epsilon, np.shape(centre)), -0.5, 0.5)
+
+    def gain(centre, count):
+        """What the input of class 1 over that of class 2 gains from the changes of `count` pairs of parameters."""
+        return -noisy(np.tile(centre, (2 * count, 1))).sum(axis=0)
+
+    weight, bias = np.full(runs, label - 0.5), np.full(runs, label / 2)
+    probability = atoms(weight, 1 / epsilon, -0.5, 0.5)[0]
+    near, far = 0.5 - noisy(weight) + gain(bias, 1), gain(weight, inputs - 1)
+    for _ in range(batches - 1):
+        change = np.tanh(rate / 4 * (near + small * far))  # of the watched weight: 2 y - 1, y the output of class 1
+        probability = probability * atoms(np.clip(change, -0.5, 0.5), 1 / epsilon, -0.5, 0.5)[1]
+        near, far = near - 0.5 - noisy(change) + gain(change, 1), far + gain(small * change, inputs - 1)
+    return float(probability.mean())
+
+
+def moving_thresholds(inputs, epsilon) -> float:
+    """A lower bound of one weight's loss where the thresholds of the second of two epochs follow the weights.
+
+    One record with all `inputs` 1, one hidden node (weights 0.1 into it, 0.1 and -0.1 out of it), two classes; neighbours
+    differ in the label; thresholds are the intervals of equations (20) to (26). The weight is that from the hidden node to
+    the first class, the event that it ends at the greatest value it can have. It tells that all inputs + 1 parameters
+    of the hidden node, too, were at their lower thresholds after the first epoch; theirs is the loss returned.
+
+    inputs : whole number in [1, 1000]; epsilon : in [1e-100, inf)
+    """
+    inputs = checks.whole("inputs", inputs, "[1, 1000]")
+    epsilon = checks.number("epsilon", epsilon, "[1e-100, inf)")
+    begin = Network.of([np.full((inputs, 1), 0.1), [[0.1, -0.1]]], [[0.0], [0.0, 0.0]], dtype="float64")
+    bounds = intervals.change_bounds(begin)
+    low, high = (_watched(bounds.weights[0][end], bounds.biases[0][end], bounds.weights[1][end]) for end in (0, 1))
+    total = 0.0
+    for label, sign in ((0, 1), (1, -1)):
+        (w, b), (v, _) = layers(begin.widths, changes(begin, np.ones((1, inputs)), [label]))
+        for change, least, most in zip(_watched(w, b, v), low, high):
+            total += sign * math.log(atoms(change, 2 * (most - least) / epsilon, least, most)[0])
+    return total
+
+
+def _watched(w, b, v) -> np.ndarray:
+    """The hidden node's weights and bias, and its weight to the first class, as one vector."""
+    return np.concatenate([np.ravel(w), b, v[0, :1]])
