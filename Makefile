@@ -128,10 +128,6 @@ book/scorecard.md: build/claims.json
 
 book/scorecard.md: $(wildcard book/results/claims.csv)
 
-# jupyter-book's command line cannot be told to use two processes; its function can.
-BUILD = from functools import partial; from jupyter_book import sphinx; \
-  sphinx.build_sphinx = partial(sphinx.build_sphinx, jobs=2); from jupyter_book.cli.main import main; main()
-
 # Built from nothing in a scratch folder (Sphinx repeats no warning for a page that it kept),
 # and swapped in when it stands: a failed build leaves the last good book where it is.
 # The page is as old as the start of the build: an edit made meanwhile is built next time.
@@ -139,7 +135,7 @@ build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.lis
 	@rm -rf build/scratch && mkdir -p build/scratch && touch build/scratch/begun
 	@ln -sfn ../build/executed book/notebooks
 	@echo "building the HTML (details in build/html.log)"
-	@$(PY) -c '$(BUILD)' build book --config _config.yml \
+	@$(PY) -c 'from jupyter_book.cli.main import main; main()' build book --config _config.yml \
 	  --path-output build/scratch -W -n --keep-going > build/html.log 2>&1 || { \
 	  tr -d '\033' < build/html.log | sed 's/\[[0-9;]*m//g' | grep -E '(WARNING|ERROR|CRITICAL):' || tail -n 30 build/html.log; \
 	  echo "The book was not built; the last good one, if any, is untouched." >&2; exit 1; }

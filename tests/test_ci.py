@@ -55,13 +55,13 @@ def test_the_pythons_that_are_there_have_their_turn(tree):
         0,
         ["Pythons: compared on 3.11 3.12; not on this machine: 3.13", "8 passed, 0 failed, 2 skipped"],
     )
-    assert [call.split()[-1] for call in calls] == ["book", "test", "book", "compare"]
-    assert all("PYTHON3=python3.12" in call for call in calls[2:])
+    assert [call.split()[-1] for call in calls] == ["book", "style", "test", "book", "compare"]
+    assert all("PYTHON3=python3.12" in call for call in calls[3:])
 
     tool(tree / "pyenv/versions/3.13.0/bin/python", "echo Python 3.13.0")
     status, said, calls = run(tree)
     assert said == ["Pythons: compared on 3.11 3.12 3.13; not on this machine: none", "12 passed, 0 failed, 3 skipped"]
-    assert all(f"PYTHON3={tree}/pyenv/versions/3.13.0/bin/python" in call for call in calls[4:]) and len(calls) == 6
+    assert all(f"PYTHON3={tree}/pyenv/versions/3.13.0/bin/python" in call for call in calls[5:]) and len(calls) == 7
 
 
 def test_the_clones_are_not_left_behind(tree):
@@ -81,4 +81,4 @@ def test_the_clones_are_not_left_behind(tree):
 )
 def test_a_failure_anywhere_is_the_outcome(tree, failing, counted):
     status, said, calls = run(tree, FAILING=failing)
-    assert status and said[-1] == counted and len(calls) == 4
+    assert status and said[-1] == counted and len(calls) == 5

@@ -48,14 +48,14 @@ def test_a_data_folder_that_is_none_ends_the_program_before_anything_runs(monkey
 @pytest.mark.parametrize("data", datasets.KINDS)
 def test_the_origin_names_the_files_of_real_data(data):
     words = ["--output", "x", "--data", data]
-    chosen = command_line.parser("notebooks.studies.some_study", "What it is.", output="the file", seed=7).parse_args(
+    chosen = command_line.parser("notebooks.studies.aim_ablation", "What it is.", output="the file", seed=7).parse_args(
         words
     )
     made = command_line.provenance(
-        "notebooks.studies.some_study", words, chosen, {"seed": 7}, files=datasets.ADULT_FILES
+        "notebooks.studies.aim_ablation", words, chosen, {"seed": 7}, files=datasets.ADULT_FILES
     )
     assert (
-        made["command"] == f"python -m notebooks.studies.some_study --output x --data {data}" and made["data"] == data
+        made["command"] == f"python -m notebooks.studies.aim_ablation --output x --data {data}" and made["data"] == data
     )
     digests = {name: text for name, text in made.items() if name.startswith("SHA-256")}
     expected = {f"SHA-256 of {name}": datasets.SOURCES[name].sha256 for name in ("adult.data", "adult.test")}

@@ -405,7 +405,7 @@ print(sum(p._epoch.stats.cache_hits.values()), made.network.parameters.tolist())
 
     def train() -> tuple[bool, str]:
         """Whether compiled code was taken from the disk, and the network."""
-        hits, network = python(copy, "-c", script, NUMBA_OPT="0").split(" ", 1)  # compiled fast
+        hits, network = python(copy, "-c", script).split(" ", 1)
         return hits == "1", network
 
     (kept, network), (kept_again, network_again) = train(), train()

@@ -3,6 +3,7 @@
 import html
 import importlib.util
 import json
+import os
 import re
 import subprocess
 import sys
@@ -160,7 +161,7 @@ def test_the_command_line(house, capsys):
 # ---------------------------------------------------------------- a real kernel
 
 CELLS = [
-    "from lib import claims",
+    "from book import claims",
     "claims.check('doc.number', 0.9, reason='a slip', alpha=4)",
     "claims.check('doc.data', None, stand_in=True)\nclaims.check('doc.theorem', True)\nclaims.check('later.sentence', True)",
     "claims.check_all({'doc.other': 2.72, 'doc.number': 0.1}, reasons={'doc.number': 'x'}, alpha=5)",
@@ -179,7 +180,8 @@ def executed(tmp_path_factory):
         "import nbformat, nbclient; n = nbformat.read('01_a.ipynb', 4);"
         "nbclient.NotebookClient(n, kernel_name='python3').execute(); nbformat.write(n, '01_a.ipynb')"
     )
-    subprocess.run([sys.executable, "-c", code], cwd=folder, check=True, capture_output=True)
+    path = {"PYTHONPATH": str(ROOT)}  # before the folder `book` that lies there
+    subprocess.run([sys.executable, "-c", code], cwd=folder, check=True, capture_output=True, env=os.environ | path)
     return folder / "01_a.ipynb"
 
 
