@@ -87,6 +87,7 @@ PAGES := $(shell find book -type f -not -path 'book/notebooks/*' -not -path '*/_
 # With `+`, so that `make -n` tells what would be run.
 KEYS := $(patsubst build/%.ipynb,build/keys/%.key,$(EXECUTED) $(PAPERS)) build/keys/ledger.key build/keys/pages.key
 .PHONY: keys
+keys: export ALIKE := $(ALIKE)
 keys: | $(READY)
 	+@$(if $(ENVIRONMENT),test -e $(PY) || exit 0;) $(PY) notebooks/keys.py build/keys $(NOTEBOOKS)
 $(KEYS): keys
@@ -97,7 +98,7 @@ $(KEYS): keys
 build/pages.list: NAMES = $(PAGES)
 build/notebooks.list: NAMES = $(NOTEBOOKS)
 # The commit that the figures' links name, and whether anything they show has been changed since.
-FIGURES_OF = -- notebooks lib book/claims.yml book/results
+FIGURES_OF = -- notebooks lib book/claims.yml book/results ':(glob)book/*.py'
 build/commit.list: NAMES = $(shell git log -1 --format=%H $(FIGURES_OF) 2>/dev/null; git status --porcelain $(FIGURES_OF) 2>/dev/null | sed 's/.*/changed/;q')
 build/%.list: FORCE
 	@mkdir -p build
@@ -181,7 +182,7 @@ slow: $(READY) ## measure which test functions `make check` leaves out, and writ
 
 recheck: $(READY) ## some cells of every kept study again, on the real data: SEED=20261122 says which
 	@case "$(SEED)" in ""|*[!0-9]*) echo "Say which cells: make recheck SEED=number" >&2; exit 2;; esac
-	@RECHECK_SEED=$(SEED) $(PY) -m pytest -n 2 tests/recheck
+	@$(PY) -m tests.recheck $(SEED)
 
 papers: $(PAPERS) ## the documents' own settings (notebooks/full.yml) on the real data; goes on where it was interrupted
 	@$(PY) book/ledger.py full

@@ -13,6 +13,7 @@ writes below build/keys, and only where it says something else than before, so t
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import sys
 from pathlib import Path
@@ -21,12 +22,14 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from lib.numerics import content_key  # noqa: E402  (the repository root must be on the path first)
+from lib.numerics.files import whole  # noqa: E402
 
 CLAIMS, FULL = "book/claims.yml", "notebooks/full.yml"
-# Of these each notebook has a part of its own; the last are the times of earlier runs.
-SHARED = (CLAIMS, FULL, "book/results/papers.csv")
+# Of claims and settings each notebook has a part of its own; the others are the times of earlier runs, and the tools' settings.
+SHARED = (CLAIMS, FULL, "book/results/papers.csv", "pyproject.toml")
 RUNNER = ("notebooks/run.py", "requirements.lock")
-FOUND_BY_RUNNER = ("lib/data",)  # the runner asks where data are; what is made of them is the notebook's matter
+# The runner asks where data are, and shows how far it is: what is made of data is the notebook's matter.
+BESIDES = ("lib/data", "notebooks/progress.py")
 
 
 def key(notebook: Path) -> str:
@@ -37,7 +40,7 @@ def key(notebook: Path) -> str:
     claims = (ROOT / CLAIMS).read_text(encoding="utf-8")
     return _hash(
         content_key.key(notebook, root=ROOT, without=SHARED),
-        content_key.key(*RUNNER, root=ROOT, without=(*SHARED, *FOUND_BY_RUNNER)),
+        content_key.key(*RUNNER, root=ROOT, without=(*SHARED, *BESIDES)),
         claims_of(notebook.parent.name, claims),
     )
 
@@ -72,17 +75,16 @@ def _hash(*parts: str) -> str:
 def write(folder: Path, notebooks: list[Path]) -> None:
     """The files that the module's text lists, for `notebooks`, below `folder`."""
     full, python = (ROOT / FULL).read_text(encoding="utf-8"), f"{sys.version_info[0]}.{sys.version_info[1]}"
+    alike = os.environ.get("ALIKE", "")  # the Makefile's settings of the processor, on which last digits hang
     found = {"ledger": content_key.key("book/ledger.py", root=ROOT), "pages": pages()}
     for notebook in notebooks:
-        name, here = f"{notebook.parent.name}/{notebook.stem}", _hash(key(ROOT / notebook), python)
+        name, here = f"{notebook.parent.name}/{notebook.stem}", _hash(key(ROOT / notebook), python, alike)
         found |= {f"executed/{name}": here, f"papers/{name}": _hash(here, settings_of(name, full))}
     for name, said in found.items():
         file = folder / f"{name}.key"
         if not file.is_file() or file.read_text(encoding="utf-8") != said:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            draft = file.with_suffix(".draft")
-            draft.write_text(said, encoding="utf-8")
-            draft.replace(file)
+            with whole(file) as draft:
+                draft.write_text(said, encoding="utf-8")
 
 
 if __name__ == "__main__":

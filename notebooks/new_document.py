@@ -148,10 +148,10 @@ def main(arguments=None) -> int:
     asked = parser.parse_args(arguments)
     try:
         files = plan(asked.key, asked.title, asked.authors)
-    except ValueError as refusal:
+        put(files)
+    except (ValueError, OSError) as refusal:
         print(refusal, file=sys.stderr)
         return 2
-    put(files)
     for path, text in files.items():
         print(f"{path.relative_to(ROOT)}: {text.count('FILL IN')} to fill in")
     print("Next: `make book` shows it; what only you can say reads FILL IN, and `make check` names each place.")

@@ -42,8 +42,8 @@ def function(name: str) -> str:
     return name.split("[")[0]
 
 
-def pytest_terminal_summary(terminalreporter, config):
-    if path := config.getoption("--measure"):
+def pytest_terminal_summary(terminalreporter, exitstatus, config):
+    if (path := config.getoption("--measure")) and exitstatus == 0:  # not of a part, nor of failures
         seconds = Counter()
         for report in (report for reports in terminalreporter.stats.values() for report in reports):
             if hasattr(report, "duration"):

@@ -4,6 +4,7 @@ First the rules, on made-up trees. Then, in a scratch copy of the repository, a 
 kept: cells of studies, compiled code, executed notebooks, finished cells of an interrupted notebook, committed results.
 """
 
+import ast
 import json
 import os
 import re
@@ -595,3 +596,34 @@ for name, module, code in (("sei2017/figure5", "notebooks.studies.network_compar
         assert marks(copy) == others | {"sei2017/figure5.csv": today, "claims.csv": earlier}
     for name, text in kept.items():
         (copy / f"book/results/{name}").write_bytes(text)
+
+
+# ---- what is told of notebooks elsewhere
+
+
+def test_the_settings_of_tools_and_the_display_are_in_no_notebooks_key():
+    runner = content_key.closure(*keys.RUNNER, root=ROOT, without=(*keys.SHARED, *keys.BESIDES))
+    assert (
+        not runner & {ROOT / "pyproject.toml", ROOT / "notebooks/progress.py"} and ROOT / "notebooks/kept.py" in runner
+    )
+
+
+def test_the_settings_of_the_processor_are_in_every_notebooks_key(tmp_path, monkeypatch):
+    name = "kiri2019/01_laplace"
+    said = set()
+    for alike in ("OPENBLAS_CORETYPE=Nehalem", "OPENBLAS_CORETYPE=Haswell"):
+        monkeypatch.setenv("ALIKE", alike)
+        keys.write(tmp_path, [Path(f"notebooks/{name}.ipynb")])
+        said.add((tmp_path / f"executed/{name}.key").read_text())
+    assert len(said) == 2
+
+
+def test_the_commit_below_figures_is_of_all_that_they_are_made_of():
+    source = (ROOT / "book/_ext/figure_links.py").read_text(encoding="utf-8")
+    made_from = ast.literal_eval(re.search(r"^MADE_FROM = (\(.*\))", source, flags=re.MULTILINE)[1])
+    listed = subprocess.run(["git", "ls-files", "--", *made_from], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    covered = {ROOT / name for name in listed.stdout.splitlines()}
+    for path in ROOT.glob("notebooks/*/[0-9]*.ipynb"):
+        assert content_key.closure(path, root=ROOT) <= covered, path

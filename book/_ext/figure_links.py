@@ -23,7 +23,7 @@ from lib.data import datasets
 ROOT = Path(__file__).resolve().parents[2]
 MIME = "application/vnd.compendium.figure+json"  # book.plotted.MIME; a build need not import matplotlib
 FOLDER = "_figures"
-MADE_FROM = ("notebooks", "lib", "book/claims.yml", "book/results")  # what a figure can depend on
+MADE_FROM = ("notebooks", "lib", "book/claims.yml", "book/results", ":(glob)book/*.py")  # what a figure can depend on
 STAND_INS = {"adult.csv.gz": "Adult stand-in", "bank.csv.gz": "Bank stand-in"}
 REAL = {"adult": "Adult", "bank": "Bank Marketing"}
 HOW_MADE = "how-made"  # the line under the page's title

@@ -155,13 +155,18 @@ def _unit(path: Path) -> _Unit:
     if path.suffix == ".py":
         tree = _parsed(source, path)
         return _Unit(hashlib.sha256(_meaning(source, tree).encode()).digest(), *_read(tree))
-    notebook = json.loads(source)
-    cells = [cell | {"source": "".join(cell["source"])} for cell in notebook["cells"]]
+    try:
+        notebook = json.loads(source)
+        cells = notebook["cells"]
+    except (ValueError, LookupError, TypeError) as error:
+        raise ValueError(f"{path} is no notebook: {error!r}") from None
+    cells = [cell | {"source": "".join(cell["source"])} for cell in cells]
     said = [{name: part for name, part in cell.items() if name not in ("outputs", "execution_count")} for cell in cells]
     shown = json.dumps([said, notebook["metadata"].get("mystnb")], sort_keys=True)
-    # What starts with % or ! is for IPython.
-    lines = [line for cell in cells if cell["cell_type"] == "code" for line in cell["source"].split("\n")]
-    plain = "\n".join(line for line in lines if not line.startswith(("%", "!")))
+    # What starts with % or ! is for IPython, and so is a cell that starts with %%.
+    code = [cell["source"] for cell in cells if cell["cell_type"] == "code" and not cell["source"].startswith("%%")]
+    lines = [line for source in code for line in source.split("\n")]
+    plain = "\n".join(line for line in lines if not line.lstrip().startswith(("%", "!")))
     return _Unit(hashlib.sha256(shown.encode()).digest(), *_read(_parsed(plain, path)))
 
 

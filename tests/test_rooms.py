@@ -1,0 +1,63 @@
+"""The order of rooms: what `pyproject.toml` says of it holds, and a planted import that breaks it is found."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+LINT = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+
+
+def lint(folder: Path) -> subprocess.CompletedProcess:
+    """import-linter's answer about the code below `folder`."""
+    command = [sys.executable, "-P", "-c", f"import sys; sys.path.insert(0, '.'); {LINT}", "--no-cache"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env={"PYTHONPATH": str(folder)})
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """The code of the three packages, and the settings."""
+    for path in [
+        ROOT / "pyproject.toml",
+        *(p for top in ("lib", "book", "notebooks") for p in ROOT.glob(f"{top}/**/*.py")),
+    ]:
+        there = tmp_path / path.relative_to(ROOT)
+        there.parent.mkdir(parents=True, exist_ok=True)
+        there.write_bytes(path.read_bytes())
+    return tmp_path
+
+
+def test_no_room_uses_one_above_it():
+    done = lint(ROOT)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("lib/numerics/checks.py", "from ..accounting import divergence"),
+        ("lib/mechanisms/noise.py", "def late():\n    from ..tables import table"),
+        ("lib/local/protocol.py", "from lib.tables import Table"),
+        ("lib/attacks/audit.py", "from book import claims"),
+        ("book/claims.py", "from notebooks.studies import grid"),
+        ("lib/a_new_room/__init__.py", ""),
+    ],
+)
+def test_a_planted_import_is_found(copy, module, line):
+    (copy / module).parent.mkdir(exist_ok=True)
+    with (copy / module).open("a") as file:
+        file.write(f"\n{line}\n")
+    done = lint(copy)
+    assert done.returncode and "BROKEN" in done.stdout or "a_new_room" in done.stdout, done.stdout + done.stderr
+
+
+def test_every_room_is_a_package_and_stands_in_the_order():
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ][0]
+    ordered = {name.strip() for layer in contract["layers"] for name in layer.split("|")}
+    folders = {path.name for path in (ROOT / "lib").iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert ordered == folders == {path.parent.name for path in (ROOT / "lib").glob("*/__init__.py")}
