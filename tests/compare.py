@@ -54,7 +54,7 @@ def cells():
                 yield pytest.param(*both, id=f"{name.with_suffix('')}, cell {number}")
 
 
-@pytest.mark.parametrize(("committed", "executed"), cells())
+@pytest.mark.parametrize(("committed", "executed"), list(cells()))
 def test_outputs_are_those_committed(committed, executed):
     assert committed.source == executed.source, "make book"
     assert outputs(executed) == outputs(committed)
