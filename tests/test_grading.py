@@ -3,7 +3,6 @@
 import csv
 import hashlib
 import json
-import os
 import re
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import pytest
 from nbformat.v4 import new_code_cell
 
 from notebooks.assignments import assignment, submissions
+from tests.test_house import plain
 
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "gaussian_records"
@@ -405,10 +405,7 @@ def test_the_student_is_read_off_the_path(file, student):
 
 
 def test_make_grade_without_a_folder_says_what_is_missing():
-    environment = {
-        name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")
-    }
     done = subprocess.run(
-        ["make", f"PYTHON={sys.executable}", "grade"], cwd=ROOT, capture_output=True, text=True, env=environment
+        ["make", f"PYTHON={sys.executable}", "grade"], cwd=ROOT, capture_output=True, text=True, env=plain()
     )
     assert done.returncode and "make grade SUBMISSIONS=folder" in done.stderr

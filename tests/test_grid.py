@@ -173,7 +173,10 @@ def test_a_scheduler_without_workers_is_named(monkeypatch):
     scheduler = start("dask_scheduler", "--host", "127.0.0.1", "--port", address.rsplit(":", 1)[1], "--no-dashboard")
     try:
         monkeypatch.setenv(grid.SCHEDULER, address)
-        monkeypatch.setattr(grid, "PATIENCE", 8)
+        from distributed import Client
+
+        # The machine may be busy: wait until the scheduler is there.
+        Client(address, timeout=120, set_as_default=False).close()
         with pytest.raises(grid.SchedulerError, match="has no workers"):
             grid.run(cell, PLACES, common=(1.0,))
     finally:

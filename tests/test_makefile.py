@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from lib.numerics import content_key
 from tests.test_house import plain
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -62,15 +63,11 @@ ONE, TWO, BUILT = "ran notebooks/doc/one.ipynb", "ran notebooks/doc/two.ipynb", 
 
 @pytest.fixture
 def tree(tmp_path):
-    for name in (
-        "Makefile",
-        "lib/__init__.py",
-        "lib/numerics/__init__.py",
-        "lib/numerics/content_key.py",
-        "notebooks/keys.py",
-    ):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, tmp_path / name)
+    code = [path for path in content_key.closure("notebooks/keys.py") if path.suffix == ".py"]
+    for path in (ROOT / "Makefile", *code):
+        copy = tmp_path / path.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copy)
     for name, text in FILES.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)

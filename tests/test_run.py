@@ -17,6 +17,7 @@ import yaml
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from notebooks import kept
+from tests.test_house import plain
 
 ROOT = Path(__file__).resolve().parents[1]
 RUN = ROOT / "notebooks/run.py"
@@ -452,11 +453,12 @@ def test_a_run_ends_with_the_make_that_started_it(long_notebook, tmp_path):
     """And leaves what is kept: `make` may be killed, and started again at once."""
     words = f"{sys.executable} {RUN} {long_notebook} -o out.ipynb --record record"
     (tmp_path / "Makefile").write_text(f"out.ipynb:\n\t@exec {words}\n")
-    make = subprocess.Popen(["make"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    said = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    make = subprocess.Popen(["make"], cwd=tmp_path, env=plain(), **said)
     wait_for(tmp_path / "begun", make)
     make.kill()
     make.wait()
-    again = subprocess.run(["make"], cwd=tmp_path, capture_output=True, text=True, timeout=240)
+    again = subprocess.run(["make"], cwd=tmp_path, capture_output=True, text=True, timeout=240, env=plain())
     assert (again.returncode, again.stderr) == (0, ""), again.stdout
     assert (tmp_path / "first").read_text() == "ran\n" and (tmp_path / "out.ipynb").is_file()
 
