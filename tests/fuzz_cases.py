@@ -195,7 +195,7 @@ def privacy():
         points=(0.0,),
         allows=("1e308 entry", "all 1e308"),
     )
-    yield call("hockey_stick.hockey_stick_gaussian", epsilon=0.5, count=3, **moments)
+    yield call("hockey_stick.hockey_stick_gaussian", epsilon=0.5, count=3, tolerance=1e-9, **moments)
 
     yield call("conversions.compose_rdp", epsilons=[0.5, 0.25], counts=[2, 1], allows=("ragged",))
     yield call("conversions.rdp_to_dp", alpha=ORDERS, epsilon=0.1 * ORDERS, delta=1e-5, conversion="canonne2020")
@@ -463,12 +463,14 @@ def gaussian():
     yield call("mechanism.synthesize", data=DATA, size=3, rng=RNG, spare=("size",))
     yield call("mechanism.smallest_eigenvalue", data=DATA)
     yield call("mechanism.squared_mahalanobis", data=DATA, records=DATA[:2])
-    for name in ("unbounded_epsilon", "bounded_epsilon", "bounded_epsilon_tight", "bounded_epsilon_joint", "unbounded_epsilon_exact",
+    for name in ("unbounded_epsilon", "bounded_epsilon", "bounded_epsilon_tight", "bounded_epsilon_joint", "bounded_epsilon_both",
+                 "bounded_epsilon_attained", "unbounded_epsilon_tight", "unbounded_epsilon_attained",
                  "regularised_epsilon"):  # fmt: skip
         yield call(f"bounds.{name}", n=10_000, alpha=4.0, d=2, sigma=0.1)
     for name in ("divergence_added", "divergence_removed"):
         yield call(f"bounds.{name}", n=100, alpha=4.0, d=2, radius=5.0)
     yield call("bounds.largest_radius", d=2, sigma=0.1)
+    yield call("bounds.attained_radius", n=100, d=2, sigma=0.1)
     yield call("bounds.worst_case_neighbours", n=100, d=2, sigma=0.1, spare=("n", "d"))
     yield call("synthesis_audit.off_the_wall", n=64, d=2, sigma=0.1, spare=("n", "d"))
     told_apart = (np.zeros(2), np.eye(2)), (np.ones(2), np.eye(2))
@@ -512,6 +514,7 @@ def gaussian():
         sigma=0.1,
         size=10,
         radius=5.0,
+        tolerance=1e-9,
         spare=("d",),
         allows=SAME,
     )
@@ -525,6 +528,9 @@ def gaussian():
         radius=5.0,
         spare=("d",),
         allows=SAME,
+    )
+    yield call(
+        "releases.released_epsilon_attained", n=10_000, delta=1e-2, d=2, sigma=0.1, size=10, spare=("d",), allows=SAME
     )
     yield call("releases.records_needed", epsilon=0.1, cost=lambda n: 1 / n, tolerance=0.0, largest=10**6)
 

@@ -1,5 +1,7 @@
 """`gaussian_synthesis` against 50-digit arithmetic, brute force over neighbours, and the printed tables."""
 
+from itertools import combinations_with_replacement, product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,7 @@ from lib import accounting
 from lib import gaussian_synthesis as gs
 from lib.accounting import divergence
 from lib.accounting.hockey_stick import hockey_stick_gaussian
+from notebooks.studies import lemma_instances
 
 mp.dps = 50
 
@@ -98,7 +101,8 @@ def test_arguments_broadcast_and_scalars_come_back_as_scalars():
         gs.bounded_epsilon,
         gs.bounded_epsilon_tight,
         gs.bounded_epsilon_joint,
-        gs.unbounded_epsilon_exact,
+        gs.bounded_epsilon_both,
+        gs.unbounded_epsilon_tight,
     ):
         grid = bound(n, alpha, 6, 0.01)
         assert grid.shape == (2, 3)
@@ -112,7 +116,8 @@ def test_arguments_broadcast_and_scalars_come_back_as_scalars():
         gs.bounded_epsilon,
         gs.bounded_epsilon_tight,
         gs.bounded_epsilon_joint,
-        gs.unbounded_epsilon_exact,
+        gs.bounded_epsilon_both,
+        gs.unbounded_epsilon_tight,
     ],
 )
 @pytest.mark.parametrize(
@@ -190,14 +195,19 @@ def test_every_bound_holds_on_true_neighbours(seed, d, n, alpha):
     slack = 1e-9
 
     def sigma_of(first):
-        return min(max(gs.smallest_eigenvalue(first), 1e-6), 1)
+        return min(max(gs.smallest_eigenvalue(first), 1e-6), 1 - 1e-12)
 
     with_x, with_y = np.vstack([data, x]), np.vstack([data, y])
-    for bound in (gs.unbounded_epsilon, gs.unbounded_epsilon_exact):
-        assert true_divergence(data, with_x, alpha) <= bound(n, alpha, d, sigma_of(data)) * (1 + slack) + 1e-12
-        assert true_divergence(with_x, data, alpha) <= bound(n, alpha, d, sigma_of(with_x)) * (1 + slack) + 1e-12
+    bound = gs.unbounded_epsilon
+    assert true_divergence(data, with_x, alpha) <= bound(n, alpha, d, sigma_of(data)) * (1 + slack) + 1e-12
+    assert true_divergence(with_x, data, alpha) <= bound(n, alpha, d, sigma_of(with_x)) * (1 + slack) + 1e-12
+    both = gs.unbounded_epsilon_tight(n, alpha, d, sigma_of(data))  # of the smaller one alone
+    for pair in ((data, with_x), (with_x, data)):
+        assert true_divergence(*pair, alpha) <= both * (1 + slack) + 1e-12
     for bound in (gs.bounded_epsilon, gs.bounded_epsilon_tight, gs.bounded_epsilon_joint):
         assert true_divergence(with_x, with_y, alpha) <= bound(n + 1, alpha, d, sigma_of(with_x)) * (1 + slack) + 1e-12
+    both = gs.bounded_epsilon_both(n + 1, alpha, d, min(sigma_of(with_x), sigma_of(with_y)))
+    assert true_divergence(with_x, with_y, alpha) <= both * (1 + slack) + 1e-12
 
 
 @settings(derandomize=True, deadline=None, max_examples=100)
@@ -211,14 +221,12 @@ def test_the_divergence_depends_on_the_mahalanobis_distance_alone(seed, d, n, al
     data, x, _ = random_neighbours(seed, d, n)
     more = np.vstack([data, x])
 
-    def distance(first):
-        (squared,) = gs.squared_mahalanobis(first, [x])
-        mean, cov = gs.fit(first)
-        assert squared == pytest.approx((x - mean) @ np.linalg.inv(cov) @ (x - mean), rel=1e-6)
-        return squared
+    (r,) = gs.squared_mahalanobis(data, [x])
+    mean, cov = gs.fit(data)
+    assert r == pytest.approx((x - mean) @ np.linalg.inv(cov) @ (x - mean), rel=1e-6)
+    assert gs.squared_mahalanobis(more, [x])[0] == pytest.approx(n * r / (n + 1 + r), rel=1e-6)  # as the docstring says
 
-    added = gs.divergence_added(n, alpha, d, distance(data))
-    removed = gs.divergence_removed(n, alpha, d, distance(more))
+    added, removed = gs.divergence_added(n, alpha, d, r), gs.divergence_removed(n, alpha, d, r)
     np.testing.assert_allclose(added, true_divergence(data, more, alpha), rtol=1e-6, atol=1e-12)
     np.testing.assert_allclose(removed, true_divergence(more, data, alpha), rtol=1e-6, atol=1e-12)
 
@@ -228,16 +236,16 @@ def test_the_divergence_depends_on_the_mahalanobis_distance_alone(seed, d, n, al
 def test_the_supremum_over_the_distance_sits_at_an_end(n, alpha, d, radius):
     distances = np.linspace(0, radius, 301)
     on_the_way = np.maximum(gs.divergence_added(n, alpha, d, distances), gs.divergence_removed(n, alpha, d, distances))
-    supremum = gs.unbounded_epsilon_exact(n, alpha, d, 1.0, radius=radius)
+    supremum = gs.unbounded_epsilon_tight(n, alpha, d, 0.5, radius=radius)
     assert np.max(on_the_way) <= supremum * (1 + 1e-9)
     assert np.isclose(np.max(on_the_way), supremum, rtol=1e-6) or np.isinf(supremum)
 
 
 @settings(derandomize=True, deadline=None, max_examples=200)
-@given(n=sizes, alpha=orders, d=dimensions, sigma=sigmas)
+@given(n=sizes, alpha=orders, d=dimensions, sigma=log_uniform(1e-4, 0.999))
 def test_each_theorem_improves_on_the_one_before(n, alpha, d, sigma):
     slack = 1 + 1e-12
-    assert gs.unbounded_epsilon_exact(n, alpha, d, sigma) <= gs.unbounded_epsilon(n, alpha, d, sigma) * slack
+    assert gs.unbounded_epsilon_tight(n, alpha, d, sigma) <= gs.unbounded_epsilon(n, alpha, d, sigma) * slack
     joint, tight = gs.bounded_epsilon_joint(n, alpha, d, sigma), gs.bounded_epsilon_tight(n, alpha, d, sigma)
     assert joint <= tight * slack and tight <= gs.bounded_epsilon(n, alpha, d, sigma) * slack
 
@@ -259,15 +267,83 @@ def test_no_record_lies_beyond_the_largest_radius(d, sigma, seed):
         assert gs.squared_mahalanobis(data, [corner])[0] <= gs.largest_radius(d, min(smallest, 1)) * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("n, d, sigma", [(2000, 1, 0.02), (5000, 2, 0.05), (40_000, 6, 0.01), (1000, 3, 0.2)])
-def test_worst_case_neighbours_come_close_to_the_supremum(n, d, sigma):
+PAIRS = [(200, 1, 0.02), (50, 1, 0.9), (60, 2, 0.1), (5000, 2, 0.05), (40_000, 6, 0.01), (1000, 3, 0.2), (1000, 6, 0.5)]
+
+
+@pytest.mark.parametrize("n, d, sigma", PAIRS)
+def test_the_worst_case_neighbours_exist_and_come_close_to_theorem_d(n, d, sigma):
     data, record = gs.worst_case_neighbours(n, d, sigma)
-    assert data.shape == (n, d) and np.abs(data).max() == 1
-    assert gs.smallest_eigenvalue(data) >= sigma - 1e-12
-    alpha = 1 + (n / gs.largest_radius(d, sigma) - 1) / 20
-    actual = true_divergence(data, np.vstack([data, record]), alpha)
-    added = gs.divergence_added(n, alpha, d, gs.largest_radius(d, sigma))
-    assert 0.8 * added < actual <= added * (1 + 1e-9)
+    more = np.vstack([data, record])
+    assert data.shape == (n, d) and np.abs(more).max() == 1
+    assert min(map(gs.smallest_eigenvalue, (data, more))) >= sigma
+    radius = gs.attained_radius(n, d, sigma)
+    assert gs.squared_mahalanobis(data, [record])[0] == pytest.approx(radius, rel=1e-9)
+    assert 1 - 2 / (n * sigma) < radius / gs.largest_radius(d, sigma) <= 1
+    alpha = 1.5
+    attained = gs.unbounded_epsilon_attained(n, alpha, d, sigma)
+    assert attained == pytest.approx(max(true_divergence(*pair, alpha) for pair in ((data, more), (more, data))))
+    assert attained <= gs.unbounded_epsilon_tight(n, alpha, d, sigma)
+
+
+@pytest.mark.parametrize("n, d, sigma, alpha", [(400, 2, 0.1, 3.0), (2000, 1, 0.02, 1.5), (1000, 3, 0.3, 20.0)])
+def test_the_pair_for_public_n_exists_and_comes_close_to_theorem_g(n, d, sigma, alpha):
+    common, far = gs.worst_case_neighbours(n - 1, d, sigma * n / (n - 1))
+    near, extreme = np.vstack([common, common.mean(axis=0)]), np.vstack([common, far])
+    assert min(map(gs.smallest_eigenvalue, (near, extreme))) >= sigma * (1 - 1e-9)
+    attained = gs.bounded_epsilon_attained(n, alpha, d, sigma)
+    true = max(true_divergence(*pair, alpha) for pair in ((near, extreme), (extreme, near)))
+    assert attained == pytest.approx(true, rel=1e-6)
+    assert attained <= gs.bounded_epsilon_both(n, alpha, d, sigma)
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(alpha=orders, kappa=st.floats(1e-6, 10), angle=st.floats(0, 1), reach=st.floats(0, 1))
+def test_both_eigenvalues_together_stay_below_theorem_g(alpha, kappa, angle, reach):
+    """Anywhere in the set of (t_1, t_2) that the proof allows."""
+    kappa = min(kappa, 0.999 / (alpha - 1))
+    s = kappa * np.sqrt(reach) * np.array([np.sin(angle * np.pi / 2), -np.cos(angle * np.pi / 2)])
+    t = s / (1 - s)
+    if kappa < 1 and t @ t <= kappa**2:
+        q = kappa / (1 + kappa)
+        bound = max(divergence.psi(-q, alpha), (1 + kappa) ** 2 * divergence.psi(kappa, alpha))
+        assert divergence.psi(t, alpha).sum() <= bound * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("n, gap", [(10**4, 2e-4), (32_561, 1e-4), (10**6, 2e-6), (10**7, 1e-7)])
+def test_what_is_left_between_theorem_d_and_pairs_that_exist(n, gap):
+    upper, lower = gs.unbounded_epsilon_tight(n, 4, 6, 0.01), gs.unbounded_epsilon_attained(n, 4, 6, 0.01)
+    assert lower <= upper <= lower * (1 + gap)
+
+
+@pytest.mark.parametrize("n, sigma", [(30, 0.1), (40, 0.3), (40, 0.8), (80, 0.1)])
+def test_no_table_in_the_corners_exceeds_theorem_d(n, sigma):
+    """All of them in two attributes: none is above the theorem, and none much worse than the constructed pair."""
+    radii = lemma_instances.radii_of_corner_tables(n, sigma)
+    worst = np.max([gs.divergence_added(n, 1.2, 2, radii), gs.divergence_removed(n, 1.2, 2, radii)])
+    assert 0.5 * worst < gs.unbounded_epsilon_tight(n, 1.2, 2, sigma) >= worst
+    assert gs.unbounded_epsilon_attained(n, 1.2, 2, sigma) >= 0.97 * worst
+
+
+def test_the_radii_of_corner_tables_are_those_of_the_tables():
+    corners = np.array(list(product((-1.0, 1.0), repeat=2)))
+    tables = [corners[list(rows)] for rows in combinations_with_replacement(range(4), 5)]
+    found = []
+    for table in tables:
+        pair = table, np.vstack([table, np.ones(2)])
+        if min(map(gs.smallest_eigenvalue, pair)) >= 0.3:
+            found += list(gs.squared_mahalanobis(table, np.ones((1, 2))))
+    np.testing.assert_allclose(np.sort(found), np.sort(lemma_instances.radii_of_corner_tables(5, 0.3)), rtol=1e-9)
+    assert len(found) > 3
+
+
+def test_no_data_set_has_a_neighbour_at_the_largest_eigenvalue():
+    """At sigma = 1 all attributes are -1 or 1, each half of the time; a record more leaves less than sigma somewhere."""
+    for function in (gs.unbounded_epsilon_tight, gs.unbounded_epsilon_attained):
+        with pytest.raises(ValueError, match=r"sigma must .*\(0, 1\)"):
+            function(1000, 2, 3, 1.0)
+    data = np.array(list(product((-1.0, 1.0), repeat=3)) * 4)
+    assert gs.smallest_eigenvalue(data) == 1
+    assert all(gs.smallest_eigenvalue(np.vstack([data, x])) < 1 for x in np.unique(data, axis=0))
 
 
 @pytest.mark.parametrize("n, d, sigma", [(20, 1, 1.0), (1000, 6, 0.1)])
@@ -282,9 +358,10 @@ def test_the_regularised_bound_has_a_pole_at_its_last_order(n, d, sigma):
 
 def test_worst_case_neighbours_refuse_what_cannot_be():
     with pytest.raises(ValueError, match="sigma must be"):
-        gs.worst_case_neighbours(1000, 6, 0.5)
-    with pytest.raises(ValueError, match="n must be large enough"):
-        gs.worst_case_neighbours(3, 3, 0.33)
+        gs.worst_case_neighbours(1000, 6, 1.5)
+    for n, d, sigma in ((3, 3, 0.33), (1000, 6, 0.9)):
+        with pytest.raises(ValueError, match="n must be large enough"):
+            gs.worst_case_neighbours(n, d, sigma)
 
 
 # ------------------------------------------------- the mechanism
@@ -361,7 +438,11 @@ def test_released_delta_brackets_the_true_pair_and_beats_every_conversion():
     epsilons = np.array([0.0, 1.0, 3.0])
     lower, upper = gs.released_delta(n, epsilons, d, sigma)
     assert np.all(lower <= upper) and np.all(upper <= lower * 1.001 + 1e-12)
-    curve = n * gs.unbounded_epsilon_exact(n, gs.ORDERS, d, sigma)
+    data, record = gs.worst_case_neighbours(n, d, sigma)
+    smaller, larger = gs.fit(data), gs.fit(np.vstack([data, record]))
+    true = [hockey_stick_gaussian(*p, *q, epsilons, count=n).delta for p, q in ((smaller, larger), (larger, smaller))]
+    np.testing.assert_allclose(lower, np.max(true, axis=0), rtol=1e-6, atol=1e-12)
+    curve = n * gs.unbounded_epsilon_tight(n, gs.ORDERS, d, sigma)
     converted = [accounting.rdp_to_delta(gs.ORDERS, curve, epsilon).delta for epsilon in epsilons]
     assert np.all(upper <= converted)
 
@@ -377,17 +458,34 @@ def test_released_delta_brackets_the_true_pair_and_beats_every_conversion():
 def test_released_delta_covers_true_neighbours(seed, d, n, size, epsilon):
     data, x, _ = random_neighbours(seed, d, n)
     more = np.vstack([data, x])
-    for first, second, smaller in ((data, more, n), (more, data, n)):
-        (r,) = gs.squared_mahalanobis(first, [x])
+    (r,) = gs.squared_mahalanobis(data, [x])
+    for first, second in ((data, more), (more, data)):
         true = hockey_stick_gaussian(*gs.fit(first), *gs.fit(second), epsilon, count=size)
-        upper = gs.released_delta(smaller, epsilon, d, 1.0, size=size, radius=r)[1]
+        upper = gs.released_delta(n, epsilon, d, 0.5, size=size, radius=r)[1]
         assert true.delta - true.error <= upper + 1e-12
+
+
+@pytest.mark.parametrize("radius", [999.0, 1e3, 1e6])
+def test_a_record_may_lie_farther_than_there_are_records(radius):
+    """Theorem E from below the number of records, where the other data set would be singular, to far beyond it."""
+    n, d = 1000, 2
+    epsilon = gs.released_epsilon(n, 1e-6, d, 0.01, size=500, radius=radius)
+    assert 0 < epsilon < np.inf
+    assert gs.released_delta(n, epsilon, d, 0.01, size=500, radius=radius)[1] <= 1e-6
+
+
+def test_few_records_have_no_pair_that_is_known():
+    lower, upper = gs.released_delta(3, 1.0, 3, 0.33)
+    assert lower == 0 < upper <= 1
 
 
 def test_released_epsilon_inverts_released_delta():
     epsilon = gs.released_epsilon(10**6, 1e-5, 3, 0.05)
     assert gs.released_delta(10**6, epsilon, 3, 0.05)[1] <= 1e-5 < gs.released_delta(10**6, epsilon - 1e-6, 3, 0.05)[1]
     assert gs.released_epsilon(10**6, 0.99, 3, 0.05) == 0.0
+    attained = gs.released_epsilon_attained(10**6, 1e-5, 3, 0.05)
+    assert gs.released_delta(10**6, attained, 3, 0.05)[0] >= 1e-5 and epsilon - 1e-4 < attained <= epsilon
+    assert gs.released_epsilon_attained(3, 1e-5, 3, 0.33) == 0.0
 
 
 def test_the_extremal_pair_has_the_divergences_of_theorem_d():
@@ -398,14 +496,8 @@ def test_the_extremal_pair_has_the_divergences_of_theorem_d():
     assert removed == pytest.approx(gs.divergence_removed(n, alpha, d, radius), rel=1e-9)
     with pytest.raises(ValueError, match="direction must be one of"):
         gs.extremal_pair(n, d, radius, "moved")
-    with pytest.raises(ValueError, match=r"radius must be in \[0, 500\)"):
-        gs.extremal_pair(n, d, 500, "removed")
-
-
-def test_where_the_radius_reaches_n_nothing_is_promised():
-    lower, upper = gs.released_delta(1000, np.array([0.0, 5.0]), 6, 0.01)
-    assert np.array_equal(upper, [1.0, 1.0]) and np.all(lower <= upper)
-    assert gs.released_epsilon(1000, 1e-5, 6, 0.01) == np.inf
+    with pytest.raises(ValueError, match=r"radius must be in \[0, inf\)"):
+        gs.extremal_pair(n, d, -1, "removed")
 
 
 @settings(derandomize=True, deadline=None, max_examples=100)

@@ -101,6 +101,89 @@ const compendium = (() => {
     return alpha * tau / (2 * margin) + (-log1pmx(slope) - last / (alpha - 1)) / 2;
   }
 
+  /* Theorem G: both data sets in D_sigma, public n. */
+  function boundedEpsilonBoth(n, alpha, d, sigma) {
+    const tau = 4 * d / sigma, kappa = (n - 1) * tau / (n * n), shrunk = kappa / (1 + kappa), left = 1 - alpha * shrunk;
+    if (!(left > 0)) return Infinity;
+    return (alpha * tau / (n * n) / left + Math.max(psi(-shrunk, alpha), (1 + kappa) ** 2 * psi(kappa, alpha))) / 2;
+  }
+
+  /* Lemma C: the largest squared Mahalanobis distance. */
+  const largestRadius = (d, sigma) => d * (1 + Math.sqrt(1 - sigma)) ** 2 / sigma;
+
+  /* Theorem D: the smaller data set in D_sigma, private n. */
+  function unboundedEpsilonTight(n, alpha, d, sigma) {
+    const more = n + 1, reach = largestRadius(d, sigma), margin = more * (n + alpha) - n * (alpha - 1) * reach;
+    if (!(margin > 0 && more > alpha)) return Infinity;
+    const added = r => alpha * r / (more * (more - alpha) + alpha * n * r) + (d - 1) * psi(-1 / more, alpha)
+      + psi((n * r - more) / (more * more), alpha);
+    const removed = alpha * reach / margin + (d - 1) * psi(1 / n, alpha) + psi((more - n * reach) / (n * (more + reach)), alpha);
+    return Math.max(added(0), added(reach), removed) / 2;
+  }
+
+  /* Complex numbers as [re, im]. */
+  const times = (a, b) => [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]];
+  const over = (a, b) => {
+    const size = b[0] * b[0] + b[1] * b[1];
+    return [(a[0] * b[0] + a[1] * b[1]) / size, (a[1] * b[0] - a[0] * b[1]) / size];
+  };
+
+  /* log(1 + x) - x for complex x, as `log1pmx`. */
+  function complexLog1pmx(x) {
+    if (Math.hypot(...x) >= 0.4) return [Math.log(Math.hypot(1 + x[0], x[1])) - x[0], Math.atan2(x[1], 1 + x[0]) - x[1]];
+    const r = over(x, [2 + x[0], x[1]]), square = times(r, r);
+    let series = [1 / 25, 0];
+    for (let odd = 23; odd >= 3; odd -= 2) { series = times(series, square); series[0] += 1 / odd; }
+    const twice = times([2 * square[0], 2 * square[1]], series);
+    return times(r, [twice[0] - x[0], twice[1] - x[1]]);
+  }
+
+  /* delta(epsilon) of `count` draws of two Gaussians: `parts` are [how many coordinates, t, m^2], the second having variance 1 + t
+     and mean m where the first has 1 and 0 (lib.accounting.hockey_stick, on its line Re z > 0 alone). */
+  function hockeyStick(parts, count, epsilon) {
+    const terms = parts.map(([many, t, square]) => {
+      const s = t / (1 + t);
+      return {half: count * many / 2, s, b: square / (1 + t), slope: -log1pmx(-s)};
+    });
+    const least = Math.min(...terms.map(({s}) => s)), high = least < 0 ? -1 / least : Infinity;
+    const exponent = z => {  // K(z) - z epsilon
+      let sum = [-z[0] * epsilon, -z[1] * epsilon];
+      for (const {half, s, b, slope} of terms) {
+        const mean = over(times(z, [1 + z[0], z[1]]), [1 + z[0] * s, z[1] * s]), log = complexLog1pmx([z[0] * s, z[1] * s]);
+        sum = sum.map((part, i) => part + half * (b * mean[i] + slope * z[i] - log[i]));
+      }
+      return sum;
+    };
+    const slope = r => terms.reduce((sum, {half, s, b, slope}) => {
+      const w = 1 + r * s;
+      return sum + half * (b * (1 + 2 * r + s * r * r) / (w * w) + slope + r * s * s / w);
+    }, -epsilon) - 1 / r - 1 / (1 + r);
+    const at = u => (high === Infinity ? Math.exp(u) : high / (1 + Math.exp(-u)));
+    const r = at(root(u => slope(at(u)), -30, 30));
+    const curvature = terms.reduce((sum, {half, s, b}) => {
+      const w = 1 + r * s;
+      return sum + half * (2 * b * (1 - s) / w ** 3 + (s / w) ** 2);
+    }, r ** -2 + (1 + r) ** -2);
+    const step = 1 / (6 * Math.sqrt(curvature)), peak = exponent([r, 0])[0];
+    let total = 0;
+    for (let k = 0; k < 1e5; k++) {
+      const z = [r, k * step], [re, im] = exponent(z), size = Math.exp(re - peak);
+      const value = over([size * Math.cos(im), size * Math.sin(im)], times(z, [1 + r, z[1]]));
+      total += (k ? 1 : 0.5) * value[0];
+      if (Math.hypot(...value) < 1e-15 * total) break;
+    }
+    return step / Math.PI * total * Math.exp(peak);
+  }
+
+  /* Theorem E: epsilon of n records at delta, private n; `above` is an epsilon that is enough. */
+  function releasedEpsilon(n, d, sigma, delta, above) {
+    const more = n + 1, r = largestRadius(d, sigma);
+    const pairs = [[[d, -1 / more, 0], [1, (n * r - more) / (more * more), r / (more * more)]],
+      [[d, 1 / n, 0], [1, (more - n * r) / (n * (more + r)), r / n / (more + r)]]];
+    const excess = epsilon => Math.max(...pairs.map(parts => hockeyStick(parts, n, epsilon))) - delta;
+    return excess(0) <= 0 ? 0 : root(excess, 0, above);
+  }
+
   /* (epsilon, delta) from a Rényi epsilon at one order (Canonne, Kamath, Steinke 2020). */
   function converted(alpha, epsilon, delta) {
     const x = alpha - 1;
@@ -108,15 +191,17 @@ const compendium = (() => {
   }
 
   const RELEASE_ORDERS = spaced(Math.log(1e-2), Math.log(1e4), 1200).map(u => 1 + Math.exp(u));
-  const BOUNDS = {unbounded: unboundedEpsilon, bounded: boundedEpsilon, joint: boundedEpsilonJoint};
+  const BOUNDS = {tight: unboundedEpsilonTight, unbounded: unboundedEpsilon, both: boundedEpsilonBoth, joint: boundedEpsilonJoint,
+    bounded: boundedEpsilon};
 
-  /* Everything the explorer shows, for whole n and d, sigma in (0, 1], alpha > 1, delta in (0, 1). */
+  /* Everything the explorer shows, for whole n and d, sigma in (0, 1), alpha > 1, delta in (0, 1). */
   function renyi({bound, n, d, sigma, alpha, delta}) {
     const epsilon = BOUNDS[bound](n, alpha, d, sigma);
     const curve = RELEASE_ORDERS.map(order => [order, converted(order, n * BOUNDS[bound](n, order, d, sigma), delta)]);
     const [bestAlpha, best] = curve.reduce((a, b) => (b[1] < a[1] ? b : a));
     return {record: epsilon, release: n * epsilon, converted: converted(alpha, n * epsilon, delta), best,
-            bestAlpha: Number.isFinite(best) ? bestAlpha : NaN, curve};
+            bestAlpha: Number.isFinite(best) ? bestAlpha : NaN, curve,
+            direct: bound === 'tight' && Number.isFinite(best) ? releasedEpsilon(n, d, sigma, delta, best) : NaN};
   }
 
   // ---------------------------------------------------------------- frequency oracles (lib.local)
@@ -271,15 +356,17 @@ const compendium = (() => {
     renyi: {
       title: 'How private is a whole release?',
       inputs: [
-        choice('bound', 'guarantee', {unbounded: 'Theorem 3.1: private n', bounded: 'Theorem 3.2: public n',
-          joint: 'Theorem B: public n, tighter'}),
+        choice('bound', 'guarantee', {tight: 'Theorems D and E: private n', unbounded: 'Theorem 3.1: private n, as printed',
+          both: 'Theorem G: public n', joint: 'Theorem B: public n, the first data set only', bounded: 'Theorem 3.2: public n, as printed'}),
         slider('n', 'records n', 1e3, 1e12, 1e7, WHOLE), slider('d', 'attributes d', 1, 50, 6, {whole: true}),
-        slider('sigma', 'smallest eigenvalue σ', 1e-3, 1, 0.01, LOG), slider('alpha', 'order α', 1.01, 1000, 4, LOG),
+        slider('sigma', 'smallest eigenvalue σ', 1e-3, 0.99, 0.01, LOG), slider('alpha', 'order α', 1.01, 1000, 4, LOG),
         slider('delta', 'δ', 1e-12, 1e-2, 1e-5, LOG),
       ],
       compute: renyi,
       results: r => [['Rényi ε of one record, at α', r.record], ['of n records', r.release],
-        ['(ε, δ) of n records, from this α', r.converted], ['from the best α', r.best], ['the best α', r.bestAlpha]],
+        ['ε at δ of n records, converted* from this α', r.converted], ['converted* from the best α', r.best],
+        ['the best α', r.bestAlpha], ...(Number.isNaN(r.direct) ? [] : [['without any α (Theorem E)', r.direct]])],
+      note: '* by the conversion of Canonne, Kamath and Steinke (2020), tighter than the document’s.',
       curves: r => ({x: 'order α', y: 'ε at δ, n records', lines: {'ε': r.curve}}),
       mark: (values, r) => [values.alpha, r.converted],
     },
@@ -416,8 +503,9 @@ const compendium = (() => {
       picture.replaceChildren(chart(explorer.curves(result), explorer.mark(values, result)));
     };
     const controls = explorer.inputs.map(input => control(input, `explorer-${index}-${input.name}`, update));
+    const note = explorer.note ? [element('p', {class: 'note'}, explorer.note)] : [];
     place.replaceChildren(element('fieldset', {}, element('legend', {}, explorer.title), ...controls.map(one => one.row)),
-      element('div', {class: 'answer'}, element('div', {'aria-live': 'polite'}, table), picture));
+      element('div', {class: 'answer'}, element('div', {'aria-live': 'polite'}, table), ...note, picture));
     update();
   }
 

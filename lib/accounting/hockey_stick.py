@@ -41,7 +41,7 @@ from .divergence import GaussianPair, gaussian_pair, kl_term, log1pmx
 
 _EPS = np.finfo(float).eps
 _TINY = np.finfo(float).tiny
-_ALIASING, _TRUNCATION = np.log(1e-16), np.log(1e-14)  # wanted, relative to the integral
+_ALIASING = np.log(1e-16)  # wanted, relative to the integral
 _MOST_NODES = 2**20
 
 
@@ -52,18 +52,20 @@ class HockeyStick(NamedTuple):
     error: np.ndarray
 
 
-def hockey_stick_gaussian(mean1, cov1, mean2, cov2, epsilon, count=1) -> HockeyStick:
+def hockey_stick_gaussian(mean1, cov1, mean2, cov2, epsilon, count=1, *, tolerance=1e-14) -> HockeyStick:
     """delta(epsilon) of N(mean1, cov1)^count against N(mean2, cov2)^count; method and references: see the module.
 
     mean1, mean2, cov1, cov2 : as for `divergence.gaussian_pair`, whose errors it raises
     epsilon : array_like of real numbers, any shape (0: total variation; below 0 as well)
     count : whole number in [1, 1e15], how many independent draws are seen
+    tolerance : in (0, 0.1], how much of the integral may be left out, relatively; `error` tells how much it is
 
     `delta` lies in [max(0, 1 - e^epsilon), 1]. The error is near rounding level except where K(z) grows slowly (few
     coordinates and few draws with different variances: 2^20 nodes then leave a relative 1e-8 or so).
     """
     epsilon = checks.real("epsilon", epsilon, "(-inf, inf)")
     count = float(checks.whole("count", count, "[1, 1e15]"))
+    tolerance = checks.number("tolerance", tolerance, "(0, 0.1]")
     pair = gaussian_pair(mean1, cov1, mean2, cov2)
     if np.abs(pair.m).max() > 1e150 or pair.t.max() > 1e15:
         raise ArithmeticError("means or covariances are too far apart for double precision")
@@ -76,7 +78,7 @@ def hockey_stick_gaussian(mean1, cov1, mean2, cov2, epsilon, count=1) -> HockeyS
         least = 0.0 - np.expm1(min(x, 0.0))  # delta if L never exceeds x, or always does
         slack = max(min(top + top_margin - x, x - bottom + bottom_margin, 1 - least), 0.0)
         inside = bottom + bottom_margin < x < top - top_margin
-        delta, error = _integrate(loss, x) if inside else (least, slack)
+        delta, error = _integrate(loss, x, tolerance) if inside else (least, slack)
         delta = min(max(delta, least), least + slack)
         results.append((delta, min(error, slack) + _EPS * delta))
     delta, error = np.reshape(results, (*epsilon.shape, 2)).T
@@ -255,7 +257,7 @@ def _chernoff(loss: _Loss, line: _Line, x):
     return constant + _log_moment(loss, r) - r * x, np.abs(r - line.r)
 
 
-def _integrate(loss: _Loss, x: float):
+def _integrate(loss: _Loss, x: float, tolerance: float):
     """delta(x) and its error bound, by the trapezoid rule on the chosen line."""
     line = _choose_line(loss, x)
     log_bound, distance = _chernoff(loss, line, x)
@@ -273,7 +275,7 @@ def _integrate(loss: _Loss, x: float):
     nodes = np.ceil(2.0 ** np.arange(3, np.log2(_MOST_NODES) + 0.1, 0.25))
     ends = line.r + 1j * h * nodes
     log_tail = _log_moment(loss, ends).real - line.r * x - np.log(np.pi * h * nodes)
-    enough = int(np.argmax(np.append(log_tail <= log_integral + _TRUNCATION, True)))
+    enough = int(np.argmax(np.append(log_tail <= log_integral + np.log(tolerance), True)))
     enough = min(enough, len(nodes) - 1)
 
     value, rounding = _trapezoid(loss, line.r, x, h, int(nodes[enough]))

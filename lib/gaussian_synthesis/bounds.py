@@ -17,8 +17,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
 
 from ..accounting.divergence import log1pmx, psi
 from ..numerics import checks
@@ -117,11 +119,31 @@ def bounded_epsilon_joint(n, alpha, d, sigma):
 
         epsilon = alpha/2 tau/(n^2 - alpha (n-1) tau) + psi(-kappa)/2.
 
-    Public n then costs no more than private n. Arguments, ranges and errors as in
+    Covers all pairs whose first data set lies in D_sigma, as Theorem 3.2 does. Arguments, ranges and errors as in
     `bounded_epsilon`. Source: the chapter "Beyond the document", Theorem B.
     """
     margin, kappa, one_minus = _bounded_terms(n, alpha, d, sigma)
     return np.where(margin > 0, 2 * alpha * d / margin + _psi_shrinking(kappa, alpha, one_minus) / 2, np.inf)
+
+
+@_elementwise
+def bounded_epsilon_both(n, alpha, d, sigma):
+    """Upper bound of D_alpha over bounded neighbours (n records, one replaced) that both lie in D_sigma.
+
+    Theorem B's kappa then bounds the eigenvalues t_i and t_i / (1 + t_i) alike, so that with q = kappa / (1 + kappa)
+
+        epsilon = alpha/2 tau/n^2 / (1 - alpha q) + max(psi(-q), (1 + kappa)^2 psi(kappa))/2,
+
+    ``inf`` unless alpha q < 1. Arguments, ranges and errors as in `bounded_epsilon`.
+    Source: the chapter "Beyond the document", Theorem G.
+    """
+    tau = 4 * d / sigma
+    kappa = (n - 1) * tau / n**2
+    shrunk = kappa / (1 + kappa)
+    left = 1 - alpha * shrunk
+    inside = np.where(left > 0, -shrunk, 0)
+    spread = np.maximum(psi(inside, alpha), (1 + kappa) ** 2 * psi(kappa, alpha))
+    return np.where(left > 0, (alpha * tau / n**2 / left + spread) / 2, np.inf)
 
 
 def largest_radius(d, sigma):
@@ -141,8 +163,8 @@ def largest_radius(d, sigma):
 def divergence_added(n, alpha, d, radius):
     """The exact D_alpha of the Gaussian of n records from that of the same records and one more.
 
-    radius: the squared Mahalanobis distance r = (x - mu)^T Sigma^-1 (x - mu) of the added
-    record from the mean of the n, [0, inf); the divergence depends on it alone. n, alpha, d
+    radius: the squared Mahalanobis distance r = (x - mu)^T Sigma^-1 (x - mu) of the record
+    from the mean of the n, [0, inf); the divergence depends on it alone. n, alpha, d
     as in `unbounded_epsilon`. ``inf`` for alpha >= n + 1, where the supremum over r is.
     Source: miura2022, Lemmas 4.2-4.5 (s = 1) without their inequalities; "Beyond the document", Theorem D.
     """
@@ -157,26 +179,35 @@ def divergence_added(n, alpha, d, radius):
 def divergence_removed(n, alpha, d, radius):
     """The exact D_alpha of the Gaussian of n + 1 records from that of all but one of them.
 
-    radius: the squared Mahalanobis distance of the removed record from the mean of the
-    n + 1, [0, inf). ``inf`` unless alpha (n + 1) r < n (n + alpha). Otherwise as `divergence_added`.
+    radius: the squared Mahalanobis distance r of the removed record from the mean of the n that stay, in their
+    covariance, [0, inf), as in `divergence_added`. (From the mean of the n + 1 it is n r / (n + 1 + r).)
+    ``inf`` unless n (alpha - 1) r < (n + 1) (n + alpha).
     Source: miura2022, Lemmas 4.2-4.5 (s = -1) without their inequalities; "Beyond the document", Theorem D.
     """
     more = n + 1
-    margin = n * (n + alpha) - alpha * more * radius
-    shrunk = np.where(margin > 0, (n - more * radius) / n**2, 0)
+    margin = more * (n + alpha) - n * (alpha - 1) * radius
+    shrunk = np.where(margin > 0, (more - n * radius) / (n * (more + radius)), 0)
     total = alpha * radius / margin + (d - 1) * psi(1 / n, alpha) + psi(shrunk, alpha)
     return np.where(margin > 0, total / 2, np.inf)
 
 
-def unbounded_epsilon_exact(n, alpha, d, sigma, *, radius=None):
-    """Supremum of D_alpha over unbounded neighbours (n, n + 1), per released record.
+def unbounded_epsilon_tight(n, alpha, d, sigma, *, radius=None):
+    """Upper bound of D_alpha over unbounded neighbours (n, n + 1), per released record: Theorem D.
 
-    The divergence grows with the Mahalanobis distance r of the changed record (it may dip near r = 0 first, for
-    alpha > (n+1)^2/(2n+1)), so the supremum over [0, `radius`] sits at an end. `radius` defaults to `largest_radius(d,
-    sigma)`; 4 d / sigma is the document's. Arguments, ranges and errors as in `unbounded_epsilon`; ``inf`` where the
-    supremum is. Source: the chapter "Beyond the document", Theorem D.
+    Covers all pairs whose smaller data set has no eigenvalue below sigma, hence those with both data sets in D_sigma.
+    Both directions grow with the squared distance of the changed record from the smaller one's mean (the added one may
+    dip near 0 first, for alpha > (n+1)^2/(2n+1)), so the supremum over [0, `radius`] sits at an end. `radius` defaults to
+    `largest_radius(d, sigma)`; 4 d / sigma is the document's. How near pairs that exist come: `unbounded_epsilon_attained`.
+
+    Arguments, ranges and errors as in `unbounded_epsilon`, but sigma in (0, 1): at 1 no data set has a neighbour.
+    Source: the chapter "Beyond the document", Theorem D.
     """
-    radius = largest_radius(d, sigma) if radius is None else radius
+    sigma = checks.real("sigma", sigma, "(0, 1)")
+    return _supremum(n, alpha, d, largest_radius(d, sigma) if radius is None else radius)
+
+
+def _supremum(n, alpha, d, radius):
+    """The larger divergence of both directions over distances in [0, radius]."""
     ends = np.maximum(divergence_added(n, alpha, d, 0), divergence_added(n, alpha, d, radius))
     return np.maximum(ends, divergence_removed(n, alpha, d, radius))
 
@@ -201,26 +232,120 @@ def regularised_epsilon(n, alpha, d, sigma):
     return np.where(margin > 0, np.maximum(added, removed) / 2, np.inf)
 
 
-def worst_case_neighbours(n, d, sigma):
-    """A data set (n, d) and a record (d,) whose addition nearly attains the supremum.
+# ---------------------------------------------------------------- pairs that exist
 
-    Column j is 1 on its own k rows and -1 elsewhere, k the fewest for which the smallest
-    eigenvalue 4 p (1 - d p), p = k/n, reaches sigma; the record is (1, ..., 1), which lies
-    along that very eigenvector. Its squared Mahalanobis distance is d (1-p)^2 / (p (1-dp)).
 
-    Raises ``ValueError`` where no such k exists (d sigma > 1, or n too small).
+def unbounded_epsilon_attained(n, alpha, d, sigma):
+    """Lower bound of what `unbounded_epsilon_tight` bounds from above: the D_alpha of `worst_case_neighbours`.
+
+    Both data sets of that pair lie in D_sigma. alpha: (1, inf), any shape; n, d, sigma: scalars, and errors, as there.
     Source: the chapter "Beyond the document", after Theorem D.
     """
-    n, d = checks.whole("n", n, "[1, inf)"), checks.whole("d", d, "[1, inf)")
-    sigma = checks.number("sigma", sigma, f"(0, {1 / d!r}]")
-    k = int(np.ceil(n * (1 - np.sqrt(1 - d * sigma)) / (2 * d)))
-    k += 4 * k / n * (1 - d * k / n) < sigma  # the square root's last digit
-    if d * k > n or 4 * k / n * (1 - d * k / n) < sigma:
-        raise ValueError(f"n must be large enough for a smallest eigenvalue of {sigma:g} at d = {d}, got {n}")
+    radius = attained_radius(n, d, sigma)
+    return np.maximum(divergence_added(n, alpha, d, radius), divergence_removed(n, alpha, d, radius))
+
+
+def bounded_epsilon_attained(n, alpha, d, sigma):
+    """Lower bound of what `bounded_epsilon_both` bounds from above: the D_alpha of a pair that exists.
+
+    The common n - 1 records are those of `worst_case_neighbours` (with an eigenvalue of sigma after the mean of them is
+    added as a record more), the one of the data sets has their mean besides, the other one (1, ..., 1).
+    n: [2, inf); else arguments and errors as in `unbounded_epsilon_attained`. Source: "Beyond the document", Theorem G.
+    """
+    n = checks.whole("n", n, "[2, inf)")
+    floor = checks.number("sigma", sigma, "(0, 1)") * n / (n - 1)
+    alpha = checks.real("alpha", alpha, "(1, inf)")
+    grown = attained_radius(n - 1, d, checks.number("sigma", floor, "(0, 1)")) / n
+    shrunk = grown / (1 + grown)
+    to_the_far = alpha * grown / (n - 1) / (1 + alpha * grown) + psi(grown, alpha)
+    with np.errstate(all="ignore"):
+        from_it = alpha * shrunk / (n - 1) / (1 - alpha * shrunk) + psi(-shrunk, alpha)
+    return np.maximum(to_the_far, np.where(alpha * shrunk < 1, from_it, np.inf)) / 2
+
+
+def attained_radius(n, d, sigma) -> float:
+    """The squared Mahalanobis distance of the record of `worst_case_neighbours`, without making the data.
+
+    Arguments and errors as there. Source: the chapter "Beyond the document", after Theorem D.
+    """
+    n, d, sigma = _pair_arguments(n, d, sigma)
+    own, shared = _corner_weights(n, d, sigma)
+    share = (own.sum + shared.sum) / n
+    least = 4 * (own.squares / n + d * (shared.squares / n - share**2))
+    return float(4 * d * (1 - share) ** 2 / least)
+
+
+def worst_case_neighbours(n, d, sigma):
+    """A data set (n, d) and a record (d,) whose addition nearly attains Theorem D, both data sets being in D_sigma.
+
+    Attribute j is 1 on k records of its own, all attributes are 1 on another few, and one more of either kind lies in
+    between; else they are -1. So the smallest eigenvalue is that along (1, ..., 1), where the new record lies, and all
+    others are larger by so little as removing the record takes.
+
+    n, d: whole, [1, inf); sigma: (0, 1). Raises ``ValueError`` where there are too few records for these.
+    Source: the chapter "Beyond the document", after Theorem D.
+    """
+    n, d, sigma = _pair_arguments(n, d, sigma)
+    own, shared = _corner_weights(n, d, sigma)
     data = -np.ones((n, d))
+    rows = own.rows
     for j in range(d):
-        data[j * k : (j + 1) * k, j] = 1
+        data[j * rows : (j + 1) * rows, j] += 2 * own.values()
+    data[d * rows : d * rows + shared.rows] += 2 * shared.values()[:, np.newaxis]
     return data, np.ones(d)
+
+
+def _pair_arguments(n, d, sigma):
+    n, d = checks.whole("n", n, "[1, inf)"), checks.whole("d", d, "[1, inf)")
+    return n, d, checks.number("sigma", sigma, "(0, 1)")
+
+
+class _Weights(NamedTuple):
+    """How far from -1 to 1 an attribute is on some records: all the way on `ones` of them, and by `part`, in [0, 1), on one."""
+
+    ones: int
+    part: float
+
+    @property
+    def rows(self):
+        return self.ones + (self.part > 0)
+
+    @property
+    def sum(self):
+        return self.ones + self.part
+
+    @property
+    def squares(self):
+        return self.ones + self.part**2
+
+    def values(self):
+        return np.append(np.ones(self.ones), [self.part] * (self.part > 0))
+
+
+def _corner_weights(n, d, sigma) -> tuple[_Weights, _Weights]:
+    """What an attribute is on the records of its own, and on those that all attributes share.
+
+    With p the sum of both over n, q and c their squares over n, the covariance has the eigenvalue
+    4 (q + d (c - p^2)) along (1, ..., 1), here sigma, and 4 q across it, so much more as the new record takes away.
+    """
+    wanted = sigma / 4 * (1 + 1e-12)  # the rounding of what is computed from the data
+    squares = wanted * (n + 1) if d > 1 else 0.0
+    own = _Weights(int(squares), float(np.sqrt(squares % 1)))
+    lacking = (wanted - own.squares / n) / d
+
+    def excess(ones, part=0.0):
+        return (ones + part**2) / n - ((own.sum + ones + part) / n) ** 2 - lacking
+
+    free = 1 - 2 * own.sum / n  # the least root of excess(ones), a quadratic, rounded up
+    root = (free - np.sqrt(max(free**2 - 4 * ((own.sum / n) ** 2 + lacking), 0))) / 2
+    ones = max(int(np.ceil(n * root)), 0)
+    farther = 2 * np.sqrt(d) * (1 - (own.sum + ones) / n) > np.sqrt(sigma * (1 + 1 / n))
+    if d * own.rows + ones > n or excess(ones) < 0 or not farther:
+        raise ValueError(f"n must be large enough for a smallest eigenvalue of {sigma:g} at d = {d}, got {n}")
+    if not ones or excess(ones - 1) >= 0:
+        return own, _Weights(ones, 0.0)
+    part = brentq(lambda part: excess(ones - 1, part), 0, 1) * (1 + 1e-9)
+    return own, _Weights(ones - 1, part) if part < 1 else _Weights(ones, 0.0)
 
 
 # ---------------------------------------------------------------- terms

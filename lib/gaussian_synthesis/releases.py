@@ -6,9 +6,9 @@ import numpy as np
 from scipy.optimize import brentq
 
 from .. import accounting
-from ..accounting.hockey_stick import hockey_stick_gaussian
+from ..accounting.hockey_stick import HockeyStick, hockey_stick_gaussian
 from ..numerics import checks
-from .bounds import largest_radius, unbounded_epsilon
+from .bounds import attained_radius, largest_radius, unbounded_epsilon
 
 ORDERS = 1 + np.geomspace(1e-2, 1e4, 1200)
 """Default grid of Rényi orders over which a conversion to (epsilon, delta) is optimised."""
@@ -26,72 +26,97 @@ def released_dp(n, delta, d, sigma, *, size=None, bound=unbounded_epsilon, conve
 
 
 def extremal_pair(n, d, radius, direction) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Two Gaussians (mean1, cov1, mean2, cov2) in d dimensions at squared Mahalanobis distance `radius`.
+    """Two Gaussians (mean1, cov1, mean2, cov2) in d dimensions, of n records and of n + 1 or the other way round.
 
-    What `divergence_added` (direction "added") and `divergence_removed` ("removed") compare,
-    in coordinates where the first is N(0, I). n, d: whole, [1, inf); radius: [0, inf), for
-    "removed" [0, n). Source: "Beyond the document", Theorem D.
+    What `divergence_added` (direction "added") and `divergence_removed` ("removed") compare, the changed record at
+    squared Mahalanobis distance `radius` from the mean of the n, in coordinates where the first is N(0, I).
+    n, d: whole, [1, inf); radius: [0, inf). Source: "Beyond the document", Theorem D.
     """
     n, d = checks.whole("n", n, "[1, inf)"), checks.whole("d", d, "[1, inf)")
     checks.one_of("direction", direction, ("added", "removed"))
-    sign, other = (1, n + 1) if direction == "added" else (-1, n)
-    radius = checks.number("radius", radius, "[0, inf)" if sign == 1 else f"[0, {n})")
-    variances = np.full(d, (other - sign) / other)
-    variances[0] *= 1 + sign * radius / other
-    mean = np.zeros(d)
-    mean[0] = sign * np.sqrt(radius) / other
+    radius, more = checks.number("radius", radius, "[0, inf)"), n + 1
+    mean, variances = np.zeros(d), np.full(d, n / more if direction == "added" else more / n)
+    if direction == "added":
+        variances[0] *= 1 + radius / more
+        mean[0] = np.sqrt(radius) / more
+    else:
+        variances[0] /= 1 + radius / more
+        mean[0] = -np.sqrt(radius / n / (more + radius))
     return np.zeros(d), np.eye(d), mean, np.diag(variances)
 
 
-def released_delta(n, epsilon, d, sigma, *, size=None, radius=None):
+def released_delta(n, epsilon, d, sigma, *, size=None, radius=None, tolerance=1e-14):
     """(lower, upper) bounds on the smallest delta for which `size` records are (epsilon, delta)-DP.
 
-    Unbounded neighbours of sizes n and n + 1; `size` (default n) is fixed in advance;
-    epsilon: scalar or array, (-inf, inf); n, d, sigma, radius: scalars as in `unbounded_epsilon_exact`.
+    Unbounded neighbours of sizes n and n + 1, both in D_sigma; `size` (default n) is fixed in advance;
+    epsilon: scalar or array, (-inf, inf); n, d, sigma, radius: scalars as in `unbounded_epsilon_tight`; tolerance: of the
+    quadrature, see `hockey_stick_gaussian` (releases of a few records are slow, and quicker with 1e-6).
 
-    The upper bound holds for all neighbours: the extremal pair in d + 1 dimensions can be turned, by a map that does
-    not look at the data, into the pair of any neighbours in d. The lower bound is the extremal pair in d dimensions
-    itself, which neighbours come as close to as n allows. Both include the error bound of the quadrature, and lie
-    within [0, 1]. Source: "Beyond the document", Theorem E.
+    The upper bound holds for all neighbours whose smaller data set lies in D_sigma: the extremal pair in d + 1
+    dimensions can be turned, by a map that does not look at the data, into that of any such neighbours in d. The lower
+    bound is what `worst_case_neighbours`, both in D_sigma, attain; 0 where these do not exist. With a `radius` given, it
+    is a pair at that distance, whether neighbours of such a pair exist or not. Both are of the unclipped records, include
+    the error bound of the quadrature, and lie within [0, 1]. Source: "Beyond the document", Theorem E.
     """
-    n, largest = checks.whole("n", n, "[1, 1e15]"), float(largest_radius(d, sigma))
+    upper = _upper_delta(n, epsilon, d, sigma, size, radius, tolerance)
+    try:
+        radius = attained_radius(n, d, sigma) if radius is None else radius
+    except ValueError:  # no pair of so few records is known
+        return np.zeros_like(upper)[()], upper
+    lower = _hockey_stick(n, epsilon, d, radius, size, tolerance)
+    return np.maximum(lower.delta - lower.error, 0.0), upper
+
+
+def _upper_delta(n, epsilon, d, sigma, size, radius, tolerance=1e-14):
+    n, sigma = checks.whole("n", n, "[1, 1e15]"), checks.number("sigma", sigma, "(0, 1)")
+    upper = _hockey_stick(n, epsilon, d + 1, largest_radius(d, sigma) if radius is None else radius, size, tolerance)
+    return np.minimum(upper.delta + upper.error, 1.0)
+
+
+def _hockey_stick(n, epsilon, d, radius, size, tolerance) -> HockeyStick:
+    """The larger of both directions of the extremal pair, with the larger error."""
     size = n if size is None else checks.whole("size", size, "[1, inf)")
-    epsilon = checks.real("epsilon", epsilon, "(-inf, inf)")
-    radius = largest if radius is None else checks.number("radius", radius, "[0, inf)")
-    lower, upper = np.zeros(np.shape(epsilon)), np.zeros(np.shape(epsilon))
-    if radius >= n:  # a record that far, once removed, leaves a singular covariance
-        return lower, np.ones(np.shape(epsilon))
-    for direction in ("added", "removed"):
-        attained = hockey_stick_gaussian(*extremal_pair(n, d, radius, direction), epsilon, count=size)
-        dominating = hockey_stick_gaussian(*extremal_pair(n, d + 1, radius, direction), epsilon, count=size)
-        lower = np.maximum(lower, attained.delta - attained.error)
-        upper = np.maximum(upper, dominating.delta + dominating.error)
-    return lower, np.minimum(upper, 1.0)
+    pairs = [extremal_pair(n, d, radius, direction) for direction in ("added", "removed")]
+    both = [hockey_stick_gaussian(*pair, epsilon, count=size, tolerance=tolerance) for pair in pairs]
+    return HockeyStick(*np.max(both, axis=0))
 
 
 def released_epsilon(n, delta, d, sigma, *, size=None, radius=None):
     """Smallest epsilon (to 1e-9) whose `released_delta` upper bound is at most delta, in (0, 1).
 
-    ``inf`` where the squared Mahalanobis distance may reach n: no epsilon is then small enough.
-
     A guarantee for all neighbours, like `released_dp`, but from the privacy loss itself
-    rather than from its Rényi moments. Arguments and source as in `released_delta`.
+    rather than from its Rényi moments. Arguments, errors and source as in `released_delta`; ``ArithmeticError`` where
+    the quadrature cannot tell so small a delta from 0 at any epsilon.
     """
+    epsilon = _epsilon_at(delta, lambda epsilon: _upper_delta(n, epsilon, d, sigma, size, radius))
+    return epsilon + 1e-9 if epsilon else 0.0
+
+
+def released_epsilon_attained(n, delta, d, sigma, *, size=None):
+    """Lower bound (to 1e-9) of the epsilon that any theorem can promise: that of pairs that exist, from `released_delta`.
+
+    0 where no pair is known. Arguments, errors and source as in `released_epsilon`.
+    """
+    return max(_epsilon_at(delta, lambda epsilon: released_delta(n, epsilon, d, sigma, size=size)[0]) - 1e-9, 0.0)
+
+
+def _epsilon_at(delta, delta_at) -> float:
+    """Where the falling function `delta_at` is `delta`; 0 if it is below from the start."""
     delta = checks.number("delta", delta, "(0, 1)")
 
     def excess(epsilon):
-        return float(released_delta(n, epsilon, d, sigma, size=size, radius=radius)[1]) - delta
+        return float(delta_at(epsilon)) - delta
 
     if excess(0.0) <= 0:
         return 0.0
-    if (largest_radius(d, sigma) if radius is None else radius) >= n:
-        return np.inf
     high = 1.0
     while excess(high) > 0:
         high *= 2
-        if high > 1e6:
-            raise ValueError(f"delta must be larger than the error of the quadrature at epsilon = 1e6, got {delta:g}")
-    return float(brentq(excess, 0.0, high, xtol=1e-9)) + 1e-9
+        if high > 1e18:
+            raise ArithmeticError(
+                f"no epsilon up to 1e18 has a delta of {delta:g}, the error of its quadrature included"
+            )
+    return float(brentq(excess, 0.0, high, xtol=1e-9))
 
 
 def records_needed(epsilon, cost, *, tolerance=0.0, largest=10**15):

@@ -182,3 +182,26 @@ def _distances(points, data):
     offset = points - data.mean(axis=0)
     covariance = np.atleast_2d(np.cov(data, rowvar=False, bias=True))
     return np.round(np.einsum("ij,ij->i", offset, np.linalg.solve(covariance, offset.T).T), 9)
+
+
+def radii_of_corner_tables(n, sigma) -> np.ndarray:
+    """Squared Mahalanobis distance of the record (1, 1) from every table of n records in the corners of [-1, 1]^2.
+
+    Of those tables that lie in D_sigma and stay there when the record is added; their order does not count, so that there
+    are (n + 1)(n + 2)(n + 3)/6 in all. Any other corner is this one, mirrored. n : whole, [1, 200]; sigma : (0, 1]
+    """
+    n, sigma = checks.whole("n", n, "[1, 200]"), checks.number("sigma", sigma, "(0, 1]")
+    counts = np.array([(a, b, c) for a in range(n + 1) for b in range(n + 1 - a) for c in range(n + 1 - a - b)]) / n
+    both, one, other = counts.T  # the shares of the corners (1, 1), (1, -1) and (-1, 1)
+    x, y = 2 * (both + one) - 1, 2 * (both + other) - 1
+    cov = 1 - x**2, 1 - y**2, 1 - 2 * (one + other) - x * y
+    v = 1 - x, 1 - y
+    larger = [n / (n + 1) * (c + step / (n + 1)) for c, step in zip(cov, (v[0] ** 2, v[1] ** 2, v[0] * v[1]))]
+    inside = (_least(*cov) >= sigma) & (_least(*larger) >= sigma)
+    (a, b, c), (v, w) = (part[inside] for part in cov), (part[inside] for part in v)
+    return (b * v**2 - 2 * c * v * w + a * w**2) / (a * b - c**2)
+
+
+def _least(a, b, c):
+    """The smaller eigenvalue of the matrix [[a, c], [c, b]]."""
+    return (a + b) / 2 - np.sqrt((a - b) ** 2 / 4 + c**2)

@@ -21,6 +21,8 @@ BOUNDS = {
     "unbounded": gaussian_synthesis.unbounded_epsilon,
     "bounded": gaussian_synthesis.bounded_epsilon,
     "joint": gaussian_synthesis.bounded_epsilon_joint,
+    "both": gaussian_synthesis.bounded_epsilon_both,
+    "tight": gaussian_synthesis.unbounded_epsilon_tight,
 }
 METHODS = {"zCDP": "zcdp", "RDP": "rdp", "exact": "gaussian"}
 MECHANISMS = {
@@ -61,6 +63,20 @@ def test_renyi(compute, bound):
         assert here["bestAlpha"] is None if math.isnan(best.alpha) else agree(here["bestAlpha"], best.alpha)
         once = gaussian_synthesis.released_dp(n, delta, d, sigma, bound=BOUNDS[bound], orders=np.array([alpha]))
         assert agree(here["converted"], once.epsilon)
+
+
+@pytest.mark.parametrize("n", [1_000, 32_561, 10**7, 10**12])
+def test_a_release_without_orders(compute, n):
+    """Theorem E in the browser. `released_epsilon` may be 1e-9 too large, and counts the error of its quadrature in."""
+    rng = np.random.default_rng(n)
+    for _ in range(6):
+        d, sigma, delta = int(rng.integers(1, 51)), 10 ** rng.uniform(-3, -0.01), 10 ** rng.uniform(-12, -2)
+        here = compute("renyi", {"bound": "tight", "n": n, "d": d, "sigma": sigma, "alpha": 2, "delta": delta})
+        if here["best"] is None:
+            assert here["direct"] is None
+            continue
+        direct = gaussian_synthesis.released_epsilon(n, delta, d, sigma)
+        assert here["direct"] == pytest.approx(direct, rel=1e-7, abs=3e-9) and here["direct"] <= here["best"]
 
 
 def test_local(compute):
