@@ -282,7 +282,7 @@ def worst_case_neighbours(n, d, sigma):
     between; else they are -1. So the smallest eigenvalue is that along (1, ..., 1), where the new record lies, and all
     others are larger by so little as removing the record takes.
 
-    n, d: whole, [1, inf); sigma: (0, 1). Raises ``ValueError`` where there are too few records for these.
+    n, d: whole, [1, inf); sigma: [1e-300, 1). Raises ``ValueError`` where there are too few records for these.
     Source: the chapter "Beyond the document", after Theorem D.
     """
     n, d, sigma = _pair_arguments(n, d, sigma)
@@ -297,7 +297,7 @@ def worst_case_neighbours(n, d, sigma):
 
 def _pair_arguments(n, d, sigma):
     n, d = checks.whole("n", n, "[1, inf)"), checks.whole("d", d, "[1, inf)")
-    return n, d, checks.number("sigma", sigma, "(0, 1)")
+    return n, d, checks.number("sigma", sigma, "[1e-300, 1)")
 
 
 class _Weights(NamedTuple):
