@@ -31,6 +31,7 @@ import os
 import re
 import sys
 from collections import Counter
+from collections.abc import Mapping, Set
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from difflib import get_close_matches
@@ -284,11 +285,20 @@ def judge(document: str, found: dict, reasons: dict | None = None, **options) ->
         return {f"{document}.{name}": value for name, value in table.items()}
 
     def one(value):
+        if _empty(value):
+            return value  # of which `check_all` says what is wrong
         many = np.ravel(np.asarray(value, dtype=object))
         truths = all(str(each) in ("True", "False") for each in many)  # python's, numpy's and sympy's
         return all(bool(each) for each in many) if truths else value
 
     return check_all(full({name: one(value) for name, value in found.items()}), reasons=full(reasons or {}), **options)
+
+
+def _empty(value) -> bool:
+    """Whether `value` holds no evidence at all, of which everything would be true: an empty list, table or mapping."""
+    if isinstance(value, (Mapping, Set, str)):
+        return not value
+    return np.asarray(value, dtype=object).size == 0
 
 
 def _judge(claim: Claim, value, reason, stand_in, undetermined, setting) -> Record:
@@ -297,6 +307,8 @@ def _judge(claim: Claim, value, reason, stand_in, undetermined, setting) -> Reco
         for name, here in setting.items()
         if not _same(here, claim.setting[name])
     ]
+    if _empty(value):
+        raise ValueError(f"value must hold at least one piece of evidence for {claim.id}, got {value!r}")
     shown = "" if value is None and (undetermined or stand_in) else _shown(claim, value)
     if other:
         verdict, note = "not judged", "other setting: " + "; ".join(other)

@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import sympy
 import yaml
@@ -229,6 +230,21 @@ def test_a_setting_may_be_a_list(ledger):
 def test_bad_input_is_refused_by_name(ledger, call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    "nothing", [[], (), {}, set(), "", np.array([]), np.empty((3, 0)), pd.Series(dtype=bool), pd.DataFrame(), [[], []]]
+)
+@pytest.mark.parametrize("name", ["theorem", "order", "number"])
+def test_empty_evidence_is_refused_by_the_claims_name(ledger, nothing, name):
+    for call in (
+        lambda: claims.judge("doc", {name: nothing}),
+        lambda: claims.check(f"doc.{name}", nothing),
+        lambda: claims.check_all({f"doc.{name}": nothing}),
+        lambda: claims.check(f"doc.{name}", nothing, undetermined="the seed is not given"),
+    ):
+        with pytest.raises(ValueError, match=f"evidence for doc.{name}, got"):
+            call()
 
 
 def test_judge_names_the_document_once_and_wants_every_bool(ledger):
