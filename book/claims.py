@@ -20,6 +20,8 @@ within      number     |value - printed| <= the spread that the document prints
 ordering    bool       the order or trend that the document asserts was found to hold
 proof       bool       the mathematical claim was found to hold as printed
 statement   bool       the sentence was found to be true
+read        a verdict  a person read it so: a title, an index, a matter of record, which
+                       nothing computes; ``claims.read`` says in a note what was read
 =========== ========== ==================================================================
 """
 
@@ -44,8 +46,10 @@ import yaml
 MIME = "application/vnd.compendium.claim+json"
 
 NUMERIC_JUDGES = ("digits", "within")
-JUDGES = (*NUMERIC_JUDGES, "ordering", "proof", "statement")
+READ = "read"
+JUDGES = (*NUMERIC_JUDGES, "ordering", "proof", "statement", READ)
 VERDICTS = ("reproduced", "differs", "not determinable", "stand-in")
+READ_VERDICTS = VERDICTS[:3]
 NO_REASON = "no reason given"
 
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
@@ -200,7 +204,7 @@ class Record:
     """What a notebook found out about one claim; all fields are text.
 
     `verdict` is one of `VERDICTS`, or ``not judged`` for a run in another setting, which
-    does not count. `source` is where the claim stands in the document; `notebook` is
+    does not count. `reproduced` is the value, or "read". `source` is where the claim stands in the document; `notebook` is
     filled in when the executed notebooks are gathered.
     """
 
@@ -241,6 +245,28 @@ def check(id: str, value, *, reason: str = "", stand_in: bool = False, undetermi
     claim = load()[id]
     _refuse_unknown(setting, [claim])
     record = _judge(claim, value, reason, stand_in, undetermined, setting)
+    _display(_line(record), _line_html(record), asdict(record))
+    return record
+
+
+def read(id: str, verdict: str, note: str) -> Record:
+    """Judge the claim `id` by what was read, where nothing is computed; display one line, and return the `Record`.
+
+    verdict : reproduced, differs or not determinable.
+    note : where it was read, and what stands there.
+
+    Raises ``ValueError`` for an unknown id, a claim of another judge, another verdict, or an empty note.
+    """
+    ledger = load()
+    claim = ledger[id]
+    if claim.judge != READ:
+        raise ValueError(f"id must be of a claim with the judge {READ}, got {id!r} (judge {claim.judge})")
+    if verdict not in READ_VERDICTS:
+        raise ValueError(f"verdict must be one of {READ_VERDICTS} for {id}, got {verdict!r}")
+    if not isinstance(note, str) or not note.strip():
+        raise ValueError(f"note must say where {id} was read, got {note!r}")
+    where = source(claim, ledger.documents[claim.document])
+    record = Record(id, claim.document, claim.item, claim.printed, READ, verdict, note, where)
     _display(_line(record), _line_html(record), asdict(record))
     return record
 
@@ -307,6 +333,8 @@ def _judge(claim: Claim, value, reason, stand_in, undetermined, setting) -> Reco
         for name, here in setting.items()
         if not _same(here, claim.setting[name])
     ]
+    if claim.judge == READ:
+        raise ValueError(f"value must not be given for {claim.id}, which is read and not computed: use claims.read")
     if _empty(value):
         raise ValueError(f"value must hold at least one piece of evidence for {claim.id}, got {value!r}")
     shown = "" if value is None and (undetermined or stand_in) else _shown(claim, value)
@@ -416,6 +444,9 @@ def _display(plain: str, markup: str, record) -> None:
         display({"text/plain": plain, "text/html": markup, MIME: record}, raw=True)
 
 
+READ_MARK = f'<span class="judged-read">{READ}</span>'  # beside the verdict of a claim that was not computed
+
+
 def css_class(verdict: str) -> str:
     """The CSS class of a verdict's badge, ``verdict-not-determinable``."""
     return "verdict-" + verdict.replace(" ", "-")
@@ -443,7 +474,7 @@ def markup(text: str) -> str:
 def _line(record: Record) -> str:
     parts = [record.id, f"printed {record.published}"]
     if record.reproduced:
-        parts.append(f"here {record.reproduced}")
+        parts.append(READ if record.reproduced == READ else f"here {record.reproduced}")
     parts.append(record.verdict)
     if record.note:
         parts.append(f"({record.note})")
@@ -452,6 +483,8 @@ def _line(record: Record) -> str:
 
 def _line_html(record: Record) -> str:
     here = f", here <b>{markup(record.reproduced)}</b>" if record.reproduced else ""
+    if record.reproduced == READ:
+        here = f", {READ_MARK}"
     note = f'<span class="claim-note">; {markup(record.note)}</span>' if record.note else ""
     return (
         f'<div class="claim" id="{anchor(record.id)}">{badge(record.verdict)} '

@@ -31,6 +31,7 @@ claims:
 - {id: doc.order, item: Figure 1, statement: An order., printed: falls, judge: ordering,
    setting: {n: [1.0e+4, 1.0e+5]}}
 - {id: doc.theorem, item: Theorem 1, statement: A theorem., printed: holds, judge: proof}
+- {id: doc.title, item: Lemma 4, statement: Its title., printed: Upper bound, judge: read}
 - {id: later.sentence, item: Section 1, statement: A sentence., printed: so it is, judge: statement}
 """
 
@@ -189,6 +190,18 @@ def test_true_and_false(ledger):
     assert (record.verdict, record.reproduced, record.note) == ("differs", "does not hold", "it rises")
 
 
+@pytest.mark.parametrize("verdict", ["reproduced", "differs", "not determinable"])
+def test_what_was_read_is_told_as_read(ledger, verdict):
+    record = claims.read("doc.title", verdict, "page 4: $L_2$ is bounded from below")
+    assert record.verdict == verdict and record.reproduced == "read" and record.note.startswith("page 4")
+    assert record.source == "Somebody (2020), Lemma 4" and record.published == "Upper bound"
+    assert (
+        claims._line(record)
+        == f"doc.title  printed Upper bound  read  {verdict}  (page 4: $L_2$ is bounded from below)"
+    )
+    assert '<span class="judged-read">read</span>' in claims._line_html(record)
+
+
 def test_stand_in_and_undetermined_judge_nothing(ledger):
     record = claims.check("doc.number", 0.7, stand_in=True)
     assert (record.verdict, record.reproduced) == ("stand-in", "0.700000") and record.note
@@ -223,6 +236,14 @@ def test_a_setting_may_be_a_list(ledger):
         (lambda: claims.check("doc.theorem", 1), "value must be True or False for doc.theorem"),
         (lambda: claims.check("doc.theorem", "holds"), "value must be True or False"),
         (lambda: claims.check_all({}), "at least one claim"),
+        (lambda: claims.check("doc.title", True), "value must not be given for doc.title"),
+        (lambda: claims.judge("doc", {"theorem": True, "title": [True]}), "value must not be given for doc.title"),
+        (lambda: claims.check("doc.title", None, undetermined="lost"), "value must not be given for doc.title"),
+        (lambda: claims.read("doc.title", True, "page 4"), "verdict must be one of .* for doc.title, got True"),
+        (lambda: claims.read("doc.title", "stand-in", "page 4"), "for doc.title, got 'stand-in'"),
+        (lambda: claims.read("doc.title", "differs", " "), "note must say where doc.title was read, got ' '"),
+        (lambda: claims.read("doc.theorem", "differs", "page 4"), "judge read, got 'doc.theorem' .judge proof"),
+        (lambda: claims.read("doc.titel", "differs", "page 4"), r"'doc.titel' \(nearest: doc.title"),
         (lambda: claims.check_all({"doc.number": 1}, reasons={"doc.spread": "x"}), "got 'doc.spread'"),
         (lambda: claims.check_all({"doc.number": 1, "doc.spread": 1}, beta=2), "got 'beta'"),
     ],

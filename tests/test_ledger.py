@@ -145,6 +145,25 @@ def test_the_executed_copy_of_a_removed_notebook_is_passed_over(house, capsys):
     assert "passed over doc/00_old.ipynb" in capsys.readouterr().err
 
 
+def test_a_claim_is_judged_as_the_ledger_says(house):
+    write(house, "01_a.ipynb", records(GOOD))
+    ledger_file = house / "claims.yml"
+    text = ledger_file.read_text()
+    ledger_file.write_text(text.replace("a*b*c holds, judge: proof", "a*b*c holds, judge: read"))
+    with pytest.raises(ledger.LedgerError, match="^doc.theorem: .* did not judge it by read: execute it again$"):
+        gather(house)
+    read = claims.read("doc.theorem", "differs", "page 4, a title")
+    write(house, "01_a.ipynb", [*records({id: GOOD[id] for id in GOOD if id != "doc.theorem"}), read])
+    settled = gather(house)
+    rows = [row for row in ledger.page(claims.load(), settled).splitlines() if "judged-read" in row]
+    assert len(rows) == 2 and "page 4, a title" in rows[1]  # the legend, and the claim's row
+    assert claims.tally(record.verdict for record in settled) == "5 claims: 4 reproduced, 1 differs"
+    write(house, "01_a.ipynb", [*records({id: GOOD[id] for id in GOOD if id != "doc.theorem"}), read])
+    ledger_file.write_text(text)
+    with pytest.raises(ledger.LedgerError, match="^doc.theorem: .* did not judge it by proof"):
+        gather(house)
+
+
 def test_the_command_line(house, capsys):
     at = ["--claims", str(house / "build" / "claims.json")]
     gathering = ["gather", "--executed", str(house / "executed"), "--notebooks", str(house / "notebooks"), *at]
