@@ -81,7 +81,7 @@ class Document:
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim as the document prints it; `setting` is what it holds for."""
+    """One claim as the document prints it; `setting` is what it holds for, `rule` how it is judged, if in its own words."""
 
     id: str
     document: str
@@ -91,6 +91,7 @@ class Claim:
     judge: str
     setting: dict
     spread: float | None = None
+    rule: str = ""
 
 
 @dataclass(frozen=True)
@@ -177,6 +178,7 @@ def _claim(entry: dict, documents: dict) -> Claim:
         raise ValueError(f"{id}: printed must be a number to be judged by {claim.judge}, got {claim.printed!r}")
     _check_spread(claim)
     _check_setting(claim)
+    _check_rule(claim)
     return claim
 
 
@@ -194,6 +196,31 @@ def _check_setting(claim: Claim) -> None:
         # YAML 1.1 reads 1e-5 as text; only 1.0e-5 is a number
         if isinstance(value, str) and _parse(value) is not None:
             raise ValueError(f"{claim.id}: setting {name} is text, {value!r}; write numbers as 1.0e-5")
+
+
+def _check_rule(claim: Claim) -> None:
+    if not isinstance(claim.rule, str) or claim.rule != claim.rule.strip():
+        raise ValueError(f"{claim.id}: rule must be a (quoted) string, got {claim.rule!r}")
+    if claim.rule and claim.judge in RULES:
+        raise ValueError(
+            f"{claim.id}: a rule is written for the judges ordering and statement; that of {claim.judge} is made"
+        )
+
+
+RULES = {
+    "digits": "Reproduced if the value lies within {tolerance:f} of {printed}, half a unit of the last printed place.",
+    "within": "Reproduced if the value lies within {tolerance:f} of {printed}, the spread that the document prints.",
+    "proof": "Reproduced if all that the chapter computes for it comes out as claimed; numbers are equal "
+    "where they differ by no more than the computation's own error.",
+    READ: "Read, not computed: the note says where, and what stands there.",
+}
+
+
+def rule(claim: Claim) -> str:
+    """How `claim` is judged, in words: its own rule, or what its judge, printed value and spread make; "" if unwritten."""
+    if claim.judge not in NUMERIC_JUDGES:
+        return claim.rule or RULES.get(claim.judge, "")
+    return RULES[claim.judge].format(printed=claim.printed, tolerance=tolerance(claim))
 
 
 # ---------------------------------------------------------------- judging
@@ -257,6 +284,21 @@ def read(id: str, verdict: str, note: str) -> Record:
 
     Raises ``ValueError`` for an unknown id, a claim of another judge, another verdict, or an empty note.
     """
+    record = _read(id, verdict, note)
+    _display(_line(record), _line_html(record), asdict(record))
+    return record
+
+
+def read_all(document: str, found: dict[str, tuple[str, str]]) -> Records:
+    """`read` for many claims of one `document`, named without it: ``{name: (verdict, note)}``; one compact table."""
+    if not found:
+        raise ValueError("found must hold at least one claim, got none")
+    records = Records(_read(f"{document}.{name}", *told) for name, told in found.items())
+    _display(_table(records), _table_html(records), [asdict(record) for record in records])
+    return records
+
+
+def _read(id: str, verdict: str, note: str) -> Record:
     ledger = load()
     claim = ledger[id]
     if claim.judge != READ:
@@ -266,9 +308,7 @@ def read(id: str, verdict: str, note: str) -> Record:
     if not isinstance(note, str) or not note.strip():
         raise ValueError(f"note must say where {id} was read, got {note!r}")
     where = source(claim, ledger.documents[claim.document])
-    record = Record(id, claim.document, claim.item, claim.printed, READ, verdict, note, where)
-    _display(_line(record), _line_html(record), asdict(record))
-    return record
+    return Record(id, claim.document, claim.item, claim.printed, READ, verdict, note, where)
 
 
 def check_all(values: dict, *, reasons: dict | None = None, stand_in: bool = False, **setting) -> Records:
@@ -390,10 +430,14 @@ def _agrees(claim: Claim, value) -> bool:
     value = float(value)
     if not math.isfinite(value):
         return False
-    printed = _parse(claim.printed)
-    if claim.judge == "within":
-        return abs(Decimal(repr(value)) - printed) <= Decimal(repr(float(claim.spread)))
-    return abs(Decimal(repr(value)) - printed) <= _unit(printed) / 2
+    return abs(Decimal(repr(value)) - _parse(claim.printed)) <= tolerance(claim)
+
+
+def tolerance(claim: Claim) -> Decimal:
+    """How far a value may lie from the printed one: the printed spread, or half a unit of the last printed place."""
+    if claim.judge not in NUMERIC_JUDGES:
+        raise ValueError(f"claim must have one of the judges {NUMERIC_JUDGES}, got {claim.id} (judge {claim.judge})")
+    return Decimal(repr(float(claim.spread))) if claim.judge == "within" else _unit(_parse(claim.printed)) / 2
 
 
 def _shown(claim: Claim, value) -> str:

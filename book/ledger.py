@@ -283,7 +283,9 @@ def _claims_table(ledger: Ledger, records: list[Record], full: dict[str, Record]
 
 def _claim_cell(claim: Claim, quote: bool) -> str:
     printed = f"<br>Printed: {_cell(claim.printed)}" if quote else ""
-    return f"**{_cell(claim.item)}.** {_cell(claim.statement)}{printed}"
+    rule = _cell(claims.rule(claim))
+    folded = f'<details class="rule"><summary>how it is judged</summary>{rule}</details>' if rule else ""
+    return f"**{_cell(claim.item)}.** {_cell(claim.statement)}{printed}{folded}"
 
 
 def _printed(claim: Claim) -> str:
@@ -320,15 +322,16 @@ def _cell(text: str) -> str:
     return "".join(literal).replace("|", r"\|")
 
 
-def downloads(records: list[Record], full: dict[str, Record], folder: Path) -> None:
-    """claims.json and claims.csv in `folder`: a row for each claim, this build's finding and the full run's."""
+def downloads(ledger: Ledger, records: list[Record], full: dict[str, Record], folder: Path) -> None:
+    """claims.json and claims.csv in `folder`: a row for each claim, its rule, this build's finding and the full run's."""
     rows = []
     for record in records:
-        real = full.get(record.id)
+        real, claim = full.get(record.id), ledger.claims[record.id]
         rows.append(
             asdict(record)
             | {"verdict": standing(record, full).verdict, "note": standing(record, full).note}
             | {"verdict_here": record.verdict, "full_run": real.reproduced if real else "", "link": _place(record)}
+            | {"judge": claim.judge, "rule": claims.rule(claim)}
         )
     results.write(folder / "claims.json", json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
     results.write(folder / "claims.csv", pd.DataFrame(rows).to_csv(index=False, lineterminator="\n"))
@@ -371,7 +374,7 @@ def main(arguments=None) -> int:
     known = claims.load()
     real = load_full(options.full, known)
     if options.command == "downloads":
-        downloads(records, real, options.output)
+        downloads(known, records, real, options.output)
     else:
         results.write(options.output, page(known, records, real))
     return 0

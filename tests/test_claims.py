@@ -200,6 +200,7 @@ def test_what_was_read_is_told_as_read(ledger, verdict):
         == f"doc.title  printed Upper bound  read  {verdict}  (page 4: $L_2$ is bounded from below)"
     )
     assert '<span class="judged-read">read</span>' in claims._line_html(record)
+    assert claims.read_all("doc", {"title": (verdict, record.note)}) == (record,)
 
 
 def test_stand_in_and_undetermined_judge_nothing(ledger):
@@ -243,6 +244,8 @@ def test_a_setting_may_be_a_list(ledger):
         (lambda: claims.read("doc.title", "stand-in", "page 4"), "for doc.title, got 'stand-in'"),
         (lambda: claims.read("doc.title", "differs", " "), "note must say where doc.title was read, got ' '"),
         (lambda: claims.read("doc.theorem", "differs", "page 4"), "judge read, got 'doc.theorem' .judge proof"),
+        (lambda: claims.read_all("doc", {}), "found must hold at least one claim"),
+        (lambda: claims.read_all("doc", {"theorem": ("differs", "page 4")}), "judge read, got 'doc.theorem'"),
         (lambda: claims.read("doc.titel", "differs", "page 4"), r"'doc.titel' \(nearest: doc.title"),
         (lambda: claims.check_all({"doc.number": 1}, reasons={"doc.spread": "x"}), "got 'doc.spread'"),
         (lambda: claims.check_all({"doc.number": 1, "doc.spread": 1}, beta=2), "got 'beta'"),
@@ -369,6 +372,12 @@ def with_claim(**changes):
         (with_claim(spread=0.1), "^doc.x: a spread belongs"),
         (with_claim(judge="within", spread=0), "^doc.x: spread must be in"),
         (with_claim(setting=[1]), "^doc.x: setting must be a mapping"),
+        (
+            with_claim(rule="It is so."),
+            "^doc.x: a rule is written for the judges ordering and statement; that of digits",
+        ),
+        (with_claim(rule="It is so.", judge="proof"), "^doc.x: a rule is written .* that of proof is made"),
+        (with_claim(rule=5, judge="statement"), "^doc.x: rule must be a .quoted. string, got 5"),
         (with_claim(setting={"delta": "1e-5"}), "^doc.x: setting delta is text"),
         (LEDGER.replace(", year: 2021, venue: A journal", ", year: 2021"), "^document later: .*venue"),
         ("documents: {}", "must hold 'documents' and 'claims'"),
@@ -447,3 +456,23 @@ def test_table_2_is_consistent_with_the_conversion_so_it_was_copied_right(book):
             if alpha == 4:
                 table1 = float(book.claims[f"miura2022.table1.unbounded.n1e{k}"].printed)
                 assert renyi[0] == pytest.approx(table1, abs=unit)
+
+
+NUMERIC = [id for id, claim in claims.load(BOOK).claims.items() if claim.judge in claims.NUMERIC_JUDGES]
+
+
+@pytest.mark.parametrize("id", NUMERIC)
+def test_a_numeric_verdict_flips_where_the_value_is_moved_by_twice_its_tolerance(book, monkeypatch, id):
+    monkeypatch.setenv("COMPENDIUM_CLAIMS", str(BOOK))
+    printed, tolerance = claims._parse(book[id].printed), claims.tolerance(book[id])
+    assert tolerance > 0
+    for times, verdict in ((0, "reproduced"), (0.9, "reproduced"), (1.1, "differs"), (2, "differs")):
+        for side in (-1, 1):
+            moved = float(printed + side * Decimal(str(times)) * tolerance)
+            assert claims.check(id, moved).verdict == verdict, (times, side)
+
+
+def test_only_a_numeric_claim_has_a_tolerance(book):
+    assert len(NUMERIC) > 100
+    with pytest.raises(ValueError, match="got kiri2019.coin.protocol .judge"):
+        claims.tolerance(book["kiri2019.coin.protocol"])

@@ -302,7 +302,7 @@ def test_the_books_own_ledger_makes_a_page_without_a_warning(house, monkeypatch)
     assert len(re.findall(r'<span class="math', page)) == sum(
         len(re.findall(r"\$[^$]+\$", text))
         for claim in own.claims.values()
-        for text in (claim.item, claim.statement, claim.printed)
+        for text in (claim.item, claim.statement, claim.printed, claims.rule(claim))
     )
 
 
@@ -394,6 +394,7 @@ def test_downloads_hold_both_findings(house, capsys):
     rows = {row["id"]: row for row in json.loads((house / "html" / "claims.json").read_text(encoding="utf-8"))}
     assert rows["doc.number"]["verdict"] == "differs" and rows["doc.number"]["verdict_here"] == "stand-in"
     assert rows["doc.number"]["full_run"] == "0.900000"
+    assert rows["doc.number"]["judge"] == "digits" and "within 0.0005 of 0.576" in rows["doc.number"]["rule"]
     assert rows["doc.number"]["link"] == "notebooks/doc/01_a.html#claim-doc.number"
     assert len((house / "html" / "claims.csv").read_text(encoding="utf-8").splitlines()) == 6
 
