@@ -476,3 +476,37 @@ def test_only_a_numeric_claim_has_a_tolerance(book):
     assert len(NUMERIC) > 100
     with pytest.raises(ValueError, match="got kiri2019.coin.protocol .judge"):
         claims.tolerance(book["kiri2019.coin.protocol"])
+
+
+# ---------------------------------------------------------------- rules in words
+
+
+def test_every_claim_says_how_it_is_judged(book):
+    """An ordering and a statement by a rule of its own, of every document."""
+    assert not [id for id, claim in book.claims.items() if not claims.rule(claim)], "write a rule in claims.yml"
+
+
+def test_a_rule_is_a_sentence_that_says_when_the_verdict_is_reproduced(book):
+    for id, claim in book.claims.items():
+        if claim.rule:
+            assert re.match(r"Reproduced (if|unless)\b.*\.$|Nothing is computed: .*\.$", claim.rule), id
+            assert "$" not in claims.markup(claim.rule), id
+
+
+@pytest.mark.parametrize(
+    "id, told",
+    [
+        ("doc.number", "within 0.0005 of 0.576, half a unit of the last printed place"),
+        ("doc.spread", "within 0.01 of 0.85, the spread that the document prints"),
+        ("doc.theorem", "comes out as claimed"),
+        ("doc.title", "Read, not computed"),
+        ("doc.order", "It falls at each step."),
+        ("later.sentence", ""),
+    ],
+)
+def test_the_rule_of_the_other_judges_is_made(ledger, id, told):
+    ledger.write_text(
+        LEDGER.replace("judge: ordering,", "judge: ordering, rule: It falls at each step.,"), encoding="utf-8"
+    )
+    rule = claims.rule(claims.load(ledger)[id])
+    assert told in rule and bool(told) == bool(rule)
