@@ -74,6 +74,8 @@ def evidence(tree: ast.AST):
             for table in tables:
                 if isinstance(table, ast.Dict):
                     yield from zip(table.keys, table.values)
+                elif isinstance(table, ast.DictComp):
+                    yield table.key, table
 
 
 def dressed(tree: ast.AST) -> list[str]:
@@ -107,6 +109,8 @@ def test_every_chapter_that_judges_is_looked_into():
         'code = {"degree": 2}\nclaims.check("doc.a", code["degree"] == 2, reason="read in the code")',
         'claims.check("doc.a", bool(np.isclose(np.exp(-1 / 2), 0.6065)))',
         'found = {"doc.a": 3 > 2}\nclaims.check_all(found)',
+        'judge({f"a.{name}": name in "abc" for name in ("a", "b")})',
+        'found = {"a": check(1)}\nfound |= {"b": True}\njudge(found)',
         'near: float = 0.797\nclaims.check("doc.a", near > 0.7)',
         'judge({"a": [True, not False]})',
     ],
