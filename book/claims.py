@@ -20,6 +20,8 @@ within      number     |value - printed| <= the spread that the document prints
 ordering    bool       the order or trend that the document asserts was found to hold
 proof       bool       the mathematical claim was found to hold as printed
 statement   bool       the sentence was found to be true
+read        a verdict  a person read it so: a title, an index, a matter of record, which
+                       nothing computes; ``claims.read`` says in a note what was read
 =========== ========== ==================================================================
 """
 
@@ -31,6 +33,7 @@ import os
 import re
 import sys
 from collections import Counter
+from collections.abc import Mapping, Set
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from difflib import get_close_matches
@@ -43,8 +46,10 @@ import yaml
 MIME = "application/vnd.compendium.claim+json"
 
 NUMERIC_JUDGES = ("digits", "within")
-JUDGES = (*NUMERIC_JUDGES, "ordering", "proof", "statement")
+READ = "read"
+JUDGES = (*NUMERIC_JUDGES, "ordering", "proof", "statement", READ)
 VERDICTS = ("reproduced", "differs", "not determinable", "stand-in")
+READ_VERDICTS = VERDICTS[:3]
 NO_REASON = "no reason given"
 
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
@@ -76,7 +81,7 @@ class Document:
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim as the document prints it; `setting` is what it holds for."""
+    """One claim as the document prints it; `setting` is what it holds for, `rule` how it is judged, if in its own words."""
 
     id: str
     document: str
@@ -86,6 +91,7 @@ class Claim:
     judge: str
     setting: dict
     spread: float | None = None
+    rule: str = ""
 
 
 @dataclass(frozen=True)
@@ -172,6 +178,7 @@ def _claim(entry: dict, documents: dict) -> Claim:
         raise ValueError(f"{id}: printed must be a number to be judged by {claim.judge}, got {claim.printed!r}")
     _check_spread(claim)
     _check_setting(claim)
+    _check_rule(claim)
     return claim
 
 
@@ -191,6 +198,31 @@ def _check_setting(claim: Claim) -> None:
             raise ValueError(f"{claim.id}: setting {name} is text, {value!r}; write numbers as 1.0e-5")
 
 
+def _check_rule(claim: Claim) -> None:
+    if not isinstance(claim.rule, str) or claim.rule != claim.rule.strip():
+        raise ValueError(f"{claim.id}: rule must be a (quoted) string, got {claim.rule!r}")
+    if claim.rule and claim.judge in RULES:
+        raise ValueError(
+            f"{claim.id}: a rule is written for the judges ordering and statement; that of {claim.judge} is made"
+        )
+
+
+RULES = {
+    "digits": "Reproduced if the value lies within {tolerance:f} of {printed}, half a unit of the last printed place.",
+    "within": "Reproduced if the value lies within {tolerance:f} of {printed}, the spread that the document prints.",
+    "proof": "Reproduced if all that the chapter computes for it comes out as claimed; numbers are equal "
+    "where they differ by no more than the computation's own error.",
+    READ: "Read, not computed: the note says where, and what stands there.",
+}
+
+
+def rule(claim: Claim) -> str:
+    """How `claim` is judged, in words: its own rule, or what its judge, printed value and spread make; "" if unwritten."""
+    if claim.judge not in NUMERIC_JUDGES:
+        return claim.rule or RULES.get(claim.judge, "")
+    return RULES[claim.judge].format(printed=claim.printed, tolerance=tolerance(claim))
+
+
 # ---------------------------------------------------------------- judging
 
 
@@ -199,7 +231,7 @@ class Record:
     """What a notebook found out about one claim; all fields are text.
 
     `verdict` is one of `VERDICTS`, or ``not judged`` for a run in another setting, which
-    does not count. `source` is where the claim stands in the document; `notebook` is
+    does not count. `reproduced` is the value, or "read". `source` is where the claim stands in the document; `notebook` is
     filled in when the executed notebooks are gathered.
     """
 
@@ -244,6 +276,41 @@ def check(id: str, value, *, reason: str = "", stand_in: bool = False, undetermi
     return record
 
 
+def read(id: str, verdict: str, note: str) -> Record:
+    """Judge the claim `id` by what was read, where nothing is computed; display one line, and return the `Record`.
+
+    verdict : reproduced, differs or not determinable.
+    note : where it was read, and what stands there.
+
+    Raises ``ValueError`` for an unknown id, a claim of another judge, another verdict, or an empty note.
+    """
+    record = _read(id, verdict, note)
+    _display(_line(record), _line_html(record), asdict(record))
+    return record
+
+
+def read_all(document: str, found: dict[str, tuple[str, str]]) -> Records:
+    """`read` for many claims of one `document`, named without it: ``{name: (verdict, note)}``; one compact table."""
+    if not found:
+        raise ValueError("found must hold at least one claim, got none")
+    records = Records(_read(f"{document}.{name}", *told) for name, told in found.items())
+    _display(_table(records), _table_html(records), [asdict(record) for record in records])
+    return records
+
+
+def _read(id: str, verdict: str, note: str) -> Record:
+    ledger = load()
+    claim = ledger[id]
+    if claim.judge != READ:
+        raise ValueError(f"id must be of a claim with the judge {READ}, got {id!r} (judge {claim.judge})")
+    if verdict not in READ_VERDICTS:
+        raise ValueError(f"verdict must be one of {READ_VERDICTS} for {id}, got {verdict!r}")
+    if not isinstance(note, str) or not note.strip():
+        raise ValueError(f"note must say where {id} was read, got {note!r}")
+    where = source(claim, ledger.documents[claim.document])
+    return Record(id, claim.document, claim.item, claim.printed, READ, verdict, note, where)
+
+
 def check_all(values: dict, *, reasons: dict | None = None, stand_in: bool = False, **setting) -> Records:
     """Judge many claims, ``{id: value}``, and display one compact table.
 
@@ -284,11 +351,20 @@ def judge(document: str, found: dict, reasons: dict | None = None, **options) ->
         return {f"{document}.{name}": value for name, value in table.items()}
 
     def one(value):
+        if _empty(value):
+            return value  # of which `check_all` says what is wrong
         many = np.ravel(np.asarray(value, dtype=object))
         truths = all(str(each) in ("True", "False") for each in many)  # python's, numpy's and sympy's
         return all(bool(each) for each in many) if truths else value
 
     return check_all(full({name: one(value) for name, value in found.items()}), reasons=full(reasons or {}), **options)
+
+
+def _empty(value) -> bool:
+    """Whether `value` holds no evidence at all, of which everything would be true: an empty list, table or mapping."""
+    if isinstance(value, (Mapping, Set, str)):
+        return not value
+    return np.asarray(value, dtype=object).size == 0
 
 
 def _judge(claim: Claim, value, reason, stand_in, undetermined, setting) -> Record:
@@ -297,6 +373,10 @@ def _judge(claim: Claim, value, reason, stand_in, undetermined, setting) -> Reco
         for name, here in setting.items()
         if not _same(here, claim.setting[name])
     ]
+    if claim.judge == READ:
+        raise ValueError(f"value must not be given for {claim.id}, which is read and not computed: use claims.read")
+    if _empty(value):
+        raise ValueError(f"value must hold at least one piece of evidence for {claim.id}, got {value!r}")
     shown = "" if value is None and (undetermined or stand_in) else _shown(claim, value)
     if other:
         verdict, note = "not judged", "other setting: " + "; ".join(other)
@@ -350,10 +430,14 @@ def _agrees(claim: Claim, value) -> bool:
     value = float(value)
     if not math.isfinite(value):
         return False
-    printed = _parse(claim.printed)
-    if claim.judge == "within":
-        return abs(Decimal(repr(value)) - printed) <= Decimal(repr(float(claim.spread)))
-    return abs(Decimal(repr(value)) - printed) <= _unit(printed) / 2
+    return abs(Decimal(repr(value)) - _parse(claim.printed)) <= tolerance(claim)
+
+
+def tolerance(claim: Claim) -> Decimal:
+    """How far a value may lie from the printed one: the printed spread, or half a unit of the last printed place."""
+    if claim.judge not in NUMERIC_JUDGES:
+        raise ValueError(f"claim must have one of the judges {NUMERIC_JUDGES}, got {claim.id} (judge {claim.judge})")
+    return Decimal(repr(float(claim.spread))) if claim.judge == "within" else _unit(_parse(claim.printed)) / 2
 
 
 def _shown(claim: Claim, value) -> str:
@@ -404,6 +488,9 @@ def _display(plain: str, markup: str, record) -> None:
         display({"text/plain": plain, "text/html": markup, MIME: record}, raw=True)
 
 
+READ_MARK = f'<span class="judged-read">{READ}</span>'  # beside the verdict of a claim that was not computed
+
+
 def css_class(verdict: str) -> str:
     """The CSS class of a verdict's badge, ``verdict-not-determinable``."""
     return "verdict-" + verdict.replace(" ", "-")
@@ -431,7 +518,7 @@ def markup(text: str) -> str:
 def _line(record: Record) -> str:
     parts = [record.id, f"printed {record.published}"]
     if record.reproduced:
-        parts.append(f"here {record.reproduced}")
+        parts.append(READ if record.reproduced == READ else f"here {record.reproduced}")
     parts.append(record.verdict)
     if record.note:
         parts.append(f"({record.note})")
@@ -440,6 +527,8 @@ def _line(record: Record) -> str:
 
 def _line_html(record: Record) -> str:
     here = f", here <b>{markup(record.reproduced)}</b>" if record.reproduced else ""
+    if record.reproduced == READ:
+        here = f", {READ_MARK}"
     note = f'<span class="claim-note">; {markup(record.note)}</span>' if record.note else ""
     return (
         f'<div class="claim" id="{anchor(record.id)}">{badge(record.verdict)} '

@@ -105,6 +105,8 @@ def _problems(ledger: Ledger, id: str, group: list[Record], elsewhere: str | Non
                 f"{id}: {record.notebook} judged {record.published!r}, but the ledger "
                 f"says {claim.printed!r}: execute it again"
             )
+        if (record.reproduced == claims.READ) != (claim.judge == claims.READ):
+            problems.append(f"{id}: {record.notebook} did not judge it by {claim.judge}: execute it again")
         if record.verdict == "differs" and record.note in ("", claims.NO_REASON):
             problems.append(f"{id}: differs without a reason, in {record.notebook}")
     return problems
@@ -141,13 +143,13 @@ def full(executed: Path, sources: Path, output: Path) -> list[Record]:
 
 
 def load_full(path: Path, ledger: Ledger) -> dict[str, Record]:
-    """The committed full run by id, without what was judged by another printed value than the ledger's; {} if none."""
+    """The committed full run by id, but what was read, or judged by another printed value than the ledger's; {} if none."""
     if not path.is_file():
         return {}
     found = {}
     for row in results.load(path).fillna("").astype(str).to_dict("records"):
         claim = ledger.claims.get(row["id"])
-        if claim is not None and claim.printed == row["published"]:
+        if claim is not None and claim.judge != claims.READ and claim.printed == row["published"]:
             document = ledger.documents[claim.document]
             found[claim.id] = Record(
                 document=claim.document, item=claim.item, source=claims.source(claim, document), **row
@@ -175,6 +177,9 @@ the book; *full run* is the documents' own settings on the real data, which deci
 - {not_determinable}: the document leaves out what one would need; the note says what.
 - {stand_in}: computed on stand-in data; the real data are needed for a verdict.
 
+Most verdicts are computed. What cannot be, such as a title, an index or a matter of record, a person has read: beside such a verdict
+stands {read}, and its note says where.
+
 <div class="scorecard-filter" hidden></div>
 
 The same for machines: <a href="claims.json" download>claims.json</a>, <a href="claims.csv" download>claims.csv</a>.
@@ -188,7 +193,8 @@ def page(ledger: Ledger, records: list[Record], full: dict[str, Record] | None =
     full = full or {}
     badges = {verdict.replace(" ", "_").replace("-", "_"): claims.badge(verdict) for verdict in VERDICTS}
     by_id = {record.id: record for record in records}
-    parts = [INTRO.format(**badges), "## Totals\n", _totals(ledger, [standing(record, full) for record in records])]
+    intro = INTRO.format(read=claims.READ_MARK, **badges)
+    parts = [intro, "## Totals\n", _totals(ledger, [standing(record, full) for record in records])]
     parts.append(f"This build by itself: {claims.tally(record.verdict for record in records)}.\n")
     for key, document in ledger.documents.items():
         own = [by_id[id] for id, claim in ledger.claims.items() if claim.document == key]
@@ -270,23 +276,26 @@ def _claims_table(ledger: Ledger, records: list[Record], full: dict[str, Record]
             row.append(_cell(full[record.id].reproduced) if is_number and record.id in full else "")
         if numbers:
             row.append(_cell(record.reproduced) if is_number else "")
-        row.append(_verdict_cell(standing(record, full)))
+        row.append(_verdict_cell(claim, standing(record, full)))
         rows.append(row)
     return _table(head, rows)
 
 
 def _claim_cell(claim: Claim, quote: bool) -> str:
     printed = f"<br>Printed: {_cell(claim.printed)}" if quote else ""
-    return f"**{_cell(claim.item)}.** {_cell(claim.statement)}{printed}"
+    rule = _cell(claims.rule(claim))
+    folded = f'<details class="rule"><summary>how it is judged</summary>{rule}</details>' if rule else ""
+    return f"**{_cell(claim.item)}.** {_cell(claim.statement)}{printed}{folded}"
 
 
 def _printed(claim: Claim) -> str:
     return _cell(claim.printed) + (f" ± {claim.spread:g}" if claim.spread is not None else "")
 
 
-def _verdict_cell(record: Record) -> str:
+def _verdict_cell(claim: Claim, record: Record) -> str:
     note = f"<br>{_cell(record.note)}" if record.note else ""
-    return f"{claims.badge(record.verdict)} {_link(record)}{note}"
+    mark = f" {claims.READ_MARK}" if claim.judge == claims.READ else ""
+    return f"{claims.badge(record.verdict)}{mark} {_link(record)}{note}"
 
 
 def _link(record: Record) -> str:
@@ -313,15 +322,16 @@ def _cell(text: str) -> str:
     return "".join(literal).replace("|", r"\|")
 
 
-def downloads(records: list[Record], full: dict[str, Record], folder: Path) -> None:
-    """claims.json and claims.csv in `folder`: a row for each claim, this build's finding and the full run's."""
+def downloads(ledger: Ledger, records: list[Record], full: dict[str, Record], folder: Path) -> None:
+    """claims.json and claims.csv in `folder`: a row for each claim, its rule, this build's finding and the full run's."""
     rows = []
     for record in records:
-        real = full.get(record.id)
+        real, claim = full.get(record.id), ledger.claims[record.id]
         rows.append(
             asdict(record)
             | {"verdict": standing(record, full).verdict, "note": standing(record, full).note}
             | {"verdict_here": record.verdict, "full_run": real.reproduced if real else "", "link": _place(record)}
+            | {"judge": claim.judge, "rule": claims.rule(claim)}
         )
     results.write(folder / "claims.json", json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
     results.write(folder / "claims.csv", pd.DataFrame(rows).to_csv(index=False, lineterminator="\n"))
@@ -364,7 +374,7 @@ def main(arguments=None) -> int:
     known = claims.load()
     real = load_full(options.full, known)
     if options.command == "downloads":
-        downloads(records, real, options.output)
+        downloads(known, records, real, options.output)
     else:
         results.write(options.output, page(known, records, real))
     return 0

@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import sympy
 import yaml
@@ -30,6 +31,7 @@ claims:
 - {id: doc.order, item: Figure 1, statement: An order., printed: falls, judge: ordering,
    setting: {n: [1.0e+4, 1.0e+5]}}
 - {id: doc.theorem, item: Theorem 1, statement: A theorem., printed: holds, judge: proof}
+- {id: doc.title, item: Lemma 4, statement: Its title., printed: Upper bound, judge: read}
 - {id: later.sentence, item: Section 1, statement: A sentence., printed: so it is, judge: statement}
 """
 
@@ -188,6 +190,19 @@ def test_true_and_false(ledger):
     assert (record.verdict, record.reproduced, record.note) == ("differs", "does not hold", "it rises")
 
 
+@pytest.mark.parametrize("verdict", ["reproduced", "differs", "not determinable"])
+def test_what_was_read_is_told_as_read(ledger, verdict):
+    record = claims.read("doc.title", verdict, "page 4: $L_2$ is bounded from below")
+    assert record.verdict == verdict and record.reproduced == "read" and record.note.startswith("page 4")
+    assert record.source == "Somebody (2020), Lemma 4" and record.published == "Upper bound"
+    assert (
+        claims._line(record)
+        == f"doc.title  printed Upper bound  read  {verdict}  (page 4: $L_2$ is bounded from below)"
+    )
+    assert '<span class="judged-read">read</span>' in claims._line_html(record)
+    assert claims.read_all("doc", {"title": (verdict, record.note)}) == (record,)
+
+
 def test_stand_in_and_undetermined_judge_nothing(ledger):
     record = claims.check("doc.number", 0.7, stand_in=True)
     assert (record.verdict, record.reproduced) == ("stand-in", "0.700000") and record.note
@@ -222,6 +237,16 @@ def test_a_setting_may_be_a_list(ledger):
         (lambda: claims.check("doc.theorem", 1), "value must be True or False for doc.theorem"),
         (lambda: claims.check("doc.theorem", "holds"), "value must be True or False"),
         (lambda: claims.check_all({}), "at least one claim"),
+        (lambda: claims.check("doc.title", True), "value must not be given for doc.title"),
+        (lambda: claims.judge("doc", {"theorem": True, "title": [True]}), "value must not be given for doc.title"),
+        (lambda: claims.check("doc.title", None, undetermined="lost"), "value must not be given for doc.title"),
+        (lambda: claims.read("doc.title", True, "page 4"), "verdict must be one of .* for doc.title, got True"),
+        (lambda: claims.read("doc.title", "stand-in", "page 4"), "for doc.title, got 'stand-in'"),
+        (lambda: claims.read("doc.title", "differs", " "), "note must say where doc.title was read, got ' '"),
+        (lambda: claims.read("doc.theorem", "differs", "page 4"), "judge read, got 'doc.theorem' .judge proof"),
+        (lambda: claims.read_all("doc", {}), "found must hold at least one claim"),
+        (lambda: claims.read_all("doc", {"theorem": ("differs", "page 4")}), "judge read, got 'doc.theorem'"),
+        (lambda: claims.read("doc.titel", "differs", "page 4"), r"'doc.titel' \(nearest: doc.title"),
         (lambda: claims.check_all({"doc.number": 1}, reasons={"doc.spread": "x"}), "got 'doc.spread'"),
         (lambda: claims.check_all({"doc.number": 1, "doc.spread": 1}, beta=2), "got 'beta'"),
     ],
@@ -229,6 +254,21 @@ def test_a_setting_may_be_a_list(ledger):
 def test_bad_input_is_refused_by_name(ledger, call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    "nothing", [[], (), {}, set(), "", np.array([]), np.empty((3, 0)), pd.Series(dtype=bool), pd.DataFrame(), [[], []]]
+)
+@pytest.mark.parametrize("name", ["theorem", "order", "number"])
+def test_empty_evidence_is_refused_by_the_claims_name(ledger, nothing, name):
+    for call in (
+        lambda: claims.judge("doc", {name: nothing}),
+        lambda: claims.check(f"doc.{name}", nothing),
+        lambda: claims.check_all({f"doc.{name}": nothing}),
+        lambda: claims.check(f"doc.{name}", nothing, undetermined="the seed is not given"),
+    ):
+        with pytest.raises(ValueError, match=f"evidence for doc.{name}, got"):
+            call()
 
 
 def test_judge_names_the_document_once_and_wants_every_bool(ledger):
@@ -332,6 +372,12 @@ def with_claim(**changes):
         (with_claim(spread=0.1), "^doc.x: a spread belongs"),
         (with_claim(judge="within", spread=0), "^doc.x: spread must be in"),
         (with_claim(setting=[1]), "^doc.x: setting must be a mapping"),
+        (
+            with_claim(rule="It is so."),
+            "^doc.x: a rule is written for the judges ordering and statement; that of digits",
+        ),
+        (with_claim(rule="It is so.", judge="proof"), "^doc.x: a rule is written .* that of proof is made"),
+        (with_claim(rule=5, judge="statement"), "^doc.x: rule must be a .quoted. string, got 5"),
         (with_claim(setting={"delta": "1e-5"}), "^doc.x: setting delta is text"),
         (LEDGER.replace(", year: 2021, venue: A journal", ", year: 2021"), "^document later: .*venue"),
         ("documents: {}", "must hold 'documents' and 'claims'"),
@@ -410,3 +456,57 @@ def test_table_2_is_consistent_with_the_conversion_so_it_was_copied_right(book):
             if alpha == 4:
                 table1 = float(book.claims[f"miura2022.table1.unbounded.n1e{k}"].printed)
                 assert renyi[0] == pytest.approx(table1, abs=unit)
+
+
+NUMERIC = [id for id, claim in claims.load(BOOK).claims.items() if claim.judge in claims.NUMERIC_JUDGES]
+
+
+@pytest.mark.parametrize("id", NUMERIC)
+def test_a_numeric_verdict_flips_where_the_value_is_moved_by_twice_its_tolerance(book, monkeypatch, id):
+    monkeypatch.setenv("COMPENDIUM_CLAIMS", str(BOOK))
+    printed, tolerance = claims._parse(book[id].printed), claims.tolerance(book[id])
+    assert tolerance > 0
+    for times, verdict in ((0, "reproduced"), (0.9, "reproduced"), (1.1, "differs"), (2, "differs")):
+        for side in (-1, 1):
+            moved = float(printed + side * Decimal(str(times)) * tolerance)
+            assert claims.check(id, moved).verdict == verdict, (times, side)
+
+
+def test_only_a_numeric_claim_has_a_tolerance(book):
+    assert len(NUMERIC) > 100
+    with pytest.raises(ValueError, match="got kiri2019.coin.protocol .judge"):
+        claims.tolerance(book["kiri2019.coin.protocol"])
+
+
+# ---------------------------------------------------------------- rules in words
+
+
+def test_every_claim_says_how_it_is_judged(book):
+    """An ordering and a statement by a rule of its own, of every document."""
+    assert not [id for id, claim in book.claims.items() if not claims.rule(claim)], "write a rule in claims.yml"
+
+
+def test_a_rule_is_a_sentence_that_says_when_the_verdict_is_reproduced(book):
+    for id, claim in book.claims.items():
+        if claim.rule:
+            assert re.match(r"Reproduced (if|unless)\b.*\.$|Nothing is computed: .*\.$", claim.rule), id
+            assert "$" not in claims.markup(claim.rule), id
+
+
+@pytest.mark.parametrize(
+    "id, told",
+    [
+        ("doc.number", "within 0.0005 of 0.576, half a unit of the last printed place"),
+        ("doc.spread", "within 0.01 of 0.85, the spread that the document prints"),
+        ("doc.theorem", "comes out as claimed"),
+        ("doc.title", "Read, not computed"),
+        ("doc.order", "It falls at each step."),
+        ("later.sentence", ""),
+    ],
+)
+def test_the_rule_of_the_other_judges_is_made(ledger, id, told):
+    ledger.write_text(
+        LEDGER.replace("judge: ordering,", "judge: ordering, rule: It falls at each step.,"), encoding="utf-8"
+    )
+    rule = claims.rule(claims.load(ledger)[id])
+    assert told in rule and bool(told) == bool(rule)

@@ -145,6 +145,25 @@ def test_the_executed_copy_of_a_removed_notebook_is_passed_over(house, capsys):
     assert "passed over doc/00_old.ipynb" in capsys.readouterr().err
 
 
+def test_a_claim_is_judged_as_the_ledger_says(house):
+    write(house, "01_a.ipynb", records(GOOD))
+    ledger_file = house / "claims.yml"
+    text = ledger_file.read_text()
+    ledger_file.write_text(text.replace("a*b*c holds, judge: proof", "a*b*c holds, judge: read"))
+    with pytest.raises(ledger.LedgerError, match="^doc.theorem: .* did not judge it by read: execute it again$"):
+        gather(house)
+    read = claims.read("doc.theorem", "differs", "page 4, a title")
+    write(house, "01_a.ipynb", [*records({id: GOOD[id] for id in GOOD if id != "doc.theorem"}), read])
+    settled = gather(house)
+    rows = [row for row in ledger.page(claims.load(), settled).splitlines() if "judged-read" in row]
+    assert len(rows) == 2 and "page 4, a title" in rows[1]  # the legend, and the claim's row
+    assert claims.tally(record.verdict for record in settled) == "5 claims: 4 reproduced, 1 differs"
+    write(house, "01_a.ipynb", [*records({id: GOOD[id] for id in GOOD if id != "doc.theorem"}), read])
+    ledger_file.write_text(text)
+    with pytest.raises(ledger.LedgerError, match="^doc.theorem: .* did not judge it by proof"):
+        gather(house)
+
+
 def test_the_command_line(house, capsys):
     at = ["--claims", str(house / "build" / "claims.json")]
     gathering = ["gather", "--executed", str(house / "executed"), "--notebooks", str(house / "notebooks"), *at]
@@ -278,12 +297,14 @@ def test_the_books_own_ledger_makes_a_page_without_a_warning(house, monkeypatch)
         ),
     )
     assert page.count("<tr") > len(own.claims)
+    assert page.count('<details class="rule"><summary>') == len(own.claims)
+    assert page.count('<span class="judged-read">') == 1 + sum(claim.judge == "read" for claim in own.claims.values())
     visible = re.sub(r"<(script|style).*?</\1>", "", page, flags=re.S)
     assert "$" not in re.sub(r'<span class="math.*?</span>', "", visible, flags=re.S)
     assert len(re.findall(r'<span class="math', page)) == sum(
         len(re.findall(r"\$[^$]+\$", text))
         for claim in own.claims.values()
-        for text in (claim.item, claim.statement, claim.printed)
+        for text in (claim.item, claim.statement, claim.printed, claims.rule(claim))
     )
 
 
@@ -375,6 +396,7 @@ def test_downloads_hold_both_findings(house, capsys):
     rows = {row["id"]: row for row in json.loads((house / "html" / "claims.json").read_text(encoding="utf-8"))}
     assert rows["doc.number"]["verdict"] == "differs" and rows["doc.number"]["verdict_here"] == "stand-in"
     assert rows["doc.number"]["full_run"] == "0.900000"
+    assert rows["doc.number"]["judge"] == "digits" and "within 0.0005 of 0.576" in rows["doc.number"]["rule"]
     assert rows["doc.number"]["link"] == "notebooks/doc/01_a.html#claim-doc.number"
     assert len((house / "html" / "claims.csv").read_text(encoding="utf-8").splitlines()) == 6
 
@@ -386,3 +408,12 @@ def test_every_claim_of_the_book_is_judged_by_a_committed_notebook(monkeypatch):
     monkeypatch.setenv("COMPENDIUM_CLAIMS", str(ROOT / "book" / "claims.yml"))
     notebooks = ROOT / "notebooks"
     ledger.settle(claims.load(), ledger.collect(notebooks, notebooks))
+
+
+def test_where_the_rule_says_that_nothing_is_computed_the_verdict_is_open(monkeypatch):
+    monkeypatch.setenv("COMPENDIUM_CLAIMS", str(ROOT / "book" / "claims.yml"))
+    own, notebooks = claims.load(), ROOT / "notebooks"
+    silent = {id for id, claim in own.claims.items() if claims.rule(claim).startswith("Nothing is computed")}
+    judged = ledger.settle(own, ledger.collect(notebooks, notebooks))
+    assert silent and {record.verdict for record in judged if record.id in silent} == {"not determinable"}
+    assert not [record.id for record in judged if record.id in silent and record.reproduced]

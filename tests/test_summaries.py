@@ -76,7 +76,12 @@ def test_the_tally_is_a_sentence_with_every_verdict_that_occurs():
 def test_the_full_run_decides_where_the_build_had_stand_in_data(tmp_path):
     full = BOOK / "results" / "claims.csv"
     rows = frame("claims")
-    chosen = rows[rows.id.str.startswith("miura2025.")].head(30)
+    own = [
+        claim.id
+        for claim in claims.load().claims.values()
+        if claim.document == "miura2025" and claim.judge != claims.READ
+    ]
+    chosen = rows[rows.id.isin(own)].head(30)  # what was read waits for no data
     fields = {"item": "", "source": "", "published": "", "reproduced": "", "note": "", "notebook": ""}
     gathered = tmp_path / "claims.json"
     gathered.write_text(

@@ -1,4 +1,4 @@
-/* Filters for the scorecard: document, verdict, and words anywhere in a row. Without JavaScript all rows are shown. */
+/* Filters for the scorecard: document, verdict, how it was judged, and words anywhere in a row. Without JavaScript all rows are shown. */
 
 document.addEventListener('DOMContentLoaded', () => {
   'use strict';
@@ -12,6 +12,11 @@ document.addEventListener('DOMContentLoaded', () => {
   documents.append(new Option('all documents', ''), ...[...new Set(rows.map(documentOf))].map(name => new Option(name)));
   const of = Object.assign(document.createElement('label'), {htmlFor: documents.id, textContent: ' of '});
 
+  const judged = Object.assign(document.createElement('select'), {id: 'scorecard-judged'});
+  judged.append(new Option('read or computed', ''), new Option('read'), new Option('not read'));
+  const how = Object.assign(document.createElement('label'), {htmlFor: judged.id, textContent: ' whose verdict is '});
+  const howOf = row => row.querySelector('.judged-read') ? 'read' : 'not read';
+
   const words = Object.assign(document.createElement('input'), {type: 'search', id: 'scorecard-words', placeholder: 'Table 1, OUE, …'});
   const label = Object.assign(document.createElement('label'), {htmlFor: words.id, textContent: 'Claims with '});
   const boxes = verdicts.map(verdict => {
@@ -22,7 +27,7 @@ document.addEventListener('DOMContentLoaded', () => {
     return box;
   });
   const told = Object.assign(document.createElement('output'), {htmlFor: words.id});
-  place.prepend(label, words, of, documents);
+  place.prepend(label, words, of, documents, how, judged);
   place.append(told);
   place.hidden = false;
 
@@ -32,7 +37,8 @@ document.addEventListener('DOMContentLoaded', () => {
     let shown = 0;
     for (const row of rows) {
       const text = row.textContent.toLowerCase();
-      row.hidden = !(['', documentOf(row)].includes(documents.value) && chosen.has(row.querySelector('.verdict').textContent)
+      row.hidden = !(['', documentOf(row)].includes(documents.value) && ['', howOf(row)].includes(judged.value)
+        && chosen.has(row.querySelector('.verdict').textContent)
         && wanted.every(word => text.includes(word)));
       shown += !row.hidden;
     }

@@ -61,6 +61,19 @@ def test_a_document_chooses_its_rows(scorecard):
     assert shown(scorecard) == everything
 
 
+def test_what_was_read_and_not_computed_can_be_chosen(scorecard):
+    everything = shown(scorecard)
+    options = scorecard.driver.find_element("id", "scorecard-judged").find_elements("css selector", "option")
+    counts = {}
+    for option in options[1:]:
+        option.click()
+        counts[option.text] = len(shown(scorecard))
+    read = [claim for claim in claims.load().claims.values() if claim.judge == claims.READ]
+    assert counts == {"read": len(read), "not read": len(everything) - len(read)}
+    options[0].click()
+    assert shown(scorecard) == everything
+
+
 @pytest.mark.parametrize("name", ["claims.json", "claims.csv"])
 def test_the_downloads_are_there(name):
     assert (BOOK / name).stat().st_size > 10_000
