@@ -2,10 +2,12 @@
 
 import os
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
 import hypothesis
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -42,11 +44,36 @@ def function(name: str) -> str:
     return name.split("[")[0]
 
 
+# A fixture that several tests share is set up by whichever comes first: all that ask for a long one are long.
+LONG_FIXTURES: set[str] = set()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef):
+    began = time.perf_counter()
+    try:
+        return (yield)
+    finally:
+        if fixturedef.scope != "function" and time.perf_counter() - began >= LONG:
+            LONG_FIXTURES.add(fixturedef.argname)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if item.config.getoption("--measure") and call.when == "setup":
+        report.user_properties = [("long", name) for name in LONG_FIXTURES.intersection(item.fixturenames)]
+    return report
+
+
 def pytest_terminal_summary(terminalreporter, exitstatus, config):
     if (path := config.getoption("--measure")) and exitstatus == 0:  # not of a part, nor of failures
+        reports = [
+            report for group in terminalreporter.stats.values() for report in group if hasattr(report, "duration")
+        ]
         seconds = Counter()
-        for report in (report for reports in terminalreporter.stats.values() for report in reports):
-            if hasattr(report, "duration"):
-                seconds[function(report.nodeid)] += report.duration
+        for report in reports:
+            waits = LONG * any(kind == "long" for kind, _ in report.user_properties)
+            seconds[function(report.nodeid)] += max(report.duration, waits)
         names = sorted(name for name, took in seconds.items() if took >= LONG)
         Path(path).write_text("".join(f"{name}\n" for name in names), encoding="utf-8")

@@ -140,10 +140,11 @@ def test_a_worker_killed_in_mid_grid_changes_nothing(cluster, monkeypatch, tmp_p
     address, worker = cluster
     first, _ = worker(), worker()
     monkeypatch.setenv(grid.SCHEDULER, address)
+    monkeypatch.setattr(grid, "PATIENCE", 120)
     from distributed import Client
 
-    with Client(address, timeout=60, set_as_default=False) as client:
-        client.wait_for_workers(2, timeout=60)
+    with Client(address, timeout=120, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=120)
 
         arriving = grid._scheduled(slow, (1.0,), PLACES, range(len(PLACES)), 1)
         found = [next(arriving)]
@@ -156,7 +157,10 @@ def test_a_worker_killed_in_mid_grid_changes_nothing(cluster, monkeypatch, tmp_p
 
 
 def test_an_error_in_a_cell_comes_back_from_the_worker(cluster, monkeypatch):
-    monkeypatch.setenv(grid.SCHEDULER, cluster[0])
+    address, worker = cluster
+    worker()
+    monkeypatch.setenv(grid.SCHEDULER, address)
+    monkeypatch.setattr(grid, "PATIENCE", 120)
     with pytest.raises(ArithmeticError, match="no"):
         grid.run(refuses, PLACES, common=(1.0,))
 

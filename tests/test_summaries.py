@@ -260,7 +260,12 @@ def test_the_computing_cost_is_the_one_that_the_result_files_state(document, nam
         ("kiri2019", "$k = 3e^\\varepsilon + 2$", "02_local", "k = 3*e + 2"),
         ("kiri2019", "all 1,252 networks", "01_laplace", "1252 different networks"),
         ("kiri2019", "accuses none falsely", "05_audit", "accused: none"),
-        ("miura2022", "0.5704, and data sets that exist attain 0.5704", "03_beyond", "Lemma C 0.5704294 a pair that exists 0.5704293"),
+        (
+            "miura2022",
+            "0.5704, and data sets that exist attain 0.5704",
+            "03_beyond",
+            "Lemma C 0.5704294 a pair that exists 0.5704293",
+        ),
         ("miura2022", "1.152 with its two eigenvalues apart", "03_beyond", "two eigenvalues 1.15248"),
         ("miura2022", "0.577 with both together", "03_beyond", "both together 0.576941"),
         ("miura2022", "2.146 where the document has 2.722", "03_beyond", "Theorem E 2.146"),
