@@ -29,8 +29,8 @@ CLAIMS, FULL = "book/claims.yml", "notebooks/full.yml"
 SHARED = (CLAIMS, FULL, "book/results/papers.csv", "pyproject.toml")
 RUNNER = ("notebooks/run.py", "requirements.lock")
 MADE = ("book/scorecard.md",)  # by what is keyed here
-# The runner asks where data are, and shows how far it is: what is made of data is the notebook's matter.
-BESIDES = ("lib/data", "notebooks/progress.py")
+# The runner asks where data are, shows how far it is, and names what has a key of its own: none of it changes an output.
+BESIDES = ("lib/data", "notebooks/progress.py", "book/ledger.py")
 
 
 def key(notebook: Path) -> str:
@@ -63,7 +63,9 @@ def pages() -> str:
     """The key of what pages read from the code: every line of `lib`, and what makes the kept results."""
     made_by = [path for pattern in MAKERS for path in sorted(ROOT.glob(pattern))]
     read = [path.read_bytes() for path in (ROOT / "pyproject.toml", *sorted((ROOT / "lib").rglob("*.py")))]
-    return _hash(content_key.key(*made_by, root=ROOT, without=MADE), *(hashlib.sha256(text).hexdigest() for text in read))
+    return _hash(
+        content_key.key(*made_by, root=ROOT, without=MADE), *(hashlib.sha256(text).hexdigest() for text in read)
+    )
 
 
 MAKERS = ("notebooks/studies/*.py", "notebooks/*/*.ipynb", FULL, "tests/benchmarks/*.py")

@@ -268,6 +268,8 @@ def refresh(notebooks: list[Path]) -> None:
     from book import plotted  # matplotlib takes long to import, and nothing else here needs it
 
     for notebook in notebooks:
+        if not notebook.resolve().is_relative_to(ROOT / "notebooks"):
+            raise ValueError(f"--refresh is for the notebooks of {ROOT / 'notebooks'}, not for {shown(notebook)}")
         executed = ROOT / "build/executed" / notebook.resolve().relative_to(ROOT / "notebooks")
         fresh = nbformat.read(executed, as_version=4)
         del fresh.metadata["compendium"]

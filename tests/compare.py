@@ -1,7 +1,7 @@
 """The executed notebooks beside the committed ones, output by output and picture by picture: `make compare`.
 
-`make test` runs the notebooks once more for this (nbval); here what `make book` has run is enough, so that a second
-and a third Python cost one run each. Only what nbval is told to pass over is passed over.
+What `make book` has run is enough for this, so that a second and a third Python cost one run each. `make nbval` runs the
+notebooks once more, by another runner; only what nbval is told to pass over is passed over here.
 """
 
 import configparser

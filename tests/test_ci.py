@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # Each notes its call and does what it is told to: `make`'s last argument is the command.
 TOOLS = {
     "make": """case "$*" in *${FAILING:-nothing}*) status=2; result="2 failed, 3 passed";; *) status=0; result="4 passed, 1 skipped";; esac
-case "${!#}" in test|compare) echo "===== $result in 1.00s =====";; esac
+case "${!#}" in test|nbval|compare) echo "===== $result in 1.00s =====";; esac
 exit "$status" """,
     "git": 'mkdir -p "${!#}"',
     "apt-get": "exit 100",
@@ -53,15 +53,18 @@ def test_the_pythons_that_are_there_have_their_turn(tree):
     status, said, calls = run(tree)
     assert (status, said) == (
         0,
-        ["Pythons: compared on 3.11 3.12; not on this machine: 3.13", "8 passed, 0 failed, 2 skipped"],
+        ["Pythons: equal on 3.11 3.12; failed on: none; not on this machine: 3.13", "12 passed, 0 failed, 3 skipped"],
     )
-    assert [call.split()[-1] for call in calls] == ["book", "style", "test", "book", "compare"]
-    assert all("PYTHON3=python3.12" in call for call in calls[3:])
+    assert [call.split()[-1] for call in calls] == ["book", "style", "test", "nbval", "book", "compare"]
+    assert all("PYTHON3=python3.12" in call for call in calls[4:])
 
     tool(tree / "pyenv/versions/3.13.0/bin/python", "echo Python 3.13.0")
     status, said, calls = run(tree)
-    assert said == ["Pythons: compared on 3.11 3.12 3.13; not on this machine: none", "12 passed, 0 failed, 3 skipped"]
-    assert all(f"PYTHON3={tree}/pyenv/versions/3.13.0/bin/python" in call for call in calls[5:]) and len(calls) == 7
+    assert said == [
+        "Pythons: equal on 3.11 3.12 3.13; failed on: none; not on this machine: none",
+        "16 passed, 0 failed, 4 skipped",
+    ]
+    assert all(f"PYTHON3={tree}/pyenv/versions/3.13.0/bin/python" in call for call in calls[6:]) and len(calls) == 8
 
 
 def test_the_clones_are_not_left_behind(tree):
@@ -72,13 +75,16 @@ def test_the_clones_are_not_left_behind(tree):
 
 
 @pytest.mark.parametrize(
-    ("failing", "counted"),
+    ("failing", "counted", "broke"),
     [
-        ("test", "7 passed, 2 failed, 1 skipped"),
-        ("compare", "7 passed, 2 failed, 1 skipped"),
-        ("3.12 book", "8 passed, 0 failed, 2 skipped"),
+        ("style", "12 passed, 0 failed, 3 skipped", "none"),
+        ("test", "11 passed, 2 failed, 2 skipped", "none"),
+        ("nbval", "11 passed, 2 failed, 2 skipped", "none"),
+        ("compare", "11 passed, 2 failed, 2 skipped", "3.12"),
+        ("3.12 book", "8 passed, 0 failed, 2 skipped", "3.12"),
     ],
 )
-def test_a_failure_anywhere_is_the_outcome(tree, failing, counted):
+def test_a_failure_anywhere_is_the_outcome(tree, failing, counted, broke):
     status, said, calls = run(tree, FAILING=failing)
-    assert status and said[-1] == counted and len(calls) == 5
+    assert status and said[-1] == counted and f"failed on: {broke};" in said[-2]
+    assert len(calls) == (5 if "book" in failing else 6)  # nothing is compared where no book was built

@@ -144,6 +144,17 @@ def test_a_text_that_is_the_name_of_a_file_or_a_folder_counts(tree, start, code,
     assert names(tree(DATA | {start: code}), start) == found | {start}
 
 
+def test_a_file_of_code_that_a_text_names_is_followed(tree):
+    """As a program that is started by its path; from the root, or beside the code."""
+    root = tree({
+        "run.py": "import subprocess\nsubprocess.run(['python', 'tools/go.py'])\n",
+        "tools/go.py": "NEXT = 'last.ipynb'\nGONE = 'none.py'\n",
+        "tools/last.ipynb": notebook("import m"),
+        "m.py": "",
+    })  # fmt: skip
+    assert names(root, "run.py") == {"run.py", "tools/go.py", "tools/last.ipynb", "m.py"}
+
+
 def test_what_is_left_out_leads_nowhere(tree):
     root = tree(
         PACKAGE | {"start.py": "import p.r, other\n'data.csv'", "data.csv": "", "p/r/three.py": "import p.q.one"}

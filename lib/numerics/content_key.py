@@ -3,7 +3,7 @@
 What was computed is up to date as long as the key of the code that computed it is the same. Nothing is listed by hand:
 imports are read from the code (a function's own too), followed through the faces of packages. A text in the code counts
 as the name of a module or a file where there is such a one: a file below the root, in a package that is imported, or
-beside the code, where it may be a folder's name as well. Comments, docstrings and blank lines do not count, nor do
+beside the code, where it may be a folder's name as well; a file of code is followed like an import. Comments, docstrings and blank lines do not count, nor do
 outputs in notebooks; any other difference does, between Python 3.11, 3.12 and 3.13 none.
 
 A name that is put together when the code runs is not seen here: a test holds the files that executed notebooks really
@@ -88,7 +88,7 @@ def _held(path: Path) -> bytes:
 
 @cache
 def _imported(path: Path, root: Path) -> tuple[Path, ...]:
-    """The modules below `root` that run when `path` is imported or run: those it names, and the packages around them."""
+    """The code below `root` that may run when `path` is imported or run: the modules and files of code that it names."""
     unit = _unit(path)
     here = path.relative_to(root).with_suffix("").parts if path.suffix == ".py" and path.is_relative_to(root) else ()
     names = {
@@ -96,7 +96,9 @@ def _imported(path: Path, root: Path) -> tuple[Path, ...]:
         *(_absolute(name, here[:-1]) for name in unit.imports),
         *filter(_MODULE.fullmatch, unit.texts),
     }
-    return tuple(dict.fromkeys(file for name in sorted(names) for file in _modules(name, root)))
+    started = [place / text for text in unit.texts if _is_code(Path(text)) for place in (path.parent, root)]
+    files = [*(file for name in sorted(names) for file in _modules(name, root)), *filter(Path.is_file, started)]
+    return tuple(dict.fromkeys(files))
 
 
 def _absolute(name: str, package: tuple[str, ...]) -> str:

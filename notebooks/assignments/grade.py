@@ -32,6 +32,7 @@ import time  # noqa: E402
 from concurrent.futures import ProcessPoolExecutor  # noqa: E402
 from pathlib import Path  # noqa: E402
 
+from lib.numerics.files import whole  # noqa: E402
 from notebooks.assignments import assignment, feedback, submissions  # noqa: E402
 from notebooks.assignments.sandbox import CellDied, Limits, Sandbox, failure  # noqa: E402
 
@@ -266,7 +267,7 @@ def _mark(record, question) -> dict:
 
 def _table(path: Path, rows: list[dict], header=None) -> None:
     # With a byte-order mark, by which spreadsheets see that names are in UTF-8.
-    with path.open("w", encoding="utf-8-sig", newline="") as stream:
+    with whole(path) as draft, draft.open("w", encoding="utf-8-sig", newline="") as stream:
         writer = csv.DictWriter(stream, header or list(rows[0] if rows else []))
         writer.writeheader()
         writer.writerows(rows)
