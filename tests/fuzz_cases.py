@@ -318,6 +318,16 @@ def _log_normal(mean):
     return lambda x: -((x - mean) ** 2) / 2 - np.log(2 * np.pi) / 2
 
 
+def report_audits(protocol):
+    """What local protocols send: its law."""
+    from lib.attacks import exact_law
+
+    oracle = protocol.GRR(3, 1.0)
+    yield call("exact_law.report_law", oracle=oracle, value=1, beside=[0, 2], seeds=(5, 7))
+    yield call("exact_law.exact_loss", oracle=oracle, beside=[0], seeds=(5, 7))
+    yield call("exact_law.ExactLoss.refutes", on=exact_law.exact_loss(oracle), epsilon=1.0)
+
+
 def noise():
     """Samplers, the floating-point attack, audits."""
     from lib.attacks import audit
@@ -379,6 +389,7 @@ def noise():
         spare=("trials",),
     )
     yield call("audit.audit_oracle", oracle=protocol.GRR(3, 1.0), trials=50, rng=RNG, confidence=0.9, spare=("trials",))
+    yield from report_audits(protocol)
     yield call("audit.Audit.refutes", on=audit.epsilon_lower_bound(scores + 1, scores), epsilon=1.0)
 
     from lib.attacks.membership_inference import Attack
