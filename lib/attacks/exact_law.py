@@ -147,7 +147,9 @@ class _Cell:
 
     def below(self, bound, walk) -> bool:
         """Whether the draw is below `bound`, which is then known of it."""
-        cut = min(max(math.ceil(bound) if self.whole else bound, self.low), self.high)
+        cut = math.ceil(bound) if self.whole else bound
+        if cut <= self.low or cut >= self.high:
+            return cut >= self.high
         share = (cut - self.low) / (self.high - self.low)
         if walk.choose((share, 1 - share)) == 0:
             self.high = cut

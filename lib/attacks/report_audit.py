@@ -215,18 +215,15 @@ def _scores(telling, k, learning) -> np.ndarray:
 def _most_telling(score, confidence) -> tuple[int, int, float]:
     """The two values and the threshold that prove most on these reports, shape (trials, k, k)."""
     trials, k, _ = score.shape
-    best = (-math.inf, 0, 1, 0.0)
-    for first, second in np.ndindex(k, k):
-        if first == second:
-            continue
+    pairs = [(first, second) for first, second in np.ndindex(k, k) if first != second]
+    cuts, hits, false_hits = (np.empty((len(pairs), _CUTS)) for _ in range(3))
+    for row, (first, second) in enumerate(pairs):
         likely, rare = (np.sort(score[:, value, first] - score[:, value, second]) for value in (first, second))
-        cuts = np.quantile(np.concatenate([likely, rare]), np.linspace(0, 1, _CUTS), method="lower")
-        hits, false_hits = (trials - np.searchsorted(side, cuts, side="right") for side in (likely, rare))
-        proved = _proved(hits, false_hits, trials, confidence)
-        sharpest = int(np.argmax(proved))
-        if proved[sharpest] > best[0]:
-            best = (float(proved[sharpest]), first, second, float(cuts[sharpest]))
-    return best[1:]
+        cuts[row] = np.quantile(np.concatenate([likely, rare]), np.linspace(0, 1, _CUTS), method="lower")
+        hits[row] = trials - np.searchsorted(likely, cuts[row], side="right")
+        false_hits[row] = trials - np.searchsorted(rare, cuts[row], side="right")
+    best = int(np.argmax(_proved(hits, false_hits, trials, confidence)))
+    return (*pairs[best // _CUTS], float(cuts.flat[best]))
 
 
 def _proved(hits, false_hits, trials, confidence):
