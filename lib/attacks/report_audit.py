@@ -18,7 +18,6 @@ number of values and events that were looked at. (Jagielski et al. 2020 choose a
 
 from __future__ import annotations
 
-import math
 from contextlib import suppress
 from dataclasses import dataclass
 
