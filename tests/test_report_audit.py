@@ -45,6 +45,25 @@ def test_how_often_an_honest_protocol_is_accused():
     assert sum(one.refutes(0.1) for one in found) > 100
 
 
+def test_nothing_is_found_in_noise():
+    """At confidence 0.5, of 40 audits at most 20 find anything on average; more than 31 in 1 of 10,000 seeds.
+
+    What looks telling by chance, one of 240 pairs of values by one of 800 features, must not be judged by the same runs.
+    """
+
+    class Noise:
+        k = 16
+
+        def perturb(self, values, *, rng):
+            return rng.random((len(values), 40)) < 0.5
+
+        def supports(self, reports):
+            return np.zeros((len(reports), self.k))
+
+    rng = np.random.default_rng(31)
+    assert sum(audit_reports(Noise(), trials=160, rng=rng, confidence=0.5).refutes(0) for _ in range(40)) <= 31
+
+
 def test_a_score_is_that_of_the_report_wherever_it_stands():
     """With rounded sums it hangs on the row of a matrix product, hence on the value: then GRR itself is accused."""
     rng, learning = np.random.default_rng(24), 100
