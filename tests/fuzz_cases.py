@@ -318,6 +318,34 @@ def _log_normal(mean):
     return lambda x: -((x - mean) ** 2) / 2 - np.log(2 * np.pi) / 2
 
 
+def report_audits(protocol):
+    """What local protocols send: its law, audits that learn from it."""
+    from lib.attacks import exact_law, report_audit
+
+    oracle, rng = protocol.GRR(3, 1.0), np.random.default_rng(1)
+    yield call("exact_law.report_law", oracle=oracle, value=1, beside=[0, 2], seeds=(5, 7))
+    yield call("exact_law.exact_loss", oracle=oracle, beside=[0], seeds=(5, 7))
+    yield call("exact_law.ExactLoss.refutes", on=exact_law.exact_loss(oracle), epsilon=1.0)
+    yield call(
+        "report_audit.audit_reports", oracle=oracle, trials=50, rng=RNG, confidence=0.9, grid=0.5, spare=("trials",)
+    )
+    yield call("report_audit.uneven_draws", oracle=oracle, trials=3, rng=RNG, spare=("trials",))
+    yield call("report_audit.features", reports=LABELS, supports=np.eye(2)[LABELS], learn_from=2)
+    options = dict(trials=50, few=2, many=3)
+    yield call(
+        "report_audit.examine",
+        make=protocol.GRR,
+        epsilon=1.0,
+        rng=RNG,
+        confidence=0.9,
+        grid=0.5,
+        **options,
+        spare=tuple(options),
+    )
+    found = report_audit.examine(protocol.GRR, 1.0, trials=50, rng=rng)
+    yield call("report_audit.Examination.caught_by", on=found, epsilon=1.0)
+
+
 def noise():
     """Samplers, the floating-point attack, audits."""
     from lib.attacks import audit
@@ -379,6 +407,7 @@ def noise():
         spare=("trials",),
     )
     yield call("audit.audit_oracle", oracle=protocol.GRR(3, 1.0), trials=50, rng=RNG, confidence=0.9, spare=("trials",))
+    yield from report_audits(protocol)
     yield call("audit.Audit.refutes", on=audit.epsilon_lower_bound(scores + 1, scores), epsilon=1.0)
 
     from lib.attacks.membership_inference import Attack

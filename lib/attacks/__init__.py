@@ -1,4 +1,4 @@
-"""What can be found out: audits of mechanisms, membership inference."""
+"""What can be found out: audits of mechanisms and of local protocols' reports, membership inference."""
 
 from .audit import (
     Audit,
@@ -9,3 +9,6 @@ from .audit import (
     epsilon_lower_bound_of_categories,
     most_provable,
 )
+from .exact_law import ExactLoss, NotEnumerable, exact_loss, report_law
+from .leaky_oracles import LEAKS
+from .report_audit import Examination, ReportAudit, audit_reports, examine, uneven_draws

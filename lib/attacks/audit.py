@@ -69,7 +69,8 @@ def audit_oracle(oracle, *, trials, rng, confidence=0.95) -> Audit:
 
     trials : whole number >= 4, users of each value; confidence : (0, 1)
     A report's score is the logarithm of the ratio of its probabilities under the two values, as the oracle
-    states them: a wrong statement makes the audit less sharp, and never its bound too large.
+    states them: a wrong statement makes the audit less sharp, and never its bound too large. What the statement
+    leaves out, such as the seed of a hash function, and all other values go unseen; `report_audit` looks at them.
     """
     trials = checks.whole("trials", trials, "[4, inf)")
     first, second = (oracle.probability(oracle.perturb(np.full(trials, value), rng=rng)) for value in (0, 1))

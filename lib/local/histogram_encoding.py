@@ -24,6 +24,10 @@ class SHE(FrequencyOracle):
     Not a pure protocol: a report lends each value a real number, of mean p = 1 or q = 0 and of
     variance 8/eps^2 either way, so the variance of the estimate is 8/(n eps^2) at every frequency.
     `probability` gives the density of a report.
+
+    All this holds for real numbers. In floating point a sum with a 1 in it is a multiple of 2^-53, and a small number
+    by itself need not be: the last digits of a report name values that are not the user's. Rounded to multiples of
+    2^-20, say, before they are sent, reports show nothing of this.
     """
 
     p, q = 1.0, 0.0

@@ -1,0 +1,232 @@
+"""An audit of local protocols that learns from raw reports what tells values apart, and looks at every value.
+
+`audit.audit_oracle` scores a report by the probabilities that the protocol itself states; what the protocol does not
+know to be telling, such as a seed, does not count there. Here the score is learned from what is sent.
+
+**Features of a report**, all of them yes or no: every bit of every number; their parity, and how many are ones; which
+values the report supports, as the collector reads it; and for any two of the lowest two bits and the highest bit of
+each number and the supports, whether they differ. Of real numbers instead of bits: which quantiles they exceed, which
+is the largest, whether each is a multiple of 2^-53, as all sums are that have a 1 in them, and the last 16 bits.
+
+**The score** for one value against another is naive Bayes' (Bernoulli) over those features whose frequency under
+a value differs from their overall frequency by more than `_TELLING` standard errors.
+
+**The bound.** A quarter of the reports teaches the score; a quarter chooses two values and the event "the
+score exceeds c"; the other half judges that one event. So there is one test only, at the full confidence, whatever the
+number of values and events that were looked at. (Jagielski et al. 2020 choose and judge in this way.)
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..numerics import checks
+from .audit import Audit, clopper_pearson
+from .exact_law import SEEDS, ExactLoss, NotEnumerable, exact_loss
+
+_TELLING = 3.5
+_MOST_COUPLED = 40  # features that are looked at two by two
+_CUTS = 41  # thresholds that are tried for each pair of values
+_CHUNK = 2**13  # reports that are scored at a time
+
+
+@dataclass(frozen=True)
+class ReportAudit(Audit):
+    """An `Audit` of two `values`: the reports of the first score above the threshold more often than the second's."""
+
+    values: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What all ways to look at a protocol found.
+
+    law : of one report, on few values; None where it cannot be enumerated
+    together : of two users' reports, on two values, the second user's known; None where `law` is, or refutes already
+    runs : learned from raw reports, on many values; draws : values after which the generator stands elsewhere
+    """
+
+    law: ExactLoss | None
+    together: ExactLoss | None
+    runs: ReportAudit
+    draws: tuple
+
+    def caught_by(self, epsilon) -> tuple:
+        """Which of "law", "together", "runs" and "draws" refute the claim of `epsilon`, in [0, inf)."""
+        found = {name: getattr(self, name) for name in ("law", "together", "runs")}
+        caught = [name for name, one in found.items() if one is not None and one.refutes(epsilon)]
+        return (*caught, "draws") if self.draws else tuple(caught)
+
+
+def examine(make, epsilon, *, trials, rng, confidence=0.95, few=3, many=16, grid=None) -> Examination:
+    """Looks at a frequency oracle, `make(k, epsilon)`, in all ways that this module and `exact_law` have.
+
+    epsilon : (0, inf); trials, confidence, grid : as for `audit_reports`; few, many : values, whole, [2, inf), of
+        the oracles that are enumerated and that are run
+    """
+    few, many = checks.whole("few", few, "[2, inf)"), checks.whole("many", many, "[2, inf)")
+    law = together = None
+    with suppress(NotEnumerable):
+        law = exact_loss(make(few, epsilon))
+        if not law.refutes(epsilon):
+            together = exact_loss(make(2, epsilon), beside=[0], seeds=SEEDS[:2])
+    oracle = make(many, epsilon)
+    runs = audit_reports(oracle, trials=trials, rng=rng, confidence=confidence, grid=grid)
+    return Examination(law, together, runs, uneven_draws(oracle, trials=8, rng=rng))
+
+
+def audit_reports(oracle, *, trials, rng, confidence=0.95, grid=None) -> ReportAudit:
+    """Audits a frequency oracle by raw reports of users of every value, and returns what the worst pair proved.
+
+    oracle : a frequency oracle: anything with `k`, `perturb` and `supports`
+    trials : whole number >= 8, users of each value; confidence : (0, 1)
+    grid : [1e-100, 1e100], of which real reports are rounded to multiples before anybody looks; None for as they are
+
+    All users report in one call, in turn, so that what they share names none of them. Users must report
+    independently: noise that they share is seen by `exact_law.exact_loss` with a user `beside`, not here. Takes about
+    k^2 `trials` numbers.
+    """
+    trials = checks.whole("trials", trials, "[8, inf)")
+    confidence = checks.number("confidence", confidence, "(0, 1)")
+    if grid is not None:
+        grid = checks.number("grid", grid, "[1e-100, 1e100]")
+    quarter, values = trials // 4, np.tile(np.arange(oracle.k), trials)
+    reports = np.asarray(oracle.perturb(values, rng=rng))
+    if grid is not None and reports.dtype.kind == "f":
+        reports = np.round(reports / grid) * grid
+    telling = features(reports, oracle.supports(reports), learn_from=quarter * oracle.k)
+    score = _scores(telling, oracle.k, quarter).reshape(trials, oracle.k, oracle.k)
+    first, second, threshold = _most_telling(score[quarter : 2 * quarter], confidence)
+    judging = trials - 2 * quarter
+    judged = score[2 * quarter :]
+    hits, false_hits = (
+        int((judged[:, value, first] - judged[:, value, second] > threshold).sum()) for value in (first, second)
+    )
+    bound = float(_proved(hits, false_hits, judging, confidence))
+    return ReportAudit(
+        max(0.0, bound), threshold, "first", hits, false_hits, judging, confidence, values=(first, second)
+    )
+
+
+def uneven_draws(oracle, *, trials, rng) -> tuple:
+    """The values after whose reports the generator does not stand where it stands after value 0's; () if there is none.
+
+    oracle : a frequency oracle: anything with `k` and `perturb`
+    trials : whole number >= 1, seeds; from each, one user reports every value in turn, with a generator made anew
+
+    If users share a generator, or if a clock or a meter tells how much was drawn, then such values are told apart
+    without a look at the report. An honest sampler may draw more for some outcomes, and outcomes differ with the
+    value; so a value named here is a reason to look, not yet a proof. `exact_law.report_law` with `with_draws`
+    has the law.
+    """
+    trials = checks.whole("trials", trials, "[1, inf)")
+    uneven = set()
+    for seed in rng.integers(2**63, size=trials):
+        states = []
+        for value in range(oracle.k):
+            own = np.random.default_rng(seed)
+            oracle.perturb(np.array([value]), rng=own)
+            states.append(own.bit_generator.state)
+        uneven |= {value for value, state in enumerate(states) if state != states[0]}
+    return tuple(sorted(uneven))
+
+
+def features(reports, supports, *, learn_from) -> np.ndarray:
+    """What the head of this module lists, of each of n reports: booleans, shape (features, n); constant ones left out.
+
+    reports : booleans, whole or real numbers, shape (n,) or (n, ...); supports : numbers, shape (n, k)
+    learn_from : how many reports, the first ones, the quantiles are taken from; whole, [1, n]
+    """
+    reports, supports = np.asarray(reports), checks.real("supports", supports, "(-inf, inf)")
+    shapes = (reports.shape[:1], supports.shape[:1])
+    if reports.dtype.kind not in "biuf" or shapes[0] != shapes[1] or supports.ndim != 2:
+        got = f"{reports.dtype} of shape {reports.shape} and {supports.shape}"
+        raise ValueError(f"reports must be numbers, a row for each row of supports, got {got}")
+    if reports.dtype.kind == "f":
+        checks.real("reports", reports, "(-inf, inf)")
+    learn_from = checks.whole("learn_from", learn_from, f"[1, {len(reports)}]")
+    columns = np.ascontiguousarray(reports.reshape(len(reports), -1).T)
+    own, ends = _of_real(columns, learn_from) if columns.dtype.kind == "f" else _of_whole(columns)
+    partial = ((supports != 0) & (supports != 1)).any()  # else the values that are not supported are all others
+    support = _varying(np.concatenate([supports.T == 1, supports.T == 0]) if partial else supports.T == 1)
+    coupled = np.concatenate([ends, support])[:_MOST_COUPLED]
+    first, second = np.triu_indices(len(coupled), 1)
+    return _varying(np.concatenate([own, support, coupled[first] ^ coupled[second]]))
+
+
+def _of_whole(columns) -> tuple[np.ndarray, np.ndarray]:
+    """Bits, parities and numbers of ones; and the lowest two bits and the highest one of each number."""
+    bits = columns[:, None] if columns.dtype == bool else _bits(columns)
+    ones = bits.sum(axis=1, dtype=np.int64)
+    total = ones.sum(axis=0)
+    many = total >= np.unique(np.quantile(total, np.linspace(0.05, 0.95, 10), method="lower"))[:, None]
+    odd = np.concatenate([ones, total[None]]) % 2 == 1
+    ends = bits[:, sorted({0, min(1, bits.shape[1] - 1), bits.shape[1] - 1})]
+    return np.concatenate([_flat(bits), odd, many]), _varying(_flat(ends))
+
+
+def _of_real(columns, learn_from) -> tuple[np.ndarray, np.ndarray]:
+    """Quantiles that are exceeded, which number is the largest, last digits; and the signs."""
+    cuts = np.quantile(columns[:, :learn_from], np.linspace(0.05, 0.95, 10), axis=1).T
+    above = columns[:, None] > cuts[:, :, None]
+    largest = columns.argmax(axis=0) == np.arange(len(columns))[:, None]
+    small = np.abs(columns) < 1
+    whole = ~small | (np.ldexp(np.where(small, columns, 0), 53) % 1 == 0)
+    last = _bits(columns.astype(np.float64))[:, :16]
+    return np.concatenate([_flat(above), largest, whole, _flat(last)]), columns > 0
+
+
+def _bits(columns) -> np.ndarray:
+    """The bits of numbers of shape (m, n), the lowest first: shape (m, bits, n)."""
+    raw = columns.astype(columns.dtype.newbyteorder("<"))[..., None].view(np.uint8)
+    return np.unpackbits(np.ascontiguousarray(raw.swapaxes(1, 2)), axis=1, bitorder="little").view(bool)
+
+
+def _flat(features) -> np.ndarray:
+    return features.reshape(-1, features.shape[-1])
+
+
+def _varying(features) -> np.ndarray:
+    return features[(features != features[:, :1]).any(axis=1)]
+
+
+def _scores(telling, k, learning) -> np.ndarray:
+    """For each report, users with the values 0 to k-1 in turn, and each value: the log-likelihood, shape (n, k).
+
+    It leaves out what all values share. Weights are multiples of 1/256, whose sums are exact: otherwise the last digit
+    of a score depends on where a report stands in the product of matrices, which is where its value stands, and
+    tells the value.
+    """
+    counts = telling[:, : k * learning].reshape(len(telling), learning, k).sum(axis=1, dtype=float).T
+    under, overall = (counts + 0.5) / (learning + 1), (counts.sum(axis=0) + 0.5) / (k * learning + 1)
+    error = np.sqrt(overall * (1 - overall) / learning)
+    under = np.where(np.abs(under - overall) > _TELLING * error, under, overall)
+    yes, no = np.log(under / overall), np.log((1 - under) / (1 - overall))
+    weights = np.round(256 * (yes - no)) / 256
+    base = np.round(256 * no.sum(axis=1)) / 256
+    chunks = (telling[:, start : start + _CHUNK].astype(float) for start in range(0, telling.shape[1], _CHUNK))
+    return np.concatenate([(weights @ chunk).T for chunk in chunks]) + base
+
+
+def _most_telling(score, confidence) -> tuple[int, int, float]:
+    """The two values and the threshold that prove most on these reports, shape (trials, k, k)."""
+    trials, k, _ = score.shape
+    pairs = [(first, second) for first, second in np.ndindex(k, k) if first != second]
+    cuts, hits, false_hits = (np.empty((len(pairs), _CUTS)) for _ in range(3))
+    for row, (first, second) in enumerate(pairs):
+        likely, rare = (np.sort(score[:, value, first] - score[:, value, second]) for value in (first, second))
+        cuts[row] = np.quantile(np.concatenate([likely, rare]), np.linspace(0, 1, _CUTS), method="lower")
+        hits[row] = trials - np.searchsorted(likely, cuts[row], side="right")
+        false_hits[row] = trials - np.searchsorted(rare, cuts[row], side="right")
+    best = int(np.argmax(_proved(hits, false_hits, trials, confidence)))
+    return (*pairs[best // _CUTS], float(cuts.flat[best]))
+
+
+def _proved(hits, false_hits, trials, confidence):
+    """log(P_low / Q_high), each limit with half of the error."""
+    low = clopper_pearson(hits, trials, confidence)[0]
+    high = clopper_pearson(false_hits, trials, confidence)[1]
+    return np.log(np.maximum(low, 1e-300) / high)
