@@ -13,10 +13,11 @@ import pytest
 from scipy import stats
 
 from lib import local
-from lib.attacks import exact_law, leaky_oracles
+from lib.attacks import exact_law
 from lib.attacks.exact_law import SEEDS, NotEnumerable, exact_loss, report_law
 from lib.local import GRR, OLH, ORACLES, SHE, SUE, LocalHashing
 from lib.local.protocol import FrequencyOracle
+from notebooks.studies import leaky_oracles
 from tests.test_frequency_oracles import EVERY
 
 

@@ -8,9 +8,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from lib.attacks import audit, leaky_oracles, report_audit
+from lib.attacks import audit, report_audit
 from lib.attacks.report_audit import audit_reports, examine, features, uneven_draws
 from lib.local import GRR, OLH, SHE, SUE, HadamardResponse
+from notebooks.studies import leaky_oracles
 from tests.test_exact_law import PROTOCOLS
 
 CONFIDENCE = 1 - 1e-5

@@ -10,5 +10,4 @@ from .audit import (
     most_provable,
 )
 from .exact_law import ExactLoss, NotEnumerable, exact_loss, report_law
-from .leaky_oracles import LEAKS
 from .report_audit import Examination, ReportAudit, audit_reports, examine, uneven_draws

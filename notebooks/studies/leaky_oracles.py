@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..local import GRR, OLH, SHE, SUE, HadamardResponse, SubsetSelection
-from ..local.local_hashing import bucket, scramble
-from ..local.subset_selection import optimal_size
+from lib.local import GRR, OLH, SHE, SUE, HadamardResponse, SubsetSelection
+from lib.local.local_hashing import bucket, scramble
+from lib.local.subset_selection import optimal_size
 
 
 class _Hashing(OLH):
