@@ -93,7 +93,7 @@ def released_epsilon(n, delta, d, sigma, *, size=None, radius=None):
 
 
 def released_epsilon_attained(n, delta, d, sigma, *, size=None):
-    """Lower bound (to 1e-9) of the epsilon that any theorem can promise: that of pairs that exist, from `released_delta`.
+    """Lower bound (to 1e-9) of what a theorem about unclipped draws can promise: a pair that exists, from `released_delta`.
 
     0 where no pair is known. Arguments, errors and source as in `released_epsilon`.
     """
