@@ -257,6 +257,7 @@ def test_the_computing_cost_is_the_one_that_the_result_files_state(document, nam
             "epsilon at delta = 1e-6: 4.775 instead of 10",
         ),
         ("kiri2019", "up to 30 % of the variance", "02_local", "SS saves at most 30%"),
+        ("kiri2019", "up to 20 % more than plain", "02_local", "SS has up to 20% more variance than the best"),
         ("kiri2019", "$k = 3e^\\varepsilon + 2$", "02_local", "k = 3*e + 2"),
         ("kiri2019", "all 1,252 networks", "01_laplace", "1252 different networks"),
         ("kiri2019", "accuses none falsely", "05_audit", "accused: none"),
