@@ -14,6 +14,8 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:  # pytest was started without `make`
     sys.path.insert(0, str(ROOT))
 os.environ.setdefault("MPLBACKEND", "agg")
+# jsonschema does without: grammars of addresses, which take seconds to make and which nothing here asks for.
+sys.modules.setdefault("rfc3987_syntax", None)
 
 collect_ignore = [] if "RECHECK_SEED" in os.environ else ["recheck"]  # `make recheck` says which cells
 
