@@ -359,9 +359,10 @@ def test_the_regularised_bound_has_a_pole_at_its_last_order(n, d, sigma):
 def test_worst_case_neighbours_refuse_what_cannot_be():
     with pytest.raises(ValueError, match="sigma must be"):
         gs.worst_case_neighbours(1000, 6, 1.5)
-    for n, d, sigma in ((3, 3, 0.33), (1000, 6, 0.9)):
-        with pytest.raises(ValueError, match="n must be large enough"):
-            gs.worst_case_neighbours(n, d, sigma)
+    with pytest.raises(ValueError, match="n must be large enough"):
+        gs.worst_case_neighbours(3, 3, 0.33)
+    with pytest.raises(ValueError, match="sigma must be below 4 / d"):
+        gs.worst_case_neighbours(1000, 6, 0.9)
 
 
 # ------------------------------------------------- the mechanism
@@ -528,3 +529,17 @@ def test_samples_do_not_depend_on_the_basis_of_equal_eigenvalues():
     first = gs.sample(np.zeros(4), cov, 10, rng=np.random.default_rng(1))
     second = gs.sample(np.zeros(4), almost, 10, rng=np.random.default_rng(1))
     np.testing.assert_allclose(first, second, atol=1e-12)
+
+
+def test_one_attribute_has_finite_divergences_at_large_orders():
+    """With d = 1 the Gaussian of n + 1 records may be wider in all directions: then no order is too large."""
+    data, record = gs.worst_case_neighbours(100, 1, 0.1)
+    pair = data, np.vstack([data, record])
+    for alpha in (50.0, 101.0, 300.0):
+        r = gs.attained_radius(100, 1, 0.1)
+        assert gs.divergence_added(100, alpha, 1, r) == pytest.approx(true_divergence(*pair, alpha), rel=1e-6)
+    assert gs.divergence_added(100, 101, 1, 0) == gs.divergence_added(100, 101, 2, r) == np.inf
+    assert gs.unbounded_epsilon_tight(100, 101, 1, 0.1) == np.inf
+    assert gs.bounded_epsilon_both(10**15, 4, 1000, 1e-300) == np.inf
+    with pytest.raises(ValueError, match=r"sigma must be below 4 / d"):
+        gs.attained_radius(10**9, 6, 0.7)

@@ -175,13 +175,15 @@ const compendium = (() => {
     return step / Math.PI * total * Math.exp(peak);
   }
 
-  /* Theorem E: epsilon of n records at delta, private n; `above` is an epsilon that is enough. */
+  /* Theorem E: epsilon of n records at delta, private n; `above` is where to look first. */
   function releasedEpsilon(n, d, sigma, delta, above) {
     const more = n + 1, r = largestRadius(d, sigma);
     const pairs = [[[d, -1 / more, 0], [1, (n * r - more) / (more * more), r / (more * more)]],
       [[d, 1 / n, 0], [1, (more - n * r) / (n * (more + r)), r / n / (more + r)]]];
     const excess = epsilon => Math.max(...pairs.map(parts => hockeyStick(parts, n, epsilon))) - delta;
-    return excess(0) <= 0 ? 0 : root(excess, 0, above);
+    if (excess(0) <= 0) return 0;
+    while (excess(above) > 0) above *= 2;  // its extra dimension may cost more than a conversion loses
+    return root(excess, 0, above);
   }
 
   /* (epsilon, delta) from a Rényi epsilon at one order (Canonne, Kamath, Steinke 2020). */

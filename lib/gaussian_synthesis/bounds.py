@@ -1,6 +1,7 @@
 """Bounds on the Rényi privacy of one record that Gaussian synthesis releases: the printed ones, and sharper ones.
 
-They hold on data sets in [-1, 1]^d whose covariance has no eigenvalue below sigma. Every one is the Rényi divergence of
+They hold on data sets in [-1, 1]^d whose covariance has no eigenvalue below sigma; where these have no neighbours (n <= d, or
+sigma within some 1/n^2 of 1) they hold of nothing. Draws are meant before they are clipped to the cube. Every one is the Rényi divergence of
 ONE released record; m records, m fixed in advance, cost m times as much (composition, `miura2022`, Proposition 2.4).
 
 Notation, after the document: N = n + 1, tau = 4 d / sigma, alpha the Rényi order.
@@ -140,7 +141,8 @@ def bounded_epsilon_both(n, alpha, d, sigma):
     tau = 4 * d / sigma
     kappa = (n - 1) * tau / n**2
     shrunk = kappa / (1 + kappa)
-    left = 1 - alpha * shrunk
+    left = np.where(np.isfinite(kappa), 1 - alpha * shrunk, 0)
+    kappa = np.where(left > 0, kappa, 0)
     inside = np.where(left > 0, -shrunk, 0)
     spread = np.maximum(psi(inside, alpha), (1 + kappa) ** 2 * psi(kappa, alpha))
     return np.where(left > 0, (alpha * tau / n**2 / left + spread) / 2, np.inf)
@@ -165,14 +167,15 @@ def divergence_added(n, alpha, d, radius):
 
     radius: the squared Mahalanobis distance r = (x - mu)^T Sigma^-1 (x - mu) of the record
     from the mean of the n, [0, inf); the divergence depends on it alone. n, alpha, d
-    as in `unbounded_epsilon`. ``inf`` for alpha >= n + 1, where the supremum over r is.
+    as in `unbounded_epsilon`. ``inf`` where the divergence is: for alpha >= n + 1, if d > 1 or r is too small.
     Source: miura2022, Lemmas 4.2-4.5 (s = 1) without their inequalities; "Beyond the document", Theorem D.
     """
     more = n + 1
     margin = more * (more - alpha) + alpha * n * radius
-    others = (d - 1) * psi(-1 / more, alpha)
-    total = alpha * radius / margin + others + psi((n * radius - more) / more**2, alpha)
-    return np.where(more > alpha, total / 2, np.inf)
+    others = np.where(d > 1, (d - 1) * psi(np.where(more > alpha, -1 / more, 0), alpha), 0)
+    last = psi(np.where(margin > 0, (n * radius - more) / more**2, 0), alpha)
+    total = alpha * radius / margin + others + last
+    return np.where((margin > 0) & ((more > alpha) | (d == 1)), total / 2, np.inf)
 
 
 @_elementwise
@@ -282,7 +285,7 @@ def worst_case_neighbours(n, d, sigma):
     between; else they are -1. So the smallest eigenvalue is that along (1, ..., 1), where the new record lies, and all
     others are larger by so little as removing the record takes.
 
-    n, d: whole, [1, inf); sigma: [1e-300, 1). Raises ``ValueError`` where there are too few records for these.
+    n, d: whole, [1, inf); sigma: [1e-300, 1). Raises ``ValueError`` for d sigma >= 4, and for few records.
     Source: the chapter "Beyond the document", after Theorem D.
     """
     n, d, sigma = _pair_arguments(n, d, sigma)
@@ -340,6 +343,8 @@ def _corner_weights(n, d, sigma) -> tuple[_Weights, _Weights]:
     root = (free - np.sqrt(max(free**2 - 4 * ((own.sum / n) ** 2 + lacking), 0))) / 2
     ones = max(int(np.ceil(n * root)), 0)
     farther = 2 * np.sqrt(d) * (1 - (own.sum + ones) / n) > np.sqrt(sigma * (1 + 1 / n))
+    if d * sigma / 4 >= 1:
+        raise ValueError(f"sigma must be below 4 / d = {4 / d:g}: beyond, no such pair is known; got {sigma:g}")
     if d * own.rows + ones > n or excess(ones) < 0 or not farther:
         raise ValueError(f"n must be large enough for a smallest eigenvalue of {sigma:g} at d = {d}, got {n}")
     if not ones or excess(ones - 1) >= 0:

@@ -61,7 +61,7 @@ def released_delta(n, epsilon, d, sigma, *, size=None, radius=None, tolerance=1e
     upper = _upper_delta(n, epsilon, d, sigma, size, radius, tolerance)
     try:
         radius = attained_radius(n, d, sigma) if radius is None else radius
-    except ValueError:  # no pair of so few records is known
+    except ValueError:  # no pair is known
         return np.zeros_like(upper)[()], upper
     lower = _hockey_stick(n, epsilon, d, radius, size, tolerance)
     return np.maximum(lower.delta - lower.error, 0.0), upper
