@@ -34,7 +34,7 @@ class Difference:
     @property
     def holds(self) -> bool | None:
         """Whether it exceeds the limit; None within the noise."""
-        return None if abs(self.errors) <= ERRORS else self.errors > 0
+        return self.errors > 0 if abs(self.errors) > ERRORS else None
 
     def __str__(self) -> str:
         noise = ERRORS * self.error
@@ -62,9 +62,12 @@ def _error(runs) -> float:
 
 
 def near(difference: Difference, tolerance: float) -> dict[str, Difference]:
-    """That the difference is less than `tolerance` on either side: both must hold."""
+    """That the difference is less than `tolerance` on either side, of which it must keep clear by two standard errors."""
     value, error = difference.value, difference.error
-    return {"not below": Difference(value, error, -tolerance), "not above": Difference(-value, error, -tolerance)}
+    return {
+        f"below {tolerance:g}": Difference(tolerance - value, error),
+        f"above {-tolerance:g}": Difference(value + tolerance, error),
+    }
 
 
 def many(value) -> dict[str, Difference] | None:

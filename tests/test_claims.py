@@ -386,6 +386,10 @@ def test_near_is_less_than_the_tolerance_on_both_sides(value, error, holds):
     assert evidence.holds(evidence.near(D(value, error), 0.01)) is holds
 
 
+def test_what_is_not_a_number_holds_neither_so_nor_so():
+    assert D(math.nan, 0.1).holds is D(0.1, math.nan).holds is None
+
+
 def test_of_no_differences_nothing_is_told():
     for value in ([], {}, True, [True], "text"):
         with pytest.raises(ValueError, match="value must be a Difference"):
