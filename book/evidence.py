@@ -34,7 +34,7 @@ class Difference:
     @property
     def holds(self) -> bool | None:
         """Whether it exceeds the limit; None within the noise."""
-        return self.errors > 0 if abs(self.errors) > ERRORS else None
+        return bool(self.errors > 0) if abs(self.errors) > ERRORS else None
 
     def __str__(self) -> str:
         noise = ERRORS * self.error

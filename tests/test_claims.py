@@ -386,6 +386,11 @@ def test_near_is_less_than_the_tolerance_on_both_sides(value, error, holds):
     assert evidence.holds(evidence.near(D(value, error), 0.01)) is holds
 
 
+def test_numpys_numbers_hold_as_pythons_do():
+    assert D(np.float64(0.5), np.float64(0.1)).holds is True
+    assert D(np.float64(-0.5), np.float64(0.1)).holds is evidence.holds([D(np.float64(-0.5), 0.1)]) is False
+
+
 def test_what_is_not_a_number_holds_neither_so_nor_so():
     assert D(math.nan, 0.1).holds is D(0.1, math.nan).holds is None
 
