@@ -23,6 +23,10 @@ statement   bool       the sentence was found to be true
 read        a verdict  a person read it so: a title, an index, a matter of record, which
                        nothing computes; ``claims.read`` says in a note what was read
 =========== ========== ==================================================================
+
+For an ordering or a statement about means that are noisy, the value is an ``evidence.Difference`` (`book.evidence`), or a
+list or mapping of several, all of which must hold: each must exceed its limit by more than two standard errors. One
+that lies below by more than two makes the claim differ; else the noise leaves it "not determinable".
 """
 
 from __future__ import annotations
@@ -43,9 +47,12 @@ from pathlib import Path
 import numpy as np
 import yaml
 
+from book import evidence
+
 MIME = "application/vnd.compendium.claim+json"
 
 NUMERIC_JUDGES = ("digits", "within")
+NOISY_JUDGES = ("ordering", "statement")  # whose value may be an `evidence.Difference`
 READ = "read"
 JUDGES = (*NUMERIC_JUDGES, "ordering", "proof", "statement", READ)
 VERDICTS = ("reproduced", "differs", "not determinable", "stand-in")
@@ -261,6 +268,8 @@ def check(id: str, value, *, reason: str = "", stand_in: bool = False, undetermi
 
     value : number for the judges digits and within, bool for ordering, proof and
         statement; may be None for a claim that is undetermined or on stand-in data.
+        For ordering and statement also an `evidence.Difference`, or a list or mapping of several: within the noise the claim
+        is not determinable, and the note says so.
     reason : why it differs (required in the book where it does); else shown as a remark.
     stand_in : the value was computed on stand-in data; the claim needs the real ones.
     undetermined : what the document leaves out, which makes the claim not determinable.
@@ -384,7 +393,12 @@ def _judge(claim: Claim, value, reason, stand_in, undetermined, setting) -> Reco
         verdict, note = "not determinable", undetermined
     elif stand_in:
         verdict, note = "stand-in", reason or "computed on stand-in data, needs the real data"
-    elif _agrees(claim, value):
+    elif (agrees := _agrees(claim, value)) is None:
+        verdict, note = (
+            "not determinable",
+            "; ".join(filter(None, [f"within the noise: {evidence.told(value)}", reason])),
+        )
+    elif agrees:
         verdict, note = "reproduced", reason
     else:
         verdict, note = "differs", reason or NO_REASON
@@ -424,9 +438,10 @@ def _same(here, printed) -> bool:
     return a.shape == b.shape and bool(np.allclose(a, b, rtol=1e-9, atol=0))
 
 
-def _agrees(claim: Claim, value) -> bool:
+def _agrees(claim: Claim, value) -> bool | None:
+    """Whether `value` agrees with the claim; None if noise leaves it open."""
     if claim.judge not in NUMERIC_JUDGES:
-        return bool(value)
+        return bool(value) if evidence.many(value) is None else evidence.holds(value)
     value = float(value)
     if not math.isfinite(value):
         return False
@@ -443,6 +458,9 @@ def tolerance(claim: Claim) -> Decimal:
 def _shown(claim: Claim, value) -> str:
     """`value` as text: three more digits than printed; ``ValueError`` for the wrong kind."""
     is_bool = isinstance(value, (bool, np.bool_))
+    if claim.judge in NOISY_JUDGES and evidence.many(value) is not None:
+        _check_differences(claim, value)
+        return {True: "holds", False: "does not hold", None: "within the noise"}[evidence.holds(value)]
     if claim.judge not in NUMERIC_JUDGES:
         if not is_bool:
             raise ValueError(f"value must be True or False for {claim.id} (judge {claim.judge}), got {value!r}")
@@ -463,6 +481,16 @@ def _shown(claim: Claim, value) -> str:
     exponent = max(unit.adjusted() - 3, number.adjusted() - 14)
     rounded = round(number.scaleb(-exponent))
     return str(Decimal(rounded).scaleb(exponent))
+
+
+def _check_differences(claim: Claim, value) -> None:
+    for name, each in (evidence.many(value) or {}).items():
+        numbers = (each.value, each.error, each.limit)
+        if not all(math.isfinite(number) for number in numbers) or each.error < 0:
+            told = f" ({name})" if name else ""
+            raise ValueError(
+                f"value must be of finite numbers, its error at least 0, for {claim.id}{told}, got {each!r}"
+            )
 
 
 def _parse(printed: str) -> Decimal | None:

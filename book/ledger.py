@@ -8,7 +8,8 @@
 `gather` and `full` fail, naming every id, where a claim is judged nowhere, an id is unknown,
 notebooks disagree about a claim, or a value differs without a reason.
 `full` is for the documents' own settings on the real data (`make papers`); its file is committed, and
-gives the verdict where a build on stand-in data has none.
+gives the verdict where a build on stand-in data has none. `full --only miura2025/02_accuracy` brings in the notebooks
+named, and leaves the rows of the others as they are.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import re
 import sys
 from collections import Counter
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 
@@ -125,21 +127,45 @@ def gather(executed: Path, sources: Path, output: Path) -> list[Record]:
 KEPT = ["id", "published", "reproduced", "verdict", "note", "notebook"]
 
 
-def full(executed: Path, sources: Path, output: Path) -> list[Record]:
-    """Settle every claim by the notebooks that `make papers` ran, and write the judged ones to `output`."""
-    settled = settle(claims.load(), collect(executed, sources))
-    rows = [{name: asdict(record)[name] for name in KEPT} for record in settled]
-    if any(row["verdict"] == "stand-in" for row in rows):
+def full(executed: Path, sources: Path, output: Path, only=()) -> list[Record]:
+    """Settle every claim by the notebooks that `make papers` ran, and write the judged ones to `output`.
+
+    only : notebooks, as `miura2025/02_accuracy`. If there are any, the rows of the other notebooks stay in `output` as they are.
+    """
+    known, found = claims.load(), collect(executed, sources)
+    kept, made = pd.DataFrame(columns=KEPT), _made()
+    if only:
+        again = {f"notebooks/{name}.ipynb" for name in only}
+        kept, made = results.load(output).fillna("").astype(str), _made_again(output, only)
+        found = [record for record in found if record.notebook in again]
+        mine = {record.id for record in found} | set(kept["id"][kept["notebook"].isin(again)])
+        known = Ledger(known.documents, {id: claim for id, claim in known.claims.items() if id in mine})
+        kept = kept[~kept["id"].isin(mine)]
+    settled = settle(known, found)
+    if any(record.verdict == "stand-in" for record in settled):
         raise LedgerError(
             "the full run must judge by the real data: "
-            + ", ".join(row["id"] for row in rows if row["verdict"] == "stand-in")
+            + ", ".join(record.id for record in settled if record.verdict == "stand-in")
         )
+    rows = pd.concat([kept, pd.DataFrame([asdict(record) for record in settled], columns=KEPT)])
+    results.save(output, rows.sort_values("id", ignore_index=True), made)
+    return settled
+
+
+def _made() -> dict[str, str]:
+    """How the file of a full run was made."""
     files = {name: source.sha256 for name, source in datasets.SOURCES.items()}
     made = results.collect(
         "make", [], data="real", settings={"parameters": "notebooks/full.yml"}, files=files, code=results.PAPERS
     )
-    results.save(output, pd.DataFrame(rows, columns=KEPT), made | {"command": "make papers"})
-    return settled
+    return made | {"command": "make papers"}
+
+
+def _made_again(output: Path, only) -> dict[str, str]:
+    """How the file at `output` was made, with a line for the notebooks `only` that were run again today."""
+    made, name = results.provenance(output), f"run again {datetime.now(UTC).date().isoformat()}"
+    again = f"{', '.join(only)} at {results.commit()}"
+    return made | {name: "; ".join(filter(None, [made.get(name), again]))}
 
 
 def load_full(path: Path, ledger: Ledger) -> dict[str, Record]:
@@ -174,7 +200,8 @@ the book; *full run* is the documents' own settings on the real data, which deci
 - {reproduced}: the value has the printed digits (or lies within the printed spread), the order
   or the trend is found again, the theorem holds as printed.
 - {differs}: it does not; the reason stands beside it.
-- {not_determinable}: the document leaves out what one would need; the note says what.
+- {not_determinable}: the document leaves out what one would need, and the note says what; or the difference that
+  would decide lies within the noise, two standard errors.
 - {stand_in}: computed on stand-in data; the real data are needed for a verdict.
 
 Most verdicts are computed. What cannot be, such as a title, an index or a matter of record, a person has read: beside such a verdict
@@ -352,6 +379,7 @@ def main(arguments=None) -> int:
     whole = commands.add_parser("full", help="notebooks of make papers -> results/claims.csv")
     whole.add_argument("--executed", type=Path, default=ROOT / "build" / "papers")
     whole.add_argument("--notebooks", type=Path, default=ROOT / "notebooks")
+    whole.add_argument("--only", nargs="+", default=(), metavar="document/notebook", help="keep the rows of all others")
     for command in (whole, paging, serving):
         command.add_argument("--full", type=Path, default=ROOT / "book" / "results" / "claims.csv")
     options = parser.parse_args(arguments)
@@ -361,7 +389,7 @@ def main(arguments=None) -> int:
             if options.command == "gather":
                 settled = gather(options.executed, options.notebooks, options.claims)
             else:
-                settled = full(options.executed, options.notebooks, options.full)
+                settled = full(options.executed, options.notebooks, options.full, options.only)
         except LedgerError as error:
             print(f"the ledger does not settle:\n{error}", file=sys.stderr)
             return 1

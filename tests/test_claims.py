@@ -4,6 +4,7 @@ import html
 import math
 import os
 import re
+import statistics
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -16,7 +17,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from book import claims
+from book import claims, evidence
+from book.evidence import Difference
 
 BOOK = Path(__file__).resolve().parent.parent / "book" / "claims.yml"
 
@@ -277,6 +279,129 @@ def test_judge_names_the_document_once_and_wants_every_bool(ledger):
     assert [record.verdict for record in records] == ["reproduced", "reproduced", "differs"]
     assert [record.id for record in records] == ["doc.number", "doc.theorem", "doc.order"]
     assert records[2].note == "not in the second case"
+
+
+# ---------------------------------------------------------------- differences of noisy means
+
+D = Difference
+
+
+@pytest.mark.parametrize(
+    "value, verdict, shown",
+    [
+        (D(0.5, 0.125), "reproduced", "holds"),
+        (D(0.25, 0.125), "not determinable", "within the noise"),  # two standard errors, no more
+        (D(np.nextafter(0.25, 1), 0.125), "reproduced", "holds"),
+        (D(0.0, 0.125), "not determinable", "within the noise"),
+        (D(-0.25, 0.125), "not determinable", "within the noise"),
+        (D(np.nextafter(-0.25, -1), 0.125), "differs", "does not hold"),
+        (D(0.5, 0.125, limit=0.25), "not determinable", "within the noise"),
+        (D(0.75, 0.125, limit=0.25), "reproduced", "holds"),
+        (D(-0.25, 0.125, limit=0.25), "differs", "does not hold"),
+        (D(-0.25, 0.125, limit=-0.75), "reproduced", "holds"),
+        (D(1e-300, 0.0), "reproduced", "holds"),  # nothing is left to chance
+        (D(-1e-300, 0.0), "differs", "does not hold"),
+        (D(1.0, 0.0, limit=1.0), "not determinable", "within the noise"),
+        ([D(0.5, 0.125), D(0.5, 0.0)], "reproduced", "holds"),
+        ([D(0.5, 0.125), D(0.0, 0.125)], "not determinable", "within the noise"),
+        ((D(0.0, 0.125), D(-0.5, 0.125), D(0.5, 0.125)), "differs", "does not hold"),
+        ({"a": D(9.0, 1.0), "b": D(3.0, 1.0)}, "reproduced", "holds"),
+        ({"a": D(9.0, 1.0), "b": D(1.5, 1.0)}, "not determinable", "within the noise"),
+        ({"a": D(1.0, 1.0), "b": D(-9.0, 1.0)}, "differs", "does not hold"),
+    ],
+)
+def test_a_difference_must_exceed_two_standard_errors(ledger, value, verdict, shown):
+    for name in ("doc.order", "later.sentence"):
+        found = [claims.check(name, value), *claims.check_all({name: value})]
+        document, rest = name.split(".")
+        found += claims.judge(document, {rest: value})
+        assert [(record.verdict, record.reproduced) for record in found] == [(verdict, shown)] * 3
+        assert all(isinstance(text, str) for record in found for text in vars(record).values())
+
+
+def test_within_the_noise_the_note_has_the_difference_and_its_noise(ledger):
+    found = {"aim": D(0.5, 0.1), "lap": D(0.00123, 0.00071), "k3": D(0.0019, 0.00091)}
+    record = claims.check("doc.order", found, reason="three trials")
+    assert record.note == "within the noise: lap: difference +0.0012, two standard errors 0.0014; three trials"
+    record = claims.check("doc.order", [D(3.0, 1.0), D(-2.0, 7.0, limit=-3)])
+    assert record.note == "within the noise: 2: difference -2, limit -3, two standard errors 14"
+    assert claims.check("doc.order", D(0.5, 0.1), reason="a remark").note == "a remark"
+    assert claims.check("doc.order", D(-0.5, 0.1)).note == claims.NO_REASON
+
+
+def test_on_stand_in_data_and_in_other_settings_a_difference_judges_nothing(ledger):
+    for value in (D(1.0, 0.1), D(0.0, 0.1), [D(-1.0, 0.1)]):
+        assert claims.check("doc.order", value, stand_in=True).verdict == "stand-in"
+        assert claims.check("doc.order", value, n=[1]).verdict == "not judged"
+        assert claims.check("doc.order", value, undetermined="lost").note == "lost"
+
+
+@pytest.mark.parametrize(
+    "value, message",
+    [
+        (D(math.nan, 0.1), "for doc.order, got Difference.value=nan"),
+        (D(0.1, math.nan), "its error at least 0, for doc.order"),
+        (D(0.1, math.inf), "for doc.order"),
+        (D(math.inf, 0.1), "for doc.order"),
+        (D(0.1, 0.1, limit=math.nan), "for doc.order"),
+        (D(0.1, -0.1), "for doc.order, got"),
+        ([D(0.1, 0.1), D(0.1, -0.1)], "for doc.order .2., got"),
+        ({"lap": D(0.1, math.nan), "k3": D(-9, 0.1)}, "for doc.order .lap., got"),
+        ([D(0.1, 0.1), True], "True or False for doc.order"),
+        ({"lap": True}, "True or False for doc.order"),
+    ],
+)
+def test_bad_differences_are_refused_by_the_claims_name(ledger, value, message):
+    for options in ({}, {"stand_in": True}, {"undetermined": "lost"}):
+        with pytest.raises(ValueError, match=message):
+            claims.check("doc.order", value, **options)
+
+
+@pytest.mark.parametrize("id", ["doc.theorem", "doc.number", "doc.spread"])
+def test_a_difference_is_no_proof_and_no_number(ledger, id):
+    for value in (D(1.0, 0.1), [D(1.0, 0.1)]):
+        with pytest.raises(ValueError, match=f"value must be .* for {id}"):
+            claims.check(id, value)
+
+
+def test_the_standard_error_of_a_difference_of_runs():
+    a, b = [0.1, 0.4, 0.3], [0.2, 0.6, 0.7, 0.1]
+    found = evidence.between(a, b, limit=0.05)
+    expected = math.sqrt(statistics.variance(a) / 3 + statistics.variance(b) / 4)
+    assert found.value == pytest.approx(statistics.mean(a) - statistics.mean(b)) and found.limit == 0.05
+    assert found.error == pytest.approx(expected)
+    paired = evidence.between(a, b[:3], paired=True)
+    assert paired.error == pytest.approx(statistics.stdev(x - y for x, y in zip(a, b)) / math.sqrt(3))
+    assert evidence.between([1, 1], [0, 0]) == D(1.0, 0.0)
+    for call in (lambda: evidence.between([1], [0, 1]), lambda: evidence.between([1], [0], paired=True)):
+        with pytest.raises(ValueError, match="two or more for a standard error, got 1"):
+            call()
+
+
+@pytest.mark.parametrize(
+    "value, error, holds",
+    [(0.004, 0.001, True), (-0.004, 0.001, True), (0.009, 0.001, None), (-0.009, 0.001, None), (-0.02, 0.001, False)],
+)
+def test_near_is_less_than_the_tolerance_on_both_sides(value, error, holds):
+    assert evidence.holds(evidence.near(D(value, error), 0.01)) is holds
+
+
+def test_numpys_numbers_hold_as_pythons_do():
+    assert D(np.float64(0.5), np.float64(0.1)).holds is True
+    assert D(np.float64(-0.5), np.float64(0.1)).holds is evidence.holds([D(np.float64(-0.5), 0.1)]) is False
+
+
+def test_what_is_not_a_number_holds_neither_so_nor_so():
+    assert D(math.nan, 0.1).holds is D(0.1, math.nan).holds is None
+
+
+def test_of_no_differences_nothing_is_told():
+    for value in ([], {}, True, [True], "text"):
+        with pytest.raises(ValueError, match="value must be a Difference"):
+            evidence.told(value)
+
+
+# ---------------------------------------------------------------- many claims at once
 
 
 def test_check_all_judges_each_claim_in_its_own_setting(ledger):

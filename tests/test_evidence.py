@@ -10,7 +10,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted(path for path in (ROOT / "notebooks").glob("*/*.ipynb") if "judge" in path.read_text("utf-8"))
 PLAIN = set(dir(builtins))  # of literals alone these make nothing but other literals
-WITHIN = PLAIN | {"np", "math", "Fraction"}  # and these too, where no name of the notebook stands beside them
+WITHIN = PLAIN | {
+    "np",
+    "math",
+    "Fraction",
+    "evidence",
+}  # and these too, where no name of the notebook stands beside them
 
 
 def parsed(notebook: Path) -> ast.Module:
@@ -113,6 +118,8 @@ def test_every_chapter_that_judges_is_looked_into():
         'found = {"a": check(1)}\nfound |= {"b": True}\njudge(found)',
         'near: float = 0.797\nclaims.check("doc.a", near > 0.7)',
         'judge({"a": [True, not False]})',
+        'judge({"a": evidence.Difference(0.3, 0.1)})',
+        'judge({"a": evidence.near(evidence.Difference(0.3, 0.0), 0.01)})',
     ],
 )
 def test_a_planted_constant_is_found(code):
@@ -128,6 +135,7 @@ def test_a_planted_constant_is_found(code):
         'held = {}\nheld["a"] = check(1)\njudge({"a": held["a"]})',
         'rates = (0.1, 1.0)\njudge({"a": all(np.exp(rate) < 1.05 * (1 + rate) for rate in rates)})',  # arithmetic
         'def f(x):\n    return x\njudge({"a": f(1) == 1})',
+        'runs = trial(3)\njudge({"a": evidence.between(runs, runs)})',
     ],
 )
 def test_what_is_computed_is_let_pass(code):

@@ -365,6 +365,43 @@ def test_a_full_run_on_stand_in_data_is_refused(house):
     assert not (house / "claims.csv").exists()
 
 
+def run_again(house, found, *only):
+    """The file of a full run, and what `full --only` makes of it after 02_b.ipynb was run again."""
+    path = full_run(house, REST)
+    before = path.read_text(encoding="utf-8").splitlines()
+    write(house, "02_b.ipynb", found)
+    arguments = ["full", "--executed", str(house / "executed"), "--notebooks", str(house / "notebooks")]
+    status = ledger.main([*arguments, "--full", str(path), "--only", *only])
+    return status, before, path.read_text(encoding="utf-8").splitlines()
+
+
+def test_a_notebook_run_again_changes_its_own_rows_only(house, capsys):
+    status, before, after = run_again(house, records({"doc.number": 0.5764}), "doc/02_b")
+    assert status == 0 and "1 claim: 1 reproduced" in capsys.readouterr().out
+    changed = [line for line in after if line not in before]
+    assert len(changed) == 2 and len(after) == len(before) + 1 and not [line for line in before if line in changed]
+    assert re.fullmatch(r"# run again 20..-..-..: doc/02_b at .*", changed[0])
+    assert changed[1] == "doc.number,0.576,0.576400,reproduced,,notebooks/doc/02_b.ipynb"
+
+
+@pytest.mark.parametrize(
+    "found, only, message",
+    [
+        ({"doc.number": 0.5764}, "doc/01_a", "doc.other: judged by no notebook"),  # its own rows must all come back
+        ({"doc.number": 0.9}, "doc/02_b", "doc.number: differs without a reason"),
+    ],
+)
+def test_what_a_notebook_run_again_does_not_settle_leaves_the_file(house, capsys, found, only, message):
+    full_run(house, REST)
+    (house / "executed" / "doc" / "01_a.ipynb").unlink(missing_ok=True)
+    path = house / "results" / "claims.csv"
+    before = path.read_text(encoding="utf-8")
+    write(house, "02_b.ipynb", records(found))
+    arguments = ["full", "--executed", str(house / "executed"), "--notebooks", str(house / "notebooks")]
+    assert ledger.main([*arguments, "--full", str(path), "--only", only]) == 1
+    assert message in capsys.readouterr().err and path.read_text(encoding="utf-8") == before
+
+
 def test_a_full_run_of_another_printed_value_is_left_out(house):
     path = full_run(house, REST)
     path.write_text(path.read_text().replace("doc.other,2.72,", "doc.other,2.71,"))

@@ -58,14 +58,21 @@ def test_what_a_stated_epsilon_promises():
         study.promises("LearningLast", 1.0)
 
 
-def test_above_compares_on_the_same_folds():
-    cells = [("none", "majority class", None, 0, 0.75), ("none", "majority class", None, 1, 0.85)]
-    cells += [("parameter", "LearningFirst", 1.0, 0, 0.7505), ("parameter", "LearningFirst", 2.0, 0, 0.76)]
-    cells += [("record", "LearningFirst", 1.0, 1, 0.9), ("record", "DP-SGD", 1.0, 1, 0.8)]
+def test_above_compares_fold_by_fold():
+    folds = {2: 0.85, 0: 0.75, 1: 0.80}  # of the majority class
+    gains = {("parameter", 1.0): (0.0005, 0.0010), ("parameter", 2.0): (0.02, 0.01), ("record", 4.0): (-0.1, 0.1)}
+    cells = [("none", "majority class", None, fold, accuracy) for fold, accuracy in folds.items()]
+    for (level, epsilon), gain in gains.items():
+        cells += [(level, "LearningFirst", epsilon, fold, folds[fold] + gain[fold]) for fold in (0, 1)]
+    cells += [("record", "DP-SGD", 1.0, 1, 0.8)]
     frame = pd.DataFrame(cells, columns=["level", "method", "epsilon", "fold", "accuracy"])
-    assert study.above(frame, "LearningFirst", "majority class") == ([2.0], [1.0, 2.0])
-    assert study.above(frame, "LearningFirst", "majority class", level="record") == ([1.0], [1.0])
-    assert study.for_replaced(frame)["epsilon"].tolist() == [1.0, 2.0]
+    found = study.above(frame, "LearningFirst", "majority class")
+    assert list(found) == [1.0, 2.0] and [each.holds for each in found.values()] == [None, True]
+    assert found[2.0].value == pytest.approx(0.015) and found[2.0].error == pytest.approx(0.005)
+    assert found[2.0].limit == 0.001
+    assert study.above(frame, "LearningFirst", "majority class", level="record")[4.0].holds is None
+    assert study.above(frame, "LearningFirst", "majority class", margin=0.03)[2.0].holds is False
+    assert study.for_replaced(frame)["epsilon"].tolist() == [4.0, 4.0, 2.0]
     assert frame["epsilon"].tolist()[-1] == 1.0
 
 

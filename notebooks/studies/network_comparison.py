@@ -22,7 +22,7 @@ import pandas as pd
 from scipy.optimize import brentq
 from sklearn.metrics import f1_score
 
-from book import results
+from book import evidence, results
 from lib.data import datasets
 from lib.microdata import microaggregation
 from lib.networks import dp_sgd, network, private_networks, private_regression
@@ -370,15 +370,18 @@ def summary(study) -> pd.DataFrame:
     return groups.mean().join(groups.std().add_suffix("_std")).assign(folds=groups.size())
 
 
-def above(study, method, baseline, *, level="parameter", margin=0.001) -> tuple[list, list]:
-    """The epsilons at which the mean accuracy of `method` exceeds the baseline's by more than `margin`, and all it was run at.
+def above(study, method, baseline, *, level="parameter", margin=0.001) -> dict[float, evidence.Difference]:
+    """For each epsilon that `method` was run at, that its mean accuracy exceeds the baseline's by more than `margin`.
 
-    study : a frame as `run` makes it, of one variant; baseline : one of `BASELINES`, taken on the same folds
+    study : a frame as `run` makes it, of one variant; baseline : one of `BASELINES`; both on the same two folds or more,
+        fold by fold
     """
     own = study[(study["level"] == level) & (study["method"] == method)]
-    line = study[(study["method"] == baseline) & study["fold"].isin(own["fold"])]["accuracy"].mean()
-    mean = own.groupby("epsilon")["accuracy"].mean()
-    return list(mean.index[mean > line + margin]), list(mean.index)
+    line = study[study["method"] == baseline].set_index("fold")["accuracy"]
+    return {
+        epsilon: evidence.between(cells["accuracy"], line[cells["fold"]], limit=margin, paired=True)
+        for epsilon, cells in own.groupby("epsilon")
+    }
 
 
 def for_replaced(study) -> pd.DataFrame:
