@@ -116,6 +116,7 @@ class _Walk:
         self._taken: list[list[int]] = []  # of every choice on the way: which outcome, of how many
 
     def again(self) -> bool:
+        """Go back to the last choice that has an outcome left, and take that; False where none has."""
         self.probability, self.draws, self._depth = 1.0, 0, 0
         self._runs += 1
         if self._runs > _MOST_RUNS:
@@ -268,12 +269,14 @@ class _Enumerated(np.random.Generator):
         self._walk = walk
 
     def random(self, size=None, dtype=np.float64, out=None):
+        """As numpy's, of draws that nothing is known of yet."""
         if out is not None:
             raise NotEnumerable("oracle must draw by rng.random without out, to be gone through")
         shape = () if size is None else tuple(np.atleast_1d(size).tolist())
         return self._drawn([_Cell(0.0, 1.0, False) for _ in range(math.prod(shape))], shape, dtype)
 
     def integers(self, low, high=None, size=None, dtype=np.int64, endpoint=False):
+        """As numpy's; of small ranges the numbers themselves, one branch each."""
         low, high = (0, low) if high is None else (low, high)
         shape = np.broadcast_shapes(np.shape(low), np.shape(high)) if size is None else size
         shape = tuple(np.atleast_1d(shape).astype(int).tolist())

@@ -1,8 +1,9 @@
 """Bounds on the Rényi privacy of one record that Gaussian synthesis releases: the printed ones, and sharper ones.
 
-They hold on data sets in [-1, 1]^d whose covariance has no eigenvalue below sigma; where these have no neighbours (n <= d, or
-sigma within some 1/n^2 of 1) they hold of nothing. Draws are meant before they are clipped to the cube. Every one is the Rényi divergence of
-ONE released record; m records, m fixed in advance, cost m times as much (composition, `miura2022`, Proposition 2.4).
+They hold on data sets in [-1, 1]^d whose covariance has no eigenvalue below sigma. Where no two such data sets are
+neighbours, as for sigma = 1 or n <= d, they say nothing. Every one bounds the Rényi divergence of ONE released record,
+before it is clipped to the cube; m records, m fixed in advance, cost m times as much (composition, `miura2022`,
+Proposition 2.4).
 
 Notation, after the document: N = n + 1, tau = 4 d / sigma, alpha the Rényi order.
 The Rényi divergence of two Gaussians splits into a mean term and, for each eigenvalue
@@ -283,7 +284,7 @@ def worst_case_neighbours(n, d, sigma):
 
     Attribute j is 1 on k records of its own, all attributes are 1 on another few, and one more of either kind lies in
     between; else they are -1. So the smallest eigenvalue is that along (1, ..., 1), where the new record lies, and all
-    others are larger by so little as removing the record takes.
+    others are larger by no more than the new record takes away.
 
     n, d: whole, [1, inf); sigma: [1e-300, 1). Raises ``ValueError`` for d sigma >= 4, and for few records.
     Source: the chapter "Beyond the document", after Theorem D.
