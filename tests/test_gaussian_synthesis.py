@@ -296,6 +296,22 @@ def test_the_pair_for_public_n_exists_and_comes_close_to_theorem_g(n, d, sigma, 
     assert attained <= gs.bounded_epsilon_both(n, alpha, d, sigma)
 
 
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(n=sizes, alpha=log_uniform(0.01, 30).map(lambda x: 1 + x), d=dimensions, sigma=sigmas)
+def test_theorem_g_to_nine_digits(n, alpha, d, sigma):
+    """Below order 2 the second of its two terms is the larger one."""
+    n_, a, tau = mpf(n), mpf(alpha), 4 * mpf(d) / mpf(sigma)
+    kappa = (n_ - 1) * tau / n_**2
+    q = kappa / (1 + kappa)
+    expected = mp.inf
+    if a * q < 1:
+        psi = lambda t: (a * mp.log(1 + t) - mp.log(1 + a * t)) / (a - 1)  # noqa: E731
+        expected = a * tau / n_**2 / (1 - a * q) / 2 + max(psi(-q), (1 + kappa) ** 2 * psi(kappa)) / 2
+    margin = abs(a * q - 1)
+    if margin > 1e-6:  # nearer to its end, 1 - alpha q has lost digits
+        assert relative_error(gs.bounded_epsilon_both(n, alpha, d, sigma), expected) < 1e-9 / min(float(margin), 1)
+
+
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(alpha=orders, kappa=st.floats(1e-6, 10), angle=st.floats(0, 1), reach=st.floats(0, 1))
 def test_both_eigenvalues_together_stay_below_theorem_g(alpha, kappa, angle, reach):
@@ -439,6 +455,10 @@ def test_released_delta_brackets_the_true_pair_and_beats_every_conversion():
     epsilons = np.array([0.0, 1.0, 3.0])
     lower, upper = gs.released_delta(n, epsilons, d, sigma)
     assert np.all(lower <= upper) and np.all(upper <= lower * 1.001 + 1e-12)
+    radius = float(gs.largest_radius(d, sigma))
+    pairs = [gs.extremal_pair(n, d + 1, radius, way) for way in ("added", "removed")]  # a dimension more
+    dominating = np.max([hockey_stick_gaussian(*pair, epsilons, count=n).delta for pair in pairs], axis=0)
+    np.testing.assert_allclose(upper, dominating, rtol=1e-8)
     data, record = gs.worst_case_neighbours(n, d, sigma)
     smaller, larger = gs.fit(data), gs.fit(np.vstack([data, record]))
     true = [hockey_stick_gaussian(*p, *q, epsilons, count=n).delta for p, q in ((smaller, larger), (larger, smaller))]
