@@ -28,7 +28,7 @@ CLAIMS, FULL = "book/claims.yml", "notebooks/full.yml"
 # Of claims and settings each notebook has a part of its own; the others are the times of earlier runs, and the tools' settings.
 SHARED = (CLAIMS, FULL, "book/results/papers.csv", "pyproject.toml")
 RUNNER = ("notebooks/run.py", "requirements.lock")
-MADE = ("book/scorecard.md",)  # by what is keyed here
+MADE = ("book/scorecard.md",)  # by make, of what is keyed: no key depends on it
 # The runner asks where data are, shows how far it is, and names what has a key of its own: none of it changes an output.
 BESIDES = ("lib/data", "notebooks/progress.py", "book/ledger.py")
 
@@ -40,8 +40,8 @@ def key(notebook: Path) -> str:
     """
     claims = (ROOT / CLAIMS).read_text(encoding="utf-8")
     return _hash(
-        content_key.key(notebook, root=ROOT, without=SHARED),
-        content_key.key(*RUNNER, root=ROOT, without=(*SHARED, *BESIDES)),
+        _of_code(notebook, without=SHARED),
+        _of_code(*RUNNER, without=(*SHARED, *BESIDES)),
         claims_of(notebook.parent.name, claims),
     )
 
@@ -63,12 +63,14 @@ def pages() -> str:
     """The key of what pages read from the code: every line of `lib`, and what makes the kept results."""
     made_by = [path for pattern in MAKERS for path in sorted(ROOT.glob(pattern))]
     read = [path.read_bytes() for path in (ROOT / "pyproject.toml", *sorted((ROOT / "lib").rglob("*.py")))]
-    return _hash(
-        content_key.key(*made_by, root=ROOT, without=MADE), *(hashlib.sha256(text).hexdigest() for text in read)
-    )
+    return _hash(_of_code(*made_by), *(hashlib.sha256(text).hexdigest() for text in read))
 
 
 MAKERS = ("notebooks/studies/*.py", "notebooks/*/*.ipynb", FULL, "tests/benchmarks/*.py")
+
+
+def _of_code(*starts, without=()) -> str:
+    return content_key.key(*starts, root=ROOT, without=(*MADE, *without))
 
 
 def _hash(*parts: str) -> str:
@@ -79,7 +81,7 @@ def write(folder: Path, notebooks: list[Path]) -> None:
     """The files that the module's text lists, for `notebooks`, below `folder`."""
     full, python = (ROOT / FULL).read_text(encoding="utf-8"), f"{sys.version_info[0]}.{sys.version_info[1]}"
     alike = os.environ.get("ALIKE", "")  # the Makefile's settings of the processor, on which last digits hang
-    found = {"ledger": content_key.key("book/ledger.py", root=ROOT, without=MADE), "pages": pages()}
+    found = {"ledger": _of_code("book/ledger.py"), "pages": pages()}
     for notebook in notebooks:
         name, here = f"{notebook.parent.name}/{notebook.stem}", _hash(key(ROOT / notebook), python, alike)
         found |= {f"executed/{name}": here, f"papers/{name}": _hash(here, settings_of(name, full))}

@@ -144,7 +144,8 @@ def _data_below(root: Path) -> dict[Path, set[Path]]:
     found: dict[Path, set[Path]] = {}
     for name, folders, files in os.walk(root):
         folders[:] = [each for each in folders if not each.startswith(".") and each not in ("__pycache__", "build")]
-        found[Path(name)] = {path for path in map(Path(name).joinpath, files) if not _is_code(path)}
+        # A link may lead to what is gone.
+        found[Path(name)] = {path for path in map(Path(name).joinpath, files) if not _is_code(path) and path.is_file()}
     return found
 
 
