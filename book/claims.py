@@ -27,10 +27,15 @@ read        a verdict  a person read it so: a title, an index, a matter of recor
 For an ordering or a statement about means that are noisy, the value is an ``evidence.Difference`` (`book.evidence`), or a
 list or mapping of several, all of which must hold: each must exceed its limit by more than two standard errors. One
 that lies below by more than two makes the claim differ; else the noise leaves it "not determinable".
+
+Where a document leaves a setting open, its claim lists the sensible ``readings``, and says which one is the document's
+``own`` if the text favours one. The value is then an `evidence.Readings` with a value for each of them, and the claim is
+``reproduced`` if the document's own reading holds or all do, ``differs`` if all fail, and else not determinable.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import html
 import math
 import os
@@ -88,7 +93,11 @@ class Document:
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim as the document prints it; `setting` is what it holds for, `rule` how it is judged, if in its own words."""
+    """One claim as the document prints it.
+
+    `setting` is what it holds for, `rule` how it is judged, if in its own words; `readings` are what the document's words may
+    mean, by name, and `own` is the name of the one that they favour, if they do.
+    """
 
     id: str
     document: str
@@ -99,6 +108,8 @@ class Claim:
     setting: dict
     spread: float | None = None
     rule: str = ""
+    readings: dict[str, str] = dataclasses.field(default_factory=dict)
+    own: str = ""
 
 
 @dataclass(frozen=True)
@@ -186,6 +197,7 @@ def _claim(entry: dict, documents: dict) -> Claim:
     _check_spread(claim)
     _check_setting(claim)
     _check_rule(claim)
+    _check_readings(claim)
     return claim
 
 
@@ -214,6 +226,19 @@ def _check_rule(claim: Claim) -> None:
         )
 
 
+def _check_readings(claim: Claim) -> None:
+    readings = claim.readings
+    good = isinstance(readings, dict) and all(
+        isinstance(each, str) and each for pair in readings.items() for each in pair
+    )
+    if not good or len(readings) == 1:
+        raise ValueError(f"{claim.id}: readings must be two or more names, each with what it means, got {readings!r}")
+    if claim.own and claim.own not in readings:
+        raise ValueError(f"{claim.id}: own must name one of its readings ({', '.join(readings)}), got {claim.own!r}")
+    if readings and claim.judge in ("proof", READ):
+        raise ValueError(f"{claim.id}: readings are computed, each as the claim; the judge {claim.judge} has none")
+
+
 RULES = {
     "digits": "Reproduced if the value lies within {tolerance:f} of {printed}, half a unit of the last printed place.",
     "within": "Reproduced if the value lies within {tolerance:f} of {printed}, the spread that the document prints.",
@@ -225,9 +250,17 @@ RULES = {
 
 def rule(claim: Claim) -> str:
     """How `claim` is judged, in words: its own rule, or what its judge, printed value and spread make; "" if unwritten."""
-    if claim.judge not in NUMERIC_JUDGES:
-        return claim.rule or RULES.get(claim.judge, "")
-    return RULES[claim.judge].format(printed=claim.printed, tolerance=tolerance(claim))
+    told = claim.rule or RULES.get(claim.judge, "")
+    if claim.judge in NUMERIC_JUDGES:
+        told = RULES[claim.judge].format(printed=claim.printed, tolerance=tolerance(claim))
+    return f"{told} {_told_readings(claim)}" if claim.readings else told
+
+
+def _told_readings(claim: Claim) -> str:
+    """Which readings are run, and what they make of the verdict."""
+    listed = "; ".join(f"{name}: {meaning}" for name, meaning in claim.readings.items())
+    own = f"its own reading ({claim.own}) or all of them hold" if claim.own else "all of them hold"
+    return f"The document may be read as: {listed}. Reproduced if {own}, differs if all fail, else not determinable."
 
 
 # ---------------------------------------------------------------- judging
@@ -269,7 +302,7 @@ def check(id: str, value, *, reason: str = "", stand_in: bool = False, undetermi
     value : number for the judges digits and within, bool for ordering, proof and
         statement; may be None for a claim that is undetermined or on stand-in data.
         For ordering and statement also an `evidence.Difference`, or a list or mapping of several: within the noise the claim
-        is not determinable, and the note says so.
+        is not determinable, and the note says so. For a claim with readings an `evidence.Readings` with one such value for each.
     reason : why it differs (required in the book where it does); else shown as a remark.
     stand_in : the value was computed on stand-in data; the claim needs the real ones.
     undetermined : what the document leaves out, which makes the claim not determinable.
@@ -362,6 +395,8 @@ def judge(document: str, found: dict, reasons: dict | None = None, **options) ->
     def one(value):
         if _empty(value):
             return value  # of which `check_all` says what is wrong
+        if isinstance(value, evidence.Readings):
+            return evidence.Readings({name: one(each) for name, each in value.values.items()})
         many = np.ravel(np.asarray(value, dtype=object))
         truths = all(str(each) in ("True", "False") for each in many)  # python's, numpy's and sympy's
         return all(bool(each) for each in many) if truths else value
@@ -371,6 +406,8 @@ def judge(document: str, found: dict, reasons: dict | None = None, **options) ->
 
 def _empty(value) -> bool:
     """Whether `value` holds no evidence at all, of which everything would be true: an empty list, table or mapping."""
+    if isinstance(value, evidence.Readings):
+        return not value.values or any(_empty(each) for each in value.values.values())
     if isinstance(value, (Mapping, Set, str)):
         return not value
     return np.asarray(value, dtype=object).size == 0
@@ -387,6 +424,8 @@ def _judge(claim: Claim, value, reason, stand_in, undetermined, setting) -> Reco
     if _empty(value):
         raise ValueError(f"value must hold at least one piece of evidence for {claim.id}, got {value!r}")
     shown = "" if value is None and (undetermined or stand_in) else _shown(claim, value)
+    if value is not None:
+        _check_read(claim, value)
     if other:
         verdict, note = "not judged", "other setting: " + "; ".join(other)
     elif undetermined:
@@ -396,7 +435,7 @@ def _judge(claim: Claim, value, reason, stand_in, undetermined, setting) -> Reco
     elif (agrees := _agrees(claim, value)) is None:
         verdict, note = (
             "not determinable",
-            "; ".join(filter(None, [f"within the noise: {evidence.told(value)}", reason])),
+            "; ".join(filter(None, [_told_open(claim, value), reason])),
         )
     elif agrees:
         verdict, note = "reproduced", reason
@@ -439,13 +478,34 @@ def _same(here, printed) -> bool:
 
 
 def _agrees(claim: Claim, value) -> bool | None:
-    """Whether `value` agrees with the claim; None if noise leaves it open."""
+    """Whether `value` agrees with the claim; None if noise, or what the document leaves open, leaves it open."""
+    if isinstance(value, evidence.Readings):
+        found = {name: _agrees(claim, each) for name, each in value.values.items()}
+        if found.get(claim.own) or all(found.values()):
+            return True
+        return False if all(each is False for each in found.values()) else None
     if claim.judge not in NUMERIC_JUDGES:
         return bool(value) if evidence.many(value) is None else evidence.holds(value)
     value = float(value)
     if not math.isfinite(value):
         return False
     return abs(Decimal(repr(value)) - _parse(claim.printed)) <= tolerance(claim)
+
+
+def _told_open(claim: Claim, value) -> str:
+    """Why `value` leaves the claim open: the noise, or which readings hold and which do not."""
+    if not isinstance(value, evidence.Readings):
+        return f"within the noise: {evidence.told(value)}"
+    by = {True: "holds", False: "fails", None: "within the noise"}
+    found = [f"{by[_agrees(claim, each)]} if read as {name}" for name, each in value.values.items()]
+    return "; ".join(found)
+
+
+def _check_read(claim: Claim, value) -> None:
+    """`ValueError` unless `value` has the readings that the ledger lists for the claim; none if it lists none."""
+    names = list(value.values) if isinstance(value, evidence.Readings) else []
+    if sorted(names) != sorted(claim.readings):
+        raise ValueError(f"value must have the readings {sorted(claim.readings)} of {claim.id}, got {sorted(names)}")
 
 
 def tolerance(claim: Claim) -> Decimal:
@@ -457,6 +517,8 @@ def tolerance(claim: Claim) -> Decimal:
 
 def _shown(claim: Claim, value) -> str:
     """`value` as text: three more digits than printed; ``ValueError`` for the wrong kind."""
+    if isinstance(value, evidence.Readings):
+        return "; ".join(f"{name}: {_shown(claim, each)}" for name, each in value.values.items())
     is_bool = isinstance(value, (bool, np.bool_))
     if claim.judge in NOISY_JUDGES and evidence.many(value) is not None:
         _check_differences(claim, value)

@@ -43,6 +43,13 @@ class Difference:
         return f"difference {self.value:+.{places}f}{limit}, two standard errors {noise:.{places}f}"
 
 
+@dataclass(frozen=True)
+class Readings:
+    """One value for each of a claim's readings, by the names that the ledger gives them: what `claims.check` takes for one."""
+
+    values: Mapping[str, object]
+
+
 def between(above, below, *, limit=0.0, paired=False) -> Difference:
     """That the mean of the runs `above` exceeds that of the runs `below` by more than `limit`.
 

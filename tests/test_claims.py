@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from book import claims, evidence
-from book.evidence import Difference
+from book.evidence import Difference, Readings
 
 BOOK = Path(__file__).resolve().parent.parent / "book" / "claims.yml"
 
@@ -33,6 +33,10 @@ claims:
 - {id: doc.order, item: Figure 1, statement: An order., printed: falls, judge: ordering,
    setting: {n: [1.0e+4, 1.0e+5]}}
 - {id: doc.theorem, item: Theorem 1, statement: A theorem., printed: holds, judge: proof}
+- {id: doc.open, item: Figure 2, statement: A finding., printed: above, judge: ordering,
+   readings: {thick: the thick line, thin: the thin line}, own: thick}
+- {id: doc.unclear, item: Table 3, statement: A mean., printed: "0.5", judge: digits,
+   readings: {mean: of all, median: of all, first: of the first}}
 - {id: doc.title, item: Lemma 4, statement: Its title., printed: Upper bound, judge: read}
 - {id: later.sentence, item: Section 1, statement: A sentence., printed: so it is, judge: statement}
 """
@@ -249,6 +253,15 @@ def test_a_setting_may_be_a_list(ledger):
         (lambda: claims.read_all("doc", {}), "found must hold at least one claim"),
         (lambda: claims.read_all("doc", {"theorem": ("differs", "page 4")}), "judge read, got 'doc.theorem'"),
         (lambda: claims.read("doc.titel", "differs", "page 4"), r"'doc.titel' \(nearest: doc.title"),
+        (lambda: claims.check("doc.open", True), r"readings .'thick', 'thin'. of doc.open, got ..$"),
+        (lambda: claims.check("doc.open", Readings({"thick": True})), r"of doc.open, got .'thick'.$"),
+        (lambda: claims.check("doc.order", Readings({"thick": True})), r"readings .. of doc.order, got .'thick'.$"),
+        (
+            lambda: claims.check("doc.open", Readings({"thick": True, "thin": 1})),
+            "value must be True or False for doc.open",
+        ),
+        (lambda: claims.check("doc.open", Readings({"thick": True, "thin": []})), "evidence for doc.open, got"),
+        (lambda: claims.check("doc.open", Readings({})), "evidence for doc.open, got"),
         (lambda: claims.check_all({"doc.number": 1}, reasons={"doc.spread": "x"}), "got 'doc.spread'"),
         (lambda: claims.check_all({"doc.number": 1, "doc.spread": 1}, beta=2), "got 'beta'"),
     ],
@@ -503,6 +516,12 @@ def with_claim(**changes):
         ),
         (with_claim(rule="It is so.", judge="proof"), "^doc.x: a rule is written .* that of proof is made"),
         (with_claim(rule=5, judge="statement"), "^doc.x: rule must be a .quoted. string, got 5"),
+        (with_claim(readings=["a", "b"]), "^doc.x: readings must be two or more names"),
+        (with_claim(readings={"a": "it"}), "^doc.x: readings must be two or more names"),
+        (with_claim(readings={"a": "it", "b": ""}), "^doc.x: readings must be two or more names"),
+        (with_claim(readings={"a": "it", "b": "they"}, own="c"), "^doc.x: own must name one of .* .a, b., got 'c'"),
+        (with_claim(own="c"), "^doc.x: own must name"),
+        (with_claim(readings={"a": "it", "b": "they"}, judge="proof"), "^doc.x: readings are computed"),
         (with_claim(setting={"delta": "1e-5"}), "^doc.x: setting delta is text"),
         (LEDGER.replace(", year: 2021, venue: A journal", ", year: 2021"), "^document later: .*venue"),
         ("documents: {}", "must hold 'documents' and 'claims'"),
@@ -601,6 +620,56 @@ def test_only_a_numeric_claim_has_a_tolerance(book):
     assert len(NUMERIC) > 100
     with pytest.raises(ValueError, match="got kiri2019.coin.protocol .judge"):
         claims.tolerance(book["kiri2019.coin.protocol"])
+
+
+# ---------------------------------------------------------------- readings
+
+CLEAR, NOISE, AGAINST = D(0.5, 0.1), D(0.1, 0.1), D(-0.5, 0.1)
+
+
+@pytest.mark.parametrize(
+    "thick, thin, verdict",
+    [
+        (True, False, "reproduced"),  # the document's own reading holds
+        (CLEAR, AGAINST, "reproduced"),
+        (True, True, "reproduced"),
+        (False, True, "not determinable"),
+        (NOISE, CLEAR, "not determinable"),
+        (AGAINST, NOISE, "not determinable"),
+        (NOISE, NOISE, "not determinable"),
+        ([True, False], False, "differs"),  # of many bools each must hold
+        (AGAINST, AGAINST, "differs"),
+    ],
+)
+def test_with_an_own_reading_it_decides_or_all_do(ledger, thick, thin, verdict):
+    (record,) = claims.judge("doc", {"open": Readings({"thin": thin, "thick": thick})}, {"open": "why"})
+    assert record.verdict == verdict
+    assert record.note.endswith("why")
+
+
+@pytest.mark.parametrize(
+    "values, verdict",
+    [
+        ((0.5, 0.5, 0.54), "reproduced"),
+        ((0.5, 0.5, 0.56), "not determinable"),
+        ((0.5, 0.44, 0.56), "not determinable"),
+        ((0.6, 0.44, 0.56), "differs"),
+    ],
+)
+def test_without_an_own_reading_all_decide(ledger, values, verdict):
+    found = Readings(dict(zip(("mean", "median", "first"), values, strict=True)))
+    assert claims.check("doc.unclear", found).verdict == verdict
+
+
+def test_a_record_shows_each_reading(ledger):
+    record = claims.check("doc.unclear", Readings({"mean": 0.5, "median": 0.56, "first": 0.52}))
+    assert record.reproduced == "mean: 0.5000; median: 0.5600; first: 0.5200"
+    assert record.note == "holds if read as mean; fails if read as median; holds if read as first"
+    rule = claims.rule(claims.load(ledger)["doc.open"])
+    assert (
+        "thick: the thick line; thin: the thin line. Reproduced if its own reading (thick) or all of them hold" in rule
+    )
+    assert claims.check("doc.unclear", None, stand_in=True).verdict == "stand-in"
 
 
 # ---------------------------------------------------------------- rules in words
