@@ -496,9 +496,7 @@ def _told_open(claim: Claim, value) -> str:
     """Why `value` leaves the claim open: the noise, or which readings hold and which do not."""
     if not isinstance(value, evidence.Readings):
         return f"within the noise: {evidence.told(value)}"
-    by = {True: "holds", False: "fails", None: "within the noise"}
-    found = [f"{by[_agrees(claim, each)]} if read as {name}" for name, each in value.values.items()]
-    return "; ".join(found)
+    return evidence.told(evidence.Readings({name: _agrees(claim, each) for name, each in value.values.items()}))
 
 
 def _check_read(claim: Claim, value) -> None:
