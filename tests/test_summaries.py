@@ -154,6 +154,7 @@ def test_a_role_finds_its_number(role, text, found, sources):
         ("shown", "kiri2019/06_none: sampler #%", "06_none.ipynb, which is not there"),
         ("shown", "kiri2019/04_floating_point: textbook sampler", "must have one #"),
         ("shown", "kiri2019/04_floating_point: handbook sampler #%", "which fits none"),
+        ("shown", "kiri2019/04_floating_point: published … numpy sampler #%", "which fits none"),  # of another output
         ("shown", "kiri2019/04_floating_point: sampler #%", r"fits \['67.4', '77.9'\]"),
     ],
 )

@@ -8,8 +8,10 @@
 {shown}`kiri2019/04_floating_point: numpy sampler #% _% :.0f`   of what a chapter prints, the number at #
 {noted}`miura2025.intro.tightness: pure DP # %`   the same, of what stands beside a claim's verdict
 
-Where words are looked for, each _ is another number, and … anything. Verdicts, values and notes are those of this build's ledger; where it used stand-in data those of the full run, as on the scorecard.
-A number with an exponent becomes a formula. What is not there, or is not one number, fails the build with a sentence.
+Where words are looked for, each _ is another number, and … anything within an output; to name the heads of a table's columns
+keeps a column that moves from being taken for another. Verdicts, values and notes are those of this build's ledger; where it
+used stand-in data those of the full run, as on the scorecard. A number with an exponent becomes a formula. What is not there,
+or is not one number, fails the build with a sentence.
 """
 
 import importlib.util
@@ -35,6 +37,7 @@ WORDS = {
     "stand-in": ("still needs the real data", "still need the real data"),
 }
 NUMBER = r"(?<![\d.])[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(?!\d)"
+END = "\0"
 FORMAT = re.compile(r"(.*?)(?:\s+:(\S+))?", re.DOTALL)
 
 
@@ -148,11 +151,13 @@ def noted(text: str, sources: Sources) -> str:
 
 def marked(words: str, where: str, name: str) -> str:
     """The number that stands at the # of `words` in the text `where`."""
-    pieces = {" ": r"\s+", "_": NUMBER, "#": f"({NUMBER})", "…": ".*?"}
-    pattern = "".join(pieces.get(piece) or re.escape(piece) for piece in re.split("([ _#…])", " ".join(words.split())))
+    pieces = {" ": r"\s+", "_": NUMBER, "#": f"({NUMBER})", " … ": rf"\s(?:[^{END}]*?\s)?"}
+    pattern = "".join(
+        pieces.get(piece) or re.escape(piece) for piece in re.split("( … |[ _#])", " ".join(words.split()))
+    )
     if words.count("#") != 1:
         raise ValueError(f"words must have one # where the number stands, got {words!r}")
-    found = set(re.findall(pattern, where, re.DOTALL))
+    found = set(re.findall(pattern, where))
     if len(found) != 1:
         raise ValueError(f"words must fit one number of {name}, got {words!r}, which fits {sorted(found) or 'none'}")
     return found.pop().lstrip("+")
@@ -160,10 +165,10 @@ def marked(words: str, where: str, name: str) -> str:
 
 @cache
 def outputs(notebook: Path) -> str:
-    """The text that a notebook's outputs have."""
+    """The text of a notebook's outputs, each with an END, across which no words are looked for."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     each = [output for cell in cells for output in cell.get("outputs", [])]
-    return "\n".join("".join(one.get("text", one.get("data", {}).get("text/plain", ""))) for one in each)
+    return END.join("".join(one.get("text", one.get("data", {}).get("text/plain", ""))) for one in each)
 
 
 ROLES = {"tally": tally, "count": count, "printed": printed, "here": here, "kept": kept, "shown": shown, "noted": noted}
