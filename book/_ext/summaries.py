@@ -14,7 +14,6 @@ used stand-in data those of the full run, as on the scorecard. A number with an 
 or is not one number, fails the build with a sentence.
 """
 
-import importlib.util
 import json
 import re
 from collections import Counter
@@ -27,7 +26,7 @@ from docutils import nodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
-from book import results
+from book import claims, ledger, results
 
 BOOK = Path(__file__).resolve().parents[1]
 WORDS = {
@@ -58,26 +57,16 @@ class Sources:
 
 
 @cache
-def ledger_module():
-    """book/ledger.py, which is a program and not part of a package."""
-    spec = importlib.util.spec_from_file_location("ledger", BOOK / "ledger.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@cache
 def standing(sources: Sources) -> list:
     """The record that counts for each claim, by both runs' files."""
-    ledger = ledger_module()
-    real = ledger.load_full(sources.kept / "claims.csv", ledger.claims.load())
+    real = ledger.load_full(sources.kept / "claims.csv", claims.load())
     gathered = sources.file(sources.gathered, "claims").read_text(encoding="utf-8")
     return [ledger.standing(ledger.Record(**entry), real) for entry in json.loads(gathered)]
 
 
 def record(id: str, sources: Sources):
     """The one of claim `id`; ValueError, with the nearest ids, where the ledger has none."""
-    claim = ledger_module().claims.load()[id]
+    claim = claims.load()[id]
     found = [each for each in standing(sources) if each.id == claim.id]
     if not found:
         raise ValueError(f"claim must be judged by this build, got {id!r}: run `make claims` first")
@@ -89,7 +78,7 @@ def record(id: str, sources: Sources):
 
 def verdicts(document: str, sources: Sources) -> Counter:
     """How often each verdict stands in the book for the claims of `document`."""
-    known = ledger_module().claims.load().documents
+    known = claims.load().documents
     if document not in known:
         raise ValueError(f"document must be one of {', '.join(known)}, got {document!r}")
     return Counter(record.verdict for record in standing(sources) if record.document == document)
@@ -117,7 +106,7 @@ def count(text: str, sources: Sources) -> str:
 
 
 def printed(text: str, sources: Sources) -> str:
-    return ledger_module().claims.load()[text].printed
+    return claims.load()[text].printed
 
 
 def here(text: str, sources: Sources) -> str:
