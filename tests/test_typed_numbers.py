@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from book import claims
+from tests.test_summaries import DOCUMENTS, summaries
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENTS = tuple(claims.load().documents)
 PAGES = [
     "README.md",
     "book/index.md",
@@ -26,7 +26,7 @@ PAGES = [
 ]
 
 LISTED = r"\(?[A-Z]?\.?\d+(?:\.\d+)*\)?"  # 2, 4.3, A.1.2, (26)
-QUOTED = r"\{(?:tally|count|printed|here|kept|shown|noted|cite)\}`[^`]*`"
+QUOTED = rf"\{{(?:{'|'.join(summaries.ROLES)}|cite)\}}`[^`]*`"
 MARKUP = {
     "code, and what the build puts there": r"^```[\s\S]*?^```|`[^`]*`",
     "addresses and labels": r"\]\([^)]*\)|<[^>]*>|^\([^)]*\)=$",

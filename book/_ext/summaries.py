@@ -187,7 +187,8 @@ class Quote(SphinxRole):
 def node(text: str, raw: str = ""):
     """`text` for the page: a number with an exponent as a formula, one below zero with a minus sign."""
     if exponent := re.fullmatch(r"(.+)e([-+]?\d+)", text):
-        formula = rf"{exponent[1]} \cdot 10^{{{int(exponent[2])}}}"
+        factor = "" if exponent[1] == "1" else rf"{exponent[1]} \cdot "
+        formula = f"{factor}10^{{{int(exponent[2])}}}"
         return nodes.math(raw, formula)
     return nodes.inline(raw, re.sub(r"^-(?=\d)", "−", text))
 
