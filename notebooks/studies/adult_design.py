@@ -24,6 +24,15 @@ NUMERIC = ("education-num", "capital-gain", "capital-loss", "hours-per-week")
 # Table 2 has the age as categorical, which may be a slip: one category is then a year.
 AGES = ("numeric", "categorical")
 SCALINGS = ("none", "range", "standard")
+# Public edges of the bins into which `cells` puts numbers, fixed beforehand; attributes that are not named are categories.
+CUTS = {
+    "age": (25, 35, 45, 55, 65),
+    "education-num": (9, 10, 11, 13, 14),
+    "capital-gain": (5000,),
+    "capital-loss": (1500,),
+    "hours-per-week": (35, 40, 41, 50),
+}
+EDGES = {name: (datasets.PUBLIC_RANGES[name][0], *cuts, datasets.PUBLIC_RANGES[name][1]) for name, cuts in CUTS.items()}
 
 
 def adult_kinds(*, age="numeric") -> dict:
@@ -53,6 +62,25 @@ def adult_records(frame, *, age="numeric") -> pd.DataFrame:
         else:
             columns[name] = encodings.codes(name, frame[name], labels[name]).astype(float)
     return pd.DataFrame(columns, index=frame.index)
+
+
+def cell_sizes() -> dict:
+    """How many cells each attribute has: its categories, or the bins of `EDGES`."""
+    return {name: len(EDGES[name]) - 1 if name in EDGES else kind for name, kind in adult_kinds().items()}
+
+
+def cells(records) -> pd.DataFrame:
+    """The cell of each value of `adult_records`, codes from 0, under the same index: numbers in the bins of `EDGES`.
+
+    A bin has its lower edge, the last one both.
+    """
+    columns = {
+        name: np.clip(np.searchsorted(EDGES[name], values, side="right") - 1, 0, len(EDGES[name]) - 2)
+        if name in EDGES
+        else values.astype(int)
+        for name, values in records.items()
+    }
+    return pd.DataFrame(columns, index=records.index)
 
 
 def design_matrix(records, kinds: Mapping, *, scaling="range", reference=None) -> np.ndarray:

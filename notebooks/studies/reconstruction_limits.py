@@ -29,15 +29,6 @@ from notebooks.studies import adult_design, anonymization_readings, command_line
 from notebooks.studies.adult_design import EXPLANATORY, TARGET
 from notebooks.studies.anonymization_readings import Perturbed
 
-# Public edges of the histogram method's bins, fixed beforehand; attributes that are not named are categories.
-CUTS = {
-    "age": (25, 35, 45, 55, 65),
-    "education-num": (9, 10, 11, 13, 14),
-    "capital-gain": (5000,),
-    "capital-loss": (1500,),
-    "hours-per-week": (35, 40, 41, 50),
-}
-EDGES = {name: (datasets.PUBLIC_RANGES[name][0], *cuts, datasets.PUBLIC_RANGES[name][1]) for name, cuts in CUTS.items()}
 WEIGHTED = ("perturbed", "linear", "kernel 10 standard")
 METHODS = ("original", *WEIGHTED, "naive Bayes", "inversion", "central", "any weights")
 INCOMES = ("published", "perturbed")
@@ -190,27 +181,22 @@ class NaiveBayes:
     def decision_function(self, records) -> np.ndarray:
         """Log odds of the higher income, (n,), for original records."""
         odds = np.log(self.prior_[1] / self.prior_[0])
+        cells = adult_design.cells(records)
         for name, shares in self.shares_.items():
-            odds = odds + np.log(shares[1] / shares[0])[_cells(name, records[name].to_numpy())]
+            odds = odds + np.log(shares[1] / shares[0])[cells[name].to_numpy()]
         return odds
 
 
 def _joint(data, name) -> np.ndarray:
     """Shares of income and an attribute's cells, (2, cells)."""
     mechanisms, records = data.perturbation.mechanisms, data.records
-    options = {"bins": {name: EDGES[name]}} if name in EDGES else {}
+    options = {"bins": {name: adult_design.EDGES[name]}} if name in adult_design.EDGES else {}
     if TARGET in mechanisms:
         both = Perturbation({one: mechanisms[one] for one in (TARGET, name)})
         return np.maximum(IterativeBayes(both, **options).fit(records[[TARGET, name]]).shares_, 1e-12)
     alone = Perturbation({name: mechanisms[name]})
     classes = [records.loc[records[TARGET] == value, [name]] for value in (0, 1)]
     return np.array([len(one) / len(records) * IterativeBayes(alone, **options).fit(one).shares_ for one in classes])
-
-
-def _cells(name, values) -> np.ndarray:
-    if name not in EDGES:
-        return values.astype(int)
-    return np.clip(np.searchsorted(EDGES[name], values, side="right") - 1, 0, len(EDGES[name]) - 2)
 
 
 # ---------------------------------------------------------------- the study

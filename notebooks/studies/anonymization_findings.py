@@ -1,0 +1,165 @@
+"""What the study of Figure 1 (`notebooks.studies.anonymization_comparison`) found: tables, and evidence for the document's sentences.
+
+The document leaves settings open, so each sentence is asked in every sensible reading of them. A reading's name says them,
+in this order and where the sentence depends on them: one of `KERNELS`, one of `LOSSES`, one of `LIMITS`.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import numpy as np
+import pandas as pd
+
+from book import evidence
+from notebooks.studies.anonymization_comparison import KS, NONE
+from notebooks.studies.anonymization_readings import SETUPS, WEIGHINGS
+from notebooks.studies.kernel_widths import PRINTED
+
+# Setup and method of the reconstruction: the width is the printed one, what it is a width of is not said. All are Pk-anonymous.
+KERNELS = {
+    "variance 1": ("published", "kernel 1000 standard"),
+    "variance 100": ("published", "kernel 10 standard"),  # a width of 10 at variance 1
+    "as they are": ("published", "kernel 1000 none"),
+    "income perturbed": ("perturbed", "kernel 1000 standard"),
+}
+LOSSES = {"widths": "", "heights": ", precision"}  # of the baselines: what the generalization is least in
+LIMITS = {"0.005": 0.005, "0.02": 0.02}  # of an AUC: what is nearly equal
+
+
+def summary(study) -> pd.DataFrame:
+    """Mean and standard deviation (divisor: splits - 1) of the AUC by setup, method and k, and the means of the rest."""
+    groups = study.groupby(["setup", "method", "k"], sort=False)
+    table = groups["auc"].agg(["mean", "std", "count"])
+    return table.join(groups[["effective", "removed", "width"]].mean())
+
+
+def wide(study) -> pd.DataFrame:
+    """Mean AUC, a row for each setup and method, a column for each k."""
+    table = study.groupby(["setup", "method", "k"])["auc"].mean().unstack("k")
+    return table.reindex(pd.MultiIndex.from_frame(study[["setup", "method"]].drop_duplicates()))
+
+
+def gains(study, by=("setup", "method")) -> pd.DataFrame:
+    """AUC of weighted less AUC of unweighted perturbed records, cell by cell: a row for each group `by` of columns.
+
+    gain, error : mean and its standard error; cells : their number; effective : mean effective sample size, rounded
+    better : share of the cells in which the weights helped
+    """
+    weighted = study[study["method"].isin(list(WEIGHINGS)) & (study["method"] != "perturbed")]
+    plain = study.query("method == 'perturbed'")[["setup", "k", "split", "auc"]]
+    both = weighted.merge(plain, on=["setup", "k", "split"], suffixes=("", " plain"))
+    both["gain"] = both["auc"] - both["auc plain"]
+    table = both.groupby(list(by), sort=False)
+    out = table["gain"].agg(gain="mean", error="sem", cells="size")
+    return out.assign(effective=table["effective"].mean().round(0), better=table["gain"].agg(lambda x: (x > 0).mean()))
+
+
+def runs(study, setup, method) -> pd.DataFrame:
+    """The AUC of one method: a row for each split, a column for each k."""
+    own = study[(study["setup"] == setup) & (study["method"] == method)]
+    return own.pivot(index="split", columns="k", values="auc")
+
+
+def less(lower, higher) -> evidence.Difference:
+    """That `higher` exceeds `lower`, two columns of `runs`, on the splits that both have."""
+    a, b = higher.dropna().align(lower.dropna(), join="inner")
+    return evidence.between(a, b, paired=True)
+
+
+def verdicts(study) -> dict:
+    """The evidence for each sentence about Figure 1: claims without their document to `evidence.Readings`."""
+    pictures = {
+        (kernel, loss): {
+            "p": runs(study, setup, "perturbed"),
+            "r": runs(study, setup, method),
+            "g": runs(study, NONE, f"generalized{LOSSES[loss]}"),
+            "s": runs(study, NONE, f"generalized 20 % out{LOSSES[loss]}"),
+        }
+        for (kernel, (setup, method)), loss in product(KERNELS.items(), LOSSES)
+    }
+    kernels = {kernel: picture for (kernel, loss), picture in pictures.items() if loss == "widths"}
+    limited = list(LIMITS.items())
+    found = {f"figure1.proposed-best.k{k}": {at: _best(one, k) for at, one in pictures.items()} for k in KS}
+    found["section6.proposal-best"] = {
+        at: {f"k = {k}, {than}": each for k in KS for than, each in _best(one, k).items()}
+        for at, one in pictures.items()
+    }
+    found["figure1.near-equal-perturbed.k3"] = {
+        (kernel, name): evidence.near(less(one["p"][3], one["r"][3]), limit)
+        for (kernel, one), (name, limit) in product(kernels.items(), limited)
+    }
+    found["figure1.near-equal-suppression.k3"] = {
+        (*at, name): {
+            f"{other}, {side}": each
+            for other in ("p", "r")
+            for side, each in evidence.near(less(one[other][3], one["s"][3]), limit).items()
+        }
+        for (at, one), (name, limit) in product(pictures.items(), limited)
+    }
+    found["figure1.generalization-worst.k3"] = {
+        at: {f"than {name}": less(one["g"][3], one[name][3]) for name in "prs"} for at, one in pictures.items()
+    }
+    found["figure1.perturbed-falls"] = {
+        (setup,): falls(runs(study, setup, "perturbed")) for setup, chosen in SETUPS.items() if chosen.share != "whole"
+    }
+    found["figure1.reconstructed-level"] = {(kernel,): _level(one) for kernel, one in kernels.items()}
+    found["figure1.reconstruction-improves"] = {
+        (kernel,): {f"k = {k}": less(one["p"][k], one["r"][k]) for k in KS} for kernel, one in kernels.items()
+    }
+    original = runs(study, NONE, "original")[1]
+    found["figure1.suppression-reason"] = {
+        (loss, name): _above(less(original, runs(study, NONE, f"suppressed on levels{LOSSES[loss]}")[50]), -limit)
+        for loss, (name, limit) in product(LOSSES, limited)
+    }
+    return {
+        claim: evidence.Readings({", ".join(at): value for at, value in values.items()})
+        for claim, values in found.items()
+    }
+
+
+def removed(study) -> evidence.Readings:
+    """Shares of the records that suppression leaves out at k = 50, means over the splits."""
+    table = summary(study)["removed"]
+    methods = {"records alone": "suppressed"} | {
+        loss: f"generalized 20 % out{suffix}" for loss, suffix in LOSSES.items()
+    }
+    return evidence.Readings({name: round(float(table[NONE, method, 50]), 3) for name, method in methods.items()})
+
+
+def widths(study) -> evidence.Readings:
+    """What `kernel_widths` chose: for each scaling the width nearest to the printed one and the farthest, by their ratio to it.
+
+    As the document does not say which cross-validation is its own, each is a reading: all choose the printed width if the
+    farthest do, and none does if the nearest do not.
+    """
+    off = np.abs(np.log(study["width"] / PRINTED))
+    found = {}
+    for scaling, own in off.groupby(study["scaling"], sort=False):
+        found[f"{scaling}, nearest"] = float(study["width"][own.idxmin()])
+        found[f"{scaling}, farthest"] = float(study["width"][own.idxmax()])
+    return evidence.Readings(found)
+
+
+def _best(one, k) -> dict:
+    return {f"than {name}": less(one[name][k], one["r"][k]) for name in "pgs"}
+
+
+def falls(aucs) -> dict:
+    """That `runs` fall at each step of k."""
+    return {f"k = {k} to {j}": less(aucs[j], aucs[k]) for k, j in zip(KS, KS[1:])}
+
+
+def _level(one) -> dict:
+    """That the reconstructed AUC changes less between any two k than the perturbed one falls from the first to the last."""
+    fall = one["p"][KS[0]] - one["p"][KS[-1]]
+    changes = {f"k = {k} and {j}": one["r"][k] - one["r"][j] for k, j in combinations(KS, 2)}
+    return {
+        f"{name}, {side}": less(sign * change, fall)
+        for name, change in changes.items()
+        for side, sign in (("falls less", 1), ("rises less", -1))
+    }
+
+
+def _above(difference, limit) -> evidence.Difference:
+    return evidence.Difference(difference.value, difference.error, limit)

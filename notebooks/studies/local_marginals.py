@@ -1,0 +1,97 @@
+"""Figure 1's rival at the same epsilon (beyond hasegawa2015): marginals by a frequency oracle, and a model of them.
+
+Every user holds one record of Adult's ten explanatory attributes and the income, the numbers cut at public edges. The
+users are divided at random, and each of them sends one report, of two attributes of the record taken together, with all
+of epsilon, by subset selection. So a user's report is epsilon-locally private for the whole record, the income too:
+whatever two records are exchanged, no report becomes more than e^epsilon times as likely. By the theorem of
+`lib.microdata.perturbation`, the shuffled reports are as Pk-anonymous as perturbed records of the same epsilon, as long as
+nobody knows which user was asked what.
+
+From the estimates the collector fits a graphical model (Private-PGM), draws as many synthetic records as there are users,
+and trains on these what Figure 1 trains on perturbed ones.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from scipy.sparse.csgraph import minimum_spanning_tree
+
+from lib.local import SubsetSelection
+from lib.local.consistency import norm_sub
+from lib.microdata.perturbation import pk_epsilon
+from lib.tables import graphical_model
+from lib.tables.graphical_model import Measurement
+from lib.tables.table import Domain, Table
+from notebooks.studies import adult_design
+from notebooks.studies.adult_design import EXPLANATORY, TARGET
+from notebooks.studies.anonymization_readings import predict
+
+
+def measured(table, sets, epsilon, *, rng) -> list[Measurement]:
+    """Estimated counts of all records over each of `sets` of attributes, from one report of each record.
+
+    table : `Table`, a record for each user; sets : of attributes, at most as many as users; epsilon : in (0, inf), of a report
+    """
+    found = []
+    for users, names in zip(np.array_split(rng.permutation(len(table)), len(sets)), sets):
+        shape = table.domain.shape(names)
+        values = np.ravel_multi_index([table.column(name)[users] for name in names], shape)
+        oracle, n = SubsetSelection(table.domain.size(names), epsilon), len(users)
+        shares = oracle.estimate(oracle.collect(values, rng=rng), n)
+        deviation = oracle.variance(1 / oracle.k, n) ** 0.5  # of a cell, in the mean over cells
+        found.append(Measurement(tuple(names), len(table) * shares.reshape(shape), len(table) * float(deviation)))
+    return found
+
+
+def fitted(table, epsilon, *, pairs=False, rng) -> graphical_model.GraphicalModel:
+    """The model of `table`, of Adult's attributes, that each user's one report gives.
+
+    pairs : whether half of the users tell of two explanatory attributes; of these pairs the model has the spanning tree of
+        most mutual information, as estimated. All others tell of one of them and the income.
+    """
+    with_income = [(name, TARGET) for name in EXPLANATORY]
+    if not pairs:
+        return graphical_model.fit(table.domain, measured(table, with_income, epsilon, rng=rng), len(table))
+    halves = np.array_split(rng.permutation(len(table)), 2)
+    found = [
+        Measurement(each.attributes, len(table) / len(half) * each.values, len(table) / len(half) * each.sigma)
+        for half, sets in zip(halves, (with_income, list(combinations(EXPLANATORY, 2))))
+        for each in measured(Table(table.records[half], table.domain), sets, epsilon, rng=rng)
+    ]
+    stars, among = found[: len(with_income)], found[len(with_income) :]
+    return graphical_model.fit(table.domain, stars + spanning(among), len(table))
+
+
+def spanning(measurements) -> list[Measurement]:
+    """Those that make the spanning tree of most mutual information; of pairs of `EXPLANATORY`, all of them."""
+    at = {name: place for place, name in enumerate(EXPLANATORY)}
+    weights = np.zeros((len(at), len(at)))
+    for each in measurements:
+        weights[tuple(at[name] for name in each.attributes)] = -1e-12 - mutual_information(each.values)
+    kept = set(zip(*minimum_spanning_tree(weights).nonzero()))
+    return [each for each in measurements if tuple(at[name] for name in each.attributes) in kept]
+
+
+def mutual_information(values) -> float:
+    """Of the distribution (a, b) nearest to `values` over their sum, in nats."""
+    joint = norm_sub(values.ravel() / values.sum()).reshape(values.shape)
+    apart = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
+    some = joint > 0
+    return float((joint[some] * np.log(joint[some] / apart[some])).sum())
+
+
+def prediction(at, k, *, pairs=False, rng) -> dict:
+    """What synthetic records of the model predict of a `Split`'s test records, at the epsilon that `k` means."""
+    sizes = adult_design.cell_sizes()
+    train = Table(adult_design.cells(at.train_numbers).to_numpy(), Domain(sizes))
+    drawn = fitted(train, pk_epsilon(k, len(train)), pairs=pairs, rng=rng).synthesize(len(train), rng=rng)
+    records = pd.DataFrame(drawn.records, columns=list(sizes))
+    return {"auc": predict(records, adult_design.cells(at.test_numbers), sizes)}
+
+
+# Figure 1's methods of local differential privacy besides the document's, by name; all protect the income.
+LOCAL = {"local marginals": prediction, "local marginals, pairs too": partial(prediction, pairs=True)}
