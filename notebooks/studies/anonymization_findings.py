@@ -21,7 +21,7 @@ KERNELS = {
     "variance 1": ("published", "kernel 1000 standard"),
     "variance 100": ("published", "kernel 10 standard"),  # a width of 10 at variance 1
     "as they are": ("published", "kernel 1000 none"),
-    "income perturbed": ("perturbed", "kernel 1000 standard"),
+    "income perturbed": ("perturbed", "kernel 10 standard"),
 }
 LOSSES = {"widths": "", "heights": ", precision"}  # of the baselines: what the generalization is least in
 LIMITS = {"0.005": 0.005, "0.02": 0.02}  # of an AUC: what is nearly equal
