@@ -5,14 +5,16 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from book import evidence, results
+from book import results
 from lib.data import datasets
 from lib.microdata import KernelDensityRatio, LinearDensityRatio, k_anonymity, weighted_regression
 from lib.microdata.perturbation import pk_level
 from notebooks.studies import (
     adult_design,
     anonymization_comparison,
+    anonymization_findings,
     anonymization_readings,
+    local_marginals,
 )
 from notebooks.studies.adult_design import EXPLANATORY, TARGET
 from notebooks.studies.anonymization_readings import BASELINES, SETUPS, WEIGHINGS, Setup
@@ -153,6 +155,25 @@ def test_suppression_leaves_out_what_it_says():
     assert everything["removed"] == 1 and np.isnan(everything["auc"])
 
 
+@pytest.mark.parametrize("name", ["generalized", "generalized 20 % out", "suppressed on levels"])
+def test_the_second_loss_is_that_of_the_heights(name, monkeypatch):
+    asked, real = [], k_anonymity.generalize
+    monkeypatch.setattr(k_anonymity, "generalize", lambda *a, **o: asked.append(o["loss"]) or real(*a, **o))
+    widths, heights = BASELINES[name](AT, 5), BASELINES[f"{name}, precision"](AT, 5)
+    assert asked == ["lm", "precision"] and widths != heights
+
+
+def test_originals_in_cells_are_predicted_from_the_cells(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        anonymization_readings, "predict", lambda train, test, kinds: seen.append((train, kinds)) or 0.5
+    )
+    assert BASELINES["original in cells"](AT, 1) == {"auc": 0.5}
+    ((train, kinds),) = seen
+    pd.testing.assert_frame_equal(train, adult_design.cells(AT.train_numbers))
+    assert kinds == adult_design.cell_sizes()
+
+
 def test_the_prediction_is_that_of_utility():
     kinds = adult_design.adult_kinds()
     kinds.pop(TARGET)
@@ -176,7 +197,7 @@ def test_the_grid_has_every_cell_once():
     assert set(study.query("method == 'original'")["k"]) == {1} and set(study.query("setup == '-'")["method"]) == {
         *FAST[:2]
     }
-    table = anonymization_comparison.summary(study)
+    table = anonymization_findings.summary(study)
     cell = study.query("setup == 'perturbed' and method == 'linear' and k == 10")
     assert table.loc[("perturbed", "linear", 10), "mean"] == cell["auc"].mean()
     assert table.loc[("perturbed", "linear", 10), "std"] == pytest.approx(cell["auc"].std())
@@ -193,6 +214,15 @@ def test_weighings_share_the_perturbed_records():
     wide = study.pivot(index="split", columns="method", values="auc")
     assert (abs(wide["perturbed"] - wide["kernel 1000 range"]) < 2e-3).all()  # weights next to 1
     assert wide["perturbed"].nunique() == 2
+
+
+def test_the_local_protocol_needs_no_setup_and_has_coins_of_its_own():
+    study = small(setups=(), methods=("original in cells", *local_marginals.LOCAL))
+    assert len(study) == 2 * (1 + 2 * 2) and set(study["setup"]) == {"-"}
+    assert study["auc"].nunique() == len(study)
+    alone = small(setups=(), methods=("local marginals",), ks=(10,), trials=1)
+    same = study.query("method == 'local marginals' and k == 10 and split == 0")
+    pd.testing.assert_frame_equal(scores(same), scores(alone))
 
 
 def test_processes_share_the_work_without_changing_it():
@@ -248,98 +278,6 @@ def test_grids_refuse_bad_input(name, options):
         small(**options)
 
 
-# ---- what the document says of the figure
-
-
-def figure(reconstructed=0.02, suppressed=0.03, setup="published", method="kernel 10 standard"):
-    """A study with these AUC above 0.8, that of the perturbed records, which falls with k; of two splits."""
-    rows = []
-    for split in (0, 1):
-        for k in anonymization_comparison.KS:
-            level = 0.8 - k / 1e4
-            rows += [
-                (setup, "perturbed", k, split, level),
-                (setup, method, k, split, level + reconstructed + split / 1e3),
-            ]
-            rows += [("-", "generalized", k, split, 0.75), ("-", "generalized 20 % out", k, split, level + suppressed)]
-            rows += [("-", "suppressed on levels", k, split, 0.9)]
-        rows += [("-", "original", 1, split, 0.9)]
-    frame = pd.DataFrame(rows, columns=["setup", "method", "k", "split", "auc"])
-    return frame.assign(effective=1000.4, removed=0.1, width=np.nan)
-
-
-def test_gains_are_differences_split_by_split():
-    found = anonymization_comparison.gains(figure())
-    assert list(found.index) == [("published", "kernel 10 standard")]
-    row = found.iloc[0]
-    assert (
-        row["gain"] == pytest.approx(0.0205) and row["cells"] == 8 and row["better"] == 1 and row["effective"] == 1000
-    )
-    assert row["error"] == pytest.approx(np.std([0.02] * 4 + [0.021] * 4, ddof=1) / np.sqrt(8))
-    assert len(anonymization_comparison.gains(figure(), ["setup", "method", "k"])) == 4
-
-
-def test_the_printed_picture_is_read_off_the_lines():
-    line = anonymization_comparison.lines(figure(), "published", "kernel 10 standard")
-    assert line.loc["perturbed"].tolist() == pytest.approx([0.8 - k / 1e4 for k in anonymization_comparison.KS])
-    assert line.loc["reconstructed"].to_numpy() == pytest.approx(line.loc["perturbed"].to_numpy() + 0.0205)
-    held = picture(figure())
-    assert not any(held[f"proposed best, k = {k}"] for k in anonymization_comparison.KS)
-    assert held["generalized worst at 3"] and held["perturbed falls"] and held["reconstructed level"]
-    assert (
-        held["reconstruction improves"] and not held["perturbed as good at 3"] and not held["suppressed as good at 3"]
-    )
-    best = picture(figure(reconstructed=0.005, suppressed=0.001))
-    assert all(best[f"proposed best, k = {k}"] for k in anonymization_comparison.KS)
-    assert best["perturbed as good at 3"] and best["suppressed as good at 3"]
-    worse = picture(figure(reconstructed=-0.1))
-    assert worse["generalized worst at 3"] is False and worse["reconstruction improves"] is False
-
-
-def picture(study):
-    """Which sentences hold: True, False, or None within the noise."""
-    found = anonymization_comparison.printed_picture(study, "published", "kernel 10 standard")
-    return {name: evidence.holds(each) for name, each in found.items()}
-
-
-def test_what_two_splits_disagree_about_is_within_the_noise():
-    noisy = figure(reconstructed=0.0)
-    noisy.loc[(noisy["method"] == "kernel 10 standard") & (noisy["split"] == 0), "auc"] -= 0.0015
-    assert picture(noisy)["reconstruction improves"] is None
-    assert picture(noisy)["proposed best, k = 3"] is False  # suppression is clearly ahead
-    assert picture(noisy)["perturbed as good at 3"] and picture(noisy)["perturbed falls"]
-    assert picture(figure(reconstructed=0.0095))["perturbed as good at 3"] is None  # 0.0095 and 0.0105
-
-
-def test_verdicts_ask_pk_anonymous_readings_with_a_kernel():
-    plain, best = figure(), figure(reconstructed=0.2)
-    assert anonymization_comparison.readings(plain) == [("published", "kernel 10 standard")]
-    whole, linear = (
-        best.assign(setup="published, whole"),
-        best.assign(method=best["method"].replace("kernel 10 standard", "linear")),
-    )
-    for other in (whole[whole["method"].str.startswith(("kernel", "pert"))], linear[linear["method"] == "linear"]):
-        study = pd.concat([plain, other])
-        assert len(anonymization_comparison.readings(study)) == 2
-        assert not verdict(study)["proposed best, k = 3"]
-    assert verdict(best)["proposed best, k = 3"] and verdict(best)["kept as good as original"]
-    few = plain[(plain["method"] != "kernel 10 standard") | (plain["split"] == 0)]
-    assert anonymization_comparison.readings(few) == []  # not all splits
-
-
-def verdict(study):
-    return {name: evidence.holds(each) for name, each in anonymization_comparison.verdicts(study).items()}
-
-
-def test_each_sentence_is_judged_by_the_reading_that_is_best_for_it():
-    plain = figure()
-    wide = figure(reconstructed=0.3, method="kernel 1000 standard")
-    study = pd.concat([plain, wide[wide["method"] == "kernel 1000 standard"]])
-    alone, both = verdict(plain), verdict(study)
-    assert alone["proposed best, k = 3"] is False and both["proposed best, k = 3"] is True
-    assert alone["reconstructed level"] is both["reconstructed level"] is True
-
-
 # ---- the file
 
 
@@ -347,6 +285,7 @@ def test_the_command_writes_the_file_with_its_provenance(tmp_path, monkeypatch):
     monkeypatch.setattr(
         anonymization_comparison, "PLAN", (((), ("original",), "all"), (("published",), ("perturbed", "linear"), "few"))
     )
+    monkeypatch.setitem(anonymization_comparison.PLANS, "figure1", anonymization_comparison.PLAN)
     options = ["--data", "stand-in", "--records", "400", "--trials", "2", "--few", "1", "--ks", "3", "--seed", "7"]
     anonymization_comparison.main(["--output", str(tmp_path / "out"), "--cells", str(tmp_path / "cells"), *options])
     path = tmp_path / "out" / "figure1.csv"
@@ -356,14 +295,19 @@ def test_the_command_writes_the_file_with_its_provenance(tmp_path, monkeypatch):
     assert made["settings"] == "records 400, trials 2, few 1, seed 7" and made["data"] == "stand-in"
 
 
-def test_the_committed_results_are_the_documents_settings_on_the_verified_files():
-    made, study = results.provenance(anonymization_comparison.RESULTS), anonymization_comparison.load()
+@pytest.mark.parametrize("plan", anonymization_comparison.PLANS)
+def test_the_committed_results_are_the_documents_settings_on_the_verified_files(plan):
+    path = anonymization_comparison.RESULTS.with_name(f"{plan}.csv")
+    made, study = results.provenance(path), anonymization_comparison.load(path)
     assert made["data"] == "real" and "records 16281" in made["settings"]
     files = {name: file.sha256 for name, file in datasets.SOURCES.items() if file.dataset == "adult"}
     assert {name: made[f"SHA-256 of {name}"] for name in files} == files
     assert {"date", "versions", "CPU time", "command"} <= set(made)
     counts = study.groupby(["setup", "method", "k"])["split"].nunique()
-    for setups, methods, of in anonymization_comparison.PLAN:
+    for setups, methods, of in anonymization_comparison.PLANS[plan]:
         for setup, method, k in anonymization_comparison._places(setups, methods, anonymization_comparison.KS):
             assert counts[setup, method, k] == {"all": 10, "few": 3}[of]
     assert study["auc"].dropna().between(0, 1).all()
+    together = anonymization_comparison.load()
+    assert len(study.merge(together, on=list(study.columns))) == len(study)
+    assert not together.duplicated(["setup", "method", "k", "split"]).any()

@@ -13,6 +13,7 @@ STUDIES = (
     "aim_ablation",
     "aim_comparison",
     "anonymization_comparison",
+    "kernel_widths",
     "network_comparison",
     "reconstruction_limits",
 )

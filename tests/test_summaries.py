@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from book import claims, ledger, results
-from notebooks.studies import network_comparison
+from notebooks.studies import anonymization_comparison, anonymization_findings, network_comparison
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
@@ -186,11 +186,32 @@ def test_a_number_as_the_page_shows_it(text, shown):
 def test_numbers_of_hasegawa2015():
     text = summary("hasegawa2015")
     figure = frame("hasegawa2015/figure1").groupby(["setup", "method", "k"]).auc.mean().round(3)
-    auc = lambda setup, method: [f"{figure[setup, method, k]:.3f}" for k in (3, 50)]
+    rivals = frame("hasegawa2015/rivals").groupby(["setup", "method", "k"]).auc.mean().round(3)
+    auc_of = lambda table, setup, method: [f"{table[setup, method, k]:.3f}" for k in (3, 50)]
+    auc = lambda setup, method: auc_of(figure, setup, method)
     assert f"Original records {figure['-', 'original', 1]:.3f};" in text
     assert "perturbed {} at $k = 3$ and {} at 50,".format(*auc("published", "perturbed")) in text
     assert "reconstructed {} and {};".format(*auc("published", "kernel 1000 standard")) in text
-    assert "with at most a fifth suppressed {} and {} |".format(*auc("-", "generalized 20 % out")) in text
+    by_both = (*auc("-", "generalized 20 % out"), *auc_of(rivals, "-", "generalized 20 % out, precision"))
+    assert "with at most a fifth suppressed {} and {} by one loss, {} and {} by the other |".format(*by_both) in text
+    study = anonymization_comparison.load()
+    local, perturbed = (
+        anonymization_findings.runs(study, *place) for place in (("-", "local marginals"), ("published", "perturbed"))
+    )
+    more = {k: anonymization_findings.less(perturbed[k], local[k]) for k in (3, 50)}
+    told = [f"{more[k].value:.3f} ± {2 * more[k].error:.3f}" for k in (3, 50)]
+    assert (
+        "AUC of {} at $k = 3$ and {} at 50, by {} and {}".format(*auc_of(rivals, "-", "local marginals"), *told) in text
+    )
+    seconds = [
+        results.provenance(BOOK / f"results/hasegawa2015/{name}.csv")["CPU time"].split(" ")[0]
+        for name in ("figure1", "rivals")
+    ]
+    assert "took {} CPU seconds, its second part {} CPU seconds".format(*seconds) in text
+    chosen = frame("hasegawa2015/widths")
+    shares = (chosen.width == 1000).groupby(chosen.scaling).sum()
+    assert "in {none} of {size} as the file has the numbers".format(none=shares["none"], size=len(chosen) // 3) in text
+    assert f"in {shares['standard']} at variance 1 and in {shares['range']} on" in text
     alone, weighted = auc("published, whole", "perturbed"), auc("published, whole", "kernel 10 standard")
     assert (
         f"have {alone[0]} at $k = 3$, reconstructed ones {weighted[0]}, and {alone[1]} and {weighted[1]} at 50" in text

@@ -25,6 +25,7 @@ from notebooks.studies import (
     aim_ablation,
     aim_comparison,
     anonymization_comparison,
+    kernel_widths,
     network_comparison,
     reconstruction_limits,
 )
@@ -115,6 +116,17 @@ def test_figure_1():
         found = anonymization_comparison._cell(frame, 16_281, 2015, *place)
         agree(found, row[["auc", "removed"]], place, atol=2e-5)
         agree(found, row[["effective", "width"]], place, rtol=1e-3)
+
+
+def test_the_kernels_width():
+    kept = kernel_widths.load()
+    frame = datasets.adult("all", missing="category")
+    for _, row in pd.concat(
+        [handful(kept[kept["records"] == 500], 3), handful(kept[kept["records"] > 500], 1)]
+    ).iterrows():
+        place = tuple(row[["setup", "records", "scaling", "k", "split"]])
+        found = kernel_widths.cell(frame, 16_281, 2015, *place)
+        agree(found, row[["width", "short", "unfinished"]], place, atol=1e-4)
 
 
 def test_beyond_figure_1():
