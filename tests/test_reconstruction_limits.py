@@ -83,7 +83,7 @@ def test_naive_bayes_scores_by_the_sum_of_log_ratios(income):
     cells = {name: first[name].iloc[0] for name in EXPLANATORY}
     expected = np.log(model.prior_[1] / model.prior_[0])
     for name, value in cells.items():
-        edges = reconstruction_limits.EDGES.get(name)
+        edges = adult_design.EDGES.get(name)
         cell = int(value) if edges is None else min(np.digitize(value, edges) - 1, len(edges) - 2)
         expected += np.log(model.shares_[name][1, cell] / model.shares_[name][0, cell])
     assert model.decision_function(first)[0] == pytest.approx(expected)
