@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from book import claims, ledger, results
-from notebooks.studies import anonymization_comparison, anonymization_findings, network_comparison
+from notebooks.studies import network_comparison
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
@@ -183,58 +183,6 @@ def test_a_number_as_the_page_shows_it(text, shown):
 # ---- numbers from the result files
 
 
-def test_numbers_of_hasegawa2015():
-    text = summary("hasegawa2015")
-    figure = frame("hasegawa2015/figure1").groupby(["setup", "method", "k"]).auc.mean().round(3)
-    rivals = frame("hasegawa2015/rivals").groupby(["setup", "method", "k"]).auc.mean().round(3)
-    auc_of = lambda table, setup, method: [f"{table[setup, method, k]:.3f}" for k in (3, 50)]
-    auc = lambda setup, method: auc_of(figure, setup, method)
-    assert f"Original records {figure['-', 'original', 1]:.3f};" in text
-    assert "perturbed {} at $k = 3$ and {} at 50,".format(*auc("published", "perturbed")) in text
-    assert "reconstructed {} and {};".format(*auc("published", "kernel 1000 standard")) in text
-    by_both = (*auc("-", "generalized 20 % out"), *auc_of(rivals, "-", "generalized 20 % out, precision"))
-    assert "with at most a fifth suppressed {} and {} by one loss, {} and {} by the other |".format(*by_both) in text
-    study = anonymization_comparison.load()
-    local, perturbed = (
-        anonymization_findings.runs(study, *place) for place in (("-", "local marginals"), ("published", "perturbed"))
-    )
-    more = {k: anonymization_findings.less(perturbed[k], local[k]) for k in (3, 50)}
-    told = [f"{more[k].value:.3f} ± {2 * more[k].error:.3f}" for k in (3, 50)]
-    assert (
-        "AUC of {} at $k = 3$ and {} at 50, by {} and {}".format(*auc_of(rivals, "-", "local marginals"), *told) in text
-    )
-    seconds = [
-        results.provenance(BOOK / f"results/hasegawa2015/{name}.csv")["CPU time"].split(" ")[0]
-        for name in ("figure1", "rivals")
-    ]
-    assert "took {} CPU seconds, its second part {} CPU seconds".format(*seconds) in text
-    chosen = frame("hasegawa2015/widths")
-    shares = (chosen.width == 1000).groupby(chosen.scaling).sum()
-    assert "in {none} of {size} as the file has the numbers".format(none=shares["none"], size=len(chosen) // 3) in text
-    assert f"in {shares['standard']} at variance 1 and in {shares['range']} on" in text
-    alone, weighted = auc("published, whole", "perturbed"), auc("published, whole", "kernel 10 standard")
-    assert (
-        f"have {alone[0]} at $k = 3$, reconstructed ones {weighted[0]}, and {alone[1]} and {weighted[1]} at 50" in text
-    )
-
-    beyond = frame("hasegawa2015/beyond").query("income == 'published' and records == 16281")
-    mean = beyond.groupby(["epsilon", "method"])[["auc", "shares"]].mean()
-    shares = [mean.shares[4.5, method] for method in ("inversion", "linear", "perturbed")]
-    assert (
-        "an error of {:.3f} where the linear weights leave {:.3f} and the perturbed records have {:.3f}".format(*shares)
-        in text
-    )
-    change = [mean.auc[epsilon, "linear"] - mean.auc[epsilon, "perturbed"] for epsilon in (4.5, 10, 50)]
-    assert (
-        f"by {-change[0]:.3f} at $\\varepsilon = 4.5$ and by {-change[1]:.3f} at 10, and gains {change[2]:.3f} at 50"
-        in text
-    )
-    assert (
-        f"$\\varepsilon = 2$ ({mean.auc[2, 'central']:.3f}) than perturbed records do at 50 ({mean.auc[50, 'perturbed']:.3f})"
-        in text
-    )
-
-
 def test_numbers_of_sei2017():
     text = summary("sei2017")
     main = frame("sei2017/figure5").query("variant == 'main'")
@@ -278,19 +226,6 @@ def test_numbers_of_sei2017():
 @pytest.mark.parametrize(
     "document, said, path, found",
     [
-        (
-            "hasegawa2015",
-            "$\\varepsilon = 4.50, 4.16, 3.75, 2.90$",
-            "01_perturbation",
-            "total local epsilon 4.50 4.16 3.75 2.90",
-        ),
-        (
-            "hasegawa2015",
-            "a share costs a factor of 20, a pair 420",
-            "04_beyond",
-            "a share costs a factor of 20, a pair 420",
-        ),
-        ("hasegawa2015", "$k = 1 + 10^{-21}$ at most", "03_figure1", "k = 50: total ε = 29.0, that is k = 1 + 1e-21"),
         ("sei2017", "loses $1.309\\,\\varepsilon$", "01_theory", "1.309"),
         ("sei2017", "$K = 814$", "01_theory", "K = 814 batches an epoch"),
         ("sei2017", "has $\\varepsilon = 8.69$ as a whole", "02_figure5", "8.69"),
