@@ -48,7 +48,8 @@ from .network import Network, block, checked_records, descend, propagate, summed
 from .private_networks import PrivateNetwork
 
 NEIGHBOURS = {"unbounded": ("remove", "add"), "bounded": ("replace",)}
-_MEANS = {"remove": (1, 0), "add": (0, -1), "replace": (1, -1)}  # of what the record in question sends, under the two laws
+# What the record in question sends, under either of two laws that are compared.
+_MEANS = {"remove": (1, 0), "add": (0, -1), "replace": (1, -1)}
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
 
 
@@ -69,7 +70,9 @@ class SampledGaussian(accounting.PrivacyLossVariable):
 
     def _over_noise(self, x, mean):
         """log of the density of (1 - q) N(0) + q N(mean) over that of N(0)."""
-        return np.logaddexp(math.log1p(-self.q), math.log(self.q) + (2 * mean * x - 1) / (2 * self.sigma**2)) * abs(mean)
+        if mean == 0:
+            return np.zeros(np.shape(x))
+        return np.logaddexp(math.log1p(-self.q), math.log(self.q) + (2 * mean * x - 1) / (2 * self.sigma**2))
 
     def loss(self, x):
         """The log of the first law's density over the second's at x, increasing."""
