@@ -1,4 +1,4 @@
-"""The private methods of sei2017 with the same tuning effort: eight settings each, at each epsilon.
+"""The private methods of sei2017 with the same tuning effort: six settings each, at each epsilon.
 
 On one fold every method is run with each of its `candidates`, the first of which is that of `network_comparison`, and the
 setting with the highest accuracy is chosen. On other folds it is run beside the first, and that is what is reported. Folds
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from itertools import product
 
 import pandas as pd
 
@@ -28,31 +27,35 @@ SELECTION, REPORTED = 9, (0, 1, 2)  # folds of ten: on which settings are chosen
 METHODS = (*study.DOCUMENT, *study.YARDSTICKS)
 RECORD_EPSILONS = (1.0, 4.0, 10.0)  # of the whole model
 DEFAULT = study.Settings()
+PLACE = ["variant", "level", "method", "epsilon", "fold"]
 
 
 def candidates(settings=DEFAULT) -> dict[str, dict[str, dict]]:
-    """For each of `METHODS` eight named settings, and what each changes in `settings`; the first, "main", is `settings`.
+    """For each of `METHODS` six named settings, and what each changes in `settings`; the first, "main", is `settings`.
 
-    Four values of what the method's noise hangs on most, and two of how long it trains, or of how it adds its noise.
+    Two values of what a method's noise hangs on most as it trains in `settings`, and four where it trains for a tenth of the
+    epochs, or in fewer and larger steps; of private logistic regression, four with its noise on the objective, two on the output.
     """
     epochs = (settings.epochs, max(settings.epochs // 10, 1))
     tried = {
-        "AnonymizingFirst": {"groups": (16, 4, 64, 256), "epochs": epochs},
-        "LearningFirst": {"weight_range": (1.0, 0.1, 0.3, 3.0), "epochs": epochs},
-        "AnonymizedLearning": {"thresholds": (0.1, 0.3, 1.0, 3.0), "epochs": epochs},
-        "DP-SGD": {"dp_rate": (0.5, 0.25, 1.0, 2.0), "dp_steps": (800, 200)},
-        "private logistic regression": {
-            "regularization": (3e-4, 1e-4, 1e-3, 3e-3), "perturbation": ("objective", "output"),
-        },
-    }  # fmt: skip
-    return {method: _named(values) for method, values in tried.items()}
+        "AnonymizingFirst": _grid("groups", (16, 64), (16, 4, 64, 256), "epochs", epochs),
+        "LearningFirst": _grid("weight_range", (1.0, 0.3), (0.1, 0.3, 1.0, 3.0), "epochs", epochs),
+        "AnonymizedLearning": _grid("thresholds", (0.1, 1.0), (0.1, 0.3, 1.0, 3.0), "epochs", epochs),
+        "DP-SGD": _grid("dp_rate", (0.5, 1.0), (0.25, 0.5, 1.0, 2.0), "dp_steps", (800, 200)),
+        "private logistic regression": _grid(
+            "regularization", (3e-4, 1e-4, 1e-3, 3e-3), (1e-3, 3e-3), "perturbation", ("objective", "output")
+        ),
+    }
+    return {method: {"main": {}} | dict(list(made.items())[1:]) for method, made in tried.items()}
 
 
-def _named(values) -> dict[str, dict]:
-    made = [dict(zip(values, chosen)) for chosen in product(*values.values())]
-    names = [", ".join(f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in each.items())
-             for each in made]  # fmt: skip
-    return {"main": {}} | dict(zip(names[1:], made[1:]))
+def _grid(name, first, second, other, values) -> dict[str, dict]:
+    """Settings by their names: `name` at the values `first` with `other` at the first of its two `values`, and so on."""
+    return {
+        f"{name} {each:g}, {other} {value}": {name: each, other: value}
+        for value, tried in zip(values, (first, second))
+        for each in tried
+    }
 
 
 def places(parameter_epsilons=study.PARAMETER_EPSILONS, record_epsilons=RECORD_EPSILONS) -> dict[str, list[tuple]]:
@@ -67,22 +70,26 @@ def places(parameter_epsilons=study.PARAMETER_EPSILONS, record_epsilons=RECORD_E
     return {method: both if method == "AnonymizingFirst" else made[method] for method in METHODS}
 
 
-def run(at, *, settings=DEFAULT, selection=SELECTION, reported=REPORTED, known=(), **options) -> pd.DataFrame:
+def run(at, *, settings=DEFAULT, selection=SELECTION, reported=REPORTED, known=None, **options) -> pd.DataFrame:
     """All candidates of all methods on the fold `selection`, the chosen and the first on the folds `reported`.
 
-    at : as `places` makes it; known : places (variant, level, method, epsilon, fold) of `reported` folds that are left out
+    at : as `places` makes it; known : rows of `network_comparison.run`, or None; what they have is left out here
     options : of `network_comparison.run`, which tells of the frame, too
     """
     named = candidates(settings)
     variants = {name: changes for each in named.values() for name, changes in each.items()}
-    tried = [(name, level, method, epsilon, selection)
-             for method in at for name in named[method] for level, epsilon in at[method]]  # fmt: skip
-    found = study.run(tried, variants=variants, settings=settings, **options)
-    best = chosen(found, selection)
-    wanted = [(name, level, method, epsilon, fold) for (level, method, epsilon), one in best.items()
-              for name in sorted({"main", one}) for fold in reported]  # fmt: skip
-    wanted = sorted(set(wanted) - set(known), key=lambda place: (METHODS.index(place[2]), place[0], place[4], place))
-    return pd.concat([found, study.run(wanted, variants=variants, settings=settings, **options)], ignore_index=True)
+    done = set() if known is None else set(known[PLACE].itertuples(index=False, name=None))
+
+    def cells(where):
+        return study.run([p for p in where if p not in done], variants=variants, settings=settings, **options)
+
+    found = cells([(name, level, method, epsilon, selection)
+                   for method in at for name in named[method] for level, epsilon in at[method]])  # fmt: skip
+    wanted = {(name, level, method, epsilon, fold) for (level, method, epsilon), one in chosen(pd.concat([known, found])).items()
+              for name in {"main", one} for fold in reported}  # fmt: skip
+    # One setting and fold after the other: a trained network is kept for a while.
+    order = sorted(wanted, key=lambda place: (METHODS.index(place[2]), place[0], place[4], place))
+    return pd.concat([found, cells(order)], ignore_index=True)
 
 
 def chosen(found, selection=SELECTION) -> dict[tuple[str, str, float], str]:
@@ -124,9 +131,14 @@ def above(found, lines, method, baseline, *, level="parameter") -> dict[float, e
 
 
 def load(path=RESULTS) -> pd.DataFrame:
-    """The committed study, on the real data: a frame as `run` makes it, with what `network_comparison` has of the first setting."""
-    first = study.load(study.RESULTS).query("variant == 'main' and level == 'parameter' and fold in @REPORTED")
-    return pd.concat([results.load(path), first[first["method"].isin(METHODS)]], ignore_index=True)
+    """The committed study, on the real data: a frame as `run` makes it, with the `known` rows."""
+    return pd.concat([results.load(path), known()], ignore_index=True)
+
+
+def known() -> pd.DataFrame:
+    """What the committed Figure 5 has of the first setting, on the folds that count here."""
+    main = study.load(study.RESULTS).query("variant == 'main' and level == 'parameter'")
+    return main[main["method"].isin(METHODS) & main["fold"].isin((SELECTION, *REPORTED))]
 
 
 def main(arguments=None) -> None:
@@ -136,9 +148,9 @@ def main(arguments=None) -> None:
     arguments = sys.argv[1:] if arguments is None else arguments
     asked = parser.parse_args(arguments)
     settings = study.Settings(epochs=asked.epochs, seed=asked.seed)
-    known = set(study.places(("main",), few=0)) if settings == DEFAULT and asked.data == "real" else ()
+    own = known() if settings == DEFAULT and asked.data == "real" else None
     options = {"source": asked.data, "folder": asked.cells, "jobs": asked.jobs, "progress": True}
-    found = run(places(), settings=settings, known=known, **options)
+    found = run(places(), settings=settings, known=own, **options)
     told = asdict(settings) | {"selection": SELECTION, "reported": REPORTED}
     made = command_line.provenance(
         __name__, arguments, asked, told, files=datasets.ADULT_FILES, libraries=study.LIBRARIES
