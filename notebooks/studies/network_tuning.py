@@ -25,7 +25,7 @@ from notebooks.studies import network_comparison as study
 RESULTS = results.FOLDER / "sei2017/tuned.csv"
 SELECTION, REPORTED = 9, (0, 1, 2)  # folds of ten: on which settings are chosen, and on which they are compared
 METHODS = (*study.DOCUMENT, *study.YARDSTICKS)
-RECORD_EPSILONS = (1.0, 4.0, 10.0)  # of the whole model
+RECORD_EPSILONS = (1.0, 10.0)  # of the whole model
 DEFAULT = study.Settings()
 PLACE = ["variant", "level", "method", "epsilon", "fold"]
 
@@ -85,8 +85,8 @@ def run(at, *, settings=DEFAULT, selection=SELECTION, reported=REPORTED, known=N
 
     found = cells([(name, level, method, epsilon, selection)
                    for method in at for name in named[method] for level, epsilon in at[method]])  # fmt: skip
-    wanted = {(name, level, method, epsilon, fold) for (level, method, epsilon), one in chosen(pd.concat([known, found])).items()
-              for name in {"main", one} for fold in reported}  # fmt: skip
+    best = chosen(pd.concat([known, found]), selection)
+    wanted = {(name, *place, fold) for place, one in best.items() for name in ("main", one) for fold in reported}
     # One setting and fold after the other: a trained network is kept for a while.
     order = sorted(wanted, key=lambda place: (METHODS.index(place[2]), place[0], place[4], place))
     return pd.concat([found, cells(order)], ignore_index=True)
@@ -95,7 +95,7 @@ def run(at, *, settings=DEFAULT, selection=SELECTION, reported=REPORTED, known=N
 def chosen(found, selection=SELECTION) -> dict[tuple[str, str, float], str]:
     """The candidate with the highest accuracy on the fold `selection`, at each (level, method, epsilon); of equals the first."""
     own = found[(found["fold"] == selection) & found["accuracy"].notna()]
-    return {place: cells.loc[cells["accuracy"].idxmax(), "variant"]
+    return {place: cells["variant"].iloc[cells["accuracy"].argmax()]
             for place, cells in own.groupby(["level", "method", "epsilon"], sort=False)}  # fmt: skip
 
 
@@ -118,15 +118,17 @@ def compared(found, selection=SELECTION) -> pd.DataFrame:
     return pd.DataFrame(rows).T.rename_axis(["level", "method", "epsilon"])
 
 
-def above(found, lines, method, baseline, *, level="parameter") -> dict[float, evidence.Difference]:
-    """As `network_comparison.above`, for the chosen settings on the `REPORTED` folds; lines : a frame with the baselines' rows."""
+def above(found, lines, method, baseline, *, level="parameter", first=False) -> dict[float, evidence.Difference]:
+    """As `network_comparison.above`, for the chosen settings, or the `first`, on the `REPORTED` folds.
+
+    lines : a frame with the baselines' rows on these folds
+    """
     own = "parameter" if method == "AnonymizingFirst" else level
-    best = [name for (at, one, _), name in chosen(found).items() if (at, one) == (own, method)]
-    epsilons = [epsilon for at, one, epsilon in chosen(found) if (at, one) == (own, method)]
-    right = found.merge(pd.DataFrame({"level": own, "method": method, "epsilon": epsilons, "variant": best}))
-    right = right[right["fold"].isin(REPORTED)]
-    if level == "record":
-        right = right[right["epsilon"].isin(RECORD_EPSILONS)]
+    wanted = RECORD_EPSILONS if level == "record" else found["epsilon"].unique()
+    names = {epsilon: "main" if first else name for (at, one, epsilon), name in chosen(found).items()
+             if (at, one) == (own, method) and epsilon in wanted}  # fmt: skip
+    right = found[(found["level"] == own) & (found["method"] == method) & found["fold"].isin(REPORTED)]
+    right = right[right["variant"] == right["epsilon"].map(names)]
     return study.above(pd.concat([right, lines[lines["level"] == "none"]]), method, baseline, level=own)
 
 
