@@ -7,7 +7,7 @@ on disk when finished; an interrupted study resumes (`notebooks.studies.grid`).
     python -m notebooks.studies.network_comparison --output book/results/sei2017/figure5.csv
 
 makes the committed results again: the document's settings on the real data, in all `VARIANTS`. Those of the variants at
-epsilon = 10 were added later, with --variants, of all but the first, and --few-epsilons 10; they are in a file of their own.
+epsilon = 10 were added later, with --variants, of all but the first, --private and --few-epsilons 10; they have a file of their own.
 """
 
 from __future__ import annotations
@@ -394,10 +394,12 @@ def main(arguments=None) -> None:
     parser.add_argument("--epochs", type=int, default=500)
     parser.add_argument("--few", type=int, default=2, help="folds of the other variants")
     parser.add_argument("--few-epsilons", type=float, nargs="+", default=FEW_EPSILONS, help="their values of epsilon")
+    parser.add_argument("--private", action="store_true", help="only what has an epsilon")
     arguments = sys.argv[1:] if arguments is None else arguments
     chosen = parser.parse_args(arguments)
     settings = Settings(epochs=chosen.epochs, seed=chosen.seed)
     where = places(chosen.variants, count=settings.folds, few=chosen.few, few_epsilons=chosen.few_epsilons)
+    where = [place for place in where if place[1] != "none" or not chosen.private]
     study = run(where, source=chosen.data, settings=settings, folder=chosen.cells, jobs=chosen.jobs, progress=True)
     files, told = datasets.ADULT_FILES, asdict(settings)
     made = command_line.provenance(__name__, arguments, chosen, told, files=files, libraries=LIBRARIES)
