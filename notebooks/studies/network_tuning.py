@@ -80,16 +80,16 @@ def run(at, *, settings=DEFAULT, selection=SELECTION, reported=REPORTED, known=N
     variants = {name: changes for each in named.values() for name, changes in each.items()}
     done = set() if known is None else set(known[PLACE].itertuples(index=False, name=None))
 
-    def cells(where):
+    def cells_at(where):
         return study.run([p for p in where if p not in done], variants=variants, settings=settings, **options)
 
-    found = cells([(name, level, method, epsilon, selection)
+    found = cells_at([(name, level, method, epsilon, selection)
                    for method in at for name in named[method] for level, epsilon in at[method]])  # fmt: skip
     best = chosen(pd.concat([known, found]), selection)
     wanted = {(name, *place, fold) for place, one in best.items() for name in ("main", one) for fold in reported}
     # One setting and fold after the other: a trained network is kept for a while.
     order = sorted(wanted, key=lambda place: (METHODS.index(place[2]), place[0], place[4], place))
-    return pd.concat([found, cells(order)], ignore_index=True)
+    return pd.concat([found, cells_at(order)], ignore_index=True)
 
 
 def chosen(found, selection=SELECTION) -> dict[tuple[str, str, float], str]:
@@ -118,18 +118,23 @@ def compared(found, selection=SELECTION) -> pd.DataFrame:
     return pd.DataFrame(rows).T.rename_axis(["level", "method", "epsilon"])
 
 
-def above(found, lines, method, baseline, *, level="parameter", first=False) -> dict[float, evidence.Difference]:
-    """As `network_comparison.above`, for the chosen settings, or the `first`, on the `REPORTED` folds.
+def cells(found, method, *, level="parameter", first=False) -> pd.DataFrame:
+    """The rows of `found` on the `REPORTED` folds, of the chosen settings of one method, or of the `first`.
 
-    lines : a frame with the baselines' rows on these folds
+    Of AnonymizingFirst, those at the parameter's level count at the record's.
     """
     own = "parameter" if method == "AnonymizingFirst" else level
     wanted = RECORD_EPSILONS if level == "record" else found["epsilon"].unique()
     names = {epsilon: "main" if first else name for (at, one, epsilon), name in chosen(found).items()
              if (at, one) == (own, method) and epsilon in wanted}  # fmt: skip
-    right = found[(found["level"] == own) & (found["method"] == method) & found["fold"].isin(REPORTED)]
-    right = right[right["variant"] == right["epsilon"].map(names)]
-    return study.above(pd.concat([right, lines[lines["level"] == "none"]]), method, baseline, level=own)
+    rows = found[(found["level"] == own) & (found["method"] == method) & found["fold"].isin(REPORTED)]
+    return rows[rows["variant"] == rows["epsilon"].map(names)].assign(level=level)
+
+
+def above(found, lines, method, baseline, *, level="parameter", first=False) -> dict[float, evidence.Difference]:
+    """As `network_comparison.above`, for the chosen settings, or the `first`; lines : a frame with the baselines' rows."""
+    own = cells(found, method, level=level, first=first)
+    return study.above(pd.concat([own, lines[lines["level"] == "none"]]), method, baseline, level=level)
 
 
 def load(path=RESULTS) -> pd.DataFrame:
