@@ -148,7 +148,7 @@ build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.lis
 
 # ---- commands; the text after ## is what `make help` prints
 
-.PHONY: help book pdf test nbval compare style check slow recheck papers claims assignments grade document bench notebooks screenshot stand-in lock coverage mutants clean
+.PHONY: help book pdf test nbval compare style check slow recheck papers claims assignments grade document bench notebooks screenshot stand-in lock coverage mutants faults clean
 
 book: build/html/index.html ## run what changed, build the book, print where it is
 	@echo "$(CURDIR)/build/html/index.html"
@@ -237,6 +237,9 @@ coverage: $(READY) ## which lines of lib the tests reach (an hour; TESTS="tests/
 
 mutants: $(READY) ## would the tests notice a change? MODULE=adaptive_iterative SAMPLE=50 (divergence, conversions, bounds too)
 	@$(LAYERED) --with cosmic-ray==8.7.0 python -m tests.mutants $(or $(MODULE),adaptive_iterative) --sample $(or $(SAMPLE),50)
+
+faults: $(READY) ## would the verdicts notice? faults planted in lib, and the chapters judge again (an hour; ONLY=kiri2019 for some)
+	@$(ALIKE) $(PY) -m tests.planted_faults --only "$(ONLY)"
 
 clean: ## remove what was built (the environment in .venv stays)
 	rm -rf build book/notebooks book/scorecard.md

@@ -493,12 +493,12 @@ def _agrees(claim: Claim, value) -> bool | None:
 
 
 def _told_open(claim: Claim, value) -> str:
-    """Why `value` leaves the claim open: the noise, or which readings hold and which do not."""
+    """Why `value` leaves the claim open: the noise, or the readings, of numbers with which of them hold."""
     if not isinstance(value, evidence.Readings):
         return f"within the noise: {evidence.told(value)}"
-    by = {True: "holds", False: "fails", None: "within the noise"}
-    found = [f"{by[_agrees(claim, each)]} if read as {name}" for name, each in value.values.items()]
-    return "; ".join(found)
+    if claim.judge not in NUMERIC_JUDGES:
+        return "it depends on the reading"
+    return evidence.told(evidence.Readings({name: _agrees(claim, each) for name, each in value.values.items()}))
 
 
 def _check_read(claim: Claim, value) -> None:

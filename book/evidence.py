@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+_FOUND = {True: "holds", False: "fails", None: "within the noise"}
 ERRORS = 2  # standard errors; beyond as many, a difference is no noise
 
 
@@ -45,9 +46,17 @@ class Difference:
 
 @dataclass(frozen=True)
 class Readings:
-    """One value for each of a claim's readings, by the names that the ledger gives them: what `claims.check` takes for one."""
+    """A value for each of a claim's readings, by the names that the ledger gives them: what `claims.check` takes for such a claim."""
 
     values: Mapping[str, object]
+
+    @property
+    def found(self) -> dict[str, bool | None]:
+        """Whether the claim holds in each reading, where the values are bools or differences; None within the noise."""
+        return {
+            name: holds(each) if many(each) else each if each is None else bool(each)
+            for name, each in self.values.items()
+        }
 
 
 def between(above, below, *, limit=0.0, paired=False) -> Difference:
@@ -97,11 +106,19 @@ def weakest(value) -> tuple[str, Difference]:
 
 
 def holds(value) -> bool | None:
-    """Whether all of the differences hold: False if one clearly does not, None if noise leaves it open."""
+    """Whether all of the differences hold: False if one clearly does not, None if noise leaves it open.
+
+    Of `Readings` whether the claim holds in all: False if it does in none, None else.
+    """
+    if isinstance(value, Readings):
+        found = set(value.found.values())
+        return found.pop() if len(found) == 1 else None
     return weakest(value)[1].holds
 
 
 def told(value) -> str:
-    """The weakest of the differences in words."""
+    """The weakest of the differences in words; of `Readings` which hold."""
+    if isinstance(value, Readings):
+        return "; ".join(f"{name}: {_FOUND[each]}" for name, each in value.found.items())
     name, difference = weakest(value)
     return f"{name}: {difference}" if name else str(difference)

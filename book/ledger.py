@@ -320,7 +320,8 @@ def _printed(claim: Claim) -> str:
 
 
 def _verdict_cell(claim: Claim, record: Record) -> str:
-    note = f"<br>{_cell(record.note)}" if record.note else ""
+    told = [record.reproduced] if claim.readings and claim.judge not in claims.NUMERIC_JUDGES else []
+    note = "".join(f"<br>{_cell(text)}" for text in (*told, record.note) if text)
     mark = f" {claims.READ_MARK}" if claim.judge == claims.READ else ""
     return f"{claims.badge(record.verdict)}{mark} {_link(record)}{note}"
 

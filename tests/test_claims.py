@@ -662,10 +662,22 @@ def test_without_an_own_reading_all_decide(ledger, values, verdict):
     assert claims.check("doc.unclear", found).verdict == verdict
 
 
+def test_readings_by_themselves_hold_in_all_or_in_none():
+    for values, holds in (
+        ((True, True), True),
+        ((False, AGAINST), False),
+        ((True, False), None),
+        ((False, NOISE), None),
+    ):
+        found = Readings(dict(enumerate(values)))
+        assert evidence.holds(found) is holds
+    assert evidence.told(Readings({"a": CLEAR, "b": NOISE, "c": False})) == "a: holds; b: within the noise; c: fails"
+
+
 def test_a_record_shows_each_reading(ledger):
     record = claims.check("doc.unclear", Readings({"mean": 0.5, "median": 0.56, "first": 0.52}))
     assert record.reproduced == "mean: 0.5000; median: 0.5600; first: 0.5200"
-    assert record.note == "holds if read as mean; fails if read as median; holds if read as first"
+    assert record.note == "mean: holds; median: fails; first: holds"
     rule = claims.rule(claims.load(ledger)["doc.open"])
     assert (
         "thick: the thick line; thin: the thin line. Reproduced if its own reading (thick) or all of them hold" in rule

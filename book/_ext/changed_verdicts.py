@@ -1,0 +1,64 @@
+"""The directive {changed-verdicts} 0.1.0: which verdicts are others than in that version's full run, and why, by this build.
+
+That version's are kept in book/results/claims-0.1.0.csv. Now those of the full run count where this build used stand-in data.
+"""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+from docutils.statemachine import StringList
+from sphinx.errors import ExtensionError
+from sphinx.util.docutils import SphinxDirective
+
+from book import claims, ledger, results
+
+RESULTS = Path(__file__).resolve().parents[1] / "results"
+GATHERED = RESULTS.parents[1] / "build" / "claims.json"
+
+
+def changes(before: dict[str, str], records: list, full: dict) -> list[tuple]:
+    """(record, verdict before) of each claim whose verdict is another now; a claim that is new or gone has not changed."""
+    now = [ledger.standing(record, full) for record in records]
+    return [(record, before[record.id]) for record in now if before.get(record.id, record.verdict) != record.verdict]
+
+
+def page(found: list[tuple]) -> str:
+    """The changes as MyST: how many of each kind, over a folded table for each document."""
+    kinds = Counter((was, record.verdict) for record, was in found)
+    told = "; ".join(f"{count} from *{was}* to *{verdict}*" for (was, verdict), count in sorted(kinds.items()))
+    parts = [f"{len(found)} verdicts are others now: {told}.", ""]
+    for key, document in claims.load().documents.items():
+        own = [(record, was) for record, was in found if record.document == key]
+        rows = [f"| `{each.id.split('.', 1)[1]}` | {was} | {each.verdict} | {_why(each)} |" for each, was in own]
+        if rows:
+            table = ["| Claim | Then | Now | Why |", "|---|---|---|---|", *rows]
+            parts += [f"````{{dropdown}} {document.cited}: {len(own)}", *table, "````", ""]
+    return "\n".join(parts)
+
+
+def _why(record) -> str:
+    """What was found, if that is in words, and the note."""
+    found = record.reproduced if ":" in record.reproduced else ""
+    return claims.markup("; ".join(filter(None, [found, record.note]))).replace("|", "&#124;")
+
+
+class ChangedVerdicts(SphinxDirective):
+    required_arguments = 1
+
+    def run(self):
+        if not GATHERED.is_file():
+            raise ExtensionError("no build/claims.json to compare: run `make claims` first")
+        kept, full = RESULTS / f"claims-{self.arguments[0]}.csv", RESULTS / "claims.csv"
+        before = results.load(kept).set_index("id")["verdict"].to_dict()
+        records = [ledger.Record(**entry) for entry in json.loads(GATHERED.read_text(encoding="utf-8"))]
+        for path in (kept, full, GATHERED):
+            self.env.note_dependency(str(path))
+        found = changes(before, records, ledger.load_full(full, claims.load()))
+        self.content = StringList(page(found).splitlines(), source=str(kept))
+        return self.parse_content_to_nodes()
+
+
+def setup(app):
+    app.add_directive("changed-verdicts", ChangedVerdicts)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,54 @@
+"""The directive {planted-faults}: which planted fault moved which verdicts, by document, from book/results/faults.csv."""
+
+from collections import Counter
+from pathlib import Path
+
+from docutils.statemachine import StringList
+from sphinx.util.docutils import SphinxDirective
+
+from book import claims, results
+
+FILE = Path(__file__).resolve().parents[1] / "results" / "faults.csv"
+
+
+def page(rows: list[dict]) -> str:
+    """The rows of the file as MyST: for each document how many were noticed, and by what, over the folded table."""
+    parts = []
+    for key, document in claims.load().documents.items():
+        own = [row for row in rows if row["document"] == key]
+        by = Counter(noticed_by(row)[0] for row in own)
+        told = (
+            f"{len(own)} faults: {by['verdicts']} move verdicts, {by['error']} end a chapter in an error, "
+            f"{by['test']} move no verdict and fail a test, {by['nothing']} are not noticed"
+        )
+        lines = [f"| {_cell(row['fault'])} | `{row['file']}` | {noticed_by(row)[1]} |" for row in own]
+        table = ["| Fault | In | Noticed by |", "|---|---|---|", *lines]
+        parts.append("\n".join([f"````{{dropdown}} {document.cited}, {told}", *table, "````", ""]))
+    return "\n".join(parts)
+
+
+def noticed_by(row: dict) -> tuple[str, str]:
+    """Of one fault, what noticed it: verdicts, error, test or nothing; and the same as MyST for its cell."""
+    if row["moved"]:
+        ids = [each.split(": ")[0].split(".", 1)[1] for each in row["moved"].split("; ")]
+        return "verdicts", f"{len(ids)} verdict{'s' * (len(ids) > 1)}: " + ", ".join(f"`{id}`" for id in ids)
+    if row["stopped"]:
+        return "error", _cell(row["stopped"])
+    return ("test", f"`{row['test']}`") if row["test"] else ("nothing", "nothing")
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("*", "\\*").replace("_", "\\_")
+
+
+class PlantedFaults(SphinxDirective):
+    def run(self):
+        self.env.note_dependency(str(FILE))
+        rows = results.load(FILE).fillna("").astype(str).to_dict("records")
+        self.content = StringList(page(rows).splitlines(), source=str(FILE))
+        return self.parse_content_to_nodes()
+
+
+def setup(app):
+    app.add_directive("planted-faults", PlantedFaults)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
