@@ -4,13 +4,12 @@ import importlib.util
 import json
 import re
 from collections import Counter
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-from book import claims, ledger, results
-from notebooks.studies import network_comparison
+from book import claims, evidence, ledger, results
+from notebooks.studies import network_comparison, network_tuning
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
@@ -28,24 +27,6 @@ HEADINGS = [
 _spec = importlib.util.spec_from_file_location("summaries", BOOK / "_ext" / "summaries.py")
 summaries = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(summaries)
-
-
-@cache
-def summary(document: str) -> str:
-    """The page's text, every white space a blank."""
-    return " ".join((BOOK / document / "summary.md").read_text(encoding="utf-8").split())
-
-
-@cache
-def chapter(path: str) -> str:
-    """Text and text outputs of a committed notebook, every white space a blank."""
-    pieces = []
-    for cell in json.loads((ROOT / "notebooks" / f"{path}.ipynb").read_text(encoding="utf-8"))["cells"]:
-        if cell["cell_type"] == "markdown":
-            pieces.append("".join(cell["source"]))
-        for output in cell.get("outputs", []):
-            pieces += ["".join(output.get("text", "")), "".join(output.get("data", {}).get("text/plain", ""))]
-    return " ".join(" ".join(pieces).split())
 
 
 def frame(name: str):
@@ -119,6 +100,7 @@ def test_every_number_that_a_page_quotes_is_there(page, sources):
         ("here", "sei2017.s51.accuracy :.3f", "0.850"),  # of the full run: the chapter has stand-in data
         ("noted", "miura2022.adult.sigma-min: # to _ over parts", "0.0196"),
         ("kept", "miura2025/ablation: trial where study == 'epsilon' and trial == 1 and variant == '1.0'", "1.0"),
+        ("kept", "miura2025/ablation: CPU time", "868"),
         ("shown", "kiri2019/04_floating_point: textbook sampler #%", "67.4"),
         ("shown", "kiri2019/01_laplace: # different networks :.0f", "1252"),
         ("shown", "miura2025/04_beyond: between _ and 10: 1-way # :.1f", "-0.9"),
@@ -180,61 +162,28 @@ def test_a_number_as_the_page_shows_it(text, shown):
     assert made.tagname == ("math" if "e" in text else "inline")
 
 
-# ---- numbers from the result files
+# ---- what a summary says of results in words
 
 
-def test_numbers_of_sei2017():
-    text = summary("sei2017")
-    main = frame("sei2017/figure5").query("variant == 'main'")
-    mean = main.query("level == 'none'").groupby("method")[["accuracy", "f_positive", "f_macro"]].mean()
-    network = mean.loc["network"]
-    assert f"Reached: {network.accuracy:.3f}, and {network.f_macro:.3f} as the mean" in text
-    assert f"the F of those above 50K is {network.f_positive:.3f}." in text
-    assert (
-        f"Logistic regression has {mean.accuracy['logistic regression']:.3f}, the more common class {mean.accuracy['majority class']:.3f}"
-        in text
-    )
-    above = {
-        method: [
-            epsilon for epsilon, each in network_comparison.above(main, method, "majority class").items() if each.holds
-        ]
-        for method in ("AnonymizingFirst", "LearningFirst", "AnonymizedLearning")
-    }
-    assert above == {
-        "AnonymizingFirst": [0.1, 1, 10, 100, 1e3, 1e4],
-        "LearningFirst": [100, 1e3, 1e4],
-        "AnonymizedLearning": [100, 1e3, 1e4],
-    }
-    assert network_comparison.above(main, "AnonymizedLearning", "majority class")[10].holds is None
-    record = main.query("level == 'record' and epsilon == 1").groupby("method").accuracy.mean()
-    listed = {
-        name: f"{record[name]:.3f}"
-        for name in ("private logistic regression", "AnonymizingFirst", "LearningFirst", "AnonymizedLearning")
-    }
-    half = main.query(
-        "level == 'record' and method == 'DP-SGD' and epsilon == 0.5"
-    ).accuracy.mean()  # 1 for a replaced record
-    assert (
-        f"DP-SGD has an accuracy of {half:.3f}, private logistic regression {listed['private logistic regression']}, AnonymizingFirst "
-        f"{listed['AnonymizingFirst']}, LearningFirst {listed['LearningFirst']} and AnonymizedLearning {listed['AnonymizedLearning']}"
-    ) in text
-
-
-# ---- numbers from the chapters: what the summary says, and what stands in the committed notebook
-
-
-@pytest.mark.parametrize(
-    "document, said, path, found",
-    [
-        ("sei2017", "loses $1.309\\,\\varepsilon$", "01_theory", "1.309"),
-        ("sei2017", "$K = 814$", "01_theory", "K = 814 batches an epoch"),
-        ("sei2017", "has $\\varepsilon = 8.69$ as a whole", "02_figure5", "8.69"),
-        ("sei2017", "that of LearningFirst 671", "02_figure5", "671"),
-        ("sei2017", "141,000 and 14,000 at least", "02_figure5", "100, 1,000, 10,000 10 6 14,000"),
-        ("sei2017", "$2.6 \\cdot 10^{-5}$ at $\\varepsilon = 1$", "03_beyond", "0.5 5.17 0.5 1 2.6e-05"),
-        ("sei2017", "given away nearly always", "03_beyond", "ε = 100: AUC 0.98"),
-    ],
-)
-def test_what_the_summary_says_stands_in_the_chapter(document, said, path, found):
-    assert said in summary(document)
-    assert found in chapter(f"{document}/{path}")
+def test_orders_that_the_summary_of_sei2017_tells():
+    tuned, lines = network_tuning.load(), frame("sei2017/figure5").query("variant == 'main'")
+    first = network_comparison.above(lines, "AnonymizingFirst", "majority class")
+    best = network_tuning.above(tuned, lines, "AnonymizingFirst", "majority class")
+    assert all(each.holds for each in (*first.values(), *best.values()))  # "at all of ours"
+    for method in (
+        "LearningFirst",
+        "AnonymizedLearning",
+    ):  # "from 10 on, with the best of six, and from 100 on with the first"
+        found = network_tuning.above(tuned, lines, method, "majority class")
+        assert [epsilon for epsilon, each in found.items() if each.holds] == [10, 100, 1e3, 1e4]
+        found = network_comparison.above(lines, method, "majority class")
+        assert [epsilon for epsilon, each in found.items() if each.holds] == [100, 1e3, 1e4]
+    for epsilon in network_tuning.RECORD_EPSILONS:
+        found = {
+            method: network_tuning.cells(tuned, method, level="record").set_index(["epsilon", "fold"]).accuracy[epsilon]
+            for method in network_tuning.METHODS
+        }
+        for method in network_comparison.YARDSTICKS:
+            assert evidence.between(found[method], found["AnonymizingFirst"][found[method].index], paired=True).holds
+        for method in ("LearningFirst", "AnonymizedLearning"):
+            assert not network_tuning.above(tuned, lines, method, "majority class", level="record")[epsilon].holds

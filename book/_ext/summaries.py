@@ -5,6 +5,7 @@
 {printed}`miura2022.headline.rdp`     what the document prints
 {here}`miura2022.headline.rdp :.4f`   the value that was found, in this form
 {kept}`miura2025/ablation: cpu_s where variant == '1.0' :.1f`   of a file in book/results, the mean of a column over these rows
+{kept}`miura2025/ablation: CPU time`   of such a file, what its first lines say
 {shown}`kiri2019/04_floating_point: numpy sampler #% _% :.0f`   of what a chapter prints, the number at #
 {noted}`miura2025.intro.tightness: pure DP # %`   the same, of what stands beside a claim's verdict
 
@@ -116,7 +117,10 @@ def here(text: str, sources: Sources) -> str:
 def kept(text: str, sources: Sources) -> str:
     name, _, rest = text.partition(": ")
     column, _, rows = rest.partition(" where ")
-    frame = results.load(sources.file(sources.kept / f"{name}.csv", "kept"))
+    path = sources.file(sources.kept / f"{name}.csv", "kept")
+    if rest in (made := results.provenance(path)):
+        return made[rest].split(" ")[0]
+    frame = results.load(path)
     try:
         chosen = frame.query(rows)[column]
     except Exception as error:  # whatever pandas finds wrong with the query
