@@ -193,7 +193,7 @@ def main(arguments=None) -> None:
         print(f"{fault.document}  {fault.says}: {how}", flush=True)
     now, kept = {(fault.document, fault.says) for fault in listed()}, []
     if given.output.is_file():
-        old = results.load(given.output).fillna("").astype(str).to_dict("records")
+        old = results.load(given.output).astype(object).fillna("").to_dict("records")
         kept = [row for row in old if (row["document"], row["fault"]) in now]
     done = {(row["document"], row["fault"]): row for row in [*kept, *rows]}
     ordered = [done[fault.document, fault.says] for fault in listed() if (fault.document, fault.says) in done]

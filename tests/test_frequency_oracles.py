@@ -33,6 +33,7 @@ from lib.local import (
     unary_encoding,
 )  # fmt: skip
 from lib.local.hadamard_response import walsh_hadamard
+from lib.local.histogram_encoding import optimal_threshold
 from lib.local.local_hashing import bucket, bucket_start, optimal_buckets, scramble
 
 ALARM = 1e-6
@@ -266,6 +267,13 @@ def test_no_other_choice_is_better_than_the_optimal_one(epsilon):
         return oracle.variance(1, 1) + 49 * oracle.variance(0, 1)
 
     assert total(SubsetSelection(50, epsilon).d) == min(total(d) for d in range(1, 50))
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.4, 1.0, 3.0, 10.0, 50.0])
+def test_the_best_threshold_solves_a_quadratic_equation(epsilon):
+    """Where the derivative of q (1 - q)/(p - q)^2 vanishes, written in y = 2 e^(epsilon theta/2) - 1."""
+    c, y = np.exp(-epsilon / 2), 2 * np.exp(epsilon * optimal_threshold(epsilon) / 2) - 1
+    assert 3 * c * y**2 == pytest.approx((4 - 2 * c) * y + c, rel=1e-11)
 
 
 def test_sizes_at_the_extremes():

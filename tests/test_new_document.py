@@ -114,8 +114,8 @@ def check_the_words(clone):
     summary = (clone / "book/smith2026/summary.md").read_text(encoding="utf-8")
     assert re.findall(r"(?m)^## (.*)$", summary) == HEADINGS
     # the project's own tests of entries and pages, in the copy
-    chosen = ["tests/test_citations.py", "tests/test_summaries.py", "tests/test_house.py", "tests/test_run.py"]
-    which = "entry or entries or same_parts or has_its_pages or is_a_page or defaults_satisfy or set_up_cell"
+    chosen = [f"tests/test_{name}.py" for name in ("citations", "summaries", "typed_numbers", "house", "run")]
+    which = "entry or entries or same_parts or has_its_pages or is_a_page or defaults_satisfy or set_up_cell or types_no_number"
     run(clone, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen, "-k", which)
 
 

@@ -44,7 +44,7 @@ def _cell(text: str) -> str:
 class PlantedFaults(SphinxDirective):
     def run(self):
         self.env.note_dependency(str(FILE))
-        rows = results.load(FILE).fillna("").astype(str).to_dict("records")
+        rows = results.load(FILE).astype(object).fillna("").to_dict("records")
         self.content = StringList(page(rows).splitlines(), source=str(FILE))
         return self.parse_content_to_nodes()
 

@@ -1,17 +1,32 @@
-"""The role {tally}`miura2022`: how the claims of a document came out, counted in the ledger by this build.
+"""The roles by which pages quote numbers; no page writes one of them by hand.
 
-Pages write no such number by hand. Where the build used stand-in data, the full run's verdict counts,
-as on the scorecard.
+{tally}`miura2022`                    how the claims of a document came out: of 42 claims 32 are reproduced and 10 differ
+{count}`miura2022.table1.* differs`   how many claims of such names have this verdict, or this value (within the noise)
+{printed}`miura2022.headline.rdp`     what the document prints
+{here}`miura2022.headline.rdp :.4f`   the value that was found, in this form
+{kept}`miura2025/ablation: cpu_s where variant == '1.0' :.1f`   of a file in book/results, the mean of a column over these rows
+{shown}`kiri2019/04_floating_point: numpy sampler #% _% :.0f`   of what a chapter prints, the number at #
+{noted}`miura2025.intro.tightness: pure DP # %`   the same, of what stands beside a claim's verdict
+
+Where words are looked for, each _ is another number, and … anything within an output; to name the heads of a table's columns
+keeps a column that moves from being taken for another. Verdicts, values and notes are those of this build's ledger; where it
+used stand-in data those of the full run, as on the scorecard. A number with an exponent becomes a formula. What is not there,
+or is not one number, fails the build with a sentence.
 """
 
-import importlib.util
 import json
+import re
 from collections import Counter
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 
 from docutils import nodes
-from sphinx.errors import ExtensionError
+from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
+
+from book import claims, ledger, results
 
 BOOK = Path(__file__).resolve().parents[1]
 WORDS = {
@@ -20,28 +35,53 @@ WORDS = {
     "not determinable": ("is not determinable", "are not determinable"),
     "stand-in": ("still needs the real data", "still need the real data"),
 }
+NUMBER = r"(?<![\d.])[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(?!\d)"
+END = "\0"
+FORMAT = re.compile(r"(.*?)(?:\s+:(\S+))?", re.DOTALL)
 
 
-def ledger_module():
-    """book/ledger.py, which is a program and not part of a package."""
-    spec = importlib.util.spec_from_file_location("ledger", BOOK / "ledger.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@dataclass(frozen=True)
+class Sources:
+    """Where the numbers are: the ledger that the build has gathered, the notebooks that it has run, the results that are kept."""
+
+    gathered: Path = BOOK.parent / "build" / "claims.json"
+    executed: Path = BOOK.parent / "build" / "executed"
+    kept: Path = BOOK / "results"
+
+    def file(self, path: Path, name: str) -> Path:
+        if not path.is_file():
+            raise ValueError(
+                f"{name} must be a file of the build or of book/results, got {path.name}, which is not there"
+            )
+        return path
 
 
-def verdicts(document: str, gathered: Path, full: Path) -> Counter:
-    """How often each verdict stands in the book for the claims of `document`, by both runs' files.
+@cache
+def standing(sources: Sources) -> list:
+    """The record that counts for each claim, by both runs' files."""
+    real = ledger.load_full(sources.kept / "claims.csv", claims.load())
+    gathered = sources.file(sources.gathered, "claims").read_text(encoding="utf-8")
+    return [ledger.standing(ledger.Record(**entry), real) for entry in json.loads(gathered)]
 
-    Raises ValueError if the ledger has no such document.
-    """
-    ledger = ledger_module()
-    known = ledger.claims.load()
-    if document not in known.documents:
-        raise ValueError(f"document must be one of {', '.join(known.documents)}, got {document!r}")
-    real = ledger.load_full(full, known)
-    records = [ledger.Record(**entry) for entry in json.loads(gathered.read_text(encoding="utf-8"))]
-    return Counter(ledger.standing(record, real).verdict for record in records if record.document == document)
+
+def record(id: str, sources: Sources):
+    """The one of claim `id`; ValueError, with the nearest ids, where the ledger has none."""
+    claim = claims.load()[id]
+    found = [each for each in standing(sources) if each.id == claim.id]
+    if not found:
+        raise ValueError(f"claim must be judged by this build, got {id!r}: run `make claims` first")
+    return found[0]
+
+
+# ---- what each role makes of its text, as text; ValueError where there is no such number
+
+
+def verdicts(document: str, sources: Sources) -> Counter:
+    """How often each verdict stands in the book for the claims of `document`."""
+    known = claims.load().documents
+    if document not in known:
+        raise ValueError(f"document must be one of {', '.join(known)}, got {document!r}")
+    return Counter(record.verdict for record in standing(sources) if record.document == document)
 
 
 def sentence(count: Counter) -> str:
@@ -51,15 +91,109 @@ def sentence(count: Counter) -> str:
     return f"of {count.total()} claim{'s' * (count.total() != 1)} {listed}"
 
 
-class Tally(SphinxRole):
+def tally(text: str, sources: Sources) -> str:
+    return sentence(verdicts(text, sources))
+
+
+def count(text: str, sources: Sources) -> str:
+    names, _, found = text.partition(" ")
+    number = sum(
+        found in (record.verdict, record.reproduced) for record in standing(sources) if fnmatchcase(record.id, names)
+    )
+    if not number:
+        raise ValueError(f"count must be of claims and a verdict or value that some of them have, got {text!r}")
+    return str(number)
+
+
+def printed(text: str, sources: Sources) -> str:
+    return claims.load()[text].printed
+
+
+def here(text: str, sources: Sources) -> str:
+    return record(text, sources).reproduced
+
+
+def kept(text: str, sources: Sources) -> str:
+    name, _, rest = text.partition(": ")
+    column, _, rows = rest.partition(" where ")
+    frame = results.load(sources.file(sources.kept / f"{name}.csv", "kept"))
+    try:
+        chosen = frame.query(rows)[column]
+    except Exception as error:  # whatever pandas finds wrong with the query
+        raise ValueError(
+            f"kept must be 'file: column where condition' of {', '.join(frame)}, got {text!r}: {error}"
+        ) from None
+    if chosen.isna().all():
+        raise ValueError(f"kept must fit rows of {name}, got {text!r}, which fits none")
+    return repr(float(chosen.mean()))
+
+
+def shown(text: str, sources: Sources) -> str:
+    name, _, words = text.partition(": ")
+    return marked(words, outputs(sources.file(sources.executed / f"{name}.ipynb", "shown")), name)
+
+
+def noted(text: str, sources: Sources) -> str:
+    name, _, words = text.partition(": ")
+    return marked(words, record(name, sources).note, name)
+
+
+def marked(words: str, where: str, name: str) -> str:
+    """The number that stands at the # of `words` in the text `where`."""
+    pieces = {" ": r"\s+", "_": NUMBER, "#": f"({NUMBER})", " … ": rf"\s(?:[^{END}]*?\s)?"}
+    pattern = "".join(
+        pieces.get(piece) or re.escape(piece) for piece in re.split("( … |[ _#])", " ".join(words.split()))
+    )
+    if words.count("#") != 1:
+        raise ValueError(f"words must have one # where the number stands, got {words!r}")
+    found = set(re.findall(pattern, where))
+    if len(found) != 1:
+        raise ValueError(f"words must fit one number of {name}, got {words!r}, which fits {sorted(found) or 'none'}")
+    return found.pop().lstrip("+")
+
+
+@cache
+def outputs(notebook: Path) -> str:
+    """The text of a notebook's outputs, each with an END, across which no words are looked for."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    each = [output for cell in cells for output in cell.get("outputs", [])]
+    return END.join("".join(one.get("text", one.get("data", {}).get("text/plain", ""))) for one in each)
+
+
+ROLES = {"tally": tally, "count": count, "printed": printed, "here": here, "kept": kept, "shown": shown, "noted": noted}
+
+
+def quote(role: str, text: str, sources: Sources) -> str:
+    """What the role `role` prints for `text`."""
+    named, form = FORMAT.fullmatch(text).groups()
+    value = ROLES[role](named, sources)
+    if role == "tally":
+        return value
+    if not re.fullmatch(NUMBER, value):
+        raise ValueError(f"{role} must have a number to quote, got {named!r}, which has {value!r}")
+    return format(float(value.replace(",", "")), form) if form else value
+
+
+class Quote(SphinxRole):
     def run(self):
-        gathered = BOOK.parent / "build" / "claims.json"
-        if not gathered.is_file():
-            raise ExtensionError("no build/claims.json to count claims in: run `make claims` first")
-        count = verdicts(self.text, gathered, BOOK / "results" / "claims.csv")
-        return [nodes.inline(self.rawtext, sentence(count))], []
+        try:
+            text = quote(self.name, self.text, Sources())
+        except ValueError as error:
+            logging.getLogger(__name__).error(str(error), location=self.get_location())
+            text = "?"
+        return [node(text, self.rawtext)], []
+
+
+def node(text: str, raw: str = ""):
+    """`text` for the page: a number with an exponent as a formula, one below zero with a minus sign."""
+    if exponent := re.fullmatch(r"(.+)e([-+]?\d+)", text):
+        factor = "" if exponent[1] == "1" else rf"{exponent[1]} \cdot "
+        formula = f"{factor}10^{{{int(exponent[2])}}}"
+        return nodes.math(raw, formula)
+    return nodes.inline(raw, re.sub(r"^-(?=\d)", "−", text))
 
 
 def setup(app):
-    app.add_role("tally", Tally())
+    for name in ROLES:
+        app.add_role(name, Quote())
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

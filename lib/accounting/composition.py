@@ -1,4 +1,4 @@
-"""What several releases cost together, by every theorem there is for it.
+"""What several releases cost together, by the theorems that the chapters compare.
 
 - `basic`: epsilons and deltas add up;   `parallel`: on disjoint parts of the table they do not
 - `advanced`: Dwork, Rothblum, Vadhan 2010;   `optimal`: Kairouz, Oh, Viswanath 2015, which nothing beats if all

@@ -146,7 +146,7 @@ def bounded_range_prv(epsilon: float) -> PrivacyLossVariable:
 
     As it bounds each t, it composes under adaptive choice too (Zhu, Dong, Wang 2022); but no single mechanism attains
     it, and it costs rho = epsilon^2/6, where zCDP charges epsilon^2/8 and pure DP epsilon^2/2.
-    `bounded_range.compose_schedule` goes down to the optimum.
+    `bounded_range.compose_schedule` comes as near to the optimum as its `resolution` allows.
     """
     return BoundedRangeLoss(checks.number("epsilon", epsilon, "(0, inf)"))
 

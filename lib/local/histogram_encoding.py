@@ -97,6 +97,9 @@ class THE(UnaryEncoding):
 def optimal_threshold(epsilon) -> float:
     """The threshold in [1/2, 1] of least variance at frequency 0 (Wang et al. 2017 solve for it numerically too).
 
+    With c = e^(-epsilon/2), y = 2 e^(epsilon theta/2) - 1 solves 3 c y^2 = (4 - 2 c) y + c. Found by its slope all the
+    same, which loses no digits.
+
     epsilon : (0, inf); past 1000 it is that for 1000, and any would do
     """
     epsilon = min(checks.number("epsilon", epsilon, "(0, inf)"), 1000.0)

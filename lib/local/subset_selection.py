@@ -1,7 +1,7 @@
 """Subset selection: a report is a set of d values, exp(epsilon) times as likely if it holds the own value.
 
 The own value is in the set with probability p = d e^eps/(d e^eps + k - d); the rest of the set is
-uniform among the other values. d = k/(e^eps + 1), rounded, is optimal.
+uniform among the other values. Of all d, one of the two whole numbers next to k/(e^eps + 1) is optimal.
 
 References: M. Ye, A. Barg: Optimal schemes for discrete distribution estimation under locally
 differential privacy, IEEE Trans. Inf. Theory 64 (2018). S. Wang et al.: Mutual information optimally
