@@ -842,12 +842,12 @@ def networks():
     yield call("private_networks.anonymized_learning", **records, **training, epsilon=1.0, weight_thresholds=(-1.0, 1.0),
                bias_thresholds=(-1.0, 1.0), clipping="sum", spare=("epochs",))  # fmt: skip
 
-    yield call("dp_sgd.epsilon", noise_multiplier=2.0, sampling=0.1, steps=3, delta=1e-5, spare=("steps",))
-    yield call("dp_sgd.noise_multiplier", epsilon_wanted=1.0, delta=1e-5, sampling=0.1, steps=3, spare=("steps",))
-    yield call("dp_sgd.bounded_guarantee", epsilon=1.0, delta=1e-5)
+    run = {"delta": 1e-5, "sampling": 0.1, "steps": 3, "neighbours": "bounded"}
+    yield call("dp_sgd.epsilon", noise_multiplier=2.0, **run, spare=("steps",))
+    yield call("dp_sgd.noise_multiplier", epsilon_wanted=1.0, **run, spare=("steps",))
     plan = {"sampling": 0.5, "steps": 3, "noise_multiplier": 2.0, "delta": 1e-5}
     yield call("dp_sgd.Plan", **plan)
-    yield call("dp_sgd.Plan.calibrated", epsilon=1.0, delta=1e-5, sampling=0.1, steps=3, spare=("steps",))
+    yield call("dp_sgd.Plan.calibrated", epsilon=1.0, **run, spare=("steps",))
     yield call(
         "dp_sgd.train", **records, plan=dp_sgd.Plan(**plan), learning_rate=0.1, clip=1.0, momentum=0.5, l2=0.0, rng=RNG
     )

@@ -488,6 +488,8 @@ def of(*documents: str) -> set[str]:
         ("hasegawa2015/table1.csv", {"hasegawa2015/02_reconstruction"}),
         ("hasegawa2015/widths.csv", {"hasegawa2015/03_figure1"}),
         ("sei2017/figure5.csv", {"sei2017/02_figure5", "sei2017/03_beyond"}),
+        ("sei2017/figure5_at_10.csv", {"sei2017/02_figure5", "sei2017/03_beyond"}),
+        ("sei2017/tuned.csv", {"sei2017/02_figure5", "sei2017/03_beyond"}),
         ("claims.csv", set()),
         ("papers.csv", set()),
     ],

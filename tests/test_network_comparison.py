@@ -72,12 +72,11 @@ def test_above_compares_fold_by_fold():
     assert found[2.0].limit == 0.001
     assert study.above(frame, "LearningFirst", "majority class", level="record")[4.0].holds is None
     assert study.above(frame, "LearningFirst", "majority class", margin=0.03)[2.0].holds is False
-    assert study.for_replaced(frame)["epsilon"].tolist() == [4.0, 4.0, 2.0]
-    assert frame["epsilon"].tolist()[-1] == 1.0
 
 
 def test_every_method_runs_and_repeats_alone_or_together():
-    where = list(study.places(("main",), count=1, parameter_epsilons=(100.0,), record_epsilons=(2.0,)))
+    where = study.places(("main",), count=1, parameter_epsilons=(100.0,))
+    where += [("main", "record", method, 2.0, 0) for method in (*study.DOCUMENT, *study.YARDSTICKS)]
     assert {p[2] for p in where} == set(study.METHODS)
     together = run(where)
     assert together[list(study.SCORES)].map(lambda x: 0 <= x <= 1).all(axis=None)
@@ -103,6 +102,21 @@ def test_every_variant_changes_the_settings_and_its_methods_only():
         assert (epsilon is None) == (level == "none")
         if variant.startswith(("thresholds", "clipping")):
             assert method == "AnonymizedLearning"
+
+
+def test_the_variants_have_epsilon_10():
+    where = study.places()
+    for variant, changed in study.VARIANTS.items():
+        methods = {method for name, level, method, epsilon, _ in where if name == variant and epsilon == 10}
+        expected = {*study._CHANGED.get(variant, study.DOCUMENT)}
+        assert methods == (expected if changed else expected | {"AnonymizingFirst, as published"})
+
+
+def test_dp_sgd_is_calibrated_for_a_replaced_record():
+    plan = study._plan(1.0, 200)
+    assert plan.replaced == pytest.approx(1.0, rel=0.01) and plan.replaced <= 1 and plan.delta == study.DELTA
+    assert plan.sampling * plan.steps == pytest.approx(study._plan(1.0, 800).sampling * 800) == 20
+    assert plan.epsilon < 0.6  # for one that is added or removed
 
 
 def test_a_variant_is_another_network():

@@ -1,4 +1,4 @@
-"""The approaches of sei2017 side by side on Adult: Figure 5, and the same at equal record-level privacy.
+"""The approaches of sei2017 side by side on Adult: Figure 5 (`network_tuning` has the same at equal record-level privacy).
 
 A study is a grid: every method of a variant, at every epsilon, on each of ten folds. A cell trains on nine
 folds and is scored on the tenth. It draws from a generator of its own, made from its place in the grid, and is kept
@@ -6,7 +6,8 @@ on disk when finished; an interrupted study resumes (`notebooks.studies.grid`).
 
     python -m notebooks.studies.network_comparison --output book/results/sei2017/figure5.csv
 
-makes the committed results again: the document's settings on the real data, in all `VARIANTS`.
+makes the committed results again: the document's settings on the real data, in all `VARIANTS`. Those of the variants at
+epsilon = 10 were added later, with --variants, of all but the first, --private and --few-epsilons 10; they have a file of their own.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from notebooks.studies import command_line, grid
 from notebooks.studies.network_features import adult_features, folds, one_hot
 
 RESULTS = results.FOLDER / "sei2017/figure5.csv"
+AT_10 = results.FOLDER / "sei2017/figure5_at_10.csv"
 LIBRARIES = ("numpy", "scipy", "sklearn", "numba", "pandas")
 
 BASELINES = ("majority class", "logistic regression", "network")  # no privacy, no epsilon
@@ -41,8 +43,7 @@ METHODS = (*BASELINES, "AnonymizingFirst, as published", *DOCUMENT, *YARDSTICKS)
 RECORD_LEVEL = ("AnonymizingFirst", *YARDSTICKS)  # whose epsilon is that of the whole model
 
 PARAMETER_EPSILONS = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4)
-FEW_EPSILONS = (1.0, 100.0, 1e4)  # of the variants but the main one
-RECORD_EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
+FEW_EPSILONS = (1.0, 10.0, 100.0, 1e4)  # of the variants but the main one
 DELTA = 1e-5
 SCORES = ("accuracy", "f_positive", "f_macro", "f_weighted")
 
@@ -56,6 +57,8 @@ class Settings:
     weight_range : half-width of the range of weights and biases in LearningFirst, (0, inf)
     thresholds : half-width of the changes' thresholds in AnonymizedLearning, or None for equations (20) to (26)
     clipping : see `anonymized_learning`; groups : of each numeric attribute in AnonymizingFirst
+    dp_rate, dp_steps : learning rate and steps of DP-SGD, which takes each record in 20 of its steps, in the mean
+    regularization, perturbation : of private logistic regression, see `private_regression.fit`
     """
 
     learning_rate: float = 0.01
@@ -71,6 +74,10 @@ class Settings:
     thresholds: float | None = 0.1
     clipping: str = "sum"
     groups: int = 16
+    dp_rate: float = 0.5
+    dp_steps: int = 800
+    regularization: float = 3e-4
+    perturbation: str = "objective"
 
     def training(self) -> dict:
         """The arguments of `network.train`."""
@@ -138,7 +145,7 @@ def per_parameter(method, epsilon, settings, records, delta=DELTA) -> float:
 def promises(method, epsilon, settings=Settings(), records=45_222 - 4_522) -> tuple[float, float, float]:
     """What a stated `epsilon` means: for one parameter as proved, for the whole model, for that at `DELTA`; inf for nothing.
 
-    method : one of `METHODS` (DP-SGD's epsilon is for an added or removed record, the others' for a replaced one)
+    method : one of `METHODS`; neighbours have one record replaced
     settings, records : as in `statement`; the default is nine folds of ten of Adult
     """
     checks.one_of("method", method, METHODS)
@@ -168,7 +175,9 @@ def _regression(train, epsilon, settings, rng):
     """On one-hot records, whose rows have a norm of sqrt(15) at most."""
     private = {"method": "none", "regularization": 1e-5}
     if epsilon is not None:
-        private = {"method": "objective", "epsilon": epsilon, "regularization": 3e-4}
+        private = {
+            "method": settings.perturbation, "epsilon": epsilon, "regularization": settings.regularization,
+        }  # fmt: skip
     return private_regression.fit(train.values, train.labels, bound=math.sqrt(15), rng=rng, **private).predict
 
 
@@ -232,12 +241,15 @@ def _anonymized_learning(train, epsilon, settings, rng):
 def _dp_sgd(train, epsilon, settings, rng):
     """One hidden layer, large batches, few steps: what the noise allows. The settings were not chosen privately."""
     start = network.Network.initial((train.values.shape[1], 16, 2), rng=rng)
-    return dp_sgd.train(train.values, train.labels, start, _plan(epsilon), learning_rate=0.5, clip=1.0, rng=rng).predict
+    plan = _plan(epsilon, settings.dp_steps)
+    return dp_sgd.train(
+        train.values, train.labels, start, plan, learning_rate=settings.dp_rate, clip=1.0, rng=rng
+    ).predict
 
 
 @cache
-def _plan(epsilon) -> dp_sgd.Plan:
-    return dp_sgd.Plan.calibrated(epsilon, DELTA, sampling=0.025, steps=800)
+def _plan(epsilon, steps) -> dp_sgd.Plan:
+    return dp_sgd.Plan.calibrated(epsilon, DELTA, sampling=20 / steps, steps=steps, neighbours="bounded")
 
 
 _TRAINERS = {
@@ -297,13 +309,13 @@ def _cell(source, limit, settings, variant, level, method, epsilon, fold) -> dic
 
 
 def places(variants=tuple(VARIANTS), *, count=10, few=3, parameter_epsilons=PARAMETER_EPSILONS,
-           few_epsilons=FEW_EPSILONS, record_epsilons=RECORD_EPSILONS) -> list[tuple]:  # fmt: skip
+           few_epsilons=FEW_EPSILONS) -> list[tuple]:  # fmt: skip
     """The places of the grid: variant, level, method, epsilon, fold.
 
-    level : "none" (no epsilon), "parameter" (epsilon for each parameter as the document states it; for methods without such
-        an epsilon, that of the whole model), or "record" (epsilon of the whole model at `DELTA`), for "main" only
-    count, few : folds of what Figure 5 shows and of the yardsticks, and of everything else: the variants (which have
-        `few_epsilons`), AnonymizingFirst as published, the document's methods at record level
+    level : "none" (no epsilon) or "parameter" (epsilon for each parameter as the document states it; for methods without
+        such an epsilon, that of the whole model). `run` knows "record" too, epsilon of the whole model at `DELTA`.
+    count, few : folds of what Figure 5 shows, and of everything else: the variants and AnonymizingFirst as published, which
+        have `few_epsilons`
     """
     made = []
     for variant in variants:
@@ -317,37 +329,28 @@ def places(variants=tuple(VARIANTS), *, count=10, few=3, parameter_epsilons=PARA
                 for method in _CHANGED.get(variant, DOCUMENT)
                 for epsilon in (parameter_epsilons if main else few_epsilons)
             ]
-            if main:
-                made += [
-                    (variant, "record", method, float(epsilon), fold)
-                    for method in YARDSTICKS
-                    for epsilon in record_epsilons
-                ]
             if main and fold < few:
                 made += [
                     (variant, "parameter", "AnonymizingFirst, as published", float(epsilon), fold)
                     for epsilon in few_epsilons
                 ]
-                made += [
-                    (variant, "record", method, float(epsilon), fold)
-                    for method in DOCUMENT
-                    for epsilon in record_epsilons
-                ]
     return made
 
 
-def run(where, *, source="real", settings=Settings(), limit=None, folder=None, jobs=1, progress=False) -> pd.DataFrame:
+def run(where, *, variants=VARIANTS, source="real", settings=Settings(), limit=None, folder=None, jobs=1,
+        progress=False) -> pd.DataFrame:  # fmt: skip
     """Every cell of `where` (see `places`): a frame with a row each, variant to fold, `SCORES`, stated and cpu_s.
 
     Scores are not a number where training diverged.
 
+    variants : what each variant changes in `settings`
     source : one of `datasets.KINDS`; limit : whole number of records, for quick runs; folder : where finished cells are kept, and
         looked for first: they count only if settings, data and code are the same; jobs : processes
     stated : the epsilon for each parameter with which it ran (for record-level methods, the epsilon)
     """
     checks.one_of("source", source, datasets.KINDS)
     where = list(where)
-    calls = [(replace(settings, **VARIANTS[place[0]]), *place) for place in where]
+    calls = [(replace(settings, **variants[place[0]]), *place) for place in where]
     digest = grid.digest(adult_features(source=source).values)
     common = (digest, limit, *sorted(results.versions(LIBRARIES).items()))
     keys = [grid.key(*common, asdict(chosen), *place) for chosen, *place in calls]
@@ -359,9 +362,9 @@ def run(where, *, source="real", settings=Settings(), limit=None, folder=None, j
 # ---------------------------------------------------------------- the committed results
 
 
-def load(path=RESULTS) -> pd.DataFrame:
-    """The committed study, on the real data: a frame as `run` makes it."""
-    return results.load(path)
+def load(*paths) -> pd.DataFrame:
+    """The committed study, on the real data, or what is at `paths`: a frame as `run` makes it."""
+    return pd.concat([results.load(path) for path in paths or (RESULTS, AT_10)], ignore_index=True)
 
 
 def summary(study) -> pd.DataFrame:
@@ -384,26 +387,19 @@ def above(study, method, baseline, *, level="parameter", margin=0.001) -> dict[f
     }
 
 
-def for_replaced(study) -> pd.DataFrame:
-    """The record-level rows with epsilon for a *replaced* record: DP-SGD's, for added and removed ones, doubles.
-
-    Its delta grows from `DELTA` to (1 + e^epsilon) `DELTA` (`dp_sgd.bounded_guarantee`), epsilon the one before.
-    """
-    own = study[study["level"] == "record"].copy()
-    own.loc[own["method"] == "DP-SGD", "epsilon"] *= 2
-    return own
-
-
 def main(arguments=None) -> None:
     """Run the study that the command line, or `arguments`, asks for, and write its file."""
     parser = command_line.parser(__name__, __doc__, output="the CSV file", seed=2017)
     parser.add_argument("--variants", nargs="+", choices=tuple(VARIANTS), default=tuple(VARIANTS))
     parser.add_argument("--epochs", type=int, default=500)
     parser.add_argument("--few", type=int, default=2, help="folds of the other variants")
+    parser.add_argument("--few-epsilons", type=float, nargs="+", default=FEW_EPSILONS, help="their values of epsilon")
+    parser.add_argument("--private", action="store_true", help="only what has an epsilon")
     arguments = sys.argv[1:] if arguments is None else arguments
     chosen = parser.parse_args(arguments)
     settings = Settings(epochs=chosen.epochs, seed=chosen.seed)
-    where = places(chosen.variants, count=settings.folds, few=chosen.few)
+    where = places(chosen.variants, count=settings.folds, few=chosen.few, few_epsilons=chosen.few_epsilons)
+    where = [place for place in where if place[1] != "none" or not chosen.private]
     study = run(where, source=chosen.data, settings=settings, folder=chosen.cells, jobs=chosen.jobs, progress=True)
     files, told = datasets.ADULT_FILES, asdict(settings)
     made = command_line.provenance(__name__, arguments, chosen, told, files=files, libraries=LIBRARIES)

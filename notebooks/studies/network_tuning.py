@@ -1,0 +1,172 @@
+"""The private methods of sei2017 with the same tuning effort: six settings each, at each epsilon.
+
+On one fold every method is run with each of its `candidates`, the first of which is that of `network_comparison`, and the
+setting with the highest accuracy is chosen. On other folds it is run beside the first, and that is what is reported. Folds
+and cells are those of `network_comparison`, whose results of the first setting are not run again. What the choice gives away
+of the records is not paid for, by any method.
+
+    python -m notebooks.studies.network_tuning --output book/results/sei2017/tuned.csv
+
+makes the committed results again.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+
+import pandas as pd
+
+from book import evidence, results
+from lib.data import datasets
+from notebooks.studies import command_line
+from notebooks.studies import network_comparison as study
+
+RESULTS = results.FOLDER / "sei2017/tuned.csv"
+SELECTION, REPORTED = 9, (0, 1, 2)  # folds of ten: on which settings are chosen, and on which they are compared
+METHODS = (*study.DOCUMENT, *study.YARDSTICKS)
+RECORD_EPSILONS = (1.0, 10.0)  # of the whole model
+DEFAULT = study.Settings()
+PLACE = ["variant", "level", "method", "epsilon", "fold"]
+
+
+def candidates(settings=DEFAULT) -> dict[str, dict[str, dict]]:
+    """For each of `METHODS` six named settings, and what each changes in `settings`; the first, "main", is `settings`.
+
+    Two values of what a method's noise hangs on most as it trains in `settings`, and four where it trains for a tenth of the
+    epochs, or in fewer and larger steps; of private logistic regression, four with its noise on the objective, two on the output.
+    """
+    epochs = (settings.epochs, max(settings.epochs // 10, 1))
+    tried = {
+        "AnonymizingFirst": _grid("groups", (16, 64), (16, 4, 64, 256), "epochs", epochs),
+        "LearningFirst": _grid("weight_range", (1.0, 0.3), (0.1, 0.3, 1.0, 3.0), "epochs", epochs),
+        "AnonymizedLearning": _grid("thresholds", (0.1, 1.0), (0.1, 0.3, 1.0, 3.0), "epochs", epochs),
+        "DP-SGD": _grid("dp_rate", (0.5, 1.0), (0.25, 0.5, 1.0, 2.0), "dp_steps", (800, 200)),
+        "private logistic regression": _grid(
+            "regularization", (3e-4, 1e-4, 1e-3, 3e-3), (1e-3, 3e-3), "perturbation", ("objective", "output")
+        ),
+    }
+    return {method: {"main": {}} | dict(list(made.items())[1:]) for method, made in tried.items()}
+
+
+def _grid(name, first, second, other, values) -> dict[str, dict]:
+    """Settings by their names: `name` at the values `first` with `other` at the first of its two `values`, and so on."""
+    return {
+        f"{name} {each:g}, {other} {value}": {name: each, other: value}
+        for value, tried in zip(values, (first, second))
+        for each in tried
+    }
+
+
+def places(parameter_epsilons=study.PARAMETER_EPSILONS, record_epsilons=RECORD_EPSILONS) -> dict[str, list[tuple]]:
+    """For each of `METHODS` the pairs (level, epsilon) that it is run at, levels as in `network_comparison`.
+
+    AnonymizingFirst's epsilon is of the whole data at either level, and is run at the parameter's only.
+    """
+    parameter = [("parameter", float(epsilon)) for epsilon in parameter_epsilons]
+    record = [("record", float(epsilon)) for epsilon in record_epsilons]
+    both = [("parameter", e) for e in sorted({*map(float, parameter_epsilons), *map(float, record_epsilons)})]
+    made = dict.fromkeys(study.YARDSTICKS, record) | dict.fromkeys(study.DOCUMENT, parameter + record)
+    return {method: both if method == "AnonymizingFirst" else made[method] for method in METHODS}
+
+
+def run(at, *, settings=DEFAULT, selection=SELECTION, reported=REPORTED, known=None, **options) -> pd.DataFrame:
+    """All candidates of all methods on the fold `selection`, the chosen and the first on the folds `reported`.
+
+    at : as `places` makes it; known : rows of `network_comparison.run`, or None; what they have is left out here
+    options : of `network_comparison.run`, which tells of the frame, too
+    """
+    named = candidates(settings)
+    variants = {name: changes for each in named.values() for name, changes in each.items()}
+    done = set() if known is None else set(known[PLACE].itertuples(index=False, name=None))
+
+    def cells_at(where):
+        return study.run([p for p in where if p not in done], variants=variants, settings=settings, **options)
+
+    found = cells_at([(name, level, method, epsilon, selection)
+                   for method in at for name in named[method] for level, epsilon in at[method]])  # fmt: skip
+    best = chosen(pd.concat([known, found]), selection)
+    wanted = {(name, *place, fold) for place, one in best.items() for name in ("main", one) for fold in reported}
+    # One setting and fold after the other: a trained network is kept for a while.
+    order = sorted(wanted, key=lambda place: (METHODS.index(place[2]), place[0], place[4], place))
+    return pd.concat([found, cells_at(order)], ignore_index=True)
+
+
+def chosen(found, selection=SELECTION) -> dict[tuple[str, str, float], str]:
+    """The candidate with the highest accuracy on the fold `selection`, at each (level, method, epsilon); of equals the first."""
+    own = found[(found["fold"] == selection) & found["accuracy"].notna()]
+    return {place: cells["variant"].iloc[cells["accuracy"].argmax()]
+            for place, cells in own.groupby(["level", "method", "epsilon"], sort=False)}  # fmt: skip
+
+
+def compared(found, selection=SELECTION) -> pd.DataFrame:
+    """The chosen setting beside the first, on folds that it was not chosen on: a row for each level, method and epsilon.
+
+    setting : the chosen one; first, tuned : mean accuracies; first_error, tuned_error : their standard errors; gain : tuned
+    over first, an `evidence.Difference`. At the level "record" AnonymizingFirst has the numbers of its other level.
+    """
+    other = found[found["fold"] != selection]
+    rows = {}
+    for (level, method, epsilon), name in chosen(found, selection).items():
+        cells = other[(other["level"] == level) & (other["method"] == method) & (other["epsilon"] == epsilon)]
+        first, tuned = (cells[cells["variant"] == one].set_index("fold")["accuracy"] for one in ("main", name))
+        row = {"setting": name, "first": first.mean(), "first_error": first.sem(), "tuned": tuned.mean(),
+               "tuned_error": tuned.sem(), "gain": evidence.between(tuned, first[tuned.index], paired=True)}  # fmt: skip
+        rows[level, method, epsilon] = row
+        if method == "AnonymizingFirst":
+            rows["record", method, epsilon] = row
+    return pd.DataFrame(rows).T.rename_axis(["level", "method", "epsilon"])
+
+
+def cells(found, method, *, level="parameter", first=False) -> pd.DataFrame:
+    """The rows of `found` on the `REPORTED` folds, of the chosen settings of one method, or of the `first`.
+
+    Of AnonymizingFirst, those at the parameter's level count at the record's.
+    """
+    own = "parameter" if method == "AnonymizingFirst" else level
+    wanted = RECORD_EPSILONS if level == "record" else found["epsilon"].unique()
+    names = {epsilon: "main" if first else name for (at, one, epsilon), name in chosen(found).items()
+             if (at, one) == (own, method) and epsilon in wanted}  # fmt: skip
+    rows = found[(found["level"] == own) & (found["method"] == method) & found["fold"].isin(REPORTED)]
+    return rows[rows["variant"] == rows["epsilon"].map(names)].assign(level=level)
+
+
+def above(found, lines, method, baseline, *, level="parameter", first=False) -> dict[float, evidence.Difference]:
+    """As `network_comparison.above`, for the chosen settings, or the `first`; lines : a frame with the baselines' rows."""
+    own = cells(found, method, level=level, first=first)
+    return study.above(pd.concat([own, lines[lines["level"] == "none"]]), method, baseline, level=level)
+
+
+def load(path=RESULTS) -> pd.DataFrame:
+    """The committed study, on the real data: a frame as `run` makes it, with the `known` rows."""
+    return pd.concat([results.load(path), known()], ignore_index=True)
+
+
+def known() -> pd.DataFrame:
+    """What the committed Figure 5 has of the first setting, on the folds that count here."""
+    main = study.load(study.RESULTS).query("variant == 'main' and level == 'parameter'")
+    return main[main["method"].isin(METHODS) & main["fold"].isin((SELECTION, *REPORTED))]
+
+
+def main(arguments=None) -> None:
+    """Run the study that the command line, or `arguments`, asks for, and write its file."""
+    parser = command_line.parser(__name__, __doc__, output="the CSV file", seed=2017)
+    parser.add_argument("--epochs", type=int, default=500)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    asked = parser.parse_args(arguments)
+    settings = study.Settings(epochs=asked.epochs, seed=asked.seed)
+    own = known() if settings == DEFAULT and asked.data == "real" else None
+    options = {"source": asked.data, "folder": asked.cells, "jobs": asked.jobs, "progress": True}
+    found = run(places(), settings=settings, known=own, **options)
+    told = asdict(settings) | {"selection": SELECTION, "reported": REPORTED}
+    made = command_line.provenance(
+        __name__, arguments, asked, told, files=datasets.ADULT_FILES, libraries=study.LIBRARIES
+    )
+    made["CPU time"] = f"{found['cpu_s'].sum():.0f} s"
+    results.save(asked.output, found.drop(columns="cpu_s"), made)
+
+
+if __name__ == "__main__":
+    from notebooks.studies import network_tuning  # other processes find the cells there, not in __main__
+
+    network_tuning.main()
