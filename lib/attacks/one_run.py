@@ -46,10 +46,10 @@ def one_run(scores, present, *, guesses, delta=0.0, confidence=0.95) -> Audit:
 def chance(epsilon, hits, guesses, canaries, delta=0.0) -> float:
     """How probable so many hits can be at most for an (`epsilon`, `delta`)-DP mechanism: the theorem's bound, at most 1.
 
-    epsilon : [0, inf); guesses : whole, [1, canaries]; hits : whole, [0, guesses]; canaries : whole, [1, inf); delta : [0, 1)
+    epsilon : [0, inf); guesses : whole, [1, canaries]; hits : whole, [0, guesses]; canaries : whole, [1, 1e9]; delta : [0, 1)
     """
     epsilon, delta = checks.number("epsilon", epsilon, "[0, inf)"), checks.number("delta", delta, "[0, 1)")
-    canaries = checks.whole("canaries", canaries, "[1, inf)")
+    canaries = checks.whole("canaries", canaries, "[1, 1e9]")
     guesses = checks.whole("guesses", guesses, f"[1, {canaries}]")
     hits = checks.whole("hits", hits, f"[0, {guesses}]")
     right = 1 / (1 + np.exp(-epsilon))
