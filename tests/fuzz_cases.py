@@ -253,7 +253,9 @@ def privacy():
     response = randomized_response.RandomizedResponse(1.0, 3)
     yield call("randomized_response.RandomizedResponse.release", on=response, value=np.array([0, 1, 2]), rng=RNG)
     yield from _curves("guarantees", "FromLoss", response)
-    yield call("one_run.one_run", scores=np.arange(8.0), present=np.arange(8) > 3, guesses=2, delta=1e-6, confidence=0.9)
+    yield call(
+        "one_run.one_run", scores=np.arange(8.0), present=np.arange(8) > 3, guesses=2, delta=1e-6, confidence=0.9
+    )
     yield call("one_run.chance", epsilon=1.0, hits=3, guesses=4, canaries=10, delta=1e-6)
     yield call("selection.exact_exponential", scores=np.array([1, 2, 0]), epsilon=1.0, sensitivity=1, rng=RNG)
     yield call("selection.exponential", scores=np.array([1.0, 2.0, 0.0]), epsilon=1.0, sensitivity=1.0, rng=RNG)
