@@ -42,6 +42,12 @@ EXEMPT = {
     "numerical.LaplaceLoss.": INNER,
     "numerical.PrivacyLossVariable.": INNER,
     "numerical.PureDPLoss.": INNER,
+    "budget_schedule.ExactSchedule": "takes fractions that `aim` has made",
+    "certified.log_between": INNER,
+    "certified.root_down": INNER,
+    "certified.root_up": INNER,
+    "certified.round_down": INNER,
+    "certified.round_up": INNER,
     "checks.Interval.": "its texts stand in the code, its values are floats that `real` has made",
     "contraction.": INNER,
     "datasets.": "reads and fetches files",
@@ -56,6 +62,7 @@ EXEMPT = {
     "dp_sgd.clip_errors": KERNEL,
     "marginal_effects.": INNER,
     "elementwise.": INNER,
+    "private_draws.": "takes counts, fractions and marginals that `aim` has made",
     "in_order.total": INNER,
     "encodings.": "the columns of two data sets, read from files",
     "hadamard_response.HadamardResponse.probabilities": INNER,
@@ -202,6 +209,7 @@ def privacy():
     yield call(
         "conversions.rdp_to_delta", alpha=ORDERS, epsilon_rdp=0.1 * ORDERS, epsilon=1.0, conversion="mironov2017"
     )
+    yield call("certified.certified_zcdp", epsilon=1.0, delta=1e-5)
     yield call("conversions.pure_dp_to_zcdp", epsilon=1.0)
     yield call("gaussian_curve.gaussian_zcdp", sigma=2.0, sensitivity=1.0)
     for conversion in accounting.CONVERSIONS:
@@ -245,6 +253,11 @@ def privacy():
     response = randomized_response.RandomizedResponse(1.0, 3)
     yield call("randomized_response.RandomizedResponse.release", on=response, value=np.array([0, 1, 2]), rng=RNG)
     yield from _curves("guarantees", "FromLoss", response)
+    yield call(
+        "one_run.one_run", scores=np.arange(8.0), present=np.arange(8) > 3, guesses=2, delta=1e-6, confidence=0.9
+    )
+    yield call("one_run.chance", epsilon=1.0, hits=3, guesses=4, canaries=10, delta=1e-6)
+    yield call("selection.exact_exponential", scores=np.array([1, 2, 0]), epsilon=1.0, sensitivity=1, rng=RNG)
     yield call("selection.exponential", scores=np.array([1.0, 2.0, 0.0]), epsilon=1.0, sensitivity=1.0, rng=RNG)
     for cls in ("Exponential", "PermuteAndFlip"):
         yield call(f"selection.{cls}", epsilon=1.0, sensitivity=1.0)
@@ -566,7 +579,7 @@ def gaussian():
 
 def models():
     """Tables, graphical models, AIM and the other synthesisers, and what they are judged by."""
-    from lib.tables import adaptive_iterative, graphical_model, reconciliation
+    from lib.tables import budget_schedule, graphical_model, reconciliation
     from lib.tables.table import Domain, Table
 
     domain = Domain({"a": 2, "b": 3, "c": 2})
@@ -617,9 +630,9 @@ def models():
 
     yield call("adaptive_iterative.aim", table=table, epsilon=1.0, delta=1e-5, workload=2, rng=RNG, rounds=4, alpha=0.9, noise="gaussian",
                neighbours="unbounded", max_cells=100, records=5, errors=(1,), spare=("rounds", "records", "epsilon"))  # fmt: skip
-    yield call("adaptive_iterative.Schedule", rho=0.5, rounds=4, alpha=0.9)
-    schedule = adaptive_iterative.Schedule(0.5, 4, 0.9)
-    yield call("adaptive_iterative.Schedule.advance", on=schedule, anneal=True)
+    yield call("budget_schedule.Schedule", rho=0.5, rounds=4, alpha=0.9)
+    schedule = budget_schedule.Schedule(0.5, 4, 0.9)
+    yield call("budget_schedule.Schedule.advance", on=schedule, anneal=True)
     yield call("bayesian_network.privbayes", table=table, epsilon=1.0, rng=RNG, delta=1e-5, parents=1, score="dependence", neighbours="bounded",
                structure_share=0.3, records=5, spare=("records",))  # fmt: skip
     yield call("bayesian_network.score_sensitivity", score="mutual information", neighbours="bounded", n=10)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from lib import accounting
 from lib.tables import adaptive_iterative as module
+from lib.tables import private_draws as draws
 from lib.tables.adaptive_iterative import Schedule, aim
 from lib.tables.graphical_model import Measurement
 from lib.tables.table import Domain, Table
@@ -138,10 +139,10 @@ def test_the_noise_is_drawn_at_the_recorded_scale(monkeypatch):
     """L1 sensitivity 1, L2 sensitivity 1 when a record comes or goes; 2 and sqrt(2) when one is replaced."""
     drawn = []
     monkeypatch.setattr(
-        module, "gaussian", lambda shape, scale, *, rng: drawn.append(scale) or rng.normal(0, scale, shape)
+        draws, "gaussian", lambda shape, scale, *, rng: drawn.append(scale) or rng.normal(0, scale, shape)
     )
     monkeypatch.setattr(
-        module, "laplace", lambda shape, scale, *, rng: drawn.append(scale) or rng.laplace(0, scale, shape)
+        draws, "laplace", lambda shape, scale, *, rng: drawn.append(scale) or rng.laplace(0, scale, shape)
     )
     first = {}
     for noise, neighbours in itertools.product(module.NOISES, module.NEIGHBOURS):
@@ -181,7 +182,7 @@ def test_more_measurements_can_be_built_upon():
 def test_the_first_rounds_scores_are_those_of_line_11(noise, deviation, monkeypatch):
     """w_r (|truth - model|_1 - the noise to be expected of a measurement), the model being uniform."""
     asked = []
-    monkeypatch.setattr(module, "exponential", lambda scores, *given, **more: asked.append(scores) or 0)
+    monkeypatch.setattr(draws, "exponential", lambda scores, *given, **more: asked.append(scores) or 0)
     scale = run(noise=noise, neighbours="bounded", initialise=False).steps[0].sigma
     counts = [TABLE.marginal(names) for k in (1, 2) for names in itertools.combinations(DOMAIN.attributes, k)]
     # Of the six pairs, three hold an attribute; a pair shares two attributes with itself, one with four others.

@@ -1,6 +1,7 @@
 """What privacy costs: divergences, conversions, exact curves, composition."""
 
 from .bounded_range import compose_schedule
+from .certified import certified_zcdp
 from .conversions import (
     CONVERSIONS,
     ApproximateDP,

@@ -10,4 +10,5 @@ from .audit import (
     most_provable,
 )
 from .exact_law import ExactLoss, NotEnumerable, exact_loss, report_law
+from .one_run import one_run
 from .report_audit import Examination, ReportAudit, audit_reports, examine, uneven_draws

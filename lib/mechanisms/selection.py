@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -29,6 +30,29 @@ def exponential(scores, epsilon, sensitivity, *, rng) -> int:
     """
     scores, epsilon = _scores(scores, 1), checks.number("epsilon", epsilon, "[0, inf)")
     return int(_largest(scores, epsilon, checks.number("sensitivity", sensitivity, "(0, inf)"), rng))
+
+
+def exact_exponential(scores, epsilon, sensitivity, *, rng) -> int:
+    """`exponential` for whole scores, with exact probabilities: no floating-point number takes part.
+
+    scores : whole numbers of any size, shape (k,), k >= 1; epsilon : (0, inf); sensitivity : whole, [1, inf)
+    rng : also `noise.system_rng()`
+
+    Candidates are proposed uniformly and accepted with probability e^(-epsilon gap / (2 sensitivity)), by their gap below
+    the largest score: k proposals at most are expected. An epsilon of few binary digits is faster.
+    """
+    scores = list(scores)
+    if not scores or not all(isinstance(score, numbers.Integral) and not isinstance(score, bool) for score in scores):
+        raise ValueError(f"scores must be whole numbers of shape (k,), k >= 1, got {scores!r:.100}")
+    rate = exact_noise.fraction("epsilon", epsilon) / (2 * checks.whole("sensitivity", sensitivity, "[1, inf)"))
+    best = max(map(int, scores))
+    below = [rate.numerator * (best - int(score)) for score in scores]
+    gaps = np.array(below, dtype=object if max(below) >= 2**62 else np.int64)
+    while True:
+        proposed = exact_noise.uniform_integers(2 * len(scores), len(scores), rng=rng)
+        accepted = exact_noise.bernoulli_exp(gaps[proposed], rate.denominator, rng=rng)
+        if accepted.any():
+            return int(proposed[np.argmax(accepted)])
 
 
 def _largest(scores, epsilon, sensitivity, rng):

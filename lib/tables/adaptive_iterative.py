@@ -17,16 +17,18 @@ import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 
 from .. import accounting
-from ..mechanisms.noise import gaussian, laplace
-from ..mechanisms.selection import exponential
+from ..mechanisms.noise import system_rng
 from ..mechanisms.sensitivity import NEIGHBOURS
 from ..numerics import checks, in_order
+from .budget_schedule import ExactSchedule, Schedule
 from .graphical_model import GraphicalModel, Measurement, fit_reconciled
 from .marginal_effects import subsets
+from .private_draws import ExactDraws, FloatingDraws
 from .reconciliation import Reconciliation
 from .table import Table
 
@@ -75,12 +77,15 @@ class Result:
     rho_used: float
 
 
-def aim(table, epsilon, delta, workload=2, *, rng, rounds=None, alpha=0.9, initialise=True, anneal=True, noise="gaussian",
-        neighbours="unbounded", max_cells=10_000_000, measurements=(), records=None, errors=(),
+def aim(table, epsilon, delta, workload=2, *, rng=None, exact=None, rounds=None, alpha=0.9, initialise=True, anneal=True,
+        noise="gaussian", neighbours="unbounded", max_cells=10_000_000, measurements=(), records=None, errors=(),
         progress=False) -> Result:  # fmt: skip
     """Run AIM on a `Table`; the result satisfies (epsilon, delta)-DP towards `neighbours`.
 
-    epsilon : (0, inf); delta : (0, 1)
+    epsilon : (0, inf); delta : (0, 1); of an exact run [1e-6, 1e6] and [1e-300, 1)
+    rng : for study; whoever knows its seed takes the noise off. None, the default, is the operating system's randomness
+    exact : whether whole numbers and fractions alone are computed with until the noise is on (`private_draws`, `budget_schedule`), so that
+        the guarantee holds for the program; the default, and only possible, where no `rng` is given
     workload : the marginals to preserve: k for all sets of k attributes, a collection of attribute
         sets, or a mapping from them to weights c_s in (0, inf)
     rounds : T of Algorithm 2, into so many the budget is divided at first; default: 16 times the number of
@@ -98,19 +103,26 @@ def aim(table, epsilon, delta, workload=2, *, rng, rounds=None, alpha=0.9, initi
     progress : whether to show on standard error how much of the budget is spent
 
     Raises ``ValueError`` for values outside these ranges, an empty workload, attributes that the table
-    does not have, measurements that do not fit its domain, and a size limit that leaves nothing to choose.
+    does not have, measurements that do not fit its domain, and a size limit that leaves nothing to choose; and for an
+    exact run that is given a generator, Laplace noise or `errors`.
     """
-    run = _Run(table, workload, rng, noise, neighbours, max_cells, errors)
-    epsilon, delta = checks.real("epsilon", epsilon, "(0, inf)"), checks.real("delta", delta, "(0, 1)")
+    schedule: Schedule
+    exact = _exact(exact, rng, noise, errors)
     d = len(table.domain)
     rounds = 16 * d if rounds is None else checks.number("rounds", rounds, f"[{d}, inf)")
     alpha = checks.number("alpha", alpha, "[1e-9, 1)")
+    if exact:
+        rng = np.random.default_rng()  # for what is made of noisy numbers
+        schedule = ExactSchedule(accounting.certified_zcdp(epsilon, delta), Fraction(rounds), Fraction(alpha))
+    else:
+        epsilon, delta = checks.real("epsilon", epsilon, "(0, inf)"), checks.real("delta", delta, "(0, 1)")
+        schedule = Schedule(accounting.dp_to_zcdp(epsilon, delta), rounds, alpha)
+    run = _Run(table, workload, system_rng() if exact else rng, noise, neighbours, max_cells, errors, exact)
     if records is not None:
         records = checks.whole("records", records, "[1, inf)")
     for measurement in measurements:
         run.take_in(measurement)
-    schedule = Schedule(accounting.dp_to_zcdp(epsilon, delta), rounds, alpha)
-    run.fit(run.noise_scale(schedule), **_ROUND)
+    run.fit(run.draws.scale(schedule.multiplier), **_ROUND)
     if initialise:
         run.initialise(schedule)
     while not schedule.exhausted:
@@ -121,47 +133,16 @@ def aim(table, epsilon, delta, workload=2, *, rng, rounds=None, alpha=0.9, initi
     return Result(synthetic, run.model, tuple(run.measurements), tuple(run.steps), schedule.rho, schedule.used)
 
 
-class Schedule:
-    """How the budget rho is spent (Algorithm 2, lines 1, 2 and 10; Algorithm 4); `used` never exceeds it.
-
-    rho, rounds : [1e-100, 1e100]; alpha : [1e-9, 1)
-    `multiplier` and `epsilon` are those of the next round: sigma_t for sensitivity 1, and epsilon_t.
-    """
-
-    def __init__(self, rho, rounds, alpha):
-        rho, rounds = checks.number("rho", rho, "[1e-100, 1e100]"), checks.number("rounds", rounds, "[1e-100, 1e100]")
-        self.rho, self.alpha, self.used = rho, checks.number("alpha", alpha, "[1e-9, 1)"), 0.0
-        self.multiplier = math.sqrt(rounds / (2 * self.alpha * rho))
-        self.epsilon = math.sqrt(8 * (1 - alpha) * rho / rounds)
-        self.last = self.exhausted = False
-        self._finish_if_short()
-
-    def measure(self) -> None:
-        """Spend on one measurement without a choice."""
-        self.used += 1 / (2 * self.multiplier**2)
-        self._finish_if_short()
-
-    def spend(self) -> None:
-        """Spend on a whole round: a choice and a measurement."""
-        self.used += self._cost()
-        self.exhausted = self.last
-
-    def advance(self, anneal: bool) -> None:
-        """Set the next round's share; `anneal` says that the last one taught the model too little."""
-        if anneal:
-            self.multiplier, self.epsilon = self.multiplier / 2, 2 * self.epsilon
-        self._finish_if_short()
-
-    def _cost(self) -> float:
-        return 1 / (2 * self.multiplier**2) + self.epsilon**2 / 8
-
-    def _finish_if_short(self) -> None:
-        """If less than two rounds' worth is left, the next round is the last and gets it all."""
-        left = (self.rho - self.used) * (1 - 1e-12)  # less rounding errors
-        if left <= 2 * self._cost():
-            self.last = True
-            self.epsilon = math.sqrt(8 * (1 - self.alpha) * left)
-            self.multiplier = math.sqrt(1 / (2 * self.alpha * left))
+def _exact(exact, rng, noise, errors) -> bool:
+    """Whether a run is exact, by what `aim` was given."""
+    exact = rng is None if exact is None else bool(exact)
+    if exact != (rng is None):
+        raise ValueError(f"rng must {'not ' * exact}be given where exact is {exact}, got {rng!r}")
+    if exact and noise != "gaussian":
+        raise ValueError(f"noise must be 'gaussian' for an exact run, got {noise!r}")
+    if exact and list(errors):
+        raise ValueError(f"errors must not be asked for of an exact run, as they are not private, got {errors!r}")
+    return exact
 
 
 class _Run:
@@ -169,14 +150,17 @@ class _Run:
 
     model: GraphicalModel  # from the first `fit` on
 
-    def __init__(self, table, workload, rng, noise, neighbours, max_cells, errors):
+    def __init__(self, table, workload, rng, noise, neighbours, max_cells, errors, exact=False):
         checks.one_of("noise", noise, NOISES)
         checks.one_of("neighbours", neighbours, NEIGHBOURS)
-        self.domain, self.rng, self.noise = table.domain, rng, noise
-        # Added or removed, a record changes one count of a marginal by one; replaced, two.
-        self.sensitivity = 1 if neighbours == "unbounded" else 2
+        self.domain = table.domain
         self.reconciliation = Reconciliation(self.domain.sizes, None if neighbours == "unbounded" else len(table))
         self.weights = _downward_closure(self.domain, workload)
+        # Added or removed, a record changes one count of a marginal by one; replaced, two.
+        changed = 1 if neighbours == "unbounded" else 2
+        self.draws = (
+            ExactDraws(changed, self.weights, rng) if exact else FloatingDraws(noise, changed, self.weights, rng)
+        )
         self.truth = {clique: table.marginal(self._names(clique)) for clique in self.weights}
         self.max_cells = checks.whole("max_cells", max_cells, "[1, inf)")
         smallest = min(self._smallest_with(clique) for clique in self.weights)
@@ -189,7 +173,7 @@ class _Run:
     def initialise(self, schedule) -> None:
         """Measure every attribute of the workload by itself (Algorithm 3)."""
         for clique in [clique for clique in self.weights if len(clique) == 1]:
-            scale = self.noise_scale(schedule)
+            scale = self.draws.scale(schedule.multiplier)
             schedule.measure()
             self._measure(clique, scale)
             if self.watched:  # otherwise one fit after all of them will do
@@ -199,21 +183,15 @@ class _Run:
 
     def round(self, schedule, may_anneal) -> None:
         """Choose, measure, fit, and set the budget of the next round (Algorithm 2, lines 9 to 14)."""
-        scale, epsilon, last = self.noise_scale(schedule), schedule.epsilon, schedule.last
+        scale, epsilon, last = self.draws.scale(schedule.multiplier), schedule.epsilon, schedule.last
         schedule.spend()
         candidates = self._affordable(schedule.used / schedule.rho)
         believed = {clique: self.model.marginal(self._names(clique)) for clique in candidates}
-        noise_per_cell = scale * (math.sqrt(2 / math.pi) if self.noise == "gaussian" else 1.0)
-        scores = [
-            self.weights[c] * (np.abs(self.truth[c] - believed[c]).sum() - noise_per_cell * self.truth[c].size)
-            for c in candidates
-        ]
-        sensitivity = self.sensitivity * max(self.weights.values())
-        chosen = candidates[exponential(scores, epsilon, sensitivity, rng=self.rng)]
+        chosen = self.draws.choose(self.truth, believed, scale, epsilon)
         self._measure(chosen, scale)
         self.fit(scale, **(_LAST if last else _ROUND))
         moved = np.abs(self.model.marginal(self._names(chosen)) - believed[chosen]).sum()
-        anneal = may_anneal and bool(moved <= noise_per_cell * self.truth[chosen].size)
+        anneal = may_anneal and bool(moved <= self.draws.per_cell(float(scale)) * self.truth[chosen].size)
         if not last:
             schedule.advance(anneal)
         self._note(chosen, scale, epsilon, schedule, annealed=anneal and not last)
@@ -223,18 +201,12 @@ class _Run:
 
     def fit(self, scale, tau, tolerance) -> None:
         last = vars(self).get("model")
-        self.model = fit_reconciled(self.domain, self.reconciliation, tau / scale, tolerance, last)
+        self.model = fit_reconciled(self.domain, self.reconciliation, tau / float(scale), tolerance, last)
 
     def _measure(self, clique, scale) -> None:
-        draw, deviation = (gaussian, scale) if self.noise == "gaussian" else (laplace, scale * math.sqrt(2))
-        values = self.truth[clique] + draw(self.truth[clique].shape, scale, rng=self.rng)
+        values, deviation = self.draws.noisy(self.truth[clique], scale)
         self.measurements.append(Measurement(self._names(clique), values, deviation))
         self.take_in(self.measurements[-1])
-
-    def noise_scale(self, schedule) -> float:
-        """At equal rho: a Gaussian goes by L2 sensitivity, the square root of the counts changed; Laplace
-        noise of scale b for L1 sensitivity s is s/b-DP, hence (s/b)^2/2-zCDP."""
-        return schedule.multiplier * (math.sqrt(self.sensitivity) if self.noise == "gaussian" else self.sensitivity)
 
     def _affordable(self, share) -> list:
         """The candidates with which the model stays within `share` of its size limit, or does not grow.

@@ -1,0 +1,90 @@
+"""Conversions that are rounded the safe way, with proof: what a release may spend, as a fraction.
+
+Whatever the order 1 + x > 1, rho-zCDP implies (epsilon, delta)-DP for
+
+    epsilon = rho (1 + x) - log(1 + 1/x) - log(1 + x)/x + log(1/delta)/x
+
+(Canonne, Kamath and Steinke 2020, Proposition 12; miura2025, Proposition 2.4). Floating point finds an x, and any would do.
+For this x the equation is solved for rho in fractions, with each logarithm rounded so that rho only shrinks: Python's decimal
+logarithm is correctly rounded, so that the true one lies between its two neighbours.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+from ..numerics import checks
+from . import conversions
+
+_BITS = 64  # of the fractions that are handed out
+_DOWN, _UP = Context(prec=50, rounding=ROUND_FLOOR), Context(prec=50, rounding=ROUND_CEILING)
+
+
+def certified_zcdp(epsilon, delta) -> Fraction:
+    """A rho, hardly less than `conversions.dp_to_zcdp`'s, of which it is proved that rho-zCDP implies (epsilon, delta)-DP.
+
+    epsilon : [1e-6, 1e6]; delta : [1e-300, 1). A float stands for the fraction that it is.
+    """
+    epsilon = Fraction(checks.number("epsilon", epsilon, "[1e-6, 1e6]"))
+    delta = Fraction(checks.number("delta", delta, "[1e-300, 1)"))
+    x = Fraction(_good_order(float(epsilon), float(delta)))
+    saved = log_between(1 + 1 / x)[0] + log_between(1 + x)[0] / x
+    rho = (epsilon + saved - log_between(1 / delta)[1] / x) / (1 + x)
+    return round_down(rho)
+
+
+def _good_order(epsilon: float, delta: float) -> float:
+    """About the x with which the conversion gives most: rho x^2 + log(1 + x) = log(1/delta), by bisection."""
+    rho, goal = float(conversions.dp_to_zcdp(epsilon, delta)), -math.log(delta)
+    low, high = 1e-12, math.sqrt(goal / rho) + 1
+    for _ in range(100):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if rho * middle**2 + math.log1p(middle) < goal else (low, middle)
+    return high
+
+
+def log_between(value: Fraction) -> tuple[Fraction, Fraction]:
+    """Fractions below and above the natural logarithm of `value`, in (0, inf), to 48 digits or so."""
+    ends = [context.divide(Decimal(value.numerator), Decimal(value.denominator)) for context in (_DOWN, _UP)]
+    low, high = (
+        context.ln(end) for context, end in zip((_DOWN, _UP), ends)
+    )  # each nearest to the logarithm of its end
+    return Fraction(_DOWN.next_minus(low)), Fraction(_UP.next_plus(high))
+
+
+def round_down(value: Fraction, bits: int = _BITS) -> Fraction:
+    """The largest fraction with so many binary digits that is no larger than `value`, in (0, inf)."""
+    return _rounded(value, bits, math.floor)
+
+
+def round_up(value: Fraction, bits: int = _BITS) -> Fraction:
+    """The smallest fraction with so many binary digits that is no smaller than `value`, in (0, inf)."""
+    return _rounded(value, bits, math.ceil)
+
+
+def root_down(value: Fraction, bits: int = _BITS) -> Fraction:
+    """A fraction of about so many binary digits, no larger than the square root of `value`, in (0, inf), and near it."""
+    scale = _scale(value, 2 * bits)
+    return Fraction(math.isqrt(math.floor(value * scale**2)), 1) / scale
+
+
+def root_up(value: Fraction, bits: int = _BITS) -> Fraction:
+    """A fraction of about so many binary digits, no smaller than the square root of `value`, in (0, inf), and near it."""
+    scale = _scale(value, 2 * bits)
+    return Fraction(math.isqrt(math.ceil(value * scale**2) - 1) + 1, 1) / scale
+
+
+def _rounded(value, bits, towards) -> Fraction:
+    if value <= 0:
+        raise ValueError(f"value must be in (0, inf), got {value}")
+    size = Fraction(2) ** (bits - (value.numerator.bit_length() - value.denominator.bit_length()))
+    return Fraction(towards(value * size)) / size
+
+
+def _scale(value, bits) -> Fraction:
+    """A power of two whose square times `value` has about so many binary digits."""
+    if value <= 0:
+        raise ValueError(f"value must be in (0, inf), got {value}")
+    return Fraction(2) ** ((bits - value.numerator.bit_length() + value.denominator.bit_length()) // 2)

@@ -1,0 +1,70 @@
+"""Audits with one run: many canaries at once, each in the table or not by a coin of its own, and guesses of the coins.
+
+A mechanism that is (epsilon, delta)-DP when a record is added or removed lets nobody guess independent coins much better
+than randomized response would: of r guesses at m coins, v or more are right with probability at most
+
+    P[W >= v] + 2 m delta max_{1 <= i <= v} P[v > W >= v - i] / i,    W ~ Binomial(r, e^epsilon / (e^epsilon + 1))
+
+(Steinke, Nasr and Jagielski 2023, Theorem 5.2), whatever the guesses are made from.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import binom
+
+from ..numerics import checks
+from .audit import Audit
+
+_MOST = 50.0
+
+
+def one_run(scores, present, *, guesses, delta=0.0, confidence=0.95) -> Audit:
+    """A lower bound on epsilon from one run.
+
+    scores : finite, shape (m,), of each canary, higher where it seems to be in the table
+    present : bools of the same shape, by fair coins, independent of one another: whether it is
+    guesses : whole, [1, m/2]: so many with the highest scores are guessed to be in, as many with the lowest not to be. It is
+        fixed before the scores are known
+    delta : [0, 1); confidence : (0, 1)
+
+    Of the `Audit`, hits are the guesses that are right, false hits those that are wrong.
+    """
+    scores, present = checks.real("scores", scores, "[-inf, inf]"), np.asarray(present)
+    if scores.ndim != 1 or not np.isfinite(scores).all() or scores.size < 2:
+        raise ValueError(f"scores must be finite, of shape (m,), m >= 2, got shape {scores.shape}")
+    if present.shape != scores.shape or present.dtype != bool:
+        raise ValueError(f"present must be bools of shape {scores.shape}, got {present.dtype} of shape {present.shape}")
+    guesses = checks.whole("guesses", guesses, f"[1, {scores.size // 2}]")
+    delta, confidence = checks.number("delta", delta, "[0, 1)"), checks.number("confidence", confidence, "(0, 1)")
+    order = np.argsort(scores, kind="stable")
+    hits = int(present[order[-guesses:]].sum() + (~present[order[:guesses]]).sum())
+    bound = _largest_refuted(hits, 2 * guesses, scores.size, delta, 1 - confidence)
+    return Audit(bound, float(scores[order[-guesses]]), "first", hits, 2 * guesses - hits, scores.size, confidence)
+
+
+def chance(epsilon, hits, guesses, canaries, delta=0.0) -> float:
+    """How probable so many hits can be at most for an (`epsilon`, `delta`)-DP mechanism: the theorem's bound, at most 1.
+
+    epsilon : [0, inf); guesses : whole, [1, canaries]; hits : whole, [0, guesses]; canaries : whole, [1, 1e9]; delta : [0, 1)
+    """
+    epsilon, delta = checks.number("epsilon", epsilon, "[0, inf)"), checks.number("delta", delta, "[0, 1)")
+    canaries = checks.whole("canaries", canaries, "[1, 1e9]")
+    guesses = checks.whole("guesses", guesses, f"[1, {canaries}]")
+    hits = checks.whole("hits", hits, f"[0, {guesses}]")
+    right = 1 / (1 + np.exp(-epsilon))
+    short = np.arange(1, hits + 1)
+    below = np.cumsum(binom.pmf(hits - short, guesses, right))  # P[v > W >= v - i]
+    slack = 2 * canaries * delta * (below / short).max(initial=0.0)
+    return float(min(binom.sf(hits - 1, guesses, right) + slack, 1.0))
+
+
+def _largest_refuted(hits, guesses, canaries, delta, error) -> float:
+    """The largest epsilon, to 1e-6, at which so many hits are less probable than `error`; 0 if there is none."""
+    if chance(0.0, hits, guesses, canaries, delta) >= error:
+        return 0.0
+    low, high = 0.0, _MOST
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        low, high = (middle, high) if chance(middle, hits, guesses, canaries, delta) < error else (low, middle)
+    return low

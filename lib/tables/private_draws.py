@@ -1,0 +1,103 @@
+"""What AIM draws that touches the data: noisy counts, and which marginal to measure next. In floating point, or exactly.
+
+`ExactDraws` computes in whole numbers alone until the noise is on, so that its guarantee is one of the program:
+
+- Counts are whole numbers, and their noise is the exact discrete Gaussian: with L2 sensitivity s, whole counts plus noise of
+  variance parameter sigma^2 are s^2/(2 sigma^2)-zCDP (Canonne, Kamath, Steinke 2020, Theorem 14).
+- The model is public, as it is made of noisy counts. Its marginals are rounded to `GRAIN`-ths, and so are the expected noise
+  and the weights, which are public as well. The scores are then whole numbers, and one record changes them by GRAIN times the
+  largest weight at most, twice as much if it is replaced. The choice is the exact exponential mechanism's.
+
+Sums are of 64-bit integers, which tables of fewer than 2^50 records cannot overflow.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..accounting.certified import root_up
+from ..mechanisms.exact_noise import discrete_gaussian
+from ..mechanisms.noise import gaussian, laplace
+from ..mechanisms.selection import exact_exponential, exponential
+
+GRAIN = 1024
+_LARGEST_WEIGHT = 2**10
+_MOST_RECORDS = 2**50
+
+
+class FloatingDraws:
+    """Draws with double-precision noise from a numpy generator.
+
+    noise : "gaussian" or "laplace"; changed : how many counts of a marginal one record changes, 1 or 2;
+    weights : of each candidate, a mapping from cliques
+    """
+
+    def __init__(self, noise, changed, weights, rng):
+        self.noise, self.changed, self.weights, self.rng = noise, changed, weights, rng
+
+    def scale(self, multiplier):
+        """At equal rho: a Gaussian goes by L2 sensitivity, the square root of the counts changed; Laplace
+        noise of scale b for L1 sensitivity s is s/b-DP, hence (s/b)^2/2-zCDP."""
+        return multiplier * (math.sqrt(self.changed) if self.noise == "gaussian" else self.changed)
+
+    def per_cell(self, scale) -> float:
+        """The mean absolute noise of a count."""
+        return scale * (math.sqrt(2 / math.pi) if self.noise == "gaussian" else 1.0)
+
+    def noisy(self, counts, scale) -> tuple[np.ndarray, float]:
+        """`counts` with noise, and its standard deviation."""
+        draw, deviation = (gaussian, scale) if self.noise == "gaussian" else (laplace, scale * math.sqrt(2))
+        return counts + draw(counts.shape, scale, rng=self.rng), deviation
+
+    def choose(self, truth, believed, scale, epsilon) -> tuple:
+        """A clique that the model gets wrong, by the exponential mechanism with `epsilon`.
+
+        believed : the model's marginals of the candidates, by clique; truth : the true ones of these and others;
+        scale : of the noise with which the choice will be measured
+        """
+        expected = self.per_cell(scale)
+        scores = [
+            self.weights[c] * (np.abs(truth[c] - marginal).sum() - expected * marginal.size)
+            for c, marginal in believed.items()
+        ]
+        sensitivity = self.changed * max(self.weights.values())
+        return list(believed)[exponential(scores, epsilon, sensitivity, rng=self.rng)]
+
+
+class ExactDraws(FloatingDraws):
+    """Draws of Gaussian noise and choices in whole numbers; scales and epsilons are Fractions. See the module's text."""
+
+    def __init__(self, changed, weights, rng):
+        super().__init__("gaussian", changed, _whole(weights), rng)
+
+    def scale(self, multiplier):
+        return root_up(multiplier**2 * self.changed, bits=20)
+
+    def noisy(self, counts, scale):
+        return counts + discrete_gaussian(counts.shape, scale, rng=self.rng), float(scale)
+
+    def choose(self, truth, believed, scale, epsilon):
+        expected, scores = GRAIN * self.per_cell(float(scale)), []
+        for clique, marginal in believed.items():
+            distance = np.abs(GRAIN * truth[clique] - _grains(marginal)).sum()
+            scores.append(self.weights[clique] * (int(distance) - round(expected * marginal.size)))
+        sensitivity = GRAIN * self.changed * max(self.weights.values())
+        return list(believed)[exact_exponential(scores, epsilon, sensitivity, rng=self.rng)]
+
+
+def _grains(marginal) -> np.ndarray:
+    """A public marginal in whole `GRAIN`-ths, each at least 0 and all below 2^60 together."""
+    total = float(marginal.sum())
+    if not total < _MOST_RECORDS:
+        raise ArithmeticError(f"the model must have fewer than 2^50 records, got {total:g}: epsilon is too small")
+    return np.rint(GRAIN * marginal).astype(np.int64)
+
+
+def _whole(weights) -> dict:
+    """The public weights as whole numbers: themselves, or the nearest multiples of a 1024th of the largest, and at least one."""
+    if all(weight == int(weight) <= _LARGEST_WEIGHT for weight in weights.values()):
+        return {clique: int(weight) for clique, weight in weights.items()}
+    unit = max(weights.values()) / _LARGEST_WEIGHT
+    return {clique: max(round(weight / unit), 1) for clique, weight in weights.items()}

@@ -1,0 +1,243 @@
+"""Exact runs of AIM: only whole numbers and fractions touch the data, the budget is kept, and errors are as in floating point."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from lib import accounting
+from lib.mechanisms import exact_noise
+from lib.mechanisms.selection import exact_exponential
+from lib.tables import adaptive_iterative
+from lib.tables import private_draws as draws
+from lib.tables.adaptive_iterative import aim
+from lib.tables.budget_schedule import ExactSchedule
+from lib.tables.private_draws import GRAIN, ExactDraws
+from lib.tables.table import Domain, Table
+
+DOMAIN = Domain({"a": 2, "b": 3, "c": 4, "d": 3})
+_codes = np.random.default_rng(5).integers(0, [2, 3, 4, 3], size=(600, 4))
+_codes[:, 1] = np.where(_codes[:, 0] == 1, 2, _codes[:, 1])
+TABLE = Table(_codes, DOMAIN)
+
+
+@pytest.fixture
+def seeded(monkeypatch):
+    """Exact runs that can be repeated: of the operating system's randomness a generator takes the place, here only."""
+
+    def start(seed):
+        bits, after = np.random.default_rng([seed, 1]), np.random.default_rng([seed, 2])
+        monkeypatch.setattr(adaptive_iterative, "system_rng", lambda: bits)
+        monkeypatch.setattr(adaptive_iterative.np.random, "default_rng", lambda *_: after)
+
+    return start
+
+
+# ---- the exact exponential mechanism
+
+
+@pytest.mark.parametrize(
+    "scores, epsilon, sensitivity",
+    [
+        ([0, 5, 9, 10], Fraction(1, 3), 2),
+        ([3], 1.0, 1),
+        ([10**30, 10**30 + 2, 0], Fraction(7, 8), 3),
+        ([-4, -4, -1], 2, 1),
+    ],
+)
+def test_choices_have_the_exponential_mechanisms_law(scores, epsilon, sensitivity):
+    """Pearson's test at a false-alarm rate of 1e-6, with a fixed seed."""
+    rng, trials = np.random.default_rng(11), 4000
+    seen = np.bincount(
+        [exact_exponential(scores, epsilon, sensitivity, rng=rng) for _ in range(trials)], minlength=len(scores)
+    )
+    weights = np.array([math.exp(float(epsilon) * (score - max(scores)) / (2 * sensitivity)) for score in scores])
+    expected = trials * weights / weights.sum()
+    possible = expected > 1e-3
+    assert not seen[~possible].any()
+    if possible.sum() > 1:
+        assert stats.chisquare(seen[possible], seen.sum() * expected[possible] / expected[possible].sum()).pvalue > 1e-6
+
+
+@pytest.mark.parametrize(
+    "arguments, named",
+    [
+        (([], 1.0, 1), "scores must be whole numbers of shape"),
+        (([0.5, 1], 1.0, 1), "scores must be whole"),
+        (([True, False], 1.0, 1), "scores must be whole"),
+        (([1, 2], 0.0, 1), "epsilon must be in .0, inf., got 0"),
+        (([1, 2], 1.0, 0), "sensitivity must be in .1, inf., got 0"),
+    ],
+)
+def test_bad_choices_are_refused(arguments, named):
+    with pytest.raises(ValueError, match=named):
+        exact_exponential(*arguments, rng=np.random.default_rng(1))
+
+
+# ---- the budget
+
+
+@given(
+    st.fractions(min_value=Fraction(1, 10**9), max_value=1000),
+    st.integers(4, 200),
+    st.fractions(min_value=Fraction(1, 1000), max_value=Fraction(999, 1000)),
+    st.lists(st.booleans(), max_size=30),
+    st.integers(0, 4),
+)
+def test_the_exact_budget_is_spent_to_a_millionth_and_never_exceeded(rho, rounds, alpha, anneals, first):
+    schedule, spent = ExactSchedule(rho, Fraction(rounds), alpha), Fraction(0)
+    for _ in range(first):
+        spent += 1 / (2 * schedule.multiplier**2)
+        schedule.measure()
+    decisions = itertools.chain(anneals, itertools.repeat(True))
+    while not schedule.exhausted:
+        spent += 1 / (2 * schedule.multiplier**2) + schedule.epsilon**2 / 8
+        schedule.spend()
+        assert spent == schedule.used <= rho
+        if not schedule.last:
+            schedule.advance(next(decisions))
+    assert isinstance(schedule.used, Fraction) and schedule.used >= rho * (1 - Fraction(1, 10**4))
+
+
+# ---- what touches the data
+
+
+class Watched(np.ndarray):
+    """Counts that refuse floating point: any operation of theirs with a float, or that gives one, is an error."""
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        plain = [np.asarray(each) for each in inputs]
+        if any(each.dtype.kind == "f" for each in plain):
+            raise AssertionError(f"{ufunc.__name__} mixes counts with floats")
+        result = np.asarray(getattr(ufunc, method)(*plain, **options))
+        if result.dtype.kind == "f":
+            raise AssertionError(f"{ufunc.__name__} makes floats of counts")
+        return result.view(Watched)
+
+
+class WatchedTable(Table):
+    def marginal(self, attributes):
+        return super().marginal(attributes).view(Watched)
+
+
+@pytest.fixture
+def released(monkeypatch):
+    """Adding the discrete Gaussian ends the watch; nothing else does."""
+
+    def noisy(self, counts, scale):
+        noise = exact_noise.discrete_gaussian(counts.shape, scale, rng=self.rng)
+        return np.asarray(counts + noise), float(scale)
+
+    monkeypatch.setattr(ExactDraws, "noisy", noisy)
+
+
+@pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
+def test_no_count_meets_a_float_before_its_noise(released, neighbours):
+    watched = WatchedTable(_codes, DOMAIN)
+    assert len(aim(watched, 1.0, 1e-6, neighbours=neighbours).synthetic) > 0
+
+
+def test_a_float_that_meets_a_count_is_found(released, monkeypatch):
+    """The watch works: the floating-point scores, planted in an exact run, are caught."""
+    monkeypatch.setattr(ExactDraws, "choose", draws.FloatingDraws.choose)
+    with pytest.raises(AssertionError, match="mixes counts with floats"):
+        aim(WatchedTable(_codes, DOMAIN), 1.0, 1e-6)
+
+
+def test_released_counts_are_whole_and_the_budget_a_fraction():
+    result = aim(TABLE, 1.0, 1e-6)
+    assert all((m.values == np.rint(m.values)).all() and m.values.dtype.kind in "iO" for m in result.measurements)
+    assert result.rho == accounting.certified_zcdp(1.0, 1e-6) and isinstance(result.rho_used, Fraction)
+    assert result.rho * (1 - Fraction(1, 10**4)) <= result.rho_used <= result.rho
+    again = sum(1 / (2 * step.sigma**2) + Fraction(step.epsilon) ** 2 / 8 for step in result.steps)
+    assert again <= result.rho_used  # each scale is rounded up once more
+
+
+def test_every_bit_comes_from_the_operating_system(monkeypatch):
+    """Where that gives the same bytes again, the same is measured; the synthetic records alone have randomness of their own."""
+    import random
+
+    def run(seed):
+        bits = random.Random(seed)
+        monkeypatch.setattr("os.urandom", bits.randbytes)
+        return [measured.values.tolist() for measured in aim(TABLE, 1.0, 1e-6, initialise=False).measurements[:1]]
+
+    assert run(1) == run(1) != run(2)
+
+
+# ---- scores
+
+
+def test_one_record_changes_an_exact_score_by_no_more_than_the_sensitivity(monkeypatch):
+    """Brute force: each record of a small table removed, or replaced by any other."""
+    weights = {(0,): 1.0, (1,): 2.0, (0, 1): 3.0}
+    domain = Domain({"a": 2, "b": 2})
+    believed = {(0,): np.array([1.3, 2.2]), (1,): np.array([0.4, 3.1]), (0, 1): np.array([[0.2, 1.1], [0.2, 2.0]])}
+    asked = []
+    monkeypatch.setattr(draws, "exact_exponential", lambda scores, *given, rng: asked.append((scores, given)) or 0)
+
+    def scores(records, changed):
+        table = Table(np.array(records), domain)
+        truth = {clique: table.marginal(tuple("ab"[v] for v in clique)) for clique in weights}
+        ExactDraws(changed, weights, None).choose(truth, believed, Fraction(2), Fraction(1))
+        (found, (_, sensitivity)) = asked.pop()
+        return np.array(found), sensitivity
+
+    values, worst = list(itertools.product(range(2), repeat=2)), {1: 0, 2: 0}
+    for records in itertools.product(values, repeat=3):
+        for changed, others in ((1, [records[1:]]), (2, [(value, *records[1:]) for value in values])):
+            here, sensitivity = scores(records, changed)
+            assert sensitivity == GRAIN * changed * 3
+            for other in others:
+                gap = np.abs(here - scores(other, changed)[0]).max()
+                assert gap <= sensitivity
+                worst[changed] = max(worst[changed], gap)
+    assert worst == {1: GRAIN * 3, 2: 2 * GRAIN * 3}  # attained
+
+
+def test_weights_that_are_no_small_whole_numbers_become_some():
+    assert draws._whole({1: 2.0, 2: 7.0}) == {1: 2, 2: 7}
+    assert draws._whole({1: 0.5, 2: 1.5, 3: 1e-9}) == {1: 341, 2: 1024, 3: 1}
+    assert draws._whole({1: 5000.0, 2: 2500.0}) == {1: 1024, 2: 512}
+
+
+# ---- the result
+
+
+def test_errors_are_those_of_floating_point(seeded):
+    """Mean 2-way errors of twenty runs each; they differ by less than three standard errors (a false alarm in 400)."""
+    pairs = list(itertools.combinations(DOMAIN.attributes, 2))
+
+    def error(result):
+        return np.mean(
+            [np.abs(result.model.marginal(pair) - TABLE.marginal(pair)).sum() / len(TABLE) for pair in pairs]
+        )
+
+    floating = [error(aim(TABLE, 1.0, 1e-6, rng=np.random.default_rng(seed))) for seed in range(20)]
+    exact = []
+    for seed in range(20):
+        seeded(seed)
+        exact.append(error(aim(TABLE, 1.0, 1e-6)))
+    assert abs(np.mean(exact) - np.mean(floating)) < 3 * math.hypot(stats.sem(exact), stats.sem(floating))
+
+
+@pytest.mark.parametrize(
+    "options, named",
+    [
+        ({"rng": np.random.default_rng(1), "exact": True}, "rng must not be given where exact is True"),
+        ({"exact": False}, "rng must be given where exact is False, got None"),
+        ({"noise": "laplace"}, "noise must be 'gaussian' for an exact run, got 'laplace'"),
+        ({"errors": (1,)}, "errors must not be asked for of an exact run"),
+        ({"delta": 0.0}, "delta must be in .1e-300, 1., got 0"),
+        ({"epsilon": 1e9}, "epsilon must be in .1e-6, 1e6."),
+    ],
+)
+def test_what_an_exact_run_cannot_be_given_is_refused(options, named):
+    given = {"epsilon": 1.0, "delta": 1e-6} | options
+    with pytest.raises(ValueError, match=named):
+        aim(TABLE, **given)
