@@ -397,11 +397,15 @@ def judge(document: str, found: dict, reasons: dict | None = None, **options) ->
             return value  # of which `check_all` says what is wrong
         if isinstance(value, evidence.Readings):
             return evidence.Readings({name: one(each) for name, each in value.values.items()})
-        many = np.ravel(np.asarray(value, dtype=object))
-        truths = all(str(each) in ("True", "False") for each in many)  # python's, numpy's and sympy's
-        return all(bool(each) for each in many) if truths else value
+        many = list(np.ravel(np.asarray(value, dtype=object)))
+        return all(bool(each) for each in many) if all(map(_is_truth, many)) else value
 
     return check_all(full({name: one(value) for name, value in found.items()}), reasons=full(reasons or {}), **options)
+
+
+def _is_truth(value) -> bool:
+    """Whether `value` is True or False: python's, numpy's or sympy's, and no text or number that may stand for one."""
+    return isinstance(value, (bool, np.bool_)) or type(value).__name__ in ("BooleanTrue", "BooleanFalse")
 
 
 def _empty(value) -> bool:
@@ -533,6 +537,10 @@ def _shown(claim: Claim, value) -> str:
         number = None
     if is_bool or number is None:
         raise ValueError(f"value must be a number for {claim.id} (judge {claim.judge}), got {value!r}")
+    if math.isnan(number):
+        raise ValueError(
+            f"value must be a number for {claim.id} (judge {claim.judge}), got {number}: nothing was found"
+        )
     if not math.isfinite(number):
         return str(number)
     number = Decimal(repr(number))

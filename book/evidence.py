@@ -26,10 +26,10 @@ class Difference:
 
     @property
     def errors(self) -> float:
-        """By how many standard errors it exceeds the limit; without error, by infinitely many, or by 0 if they are equal."""
+        """By how many standard errors it exceeds the limit; without error, by infinitely many, on one side or the other."""
         margin = self.value - self.limit
         if self.error == 0:
-            return math.copysign(math.inf, margin) if margin else 0.0
+            return math.inf if margin > 0 else -math.inf  # equal to the limit it does not exceed it, and noise is none
         return margin / self.error
 
     @property

@@ -6,8 +6,8 @@
 The faults stand in tests/planted_faults.yml, as a line of code and what takes its place. For each, the document's chapters
 that judge claims and whose code it is part of run on a copy of the repository, with their default parameters and without their pictures. A verdict
 has moved where it is another than without the fault. A claim that waits for the real data is judged here by what the
-stand-in gives, with and without the fault. A chapter that ends in an error has noticed as well. Where neither is so, since the
-document makes no claim that hangs on it, the fault names a test, which must fail; else the command does.
+stand-in gives, with and without the fault. A chapter that ends in an error has noticed as well. Where neither is so, the list
+explains why, and names a test, which must fail, and pass without the fault; else the command fails.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ LIST, KEPT = ROOT / "tests/planted_faults.yml", ROOT / "book/results/faults.csv"
 # Imported before the fork: they are most of a chapter's start.
 LIBRARIES = ("scipy.stats", "scipy.optimize", "sympy", "matplotlib.pyplot", "numba", "sklearn.linear_model",
              "sklearn.metrics", "prv_accountant", "IPython.display")  # fmt: skip
-COLUMNS = ["document", "fault", "file", "was", "is", "moved", "stopped", "test"]
+COLUMNS = ["document", "fault", "file", "was", "is", "moved", "stopped", "explained", "test"]
 
 
 @dataclass(frozen=True)
 class Fault:
     """In `file`, the text `was`, which stands there once, becomes `becomes`; `says` what that is.
 
-    test : the test that notices, as for pytest, where no verdict moves
+    explained : why no verdict moves, where none does; test : what notices then, as for pytest
     """
 
     document: str
@@ -52,6 +52,7 @@ class Fault:
     was: str
     becomes: str
     test: str = ""
+    explained: str = ""
 
     def plant(self, root: Path) -> None:
         """`ValueError` unless `was` stands once in the file below `root`."""
@@ -168,8 +169,14 @@ def compare(fault: Fault, before: dict[str, tuple]) -> dict[str, str]:
             moved += [f"{id}: {was.get(id, 'none')} to {found[id]}" for id in found if found[id] != was.get(id)]
             stopped += [f"{Path(notebook).stem}: {error}"] if error else []
         noticed = fault.test if not moved and not stopped and fault.test and fails(folder, fault.test) else ""
+    if noticed and noticed not in before:
+        with copy() as folder:
+            if fails(folder, noticed):
+                raise RuntimeError(f"{noticed} fails without any fault")
+        before[noticed] = ({}, "")
     told = [fault.document, fault.says, fault.file, fault.was, fault.becomes, "; ".join(moved), "; ".join(stopped)]
-    return dict(zip(COLUMNS, [*told, noticed], strict=True))
+    explained = "" if moved or stopped else fault.explained
+    return dict(zip(COLUMNS, [*told, explained, noticed], strict=True))
 
 
 def main(arguments=None) -> None:

@@ -34,7 +34,7 @@ def noticed_by(row: dict) -> tuple[str, str]:
         return "verdicts", f"{len(ids)} verdict{'s' * (len(ids) > 1)}: " + ", ".join(f"`{id}`" for id in ids)
     if row["stopped"]:
         return "error", _cell(row["stopped"])
-    return ("test", f"`{row['test']}`") if row["test"] else ("nothing", "nothing")
+    return ("test", f"{row['explained']}; `{row['test']}`") if row["test"] else ("nothing", "nothing")
 
 
 def _cell(text: str) -> str:

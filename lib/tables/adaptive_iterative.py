@@ -2,8 +2,10 @@
 
 Round after round, AIM asks privately which marginal its model gets most wrong, measures that
 marginal with noise, and fits the model again (`graphical_model`); at the end, synthetic records
-are made from the model. The budget is one rho of zero-concentrated DP, which adds up even though
-each round's choice and noise depend on what came before (Bun and Steinke 2016, Lemma 2.3).
+are made from the model. The budget is one rho of zero-concentrated DP. What the rounds cost adds up to it at most, though
+each round's cost, choice and noise depend on what came before: at every order alpha, given the past, the moment
+E[e^((alpha-1)(L_t - alpha rho_t))] of a round's privacy loss is 1 at most, and so is that of their sum (a Rényi filter;
+Feldman and Zrnic 2021).
 
 Neighbouring tables: "unbounded" adds or removes a record, as the code measured in the document does;
 "bounded" replaces one, as its Definition 2.1 says, and treats the number of records as public.

@@ -29,7 +29,7 @@ PRINTED = 1000.0
 WIDTHS = tuple(10.0**power for power in range(-1, 9))  # the candidates
 SCALINGS = ("none", "standard", "range")
 # setup, records of the cross-validation, splits
-PLAN = (("published", 500, 10), ("perturbed", 500, 10), ("published", 2000, 6))
+PLAN = (("published", 500, 3), ("perturbed", 500, 3), ("published", 2000, 3))
 COLUMNS = ("setup", "records", "scaling", "k", "split", "width", "short", "unfinished")
 RESULTS = results.FOLDER / "hasegawa2015/widths.csv"
 
@@ -81,7 +81,7 @@ def main(arguments=None) -> None:
     parser = command_line.parser(__name__, __doc__, output="the CSV file", seed=2015)
     parser.add_argument("--training", type=int, default=16_281, help="perturbed records")
     parser.add_argument("--most", type=int, default=2000, help="records of the largest cross-validations that are run")
-    parser.add_argument("--splits", type=int, default=10, help="splits of a part, at most")
+    parser.add_argument("--splits", type=int, default=3, help="splits of a part, at most")
     parser.add_argument("--ks", type=float, nargs="+", default=KS)
     arguments = sys.argv[1:] if arguments is None else arguments
     chosen = parser.parse_args(arguments)
