@@ -152,8 +152,11 @@ def copy():
 # ---------------------------------------------------------------- all of them
 
 
-def compare(fault: Fault, before: dict[str, tuple]) -> dict[str, str]:
-    """The row of one fault; `before` is kept between calls, the verdicts of each chapter without a fault."""
+def compare(fault: Fault, before: dict[str, tuple], first: bool = False) -> dict[str, str]:
+    """The row of one fault; `before` is kept between calls, the verdicts of each chapter without a fault.
+
+    first : whether to stop with the first chapter that notices
+    """
     moved, stopped = [], []
     with copy() as folder:
         for notebook in chapters(fault):
@@ -165,6 +168,8 @@ def compare(fault: Fault, before: dict[str, tuple]) -> dict[str, str]:
         for notebook in chapters(fault):
             if not (was := before[notebook][0]):
                 continue  # it goes beyond the document, and judges nothing
+            if first and (moved or stopped):
+                break
             found, error = judged(folder, notebook)
             moved += [f"{id}: {was.get(id, 'none')} to {found[id]}" for id in found if found[id] != was.get(id)]
             stopped += [f"{Path(notebook).stem}: {error}"] if error else []
@@ -183,6 +188,7 @@ def main(arguments=None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", default="", help="a document, or a part of what a fault says")
     parser.add_argument("--output", type=Path, default=KEPT)
+    parser.add_argument("--first", action="store_true", help="go no further than the first chapter that notices")
     given = parser.parse_args(arguments)
     faults = [fault for fault in listed() if given.only in fault.document or given.only in fault.says]
     if not faults:
@@ -191,24 +197,26 @@ def main(arguments=None) -> None:
     sys.dont_write_bytecode = True  # a fault may be as old and as long as what it replaces
     for name in LIBRARIES:
         __import__(name)
-    before, rows = {}, []
+    before, missed = {}, []
     for fault in faults:
-        row = compare(fault, before)
-        rows.append(row)
+        row = compare(fault, before, given.first)
         count = row["moved"].count(" to ")
         how = f"{count} moved" if count else row["stopped"] or row["test"] or "NOT NOTICED"
         print(f"{fault.document}  {fault.says}: {how}", flush=True)
-    now, kept = {(fault.document, fault.says) for fault in listed()}, []
-    if given.output.is_file():
-        old = results.load(given.output).astype(object).fillna("").to_dict("records")
-        kept = [row for row in old if (row["document"], row["fault"]) in now]
-    done = {(row["document"], row["fault"]): row for row in [*kept, *rows]}
-    ordered = [done[fault.document, fault.says] for fault in listed() if (fault.document, fault.says) in done]
+        missed += [] if row["moved"] or row["stopped"] or row["test"] else [fault.says]
+        _keep(given.output, row)
+    if missed:
+        sys.exit(f"not noticed by any verdict, error or test that the list names: {'; '.join(missed)}")
+
+
+def _keep(output: Path, row: dict[str, str]) -> None:
+    """Write `row` into the file, in the list's order, beside those of other faults that are still listed."""
+    known = results.load(output).astype(object).fillna("").to_dict("records") if output.is_file() else []
+    done = {(each["document"], each["fault"]): each for each in [*known, row]}
+    ordered = [done[each.document, each.says] for each in listed() if (each.document, each.says) in done]
     code = "tests/planted_faults.py tests/planted_faults.yml notebooks/*/*.ipynb"
     made = results.collect("tests.planted_faults", [], data="stand-in", settings={"parameters": "default"}, code=code)
-    results.save(given.output, pd.DataFrame(ordered, columns=COLUMNS), made | {"command": "make faults"})
-    if missed := [row["fault"] for row in rows if not (row["moved"] or row["stopped"] or row["test"])]:
-        sys.exit(f"not noticed by any verdict, error or test that the list names: {'; '.join(missed)}")
+    results.save(output, pd.DataFrame(ordered, columns=COLUMNS), made | {"command": "make faults"})
 
 
 if __name__ == "__main__":
