@@ -226,10 +226,10 @@ def page(ledger: Ledger, records: list[Record], full: dict[str, Record] | None =
     for key, document in ledger.documents.items():
         own = [by_id[id] for id, claim in ledger.claims.items() if claim.document == key]
         if own:
-            parts.append(f"(scorecard-{key})=\n## {_cell(document.cited)}\n")
+            parts.append(f"(scorecard-{key})=\n## {cell(document.cited)}\n")
             parts.append(
-                f"{_cell(document.authors)}: *{_cell(document.title)}*. "
-                f"{_cell(document.venue)}.\n\n"
+                f"{cell(document.authors)}: *{cell(document.title)}*. "
+                f"{cell(document.venue)}.\n\n"
                 f"{claims.tally(standing(record, full).verdict for record in own)}.\n"
             )
             if (ROOT / f"book/{key}/summary.md").is_file():
@@ -243,7 +243,7 @@ def _totals(ledger: Ledger, records: list[Record]) -> str:
     for key, document in ledger.documents.items():
         count = Counter(record.verdict for record in records if record.document == key)
         if count:
-            rows.append([f"[{_cell(document.cited)}](#scorecard-{key})", *_counts(count)])
+            rows.append([f"[{cell(document.cited)}](#scorecard-{key})", *_counts(count)])
     rows.append(["All", *_counts(Counter(record.verdict for record in records))])
     return _table(["Document", "claims", *VERDICTS], rows)
 
@@ -277,7 +277,7 @@ def _section(record: Record) -> str:
 
 
 def _folded(title: str, ledger: Ledger, records: list[Record], full: dict[str, Record]) -> str:
-    return f"`````{{dropdown}} {_cell(title)}\n{_claims_table(ledger, records, full)}`````\n"
+    return f"`````{{dropdown}} {cell(title)}\n{_claims_table(ledger, records, full)}`````\n"
 
 
 def _claims_table(ledger: Ledger, records: list[Record], full: dict[str, Record]) -> str:
@@ -300,28 +300,28 @@ def _claims_table(ledger: Ledger, records: list[Record], full: dict[str, Record]
         if numbers:
             row.append(_printed(claim) if is_number else "")
         if both:
-            row.append(_cell(full[record.id].reproduced) if is_number and record.id in full else "")
+            row.append(cell(full[record.id].reproduced) if is_number and record.id in full else "")
         if numbers:
-            row.append(_cell(record.reproduced) if is_number else "")
+            row.append(cell(record.reproduced) if is_number else "")
         row.append(_verdict_cell(claim, standing(record, full)))
         rows.append(row)
     return _table(head, rows)
 
 
 def _claim_cell(claim: Claim, quote: bool) -> str:
-    printed = f"<br>Printed: {_cell(claim.printed)}" if quote else ""
-    rule = _cell(claims.rule(claim))
+    printed = f"<br>Printed: {cell(claim.printed)}" if quote else ""
+    rule = cell(claims.rule(claim))
     folded = f'<details class="rule"><summary>how it is judged</summary>{rule}</details>' if rule else ""
-    return f"**{_cell(claim.item)}.** {_cell(claim.statement)}{printed}{folded}"
+    return f"**{cell(claim.item)}.** {cell(claim.statement)}{printed}{folded}"
 
 
 def _printed(claim: Claim) -> str:
-    return _cell(claim.printed) + (f" ± {claim.spread:g}" if claim.spread is not None else "")
+    return cell(claim.printed) + (f" ± {claim.spread:g}" if claim.spread is not None else "")
 
 
 def _verdict_cell(claim: Claim, record: Record) -> str:
     told = [record.reproduced] if claim.readings and claim.judge not in claims.NUMERIC_JUDGES else []
-    note = "".join(f"<br>{_cell(text)}" for text in (*told, record.note) if text)
+    note = "".join(f"<br>{cell(text)}" for text in (*told, record.note) if text)
     mark = f" {claims.READ_MARK}" if claim.judge == claims.READ else ""
     return f"{claims.badge(record.verdict)}{mark} {_link(record)}{note}"
 
@@ -343,7 +343,7 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
     return f"````{{div}} scorecard\n{body}\n````\n"
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
     """`text` for a cell of a Markdown table: mathematics kept, all else taken literally."""
     pieces = re.split(r"(\$[^$]+\$)", " ".join(text.split()))
     literal = [piece if i % 2 else re.sub(r"([*_`<\[\]{}~])", r"\\\1", piece) for i, piece in enumerate(pieces)]

@@ -40,7 +40,7 @@ def page(found: list[tuple]) -> str:
 def _why(record) -> str:
     """What was found, if that is in words, and the note."""
     found = record.reproduced if ":" in record.reproduced else ""
-    return claims.markup("; ".join(filter(None, [found, record.note]))).replace("|", "&#124;")
+    return ledger.cell("; ".join(filter(None, [found, record.note])))
 
 
 class ChangedVerdicts(SphinxDirective):
