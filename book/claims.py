@@ -259,8 +259,8 @@ def rule(claim: Claim) -> str:
 def _told_readings(claim: Claim) -> str:
     """Which readings are run, and what they make of the verdict."""
     listed = "; ".join(f"{name}: {meaning}" for name, meaning in claim.readings.items())
-    own = f"its own reading ({claim.own}) or all of them hold" if claim.own else "all of them hold"
-    return f"The document may be read as: {listed}. Reproduced if {own}, differs if all fail, else not determinable."
+    own = f"{claim.own} must hold, or all" if claim.own else "all must hold"
+    return f"Readings, of which {own}: {listed}."
 
 
 # ---------------------------------------------------------------- judging

@@ -201,7 +201,8 @@ the book; *full run* is the documents' own settings on the real data, which deci
   or the trend is found again, the theorem holds as printed.
 - {differs}: it does not; the reason stands beside it.
 - {not_determinable}: the document leaves out what one would need, and the note says what; or the difference that
-  would decide lies within the noise, two standard errors; or the document can be read in several ways, and they disagree.
+  would decide lies within the noise, two standard errors; or the document can be read in several ways, and they
+  disagree: reproduced takes its own reading or all of them, and a difference that all fail.
 - {stand_in}: computed on stand-in data; the real data are needed for a verdict.
 
 Most verdicts are computed. What cannot be, such as a title, an index or a matter of record, a person has read: beside such a verdict

@@ -37,7 +37,8 @@ def test_what_changed_is_listed_and_the_full_run_decides_for_stand_ins():
         in shown
     )
     assert (
-        "| `a` | reproduced | not determinable | a fifth: holds; a tenth: fails; within the noise: x \\| y |" in shown
+        "| a<br>*reproduced* → *not determinable* | a fifth: holds; a tenth: fails; within the noise: x \\| y |"
+        in shown
     )
     assert r"off by 3 \< 4" in shown and shown.count("{dropdown}") == 2
 

@@ -30,9 +30,12 @@ def page(found: list[tuple]) -> str:
     parts = [f"{len(found)} verdicts are others now: {told}.", ""]
     for key, document in claims.load().documents.items():
         own = [(record, was) for record, was in found if record.document == key]
-        rows = [f"| `{each.id.split('.', 1)[1]}` | {was} | {each.verdict} | {_why(each)} |" for each, was in own]
+        rows = [
+            f"| {ledger.cell(each.id.split('.', 1)[1])}<br>*{was}* → *{each.verdict}* | {_why(each)} |"
+            for each, was in own
+        ]
         if rows:
-            table = ["| Claim | Then | Now | Why |", "|---|---|---|---|", *rows]
+            table = ["| Claim | Why |", "|---|---|", *rows]
             parts += [f"````{{dropdown}} {document.cited}: {len(own)}", *table, "````", ""]
     return "\n".join(parts)
 
