@@ -311,8 +311,8 @@ def _claims_table(ledger: Ledger, records: list[Record], full: dict[str, Record]
 
 def _claim_cell(claim: Claim, quote: bool) -> str:
     printed = f"<br>Printed: {cell(claim.printed)}" if quote else ""
-    rule = cell(claims.rule(claim))
-    folded = f'<details class="rule"><summary>how it is judged</summary>{rule}</details>' if rule else ""
+    rule = "" if claim.judge == claims.READ else cell(claims.rule(claim))  # beside the verdict stands that it was read
+    folded = f'<details class="rule"><summary>its rule</summary>{rule}</details>' if rule else ""
     return f"**{cell(claim.item)}.** {cell(claim.statement)}{printed}{folded}"
 
 

@@ -297,7 +297,7 @@ def test_the_books_own_ledger_makes_a_page_without_a_warning(house, monkeypatch)
         ),
     )
     assert page.count("<tr") > len(own.claims)
-    assert page.count('<details class="rule"><summary>') == len(own.claims)
+    assert page.count('<details class="rule"><summary>') == sum(claim.judge != "read" for claim in own.claims.values())
     assert page.count('<span class="judged-read">') == 1 + sum(claim.judge == "read" for claim in own.claims.values())
     visible = re.sub(r"<(script|style).*?</\1>", "", page, flags=re.S)
     assert "$" not in re.sub(r'<span class="math.*?</span>', "", visible, flags=re.S)
