@@ -259,8 +259,8 @@ def rule(claim: Claim) -> str:
 def _told_readings(claim: Claim) -> str:
     """Which readings are run, and what they make of the verdict."""
     listed = "; ".join(f"{name}: {meaning}" for name, meaning in claim.readings.items())
-    own = f"{claim.own} must hold, or all" if claim.own else "all must hold"
-    return f"Readings, of which {own}: {listed}."
+    deciding = f"the document's own, “{claim.own}”, must hold, or all" if claim.own else "all must hold"
+    return f"Readings, of which {deciding}: {listed}."
 
 
 # ---------------------------------------------------------------- judging
@@ -429,7 +429,7 @@ def _judge(claim: Claim, value, reason, stand_in, undetermined, setting) -> Reco
         raise ValueError(f"value must hold at least one piece of evidence for {claim.id}, got {value!r}")
     shown = "" if value is None and (undetermined or stand_in) else _shown(claim, value)
     if value is not None:
-        _check_read(claim, value)
+        _check_names(claim, value)
     if other:
         verdict, note = "not judged", "other setting: " + "; ".join(other)
     elif undetermined:
@@ -505,7 +505,7 @@ def _told_open(claim: Claim, value) -> str:
     return evidence.told(evidence.Readings({name: _agrees(claim, each) for name, each in value.values.items()}))
 
 
-def _check_read(claim: Claim, value) -> None:
+def _check_names(claim: Claim, value) -> None:
     """`ValueError` unless `value` has the readings that the ledger lists for the claim; none if it lists none."""
     names = list(value.values) if isinstance(value, evidence.Readings) else []
     if sorted(names) != sorted(claim.readings):

@@ -173,7 +173,7 @@ def load_full(path: Path, ledger: Ledger) -> dict[str, Record]:
     if not path.is_file():
         return {}
     found = {}
-    for row in results.load(path).fillna("").astype(str).to_dict("records"):
+    for row in results.rows(path):
         claim = ledger.claims.get(row["id"])
         if claim is not None and claim.judge != claims.READ and claim.printed == row["published"]:
             document = ledger.documents[claim.document]
@@ -181,6 +181,12 @@ def load_full(path: Path, ledger: Ledger) -> dict[str, Record]:
                 document=claim.document, item=claim.item, source=claims.source(claim, document), **row
             )
     return found
+
+
+def standings(gathered: Path, path: Path) -> list[Record]:
+    """What the book says of each claim, by the files that `gather` and `full` have written."""
+    full = load_full(path, claims.load())
+    return [standing(Record(**entry), full) for entry in json.loads(gathered.read_text(encoding="utf-8"))]
 
 
 def standing(record: Record, full: dict[str, Record]) -> Record:

@@ -47,7 +47,6 @@ EXEMPT = {
     "certified.root_down": INNER,
     "certified.root_up": INNER,
     "certified.round_down": INNER,
-    "certified.round_up": INNER,
     "checks.Interval.": "its texts stand in the code, its values are floats that `real` has made",
     "contraction.": INNER,
     "datasets.": "reads and fetches files",

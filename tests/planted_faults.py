@@ -4,10 +4,11 @@
     make faults ONLY=kiri2019       those of one document; the rows of the others stay
 
 The faults stand in tests/planted_faults.yml, as a line of code and what takes its place. For each, the document's chapters
-that judge claims and whose code it is part of run on a copy of the repository, with their default parameters and without their pictures. A verdict
-has moved where it is another than without the fault. A claim that waits for the real data is judged here by what the
-stand-in gives, with and without the fault. A chapter that ends in an error has noticed as well. Where neither is so, the list
-explains why, and names a test, which must fail, and pass without the fault; else the command fails.
+that judge claims and whose code it is part of run on a copy of the repository, one after the other until one notices, with their
+default parameters and without their pictures. A verdict has moved where it is another than without the fault. A claim that waits
+for the real data is judged here by what the stand-in gives, with and without the fault. A chapter that ends in an error has
+noticed as well. Where neither is so, the list explains why, and names a test, which must fail, and pass without the fault; else
+the command fails.
 """
 
 from __future__ import annotations
@@ -152,11 +153,8 @@ def copy():
 # ---------------------------------------------------------------- all of them
 
 
-def compare(fault: Fault, before: dict[str, tuple], first: bool = False) -> dict[str, str]:
-    """The row of one fault; `before` is kept between calls, the verdicts of each chapter without a fault.
-
-    first : whether to stop with the first chapter that notices
-    """
+def compare(fault: Fault, before: dict[str, tuple]) -> dict[str, str]:
+    """The row of one fault; `before` is kept between calls, the verdicts of each chapter without a fault."""
     moved, stopped = [], []
     with copy() as folder:
         for notebook in chapters(fault):
@@ -168,7 +166,7 @@ def compare(fault: Fault, before: dict[str, tuple], first: bool = False) -> dict
         for notebook in chapters(fault):
             if not (was := before[notebook][0]):
                 continue  # it goes beyond the document, and judges nothing
-            if first and (moved or stopped):
+            if moved or stopped:
                 break
             found, error = judged(folder, notebook)
             moved += [f"{id}: {was.get(id, 'none')} to {found[id]}" for id in found if found[id] != was.get(id)]
@@ -188,7 +186,6 @@ def main(arguments=None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", default="", help="a document, or a part of what a fault says")
     parser.add_argument("--output", type=Path, default=KEPT)
-    parser.add_argument("--first", action="store_true", help="go no further than the first chapter that notices")
     given = parser.parse_args(arguments)
     faults = [fault for fault in listed() if given.only in fault.document or given.only in fault.says]
     if not faults:
@@ -199,7 +196,7 @@ def main(arguments=None) -> None:
         __import__(name)
     before, missed = {}, []
     for fault in faults:
-        row = compare(fault, before, given.first)
+        row = compare(fault, before)
         count = row["moved"].count(" to ")
         how = f"{count} moved" if count else row["stopped"] or row["test"] or "NOT NOTICED"
         print(f"{fault.document}  {fault.says}: {how}", flush=True)
@@ -211,7 +208,7 @@ def main(arguments=None) -> None:
 
 def _keep(output: Path, row: dict[str, str]) -> None:
     """Write `row` into the file, in the list's order, beside those of other faults that are still listed."""
-    known = results.load(output).astype(object).fillna("").to_dict("records") if output.is_file() else []
+    known = results.rows(output) if output.is_file() else []
     done = {(each["document"], each["fault"]): each for each in [*known, row]}
     ordered = [done[each.document, each.says] for each in listed() if (each.document, each.says) in done]
     code = "tests/planted_faults.py tests/planted_faults.yml notebooks/*/*.ipynb"

@@ -688,7 +688,10 @@ def test_a_record_shows_each_reading(ledger):
     assert record.reproduced == "mean: 0.5000; median: 0.5600; first: 0.5200"
     assert record.note == "mean: holds; median: fails; first: holds"
     rule = claims.rule(claims.load(ledger)["doc.open"])
-    assert "Readings, of which thick must hold, or all: thick: the thick line; thin: the thin line." in rule
+    assert (
+        "Readings, of which the document's own, “thick”, must hold, or all: thick: the thick line; thin: the thin line."
+        in rule
+    )
     assert claims.check("doc.unclear", None, stand_in=True).verdict == "stand-in"
 
 

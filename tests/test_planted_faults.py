@@ -20,7 +20,7 @@ _spec.loader.exec_module(page)
 
 
 def kept():
-    return results.load(KEPT).astype(object).fillna("").to_dict("records")
+    return results.rows(KEPT)
 
 
 # ---- the list, and what is kept

@@ -3,7 +3,6 @@
 That version's are kept in book/results/claims-0.1.0.csv. Now those of the full run count where this build used stand-in data.
 """
 
-import json
 from collections import Counter
 from pathlib import Path
 
@@ -17,9 +16,8 @@ RESULTS = Path(__file__).resolve().parents[1] / "results"
 GATHERED = RESULTS.parents[1] / "build" / "claims.json"
 
 
-def changes(before: dict[str, str], records: list, full: dict) -> list[tuple]:
+def changes(before: dict[str, str], now: list) -> list[tuple]:
     """(record, verdict before) of each claim whose verdict is another now; a claim that is new or gone has not changed."""
-    now = [ledger.standing(record, full) for record in records]
     return [(record, before[record.id]) for record in now if before.get(record.id, record.verdict) != record.verdict]
 
 
@@ -54,11 +52,10 @@ class ChangedVerdicts(SphinxDirective):
             raise ExtensionError("no build/claims.json to compare: run `make claims` first")
         kept, full = RESULTS / f"claims-{self.arguments[0]}.csv", RESULTS / "claims.csv"
         before = results.load(kept).set_index("id")["verdict"].to_dict()
-        records = [ledger.Record(**entry) for entry in json.loads(GATHERED.read_text(encoding="utf-8"))]
         for path in (kept, full, GATHERED):
             self.env.note_dependency(str(path))
-        found = changes(before, records, ledger.load_full(full, claims.load()))
-        self.content = StringList(page(found).splitlines(), source=str(kept))
+        found = page(changes(before, ledger.standings(GATHERED, full)))
+        self.content = StringList(found.splitlines(), source=str(kept))
         return self.parse_content_to_nodes()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
-from book import claims, results
+from book import claims, ledger, results
 
 FILE = Path(__file__).resolve().parents[1] / "results" / "faults.csv"
 
@@ -21,7 +21,7 @@ def page(rows: list[dict]) -> str:
             f"{len(own)} faults: {by['verdicts']} move verdicts, {by['error']} end a chapter in an error, "
             f"{by['test']} move no verdict and fail a test, {by['nothing']} are not noticed"
         )
-        lines = [f"| {_cell(row['fault'])} | `{row['file']}` | {noticed_by(row)[1]} |" for row in own]
+        lines = [f"| {ledger.cell(row['fault'])} | `{row['file']}` | {noticed_by(row)[1]} |" for row in own]
         table = ["| Fault | In | Noticed by |", "|---|---|---|", *lines]
         parts.append("\n".join([f"````{{dropdown}} {document.cited}, {told}", *table, "````", ""]))
     return "\n".join(parts)
@@ -33,18 +33,14 @@ def noticed_by(row: dict) -> tuple[str, str]:
         ids = [each.split(": ")[0].split(".", 1)[1] for each in row["moved"].split("; ")]
         return "verdicts", f"{len(ids)} verdict{'s' * (len(ids) > 1)}: " + ", ".join(f"`{id}`" for id in ids)
     if row["stopped"]:
-        return "error", _cell(row["stopped"])
+        return "error", ledger.cell(row["stopped"])
     return ("test", f"{row['explained']}; `{row['test']}`") if row["test"] else ("nothing", "nothing")
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("*", "\\*").replace("_", "\\_")
 
 
 class PlantedFaults(SphinxDirective):
     def run(self):
         self.env.note_dependency(str(FILE))
-        rows = results.load(FILE).astype(object).fillna("").to_dict("records")
+        rows = results.rows(FILE)
         self.content = StringList(page(rows).splitlines(), source=str(FILE))
         return self.parse_content_to_nodes()
 

@@ -60,9 +60,7 @@ class Sources:
 @cache
 def standing(sources: Sources) -> list:
     """The record that counts for each claim, by both runs' files."""
-    real = ledger.load_full(sources.kept / "claims.csv", claims.load())
-    gathered = sources.file(sources.gathered, "claims").read_text(encoding="utf-8")
-    return [ledger.standing(ledger.Record(**entry), real) for entry in json.loads(gathered)]
+    return ledger.standings(sources.file(sources.gathered, "claims"), sources.kept / "claims.csv")
 
 
 def record(id: str, sources: Sources):

@@ -131,6 +131,11 @@ def load(path) -> pd.DataFrame:
     return pd.read_csv(io.StringIO("".join(lines[len(_head(lines)) :])))
 
 
+def rows(path) -> list[dict[str, str]]:
+    """What `load` reads, as texts by the names of the columns; an empty cell is ""."""
+    return load(path).astype(object).fillna("").astype(str).to_dict("records")
+
+
 def provenance(path) -> dict[str, str]:
     """When, from what and with what the file at `path` was made: what `save` was given, as text."""
     lines = Path(path).read_text(encoding="utf-8").splitlines()

@@ -48,39 +48,28 @@ def _good_order(epsilon: float, delta: float) -> float:
 def log_between(value: Fraction) -> tuple[Fraction, Fraction]:
     """Fractions below and above the natural logarithm of `value`, in (0, inf), to 48 digits or so."""
     ends = [context.divide(Decimal(value.numerator), Decimal(value.denominator)) for context in (_DOWN, _UP)]
-    low, high = (
-        context.ln(end) for context, end in zip((_DOWN, _UP), ends)
-    )  # each nearest to the logarithm of its end
+    low, high = (end.ln(context) for context, end in zip((_DOWN, _UP), ends))  # the nearest to the logarithm of its end
     return Fraction(_DOWN.next_minus(low)), Fraction(_UP.next_plus(high))
 
 
 def round_down(value: Fraction, bits: int = _BITS) -> Fraction:
     """The largest fraction with so many binary digits that is no larger than `value`, in (0, inf)."""
-    return _rounded(value, bits, math.floor)
-
-
-def round_up(value: Fraction, bits: int = _BITS) -> Fraction:
-    """The smallest fraction with so many binary digits that is no smaller than `value`, in (0, inf)."""
-    return _rounded(value, bits, math.ceil)
+    if value <= 0:
+        raise ValueError(f"value must be in (0, inf), got {value}")
+    size = Fraction(2) ** (bits - value.numerator.bit_length() + value.denominator.bit_length())
+    return math.floor(value * size) / size
 
 
 def root_down(value: Fraction, bits: int = _BITS) -> Fraction:
     """A fraction of about so many binary digits, no larger than the square root of `value`, in (0, inf), and near it."""
     scale = _scale(value, 2 * bits)
-    return Fraction(math.isqrt(math.floor(value * scale**2)), 1) / scale
+    return math.isqrt(math.floor(value * scale**2)) / scale
 
 
 def root_up(value: Fraction, bits: int = _BITS) -> Fraction:
     """A fraction of about so many binary digits, no smaller than the square root of `value`, in (0, inf), and near it."""
     scale = _scale(value, 2 * bits)
-    return Fraction(math.isqrt(math.ceil(value * scale**2) - 1) + 1, 1) / scale
-
-
-def _rounded(value, bits, towards) -> Fraction:
-    if value <= 0:
-        raise ValueError(f"value must be in (0, inf), got {value}")
-    size = Fraction(2) ** (bits - (value.numerator.bit_length() - value.denominator.bit_length()))
-    return Fraction(towards(value * size)) / size
+    return (math.isqrt(math.ceil(value * scale**2) - 1) + 1) / scale
 
 
 def _scale(value, bits) -> Fraction:

@@ -69,7 +69,7 @@ class Step:
 @dataclass(frozen=True)
 class Result:
     """`synthetic`, a `Table`; the `model` it was made from; the `measurements` and `steps` of this run;
-    `rho`, the budget, and `rho_used` <= rho."""
+    `rho`, the budget, and `rho_used` <= rho, Fractions of an exact run, as are the steps' scales and epsilons."""
 
     synthetic: Table
     model: GraphicalModel

@@ -73,12 +73,15 @@ class ExactDraws(FloatingDraws):
         super().__init__("gaussian", changed, _whole(weights), rng)
 
     def scale(self, multiplier):
+        """As in floating point, for Gaussian noise: a Fraction, rounded up."""
         return root_up(multiplier**2 * self.changed, bits=20)
 
     def noisy(self, counts, scale):
+        """Whole counts with whole noise, and about its standard deviation."""
         return counts + discrete_gaussian(counts.shape, scale, rng=self.rng), float(scale)
 
     def choose(self, truth, believed, scale, epsilon):
+        """As in floating point, with whole scores and exact probabilities; `scale` and `epsilon` are Fractions."""
         expected, scores = GRAIN * self.per_cell(float(scale)), []
         for clique, marginal in believed.items():
             distance = np.abs(GRAIN * truth[clique] - _grains(marginal)).sum()
