@@ -445,12 +445,3 @@ def test_every_claim_of_the_book_is_judged_by_a_committed_notebook(monkeypatch):
     monkeypatch.setenv("COMPENDIUM_CLAIMS", str(ROOT / "book" / "claims.yml"))
     notebooks = ROOT / "notebooks"
     ledger.settle(claims.load(), ledger.collect(notebooks, notebooks))
-
-
-def test_where_the_rule_says_that_nothing_is_computed_the_verdict_is_open(monkeypatch):
-    monkeypatch.setenv("COMPENDIUM_CLAIMS", str(ROOT / "book" / "claims.yml"))
-    own, notebooks = claims.load(), ROOT / "notebooks"
-    silent = {id for id, claim in own.claims.items() if claims.rule(claim).startswith("Nothing is computed")}
-    judged = ledger.settle(own, ledger.collect(notebooks, notebooks))
-    assert silent and {record.verdict for record in judged if record.id in silent} == {"not determinable"}
-    assert not [record.id for record in judged if record.id in silent and record.reproduced]

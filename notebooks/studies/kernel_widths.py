@@ -28,8 +28,7 @@ from notebooks.studies.anonymization_comparison import KS, LIBRARIES
 PRINTED = 1000.0
 WIDTHS = tuple(10.0**power for power in range(-1, 9))  # the candidates
 SCALINGS = ("none", "standard", "range")
-# setup, records of the cross-validation, splits
-PLAN = (("published", 500, 3), ("perturbed", 500, 3), ("published", 2000, 3))
+PLAN = (("published", 500), ("perturbed", 500), ("published", 2000))  # setup, records of the cross-validation
 COLUMNS = ("setup", "records", "scaling", "k", "split", "width", "short", "unfinished")
 RESULTS = results.FOLDER / "hasegawa2015/widths.csv"
 
@@ -53,16 +52,18 @@ def cell(frame, training, seed, setup, records, scaling, k, split) -> dict:
     return {"width": model.width_, "short": float(short), "unfinished": len(told)}
 
 
-def study(frame, plan=PLAN, *, ks=KS, training=16_281, seed=2015, folder=None, jobs=1, progress=False) -> pd.DataFrame:
+def study(
+    frame, plan=PLAN, *, splits=3, ks=KS, training=16_281, seed=2015, folder=None, jobs=1, progress=False
+) -> pd.DataFrame:
     """Every cell, a row each, with `COLUMNS`.
 
-    frame : `datasets.adult` of all parts with ``missing="category"``; plan : (setup, records, splits) of its parts
+    frame : `datasets.adult` of all parts with ``missing="category"``; plan : (setup, records) of its parts, each on so many `splits`
     ks : in (1, training]; training : perturbed records, whole, [2, rows of the frame); others : see `grid.run`
     """
     checks.real("ks", ks, f"(1, {training}]")
     places = [
         (training, seed, setup, records, scaling, k, split)
-        for setup, records, splits in plan
+        for setup, records in plan
         for split, scaling, k in product(range(splits), SCALINGS, ks)
     ]
     parts = [grid.digest(pd.util.hash_pandas_object(frame).to_numpy()), results.versions(LIBRARIES)]
@@ -81,13 +82,13 @@ def main(arguments=None) -> None:
     parser = command_line.parser(__name__, __doc__, output="the CSV file", seed=2015)
     parser.add_argument("--training", type=int, default=16_281, help="perturbed records")
     parser.add_argument("--most", type=int, default=2000, help="records of the largest cross-validations that are run")
-    parser.add_argument("--splits", type=int, default=3, help="splits of a part, at most")
+    parser.add_argument("--splits", type=int, default=3, help="splits of a part")
     parser.add_argument("--ks", type=float, nargs="+", default=KS)
     arguments = sys.argv[1:] if arguments is None else arguments
     chosen = parser.parse_args(arguments)
     frame = datasets.adult("all", missing="category", source=chosen.data)
-    plan = [(*part, records, min(splits, chosen.splits)) for *part, records, splits in PLAN if records <= chosen.most]
-    common = {name: getattr(chosen, name) for name in ("ks", "training", "seed", "jobs")}
+    plan = [(setup, records) for setup, records in PLAN if records <= chosen.most]
+    common = {name: getattr(chosen, name) for name in ("splits", "ks", "training", "seed", "jobs")}
     found = study(frame, plan, folder=chosen.cells, progress=True, **common)
     told = {name: getattr(chosen, name) for name in ("training", "most", "splits", "seed")}
     made = command_line.provenance(__name__, arguments, chosen, told, files=datasets.ADULT_FILES, libraries=LIBRARIES)
