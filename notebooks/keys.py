@@ -49,7 +49,7 @@ def key(notebook: Path) -> str:
 def claims_of(document: str, claims: str) -> str:
     """What the text `claims` of the ledger says of one `document`, by its key: its title and its claims, but comments."""
     text = re.sub(r"(?m)^#.*\n", "", claims)
-    documents, _, listed = text.partition("\nclaims:\n")
+    documents, _, listed = f"\n{text}".partition("\nclaims:\n")
     parts = re.split(r"(?m)^(?=  \w+:$)", documents) + re.split(r"(?m)^(?=- )", listed)
     return "".join(part for part in parts if part.startswith((f"  {document}:\n", f"- id: {document}.")))
 
