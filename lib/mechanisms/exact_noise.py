@@ -257,7 +257,8 @@ def _counts(num, den):
     array = np.asarray(num)
     if array.size == 0:
         array = array.astype(np.int64)
-    if array.dtype.kind not in "iuO" or not all(isinstance(value, numbers.Integral) for value in array.flat):
+    unbounded = array.dtype == object and all(isinstance(value, numbers.Integral) for value in array.flat)
+    if array.dtype.kind not in "iu" and not unbounded:
         raise ValueError(f"num must be whole numbers in [0, inf), got {num!r}")
     if array.min(initial=0) < 0:
         raise ValueError(f"num must be whole numbers in [0, inf), got {array.min()}")

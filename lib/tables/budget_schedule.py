@@ -73,8 +73,8 @@ class ExactSchedule(Schedule):
 
     def _divide(self, budget: Fraction) -> None:
         """Rounds that cost at most `budget`, in few binary digits: then drawing is quick."""
-        self.multiplier = root_up(1 / (2 * self.alpha * budget), bits=20)
-        self.epsilon = root_down(8 * (1 - self.alpha) * budget, bits=20)
+        self.multiplier = root_up(1 / (2 * self.alpha * budget), bits=13)
+        self.epsilon = root_down(8 * (1 - self.alpha) * budget, bits=13)
 
     def _finish_if_short(self) -> None:
         left = self.rho - self.used
