@@ -71,13 +71,13 @@ class ExactSchedule(Schedule):
         self.last = self.exhausted = False
         self._finish_if_short()
 
-    def _divide(self, budget: Fraction) -> None:
-        """Rounds that cost at most `budget`, in few binary digits: then drawing is quick."""
-        self.multiplier = root_up(1 / (2 * self.alpha * budget), bits=13)
-        self.epsilon = root_down(8 * (1 - self.alpha) * budget, bits=13)
+    def _divide(self, budget: Fraction, bits: int = 13) -> None:
+        """Rounds that cost at most `budget`, in few binary digits: then drawing is quick, in 64-bit integers."""
+        self.multiplier = root_up(1 / (2 * self.alpha * budget), bits)
+        self.epsilon = root_down(8 * (1 - self.alpha) * budget, bits)
 
     def _finish_if_short(self) -> None:
         left = self.rho - self.used
         if left <= 2 * self._cost():
             self.last = True
-            self._divide(left)
+            self._divide(left, bits=20)  # nobody spends what it leaves

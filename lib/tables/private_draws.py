@@ -74,7 +74,7 @@ class ExactDraws(FloatingDraws):
 
     def scale(self, multiplier):
         """As in floating point, for Gaussian noise: a Fraction, rounded up."""
-        return root_up(multiplier**2 * self.changed, bits=13)
+        return root_up(multiplier**2 * self.changed, bits=20)
 
     def noisy(self, counts, scale):
         """Whole counts with whole noise, and about its standard deviation."""

@@ -1,0 +1,240 @@
+"""AIM's exact release as a whole, under attack: canaries in one run, worst-case neighbours, last digits, and planted bugs.
+
+    python -m notebooks.studies.release_audits
+
+writes book/results/miura2025/release_audits.csv: each attack on the program as it is, and each bug with the attack that is to
+catch it. The attacker knows all records but those in question, all settings and all that is released. A seeded generator stands
+in for the operating system's randomness, so that an audit can be repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from unittest.mock import patch
+
+import numpy as np
+import pandas as pd
+
+from book import results
+from lib.attacks.audit import Audit, epsilon_lower_bound, epsilon_lower_bound_of_categories
+from lib.attacks.one_run import one_run
+from lib.tables import adaptive_iterative
+from lib.tables.adaptive_iterative import aim
+from lib.tables.budget_schedule import ExactSchedule
+from lib.tables.private_draws import ExactDraws
+from lib.tables.table import Domain, Table
+
+FILE = results.FOLDER / "miura2025/release_audits.csv"
+DELTA, CONFIDENCE = 1e-6, 0.999
+RUNS = 1_000  # on each of two neighbours
+
+
+def released(table, epsilon, rng, **options):
+    """A run of `aim`, exact, whose random bits are those of `rng`."""
+    with patch.object(adaptive_iterative, "system_rng", lambda: rng):
+        return aim(table, epsilon, DELTA, rounds=3, records=1, **options)
+
+
+# ---- many canaries, one run
+
+CANARIES, GUESSES = 400, 100
+CROWD = Domain({"a": CANARIES + 1, "b": CANARIES + 1, "c": 2})
+OTHERS = np.full((2000, 3), [CANARIES, CANARIES, 0])  # a known crowd; a canary has values of its own
+OWN = np.column_stack([np.arange(CANARIES), np.arange(CANARIES), np.zeros(CANARIES, dtype=int)])
+
+
+def canaries(epsilon, rng, *, by="counts", runs=1, **options) -> Audit:
+    """The audit of one run of a table that has each canary by a coin of its own.
+
+    by : a canary's score adds up what the measurements of its cells have above the others' count, each by its precision
+        ("counts"); or counts how often it has nothing above it, which no noise would leave so ("equality")
+    """
+    present = rng.random(CANARIES) < 0.5
+    table = Table(np.concatenate([OTHERS, OWN[present]]), CROWD)
+    result = released(table, epsilon, rng, workload=[("a",), ("b",)], **options)
+    known, scores, equal = Table(OTHERS, CROWD), np.zeros(CANARIES), np.zeros(CANARIES)
+    for measured, step in zip(result.measurements, result.steps):
+        cells = tuple(OWN[:, CROWD.axes(measured.attributes)].T)
+        above = (measured.values - known.marginal(measured.attributes))[cells]
+        scores += np.asarray(above, dtype=float) / float(step.sigma) ** 2
+        equal += above == 0
+    found = scores if by == "counts" else -equal
+    return one_run(found, present, guesses=GUESSES, delta=DELTA, confidence=CONFIDENCE)
+
+
+# ---- two neighbours, many runs
+
+BITS = Domain({"a": 2, "b": 2})
+
+
+def pair(neighbours, odd) -> tuple[Table, Table]:
+    """Fifty records (0, 0) and the record `odd` in place of one of them (bounded) or besides (unbounded); and fifty alone."""
+    alike = np.zeros((50, 2), dtype=int)
+    others = alike if neighbours == "unbounded" else alike[1:]
+    return Table(np.concatenate([others, [odd]]), BITS), Table(alike, BITS)
+
+
+def likelihood(result, first, second) -> float:
+    """The logarithm of how much likelier the measurements are for the one table than for the other, nearly: noise is discrete."""
+    found = 0.0
+    for measured, step in zip(result.measurements, result.steps):
+        with_odd, without = first.marginal(measured.attributes), second.marginal(measured.attributes)
+        above = np.asarray(measured.values, dtype=float) - (with_odd + without) / 2
+        found += float(((with_odd - without) * above).sum()) / float(step.sigma) ** 2
+    return found
+
+
+def difference(result, first, second) -> float:
+    """Of two measurements, the one that has the odd record in its cell 1, and the one that has not: noise used again cancels."""
+    one, other = result.measurements[:2]
+    return float(one.values[1] - other.values[1])
+
+
+def last_digits(result, first, second) -> int:
+    """The two last binary digits of a count that the odd record is part of."""
+    return int(result.measurements[0].values[1]) % 4
+
+
+def first_choice(result, first, second) -> int:
+    """Which attribute was measured first, by its number."""
+    return BITS.axes(result.measurements[0].attributes)[0]
+
+
+def neighbours_apart(epsilon, rng, *, by=likelihood, neighbours="unbounded", odd=(1, 1), runs=RUNS, **options) -> Audit:
+    """The audit of `runs` runs on each of two neighbours, by one of the scores above."""
+    first, second = pair(neighbours, odd)
+
+    def score(table):
+        return by(released(table, epsilon, rng, neighbours=neighbours, **options), first, second)
+
+    scores = [np.array([score(table) for _ in range(runs)]) for table in (first, second)]
+    bound = epsilon_lower_bound_of_categories if by in (last_digits, first_choice) else epsilon_lower_bound
+    return bound(*scores, delta=DELTA, confidence=CONFIDENCE)
+
+
+# ---- bugs
+
+
+def tenth_of_the_noise(draws, schedule):
+    scale = draws.scale
+    return patch.object(draws, "scale", lambda self, multiplier: scale(self, multiplier) / 10)
+
+
+def charged_a_thousandth(draws, schedule):
+    """A round is charged at a thousandth of its cost, so that many more are made."""
+    cost = schedule._cost
+    return patch.object(schedule, "_cost", lambda self: cost(self) / 1000)
+
+
+def empty_cells_without_noise(draws, schedule):
+    return _noisy(draws, lambda counts, noise: np.where(counts == 0, 0, counts + noise))
+
+
+def counted_ten_times(draws, schedule):
+    """Each record but those of the crowd, as by a join that repeats rows, and the sensitivity stays 1."""
+    return _noisy(draws, lambda counts, noise: np.where(counts < 1000, 10 * counts, counts) + noise)
+
+
+def noise_of_even_numbers(draws, schedule):
+    return _noisy(draws, lambda counts, noise: counts + 2 * (noise // 2))
+
+
+def choice_at_a_thousandfold(draws, schedule):
+    """Choices with a thousand times their epsilon."""
+    choose = draws.choose
+    return patch.object(
+        draws,
+        "choose",
+        lambda self, truth, believed, scale, epsilon: choose(self, truth, believed, scale, 1000 * epsilon),
+    )
+
+
+def noise_used_again(draws, schedule):
+    """All measurements start from the same random bytes."""
+    noisy = draws.noisy
+
+    def repeated(self, counts, scale):
+        if not hasattr(self, "bytes_again"):
+            self.bytes_again = self.rng.bytes(8)
+        self.rng, rng = np.random.default_rng(int.from_bytes(self.bytes_again, "little")), self.rng
+        try:
+            return noisy(self, counts, scale)
+        finally:
+            self.rng = rng
+
+    return patch.object(draws, "noisy", repeated)
+
+
+def _noisy(draws, combined):
+    """`draws` whose measurements are `combined`, of counts and noise."""
+    noisy = draws.noisy
+
+    def other(self, counts, scale):
+        values, deviation = noisy(self, counts, scale)
+        return combined(counts, values - counts), deviation
+
+    return patch.object(draws, "noisy", other)
+
+
+# ---- which attack on which program
+
+
+@dataclass(frozen=True)
+class Attack:
+    """What `audit` finds of a program that claims `epsilon`, with a `bug` planted or not."""
+
+    says: str
+    epsilon: float
+    audit: Callable
+    options: dict = field(default_factory=dict)
+    bug: Callable | None = None
+
+    def run(self, seed, **options) -> Audit:
+        planted = self.bug(ExactDraws, ExactSchedule) if self.bug else nullcontext()
+        with planted:
+            return self.audit(self.epsilon, np.random.default_rng(seed), **(self.options | options))
+
+
+ONE_RUN = "400 canaries, one run"
+# Nothing is measured before, and either attribute is as good a choice, but for the odd record.
+FIRST_CHOICE = {"by": first_choice, "odd": (1, 0), "initialise": False, "workload": [("a",), ("b",)]}
+ATTACKS = [
+    *(Attack(ONE_RUN, epsilon, canaries) for epsilon in (0.5, 2.0, 20.0)),
+    *(Attack("a record added", epsilon, neighbours_apart) for epsilon in (0.5, 2.0, 20.0)),
+    *(
+        Attack("a record replaced", epsilon, neighbours_apart, {"neighbours": "bounded"})
+        for epsilon in (0.5, 2.0, 20.0)
+    ),
+    Attack("differences of measurements", 0.5, neighbours_apart, {"by": difference, "odd": (1, 0)}),
+    Attack("last digits", 0.5, neighbours_apart, {"by": last_digits}),
+    Attack("the first choice", 0.5, neighbours_apart, FIRST_CHOICE),
+    Attack(ONE_RUN + ", equal counts", 0.5, canaries, {"by": "equality"}),
+]
+BUGS = [
+    Attack(ONE_RUN, 0.5, canaries, {}, tenth_of_the_noise),
+    Attack(ONE_RUN, 0.5, canaries, {}, counted_ten_times),
+    Attack(ONE_RUN, 0.5, canaries, {"initialise": False}, charged_a_thousandth),
+    Attack(ONE_RUN + ", equal counts", 0.5, canaries, {"by": "equality"}, empty_cells_without_noise),
+    Attack("a record added", 0.5, neighbours_apart, {}, tenth_of_the_noise),
+    Attack("differences of measurements", 0.5, neighbours_apart, {"by": difference, "odd": (1, 0)}, noise_used_again),
+    Attack("last digits", 0.5, neighbours_apart, {"by": last_digits}, noise_of_even_numbers),
+    Attack("the first choice", 0.5, neighbours_apart, FIRST_CHOICE, choice_at_a_thousandfold),
+]
+
+
+def main() -> None:
+    rows, seed = [], 17
+    for attack in (*ATTACKS, *BUGS):
+        found, bug = attack.run(seed), attack.bug.__name__.replace("_", " ") if attack.bug else ""
+        rows.append({"attack": attack.says, "bug": bug, "claimed": attack.epsilon, "trials": found.trials,
+                     "proved": found.epsilon_lower, "refuted": found.refutes(attack.epsilon)})  # fmt: skip
+        print(*rows[-1].values(), sep="  ", flush=True)
+    settings = {"seed": seed, "delta": DELTA, "confidence": CONFIDENCE}
+    made = results.collect(__spec__.name, [], data="made up", settings=settings)
+    results.save(FILE, pd.DataFrame(rows), made)
+
+
+if __name__ == "__main__":
+    main()
