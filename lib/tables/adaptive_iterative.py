@@ -36,8 +36,11 @@ from .table import Table
 
 NOISES = ("gaussian", "laplace")
 
-# Fitting: weight of the entropy times sigma, and accepted gap (see `graphical_model.fit`).
-_ROUND, _LAST = {"tau": 0.05, "tolerance": 0.01}, {"tau": 0.03, "tolerance": 0.001}
+# Fitting: weight of the entropy times sigma, and accepted gap (see `graphical_model.fit`). The last fit takes two steps, a
+# proximal-point iteration with the entropy relative to the model for its distance (Bregman): the second starts from, and is
+# held to, what the first has found.
+_ROUND = {"tau": 0.05, "tolerance": 0.01}
+_LAST = [{"tau": 0.1, "interactions": 3.0, "tolerance": gap} for gap in (0.01, 0.001)]
 
 
 @dataclass(frozen=True)
@@ -191,7 +194,10 @@ class _Run:
         believed = {clique: self.model.marginal(self._names(clique)) for clique in candidates}
         chosen = self.draws.choose(self.truth, believed, scale, epsilon)
         self._measure(chosen, scale)
-        self.fit(scale, **(_LAST if last else _ROUND))
+        if last:
+            self.finish(scale)
+        else:
+            self.fit(scale, **_ROUND)
         moved = np.abs(self.model.marginal(self._names(chosen)) - believed[chosen]).sum()
         anneal = may_anneal and bool(moved <= self.draws.per_cell(float(scale)) * self.truth[chosen].size)
         if not last:
@@ -201,9 +207,17 @@ class _Run:
     def take_in(self, measurement) -> None:
         self.reconciliation.add(*measurement.checked(self.domain))
 
-    def fit(self, scale, tau, tolerance) -> None:
+    def fit(self, scale, tau, tolerance, **more) -> None:
         last = vars(self).get("model")
-        self.model = fit_reconciled(self.domain, self.reconciliation, tau / float(scale), tolerance, last)
+        self.model = fit_reconciled(self.domain, self.reconciliation, tau / float(scale), tolerance, last, **more)
+
+    def finish(self, scale) -> None:
+        """The last fit."""
+        first, second = _LAST
+        self.fit(scale, **first)
+        evaluations = self.model.evaluations
+        self.fit(scale, **second, centre=self.model)
+        self.model.evaluations += evaluations
 
     def _measure(self, clique, scale) -> None:
         values, deviation = self.draws.noisy(self.truth[clique], scale)

@@ -175,10 +175,18 @@ def fit(domain, measurements, total=None, *, tau=None, tolerance=0.001, start=No
     return fit_reconciled(domain, reconciliation, tau, tolerance, start, max_evaluations)
 
 
-def fit_reconciled(domain, reconciliation, tau, tolerance, start=None, max_evaluations=10_000):
-    """`fit` for measurements that were taken into a `Reconciliation` one by one."""
+def fit_reconciled(
+    domain, reconciliation, tau, tolerance, start=None, max_evaluations=10_000, *, centre=None, interactions=1.0
+):
+    """`fit` for measurements that were taken into a `Reconciliation` one by one, with two more choices.
+
+    centre : `GraphicalModel` from which the second term counts: tau N KL(mu/N, centre); default, as in `fit`: uniform
+    interactions : so many times tau is the second term's weight beside effects of two attributes and more: their part of
+        the first term is divided by it, and so of what the gap bounds; [1, 1e100]
+    """
     tau = checks.number("tau", tau, "[1e-100, 1e100]")
     tolerance = checks.number("tolerance", tolerance, "(0, inf)")
+    interactions = checks.number("interactions", interactions, "[1, 1e100]")
     max_evaluations = float(checks.whole("max_evaluations", max_evaluations, "[1, inf)"))
     cliques = [clique for clique in reconciliation.weights if clique]
     oracle = MarginalOracle(cliques, domain.sizes, None if start is None else start.oracle.tree.order)
@@ -186,8 +194,12 @@ def fit_reconciled(domain, reconciliation, tau, tolerance, start=None, max_evalu
     means, weights = reconciliation.effects(effects)
     cells = np.array([math.prod(shape) for shape in oracle.shapes], dtype=int)
     y, aim = np.repeat(total / cells, cells) + effects.spread(means), tolerance * oracle.cells / 2
+    taus = np.full(effects.cells, tau)
+    for subset, part in zip(effects.subsets, effects.slices):
+        taus[part] *= interactions if len(subset) > 1 else 1
+    at_centre = effects.of_potentials(_carried_over(centre, oracle))
     # The curvature in a cell, from noise and entropy, times how often effects are shared at most.
-    ridge = np.repeat([tau / reconciliation.weights[clique] for clique in cliques], cells)
+    ridge = np.repeat([tau * interactions / reconciliation.weights[clique] for clique in cliques], cells)
     sharing = max((sum(v in clique for clique in cliques) for v in range(len(domain))), default=1)
     fitted = {}
 
@@ -195,14 +207,14 @@ def fit_reconciled(domain, reconciliation, tau, tolerance, start=None, max_evalu
         """The dual objective at `theta` as `lbfgs.minimise` wants it; leaves the gap and the loss in `fitted`."""
         log_z, probabilities = oracle(theta)
         mu = total * probabilities
-        shared = effects.of_potentials(theta)
-        penalty = tau * shared / weights
+        beyond = effects.of_potentials(theta) - at_centre
+        penalty = taus * beyond / weights
         gradient = mu - y + effects.spread(penalty)
         residual = effects.of_counts(gradient)
         fitted["gap"] = float(0.5 * (weights * residual) @ residual)
         residual -= penalty
         fitted["loss"] = float(0.5 * (weights * residual) @ residual)
-        value = total * log_z - y @ theta + 0.5 * penalty @ shared
+        value = total * log_z - y @ theta + 0.5 * penalty @ beyond
         return value, gradient, 1 / (sharing * (mu + ridge)), fitted["gap"] <= aim
 
     begin = _carried_over(start, oracle)
