@@ -578,7 +578,7 @@ def gaussian():
 
 def models():
     """Tables, graphical models, AIM and the other synthesisers, and what they are judged by."""
-    from lib.tables import budget_schedule, graphical_model, reconciliation
+    from lib.tables import adaptive_iterative, budget_schedule, graphical_model, reconciliation
     from lib.tables.table import Domain, Table
 
     domain = Domain({"a": 2, "b": 3, "c": 2})
@@ -629,6 +629,9 @@ def models():
 
     yield call("adaptive_iterative.aim", table=table, epsilon=1.0, delta=1e-5, workload=2, rng=RNG, rounds=4, alpha=0.9, noise="gaussian",
                neighbours="unbounded", max_cells=100, records=5, errors=(1,), spare=("rounds", "records", "epsilon"))  # fmt: skip
+    run = adaptive_iterative.aim(table, 1.0, 1e-5, neighbours="bounded", rng=np.random.default_rng(1))
+    yield call("uncertainty.count_intervals", result=run, attributes=("a",), level=0.9)
+    yield call("uncertainty.marginal_bounds", result=run, level=0.9)
     yield call("budget_schedule.Schedule", rho=0.5, rounds=4, alpha=0.9)
     schedule = budget_schedule.Schedule(0.5, 4, 0.9)
     yield call("budget_schedule.Schedule.advance", on=schedule, anneal=True)

@@ -5,3 +5,4 @@ from .bayesian_network import privbayes
 from .entropic_mirror_descent import mirror_descent
 from .graphical_model import GraphicalModel, Measurement
 from .table import Domain, Table
+from .uncertainty import count_intervals, marginal_bounds

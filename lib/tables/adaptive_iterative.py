@@ -70,9 +70,27 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """The choice of a round, in what is public of it (see `FloatingDraws.choose`).
+
+    model : before the choice
+    weights : mapping from the candidates' attributes to the weights of their scores
+    epsilon, sensitivity : of the exponential mechanism, for scores in counts
+    expected : noise expected in a count, which the scores leave out
+    """
+
+    model: GraphicalModel
+    weights: dict
+    epsilon: float
+    sensitivity: float
+    expected: float
+
+
+@dataclass(frozen=True)
 class Result:
     """`synthetic`, a `Table`; the `model` it was made from; the `measurements` and `steps` of this run;
-    `rho`, the budget, and `rho_used` <= rho, Fractions of an exact run, as are the steps' scales and epsilons."""
+    `rho`, the budget, and `rho_used` <= rho, Fractions of an exact run, as are the steps' scales and epsilons;
+    `noise`, its kind; `total`, the number of records where it is public, else None; `choice`, of the last round."""
 
     synthetic: Table
     model: GraphicalModel
@@ -80,6 +98,9 @@ class Result:
     steps: tuple[Step, ...]
     rho: float
     rho_used: float
+    noise: str = "gaussian"
+    total: int | None = None
+    choice: Choice | None = None
 
 
 def aim(table, epsilon, delta, workload=2, *, rng=None, exact=None, rounds=None, alpha=0.9, initialise=True, anneal=True,
@@ -135,7 +156,9 @@ def aim(table, epsilon, delta, workload=2, *, rng=None, exact=None, rounds=None,
         if progress:
             _show(schedule)
     synthetic = run.model.synthesize(records, rng=rng)
-    return Result(synthetic, run.model, tuple(run.measurements), tuple(run.steps), schedule.rho, schedule.used)
+    total = len(table) if neighbours == "bounded" else None
+    return Result(synthetic, run.model, tuple(run.measurements), tuple(run.steps), schedule.rho, schedule.used, noise, total,
+                  run.choice)  # fmt: skip
 
 
 def _exact(exact, rng, noise, errors) -> bool:
@@ -154,6 +177,7 @@ class _Run:
     """The state of one run: the measurements so far and the model that fits them."""
 
     model: GraphicalModel  # from the first `fit` on
+    choice: Choice  # of the last round
 
     def __init__(self, table, workload, rng, noise, neighbours, max_cells, errors, exact=False):
         checks.one_of("noise", noise, NOISES)
@@ -193,6 +217,9 @@ class _Run:
         candidates = self._affordable(schedule.used / schedule.rho)
         believed = {clique: self.model.marginal(self._names(clique)) for clique in candidates}
         chosen = self.draws.choose(self.truth, believed, scale, epsilon)
+        weights = {self._names(c): self.draws.weights[c] for c in candidates}
+        sensitivity = self.draws.changed * max(self.draws.weights.values())
+        self.choice = Choice(self.model, weights, epsilon, sensitivity, self.draws.per_cell(float(scale)))
         self._measure(chosen, scale)
         if last:
             self.finish(scale)

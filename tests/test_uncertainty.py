@@ -1,0 +1,440 @@
+"""Intervals from a release: they cover as often as they say, whatever a design makes depend on its noise.
+
+Each random check has a fixed seed and the false-alarm rate 1e-6, by the binomial law or, where said, by the normal one.
+"""
+
+import dataclasses
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from lib.mechanisms.exact_noise import discrete_gaussian
+from lib.mechanisms.selection import Exponential
+from lib.tables import adaptive_iterative, aim, count_intervals, marginal_bounds, private_draws, uncertainty
+from lib.tables.adaptive_iterative import Choice, Result
+from lib.tables.graphical_model import GraphicalModel, Measurement
+from lib.tables.table import Domain, Table
+from lib.tables.uncertainty import _Law
+
+RARE = 1e-6
+DOMAIN = Domain({"a": 3, "b": 4, "c": 2, "d": 5}, labels={"c": ["no", "yes"]})
+_rng = np.random.default_rng(3)
+_a, _b = _rng.integers(3, size=500), _rng.integers(4, size=500)
+TABLE = Table(
+    np.stack([_a, _b, (_a + _rng.integers(2, size=500)) % 2, (_a + _b + _rng.integers(2, size=500)) % 5], 1), DOMAIN
+)
+ONE = Domain({"a": 1})
+
+
+def release(measurements, domain=DOMAIN, noise="gaussian", total=None, exact=False) -> Result:
+    rho = Fraction(1) if exact else 1.0
+    return Result(None, GraphicalModel(domain, {}), tuple(measurements), (), rho, rho, noise, total)
+
+
+def draw(noise, sigma, size, rng):
+    """Noise of standard deviation `sigma`."""
+    return (
+        rng.normal(scale=sigma, size=size)
+        if noise == "gaussian"
+        else rng.laplace(scale=sigma / math.sqrt(2), size=size)
+    )
+
+
+def not_above(misses, trials, probability):
+    """Whether so many misses are no evidence of more than `probability`."""
+    return stats.binom.sf(misses - 1, trials, probability) > RARE
+
+
+# ---- the law of the noise
+
+
+def discrete_tail(sigma, cells, h):
+    """P(|sum| > h) by convolution."""
+    x = np.arange(-math.ceil(12 * sigma), math.ceil(12 * sigma) + 1)
+    law = np.exp(-(x**2) / (2 * sigma**2))
+    law, total = law / law.sum(), np.ones(1)
+    for _ in range(cells):
+        total = np.convolve(total, law)
+    sums = np.arange(len(total)) - len(total) // 2
+    return total[np.abs(sums) > h].sum()
+
+
+@pytest.mark.parametrize("sigma", [0.2, 0.4, 0.7, 1.0, 1.6, 5.0])
+@pytest.mark.parametrize("cells", [1, 2, 3, 10, 40])
+def test_the_reach_of_discrete_noise_holds_and_is_hardly_wider_than_it_must_be(sigma, cells):
+    for alpha in (0.4, 0.1, 0.05, 0.0125, 1e-4):
+        h = _Law("discrete").reach(sigma, cells, alpha)
+        assert h == int(h) and discrete_tail(sigma, cells, h) <= alpha * (1 + 1e-12)
+        if sigma >= 1.6 and alpha <= 0.1:
+            assert h == 0 or discrete_tail(sigma, cells, h - 1.001 - (cells == 40)) > alpha
+
+
+def test_the_reach_of_gaussian_and_laplace_noise_by_closed_forms():
+    assert _Law("gaussian").reach(3.0, 4, 0.05) == pytest.approx(6 * stats.norm.isf(0.025), rel=1e-12)
+    for alpha in (0.9, 0.3, 0.05, 1e-5):
+        single, double = (_Law("laplace").reach(math.sqrt(2), cells, alpha) for cells in (1, 2))
+        assert math.exp(-single) == pytest.approx(alpha, rel=1e-6)
+        assert (1 + double / 2) * math.exp(-double) == pytest.approx(alpha, rel=1e-6)
+        assert _Law("laplace").reach(1.0, 2000, alpha) == pytest.approx(
+            _Law("gaussian").reach(1.0, 2000, alpha), rel=0.01
+        )
+
+
+@pytest.mark.parametrize("cells", [1, 2, 7])
+def test_the_mean_absolute_sum_is_the_integral_of_its_tail(cells):
+    x = np.linspace(0, 60, 4001)
+    for noise, tail in {
+        "gaussian": 2 * stats.norm.sf(x / math.sqrt(2 * cells)),
+        "laplace": sum(2 * stats.nbinom.pmf(j, cells, 0.5) * stats.gamma.sf(x, cells - j) for j in range(cells)),
+    }.items():
+        assert _Law(noise).mean(math.sqrt(2), cells) == pytest.approx(np.trapezoid(tail, x), rel=1e-3)
+
+
+@given(st.floats(0.05, 5), st.floats(0, 3), st.integers(1, 5))
+def test_log_moments_are_not_below_the_true_ones(sigma, theta, cells):
+    x = np.arange(-200, 201)
+    exponents = -(x**2) / (2 * sigma**2)
+    true = cells * (np.logaddexp.reduce(exponents + theta * x) - np.logaddexp.reduce(exponents))
+    assert _Law("discrete").log_moment(theta, sigma, cells) >= true - 1e-9
+    permitted = _Law("laplace").permitted(theta, sigma)
+    b = sigma / math.sqrt(2)
+    assert permitted <= theta and permitted * b <= 0.5 + 1e-9
+    assert _Law("laplace").log_moment(permitted, sigma, cells) == pytest.approx(
+        -cells * math.log(1 - (permitted * b) ** 2)
+    )
+
+
+# ---- the combination, by brute force
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+def test_the_combination_is_that_of_a_loop_over_all_cells(noise):
+    rng = np.random.default_rng(8)
+    cliques, sigmas = [("d", "c", "a"), ("b",), ("a", "c"), ("c", "b", "a")], [3.0, 1.0, 2.0, 4.0]
+    measurements = [Measurement(c, rng.normal(20, 9, size=DOMAIN.shape(c)), s) for c, s in zip(cliques, sigmas)]
+    measurements[2] = dataclasses.replace(measurements[2], values=measurements[2].values.ravel())
+    found = count_intervals(release(measurements, noise=noise), ("c",), {"a": {0, 2}}, 0.9)
+    both = count_intervals(release(measurements, noise=noise), ("c", "a"), level=0.9)
+    assert found.measured == both.measured == 3 and both.low.shape == (2, 3)
+    covering = [m for m in measurements if {"a", "c"} <= set(m.attributes)]
+    for c in range(2):
+        numerator = denominator = variance = 0.0
+        for m in covering:
+            values, n = np.reshape(m.values, DOMAIN.shape(m.attributes)), 0
+            y = 0.0
+            for cell in itertools.product(*map(range, values.shape)):
+                of = dict(zip(m.attributes, cell))
+                if of["c"] == c and of["a"] in (0, 2):
+                    y, n = y + values[cell], n + 1
+            if m is covering[0]:
+                assert found.unbiased[c] == pytest.approx(y)
+                spread = m.sigma * math.sqrt(n)
+                assert noise == "laplace" or found.expected_error == pytest.approx(spread * math.sqrt(2 / math.pi))
+            weight = 1 / (n * m.sigma**2)
+            numerator, denominator, variance = numerator + weight * y, denominator + weight, variance + weight
+        assert found.combined[c] == pytest.approx(numerator / denominator)
+        assert found.deviation == pytest.approx(variance**-0.5)
+        assert found.low[c] <= found.high[c] and found.low[c] == int(found.low[c])
+    codes = count_intervals(release(measurements, noise=noise), (), {"a": [1], "c": ["yes"]}, 0.9)
+    assert (codes.low, codes.high, codes.unbiased) == (both.low[1, 1], both.high[1, 1], both.unbiased[1, 1])
+
+
+# ---- one measurement: the error probability is what it was given, from both sides
+
+
+def check_one_measurement(noise, sigma=6.0, level=0.95):
+    """10^5 sums of three cells: misses as often as the share of the first measurement says."""
+    rng, domain, truth = np.random.default_rng(5), Domain({"a": 100_000, "b": 3}), 1000
+    values = truth / 3 + draw(noise, sigma, (100_000, 3), rng)
+    found = count_intervals(release([Measurement(("a", "b"), values, sigma)], domain, noise), ("a",), level=level)
+    # Before rounding, of which the counts at the ends are cleared.
+    reach = uncertainty._Law(noise).reach(sigma, 3, uncertainty._SHARE * (1 - level))
+    assert np.array_equal(found.low, np.ceil(found.unbiased - reach)) and found.expected_error > 0
+    misses = int((np.abs(found.unbiased - truth) > reach).sum())
+    expected = uncertainty._SHARE * (1 - level)
+    assert RARE / 2 < stats.binom.cdf(misses, 100_000, expected) < 1 - RARE / 2
+    assert (found.high < truth).sum() + (found.low > truth).sum() == misses
+    assert np.abs(found.unbiased - truth).mean() == pytest.approx(
+        found.expected_error, rel=0.015
+    )  # six standard errors
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+@pytest.mark.parametrize("level", [0.9, 0.95])
+def test_one_measurement_misses_as_often_as_it_was_given(noise, level):
+    check_one_measurement(noise, level=level)
+
+
+def test_one_measurement_with_discrete_noise_misses_no_more_often():
+    domain, size = Domain({"a": 100_000, "b": 3}), (100_000, 3)
+    values = 50 + discrete_gaussian(size, 2, rng=np.random.default_rng(1))
+    found = count_intervals(release([Measurement(("a", "b"), values, 2.0)], domain, exact=True), ("a",))
+    misses = int(((found.low > 150) | (found.high < 150)).sum())
+    assert not_above(misses, 100_000, uncertainty._SHARE * 0.05) and misses > 2500
+
+
+# ---- designs that turn the noise against the analyst
+
+FAR = 2**20  # the truth, where no interval is cut off at 0
+
+
+def again_if_positive(noises):
+    return 50.0 if not noises or (len(noises) == 1 and noises[0][0] > 0) else None
+
+
+def until_the_usual_interval_misses(noises):
+    """As long as the interval of two standard deviations about the mean of least variance covers."""
+    z, sigma = np.transpose(noises) if noises else np.ones((2, 1))
+    covers = abs((z / sigma**2).sum()) < 1.96 * math.sqrt((1 / sigma**2).sum())
+    return 50 * 0.9 ** len(noises) if len(noises) < 30 and (covers or not noises) else None
+
+
+def until_ours_misses(noises):
+    covers = not noises or covered(intervals(noises))
+    return 50 * 0.75 ** len(noises) if len(noises) < 14 and covers else None
+
+
+def finer_where_it_was_far_off(noises):
+    return 50.0 if not noises else 50 / (0.5 + abs(noises[-1][0]) / 50) if len(noises) < 4 else None
+
+
+DESIGNS = {
+    again_if_positive: 4000,
+    until_the_usual_interval_misses: 2000,
+    until_ours_misses: 800,
+    finer_where_it_was_far_off: 4000,
+}
+
+
+def intervals(noises, noise="gaussian"):
+    measurements = [Measurement(("a",), np.array([FAR + z]), sigma) for z, sigma in noises]
+    return count_intervals(release(measurements, ONE, noise), level=0.9)
+
+
+def covered(found) -> bool:
+    return bool(found.low <= FAR <= found.high)
+
+
+def played(design, noise="gaussian"):
+    """The intervals of level 0.9 after as many plays as `DESIGNS` says."""
+    rng, found = np.random.default_rng(6), []
+    for _ in range(DESIGNS[design]):
+        noises = []
+        while (sigma := design(noises)) is not None:
+            noises.append((draw(noise, sigma, (), rng), sigma))
+        found.append(intervals(noises, noise))
+    return found
+
+
+def check_design(design, noise="gaussian"):
+    found = played(design, noise)
+    assert not_above(sum(not covered(one) for one in found), len(found), 0.1)
+    return found
+
+
+def test_all_measurements_together_have_villes_bound():
+    """With six times the information of the first: sqrt(2 log(2/beta)) deviations, beta being a quarter of 0.1."""
+    found = intervals([(0.0, 5e5), (0.0, 5e5 / math.sqrt(5))])
+    beta = (1 - uncertainty._SHARE) * 0.1
+    assert found.deviation == pytest.approx(5e5 / math.sqrt(6))
+    assert found.high - FAR == pytest.approx(math.sqrt(2 * math.log(2 / beta)) * found.deviation, abs=1)
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+@pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.__name__)
+def test_no_design_makes_intervals_miss_more_often(design, noise):
+    check_design(design, noise)
+
+
+def test_the_first_measurement_is_unbiased_and_the_mean_of_all_is_not():
+    """By the normal law: within five standard errors; the bias is 50/sqrt(8 pi)."""
+    found = played(again_if_positive)
+    first, mean = (np.array([getattr(one, name) for one in found]) - FAR for name in ("unbiased", "combined"))
+    assert abs(first.mean()) < 5 * 50 / math.sqrt(len(found))
+    assert mean.mean() == pytest.approx(-50 / math.sqrt(8 * math.pi), abs=5 * 50 / math.sqrt(len(found)))
+
+
+def test_usual_intervals_miss_far_too_often():
+    found = played(until_the_usual_interval_misses)
+    assert np.mean([abs(one.combined - FAR) > 1.96 * one.deviation for one in found]) > 0.3
+
+
+# ---- faults that these checks catch
+
+
+def test_planted_faults_are_caught(monkeypatch):
+    def caught(check, *arguments, **planted):
+        with monkeypatch.context() as patch:
+            for name, fault in planted.items():
+                patch.setattr(*((uncertainty, name) if hasattr(uncertainty, name) else (_Law, name)), fault)
+            with pytest.raises(AssertionError):
+                check(*arguments)
+
+    law = {name: getattr(_Law, name) for name in ("reach", "log_moment")}
+    summed = uncertainty._summed
+    for noise in ("gaussian", "laplace"):  # a sigma that is a tenth too small; variances that are not added up
+        caught(
+            check_one_measurement, noise, reach=lambda self, sigma, n, alpha: law["reach"](self, 0.9 * sigma, n, alpha)
+        )
+        caught(check_one_measurement, noise, reach=lambda self, sigma, n, alpha: law["reach"](self, sigma, 1, alpha))
+        caught(check_one_measurement, noise, _summed=lambda *arguments: (summed(*arguments)[0], 1))
+    caught(check_one_measurement, "laplace", of=lambda result: _Law("gaussian"))
+    caught(check_design, until_ours_misses, log_moment=lambda *arguments: 0.0)
+    caught(
+        test_all_measurements_together_have_villes_bound,
+        log_moment=lambda *arguments: law["log_moment"](*arguments) / 2,
+    )
+
+
+# ---- runs of AIM
+
+
+def runs(count, noise="gaussian", neighbours="unbounded", **options):
+    for seed in range(count):
+        rng = np.random.default_rng(seed)
+        yield aim(TABLE, 3.0, 1e-6, 2, rng=rng, rounds=8, noise=noise, neighbours=neighbours, **options)
+
+
+PAIRS = [pair for k in (1, 2) for pair in itertools.combinations(DOMAIN.attributes, k)]
+
+
+def check_runs(noise, neighbours):
+    """Misses of all covered counts; errors of first measurements over what is expected of them; bounds that fail.
+
+    The first two by the normal law of a sum over runs: 4.9 standard errors.
+    """
+    excess, violated = {0.9: [], 0.95: [], "error": []}, 0
+    for result in runs(100, noise, neighbours):
+        covered = [pair for pair in PAIRS if any(set(pair) <= set(m.attributes) for m in result.measurements)]
+        truths = [TABLE.marginal(pair) for pair in covered]
+        for level in (0.9, 0.95):
+            found = [count_intervals(result, pair, level=level) for pair in covered]
+            misses = sum(((truth < one.low) | (truth > one.high)).sum() for truth, one in zip(truths, found))
+            excess[level].append(misses - (1 - level) * sum(truth.size for truth in truths))
+        errors = [(np.abs(one.unbiased - truth) / one.expected_error - 1).sum() for truth, one in zip(truths, found)]
+        excess["error"].append(sum(errors))
+        bounds = marginal_bounds(result, 0.9)
+        assert set(bounds) == set(result.choice.weights)
+        violated += any(np.abs(result.synthetic.marginal(r) - TABLE.marginal(r)).sum() > b for r, b in bounds.items())
+    z = {name: np.mean(found) / np.std(found) * math.sqrt(len(found)) for name, found in excess.items()}
+    assert z[0.9] < 4.9 and z[0.95] < 4.9 and abs(z["error"]) < 4.9
+    assert not_above(violated, 100, 0.1)
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+@pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
+def test_intervals_and_bounds_of_runs_cover(noise, neighbours):
+    check_runs(noise, neighbours)
+
+
+def test_noise_that_is_a_tenth_larger_than_recorded_is_caught(monkeypatch):
+    for noise in ("gaussian", "laplace"):
+        drawn = getattr(private_draws, noise)
+        monkeypatch.setattr(
+            private_draws, noise, lambda shape, scale, *, rng, drawn=drawn: drawn(shape, 1.1 * scale, rng=rng)
+        )
+        with pytest.raises(AssertionError):
+            check_runs(noise, "unbounded")
+
+
+def test_exact_runs_have_intervals_too(monkeypatch):
+    """Of the operating system's randomness a generator takes the place, here only."""
+    bits = np.random.default_rng(4)
+    monkeypatch.setattr(adaptive_iterative, "system_rng", lambda: bits)
+    truth, missed, violated = TABLE.marginal(("a",)), 0, 0
+    for _ in range(40):
+        result = aim(TABLE, 3.0, 1e-6, 2, rounds=8, neighbours="bounded")
+        found = count_intervals(result, ("a",), level=0.95)
+        assert (found.low == np.floor(found.low)).all() and found.low.min() >= 0 and found.high.max() <= len(TABLE)
+        missed += not found.low[0] <= truth[0] <= found.high[0]
+        assert count_intervals(result, (), {"a": range(3)}).high <= len(TABLE) == result.total
+        bounds = marginal_bounds(result, 0.95)
+        violated += any(np.abs(result.synthetic.marginal(r) - TABLE.marginal(r)).sum() > b for r, b in bounds.items())
+    assert not_above(missed, 40, 0.05) and not_above(violated, 40, 0.05)
+
+
+# ---- what a choice says of all candidates
+
+
+def hand_made(epsilon, sigma, candidates=3, expected=0.0, off=0.0, moved=0.0, **options):
+    """A release whose model has 10 records in each cell of the measured marginal, which has `off` more in each."""
+    model = GraphicalModel(DOMAIN, {}, 120.0)
+    names = [("a", "b"), ("b",), ("c",)][:candidates]
+    weights = {("a", "b"): 2, ("b",): 4, ("c",): 4}
+    last = Measurement(names[0], model.marginal(names[0]) + off, sigma)
+    choice = Choice(model, {r: weights[r] for r in names}, epsilon, 4, expected)
+    synthetic = GraphicalModel(DOMAIN, {}, 120.0 + moved)
+    return dataclasses.replace(release([last], **options), synthetic=synthetic, choice=choice)
+
+
+def bound(*arguments, **options):
+    return marginal_bounds(hand_made(*arguments, **options), 0.9)[("b",)]
+
+
+def test_the_bound_allows_for_the_noise_and_for_the_choice():
+    """moved + e n_r + (w_c (off + q - e n_c) + g) / w_r with n_c = 12, n_r = 4, w_c = 2, w_r = 4: each part by itself."""
+    q, g = 4 * bound(1e9, 3.0) / 2, 4 * bound(0.3, 1e-9)
+    assert stats.norm.sf(q / (3.0 * math.sqrt(12))) == pytest.approx(0.05, rel=1e-5)
+    assert Exponential(0.3, 4).probabilities([0, -g, -g])[1:].sum() == pytest.approx(0.05, rel=1e-5)
+    assert marginal_bounds(hand_made(0.3, 1e-9, candidates=1), 0.9)[("a", "b")] < 1e-6
+    assert bound(0.3, 3.0) == pytest.approx((2 * q + g) / 4)
+    assert bound(0.3, 3.0, expected=1.5) == pytest.approx(1.5 * 4 + (2 * (q - 1.5 * 12) + g) / 4)
+    assert bound(0.3, 3.0, off=-0.25) == pytest.approx((2 * (q + 3) + g) / 4)
+    assert bound(0.3, 3.0, moved=-7) == pytest.approx((2 * q + g) / 4 + 7)
+    assert bound(0.3, 1e-9, expected=1e3) == 0
+    # Rounding to a 1024th, of a model that is a multiple of it: half a grain in either score.
+    assert bound(0.3, 1e-9, exact=True) == pytest.approx((g + 2 * 0.5 / 1024) / 4 + 0.5 / 1024)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
+def test_the_recorded_choice_gives_the_scores_that_were_chosen_by(exact, neighbours, monkeypatch):
+    name, seen = "exact_exponential" if exact else "exponential", []
+    choose = getattr(private_draws, name)
+
+    def spy(scores, epsilon, sensitivity, *, rng):
+        seen.append((np.array(scores, dtype=float), epsilon, sensitivity))
+        return choose(scores, epsilon, sensitivity, rng=rng)
+
+    monkeypatch.setattr(private_draws, name, spy)
+    result = (
+        next(runs(1, neighbours=neighbours)) if not exact else aim(TABLE, 3.0, 1e-6, 2, rounds=8, neighbours=neighbours)
+    )
+    choice, (scores, epsilon, sensitivity) = result.choice, seen[-1]
+    grain = private_draws.GRAIN if exact else 1
+    for score, (names, weight) in zip(scores, choice.weights.items(), strict=True):
+        p = choice.model.marginal(names)
+        mine = weight * (np.abs(TABLE.marginal(names) - p).sum() - choice.expected * p.size)
+        assert score / grain == pytest.approx(mine, abs=weight * (p.size + 1) / 2 / grain if exact else 1e-9)
+    assert (choice.epsilon, choice.sensitivity) == (epsilon, sensitivity / grain)
+    assert result.total == (len(TABLE) if neighbours == "bounded" else None)
+
+
+# ---- bad input
+
+
+@pytest.mark.parametrize(
+    "arguments, named",
+    [
+        ({"attributes": ("b", "d")}, r"attributes must have been measured together, as a\+b, c, got b\+d"),
+        ({"attributes": ("a",), "where": {"d": [1]}}, "attributes must have been measured together"),
+        ({"attributes": ("a",), "where": {"a": [1]}}, "attributes must all be different, got 'a' twice"),
+        ({"attributes": "a"}, "attributes must be a sequence"),
+        ({"attributes": ("e",)}, "attributes must be among"),
+        ({"where": {"e": [1]}}, "attributes must be among"),
+        ({"where": {"c": [0]}}, r"where\['c'\] must hold values of the domain, got 0"),
+        ({"where": {"c": "no"}}, r"where\['c'\] must be a collection of one value or more, got 'no'"),
+        ({"where": {"a": []}}, r"where\['a'\] must be a collection of one value or more"),
+        ({"attributes": ("a",), "level": 1}, r"level must be in \(0, 1\), got 1"),
+    ],
+)
+def test_bad_questions_are_refused(arguments, named):
+    measurements = [Measurement(names, np.zeros(DOMAIN.shape(names)), 1.0) for names in (("a", "b"), ("c",))]
+    with pytest.raises(ValueError, match=named):
+        count_intervals(release(measurements), **arguments)
