@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -226,9 +227,9 @@ def save_model(model: GraphicalModel, path) -> None:
 def load_model(path) -> GraphicalModel:
     """The model that `save_model` wrote; ``ValueError`` for a file that is none, ``OSError`` for one that is not to be had."""
     try:
-        with np.load(path, allow_pickle=False) as held:
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as held:
             about = json.loads(str(held["about"]))
             potentials = {tuple(names): held[f"potentials_{i}"] for i, names in enumerate(about["cliques"])}
         return GraphicalModel(Domain(about["sizes"], about["labels"]), potentials, about["total"])
-    except (ValueError, KeyError, TypeError, EOFError) as error:
+    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
         raise ValueError(f"{path} must be a model that was saved here, got what is none ({error})") from None

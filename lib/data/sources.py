@@ -30,6 +30,7 @@ SCHEMES = ("sqlite", "postgresql", "postgres")
 _DUCKDB, _PARQUET = (".duckdb", ".ddb"), (".parquet", ".pq")
 _SEPARATORS = (",", ";", "\t", "|")
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_ESCAPED = re.compile("[\udc80-\udcff]")
 _WHITE = " \t\r\n\f\v\u00a0\u3000"
 
 
@@ -153,15 +154,20 @@ def _csv(data: str, names) -> Iterator[pa.RecordBatch]:
 
 def _header(data: str) -> str:
     try:
-        with pa.input_stream(data) as stream:
-            line = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="").readline()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{data}, line 1 must be UTF-8 text: {error.reason} at byte {error.start + 1}") from None
+        with _lines(data) as lines:
+            line = lines.readline()
     except (pa.ArrowInvalid, OSError) as error:
         raise ValueError(f"{data} cannot be read: {_one_line(error)}") from None
     if not line.strip():
         raise ValueError(f"{data}, line 1 must name the columns, got an empty line")
+    if _ESCAPED.search(line):
+        raise ValueError(f"{data}, line 1 must be UTF-8 text, got {line.strip()!a:.60}")
     return line
+
+
+def _lines(data: str):
+    """A file as text, also if it is compressed; bytes that are no UTF-8 are `_ESCAPED` letters."""
+    return io.TextIOWrapper(pa.input_stream(data), encoding="utf-8-sig", errors="surrogateescape", newline="")
 
 
 def _cells(header: str, separator: str) -> list[str]:
@@ -170,18 +176,20 @@ def _cells(header: str, separator: str) -> list[str]:
 
 def _what_is_wrong(data, columns, separator) -> str:
     """The first line of a CSV file that has another number of cells than the first, or is no UTF-8; "" where there is none."""
-    with pa.input_stream(data) as stream:
-        lines = csv.reader(
-            io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline=""), delimiter=separator
-        )
-        begins = 1
-        for cells in lines:
-            if cells and len(cells) != len(columns):
-                return f"{data}, line {begins} must have {len(columns)} cells, as the first line has, got {len(cells)}"
-            for name, cell in zip(columns, cells):
-                if any("\udc80" <= letter <= "\udcff" for letter in cell):
-                    return f"{data}, line {begins}, column {name!r} must be UTF-8 text, got {cell!a:.60}"
-            begins = lines.line_num + 1
+    with _lines(data) as file:
+        rows, begins = csv.reader(file, delimiter=separator), 1
+        try:
+            for cells in rows:
+                if cells and len(cells) != len(columns):
+                    return (
+                        f"{data}, line {begins} must have {len(columns)} cells, as the first line has, got {len(cells)}"
+                    )
+                for name, cell in zip(columns, cells):
+                    if _ESCAPED.search(cell):
+                        return f"{data}, line {begins}, column {name!r} must be UTF-8 text, got {cell!a:.60}"
+                begins = rows.line_num + 1
+        except csv.Error as error:
+            return f"{data}, line {begins} cannot be read: {error}"
     return ""
 
 
