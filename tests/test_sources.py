@@ -130,8 +130,8 @@ def test_the_domain_is_the_schemas_whatever_the_records_hold(places, tmp_path):
 
 
 def test_a_long_csv_comes_in_batches(tmp_path):
-    path, n = tmp_path / "long.csv", 3_000_000
-    path.write_text("a,b\n" + "x,7\ny,2\n" * (n // 2))
+    path, n = tmp_path / "long.csv", 1_000_000
+    path.write_text("a,b\n" + '"x\n\n\n\n\n\n\n\n",7\ny,2\n' * (n // 2))  # of cells of many lines, too
     sizes = [len(batch["a"]) for batch in sources.batches(path, SMALL)]
     assert sum(sizes) == n and max(sizes) < n / 2
     counts = sources.read(path, SMALL).marginal(("a", "b"))
@@ -156,6 +156,20 @@ def test_what_a_csv_file_holds_is_what_was_written(tmp_path_factory, rows):
         [sources.codes(each, pa.array(drawn[each.name].tolist(), pa.string())) for each in SMALL.attributes], axis=1
     )
     assert (sources.read(path, SMALL).records == expected).all()
+
+
+def test_no_type_is_guessed_from_the_first_records(tmp_path):
+    """Numbers first, text far below: as missing, or as a value, as the schema says."""
+    rows = [("x", number % 10) for number in range(5_000)] + [("y", "many"), ("7", 7.5)]
+    frame = pd.DataFrame(rows, columns=["b", "a"])[["a", "b"]].rename(columns={"a": "b", "b": "a"})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    with sqlite3.connect(tmp_path / "t.db") as connection:
+        connection.execute("CREATE TABLE t (a, b)")
+        connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
+    connection.close()
+    for data, table in ((tmp_path / "t.csv", ""), (f"sqlite:///{tmp_path}/t.db", "t")):
+        found = sources.read(data, SMALL, table).records.tolist()
+        assert found[:10] == [[0, 0]] * 5 + [[0, 1]] * 5 and found[-2:] == [[1, 2], [3, 1]]
 
 
 # ---- what may be wrong
