@@ -1,6 +1,9 @@
 """Public schemas: what they say, where they are wrong, and that a value's treatment depends on nothing else."""
 
 import datetime
+import json
+import textwrap
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +30,15 @@ def codes(name, texts):
     attribute = next(each for each in SCHEMA.attributes if each.name == name)
     labels = [attribute.labels[code] for code in sources.codes(attribute, pa.array(texts), SCHEMA.blanks)]
     return labels
+
+
+def test_the_form_that_is_described_is_one_that_is_read():
+    example = textwrap.dedent(schema.__doc__.split("In YAML:\n\n")[1].split("\n\nThe treatment")[0])
+    assert schema.parse(example).domain.sizes == (3, 6, 21, 100)
+    notebook = json.loads(
+        (Path(__file__).resolve().parents[1] / "notebooks/yours/release.ipynb").read_text(encoding="utf-8")
+    )
+    assert any(f"```yaml\n{example}\n```" in "".join(cell["source"]) for cell in notebook["cells"])
 
 
 def test_the_domain_is_what_the_schema_says():

@@ -76,7 +76,8 @@ def expected_error(domain: Domain, measurements, attributes) -> float:
     """The mean absolute noise of a count over `attributes`, by the most precise measurement that covers them; NaN if none does.
 
     Gaussian noise of standard deviation sigma is sqrt(2/pi) sigma in the mean; a count that adds up m measured ones has
-    sqrt(m) times as much. Of the noise alone: what the model and the synthetic records add is not in it.
+    sqrt(m) times as much. It is what could be expected when that measurement was about to be made (which others followed may depend on
+    how it came out), and of the noise alone: what the model and the synthetic records add is not in it.
     """
     domain.axes(attributes)
     scales = [
