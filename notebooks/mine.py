@@ -32,7 +32,7 @@ OPTIONS = ("table", "epsilon", "delta", "neighbours", "workload", "records", "wi
 HEAD = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>A synthetic table</title><style>
 body { max-width: 48rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif; color: #262626; background: #fff }
-div { overflow-x: auto } table { border-collapse: collapse; font-size: .9rem }
+div { overflow-x: auto } table { border-collapse: collapse; margin-bottom: 1rem; font-size: .9rem }
 th, td { padding: .2rem .6rem; text-align: left; border-bottom: 1px solid #dededa } .anchor-link { display: none }
 </style></head><body>
 <h1>A synthetic table</h1>

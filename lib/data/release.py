@@ -93,20 +93,18 @@ def errors(result: Result, sets: Iterable[tuple[str, ...]]) -> pd.DataFrame:
 
     The last column has it in per cent of all records, of which there are as many as the model says.
     """
-    domain, rows = result.model.domain, []
+    domain = result.model.domain
+    rows = []
     for names in sets:
         error = expected_error(domain, result.measurements, names)
-        rows.append(
-            (
-                " × ".join(names),
-                len(names),
-                domain.size(names),
-                round(error, 1),
-                round(100 * error / result.model.total, 2),
-            )
-        )
+        share = 100 * error / result.model.total
+        rows.append((" × ".join(names), len(names), domain.size(names), _short(error), _short(share)))
     columns = ["attributes", "together", "cells", "expected error of a count", "in % of all records"]
     return pd.DataFrame(rows, columns=columns).set_index("attributes")
+
+
+def _short(number: float) -> float:
+    return float(f"{number:.3g}")
 
 
 def unmeasured(found: pd.DataFrame, most=20) -> str:
@@ -143,13 +141,14 @@ def statement(epsilon, delta, neighbours, seed=None) -> str:
         else "differ in what one record says (the number of records is public)"
     )
     return (
-        f"The synthetic table, the model and this report are the output of AIM (McKenna, Mullins, Sheldon and Miklau 2022), which is "
-        f"({epsilon:g}, {delta:g})-differentially private: for two tables that {pair}, the probability of any set of outputs is at most "
-        f"e^{epsilon:g} times as large for one as for the other, plus {delta:g}. The promise is for one record: "
-        "who has k of them is promised k times epsilon and a delta that is k e^((k-1) epsilon) times as large. The schema (attributes, values, bins, treatment of missing and "
-        "unlisted values) and the settings were fixed without looking at the records. Noise and choices were computed in whole "
-        "numbers, with the operating system's randomness. Other releases of the same records add to epsilon and delta. The promise "
-        "is about the outputs; it does not cover what could be seen of the computation, such as the time that it took."
+        "The synthetic table, the model and this report are the output of AIM (McKenna, Mullins, Sheldon and Miklau 2022), which is "
+        f"({epsilon:g}, {delta:g})-differentially private: for two tables that {pair}, the probability of any set of outputs is at "
+        f"most e^{epsilon:g} times as large for one as for the other, plus {delta:g}. This rests on a schema (attributes, values, "
+        "bins, treatment of missing and unlisted values) and settings that were fixed without looking at the records. The promise is "
+        "for one record: who has k of them is promised k times epsilon and a delta that is k e^((k-1) epsilon) times as large. Noise "
+        "and choices were computed in whole numbers, with the operating system's randomness. Other releases of the same records add to "
+        "epsilon and delta. The promise is about the outputs; it does not cover what could be seen of the computation, such as the "
+        "time that it took."
     )
 
 
