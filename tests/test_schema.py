@@ -62,7 +62,7 @@ def test_the_domain_is_what_the_schema_says():
         ("age", ["1e400", "-1e400", "+20", ".5", "5."], ["65 to 120", "0 to 17", "18 to 29", "0 to 17", "0 to 17"]),
         ("income", ["49.999", "50", "200", "200.1", "x"], ["0 to under 50", "50 to under 100"] + ["150 to 200"] * 2 + ["50 to under 100"]),
         ("joined", ["2001-11-15", "1999-01-01", "2002-01-01", "2003-02-01T10:00", "2099-01-01"], ["2001-Q4"] * 2 + ["2002-Q1"] + ["2003-Q1"] * 2),
-        ("joined", ["15/11/2001", "2002-13-01", "", None, "soon"], ["missing"] * 5),
+        ("joined", ["15/11/2001", "2002-13-01", "", None, "soon", "2002-01-011"], ["missing"] * 6),
         ("left", ["31/01/2001", "2001-01-31", "32/01/2001"], ["2001-01-31", "2001-02-01", "2001-02-01"]),
     ],
 )  # fmt: skip
@@ -157,6 +157,9 @@ def test_a_day_lies_in_its_period(by, first, length, after):
         ("attributes:\n  a: {dates: [2001-01-01, 2002-01-01], by: decade}", "by must be one of year, quarter, month, day, got 'decade'"),
         ("attributes:\n  a: {dates: [1900-01-01, 2025-01-01], by: day}", "attribute 'a' has 45,658 values, of which 10,000 are permitted"),
         (f"attributes:\n  a: {{values: {list(range(10_000))}}}", "line 2, column 15: attribute 'a' has 10,002 values, of which 10,000 are permitted"),
+        ("attributes:\n  a: {dates: [2001-01-01, 2002-01-01], format: '%d/%m'}", "format of 'a' must name day, month and year, such as %d/%m/%Y, got '%d/%m'"),
+        ("attributes:\n  a: {dates: [2001-01-01, 2002-01-01], format: 'Q'}", "line 2, column 48: format of 'a' must name day, month and year"),
+        ("attributes:\n  a: {range: [1e99, 1.0000000000000002e99], whole: no}", "line 2, column 14: the bins of 'a' are too narrow"),
         ("attributes: {'': {values: [x]}}", "column 14: attributes may have names, got ''"),
     ],
 )  # fmt: skip
@@ -172,6 +175,11 @@ def test_any_text_is_a_schema_or_refused_in_a_sentence(text):
         schema.parse("attributes:\n  a: " + text)
     except ValueError as refusal:
         assert len(str(refusal).splitlines()) == 1
+
+
+def test_a_blank_may_be_called_missing():
+    made = schema.parse("blanks: [missing]\nattributes: {a: {values: [x]}, b: {range: [0, 1]}}")
+    assert [sources.codes(each, pa.array(["missing"]), made.blanks)[0] for each in made.attributes] == [1, 2]
 
 
 def test_a_file_is_read_and_refused_by_name(tmp_path):

@@ -32,7 +32,7 @@ from __future__ import annotations
 import csv
 import datetime
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -81,18 +81,29 @@ class Attribute:
 
     def day(self, text: str) -> float:
         """The ordinal of the day that `text` names, NaN if it names none."""
-        try:
-            if self.form:
-                return float(datetime.datetime.strptime(text, self.form).toordinal())
-            return float(datetime.date.fromisoformat(text[:10]).toordinal())
-        except ValueError:
-            return math.nan
+        return _day(text, self.form)
 
     def treatment(self) -> str:
         """What becomes of a value that is missing, or not among those that are declared, in words."""
         missing = "a value of its own" if self.own_missing else self.labels[self.missing]
         beyond = f"unlisted: {self.labels[self.unseen]}" if self.kind == "values" else "beyond the range: its end"
         return f"missing: {missing}; {beyond}"
+
+
+def _day(text: str, form="") -> float:
+    try:
+        if form:
+            return float(datetime.datetime.strptime(text, form).toordinal())
+        return float(datetime.date.fromisoformat(text[:10]).toordinal()) if text[10:11] in ("", " ", "T") else math.nan
+    except ValueError:
+        return math.nan
+
+
+def _complete(form: str) -> bool:
+    """Whether `form` tells days apart, and names them so that they can be read."""
+    days = [datetime.date(*each) for each in ((2001, 12, 31), (2002, 12, 31), (2001, 10, 31), (2001, 12, 30))]
+    texts = [day.strftime(form) for day in days]
+    return len(set(texts)) == len(days) and [_day(text, form) for text in texts] == [day.toordinal() for day in days]
 
 
 @dataclass(frozen=True)
@@ -160,7 +171,9 @@ class _Reader:
                 f"attribute {name!r} has {len(made.labels):,} values, of which {MOST_VALUES:,} are permitted: each count gets noise "
                 "of its own, so group them first, by the leading digits of a code or in wider bins",
             )
-        if made.kind == "values" and (both := blanks.intersection(made.labels)):
+        if len(set(made.labels)) < len(made.labels):
+            self._refuse(parts[kinds[0]], f"the bins of {name!r} are too narrow to be told apart")
+        if made.kind == "values" and (both := blanks.intersection(made.labels) - {MISSING}):
             self._refuse(node, f"attribute {name!r} has the value {min(both)!r}, which is among the blanks as well")
         return made
 
@@ -213,6 +226,10 @@ class _Reader:
 
     def _dates(self, name, parts) -> Attribute:
         form = self._text(parts["format"]) if "format" in parts else ""
+        if form and not _complete(form):
+            self._refuse(
+                parts["format"], f"format of {name!r} must name day, month and year, such as %d/%m/%Y, got {form!r}"
+            )
         by = self._choice(parts, "by", tuple(PERIODS), "year")
         first, last = self._ends(parts["dates"], f"dates of {name!r}", self._day)
         starts, labels = _periods(int(first), int(last), by)
@@ -222,11 +239,11 @@ class _Reader:
         made = Attribute(name, kind, tuple(labels), len(labels), starts=tuple(starts), last=last, form=form)
         stated = parts.get("missing")
         if stated is None or self._text(stated) == MISSING:
-            return Attribute(**vars(made) | {"labels": (*labels, MISSING)})
+            return replace(made, labels=(*labels, MISSING))
         value = number(stated)
         if not starts[0] <= value <= last:
             self._refuse(stated, f"missing of {name!r} must be missing or within its range, got {self._text(stated)!r}")
-        return Attribute(**vars(made) | {"missing": int(made.binned(np.array([value]))[0])})
+        return replace(made, missing=int(made.binned(np.array([value]))[0]))
 
     # ---- nodes
 
@@ -283,11 +300,10 @@ class _Reader:
             self._refuse(node, f"a {'whole ' * whole}number is expected here, got {text!r}")
 
     def _day(self, node) -> float:
-        text = self._text(node)
-        try:
-            return float(datetime.date.fromisoformat(text).toordinal())
-        except ValueError:
-            self._refuse(node, f"a date such as 2001-12-31 is expected here, got {text!r}")
+        day = _day(self._text(node))
+        if math.isnan(day):
+            self._refuse(node, f"a date such as 2001-12-31 is expected here, got {self._text(node)!r}")
+        return day
 
 
 def _periods(first: int, last: int, by: str) -> tuple[list[float], list[str]]:
