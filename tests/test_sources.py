@@ -1,9 +1,13 @@
 """The same records from every kind of source, bounded batches, and a sentence for each thing that may be wrong with a source."""
 
 import gzip
+import os
 import re
+import shutil
 import sqlite3
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import duckdb
@@ -108,6 +112,52 @@ def test_every_source_gives_the_same_codes(places, kind):
     read = sources.read(data, SCHEMA, table)
     assert read.domain == SCHEMA.domain
     assert (read.records == by_hand(FRAME)).all()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """The socket of a PostgreSQL server of one's own, on no network."""
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    if not programs:
+        pytest.skip("no PostgreSQL server is installed")
+    folder = Path(tempfile.mkdtemp(prefix="pg"))  # a socket's name must be short
+    alone = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    if alone:
+        shutil.chown(folder, "postgres")
+
+    def call(program, *words):
+        done = subprocess.run(
+            [*alone, programs[-1] / program, "-D", folder / "data", *words], cwd=folder, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+
+    call("initdb", "--username=me", "--auth=trust", "--no-sync")
+    call("pg_ctl", "--wait", "--log", folder / "log", "--options", f"-c listen_addresses='' -k {folder}", "start")
+    try:
+        yield folder
+    finally:
+        call("pg_ctl", "--wait", "--mode", "immediate", "stop")
+        shutil.rmtree(folder)
+
+
+def test_postgresql_gives_the_same_codes(server):
+    import adbc_driver_postgresql.dbapi
+
+    address = f"postgresql://me@/postgres?host={server}"
+    with adbc_driver_postgresql.dbapi.connect(address) as connection, connection.cursor() as cursor:
+        cursor.adbc_ingest("members", pa.Table.from_pandas(typed(FRAME), preserve_index=False))
+        cursor.execute("CREATE SCHEMA town")
+        cursor.execute("CREATE TABLE town.members AS SELECT *, CAST(age AS numeric(6, 2)) AS exact FROM members")
+        connection.commit()
+    for table in ("members", "town.members"):
+        assert (sources.read(address, SCHEMA, table).records == by_hand(FRAME)).all()
+    with pytest.raises(ValueError, match="table 'nobody' cannot be read: "):
+        sources.read(address, SCHEMA, "nobody")
+
+
+def test_the_folders_of_a_partition_are_a_column(tmp_path):
+    pyarrow.parquet.write_to_dataset(pa.table({"a": ["x", "y", "x"], "b": [7, 1, 3]}), tmp_path, partition_cols=["a"])
+    assert sorted(sources.read(tmp_path, SMALL).records.tolist()) == [[0, 0], [0, 1], [1, 0]]
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet folder", "duckdb", "sqlite"])
@@ -250,8 +300,6 @@ def test_a_bad_source_gets_a_sentence(places, tmp_path):
 
 
 def test_a_locked_duckdb_file_gets_a_sentence(places, tmp_path):
-    import subprocess
-
     path = tmp_path / "busy.duckdb"
     hold = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
     with subprocess.Popen([sys.executable, "-c", hold, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
