@@ -58,7 +58,7 @@ def batches(data, schema: Schema, table: str = "") -> Iterator[dict[str, np.ndar
 def read(data, schema: Schema, table: str = "") -> Table:
     """All records of `data` (see `batches`) as a `Table`; ``ValueError`` also where there are none."""
     parts = [np.stack(list(batch.values()), axis=1) for batch in batches(data, schema, table)]
-    if not sum(map(len, parts)):
+    if not any(map(len, parts)):
         raise ValueError(f"{_shown(str(data))} must hold at least one record, got none")
     return Table(np.concatenate(parts), schema.domain)
 
