@@ -148,7 +148,7 @@ build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.lis
 
 # ---- commands; the text after ## is what `make help` prints
 
-.PHONY: help book pdf test nbval compare style check slow recheck papers claims assignments grade document bench notebooks screenshot stand-in lock coverage mutants faults clean
+.PHONY: help book pdf test nbval compare style check slow recheck papers claims assignments grade document mine schema bench notebooks screenshot stand-in lock coverage mutants faults clean
 
 book: build/html/index.html ## run what changed, build the book, print where it is
 	@echo "$(CURDIR)/build/html/index.html"
@@ -207,6 +207,21 @@ document: override export TITLE := $(value TITLE)
 document: override export AUTHORS := $(value AUTHORS)
 document: $(READY) ## everything for one more document: KEY=smith2026, and TITLE="..." AUTHORS="Smith and Jones" if known
 	@$(ALIKE) $(PY) -m notebooks.new_document --title="$$TITLE" --authors="$$AUTHORS" -- "$$KEY"
+
+# What may be said to both: handed on as it stands, whatever is in it.
+mine schema: override export DATA := $(value DATA)
+mine schema: override export SCHEMA := $(value SCHEMA)
+mine schema: override export CODEBOOK := $(value CODEBOOK)
+mine schema: override export OUTPUT := $(value OUTPUT)
+mine schema: override export TABLE := $(value TABLE)
+mine: $(READY) ## a private synthetic version of your own table, with a report: DATA=people.csv SCHEMA=schema.yml (EPSILON=1 OUTPUT=released)
+	@test -n "$$DATA" && test -n "$$SCHEMA" || { echo "Say what to release: make mine DATA=people.csv SCHEMA=schema.yml" >&2; exit 2; }
+	@$(PY) -m notebooks.mine release --data="$$DATA" --schema="$$SCHEMA" --output="$${OUTPUT:-released}" --table="$$TABLE" \
+	  --epsilon="$(EPSILON)" --delta="$(DELTA)" --neighbours="$(NEIGHBOURS)" --workload="$(WORKLOAD)" --records="$(RECORDS)" --within="$(WITHIN)"
+
+schema: $(READY) ## a schema for `make mine`, proposed from a codebook, never from data: CODEBOOK=codebook.csv (OUTPUT=schema.yml)
+	@test -n "$$CODEBOOK" || { echo "Say which codebook: make schema CODEBOOK=codebook.csv" >&2; exit 2; }
+	@$(PY) -m notebooks.mine schema --output="$${OUTPUT:-schema.yml}" -- "$$CODEBOOK"
 
 bench: $(READY) ## the benchmarks, one line of JSON each (CASE=name for some, PEERS=yes beside others' work)
 	@$(PY) -m tests.benchmarks $(CASE)

@@ -7,6 +7,7 @@ The cell tagged `parameters` says what may be set, one parameter a line:
     sigma: float = 0.01            # (0, 1]: the least variance after scaling
     sizes: list[float] = [1e5]     # [1, inf): numbers of records (the range holds for each)
     data: str = "stand-in"         # one of real, stand-in: which records
+    table: str = ""                # any text: where no list of options can be given
 
 A name that is not there, a value of another type or outside its range is refused by name before anything runs, and so
 is a place that cannot be written to. The kernel is the running interpreter, in the repository root.
@@ -54,7 +55,7 @@ PYTHON = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python", "file_extension": ".py", "mimetype": "text/x-python"},
 }
-_RANGE = re.compile(r"^(?:(?P<interval>[\[(][^\])]*[\])])|one of (?P<options>[^:]+))\s*(?::|$)")
+_RANGE = re.compile(r"^(?:(?P<interval>[\[(][^\])]*[\])]|any text)|one of (?P<options>[^:]+))\s*(?::|$)")
 _KINDS = {"float": float, "int": int, "str": str, "bool": bool}
 
 

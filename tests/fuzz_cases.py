@@ -112,7 +112,15 @@ EXEMPT = {
     "private_regression.minimiser": INNER,
     "reconciliation.": INNER,
     "record_sampling.": INNER,
+    "release.errors": "takes what `run` returned",
+    "release.measured": "takes what `run` returned",
+    "release.unmeasured": "takes what `errors` returned",
+    "release.write": "writes files",
+    "release.save_model": "writes a file",
+    "release.load_model": "reads a file",
+    "schema.": "reads a text or a file; what an attribute is asked comes from `sources`, which reads files",
     "simplex.": INNER,
+    "sources.": "reads files and databases",
     "subset_selection.SubsetSelection.probabilities": INNER,
     "unary_encoding.OUE.probabilities": INNER,
     "unary_encoding.SUE.probabilities": INNER,
@@ -676,6 +684,28 @@ def models():
     )
 
 
+def own_tables():
+    """A table of one's own: its schema, its release, its report."""
+    from lib.data import schema
+    from lib.tables.graphical_model import Measurement
+    from lib.tables.table import Table
+
+    public = schema.parse("attributes: {a: {values: [x, y]}, b: {range: [0, 9], bins: 3}}")
+    table = Table(np.array([[0, 0], [1, 3], [2, 1], [3, 2]]), public.domain)
+    yield call("release.asked", schema=public)
+    yield call("release.workload", domain=public.domain, size=2)
+    yield call("release.run", table=table, epsilon=1.0, delta=1e-5, size=2, neighbours="bounded", records=5, seed=3,
+               spare=("records", "epsilon"))  # fmt: skip
+    yield call(
+        "release.expected_error",
+        domain=public.domain,
+        measurements=[Measurement(("a", "b"), np.ones((4, 4)), 2.0)],
+        attributes=("b",),
+    )
+    yield call("release.statement", epsilon=1.0, delta=1e-5, neighbours="bounded", seed=None)
+    yield call("release.decoded", table=table, schema=public, within="middle", rng=RNG)
+
+
 def published():
     """Perturbation and reconstruction, k-anonymity, microaggregation, regression and networks."""
     from lib.microdata import density_ratio, hierarchies, iterative_bayes, perturbation
@@ -875,7 +905,7 @@ def networks():
     yield call("parameterwise.atoms", centre=0.5, scale=1.0, low=0.0, high=1.0)
 
 
-FLOORS = (privacy, noise, local, gaussian, models, published, networks)
+FLOORS = (privacy, noise, local, gaussian, models, own_tables, published, networks)
 
 
 def calls() -> list[Call]:

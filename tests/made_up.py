@@ -45,3 +45,23 @@ def numeric_adult(n: int = 2_000, *, rng: np.random.Generator) -> pd.DataFrame:
         values[:2] = low, high
         columns[name] = rng.permutation(values)
     return pd.DataFrame(columns)
+
+
+def library_members(n: int = 2_000, *, rng: np.random.Generator) -> pd.DataFrame:
+    """`n` members of a library that there is not, as texts: the example of notebooks/yours.
+
+    Children have children's cards, families borrow most; a few values are missing, misspelt or beyond the codebook's ranges.
+    """
+    age = np.clip(np.rint(rng.gamma(4.0, 9.0, n)), 4, 102).astype(int)
+    card = np.where(age < 16, "child", rng.choice(["adult", "family", "senior"], n, p=[0.55, 0.3, 0.15]))
+    quarter = rng.choice(["harbour", "market", "mill", "station", "hill"], n, p=[0.35, 0.25, 0.2, 0.15, 0.05])
+    joined = np.datetime64("2015-01-01") + rng.integers(0, 11 * 365, n)
+    loans = rng.poisson(np.select([card == "family", card == "child"], [9.0, 5.0], 3.0))
+    fines = np.where(rng.random(n) < 0.7, 0.0, np.round(rng.gamma(1.5, 2.0, n), 2))
+    frame = pd.DataFrame(
+        {"card": card, "age": age, "quarter": quarter, "joined": joined, "loans": loans, "fines": fines}
+    )
+    frame = frame.astype({"joined": "str"}).astype(str)
+    for name, text in {"quarter": "Harbor", "age": "", "loans": "?", "fines": "75.00", "joined": "unknown"}.items():
+        frame.loc[rng.random(n) < 0.01, name] = text
+    return frame

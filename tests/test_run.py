@@ -30,6 +30,7 @@ orders: list = [2, 4]  # (1, inf): Rényi orders
 trials: int = 3  # [1, 1000]: repetitions
 data: str = "stand-in"  # one of real, stand-in: which records
 draw: bool = False
+table: str = ""  # any text: which one
 """
 
 
@@ -75,6 +76,7 @@ def test_the_parameters_cell_is_read(run, notebook):
         ("trials", int, False, "[1, 1000]"),
         ("data", str, False, ""),
         ("draw", bool, False, ""),
+        ("table", str, False, "any text"),
     ]
     assert known["data"].options == ("real", "stand-in")
     assert known["sizes"].default == [1e5, 1e7]
@@ -90,6 +92,7 @@ def test_the_parameters_cell_is_read(run, notebook):
         ("sizes", [1, "1e15"], [1.0, 1e15]),
         ("data", "real", "real"),
         ("draw", True, True),
+        ("table", "of any name", "of any name"),
     ],
 )
 def test_good_values_take_the_parameters_type(run, notebook, name, value, accepted):
@@ -114,6 +117,7 @@ def test_good_values_take_the_parameters_type(run, notebook, name, value, accept
         ("data", "fake", ["data must be one of 'real', 'stand-in', got 'fake'"]),
         ("data", 3, ["data must be of type str, got 3"]),
         ("draw", 1, ["draw must be of type bool, got 1"]),
+        ("table", 2024, ["table must be of type str, got 2024"]),
     ],
 )
 def test_bad_values_are_refused_by_name(run, notebook, name, value, words):

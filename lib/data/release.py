@@ -1,0 +1,235 @@
+"""A synthetic version of a table of one's own: the run of AIM, what may be told of it, and the files that go out.
+
+Whatever is made here comes from the schema and the settings, which are public, and from what AIM released: noisy counts and
+choices. Nothing else of the records is told, neither how many there are (unless that is public) nor how many were unseen or missing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from ..mechanisms.noise import generator
+from ..mechanisms.sensitivity import NEIGHBOURS
+from ..numerics import checks, files, in_order
+from ..tables.adaptive_iterative import Result, aim
+from ..tables.graphical_model import GraphicalModel
+from ..tables.table import Domain, Table
+from ..tables.utility import all_sets
+from .schema import Attribute, Schema
+
+MOST_CELLS = 10_000_000  # of a set of attributes that is to be preserved
+WITHIN = ("uniform", "middle")
+_EPOCH = 719_163  # the ordinal of 1970-01-01
+
+
+def workload(domain: Domain, size: int) -> list[tuple[str, ...]]:
+    """The sets of `size` attributes, a whole number in [1, their number], but those of more than `MOST_CELLS` cells; and each alone.
+
+    What is left out goes by the schema alone.
+    """
+    size = checks.whole("workload", size, f"[1, {len(domain)}]")
+    sets = dict.fromkeys([*all_sets(domain, 1), *all_sets(domain, size)])
+    return [names for names in sets if domain.size(names) <= MOST_CELLS]
+
+
+def run(table, epsilon, delta, *, size=2, neighbours="unbounded", records=0, seed=None) -> Result:
+    """AIM on `table`, preserving the `workload` of `size`; parameters and errors as of `aim`.
+
+    records : how many to synthesise; 0 is as many as there are, by public knowledge or by the noisy counts
+    seed : None is for release: the operating system's randomness, and whole numbers until the noise is on. With a seed, a
+        whole number, the run can be repeated, and whoever knows it takes the noise off: for reading only
+    """
+    rng = None if seed is None else np.random.default_rng(checks.whole("seed", seed, "[0, inf)"))
+    records = checks.whole("records", records, "[0, inf)") or None
+    return aim(table, epsilon, delta, workload(table.domain, size), neighbours=neighbours, records=records, rng=rng)
+
+
+# ---- what may be told
+
+
+def asked(schema: Schema) -> pd.DataFrame:
+    """The attributes, how many values each has, and what becomes of others: all of it public beforehand."""
+    rows = {
+        each.name: {
+            "kind": each.kind,
+            "values": len(each.labels),
+            "first": each.labels[0],
+            "treatment": each.treatment(),
+        }
+        for each in schema.attributes
+    }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("attribute")
+
+
+def expected_error(domain: Domain, measurements, attributes) -> float:
+    """The mean absolute noise of a count over `attributes`, by the most precise measurement that covers them; NaN if none does.
+
+    Gaussian noise of standard deviation sigma is sqrt(2/pi) sigma in the mean; a count that adds up m measured ones has
+    sqrt(m) times as much. It is what could be expected when that measurement was about to be made (which others followed may depend on
+    how it came out), and of the noise alone: what the model and the synthetic records add is not in it.
+    """
+    domain.axes(attributes)
+    scales = [
+        m.sigma * math.sqrt(domain.size(m.attributes) / domain.size(attributes))
+        for m in measurements
+        if set(attributes) <= set(m.attributes)
+    ]
+    return math.sqrt(2 / math.pi) * min(scales, default=math.nan)
+
+
+def errors(result: Result, sets: Iterable[tuple[str, ...]]) -> pd.DataFrame:
+    """For each of the `sets` of attributes, measured or not: its size, its cells, and the `expected_error` of one of its counts.
+
+    The last column has it in per cent of all records, of which there are as many as the model says.
+    """
+    domain = result.model.domain
+    rows = []
+    for names in sets:
+        error = expected_error(domain, result.measurements, names)
+        share = 100 * error / result.model.total
+        rows.append((" × ".join(names), len(names), domain.size(names), _short(error), _short(share)))
+    columns = ["attributes", "together", "cells", "expected error of a count", "in % of all records"]
+    return pd.DataFrame(rows, columns=columns).set_index("attributes")
+
+
+def _short(number: float) -> float:
+    return float(f"{number:.3g}")
+
+
+def unmeasured(found: pd.DataFrame, most=20) -> str:
+    """The sets of `found`, as `errors` gives it, about which the noise says nothing: a sentence with the first `most` of them."""
+    names = list(found.index[found["expected error of a count"].isna()])
+    rest = f" and {len(names) - most} others, see `errors.csv`" if len(names) > most else ""
+    return f"Not measured together: {', '.join(names[:most])}{rest}." if names else "All sets were measured."
+
+
+def measured(result: Result) -> str:
+    """How much was measured, in a sentence."""
+    chosen = in_order.total(step.epsilon > 0 for step in result.steps)
+    sigmas = [float(step.sigma) for step in result.steps]
+    return (
+        f"AIM measured {len(result.steps)} tables of counts, {chosen} of them chosen by the exponential mechanism, with Gaussian noise of "
+        f"standard deviation {max(sigmas):.4g} at first and {sigmas[-1]:.4g} in the last round. It spent "
+        f"{float(result.rho_used):.6g} of the {float(result.rho):.6g} of zero-concentrated differential privacy that it had. "
+        f"The model has {len(result.model.cliques)} potentials; it says that there are {result.model.total:,.0f} records."
+    )
+
+
+def statement(epsilon, delta, neighbours, seed=None) -> str:
+    """What is promised, in words to be pasted beside the table: or, with a seed, that nothing is; arguments as of `run`."""
+    epsilon, delta = checks.number("epsilon", epsilon, "(0, inf)"), checks.number("delta", delta, "(0, 1)")
+    checks.one_of("neighbours", neighbours, NEIGHBOURS)
+    if seed is not None:
+        return (
+            "**Not for release.** The noise of this run came from a seed, so that it can be repeated for reading. Whoever knows the seed "
+            "and the program can take the noise off: nothing is promised to anybody in the table."
+        )
+    pair = (
+        "differ in one record, which one has and the other lacks"
+        if neighbours == "unbounded"
+        else "differ in what one record says (the number of records is public)"
+    )
+    return (
+        "The synthetic table, the model and this report are the output of AIM (McKenna, Mullins, Sheldon and Miklau 2022), which is "
+        f"({epsilon:g}, {delta:g})-differentially private: for two tables that {pair}, the probability of any set of outputs is at "
+        f"most e^{epsilon:g} times as large for one as for the other, plus {delta:g}. This rests on a schema (attributes, values, "
+        "bins, treatment of missing and unlisted values) and settings that were fixed without looking at the records. The promise is "
+        "for one record: who has k of them is promised k times epsilon and a delta that is k e^((k-1) epsilon) times as large. Noise "
+        "and choices were computed in whole numbers, with the operating system's randomness. Other releases of the same records add to "
+        "epsilon and delta. The promise is about the outputs; it does not cover what could be seen of the computation, such as the "
+        "time that it took."
+    )
+
+
+# ---- the files
+
+
+def write(folder, result: Result, schema: Schema, sets, *, within="uniform", seed=None) -> None:
+    """synthetic.csv, synthetic.parquet, errors.csv and model.npz in `folder`, each whole; see `decoded`, `errors`, `save_model`.
+
+    ``FileExistsError`` where one of them is there: it may be another release.
+    """
+    folder, rng = Path(folder), np.random.default_rng(seed)
+    table = decoded(result.synthetic, schema, within, rng=rng)
+    plain = pa.csv.WriteOptions(quoting_style="needed")
+    writers = {
+        "synthetic.csv": lambda draft: pa.csv.write_csv(table, draft, plain),
+        "synthetic.parquet": lambda draft: pa.parquet.write_table(table, draft),
+        "errors.csv": lambda draft: errors(result, sets).to_csv(draft, lineterminator="\n"),
+        "model.npz": lambda draft: save_model(result.model, draft),
+    }
+    for name in writers:
+        if (folder / name).exists():
+            raise FileExistsError(f"{folder / name} is there already, from another release")
+    for name, writer in writers.items():
+        with files.whole(folder / name) as draft:
+            writer(draft)
+
+
+def decoded(table: Table, schema: Schema, within="uniform", *, rng) -> pa.Table:
+    """The codes of `table`, whose domain is that of `schema`, as values, a column for each attribute.
+
+    within : where in its bin a number or a day lies, "uniform" draws it, "middle" takes the middle; neither looks at a record
+    A value "missing" of its own becomes null.
+    """
+    checks.one_of("within", within, WITHIN)
+    if table.domain != schema.domain:
+        raise ValueError(f"table must have the domain of the schema, {schema.domain!r}, got {table.domain!r}")
+    rng = generator(rng)
+    columns = {
+        each.name: _decoded(each, table.column(each.name).astype(np.int64), within, rng) for each in schema.attributes
+    }
+    return pa.table(columns)
+
+
+def _decoded(attribute: Attribute, codes, within, rng) -> pa.Array:
+    missing = (codes == attribute.missing) & attribute.own_missing
+    if attribute.kind == "values":
+        return pa.array(np.array(attribute.labels, dtype=object)[codes], pa.string(), mask=missing)
+    starts, real = np.array(attribute.starts), attribute.kind == "real"
+    bins = np.where(missing, 0, codes)
+    low, high = starts[bins], np.append(starts[1:], attribute.last + (not real))[bins]
+    share = rng.random(len(bins)) if within == "uniform" else 0.5
+    values: Any = low + share * (high - low)
+    if real:
+        return pa.array(np.minimum(values, np.nextafter(high, low)), mask=missing)
+    values = np.clip(np.floor(values), low, high - 1).astype(np.int64)
+    if attribute.kind == "dates":
+        return pa.array((values - _EPOCH).astype(np.int32), pa.int32(), mask=missing).cast(pa.date32())
+    return pa.array(values, mask=missing)
+
+
+def save_model(model: GraphicalModel, path) -> None:
+    """Write a model whose labels are texts to `path`, as numpy's .npz; `load_model` reads it."""
+    domain = model.domain
+    about = {
+        "sizes": list(zip(domain.attributes, domain.sizes)),
+        "labels": domain.labels,
+        "total": model.total,
+        "cliques": model.cliques,
+    }
+    arrays = {f"potentials_{i}": values for i, values in enumerate(model.potentials.values())}
+    with Path(path).open("wb") as file:
+        np.savez(file, about=json.dumps(about), **arrays)
+
+
+def load_model(path) -> GraphicalModel:
+    """The model that `save_model` wrote; ``ValueError`` for a file that is none, ``OSError`` for one that is not to be had."""
+    try:
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as held:
+            about = json.loads(str(held["about"]))
+            potentials = {tuple(names): held[f"potentials_{i}"] for i, names in enumerate(about["cliques"])}
+        return GraphicalModel(Domain(about["sizes"], about["labels"]), potentials, about["total"])
+    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path} must be a model that was saved here, got what is none ({error})") from None

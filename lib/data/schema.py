@@ -1,0 +1,396 @@
+"""Public schemas: the attributes of a table, the values that each can take, and how a record's value becomes one of them.
+
+A schema is written down before anybody looks at the records, from a codebook or the questionnaire: what is read off the records
+(which values occur, the least and the greatest number) would disclose them, and no noise would be paid for it. In YAML:
+
+    blanks: [NA, "?"]             # texts that stand for a missing value, beside the empty one
+    attributes:
+      sex:
+        values: [female, male]
+        missing: female           # a missing value counts as this one; "missing", the default, and "other" are values of their own
+        unseen: other             # the same for a text that is not listed; the default is "other"
+      age:
+        range: [0, 120]           # whole numbers, the ends included; beyond them they count as the ends
+        bins: [0, 18, 30, 45, 65] # where each bin starts; or a number of bins
+      income:
+        range: [0, 200000]
+        bins: 20
+        whole: no
+      joined:
+        dates: [2001-01-01, 2025-12-31]
+        by: quarter               # or year, month, day
+        format: "%d/%m/%Y"        # default: 2001-12-31
+        missing: 2001-01-01
+
+The treatment of a value depends on this text and on the value alone, so each record becomes one record of the domain, whatever
+the others are. Texts are compared without white space at their ends; 1.0 is 1. What is no number, or no date, where one is
+expected is missing.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+import yaml
+
+from ..numerics import checks
+from ..tables.table import Domain
+
+KINDS = ("values", "whole", "real", "dates")
+PERIODS = {"year": 12, "quarter": 3, "month": 1, "day": 0}  # in months
+MOST_VALUES = 10_000
+MISSING, OTHER = "missing", "other"
+_ROOT = ("blanks", "attributes")
+_KEYS = {"values": ("unseen",), "range": ("bins", "whole"), "dates": ("by", "format")}
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One attribute, and what its values become.
+
+    name : of the column; kind : one of `KINDS`; labels : of the codes 0, 1, ... in the domain
+    missing, unseen : codes; `unseen` of "values" only
+    starts : where the bins start, increasing, numbers or (of "dates") ordinals of days; last : where the last bin ends, included
+    form : of "dates", as `datetime.strptime` takes it; "" is 2001-12-31
+    """
+
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    missing: int
+    unseen: int = -1
+    starts: tuple[float, ...] = ()
+    last: float = math.inf
+    form: str = ""
+
+    @property
+    def own_missing(self) -> bool:
+        """Whether a missing value is a value of its own."""
+        return self.labels[self.missing] == MISSING
+
+    def binned(self, numbers) -> np.ndarray:
+        """Codes (n,) of `numbers` (n,), NaN where they are missing; numbers beyond the range count as its ends."""
+        codes = np.searchsorted(self.starts, numbers, side="right") - 1
+        return np.where(np.isnan(numbers), self.missing, np.maximum(codes, 0))
+
+    def day(self, text: str) -> float:
+        """The ordinal of the day that `text` names, NaN if it names none."""
+        return _day(text, self.form)
+
+    def treatment(self) -> str:
+        """What becomes of a value that is missing, or not among those that are declared, in words."""
+        missing = "a value of its own" if self.own_missing else self.labels[self.missing]
+        beyond = f"unlisted: {self.labels[self.unseen]}" if self.kind == "values" else "beyond the range: its end"
+        return f"missing: {missing}; {beyond}"
+
+
+def _day(text: str, form="") -> float:
+    try:
+        if form:
+            return float(datetime.datetime.strptime(text, form).toordinal())
+        return float(datetime.date.fromisoformat(text[:10]).toordinal()) if text[10:11] in ("", " ", "T") else math.nan
+    except ValueError:
+        return math.nan
+
+
+def _complete(form: str) -> bool:
+    """Whether `form` tells days apart, and names them so that they can be read."""
+    days = [datetime.date(*each) for each in ((2001, 12, 31), (2002, 12, 31), (2001, 10, 31), (2001, 12, 30))]
+    texts = [day.strftime(form) for day in days]
+    return len(set(texts)) == len(days) and [_day(text, form) for text in texts] == [day.toordinal() for day in days]
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The `attributes`, in order, and the texts that stand for a missing value, `blanks`. `read` makes it of a file."""
+
+    attributes: tuple[Attribute, ...]
+    blanks: frozenset[str] = frozenset([""])
+
+    @property
+    def domain(self) -> Domain:
+        """What a table of this schema can hold: the same whatever it holds."""
+        return Domain.from_labels({each.name: each.labels for each in self.attributes})
+
+
+def read(path) -> Schema:
+    """The schema in the YAML file `path`; ``ValueError`` with line and column for what it gets wrong, ``OSError`` if it is not to be had."""
+    try:
+        return parse(Path(path).read_text(encoding="utf-8-sig"), str(path))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} must be UTF-8 text, got byte {error.object[error.start]:#04x}") from None
+
+
+def parse(text: str, name: str = "schema") -> Schema:
+    """The schema that `text` says in YAML; ``ValueError`` names `name`, line and column."""
+    try:
+        return _Reader(name).schema(yaml.compose(text, Loader=yaml.SafeLoader))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or yaml.Mark(name, 0, 0, 0, None, 0)
+        raise ValueError(f"{name}, line {mark.line + 1}, column {mark.column + 1}: {error.problem}") from None
+    except yaml.YAMLError as error:
+        raise ValueError(f"{name} is no YAML: {' '.join(str(error).split())}") from None
+
+
+class _Reader:
+    """Makes attributes of the nodes of a YAML document, whose scalars are texts here: a value `no` is "no"."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def schema(self, root) -> Schema:
+        if root is None:
+            raise ValueError(f"{self.name} must have attributes, got an empty file")
+        parts = self._mapping(root, "the schema", _ROOT)
+        if "attributes" not in parts:
+            self._refuse(root, "attributes are missing")
+        blanks = frozenset(["", *self._texts(parts["blanks"], "blanks")] if "blanks" in parts else [""])
+        named = self._mapping(parts["attributes"], "attributes")
+        if not named:
+            self._refuse(parts["attributes"], "attributes must be one or more, got none")
+        return Schema(tuple(self._attribute(name, node, blanks) for name, node in named.items()), blanks)
+
+    def _attribute(self, name, node, blanks) -> Attribute:
+        parts = self._mapping(node, f"attribute {name!r}")
+        kinds = [kind for kind in _KEYS if kind in parts]
+        if len(kinds) != 1:
+            self._refuse(
+                node, f"attribute {name!r} must have one of values, range, dates, got {', '.join(parts) or 'none'}"
+            )
+        self._mapping(node, f"attribute {name!r}", (kinds[0], *_KEYS[kinds[0]], "missing"))
+        made = {"values": self._values, "range": self._range, "dates": self._dates}[kinds[0]](name, parts)
+        if len(made.labels) > MOST_VALUES:
+            self._refuse(
+                parts[kinds[0]],
+                f"attribute {name!r} has {len(made.labels):,} values, of which {MOST_VALUES:,} are permitted: each count gets noise "
+                "of its own, so group them first, by the leading digits of a code or in wider bins",
+            )
+        if len(set(made.labels)) < len(made.labels):
+            self._refuse(parts[kinds[0]], f"the bins of {name!r} are too narrow to be told apart")
+        if made.kind == "values" and (both := blanks.intersection(made.labels) - {MISSING}):
+            self._refuse(node, f"attribute {name!r} has the value {min(both)!r}, which is among the blanks as well")
+        return made
+
+    def _values(self, name, parts) -> Attribute:
+        labels = self._texts(parts["values"], f"values of {name!r}")
+        missing = self._treated(name, parts, "missing", MISSING, labels)
+        unseen = self._treated(name, parts, "unseen", OTHER, labels)
+        labels = list(dict.fromkeys([*labels, missing, unseen]))
+        return Attribute(name, "values", tuple(labels), labels.index(missing), labels.index(unseen))
+
+    def _treated(self, name, parts, key, own, labels) -> str:
+        stated = self._text(parts[key]) if key in parts else own
+        if stated not in (MISSING, OTHER, *labels):
+            self._refuse(
+                parts[key], f"{key} of {name!r} must be {MISSING}, {OTHER} or one of its values, got {stated!r}"
+            )
+        return stated
+
+    def _range(self, name, parts) -> Attribute:
+        whole = self._choice(parts, "whole", ("yes", "no", "true", "false"), "yes") in ("yes", "true")
+        low, high = self._ends(parts["range"], f"range of {name!r}", lambda node: self._number(node, whole))
+        starts = self._starts(parts, name, low, high, whole)
+        ends = [*starts[1:], high + 1 if whole else high]
+        labels = [
+            f"{start:.12g}" + (f" to {end - 1:.12g}" * (end > start + 1) if whole else f" to under {end:.12g}")
+            for start, end in zip(starts, ends)
+        ]
+        if not whole:
+            labels[-1] = labels[-1].replace("under ", "")
+        return self._scale(
+            name, parts, "whole" if whole else "real", starts, high, labels, lambda n: self._number(n, whole)
+        )
+
+    def _starts(self, parts, name, low, high, whole) -> list[float]:
+        node = parts.get("bins")
+        if isinstance(node, yaml.SequenceNode):
+            starts = [self._number(each, whole) for each in node.value]
+            if starts[:1] != [low] or any(a >= b for a, b in zip(starts, [*starts[1:], high + whole])):
+                self._refuse(
+                    node, f"bins of {name!r} must be where bins start, increasing from {low:.12g} to below {high:.12g}"
+                )
+            return starts
+        most = min(high + 1 - low, MOST_VALUES) if whole else MOST_VALUES
+        count = self._number(node, True) if node is not None else min(16, most)
+        if not 1 <= count <= most:
+            self._refuse(node, f"bins of {name!r} must be in [1, {most:.0f}], got {count:.0f}")
+        width = (high + whole - low) / count
+        starts = [low + index * width for index in range(int(count))]
+        return [math.floor(start) for start in starts] if whole else starts
+
+    def _dates(self, name, parts) -> Attribute:
+        form = self._text(parts["format"]) if "format" in parts else ""
+        if form and not _complete(form):
+            self._refuse(
+                parts["format"], f"format of {name!r} must name day, month and year, such as %d/%m/%Y, got {form!r}"
+            )
+        by = self._choice(parts, "by", tuple(PERIODS), "year")
+        first, last = self._ends(parts["dates"], f"dates of {name!r}", self._day)
+        starts, labels = _periods(int(first), int(last), by)
+        return self._scale(name, parts, "dates", starts, last, labels, self._day, form)
+
+    def _scale(self, name, parts, kind, starts, last, labels, number, form="") -> Attribute:
+        made = Attribute(name, kind, tuple(labels), len(labels), starts=tuple(starts), last=last, form=form)
+        stated = parts.get("missing")
+        if stated is None or self._text(stated) == MISSING:
+            return replace(made, labels=(*labels, MISSING))
+        value = number(stated)
+        if not starts[0] <= value <= last:
+            self._refuse(stated, f"missing of {name!r} must be missing or within its range, got {self._text(stated)!r}")
+        return replace(made, missing=int(made.binned(np.array([value]))[0]))
+
+    # ---- nodes
+
+    def _refuse(self, node, said) -> NoReturn:
+        mark = node.start_mark
+        raise ValueError(f"{self.name}, line {mark.line + 1}, column {mark.column + 1}: {said}")
+
+    def _mapping(self, node, what, allowed=()) -> dict:
+        if not isinstance(node, yaml.MappingNode):
+            self._refuse(node, f"{what} must map names to what they are")
+        found: dict = {}
+        for key, value in node.value:
+            text = self._text(key)
+            if not text or (allowed and text not in allowed):
+                self._refuse(key, f"{what} may have {', '.join(allowed) or 'names'}, got {text!r}")
+            if text in found:
+                self._refuse(key, f"{what} has {text!r} twice")
+            found[text] = value
+        return found
+
+    def _text(self, node) -> str:
+        if not isinstance(node, yaml.ScalarNode):
+            self._refuse(node, "one text or number is expected here")
+        return node.value.strip()
+
+    def _texts(self, node, what) -> list[str]:
+        if not isinstance(node, yaml.SequenceNode) or not node.value:
+            self._refuse(node, f"{what} must be a list, [a, b], of one or more")
+        texts = [self._text(each) for each in node.value]
+        for place, text in enumerate(texts):
+            if not text or text in texts[:place]:
+                self._refuse(node.value[place], f"{what} must be different texts that are not empty, got {text!r}")
+        return texts
+
+    def _choice(self, parts, key, allowed, default) -> str:
+        text = self._text(parts[key]) if key in parts else default
+        if text not in allowed:
+            self._refuse(parts[key], f"{key} must be one of {', '.join(allowed)}, got {text!r}")
+        return text
+
+    def _ends(self, node, what, number) -> tuple[float, float]:
+        if not isinstance(node, yaml.SequenceNode) or len(node.value) != 2:
+            self._refuse(node, f"{what} must be [first, last]")
+        low, high = (number(each) for each in node.value)
+        if not low < high:
+            self._refuse(node, f"{what} must be [first, last], the first below the last")
+        return low, high
+
+    def _number(self, node, whole) -> float:
+        text = self._text(node)
+        try:
+            return checks.whole("", text, "[-1e15, 1e15]") if whole else checks.number("", text, "[-1e100, 1e100]")
+        except ValueError:
+            self._refuse(node, f"a {'whole ' * whole}number is expected here, got {text!r}")
+
+    def _day(self, node) -> float:
+        day = _day(self._text(node))
+        if math.isnan(day):
+            self._refuse(node, f"a date such as 2001-12-31 is expected here, got {self._text(node)!r}")
+        return day
+
+
+def _periods(first: int, last: int, by: str) -> tuple[list[float], list[str]]:
+    """The first days of the periods from the day `first` to `last` (ordinals), and the names of the periods."""
+    days = [datetime.date.fromordinal(day) for day in (range(first, last + 1) if PERIODS[by] == 0 else (first, last))]
+    if PERIODS[by] == 0:
+        return [float(day.toordinal()) for day in days], [day.isoformat() for day in days]
+    months = range(days[0].year * 12 + days[0].month - 1, days[1].year * 12 + days[1].month)
+    begins = [month for month in months if month % PERIODS[by] == 0 or month == months[0]]
+    labels = [
+        {12: f"{m // 12}", 3: f"{m // 12}-Q{m % 12 // 3 + 1}", 1: f"{m // 12}-{m % 12 + 1:02}"}[PERIODS[by]]
+        for m in begins
+    ]
+    starts = [datetime.date(month // 12, month % 12 + 1, 1).toordinal() for month in begins]
+    return [float(first), *map(float, starts[1:])], labels
+
+
+# ---- a template
+
+COLUMNS = ("attribute", "kind", "values", "low", "high", "bins", "by", "format", "missing", "unseen")
+
+
+def template(codebook) -> str:
+    """A schema in YAML, to be looked through and completed, from the CSV file `codebook`; no data are read.
+
+    Its columns are among `COLUMNS`, the first two are needed: kind is one of `KINDS`, values are separated by "|", low and high are
+    the ends of a range, or the first and the last day. ``ValueError`` names line and column of what cannot be used.
+    """
+    try:
+        with Path(codebook).open(encoding="utf-8-sig", newline="") as file:
+            rows = csv.DictReader(file)
+            lines = [(rows.line_num, row) for row in rows]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{codebook} must be a CSV file in UTF-8, got {error}") from None
+    unknown = [name for name in rows.fieldnames or () if name not in COLUMNS]
+    if unknown or not {"attribute", "kind"} <= set(rows.fieldnames or ()):
+        got = ", ".join(map(repr, rows.fieldnames or ())) or "none"
+        raise ValueError(
+            f"{codebook}, line 1: the columns must be attribute, kind and of {', '.join(COLUMNS[2:])}, got {got}"
+        )
+    attributes = {}
+    for line, row in lines:
+        name, made = _of_codebook(f"{codebook}, line {line}", row)
+        if name in attributes:
+            raise ValueError(f"{codebook}, line {line}, column attribute: {name!r} is there twice")
+        attributes[name] = made
+        try:
+            parse(_yaml({name: made}))
+        except ValueError as error:
+            raise ValueError(f"{codebook}, line {line}: {str(error).partition(': ')[2]}") from None
+    if not attributes:
+        raise ValueError(f"{codebook} must have a line for each attribute, got none")
+    return f"# Proposed from a codebook, not from any data: look it through, and take nothing from the records.\n{_yaml(attributes)}"
+
+
+def _yaml(attributes) -> str:
+    return yaml.safe_dump(
+        {"attributes": attributes}, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120
+    )
+
+
+def _of_codebook(place, row) -> tuple[str, dict]:
+    if None in row or None in row.values():
+        raise ValueError(f"{place}: it must have as many cells as the first line")
+    cells = {key: value.strip() for key, value in row.items() if value.strip()}
+    for column in ("attribute", "kind"):
+        if column not in cells:
+            raise ValueError(f"{place}, column {column}: it must not be empty")
+    kind = cells.pop("kind")
+    if kind not in KINDS:
+        raise ValueError(f"{place}, column kind: it must be one of {', '.join(KINDS)}, got {kind!r}")
+    for column in ["values"] if kind == "values" else ["low", "high"]:
+        if column not in cells:
+            raise ValueError(f"{place}, column {column}: it is needed for the kind {kind}")
+    name = cells.pop("attribute")
+    if kind == "values":
+        made: dict = {"values": [value.strip() for value in cells.pop("values").split("|")]}
+    else:
+        made = {"dates" if kind == "dates" else "range": [_plain(cells.pop("low")), _plain(cells.pop("high"))]}
+    made |= {"whole": False} if kind == "real" else {}
+    if "bins" in cells:
+        starts = [_plain(start) for start in cells.pop("bins").split("|")]
+        made["bins"] = starts if len(starts) > 1 else starts[0]
+    return name, made | cells
+
+
+def _plain(text: str):
+    """`text`, as a number or a date where that is written so, and YAML then shows it without quotation marks."""
+    found = yaml.safe_load(text)
+    return found if isinstance(found, (int, float, datetime.date)) and str(found) == text else text

@@ -1,0 +1,261 @@
+"""Tables of one's own as codes of a public schema, in batches: CSV, Parquet, DuckDB, and SQL databases through ADBC.
+
+Whatever the source, a batch is a mapping from attribute to its codes, an array of unsigned integers, and memory holds a few batches
+at a time. What a value becomes depends on the schema and on itself alone (`schema`): no type is guessed from the records.
+
+What is wrong with a source is a ``ValueError`` of one sentence. It may quote the records: it is for whoever holds them, not for
+release.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.dataset
+
+from ..tables.table import Table
+from .schema import Attribute, Schema
+
+ROWS = 1 << 16  # of a batch
+SCHEMES = ("sqlite", "postgresql", "postgres")
+_DUCKDB, _PARQUET = (".duckdb", ".ddb"), (".parquet", ".pq")
+_SEPARATORS = (",", ";", "\t", "|")
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_ESCAPED = re.compile("[\udc80-\udcff]")
+_WHITE = " \t\r\n\f\v\u00a0\u3000"
+
+
+def batches(data, schema: Schema, table: str = "") -> Iterator[dict[str, np.ndarray]]:
+    """The records of `data`, batch after batch: for each attribute of `schema` its codes.
+
+    data : a CSV file, also compressed (.csv.gz); a Parquet file or a folder of them; a DuckDB file (.duckdb); or an address,
+        sqlite:///people.db or postgresql://host/database
+    table : which one of the database, a name or schema.name; elsewhere there is none
+
+    Columns that the schema does not name are not read. Raises ``ValueError``, before the first batch as far as that can be known.
+    """
+    for batch in _open(str(data), tuple(each.name for each in schema.attributes), table):
+        coded = {}
+        for each, column in zip(schema.attributes, batch.columns):
+            try:
+                coded[each.name] = codes(each, column, schema.blanks)
+            except pa.ArrowException as error:  # a list, or bytes that are no text
+                raise ValueError(
+                    f"{_shown(str(data))}, column {each.name!r} must hold plain values: {_one_line(error)}"
+                ) from None
+        yield coded
+
+
+def read(data, schema: Schema, table: str = "") -> Table:
+    """All records of `data` (see `batches`) as a `Table`; ``ValueError`` also where there are none."""
+    parts = [np.stack(list(batch.values()), axis=1) for batch in batches(data, schema, table)]
+    if not any(map(len, parts)):
+        raise ValueError(f"{_shown(str(data))} must hold at least one record, got none")
+    return Table(np.concatenate(parts), schema.domain)
+
+
+def check(data, schema: Schema, table: str = "") -> None:
+    """``ValueError`` where `data` cannot be opened or lacks an attribute of `schema`; reads hardly more than the names of its columns."""
+    next(batches(data, schema, table), None)
+
+
+def codes(attribute: Attribute, column, blanks=frozenset([""])) -> np.ndarray:
+    """What the Arrow `column` (n,) holds as codes (n,) of `attribute`, in the smallest unsigned type; `blanks` are missing as well."""
+    if attribute.kind in ("whole", "real"):
+        found = attribute.binned(_numbers(column, blanks))
+    else:
+        encoded = _texts(column).dictionary_encode()
+        texts = encoded.dictionary.to_pylist()
+        known = {label: code for code, label in enumerate(attribute.labels)}
+        if attribute.kind == "dates":
+            each = attribute.binned(np.array([np.nan if t in blanks else attribute.day(t) for t in texts], dtype=float))
+        else:  # a number that is whole may come as 1.0
+            each = np.array([attribute.missing if t in blanks else known.get(t, known.get(t.removesuffix(".0"), attribute.unseen))
+                             for t in texts], dtype=int)  # fmt: skip
+        found = np.append(each, attribute.missing)[encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)]
+    return found.astype(np.min_scalar_type(len(attribute.labels) - 1))
+
+
+def _texts(column):
+    """A column as texts, without white space at their ends."""
+    return pc.utf8_trim(pc.cast(column, pa.string()), _WHITE)
+
+
+def _numbers(column, blanks) -> np.ndarray:
+    """A column as floats (n,), NaN where there is no number."""
+    kind = column.type
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        column = _texts(column)
+        number = pc.and_(
+            pc.match_substring_regex(column, _NUMBER), pc.invert(pc.is_in(column, pa.array(sorted(blanks))))
+        )
+        column = pc.if_else(number, column, None)
+    return pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+
+
+# ---- the sources: each gives record batches whose columns are those asked for, in their order
+
+
+def _open(data: str, names, table) -> Iterator[pa.RecordBatch]:
+    path, scheme = Path(data), re.match(r"(\w+)://", data)
+    database = scheme or path.suffix.lower() in _DUCKDB
+    if database and not table:
+        raise ValueError(f"table must name one of the tables of {_shown(data)}, got none")
+    if table and not database:
+        raise ValueError(f"table must be left out for {data}, which is no database, got {table!r}")
+    if scheme:
+        return _sql(data, scheme[1], names, table)
+    if not path.exists():
+        raise ValueError(f"data must be a file, a folder or an address, got {data!r}, which is none")
+    if database:
+        return _duckdb(data, names, table)
+    return _parquet(path, names) if path.is_dir() or path.suffix.lower() in _PARQUET else _csv(data, names)
+
+
+def _lacking(data, names, columns) -> None:
+    for name in names:
+        count = list(columns).count(name)
+        if count != 1:
+            has = ", ".join(map(repr, columns)) or "none"
+            raise ValueError(f"{data} must have one column {name!r}, got {count or 'none'} among {has}")
+
+
+def _csv(data: str, names) -> Iterator[pa.RecordBatch]:
+    header = _header(data)
+    separator = next((each for each in _SEPARATORS if set(names) <= set(_cells(header, each))), ",")
+    columns = _cells(header, separator)
+    _lacking(f"{data}, line 1,", names, columns)
+    reading = pa.csv.ReadOptions(
+        use_threads=False, block_size=1 << 22, column_names=[str(i) for i in range(len(columns))], skip_rows=1
+    )
+    places = [str(columns.index(name)) for name in names]
+    as_text = pa.csv.ConvertOptions(
+        column_types=dict.fromkeys(places, pa.string()), include_columns=places, strings_can_be_null=False
+    )
+    try:
+        with pa.csv.open_csv(
+            data, reading, pa.csv.ParseOptions(delimiter=separator, newlines_in_values=True), as_text
+        ) as reader:
+            yield from reader
+    except (pa.ArrowInvalid, OSError) as error:
+        raise ValueError(
+            _what_is_wrong(data, columns, separator) or f"{data} cannot be read: {_one_line(error)}"
+        ) from None
+
+
+def _header(data: str) -> str:
+    try:
+        with _lines(data) as lines:
+            line = lines.readline()
+    except (pa.ArrowInvalid, OSError) as error:
+        raise ValueError(f"{data} cannot be read: {_one_line(error)}") from None
+    if not line.strip():
+        raise ValueError(f"{data}, line 1 must name the columns, got an empty line")
+    if _ESCAPED.search(line):
+        raise ValueError(f"{data}, line 1 must be UTF-8 text, got {line.strip()!a:.60}")
+    return line
+
+
+def _lines(data: str):
+    """A file as text, also if it is compressed; bytes that are no UTF-8 are `_ESCAPED` letters."""
+    return io.TextIOWrapper(pa.input_stream(data), encoding="utf-8-sig", errors="surrogateescape", newline="")
+
+
+def _cells(header: str, separator: str) -> list[str]:
+    return [name.strip() for name in next(csv.reader([header], delimiter=separator), [])]
+
+
+def _what_is_wrong(data, columns, separator) -> str:
+    """The first line of a CSV file that has another number of cells than the first, or is no UTF-8; "" where there is none."""
+    with _lines(data) as file:
+        rows, begins = csv.reader(file, delimiter=separator), 1
+        try:
+            for cells in rows:
+                if cells and len(cells) != len(columns):
+                    return (
+                        f"{data}, line {begins} must have {len(columns)} cells, as the first line has, got {len(cells)}"
+                    )
+                for name, cell in zip(columns, cells):
+                    if _ESCAPED.search(cell):
+                        return f"{data}, line {begins}, column {name!r} must be UTF-8 text, got {cell!a:.60}"
+                begins = rows.line_num + 1
+        except csv.Error as error:
+            return f"{data}, line {begins} cannot be read: {error}"
+    return ""
+
+
+def _parquet(path: Path, names) -> Iterator[pa.RecordBatch]:
+    try:
+        found = pa.dataset.dataset(path, format="parquet", partitioning="hive")
+        _lacking(path, names, found.schema.names)
+        yield from found.to_batches(
+            columns=list(names), batch_size=ROWS, use_threads=False, batch_readahead=1, fragment_readahead=1
+        )
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{path} cannot be read as Parquet: {_one_line(error)}") from None
+
+
+def _duckdb(data: str, names, table) -> Iterator[pa.RecordBatch]:
+    import duckdb  # only where it is wanted, as the drivers below
+
+    try:
+        with closing(duckdb.connect(data, read_only=True)) as connection:
+            _lacking(f"{data}, table {table!r},", names, connection.sql(_select(["*"], table)).columns)
+            yield from connection.sql(_select(map(_quoted, names), table)).to_arrow_reader(ROWS)
+    except duckdb.Error as error:
+        raise ValueError(f"{data}, table {table!r} cannot be read: {_one_line(error)}") from None
+
+
+def _sql(data: str, scheme: str, names, table) -> Iterator[pa.RecordBatch]:
+    if scheme not in SCHEMES:
+        raise ValueError(f"data must be an address of {', '.join(SCHEMES)}, got {scheme}://")
+    import adbc_driver_manager
+
+    try:
+        with _connected(data, scheme) as connection, connection.cursor() as cursor:
+            cursor.execute(f"{_select(['*'], table)} WHERE 1 = 0")
+            _lacking(f"{_shown(data)}, table {table!r},", names, [column[0] for column in cursor.description])
+            # As text: SQLite's columns have no type of their own, and the driver would guess it from the first records.
+            cursor.execute(_select((f"CAST({_quoted(name)} AS TEXT)" for name in names), table))
+            yield from cursor.fetch_record_batch()
+    except adbc_driver_manager.Error as error:
+        raise ValueError(f"{_shown(data)}, table {table!r} cannot be read: {_one_line(error)}") from None
+
+
+def _connected(data: str, scheme: str):
+    if scheme != "sqlite":
+        import adbc_driver_postgresql.dbapi
+
+        return adbc_driver_postgresql.dbapi.connect(data)
+    import adbc_driver_sqlite.dbapi
+
+    path = Path(data.removeprefix("sqlite://").removeprefix("/"))  # three slashes, and a fourth of a path from the root
+    if not path.is_file():
+        raise ValueError(f"data must be the address of an SQLite file, got {data}, which leads to none")
+    return adbc_driver_sqlite.dbapi.connect(f"{path.resolve().as_uri()}?mode=ro")
+
+
+def _select(columns, table: str) -> str:
+    return f"SELECT {', '.join(columns)} FROM {'.'.join(map(_quoted, table.split('.')))}"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _shown(data: str) -> str:
+    """An address without the password that it may hold."""
+    return re.sub(r"(://[^/@]*?):[^/]*@", r"\1@", data)
+
+
+def _one_line(error) -> str:
+    return str(error).strip().split("\n")[0]

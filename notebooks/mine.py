@@ -1,0 +1,133 @@
+"""A synthetic version of a table of one's own with its report, `make mine`; a schema from a codebook, `make schema`.
+
+    python -m notebooks.mine release --data people.csv --schema schema.yml --output released --epsilon 1
+    python -m notebooks.mine schema codebook.csv --output schema.yml
+
+`release` runs notebooks/yours/release.ipynb with the operating system's randomness. All that goes out appears in the output folder at
+once: synthetic.csv, synthetic.parquet, model.npz, errors.csv, schema.yml and report.html, or nothing at all.
+
+It ends with 0 when they are there, 2 and one sentence when something that was given cannot be used, 1 when the run failed, 130 when
+interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+from nbclient.exceptions import CellExecutionError, DeadKernelError
+from nbconvert import HTMLExporter
+
+from lib.data import schema, sources
+from lib.numerics import files
+from notebooks import run
+
+NOTEBOOK = run.ROOT / "notebooks/yours/release.ipynb"
+OPTIONS = ("table", "epsilon", "delta", "neighbours", "workload", "records", "within")
+HEAD = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>A synthetic table</title><style>
+body { max-width: 48rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif; color: #262626; background: #fff }
+div { overflow-x: auto } table { border-collapse: collapse; margin-bottom: 1rem; font-size: .9rem }
+th, td { padding: .2rem .6rem; text-align: left; border-bottom: 1px solid #dededa } .anchor-link { display: none }
+</style></head><body>
+<h1>A synthetic table</h1>
+"""
+
+
+class Refused(Exception):
+    """Something that was given cannot be used: one sentence."""
+
+
+def release(data: str, schema_file: str, output: Path, options: dict) -> None:
+    """Everything that goes out, in the folder `output`; `options` are values for those parameters of the notebook."""
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise Refused(
+            f"{output} is there already: another release of the same records would cost its epsilon on top of the first one's, "
+            "so say with OUTPUT where it is to go, if it is meant"
+        )
+    data = str(Path(data).resolve()) if Path(data).exists() else data  # the notebook's kernel may work elsewhere
+    sources.check(data, public := schema.read(schema_file), options.get("table", ""))
+    files.check_writable(output.with_name(f".{output.name}"))
+    with tempfile.TemporaryDirectory(prefix=f".{output.name}-", dir=output.parent) as scratch:
+        made = Path(scratch) / "made"
+        made.mkdir()
+        given = {"data": data, "schema": schema_file, "output": str(made.resolve()), "for_release": True}
+        content, used = run.prepare(NOTEBOOK, options | given)
+        run.execute(content)
+        (made / "report.html").write_text(page(content), encoding="utf-8")
+        shutil.copyfile(schema_file, made / "schema.yml")
+        os.replace(made, output)
+    print(f"{output}: {', '.join(sorted(each.name for each in output.iterdir()))}; {len(public.attributes)} attributes, "
+          f"epsilon {used['epsilon']:g}, delta {used['delta']:g}, {used['neighbours']} neighbours")  # fmt: skip
+
+
+def page(content) -> str:
+    """The report as one page: what the cells tagged `report` say and show, without their code."""
+    content.cells = [cell for cell in content.cells if "report" in cell.metadata.get("tags", [])]
+    for cell in content.cells:
+        if cell.cell_type == "markdown":
+            cell.source = cell.source.replace("### ", "## ", 1)  # in the book they are part of a chapter
+    exporter = HTMLExporter(
+        template_name="basic", exclude_input=True, exclude_input_prompt=True, exclude_output_prompt=True
+    )
+    body, _ = exporter.from_notebook_node(content)
+    return HEAD + body + "\n</body></html>\n"
+
+
+def propose(codebook: str, output: Path) -> None:
+    """The schema that the codebook proposes, in the file `output`, which must not be there yet."""
+    if output.exists():
+        raise Refused(f"{output} is there already, and is not written over")
+    with files.whole(output) as draft:
+        draft.write_text(schema.template(codebook), encoding="utf-8")
+    print(f"{output}: proposed from {codebook}, to be looked through before it is used")
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split())
+
+
+def main(words=None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m notebooks.mine", description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("release")
+    for name in ("data", "schema"):
+        one.add_argument(f"--{name}", required=True)
+    one.add_argument("--output", type=Path, default=Path("released"))
+    for name in OPTIONS:
+        one.add_argument(f"--{name}", default="")
+    other = commands.add_parser("schema")
+    other.add_argument("codebook")
+    other.add_argument("--output", type=Path, default=Path("schema.yml"))
+    given = parser.parse_args(words)
+    try:
+        if given.command == "schema":
+            propose(given.codebook, given.output)
+        else:
+            options = {name: getattr(given, name) for name in OPTIONS if getattr(given, name)}
+            release(given.data, given.schema, given.output, options)
+    except CellExecutionError as error:
+        print(" ".join(str(error.evalue).split()), file=sys.stderr)
+        return 2 if error.ename in ("ValueError", "FileExistsError") else 1
+    except DeadKernelError:
+        print("the run's process died, perhaps for want of memory; nothing was released", file=sys.stderr)
+        return 1
+    except (Refused, ValueError, OSError) as error:
+        print(_told(error), file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted; nothing was released", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")  # of the tools: what there is to say stands in the report
+    sys.exit(main())

@@ -1,0 +1,374 @@
+"""A release of a table of one's own: what it tells, that it tells no more, its files, and the command that makes them."""
+
+import datetime
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lib.data import release, schema, sources
+from lib.mechanisms import exact_noise
+from lib.tables.graphical_model import GraphicalModel, Measurement
+from lib.tables.private_draws import ExactDraws
+from lib.tables.table import Domain, Table
+from notebooks import mine
+from tests import made_up
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLE = ROOT / "notebooks/yours/example"
+SCHEMA = schema.read(EXAMPLE / "schema.yml")
+FILES = {"synthetic.csv", "synthetic.parquet", "errors.csv", "model.npz"}
+
+
+def members(n=250, seed=3, **changed):
+    return made_up.library_members(n, rng=np.random.default_rng(seed)).assign(**changed)
+
+
+@pytest.fixture
+def read(tmp_path):
+    """A function that makes a table of a frame of texts, by way of a CSV file."""
+
+    def made(frame):
+        frame.to_csv(tmp_path / "read.csv", index=False)
+        return sources.read(tmp_path / "read.csv", SCHEMA)
+
+    return made
+
+
+# ---- what is told
+
+
+def test_the_expected_error_is_that_of_the_most_precise_measurement_that_covers():
+    domain = Domain({"a": 2, "b": 3, "c": 5})
+    measurements = [Measurement(("a",), np.zeros(2), 9.0), Measurement(("b", "a"), np.zeros((3, 2)), 4.0)]
+    mean = math.sqrt(2 / math.pi)
+    for names, expected in {("a",): 4 * math.sqrt(3), ("b",): 4 * math.sqrt(2), ("a", "b"): 4, ("b", "a"): 4}.items():
+        assert release.expected_error(domain, measurements, names) == pytest.approx(mean * expected)
+    assert math.isnan(release.expected_error(domain, measurements, ("b", "c")))
+    assert release.expected_error(domain, measurements[:1], ("a",)) == pytest.approx(9 * mean)
+    with pytest.raises(ValueError, match="attributes must be among 'a', 'b', 'c', got 'z'"):
+        release.expected_error(domain, measurements, ("z",))
+
+
+@pytest.mark.parametrize("sigma", [3, 12])
+def test_the_expected_error_is_the_noises_mean(sigma):
+    """Of 20,000 sums of six draws of the exact sampler; within four standard errors (a false alarm in 16,000)."""
+    rng, domain = np.random.default_rng(8), Domain({"a": 2, "b": 6})
+    noise = np.abs(exact_noise.discrete_gaussian((20_000, 6), sigma, rng=rng).sum(axis=1))
+    expected = release.expected_error(domain, [Measurement(("a", "b"), np.zeros((2, 6)), float(sigma))], ("a",))
+    assert abs(noise.mean() - expected) < 4 * noise.std() / math.sqrt(noise.size)
+
+
+def test_sets_that_are_too_large_are_left_out_by_the_schema_alone():
+    domain = Domain({"a": 10_000, "b": 1_000, "c": 1_001})
+    assert release.workload(domain, 2) == [("a",), ("b",), ("c",), ("a", "b"), ("b", "c")]
+    assert release.workload(domain, 3) == release.workload(domain, 1) == [("a",), ("b",), ("c",)]
+    with pytest.raises(ValueError, match=r"workload must be in \[1, 3\], got 4"):
+        release.workload(domain, 4)
+
+
+def test_the_report_names_what_was_measured_and_what_not(read):
+    result = release.run(read(members(900)), 1.0, 1e-9, seed=1)
+    sets = release.workload(SCHEMA.domain, 2)
+    found = release.errors(result, sets)
+    known = found["expected error of a count"].notna()
+    covered = [any(set(names) <= set(m.attributes) for m in result.measurements) for names in sets]
+    assert known.tolist() == covered and (found.index == [" × ".join(names) for names in sets]).all()
+    shares = 100 * found["expected error of a count"] / result.model.total
+    assert np.allclose(found["in % of all records"], shares, rtol=0.02, equal_nan=True)
+    said = release.unmeasured(found, most=2)
+    assert said.startswith("Not measured together: ") and f" and {(~known).sum() - 2} others" in said
+    assert release.unmeasured(found[known]) == "All sets were measured."
+    assert f"AIM measured {len(result.steps)} tables of counts" in release.measured(result)
+
+
+def test_the_statement_says_what_is_promised_and_with_a_seed_that_nothing_is():
+    said = release.statement(0.5, 1e-9, "unbounded")
+    assert "(0.5, 1e-09)-differentially private" in said and "one has and the other lacks" in said
+    assert "the number of records is public" in release.statement(0.5, 1e-9, "bounded")
+    assert release.statement(0.5, 1e-9, "bounded", seed=0).startswith("**Not for release.**")
+
+
+def test_a_run_for_release_is_exact_and_one_with_a_seed_repeats(read, monkeypatch):
+    asked = []
+    monkeypatch.setattr(release, "aim", lambda *given, **options: asked.append(options))
+    release.run(read(members(20)), 1.0, 1e-9)
+    release.run(read(members(20)), 1.0, 1e-9, seed=0)
+    assert asked[0]["rng"] is None and asked[0]["records"] is None
+    assert isinstance(asked[1]["rng"], np.random.Generator)
+    monkeypatch.undo()
+    one, same, other = (release.run(read(members(80)), 1.0, 1e-9, seed=seed).synthetic.records for seed in (4, 4, 5))
+    assert one.tolist() == same.tolist() != other.tolist()
+
+
+# ---- that no more is told: where AIM's noisy answers are the same, so is all that goes out
+
+
+def answer_alike(monkeypatch):
+    """Noisy counts and choices that do not look at the records, and draws from a seed."""
+    monkeypatch.setattr(
+        ExactDraws,
+        "noisy",
+        lambda self, counts, scale: (np.arange(counts.size).reshape(counts.shape) % 7, float(scale)),
+    )
+    monkeypatch.setattr(ExactDraws, "choose", lambda self, truth, believed, scale, epsilon: list(believed)[-1])
+    seeded = np.random.default_rng
+    monkeypatch.setattr(np.random, "default_rng", lambda *_: seeded(1))
+
+
+def told(table, folder, public=SCHEMA, neighbours="unbounded") -> dict:
+    """All that a release of `table` gives out, by name."""
+    result, sets = release.run(table, 1.0, 1e-9, neighbours=neighbours), release.workload(public.domain, 2)
+    release.write(folder, result, public, sets)
+    found = release.errors(result, sets)
+    texts = [
+        release.asked(public).to_html(),
+        release.measured(result),
+        found.to_html(),
+        release.unmeasured(found),
+        release.statement(1.0, 1e-9, neighbours),
+    ]
+    return {path.name: path.read_bytes() for path in folder.iterdir()} | dict(enumerate(texts))
+
+
+OTHERS = {
+    "more records": members(400),
+    "others, and fewer": members(60, seed=9),
+    "one value only": members(250, card="child", age="5"),
+    "all missing or unseen": members(180, card="", age="none", quarter="Xanadu", joined="never", loans="?", fines="-"),
+    "out of all bounds": members(250, age="1e9", loans="-1e9"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_where_the_noisy_answers_are_alike_all_that_is_told_is(read, monkeypatch, tmp_path, other):
+    answer_alike(monkeypatch)
+    first = told(read(members()), tmp_path / "first")
+    assert FILES <= set(first)
+    assert first == told(read(OTHERS[other]), tmp_path / "second")
+
+
+def test_where_their_number_is_public_no_more_than_that_is_told(read, monkeypatch, tmp_path):
+    answer_alike(monkeypatch)
+    first, same, more = (
+        told(read(frame), tmp_path / f"{number}", neighbours="bounded")
+        for number, frame in enumerate((members(), OTHERS["out of all bounds"], OTHERS["more records"]))
+    )
+    assert first == same != more
+
+
+def test_planted_leaks_are_told_apart(read, monkeypatch, tmp_path):
+    """The number of records, the unseen values, and a domain that is read off the records: each is noticed."""
+    answer_alike(monkeypatch)
+    tables = read(members()), read(OTHERS["all missing or unseen"])
+    honest, current = release.measured, []
+    for number, leak in enumerate((len, lambda table: table.marginal(("quarter",))[-1])):
+        monkeypatch.setattr(release, "measured", lambda result: f"{honest(result)} {leak(current[-1])}")
+        found = []
+        for which, table in enumerate(tables):
+            current.append(table)
+            found.append(told(table, tmp_path / f"{number}{which}"))
+        assert found[0] != found[1]
+    monkeypatch.setattr(release, "measured", honest)
+    found = []
+    for which, frame in enumerate((members(), OTHERS["one value only"])):
+        cards = ", ".join(sorted(set(frame.card) - {""}))
+        public = schema.parse((EXAMPLE / "schema.yml").read_text().replace("child, adult, family, senior", cards))
+        frame.to_csv(tmp_path / "leak.csv", index=False)
+        found.append(told(sources.read(tmp_path / "leak.csv", public), tmp_path / f"domain{which}", public))
+    assert found[0] != found[1]
+
+
+PLANTED = """\
+import numpy as np
+from lib.tables.private_draws import ExactDraws
+ExactDraws.noisy = lambda self, counts, scale: (np.arange(counts.size).reshape(counts.shape) % 7, float(scale))
+ExactDraws.choose = lambda self, truth, believed, scale, epsilon: list(believed)[-1]
+seeded = np.random.default_rng
+np.random.default_rng = lambda *_: seeded(1)
+"""
+
+
+def test_the_whole_command_tells_no_more(tmp_path):
+    """The report's page and every other file, from a CSV file and from a Parquet folder of other records."""
+    (tmp_path / "sitecustomize.py").write_text(PLANTED)
+    members().to_csv(tmp_path / "one.csv", index=False)
+    (tmp_path / "other").mkdir()
+    OTHERS["all missing or unseen"].to_parquet(tmp_path / "other/part.parquet")
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    found, said = [], []
+    for data in ("one.csv", "other"):
+        words = ["-m", "notebooks.mine", "release", "--data", tmp_path / data, "--schema", EXAMPLE / "schema.yml"]
+        done = subprocess.run(
+            [sys.executable, *words, "--output", tmp_path / f"out-{data}"],
+            capture_output=True,
+            text=True,
+            env=environment,
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""
+        found.append({path.name: path.read_bytes() for path in (tmp_path / f"out-{data}").iterdir()})
+        said.append(done.stdout.replace(data, "data"))
+    assert set(found[0]) == FILES | {"report.html", "schema.yml"}
+    assert found[0] == found[1] and said[0] == said[1]
+    page = found[0]["report.html"].decode()
+    assert all(
+        text in page
+        for text in ("What was asked", "(1, 1e-09)-differentially private", "Not measured together", "load_model")
+    )
+    assert (
+        "Not for release" not in page
+        and "import" not in page.replace("import load_model", "")
+        and str(tmp_path) not in page
+    )
+
+
+# ---- the files
+
+NAMES = st.text("abc é", min_size=1, max_size=4).map(str.strip).filter(bool)
+
+
+@st.composite
+def schemas(draw):
+    """A schema of every kind of attribute, in YAML."""
+    values = draw(st.lists(NAMES, min_size=1, max_size=4, unique=True))
+    low, width, bins = draw(st.integers(-50, 50)), draw(st.integers(1, 60)), draw(st.integers(1, 5))
+    first = draw(st.dates(datetime.date(1950, 1, 1), datetime.date(2050, 1, 1)))
+    last = first + datetime.timedelta(draw(st.integers(1, 700)))
+    by = draw(st.sampled_from(["year", "quarter", "month"]))
+    numbers = f"range: [{low}, {low + width}], bins: {min(bins, width)}"
+    kept = draw(st.sampled_from(["", f", missing: {low}"]))
+    return schema.parse(
+        f"attributes: {{v: {{values: {values!r}}}, w: {{{numbers}{kept}}}, r: {{{numbers}, whole: no}}, d: {{dates: [{first}, {last}], by: {by}}}}}"
+    )
+
+
+@settings(max_examples=40)
+@given(schemas(), st.integers(0, 2**32), st.sampled_from(release.WITHIN))
+def test_what_is_written_is_read_as_the_same_codes(tmp_path_factory, public, seed, within):
+    rng, folder = np.random.default_rng(seed), tmp_path_factory.mktemp("files")
+    table = Table(rng.integers(0, public.domain.sizes, size=(30, 4)), public.domain)
+    values = release.decoded(table, public, within, rng=rng)
+    pyarrow.csv.write_csv(values, folder / "t.csv")
+    pyarrow.parquet.write_table(values, folder / "t.parquet")
+    for name in ("t.csv", "t.parquet"):
+        assert (sources.read(folder / name, public).records == table.records).all()
+
+
+def test_numbers_lie_where_they_are_said_to_in_their_bins():
+    public = schema.parse(
+        "attributes: {w: {range: [0, 9], bins: [0, 4]}, r: {range: [0, 1], bins: 2, whole: no}, d: {dates: [2001-01-01, 2001-01-31], by: month}}"
+    )
+    table = Table(np.zeros((4_000, 3), dtype=int), public.domain)
+    drawn = release.decoded(table, public, rng=np.random.default_rng(1)).to_pandas()
+    assert set(drawn.w) == {0, 1, 2, 3} and set(drawn.d) == {datetime.date(2001, 1, day) for day in range(1, 32)}
+    assert 0 <= drawn.r.min() < 0.01 and 0.49 < drawn.r.max() < 0.5
+    # Uniform: each of four numbers a quarter, within four standard errors (false alarm: a run in 4,000, the seed is fixed)
+    assert (np.abs(drawn.w.value_counts() - 1_000) < 4 * math.sqrt(4_000 * 3 / 16)).all()
+    middle = release.decoded(table, public, "middle", rng=np.random.default_rng(1)).to_pandas()
+    assert set(middle.w) == {2} and set(middle.r) == {0.25} and set(middle.d) == {datetime.date(2001, 1, 16)}
+
+
+def test_own_missing_values_become_empty_cells(read):
+    table = read(members(250, card=["", "?"] * 125, age="", quarter=""))
+    values = release.decoded(table, SCHEMA, rng=np.random.default_rng(1)).to_pydict()
+    assert values["card"] == [None, "other"] * 125 and set(values["age"]) == {None}
+    assert set(values["quarter"]) == {"other"} and None not in values["loans"]
+
+
+def test_a_model_is_read_as_it_was_written(tmp_path):
+    domain = Domain({"a": 2, "b": 3}, {"a": ["x", "é"], "b": ["1", "2", "3"]})
+    model = GraphicalModel(
+        domain, {("a", "b"): np.array([[0.1, -np.inf, 2], [0, 1, 1]]), ("a",): np.array([1.0, 2])}, 12.5
+    )
+    release.save_model(model, tmp_path / "m.npz")
+    again = release.load_model(tmp_path / "m.npz")
+    assert again.domain == domain and again.total == 12.5
+    for names in (("a",), ("b", "a")):
+        assert (again.marginal(names) == model.marginal(names)).all()
+    for content in (b"", b"no model", (tmp_path / "m.npz").read_bytes()[:300]):
+        (tmp_path / "bad.npz").write_bytes(content)
+        with pytest.raises(ValueError, match="bad.npz must be a model that was saved here"):
+            release.load_model(tmp_path / "bad.npz")
+    np.savez(tmp_path / "bad.npz", other=1)
+    with pytest.raises(ValueError, match="bad.npz must be a model that was saved here"):
+        release.load_model(tmp_path / "bad.npz")
+
+
+def test_files_of_another_release_are_not_written_over(read, tmp_path):
+    result = release.run(read(members(60)), 1.0, 1e-9, seed=1)
+    (tmp_path / "errors.csv").write_text("mine")
+    with pytest.raises(FileExistsError, match="errors.csv is there already, from another release"):
+        release.write(tmp_path, result, SCHEMA, [])
+    assert {path.name for path in tmp_path.iterdir()} == {"errors.csv", "read.csv"}
+
+
+# ---- the command
+
+
+def command(capsys, *words):
+    status = mine.main([str(word) for word in words])
+    said = capsys.readouterr()
+    return status, said.out, said.err
+
+
+def test_what_cannot_be_used_ends_with_a_sentence_and_two(tmp_path, capsys):
+    data, public, there = EXAMPLE / "members.csv", EXAMPLE / "schema.yml", tmp_path / "there"
+    there.mkdir()
+    (there / "synthetic.csv").write_text("x")
+    (tmp_path / "bad.yml").write_text("attributes: 3")
+    (tmp_path / "bad.csv").write_bytes(data.read_bytes() + b"too,few\n")
+    (tmp_path / "file").write_text("x")
+    out = tmp_path / "out"
+    cases = [
+        ((data, public, there), "another release of the same records would cost its epsilon on top"),
+        ((data, public, tmp_path / "file"), "file is there already"),
+        ((data, tmp_path / "bad.yml", out), "bad.yml, line 1, column 13: attributes must map names"),
+        ((data, tmp_path / "none.yml", out), "none.yml: No such file or directory"),
+        ((tmp_path / "none.csv", public, out), "data must be a file, a folder or an address"),
+        ((data, public, out, "--epsilon", "0"), "epsilon must be in [1e-6, 1e6], got 0"),
+        ((data, public, out, "--table", "t"), "table must be left out"),
+        ((data, public, tmp_path / "file/out"), "file"),
+    ]
+    for (one, other, output, *rest), said in cases:
+        status, _, error = command(capsys, "release", "--data", one, "--schema", other, "--output", output, *rest)
+        assert status == 2 and said in error and error.count("\n") == 1, error
+    assert {path.name for path in tmp_path.iterdir()} == {"there", "bad.yml", "bad.csv", "file"}
+
+
+@pytest.mark.parametrize("wrong", ["bad line far below", "workload"])
+def test_a_run_that_fails_ends_with_a_sentence_and_leaves_nothing(tmp_path, capsys, wrong):
+    path = tmp_path / "bad.csv"
+    lines = (EXAMPLE / "members.csv").read_text() * (1 if wrong == "workload" else 200)
+    path.write_text(
+        lines + "" if wrong == "workload" else lines.replace("\ncard,age,quarter,joined,loans,fines", "") + "too,few\n"
+    )
+    words = ("--workload", "6") if wrong == "workload" else ()
+    small = tmp_path / "s.yml"
+    small.write_text("attributes: {card: {values: [child, adult]}, age: {range: [0, 99]}}")
+    status, _, error = command(
+        capsys, "release", "--data", path, "--schema", small, "--output", tmp_path / "out", *words
+    )
+    said = "workload must be in [1, 2], got 6" if wrong == "workload" else "bad.csv, line 400002 must have 6 cells"
+    assert status == 2 and said in error and error.count("\n") == 1
+    assert {each.name for each in tmp_path.iterdir()} == {"bad.csv", "s.yml"}
+
+
+def test_a_schema_is_proposed_and_not_written_over(tmp_path, capsys):
+    output = tmp_path / "schema.yml"
+    assert command(capsys, "schema", EXAMPLE / "codebook.csv", "--output", output)[0] == 0
+    assert schema.read(output) == SCHEMA
+    status, _, error = command(capsys, "schema", EXAMPLE / "codebook.csv", "--output", output)
+    assert status == 2 and "is there already, and is not written over" in error
+    status, _, error = command(capsys, "schema", tmp_path / "none.csv", "--output", tmp_path / "new.yml")
+    assert (
+        status == 2 and error.endswith("none.csv: No such file or directory\n") and not (tmp_path / "new.yml").exists()
+    )

@@ -1,0 +1,315 @@
+"""The same records from every kind of source, bounded batches, and a sentence for each thing that may be wrong with a source."""
+
+import gzip
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lib.data import schema, sources
+from tests import made_up
+
+EXAMPLE = Path(__file__).resolve().parents[1] / "notebooks/yours/example"
+SCHEMA = schema.read(EXAMPLE / "schema.yml")
+FRAME = made_up.library_members(300, rng=np.random.default_rng(4))
+SMALL = schema.parse("attributes: {a: {values: [x, y]}, b: {range: [0, 9], bins: 2}}")
+
+
+def by_hand(frame):
+    """What the example's schema says, once more, record by record: codes (n, 6)."""
+    domain = SCHEMA.domain
+
+    def place(value, starts):
+        return max((i for i, start in enumerate(starts) if start <= value), default=0)
+
+    def number(text, starts, missing):
+        return place(float(text), starts) if re.fullmatch(r"[0-9.]+", text) else missing
+
+    rows = []
+    for row in frame.itertuples():
+        named = [domain.values(name).index(value if value in domain.values(name) else "other")
+                 for name, value in (("card", row.card), ("quarter", row.quarter))]  # fmt: skip
+        joined = int(row.joined[:4]) - 2015 if row.joined[:2] == "20" else 11
+        age, loans = number(row.age, [4, 10, 16, 25, 40, 65], 6), number(row.loans, [0, 1, 2, 4, 8, 16], 0)
+        rows.append([named[0], age, named[1], joined, loans, number(row.fines, range(0, 50, 5), 0)])
+    return np.array(rows)
+
+
+def typed(frame):
+    """The frame as others would hold it, in numbers and days, with nulls where that is not possible."""
+    days = pd.to_datetime(frame.joined, errors="coerce").dt.date.to_numpy()
+    numbers = {name: pd.to_numeric(frame[name], errors="coerce") for name in ("age", "loans", "fines")}
+    return frame.assign(joined=days, **numbers)
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory):
+    """The records in each kind of source: (data, table) by its name."""
+    folder = tmp_path_factory.mktemp("sources")
+    text = FRAME.assign(more="not asked for").to_csv(index=False)
+    (folder / "members.csv").write_text("\ufeff" + text, encoding="utf-8")
+    (folder / "windows.csv").write_bytes(FRAME.to_csv(index=False, sep=";", lineterminator="\r\n", quoting=1).encode())
+    with gzip.open(folder / "members.csv.gz", "wt") as file:
+        file.write(text)
+    (folder / "parts").mkdir()
+    for part in range(3):
+        arrow = pa.Table.from_pandas(typed(FRAME)[part * 100 : part * 100 + 100], preserve_index=False)
+        pa.parquet.write_table(arrow, folder / f"parts/{part}.parquet", row_group_size=30)
+    pa.parquet.write_table(pa.Table.from_pandas(FRAME.astype("category")), folder / "one.parquet")
+    arrow = pa.Table.from_pandas(typed(FRAME))
+    with duckdb.connect(str(folder / "lib.duckdb")) as connection:
+        connection.register("arrow", arrow)
+        connection.sql(
+            'CREATE SCHEMA town; CREATE TABLE town.members AS SELECT * FROM arrow; CREATE VIEW "a b" AS FROM town.members'
+        )
+    with sqlite3.connect(folder / "lib.db") as connection:
+        typed(FRAME).to_sql("members", connection, index=False)
+        FRAME.to_sql("texts", connection, index=False)
+    connection.close()
+    return {
+        "csv": (folder / "members.csv", ""),
+        "csv of Windows": (folder / "windows.csv", ""),
+        "csv, compressed": (folder / "members.csv.gz", ""),
+        "parquet folder": (folder / "parts", ""),
+        "parquet file": (folder / "one.parquet", ""),
+        "duckdb": (folder / "lib.duckdb", "town.members"),
+        "duckdb view": (folder / "lib.duckdb", "a b"),
+        "sqlite": (f"sqlite:///{folder}/lib.db", "members"),
+        "sqlite, texts": (f"sqlite:///{folder}/lib.db", "texts"),
+    }  # fmt: skip
+
+
+KINDS = [
+    "csv",
+    "csv of Windows",
+    "csv, compressed",
+    "parquet folder",
+    "parquet file",
+    "duckdb",
+    "duckdb view",
+    "sqlite",
+    "sqlite, texts",
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_source_gives_the_same_codes(places, kind):
+    data, table = places[kind]
+    sources.check(data, SCHEMA, table)
+    read = sources.read(data, SCHEMA, table)
+    assert read.domain == SCHEMA.domain
+    assert (read.records == by_hand(FRAME)).all()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """The socket of a PostgreSQL server of one's own, on no network."""
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    if not programs:
+        pytest.skip("no PostgreSQL server is installed")
+    folder = Path(tempfile.mkdtemp(prefix="pg"))  # a socket's name must be short
+    alone = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    if alone:
+        shutil.chown(folder, "postgres")
+
+    def call(program, *words):
+        done = subprocess.run(
+            [*alone, programs[-1] / program, "-D", folder / "data", *words], cwd=folder, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+
+    call("initdb", "--username=me", "--auth=trust", "--no-sync")
+    call("pg_ctl", "--wait", "--log", folder / "log", "--options", f"-c listen_addresses='' -k {folder}", "start")
+    try:
+        yield folder
+    finally:
+        call("pg_ctl", "--wait", "--mode", "immediate", "stop")
+        shutil.rmtree(folder)
+
+
+def test_postgresql_gives_the_same_codes(server):
+    import adbc_driver_postgresql.dbapi
+
+    address = f"postgresql://me@/postgres?host={server}"
+    with adbc_driver_postgresql.dbapi.connect(address) as connection, connection.cursor() as cursor:
+        cursor.adbc_ingest("members", pa.Table.from_pandas(typed(FRAME), preserve_index=False))
+        cursor.execute("CREATE SCHEMA town")
+        cursor.execute("CREATE TABLE town.members AS SELECT *, CAST(age AS numeric(6, 2)) AS exact FROM members")
+        connection.commit()
+    for table in ("members", "town.members"):
+        assert (sources.read(address, SCHEMA, table).records == by_hand(FRAME)).all()
+    with pytest.raises(ValueError, match="table 'nobody' cannot be read: "):
+        sources.read(address, SCHEMA, "nobody")
+
+
+def test_the_folders_of_a_partition_are_a_column(tmp_path):
+    pyarrow.parquet.write_to_dataset(pa.table({"a": ["x", "y", "x"], "b": [7, 1, 3]}), tmp_path, partition_cols=["a"])
+    assert sorted(sources.read(tmp_path, SMALL).records.tolist()) == [[0, 0], [0, 1], [1, 0]]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet folder", "duckdb", "sqlite"])
+def test_batches_are_codes_of_the_domain_in_the_smallest_type(places, kind):
+    for batch in sources.batches(places[kind][0], SCHEMA, places[kind][1]):
+        assert list(batch) == list(SCHEMA.domain.attributes)
+        for name, column in batch.items():
+            assert column.dtype == np.uint8 and column.max() < SCHEMA.domain.shape([name])[0]
+
+
+def test_the_domain_is_the_schemas_whatever_the_records_hold(places, tmp_path):
+    """A domain that is read off the records, planted below, is what this would find."""
+    few = FRAME[FRAME.card == "child"].head(3)
+    few.to_csv(tmp_path / "few.csv", index=False)
+    assert (
+        sources.read(tmp_path / "few.csv", SCHEMA).domain
+        == sources.read(places["csv"][0], SCHEMA).domain
+        == SCHEMA.domain
+    )
+
+
+def test_a_long_csv_comes_in_batches(tmp_path):
+    path, n = tmp_path / "long.csv", 1_000_000
+    path.write_text("a,b\n" + '"x\n\n\n\n\n\n\n\n",7\ny,2\n' * (n // 2))  # of cells of many lines, too
+    sizes = [len(batch["a"]) for batch in sources.batches(path, SMALL)]
+    assert sum(sizes) == n and max(sizes) < n / 2
+    counts = sources.read(path, SMALL).marginal(("a", "b"))
+    assert counts[0, 1] == counts[1, 0] == n // 2 == counts.sum() / 2
+
+
+def test_columns_come_in_any_order_and_names_may_be_quoted(tmp_path):
+    path = tmp_path / "o.csv"
+    path.write_text('"b" ,"a"\n"7","y"\n\n2,"x\n"\n')
+    assert sources.read(path, SMALL).records.tolist() == [[1, 1], [0, 0]]
+
+
+CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=6)
+
+
+@given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=8))
+def test_what_a_csv_file_holds_is_what_was_written(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("drawn") / "d.csv"
+    drawn = pd.DataFrame(rows, columns=["a", "b"])
+    drawn.to_csv(path, index=False, quoting=1, encoding="utf-8", lineterminator="\n")
+    expected = np.stack(
+        [sources.codes(each, pa.array(drawn[each.name].tolist(), pa.string())) for each in SMALL.attributes], axis=1
+    )
+    assert (sources.read(path, SMALL).records == expected).all()
+
+
+def test_no_type_is_guessed_from_the_first_records(tmp_path):
+    """Numbers first, text far below: as missing, or as a value, as the schema says."""
+    rows = [("x", number % 10) for number in range(5_000)] + [("y", "many"), ("7", 7.5)]
+    frame = pd.DataFrame(rows, columns=["b", "a"])[["a", "b"]].rename(columns={"a": "b", "b": "a"})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    with sqlite3.connect(tmp_path / "t.db") as connection:
+        connection.execute("CREATE TABLE t (a, b)")
+        connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
+    connection.close()
+    for data, table in ((tmp_path / "t.csv", ""), (f"sqlite:///{tmp_path}/t.db", "t")):
+        found = sources.read(data, SMALL, table).records.tolist()
+        assert found[:10] == [[0, 0]] * 5 + [[0, 1]] * 5 and found[-2:] == [[1, 2], [3, 1]]
+
+
+# ---- what may be wrong
+
+
+@pytest.mark.parametrize(
+    "content, said",
+    [
+        (b"", "t.csv, line 1 must name the columns, got an empty line"),
+        (b"\n\n", "t.csv, line 1 must name the columns, got an empty line"),
+        (b"a,b\n", "t.csv must hold at least one record, got none"),
+        (b"a,c\nx,1\n", "t.csv, line 1, must have one column 'b', got none among 'a', 'c'"),
+        (b"a,b,a\nx,1,y\n", "t.csv, line 1, must have one column 'a', got 2 among 'a', 'b', 'a'"),
+        (b"x,1\ny,2\n", "t.csv, line 1, must have one column 'a', got none among 'x', '1'"),
+        (b"a,b\nx,1\ny\n", "t.csv, line 3 must have 2 cells, as the first line has, got 1"),
+        (b"a,b\nx,1\ny,2,3\n", "t.csv, line 3 must have 2 cells, as the first line has, got 3"),
+        (b'a,b\n"x\ny",1\n\nz\n', "t.csv, line 5 must have 2 cells, as the first line has, got 1"),
+        (b"a;b\nx;1\ny\n", "t.csv, line 3 must have 2 cells, as the first line has, got 1"),
+        (b"a,b\nx,1\nb\xe4h,2\n", "t.csv, line 3, column 'a' must be UTF-8 text, got 'b\\udce4h'"),
+        (b"a,b\nx,1\nx,\xff\n", "t.csv, line 3, column 'b' must be UTF-8 text"),
+        (b"\xe4,a,b\n1,x,1\n", "t.csv, line 1 must be UTF-8 text, got '\\udce4,a,b'"),
+        ("a,b\nx,1\n".encode("utf-16"), "t.csv, line 1 must be UTF-8 text"),
+        (b"a,b\nx,1\n" + b"x" * 9_000_000 + b",1\n", "t.csv, line 3 cannot be read: field larger than field limit"),
+    ],
+)
+def test_a_bad_csv_file_gets_a_sentence_with_its_place(tmp_path, content, said):
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    with pytest.raises(ValueError) as refusal:
+        sources.read(path, SMALL)
+    assert said in str(refusal.value) and str(refusal.value).startswith(str(path)) and "\n" not in str(refusal.value)
+
+
+def test_text_among_numbers_is_missing_and_no_error(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\nx,many\n,\nz,-4\n")
+    assert sources.read(tmp_path / "t.csv", SMALL).records.tolist() == [[0, 2], [2, 2], [3, 0]]
+
+
+def test_a_bad_source_gets_a_sentence(places, tmp_path):
+    (tmp_path / "t.parquet").write_bytes(b"no parquet")
+    (tmp_path / "t.duckdb").write_bytes(b"no database" * 2000)
+    (tmp_path / "t.db").write_bytes(b"no database" * 2000)
+    (tmp_path / "t.csv.gz").write_bytes(b"a,b\n")
+    (tmp_path / "nothing").mkdir()
+    nested = pa.table({"a": [["x"], ["y"]], "b": [1, 2]})
+    pa.parquet.write_table(nested, tmp_path / "nested.parquet")
+    pa.parquet.write_table(nested.rename_columns(["a", "c"]), tmp_path / "other.parquet")
+    pa.parquet.write_table(pa.table({"a": [b"\xff"], "b": [1]}), tmp_path / "bytes.parquet")
+    lib, sqlite = places["duckdb"][0], places["sqlite"][0]
+    cases = [
+        (tmp_path / "none.csv", "", "data must be a file, a folder or an address, got '"),
+        (tmp_path / "t.parquet", "", "t.parquet cannot be read as Parquet: "),
+        (tmp_path / "nothing", "", "nothing must have one column 'a', got none among none"),
+        (tmp_path / "nested.parquet", "", "nested.parquet, column 'a' must hold plain values: "),
+        (tmp_path / "bytes.parquet", "", "bytes.parquet, column 'a' must hold plain values: "),
+        (tmp_path / "other.parquet", "", "other.parquet must have one column 'b', got none among 'a', 'c'"),
+        (tmp_path / "t.csv.gz", "", "t.csv.gz cannot be read: "),
+        (tmp_path / "t.duckdb", "t", "t.duckdb, table 't' cannot be read: "),
+        (tmp_path / "t.duckdb", "", "table must name one of the tables of "),
+        (lib, "nobody", "lib.duckdb, table 'nobody' cannot be read: "),
+        (lib, 'x" WHERE 1=1; --', "cannot be read: "),
+        (lib, "town.members", "lib.duckdb, table 'town.members', must have one column 'a', got none among 'card', 'age'"),
+        (sqlite, "nobody", "lib.db, table 'nobody' cannot be read: "),
+        (sqlite, "members", "lib.db, table 'members', must have one column 'a', got none among 'card', 'age'"),
+        (f"sqlite:///{tmp_path}/t.db", "t", "t.db, table 't' cannot be read: "),
+        (f"sqlite:///{tmp_path}/none.db", "t", "none.db, which leads to none"),
+        ("mysql://host/people", "t", "data must be an address of sqlite, postgresql, postgres, got mysql://"),
+        ("postgresql://me:secret@127.0.0.1:1/people", "t", "postgresql://me@127.0.0.1:1/people, table 't' cannot be read: "),
+        (places["csv"][0], "t", "members.csv, which is no database, got 't'"),
+    ]  # fmt: skip
+    for data, table, said in cases:
+        with pytest.raises(ValueError) as refusal:
+            sources.read(data, SMALL, table)
+        assert said in str(refusal.value) and "\n" not in str(refusal.value) and "secret" not in str(refusal.value), (
+            str(refusal.value)
+        )
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_a_locked_duckdb_file_gets_a_sentence(places, tmp_path):
+    path = tmp_path / "busy.duckdb"
+    hold = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", hold, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout.readline() == b"open\n"
+        with pytest.raises(ValueError, match="busy.duckdb, table 't' cannot be read: IO Error: Could not set lock"):
+            sources.read(path, SMALL, "t")
+        holder.stdin.close()
+
+
+def test_the_example_is_made_up_and_its_schema_is_the_codebooks():
+    made = made_up.library_members(rng=np.random.default_rng(2026)).to_csv(index=False, lineterminator="\n")
+    assert (EXAMPLE / "members.csv").read_text(encoding="utf-8") == made
+    assert (EXAMPLE / "schema.yml").read_text(encoding="utf-8") == schema.template(EXAMPLE / "codebook.csv")
