@@ -46,14 +46,14 @@ def read(tmp_path):
 # ---- what is told
 
 
-def test_the_expected_error_is_that_of_the_most_precise_measurement_that_covers():
+def test_the_expected_error_is_that_of_the_first_measurement_that_covers():
     domain = Domain({"a": 2, "b": 3, "c": 5})
     measurements = [Measurement(("a",), np.zeros(2), 9.0), Measurement(("b", "a"), np.zeros((3, 2)), 4.0)]
     mean = math.sqrt(2 / math.pi)
-    for names, expected in {("a",): 4 * math.sqrt(3), ("b",): 4 * math.sqrt(2), ("a", "b"): 4, ("b", "a"): 4}.items():
+    for names, expected in {("a",): 9, ("b",): 4 * math.sqrt(2), ("a", "b"): 4, ("b", "a"): 4}.items():
         assert release.expected_error(domain, measurements, names) == pytest.approx(mean * expected)
     assert math.isnan(release.expected_error(domain, measurements, ("b", "c")))
-    assert release.expected_error(domain, measurements[:1], ("a",)) == pytest.approx(9 * mean)
+    assert release.expected_error(domain, measurements[1:], ("a",)) == pytest.approx(4 * math.sqrt(3) * mean)
     with pytest.raises(ValueError, match="attributes must be among 'a', 'b', 'c', got 'z'"):
         release.expected_error(domain, measurements, ("z",))
 
@@ -222,11 +222,11 @@ def test_the_whole_command_tells_no_more(tmp_path):
     page = found[0]["report.html"].decode()
     assert all(
         text in page
-        for text in ("What was asked", "(1, 1e-09)-differentially private", "Not measured together", "load_model")
+        for text in ("What was asked", "(1, 1e-09)-differentially private", "Not measured together", "release.load")
     )
     assert (
         "Not for release" not in page
-        and "import" not in page.replace("import load_model", "")
+        and "import" not in page.replace("import release", "")
         and str(tmp_path) not in page
     )
 
@@ -284,23 +284,41 @@ def test_own_missing_values_become_empty_cells(read):
     assert set(values["quarter"]) == {"other"} and None not in values["loans"]
 
 
-def test_a_model_is_read_as_it_was_written(tmp_path):
-    domain = Domain({"a": 2, "b": 3}, {"a": ["x", "é"], "b": ["1", "2", "3"]})
-    model = GraphicalModel(
-        domain, {("a", "b"): np.array([[0.1, -np.inf, 2], [0, 1, 1]]), ("a",): np.array([1.0, 2])}, 12.5
+@pytest.mark.parametrize("neighbours, seed", [("unbounded", 1), ("bounded", None)])
+def test_a_release_is_read_as_it_was_written(tmp_path, neighbours, seed):
+    """So that an interval computed from the file is that of the run."""
+    domain = Domain({"a": 2, "b": 3, "c": 4}, {"a": ["x", "é"], "b": ["1", "2", "3"], "c": list("pqrs")})
+    table = Table(np.random.default_rng(3).integers(2, size=(200, 3)), domain)
+    result = release.run(table, 2.0, 1e-6, neighbours=neighbours, seed=seed)
+    release.save(result, tmp_path / "m.npz")
+    again = release.load(tmp_path / "m.npz")
+    assert again.model.domain == domain and (again.noise, again.total, again.rho) == (
+        result.noise,
+        result.total,
+        result.rho,
     )
-    release.save_model(model, tmp_path / "m.npz")
-    again = release.load_model(tmp_path / "m.npz")
-    assert again.domain == domain and again.total == 12.5
+    assert type(again.rho) is type(result.rho)
     for names in (("a",), ("b", "a")):
-        assert (again.marginal(names) == model.marginal(names)).all()
+        assert (again.model.marginal(names) == result.model.marginal(names)).all()
+        counted, read = (release.intervals(each, names) for each in (result, again))
+        assert counted.equals(read) and (read["at least"] <= read["at most"]).all()
     for content in (b"", b"no model", (tmp_path / "m.npz").read_bytes()[:300]):
         (tmp_path / "bad.npz").write_bytes(content)
-        with pytest.raises(ValueError, match="bad.npz must be a model that was saved here"):
-            release.load_model(tmp_path / "bad.npz")
+        with pytest.raises(ValueError, match="bad.npz must be a release that was saved here"):
+            release.load(tmp_path / "bad.npz")
     np.savez(tmp_path / "bad.npz", other=1)
-    with pytest.raises(ValueError, match="bad.npz must be a model that was saved here"):
-        release.load_model(tmp_path / "bad.npz")
+    with pytest.raises(ValueError, match="bad.npz must be a release that was saved here"):
+        release.load(tmp_path / "bad.npz")
+
+
+def test_intervals_have_a_row_for_each_count():
+    domain = Domain({"a": 2, "b": 2}, {"a": ["x", "y"], "b": ["1", "2"]})
+    result = release.run(Table(np.array([[0, 0]] * 30 + [[1, 0]] * 50), domain), 20.0, 1e-3, size=2, seed=1)
+    found = release.intervals(result, ("b", "a"))
+    assert list(found.index) == [("1", "x"), ("1", "y"), ("2", "x"), ("2", "y")] and found.index.names == ["b", "a"]
+    truth = np.array([30, 50, 0, 0])
+    assert ((found["at least"] <= truth) & (truth <= found["at most"])).all()
+    assert (np.abs(found["model"] - truth) < 10).all() and (np.abs(found["measured"] - truth) < 10).all()
 
 
 def test_files_of_another_release_are_not_written_over(read, tmp_path):

@@ -10,6 +10,8 @@ import json
 import math
 import zipfile
 from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +25,9 @@ from ..mechanisms.noise import generator
 from ..mechanisms.sensitivity import NEIGHBOURS
 from ..numerics import checks, files, in_order
 from ..tables.adaptive_iterative import Result, aim
-from ..tables.graphical_model import GraphicalModel
+from ..tables.graphical_model import GraphicalModel, Measurement
 from ..tables.table import Domain, Table
+from ..tables.uncertainty import count_intervals
 from ..tables.utility import all_sets
 from .schema import Attribute, Schema
 
@@ -73,19 +76,30 @@ def asked(schema: Schema) -> pd.DataFrame:
 
 
 def expected_error(domain: Domain, measurements, attributes) -> float:
-    """The mean absolute noise of a count over `attributes`, by the most precise measurement that covers them; NaN if none does.
+    """The mean absolute noise of a count over `attributes`, by the first measurement that covers them; NaN if none does.
 
     Gaussian noise of standard deviation sigma is sqrt(2/pi) sigma in the mean; a count that adds up m measured ones has
-    sqrt(m) times as much. It is what could be expected when that measurement was about to be made (which others followed may depend on
-    how it came out), and of the noise alone: what the model and the synthetic records add is not in it.
+    sqrt(m) times as much. Later measurements may be more precise, but whether there is one may depend on how the first
+    came out (`uncertainty`). It is of the noise alone: what the model and the synthetic records add is not in it.
     """
     domain.axes(attributes)
-    scales = [
-        m.sigma * math.sqrt(domain.size(m.attributes) / domain.size(attributes))
-        for m in measurements
-        if set(attributes) <= set(m.attributes)
-    ]
-    return math.sqrt(2 / math.pi) * min(scales, default=math.nan)
+    first = next((m for m in measurements if set(attributes) <= set(m.attributes)), None)
+    if first is None:
+        return math.nan
+    return math.sqrt(2 / math.pi) * first.sigma * math.sqrt(domain.size(first.attributes) / domain.size(attributes))
+
+
+def intervals(result, attributes, level=0.95) -> pd.DataFrame:
+    """The counts over `attributes`: by the model, as first measured, and an interval (`tables.count_intervals`)."""
+    found, domain = count_intervals(result, attributes, level=level), result.model.domain
+    values = pd.MultiIndex.from_product([domain.values(name) for name in attributes], names=attributes)
+    counts = {
+        "model": result.model.marginal(attributes).round(1),
+        "measured": found.unbiased,
+        "at least": found.low,
+        "at most": found.high,
+    }
+    return pd.DataFrame({name: np.ravel(each) for name, each in counts.items()}, values)
 
 
 def errors(result: Result, sets: Iterable[tuple[str, ...]]) -> pd.DataFrame:
@@ -156,7 +170,7 @@ def statement(epsilon, delta, neighbours, seed=None) -> str:
 
 
 def write(folder, result: Result, schema: Schema, sets, *, within="uniform", seed=None) -> None:
-    """synthetic.csv, synthetic.parquet, errors.csv and model.npz in `folder`, each whole; see `decoded`, `errors`, `save_model`.
+    """synthetic.csv, synthetic.parquet, errors.csv and model.npz in `folder`, each whole; see `decoded`, `errors`, `save`.
 
     ``FileExistsError`` where one of them is there: it may be another release.
     """
@@ -167,7 +181,7 @@ def write(folder, result: Result, schema: Schema, sets, *, within="uniform", see
         "synthetic.csv": lambda draft: pa.csv.write_csv(table, draft, plain),
         "synthetic.parquet": lambda draft: pa.parquet.write_table(table, draft),
         "errors.csv": lambda draft: errors(result, sets).to_csv(draft, lineterminator="\n"),
-        "model.npz": lambda draft: save_model(result.model, draft),
+        "model.npz": lambda draft: save(result, draft),
     }
     for name in writers:
         if (folder / name).exists():
@@ -210,26 +224,52 @@ def _decoded(attribute: Attribute, codes, within, rng) -> pa.Array:
     return pa.array(values, mask=missing)
 
 
-def save_model(model: GraphicalModel, path) -> None:
-    """Write a model whose labels are texts to `path`, as numpy's .npz; `load_model` reads it."""
-    domain = model.domain
+@dataclass(frozen=True)
+class Release:
+    """What of a `Result` goes out for others to compute with; `tables.count_intervals` takes it for one.
+
+    model : `GraphicalModel`; measurements : noisy counts, in their order; noise : "gaussian" or "laplace"
+    total : the number of records where it is public, else None; rho : the budget, a Fraction of an exact run
+    """
+
+    model: GraphicalModel
+    measurements: tuple[Measurement, ...]
+    noise: str
+    total: int | None
+    rho: Fraction | float
+
+
+def save(result, path) -> None:
+    """Write the `Release` of a `Result` whose labels are texts to `path`, as numpy's .npz; `load` reads it."""
+    model, domain = result.model, result.model.domain
     about = {
         "sizes": list(zip(domain.attributes, domain.sizes)),
         "labels": domain.labels,
-        "total": model.total,
+        "records": model.total,
         "cliques": model.cliques,
+        "measured": [(m.attributes, m.sigma) for m in result.measurements],
+        "noise": result.noise,
+        "total": result.total,
+        "rho": str(result.rho) if isinstance(result.rho, Fraction) else result.rho,
     }
     arrays = {f"potentials_{i}": values for i, values in enumerate(model.potentials.values())}
+    arrays |= {f"counts_{i}": m.values for i, m in enumerate(result.measurements)}
     with Path(path).open("wb") as file:
         np.savez(file, about=json.dumps(about), **arrays)
 
 
-def load_model(path) -> GraphicalModel:
-    """The model that `save_model` wrote; ``ValueError`` for a file that is none, ``OSError`` for one that is not to be had."""
+def load(path) -> Release:
+    """The `Release` that `save` wrote; ``ValueError`` for a file that is none, ``OSError`` for one that is not to be had."""
     try:
         with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as held:
             about = json.loads(str(held["about"]))
             potentials = {tuple(names): held[f"potentials_{i}"] for i, names in enumerate(about["cliques"])}
-        return GraphicalModel(Domain(about["sizes"], about["labels"]), potentials, about["total"])
+            measured = [
+                Measurement(tuple(names), held[f"counts_{i}"], sigma)
+                for i, (names, sigma) in enumerate(about["measured"])
+            ]
+        model = GraphicalModel(Domain(about["sizes"], about["labels"]), potentials, about["records"])
+        rho = Fraction(about["rho"]) if isinstance(about["rho"], str) else float(about["rho"])
+        return Release(model, tuple(measured), about["noise"], about["total"], rho)
     except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} must be a model that was saved here, got what is none ({error})") from None
+        raise ValueError(f"{path} must be a release that was saved here, got what is none ({error})") from None
