@@ -5,7 +5,8 @@
 
 The faults stand in tests/planted_faults.yml, as a line of code and what takes its place. For each, the document's chapters
 that judge claims and whose code it is part of run on a copy of the repository, one after the other until one notices, with their
-default parameters and without their pictures. A verdict has moved where it is another than without the fault. A claim that waits
+default parameters and without their pictures. A verdict has moved where it is another than without the fault, unless it is another with
+another seed as well: those of `SEEDS` are tried without the fault, and only what is the same with each of them counts. A claim that waits
 for the real data is judged here by what the stand-in gives, with and without the fault. A chapter that ends in an error has
 noticed as well. Where neither is so, the list explains why, and names a test, which must fail, and pass without the fault; else
 the command fails.
@@ -37,6 +38,7 @@ LIST, KEPT = ROOT / "tests/planted_faults.yml", ROOT / "book/results/faults.csv"
 # Imported before the fork: they are most of a chapter's start.
 LIBRARIES = ("scipy.stats", "scipy.optimize", "sympy", "matplotlib.pyplot", "numba", "sklearn.linear_model",
              "sklearn.metrics", "prv_accountant", "IPython.display")  # fmt: skip
+SEEDS = (0, 1, 2)  # added to a chapter's own
 COLUMNS = ["document", "fault", "file", "was", "is", "moved", "stopped", "explained", "test"]
 
 
@@ -79,14 +81,17 @@ def chapters(fault: Fault) -> list[str]:
 # ---------------------------------------------------------------- running a chapter
 
 
-def judged(folder: Path, notebook: str) -> tuple[dict[str, str], str]:
-    """The verdict of each claim that `notebook` judges in the repository at `folder`, by id, and the error it ends in, or ""."""
+def judged(folder: Path, notebook: str, more: int = 0) -> tuple[dict[str, str], str]:
+    """The verdict of each claim that `notebook` judges in the repository at `folder`, by id, and the error it ends in, or "".
+
+    more : what is added to its seed
+    """
     with tempfile.TemporaryFile() as told:
         sys.stdout.flush()
         child = os.fork()
         if child == 0:
             with contextlib.suppress(BaseException):
-                pickle.dump(_run(folder, notebook), told)
+                pickle.dump(_run(folder, notebook, more), told)
                 told.flush()
             os._exit(0)
         os.waitpid(child, 0)
@@ -105,7 +110,7 @@ def fails(folder: Path, test: str) -> bool:
     return done.returncode == 1
 
 
-def _run(folder: Path, notebook: str) -> tuple[dict[str, str], str]:
+def _run(folder: Path, notebook: str, more: int) -> tuple[dict[str, str], str]:
     os.chdir(folder)
     sys.path[:] = [str(folder), *(each for each in sys.path if each not in ("", str(ROOT)))]
     for name in [name for name in sys.modules if name.split(".")[0] in ("lib", "book", "notebooks", "tests")]:
@@ -121,6 +126,8 @@ def _run(folder: Path, notebook: str) -> tuple[dict[str, str], str]:
                 exec(compile("".join(cell["source"]), notebook, "exec"), names)
             except Exception as error:
                 return found, f"{type(error).__name__}: {error}".split("\n")[0]
+            if "parameters" in cell.get("metadata", {}).get("tags", []) and "seed" in names:
+                names["seed"] += more
     return found, ""
 
 
@@ -153,15 +160,22 @@ def copy():
 # ---------------------------------------------------------------- all of them
 
 
+def steady(folder: Path, notebook: str) -> tuple[dict[str, str], str]:
+    """The verdicts that `notebook` comes to with each of `SEEDS`; ``RuntimeError`` if it fails without any fault."""
+    found, *others = [judged(folder, notebook, more) for more in SEEDS]
+    for _, error in (found, *others):
+        if error:
+            raise RuntimeError(f"{notebook} fails without any fault: {error}")
+    return {id: verdict for id, verdict in found[0].items() if all(other[id] == verdict for other, _ in others)}, ""
+
+
 def compare(fault: Fault, before: dict[str, tuple]) -> dict[str, str]:
-    """The row of one fault; `before` is kept between calls, the verdicts of each chapter without a fault."""
+    """The row of one fault; `before` is kept between calls, the steady verdicts of each chapter without a fault."""
     moved, stopped = [], []
     with copy() as folder:
         for notebook in chapters(fault):
             if notebook not in before:
-                before[notebook] = judged(folder, notebook)
-                if before[notebook][1]:
-                    raise RuntimeError(f"{notebook} fails without any fault: {before[notebook][1]}")
+                before[notebook] = steady(folder, notebook)
         fault.plant(folder)
         for notebook in chapters(fault):
             if not (was := before[notebook][0]):
@@ -169,7 +183,7 @@ def compare(fault: Fault, before: dict[str, tuple]) -> dict[str, str]:
             if moved or stopped:
                 break
             found, error = judged(folder, notebook)
-            moved += [f"{id}: {was.get(id, 'none')} to {found[id]}" for id in found if found[id] != was.get(id)]
+            moved += [f"{id}: {was[id]} to {found[id]}" for id in found if id in was and found[id] != was[id]]
             stopped += [f"{Path(notebook).stem}: {error}"] if error else []
         noticed = fault.test if not moved and not stopped and fault.test and fails(folder, fault.test) else ""
     if noticed and noticed not in before:

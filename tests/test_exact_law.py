@@ -15,7 +15,7 @@ from scipy import stats
 from lib import local
 from lib.attacks import exact_law
 from lib.attacks.exact_law import SEEDS, NotEnumerable, exact_loss, report_law
-from lib.local import GRR, OLH, ORACLES, SHE, SUE, LocalHashing
+from lib.local import GRR, OLH, ORACLES, SHE, SUE, HadamardResponse, LocalHashing
 from lib.local.protocol import FrequencyOracle
 from notebooks.studies import leaky_oracles
 from tests.test_frequency_oracles import EVERY
@@ -83,12 +83,38 @@ def test_every_report_is_sent_as_often_as_the_protocol_states(name, epsilon):
         assert math.fsum(law.values()) == pytest.approx(1, abs=1e-12)
 
 
-@pytest.mark.parametrize("epsilon", [0.4, 1.0, 2.0])
-@pytest.mark.parametrize("name", ENUMERABLE)
-def test_no_report_betrays_more_than_is_claimed(name, epsilon):
-    oracle = ENUMERABLE[name](3, epsilon)
+# Of twenty values, the others have millions of reports.
+ON_TWENTY = [
+    name for name in ENUMERABLE if not name.startswith(("SUE", "OUE", "THE")) and name not in ("SS", "SubsetSelection")
+]
+
+
+@pytest.mark.parametrize("epsilon", [0.4, 1.0, 2.0, 3.0])
+@pytest.mark.parametrize("name, k", [*((name, 3) for name in ENUMERABLE), *((name, 20) for name in ON_TWENTY)])
+def test_no_report_betrays_more_than_is_claimed(name, k, epsilon):
+    oracle = ENUMERABLE[name](k, epsilon)
     found = exact_loss(oracle)
     assert found.loss == pytest.approx(oracle.privacy_loss, rel=1e-9) and not found.refutes(epsilon)
+
+
+class TellsLargeValues(GRR):
+    """From 16 on, a value is told openly."""
+
+    def perturb(self, values, *, rng):
+        return np.where(np.asarray(values) >= 16, values, super().perturb(values, rng=rng))
+
+
+class LiesInItsBlock(HadamardResponse):
+    """With more than four blocks, a lie never leaves the own one."""
+
+    def perturb(self, values, *, rng):
+        cells = super().perturb(values, rng=rng)
+        return cells if self.blocks <= 4 else self._block[np.asarray(values)] * self.size + cells % self.size
+
+
+@pytest.mark.parametrize("broken, epsilon", [(TellsLargeValues(20, 1.0), 1.0), (LiesInItsBlock(20, 3.0), 3.0)])
+def test_leaks_that_only_many_values_or_a_large_epsilon_show(broken, epsilon):
+    assert exact_loss(broken).refutes(epsilon)
 
 
 @pytest.mark.parametrize("name", sorted(set(PROTOCOLS) - {"SHE"}))

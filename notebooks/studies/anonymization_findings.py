@@ -6,12 +6,12 @@ in this order and where the sentence depends on them: one of `KERNELS`, one of `
 
 from __future__ import annotations
 
-import math
 from itertools import combinations, product
 
 import pandas as pd
 
 from book import evidence
+from lib.attacks.audit import clopper_pearson
 from notebooks.studies.anonymization_comparison import KS, NONE
 from notebooks.studies.anonymization_readings import SETUPS, WEIGHINGS
 from notebooks.studies.kernel_widths import PRINTED
@@ -131,7 +131,8 @@ def widths(study) -> evidence.Readings:
     """That `kernel_widths` chose the printed width in more than one of twenty runs, for each scaling."""
     found = {}
     for scaling, own in (study["width"] == PRINTED).groupby(study["scaling"], sort=False):
-        found[scaling] = evidence.Difference(own.mean(), math.sqrt(own.mean() * (1 - own.mean()) / len(own)), 0.05)
+        low, high = clopper_pearson(int(own.sum()), len(own))
+        found[scaling] = True if low > 0.05 else False if high < 0.05 else None
     return evidence.Readings(found)
 
 
