@@ -19,6 +19,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import string
 from typing import NamedTuple
 
 import numpy as np
@@ -136,7 +137,9 @@ def _undo_product(product: Tensor, factor: Tensor, other: Tensor):
     if len(factor.axes) == len(product.axes):
         aligned, wide = _along(factor, product.axes), _along(other, product.axes)
         return np.multiply, (product.derivative, wide.array), aligned.derivative
-    subscripts = f"{_letters(product.axes)},{_letters(other.axes)}->{_letters(factor.axes)}"
+    letter = dict(zip(sorted(product.axes), string.ascii_letters))  # there may be more variables than letters
+    whole, known, wanted = ("".join(letter[v] for v in tensor.axes) for tensor in (product, other, factor))
+    subscripts = f"{whole},{known}->{wanted}"
     return np.einsum, (subscripts, product.derivative, other.array), factor.derivative
 
 
@@ -150,10 +153,6 @@ def _along(tensor: Tensor, along) -> Tensor:
 
 def _reshaped(array, shape):
     return array.reshape(shape, copy=False) if isinstance(array, np.ndarray) else array
-
-
-def _letters(axes) -> str:
-    return "".join("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[v] for v in axes)
 
 
 # ---------------------------------------------------- what to multiply with what
