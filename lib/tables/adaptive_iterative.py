@@ -27,7 +27,8 @@ from .. import accounting
 from ..mechanisms.noise import system_rng
 from ..mechanisms.sensitivity import NEIGHBOURS
 from ..numerics import checks, in_order
-from .budget_schedule import ExactSchedule, Schedule
+from .budget_schedule import ALPHAS, ExactSchedule, Schedule
+from .counting import Counts
 from .graphical_model import GraphicalModel, Measurement, fit_reconciled
 from .marginal_effects import subsets
 from .private_draws import ExactDraws, FloatingDraws
@@ -92,15 +93,17 @@ def aim(table, epsilon, delta, workload=2, *, rng=None, exact=None, rounds=None,
         sets, or a mapping from them to weights c_s in (0, inf)
     rounds : T of Algorithm 2, into so many the budget is divided at first; default: 16 times the number of
         attributes, and at least that number
-    alpha : share of each round's budget that goes to measuring, [1e-9, 1)
+    alpha : share of each round's budget that goes to measuring, [1e-9, 0.999999]
     initialise : measure every attribute by itself first (Algorithm 3)
     anneal : give the rounds a larger share when one has taught the model too little (Algorithm 4, lines 1
         and 2); otherwise every round but the last costs the same
     noise : "gaussian" or "laplace", at equal rho a round
     max_cells : size limit of the model, in cells of its junction tree; at most the share of it that
-        equals the share of the budget spent is used, so that early rounds leave room for later ones
+        equals the share of the budget spent is used, so that early rounds leave room for later ones.
+        The records are not counted over attributes that never fit
     measurements : iterable of `Measurement` to continue from; their privacy is not accounted for here
-    records : how many to synthesise; default: the model's (noisy) total under unbounded neighbours
+    records : how many to synthesise; default: the model's total, which is noisy under unbounded neighbours, but no more
+        than hold `graphical_model.MOST_CODES` codes
     errors : sizes k of attribute sets whose errors each `Step` is to record, e.g. (1, 2, 3)
     progress : whether to show on standard error how much of the budget is spent
 
@@ -112,7 +115,7 @@ def aim(table, epsilon, delta, workload=2, *, rng=None, exact=None, rounds=None,
     exact = _exact(exact, rng, noise, errors)
     d = len(table.domain)
     rounds = 16 * d if rounds is None else checks.number("rounds", rounds, f"[{d}, inf)")
-    alpha = checks.number("alpha", alpha, "[1e-9, 1)")
+    alpha = checks.number("alpha", alpha, ALPHAS)
     if exact:
         rng = np.random.default_rng()  # for what is made of noisy numbers
         schedule = ExactSchedule(accounting.certified_zcdp(epsilon, delta), Fraction(rounds), Fraction(alpha))
@@ -163,7 +166,7 @@ class _Run:
         self.draws = (
             ExactDraws(changed, self.weights, rng) if exact else FloatingDraws(noise, changed, self.weights, rng)
         )
-        self.truth = {clique: table.marginal(self._names(clique)) for clique in self.weights}
+        self.truth = Counts(table, {clique: self._names(clique) for clique in self.weights})
         self.max_cells = checks.whole("max_cells", max_cells, "[1, inf)")
         smallest = min(self._smallest_with(clique) for clique in self.weights)
         if smallest > self.max_cells:
@@ -188,12 +191,13 @@ class _Run:
         scale, epsilon, last = self.draws.scale(schedule.multiplier), schedule.epsilon, schedule.last
         schedule.spend()
         candidates = self._affordable(schedule.used / schedule.rho)
-        believed = {clique: self.model.marginal(self._names(clique)) for clique in candidates}
-        chosen = self.draws.choose(self.truth, believed, scale, epsilon)
+        scores = {c: self.draws.score(c, self.truth[c], self._believed(c), scale) for c in candidates}
+        chosen = self.draws.choose(scores, epsilon)
+        before = self._believed(chosen)
         self._measure(chosen, scale)
         self.fit(scale, **(_LAST if last else _ROUND))
-        moved = np.abs(self.model.marginal(self._names(chosen)) - believed[chosen]).sum()
-        anneal = may_anneal and bool(moved <= self.draws.per_cell(float(scale)) * self.truth[chosen].size)
+        moved = np.abs(self._believed(chosen) - before).sum()
+        anneal = may_anneal and bool(moved <= self.draws.per_cell(float(scale)) * before.size)
         if not last:
             schedule.advance(anneal)
         self._note(chosen, scale, epsilon, schedule, annealed=anneal and not last)
@@ -209,6 +213,9 @@ class _Run:
         values, deviation = self.draws.noisy(self.truth[clique], scale)
         self.measurements.append(Measurement(self._names(clique), values, deviation))
         self.take_in(self.measurements[-1])
+
+    def _believed(self, clique) -> np.ndarray:
+        return self.model.marginal(self._names(clique))
 
     def _affordable(self, share) -> list:
         """The candidates with which the model stays within `share` of its size limit, or does not grow.
@@ -258,7 +265,12 @@ def _downward_closure(domain, workload) -> dict:
     if not weights:
         raise ValueError("workload must hold at least one set of attributes, got none")
     ordered = sorted({r for s in weights for r in subsets(s)}, key=lambda r: (len(r), r))
-    return {r: in_order.total(c * len(set(r) & set(s)) for s, c in weights.items()) for r in ordered}
+    sets, holding = list(weights.items()), [set[int]() for _ in domain.sizes]
+    for number, (s, _) in enumerate(sets):
+        for v in s:
+            holding[v].add(number)
+    meeting = {r: (sets[number] for number in sorted(set.union(*(holding[v] for v in r)))) for r in ordered}
+    return {r: in_order.total(c * len(set(r) & set(s)) for s, c in met) for r, met in meeting.items()}
 
 
 def _show(schedule) -> None:
