@@ -208,7 +208,7 @@ document: override export AUTHORS := $(value AUTHORS)
 document: $(READY) ## everything for one more document: KEY=smith2026, and TITLE="..." AUTHORS="Smith and Jones" if known
 	@$(ALIKE) $(PY) -m notebooks.new_document --title="$$TITLE" --authors="$$AUTHORS" -- "$$KEY"
 
-bench: $(READY) ## the benchmarks, one line of JSON each (CASE=name for some, PEERS=yes beside others' work)
+bench: $(READY) ## the benchmarks, one line of JSON each (CASE=name for some, RECORDS=100000000 to count, PEERS=yes beside others' work)
 	@$(PY) -m tests.benchmarks $(CASE)
 
 notebooks: $(EXECUTED) ## refresh the outputs of the committed notebooks, in place

@@ -147,7 +147,7 @@ def test_annealing_changes_nothing_before_it_happens():
 
 def test_candidates_are_the_downward_closure_with_the_papers_weights():
     workload = {("a", "b"): 1.0, ("c", "b"): 3.0}
-    weights = module._downward_closure(DOMAIN, workload)
+    weights = counting.downward_closure(DOMAIN, workload)
     named = {tuple(DOMAIN.attributes[v] for v in clique): w for clique, w in weights.items()}
     assert named == {("a",): 1, ("b",): 4, ("c",): 3, ("a", "b"): 2 + 3, ("b", "c"): 1 + 6}
 
@@ -206,7 +206,7 @@ def test_what_cannot_be_afforded_is_not_counted_and_all_else_once():
 
 def test_what_is_kept_of_the_counts_changes_nothing(monkeypatch):
     kept = run(workload=3)
-    monkeypatch.setattr(counting, "KEPT_CELLS", 40)
+    monkeypatch.setattr(counting, "_KEPT", 40)
     table = Counted(TABLE.records, DOMAIN)
     again = run(workload=3, table=table)
     assert again.steps == kept.steps and np.array_equal(again.synthetic.records, kept.synthetic.records)

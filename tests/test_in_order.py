@@ -37,6 +37,7 @@ NO_FLOATS = {
         "sizes[u] * sizes[w] for u in _members(near) for w in _members(near & ~neighbours[u] & ~(1 << u))",
         "_cells(c, sizes) for c in maximal",
     ],
+    "counting": ["block.issuperset(set(clique) - {v}) for clique in holding[v]"],
     "exact_law": ["lazy"],
     "k_anonymity": ["losses[rows] for _, _, losses in levels"],
     "ledger": ["count.values()"],

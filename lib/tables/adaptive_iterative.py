@@ -17,7 +17,6 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -26,11 +25,10 @@ import numpy as np
 from .. import accounting
 from ..mechanisms.noise import system_rng
 from ..mechanisms.sensitivity import NEIGHBOURS
-from ..numerics import checks, in_order
+from ..numerics import checks
 from .budget_schedule import ALPHAS, ExactSchedule, Schedule
-from .counting import Counts
+from .counting import Counts, downward_closure
 from .graphical_model import GraphicalModel, Measurement, fit_reconciled
-from .marginal_effects import subsets
 from .private_draws import ExactDraws, FloatingDraws
 from .reconciliation import Reconciliation
 from .table import Table
@@ -160,17 +158,21 @@ class _Run:
         checks.one_of("neighbours", neighbours, NEIGHBOURS)
         self.domain = table.domain
         self.reconciliation = Reconciliation(self.domain.sizes, None if neighbours == "unbounded" else len(table))
-        self.weights = _downward_closure(self.domain, workload)
+        self.weights = downward_closure(self.domain, workload)
         # Added or removed, a record changes one count of a marginal by one; replaced, two.
         changed = 1 if neighbours == "unbounded" else 2
         self.draws = (
             ExactDraws(changed, self.weights, rng) if exact else FloatingDraws(noise, changed, self.weights, rng)
         )
-        self.truth = Counts(table, {clique: self._names(clique) for clique in self.weights})
         self.max_cells = checks.whole("max_cells", max_cells, "[1, inf)")
-        smallest = min(self._smallest_with(clique) for clique in self.weights)
-        if smallest > self.max_cells:
-            raise ValueError(f"max_cells must be at least {smallest}, the smallest model, got {self.max_cells}")
+        smallest = {clique: self._smallest_with(clique) for clique in self.weights}
+        if min(smallest.values()) > self.max_cells:
+            raise ValueError(
+                f"max_cells must be at least {min(smallest.values())}, the smallest model, got {max_cells}"
+            )
+        self.truth = Counts(
+            table, [self._names(clique) for clique, cells in smallest.items() if cells <= self.max_cells]
+        )
         self.records, self.watched = len(table), _watched(table, errors)
         self.measurements: list[Measurement] = []
         self.steps: list[Step] = []
@@ -191,7 +193,7 @@ class _Run:
         scale, epsilon, last = self.draws.scale(schedule.multiplier), schedule.epsilon, schedule.last
         schedule.spend()
         candidates = self._affordable(schedule.used / schedule.rho)
-        scores = {c: self.draws.score(c, self.truth[c], self._believed(c), scale) for c in candidates}
+        scores = {c: self.draws.score(c, self.truth(self._names(c)), self._believed(c), scale) for c in candidates}
         chosen = self.draws.choose(scores, epsilon)
         before = self._believed(chosen)
         self._measure(chosen, scale)
@@ -210,7 +212,7 @@ class _Run:
         self.model = fit_reconciled(self.domain, self.reconciliation, tau / float(scale), tolerance, last)
 
     def _measure(self, clique, scale) -> None:
-        values, deviation = self.draws.noisy(self.truth[clique], scale)
+        values, deviation = self.draws.noisy(self.truth(self._names(clique)), scale)
         self.measurements.append(Measurement(self._names(clique), values, deviation))
         self.take_in(self.measurements[-1])
 
@@ -248,29 +250,6 @@ def _watched(table, errors) -> dict:
     attributes = table.domain.attributes
     sizes = [checks.whole("errors", k, f"[1, {len(attributes)}]") for k in errors]
     return {names: table.marginal(names) for k in sizes for names in itertools.combinations(attributes, k)}
-
-
-def _downward_closure(domain, workload) -> dict:
-    """The candidates, all non-empty subsets of the workload's sets, each with its weight
-    w_r = sum_s c_s |r & s| (Algorithm 2, line 7)."""
-    if isinstance(workload, Mapping):
-        weights = {tuple(sorted(domain.axes(names))): checks.number("workload weight", c, "(0, inf)")
-                   for names, c in workload.items()}  # fmt: skip
-    else:
-        if isinstance(workload, (int, np.integer)):
-            k = checks.whole("workload", workload, f"[1, {len(domain)}]")
-            workload = itertools.combinations(domain.attributes, k)
-        weights = {tuple(sorted(domain.axes(names))): 1.0 for names in workload}
-    weights.pop((), None)
-    if not weights:
-        raise ValueError("workload must hold at least one set of attributes, got none")
-    ordered = sorted({r for s in weights for r in subsets(s)}, key=lambda r: (len(r), r))
-    sets, holding = list(weights.items()), [set[int]() for _ in domain.sizes]
-    for number, (s, _) in enumerate(sets):
-        for v in s:
-            holding[v].add(number)
-    meeting = {r: (sets[number] for number in sorted(set.union(*(holding[v] for v in r)))) for r in ordered}
-    return {r: in_order.total(c * len(set(r) & set(s)) for s, c in met) for r, met in meeting.items()}
 
 
 def _show(schedule) -> None:
