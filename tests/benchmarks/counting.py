@@ -54,7 +54,7 @@ def count(meter, file) -> dict:
 
     counter = Counter(_domain())
     pa.array([0]).to_numpy()  # at its first array, pyarrow imports pandas
-    with meter, parquet.ParquetFile(file) as source:
+    with meter, parquet.ParquetFile(file, pre_buffer=False) as source:  # else it reads far ahead, into memory
         for batch in source.iter_batches(BATCH, use_threads=False):
             counter.add({name: batch.column(name).to_numpy() for name in batch.schema.names})
     assert counter.marginal(["a0"]).sum() == len(counter)
