@@ -217,7 +217,8 @@ class _Run:
         self.take_in(self.measurements[-1])
 
     def _believed(self, clique) -> np.ndarray:
-        return self.model.marginal(self._names(clique))
+        """The model's counts, as `marginal` would give them."""
+        return self.model.total * self.model.oracle.query(clique)
 
     def _affordable(self, share) -> list:
         """The candidates with which the model stays within `share` of its size limit, or does not grow.
@@ -225,7 +226,7 @@ class _Run:
         Where there is none, as without initialisation in a first round, the smallest candidate.
         """
         limit = self.max_cells * share
-        candidates = [clique for clique in self.weights if self.model.fits(self._names(clique), limit)]
+        candidates = [clique for clique in self.weights if self.model.oracle.fits(clique, limit)]
         return candidates or [min(self.weights, key=self._smallest_with)]
 
     def _smallest_with(self, clique) -> int:

@@ -118,7 +118,8 @@ class GraphicalModel:
     def fits(self, attributes, limit) -> bool:
         """Whether with the clique `attributes` as well `size` would be at most `limit`, or no larger than it is."""
         limit = checks.number("limit", limit, "[-inf, inf]")
-        return self.oracle.fits(tuple(sorted(self.domain.axes(attributes))), limit)
+        clique = tuple(sorted(self.domain.axes(attributes)))
+        return not clique or self.oracle.fits(clique, limit)
 
     def marginal(self, attributes) -> np.ndarray:
         """Expected counts over `attributes`, an array of their shape; sums to `total`."""
