@@ -189,8 +189,16 @@ def _union(scopes, numbers):
     return frozenset().union(*(scopes[number] for number in numbers))
 
 
-def _split(scopes: dict, sizes):
+def _split(bucket: dict, sizes):
     """Divide the tensors of one variable into two groups for the matrix product."""
+    numbers = tuple(bucket)
+    left, right = _best_split(tuple(bucket.values()), sizes)
+    return tuple(numbers[place] for place in left), tuple(numbers[place] for place in right)
+
+
+@functools.lru_cache(maxsize=16384)
+def _best_split(scopes, sizes):
+    """The two groups, as places in `scopes`."""
 
     def cells(numbers):
         return math.prod(sizes[v] for v in _union(scopes, numbers))
@@ -198,7 +206,7 @@ def _split(scopes: dict, sizes):
     def cost(group):  # one tensor by itself is used as it lies; a product has to be written out
         return cells(group) if len(group) > 1 else cells(group) / 4
 
-    groups: list[tuple[int, ...]] = [(number,) for number in scopes]
+    groups: list[tuple[int, ...]] = [(place,) for place in range(len(scopes))]
     if len(groups) == 1:
         return groups[0], ()
     while len(groups) > _SPLIT_EXHAUSTIVELY:

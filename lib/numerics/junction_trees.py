@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import heapq
 import math
+from collections import Counter
 from typing import NamedTuple
 
 _SMALL = 50_000  # cells whose summation takes no longer than looking for a better order
@@ -48,16 +49,24 @@ class Growth:
 
     scopes, sizes : as of `junction_tree`; tree : a `JunctionTree` of them, whose order is kept as a third rule
 
-    Only the components that the factor touches are looked at; the others are as large as before, by each rule.
+    With the order kept, more is joined only along one path: what a variable's clique gains is handed on to that of its next
+    companion. By the greedy rules, only the components that the factor touches are different.
     """
 
     def __init__(self, scopes, sizes, tree):
-        self._sizes, self._parts, self._graph = sizes, _parts(scopes, len(sizes)), _graph(scopes, len(sizes))
+        self._sizes, self._parts = sizes, _parts(scopes, len(sizes))
         self._part_of = {v: number for number, (_, variables) in enumerate(self._parts) for v in variables}
-        self._place = {v: place for place, v in enumerate(tree.order)}
-        self._held = [[set(held) for held in tree.cliques if v in held] for v in range(len(sizes))]
-        self._cells = [tuple(self._by_rule(own, variables, self._graph)) for own, variables in self._parts]
+        self._cells = [tuple(self._by_rule(*part)) for part in self._parts]
         self._all = [sum(cells) for cells in zip(*self._cells)]
+        self._held = [[set(held) for held in tree.cliques if v in held] for v in range(len(sizes))]
+        # From here on, variables are their places in the order, so that the lowest bit of a set is eliminated first.
+        self._place = {v: place for place, v in enumerate(tree.order)}
+        renamed = [tuple(self._place[v] for v in scope) for scope in scopes]
+        neighbours = list(_graph(renamed, len(sizes)))
+        self._left = [_join(v, neighbours) & ~(1 << v) for v in range(len(sizes))]  # behind, by each variable
+        self._times = Counter(self._left)
+        self._size_at = tuple(sizes[v] for v in tree.order)
+        self._kept_order = sum(self._maximal(v, left, {}) for v, left in enumerate(self._left))
 
     def has(self, clique) -> bool:
         """Whether `clique`, not empty, is inside a clique of the tree."""
@@ -67,22 +76,44 @@ class Growth:
         """Whether ``junction_tree((*scopes, clique), sizes, tree.order)`` has at most `limit` cells, often without making it."""
         if math.prod(self._sizes[v] for v in clique) > limit:
             return False
+        if self._in_kept_order(clique) <= limit:
+            return True
         touched = {self._part_of[v] for v in clique}
         scopes = (clique, *(scope for number in touched for scope in self._parts[number][0]))
         variables = tuple(sorted(v for number in touched for v in self._parts[number][1]))
-        graph, members = list(self._graph), _set(clique)
-        for v in clique:
-            graph[v] |= members & ~(1 << v)
         before = zip(self._all, zip(*(self._cells[number] for number in touched)))
         elsewhere = [everywhere - sum(here) for everywhere, here in before]
-        return any(rest + cells <= limit for rest, cells in zip(elsewhere, self._by_rule(scopes, variables, graph)))
+        return any(rest + cells <= limit for rest, cells in zip(elsewhere, self._by_rule(scopes, variables)))
 
-    def _by_rule(self, scopes, variables, graph):
-        """The cells of the trees of one component: of the order given, then of the greedy rules."""
-        order = sorted(variables, key=self._place.__getitem__)
-        yield _tree(order, graph, self._sizes).cells
-        for cost in (_table_size, _fill):
-            yield _greedy(scopes, variables, self._sizes, cost)[0].cells
+    def _by_rule(self, scopes, variables):
+        """The cells of the greedy trees of one component."""
+        return (_greedy(scopes, variables, self._sizes, cost)[0].cells for cost in (_table_size, _fill))
+
+    def _in_kept_order(self, clique) -> int:
+        """The cells of the tree with `clique` in the order of the tree."""
+        v, *others = sorted(self._place[v] for v in clique)
+        gained, left = _set(others), dict[int, int]()
+        while gained & ~self._left[v]:
+            left[v] = self._left[v] | gained
+            first = left[v] & -left[v]
+            v, gained = first.bit_length() - 1, left[v] ^ first
+        change, changed = Counter(left.values()), set(left)
+        change.subtract(self._left[v] for v in left)
+        for each in (
+            *left.values(),
+            *(self._left[v] for v in left),
+        ):  # whose companions may be maximal now, or no longer
+            if each:
+                changed.add((each & -each).bit_length() - 1)
+        cells = self._kept_order
+        for v in changed:
+            cells += self._maximal(v, left.get(v, self._left[v]), change) - self._maximal(v, self._left[v], {})
+        return cells
+
+    def _maximal(self, v, left, change) -> int:
+        """The cells of v's clique, or 0 if it is all that an earlier one left behind (see `_tree`)."""
+        clique = left | 1 << v
+        return 0 if self._times[clique] + change.get(clique, 0) else _cells(clique, self._size_at)
 
 
 def _parts(scopes, d: int) -> list:
