@@ -39,7 +39,7 @@ NO_FLOATS = {
         "tree.cells for tree, _ in parts",
         "cells",
         "here",
-        "self._maximal(v, left, {}) for v, left in enumerate(self._left)",
+        "self._maximal(v, left) for v, left in enumerate(self._left)",
     ],
     "counting": ["block.issuperset(set(clique) - {v}) for clique in holding[v]"],
     "exact_law": ["lazy"],

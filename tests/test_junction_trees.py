@@ -90,6 +90,7 @@ def test_growth_says_what_the_tree_with_one_factor_more_says(structure, data):
     for clique in itertools.combinations(range(len(sizes)), data.draw(st.integers(1, min(3, len(sizes))))):
         cells = junction_tree((*scopes, clique), sizes, tree.order).cells
         assert growth.within(cells, clique) and not growth.within(cells - 1, clique)
+        assert growth._in_kept_order(clique) == size_of(tree.order, (*scopes, clique), sizes)
         assert growth.has(clique) == any(set(clique) <= set(held) for held in tree.cliques)
 
 

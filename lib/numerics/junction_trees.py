@@ -15,7 +15,6 @@ from __future__ import annotations
 import functools
 import heapq
 import math
-from collections import Counter
 from typing import NamedTuple
 
 _SMALL = 50_000  # cells whose summation takes no longer than looking for a better order
@@ -64,9 +63,9 @@ class Growth:
         renamed = [tuple(self._place[v] for v in scope) for scope in scopes]
         neighbours = list(_graph(renamed, len(sizes)))
         self._left = [_join(v, neighbours) & ~(1 << v) for v in range(len(sizes))]  # behind, by each variable
-        self._times = Counter(self._left)
+        self._behind = set(self._left)
         self._size_at = tuple(sizes[v] for v in tree.order)
-        self._kept_order = sum(self._maximal(v, left, {}) for v, left in enumerate(self._left))
+        self._kept_order = sum(self._maximal(v, left) for v, left in enumerate(self._left))
 
     def has(self, clique) -> bool:
         """Whether `clique`, not empty, is inside a clique of the tree."""
@@ -97,23 +96,18 @@ class Growth:
             left[v] = self._left[v] | gained
             first = left[v] & -left[v]
             v, gained = first.bit_length() - 1, left[v] ^ first
-        change, changed = Counter(left.values()), set(left)
-        change.subtract(self._left[v] for v in left)
-        for each in (
-            *left.values(),
-            *(self._left[v] for v in left),
-        ):  # whose companions may be maximal now, or no longer
-            if each:
-                changed.add((each & -each).bit_length() - 1)
+        # What was inside an earlier clique stays so. Another is now, if what is newly left behind is all of it.
+        behind = set(left.values())
+        changed = {*left, *((each & -each).bit_length() - 1 for each in behind if each)}
         cells = self._kept_order
         for v in changed:
-            cells += self._maximal(v, left.get(v, self._left[v]), change) - self._maximal(v, self._left[v], {})
+            cells += self._maximal(v, left.get(v, self._left[v]), behind) - self._maximal(v, self._left[v])
         return cells
 
-    def _maximal(self, v, left, change) -> int:
+    def _maximal(self, v, left, behind=()) -> int:
         """The cells of v's clique, or 0 if it is all that an earlier one left behind (see `_tree`)."""
         clique = left | 1 << v
-        return 0 if self._times[clique] + change.get(clique, 0) else _cells(clique, self._size_at)
+        return 0 if clique in self._behind or clique in behind else _cells(clique, self._size_at)
 
 
 def _parts(scopes, d: int) -> list:
