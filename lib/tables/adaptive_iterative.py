@@ -89,8 +89,8 @@ def aim(table, epsilon, delta, workload=2, *, rng=None, exact=None, rounds=None,
         the guarantee holds for the program; the default, and only possible, where no `rng` is given
     workload : the marginals to preserve: k for all sets of k attributes, a collection of attribute
         sets, or a mapping from them to weights c_s in (0, inf)
-    rounds : T of Algorithm 2, into so many the budget is divided at first; default: 16 times the number of
-        attributes, and at least that number
+    rounds : T of Algorithm 2, into so many the budget is divided at first, at least the number d of attributes; default: 16 d,
+        but from d = 32 on 512, and from d = 128 on 4 d, so that a run does not take hours
     alpha : share of each round's budget that goes to measuring, [1e-9, 0.999999]
     initialise : measure every attribute by itself first (Algorithm 3)
     anneal : give the rounds a larger share when one has taught the model too little (Algorithm 4, lines 1
@@ -112,7 +112,7 @@ def aim(table, epsilon, delta, workload=2, *, rng=None, exact=None, rounds=None,
     schedule: Schedule
     exact = _exact(exact, rng, noise, errors)
     d = len(table.domain)
-    rounds = 16 * d if rounds is None else checks.number("rounds", rounds, f"[{d}, inf)")
+    rounds = max(min(16 * d, 512), 4 * d) if rounds is None else checks.number("rounds", rounds, f"[{d}, inf)")
     alpha = checks.number("alpha", alpha, ALPHAS)
     if exact:
         rng = np.random.default_rng()  # for what is made of noisy numbers
