@@ -89,8 +89,8 @@ def aim(table, epsilon, delta, workload=2, *, rng=None, exact=None, rounds=None,
         the guarantee holds for the program; the default, and only possible, where no `rng` is given
     workload : the marginals to preserve: k for all sets of k attributes, a collection of attribute
         sets, or a mapping from them to weights c_s in (0, inf)
-    rounds : T of Algorithm 2, into so many the budget is divided at first, at least the number d of attributes; default: 16 d,
-        but from d = 32 on 512, and from d = 128 on 4 d, so that a run does not take hours
+    rounds : T of Algorithm 2, into so many the budget is divided at first, at least the number d of attributes; default: 16 d
+        up to d = 32, from where on a round takes longer and longer, then 512, and 4 d from d = 128 on
     alpha : share of each round's budget that goes to measuring, [1e-9, 0.999999]
     initialise : measure every attribute by itself first (Algorithm 3)
     anneal : give the rounds a larger share when one has taught the model too little (Algorithm 4, lines 1
@@ -165,6 +165,12 @@ class _Run:
             ExactDraws(changed, self.weights, rng) if exact else FloatingDraws(noise, changed, self.weights, rng)
         )
         self.max_cells = checks.whole("max_cells", max_cells, "[1, inf)")
+        # A model's tables have at most as many axes as there are letters (`contraction`): those of one value cost no cells.
+        constant, most = self.domain.sizes.count(1), max(52 - self.max_cells.bit_length(), 0)
+        if constant > most:
+            raise ValueError(
+                f"table must have at most {most} attributes of a single value, got {constant}: leave some out"
+            )
         smallest = {clique: self._smallest_with(clique) for clique in self.weights}
         if min(smallest.values()) > self.max_cells:
             raise ValueError(
