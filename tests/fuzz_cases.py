@@ -67,6 +67,7 @@ EXEMPT = {
     "private_draws.": "takes counts, fractions and marginals that `aim` has made",
     "in_order.total": INNER,
     "encodings.": "the columns of two data sets, read from files",
+    "graphical_model.GraphicalModel.counts": "`marginal` for positions that were checked",
     "hadamard_response.HadamardResponse.probabilities": INNER,
     "hadamard_response.odd": INNER,
     "hadamard_response.walsh_hadamard": INNER,

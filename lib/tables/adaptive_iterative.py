@@ -199,12 +199,12 @@ class _Run:
         scale, epsilon, last = self.draws.scale(schedule.multiplier), schedule.epsilon, schedule.last
         schedule.spend()
         candidates = self._affordable(schedule.used / schedule.rho)
-        scores = {c: self.draws.score(c, self.truth(self._names(c)), self._believed(c), scale) for c in candidates}
+        scores = {c: self.draws.score(c, self.truth(self._names(c)), self.model.counts(c), scale) for c in candidates}
         chosen = self.draws.choose(scores, epsilon)
-        before = self._believed(chosen)
+        before = self.model.counts(chosen)
         self._measure(chosen, scale)
         self.fit(scale, **(_LAST if last else _ROUND))
-        moved = np.abs(self._believed(chosen) - before).sum()
+        moved = np.abs(self.model.counts(chosen) - before).sum()
         anneal = may_anneal and bool(moved <= self.draws.per_cell(float(scale)) * before.size)
         if not last:
             schedule.advance(anneal)
@@ -221,10 +221,6 @@ class _Run:
         values, deviation = self.draws.noisy(self.truth(self._names(clique)), scale)
         self.measurements.append(Measurement(self._names(clique), values, deviation))
         self.take_in(self.measurements[-1])
-
-    def _believed(self, clique) -> np.ndarray:
-        """The model's counts, as `marginal` would give them."""
-        return self.model.total * self.model.oracle.query(clique)
 
     def _affordable(self, share) -> list:
         """The candidates with which the model stays within `share` of its size limit, or does not grow.

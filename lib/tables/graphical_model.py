@@ -124,8 +124,11 @@ class GraphicalModel:
     def marginal(self, attributes) -> np.ndarray:
         """Expected counts over `attributes`, an array of their shape; sums to `total`."""
         axes = self.domain.axes(attributes)
-        table = self.oracle.query(tuple(sorted(axes)))
-        return self.total * table.transpose([sorted(axes).index(axis) for axis in axes])
+        return self.counts(tuple(sorted(axes))).transpose([sorted(axes).index(axis) for axis in axes])
+
+    def counts(self, clique) -> np.ndarray:
+        """`marginal` for the sorted positions of attributes in the domain."""
+        return self.total * self.oracle.query(clique)
 
     def synthesize(self, n=None, *, rng) -> Table:
         """A `Table` of `n` records whose counts follow the model closely.
