@@ -224,7 +224,7 @@ schema: $(READY) ## a schema for `make mine`, proposed from a codebook, never fr
 	@test -n "$$CODEBOOK" || { echo "Say which codebook: make schema CODEBOOK=codebook.csv" >&2; exit 2; }
 	@$(PY) -m notebooks.mine schema --output="$${OUTPUT:-schema.yml}" -- "$$CODEBOOK"
 
-bench: $(READY) ## the benchmarks, one line of JSON each (CASE=name for some, PEERS=yes beside others' work)
+bench: $(READY) ## the benchmarks, one line of JSON each (CASE=name for some, RECORDS=100000000 to count, PEERS=yes beside others' work)
 	@$(PY) -m tests.benchmarks $(CASE)
 
 notebooks: $(EXECUTED) ## refresh the outputs of the committed notebooks, in place

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from lib import accounting
 from lib.tables import adaptive_iterative as module
+from lib.tables import counting, graphical_model
 from lib.tables import private_draws as draws
 from lib.tables.adaptive_iterative import Schedule, aim
 from lib.tables.graphical_model import Measurement
@@ -55,6 +56,22 @@ def test_no_schedule_exceeds_the_budget_and_every_schedule_spends_it(rho, rounds
             schedule.advance(next(annealings))
     assert spent <= rho and schedule.used <= rho
     assert spent == pytest.approx(rho, rel=1e-9)
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3, 7.5])
+def test_a_share_near_one_leaves_something_for_the_last_round(rounds):
+    """Though every attribute has been measured with all that a round may spend on that."""
+    schedule = Schedule(1.0, rounds, 0.999999)
+    for _ in range(int(rounds)):
+        schedule.measure()
+    while not schedule.exhausted:
+        schedule.spend()
+        if not schedule.exhausted:
+            schedule.advance(anneal=False)
+    assert 1 - 1e-9 < schedule.used <= 1
+    for alpha in (1 - 1e-9, 1 - 1e-12, 1.0):
+        with pytest.raises(ValueError, match="alpha must be in .1e-9, 0.999999., got"):
+            Schedule(1.0, rounds, alpha)
 
 
 @given(st.floats(0.01, 20), st.sampled_from(["gaussian", "laplace"]), st.sampled_from(["unbounded", "bounded"]),
@@ -130,7 +147,7 @@ def test_annealing_changes_nothing_before_it_happens():
 
 def test_candidates_are_the_downward_closure_with_the_papers_weights():
     workload = {("a", "b"): 1.0, ("c", "b"): 3.0}
-    weights = module._downward_closure(DOMAIN, workload)
+    weights = counting.downward_closure(DOMAIN, workload)
     named = {tuple(DOMAIN.attributes[v] for v in clique): w for clique, w in weights.items()}
     assert named == {("a",): 1, ("b",): 4, ("c",): 3, ("a", "b"): 2 + 3, ("b", "c"): 1 + 6}
 
@@ -169,6 +186,38 @@ def test_the_size_limit_holds():
     complete = run(epsilon=50, workload=3).model.size
     result = run(epsilon=50, workload=3, max_cells=40)
     assert complete > 40 and max(step.cells for step in result.steps) <= 40
+
+
+class Counted(Table):
+    """Notes which marginals are asked for."""
+
+    def marginal(self, attributes):
+        self.__dict__.setdefault("asked", []).append(tuple(attributes))
+        return super().marginal(attributes)
+
+
+def test_what_cannot_be_afforded_is_not_counted_and_all_else_once():
+    """Two attributes of 10^5 values: the table of both would have 10^10 cells."""
+    table = Counted([[5, 7, 1], [70_000, 3, 0]], Domain({"a": 10**5, "b": 10**5, "c": 2}))
+    result = run(table=table, max_cells=500_000, records=2, rounds=4)
+    assert sorted(table.asked) == [("a",), ("a", "c"), ("b",), ("b", "c"), ("c",)]
+    assert max(step.cells for step in result.steps) <= 500_000
+
+
+def test_what_is_kept_of_the_counts_changes_nothing(monkeypatch):
+    kept = run(workload=3)
+    monkeypatch.setattr(counting, "_KEPT", 40)
+    table = Counted(TABLE.records, DOMAIN)
+    again = run(workload=3, table=table)
+    assert again.steps == kept.steps and np.array_equal(again.synthetic.records, kept.synthetic.records)
+    assert table.asked.count(("a",)) == 1 < table.asked.count(("a", "b", "d"))
+
+
+def test_a_noisy_total_that_is_enormous_is_not_synthesised(monkeypatch):
+    monkeypatch.setattr(graphical_model, "MOST_CODES", 4 * 1000)
+    assert run(epsilon=1e-6, seed=2).model.total > 10_000
+    assert len(run(epsilon=1e-6, seed=2).synthetic) == 1000
+    assert len(run(epsilon=1e-6, seed=2, records=1001).synthetic) == 1001
 
 
 def test_more_measurements_can_be_built_upon():
@@ -231,6 +280,7 @@ def test_a_table_of_one_attribute_or_one_record_will_do():
         ({"workload": {("a",): 0.0}}, "workload weight must be in"),
         ({"rounds": 3}, r"rounds must be in \[4, inf\)"),
         ({"alpha": 1}, "alpha must be in"),
+        ({"alpha": 1 - 1e-12}, r"alpha must be in \[1e-9, 0.999999\], got"),
         ({"noise": "uniform"}, "noise must be one of"),
         ({"neighbours": "both"}, "neighbours must be one of"),
         ({"max_cells": 13}, "max_cells must be at least 14"),

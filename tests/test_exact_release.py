@@ -144,7 +144,7 @@ def test_no_count_meets_a_float_before_its_noise(released, neighbours):
 
 def test_a_float_that_meets_a_count_is_found(released, monkeypatch):
     """The watch works: the floating-point scores, planted in an exact run, are caught."""
-    monkeypatch.setattr(ExactDraws, "choose", draws.FloatingDraws.choose)
+    monkeypatch.setattr(ExactDraws, "score", draws.FloatingDraws.score)
     with pytest.raises(AssertionError, match="mixes counts with floats"):
         aim(WatchedTable(_codes, DOMAIN), 1.0, 1e-6)
 
@@ -184,9 +184,10 @@ def test_one_record_changes_an_exact_score_by_no_more_than_the_sensitivity(monke
     def scores(records, changed):
         table = Table(np.array(records), domain)
         truth = {clique: table.marginal(tuple("ab"[v] for v in clique)) for clique in weights}
-        ExactDraws(changed, weights, None).choose(truth, believed, Fraction(2), Fraction(1))
+        exact = ExactDraws(changed, weights, None)
+        exact.choose({c: exact.score(c, truth[c], believed[c], Fraction(2)) for c in weights}, Fraction(1))
         (found, (_, sensitivity)) = asked.pop()
-        return np.array(found), sensitivity
+        return np.array(list(found)), sensitivity
 
     values, worst = list(itertools.product(range(2), repeat=2)), {1: 0, 2: 0}
     for records in itertools.product(values, repeat=3):

@@ -46,6 +46,15 @@ def test_log_partition_and_every_marginal_equal_those_of_the_full_joint():
             assert np.abs(found - expected).max() < 1e-9
 
 
+def test_an_oracle_forgets_what_it_found_at_other_potentials():
+    for domain, potentials, model, rng in models(1):
+        for names in subsets(domain):
+            model.marginal(names)
+        model.oracle(np.zeros(model.oracle.cells))
+        for names in subsets(domain):
+            assert model.marginal(names) == pytest.approx(np.full(domain.shape(names), 100 / domain.size(names)))
+
+
 def test_the_slow_way_through_logarithms_gives_the_same(monkeypatch):
     monkeypatch.setattr(marginal_oracle.MarginalOracle, "_plain_numbers_do", lambda self, depth: False)
     called = []

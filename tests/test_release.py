@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from lib.data import release, schema, sources
 from lib.mechanisms import exact_noise
-from lib.tables.graphical_model import GraphicalModel, Measurement
+from lib.tables.graphical_model import Measurement
 from lib.tables.private_draws import ExactDraws
 from lib.tables.table import Domain, Table
 from notebooks import mine

@@ -19,6 +19,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import string
 from typing import NamedTuple
 
 import numpy as np
@@ -136,7 +137,9 @@ def _undo_product(product: Tensor, factor: Tensor, other: Tensor):
     if len(factor.axes) == len(product.axes):
         aligned, wide = _along(factor, product.axes), _along(other, product.axes)
         return np.multiply, (product.derivative, wide.array), aligned.derivative
-    subscripts = f"{_letters(product.axes)},{_letters(other.axes)}->{_letters(factor.axes)}"
+    letter = dict(zip(sorted(product.axes), string.ascii_letters))  # there may be more variables than letters
+    whole, known, wanted = ("".join(letter[v] for v in tensor.axes) for tensor in (product, other, factor))
+    subscripts = f"{whole},{known}->{wanted}"
     return np.einsum, (subscripts, product.derivative, other.array), factor.derivative
 
 
@@ -150,10 +153,6 @@ def _along(tensor: Tensor, along) -> Tensor:
 
 def _reshaped(array, shape):
     return array.reshape(shape, copy=False) if isinstance(array, np.ndarray) else array
-
-
-def _letters(axes) -> str:
-    return "".join("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[v] for v in axes)
 
 
 # ---------------------------------------------------- what to multiply with what
@@ -190,8 +189,16 @@ def _union(scopes, numbers):
     return frozenset().union(*(scopes[number] for number in numbers))
 
 
-def _split(scopes: dict, sizes):
+def _split(bucket: dict, sizes):
     """Divide the tensors of one variable into two groups for the matrix product."""
+    numbers = tuple(bucket)
+    left, right = _best_split(tuple(bucket.values()), sizes)
+    return tuple(numbers[place] for place in left), tuple(numbers[place] for place in right)
+
+
+@functools.lru_cache(maxsize=16384)
+def _best_split(scopes, sizes):
+    """The two groups, as places in `scopes`."""
 
     def cells(numbers):
         return math.prod(sizes[v] for v in _union(scopes, numbers))
@@ -199,7 +206,7 @@ def _split(scopes: dict, sizes):
     def cost(group):  # one tensor by itself is used as it lies; a product has to be written out
         return cells(group) if len(group) > 1 else cells(group) / 4
 
-    groups: list[tuple[int, ...]] = [(number,) for number in scopes]
+    groups: list[tuple[int, ...]] = [(place,) for place in range(len(scopes))]
     if len(groups) == 1:
         return groups[0], ()
     while len(groups) > _SPLIT_EXHAUSTIVELY:

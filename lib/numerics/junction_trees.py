@@ -13,6 +13,7 @@ adds the fewest pairs of values (weighted min-fill). Koller and Friedman 2009, s
 from __future__ import annotations
 
 import functools
+import heapq
 import math
 from typing import NamedTuple
 
@@ -28,24 +29,121 @@ class JunctionTree(NamedTuple):
     cells: int
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=256)
 def junction_tree(scopes, sizes, order=None) -> JunctionTree:
     """The smaller of the two greedy junction trees of a model, and that of `order` where one is given.
 
     scopes : the factors' variables, in [0, len(sizes)), a tuple of tuples
     sizes : the number of values of each variable, a tuple
     """
-    graph = _graph(scopes, len(sizes))
-    trees = [_tree(_greedy_order(graph, sizes, cost), graph, sizes) for cost in (_table_size, _fill)]
+    parts = _parts(scopes, len(sizes))
+    trees = [_joined([_greedy(*part, sizes, cost) for part in parts]) for cost in (_table_size, _fill)]
     if order is not None:
-        trees.append(_tree(order, graph, sizes))
+        trees.append(_tree(order, _graph(scopes, len(sizes)), sizes))
     return min(trees, key=lambda tree: tree.cells)
 
 
-def within(limit, scopes, sizes, order) -> bool:
-    """Whether ``junction_tree(scopes, sizes, order)`` has at most `limit` cells, often without making it."""
-    given = _tree(order, _graph(scopes, len(sizes)), sizes)
-    return given.cells <= limit or junction_tree(scopes, sizes, order).cells <= limit
+class Growth:
+    """How large the junction tree of a model becomes with one factor more.
+
+    scopes, sizes : as of `junction_tree`; tree : a `JunctionTree` of them, whose order is kept as a third rule
+
+    With the order kept, more is joined only along one path: what a variable's clique gains is handed on to that of its next
+    companion. By the greedy rules, only the components that the factor touches are different.
+    """
+
+    def __init__(self, scopes, sizes, tree):
+        self._sizes, self._parts = sizes, _parts(scopes, len(sizes))
+        self._part_of = {v: number for number, (_, variables) in enumerate(self._parts) for v in variables}
+        self._cells = [tuple(self._by_rule(*part)) for part in self._parts]
+        self._all = [sum(cells) for cells in zip(*self._cells)]
+        self._held = [[set(held) for held in tree.cliques if v in held] for v in range(len(sizes))]
+        # From here on, variables are their places in the order, so that the lowest bit of a set is eliminated first.
+        self._place = {v: place for place, v in enumerate(tree.order)}
+        renamed = [tuple(self._place[v] for v in scope) for scope in scopes]
+        neighbours = list(_graph(renamed, len(sizes)))
+        self._left = [_join(v, neighbours) & ~(1 << v) for v in range(len(sizes))]  # behind, by each variable
+        self._behind = set(self._left)
+        self._size_at = tuple(sizes[v] for v in tree.order)
+        self._kept_order = sum(self._maximal(v, left) for v, left in enumerate(self._left))
+
+    def has(self, clique) -> bool:
+        """Whether `clique`, not empty, is inside a clique of the tree."""
+        return any(held.issuperset(clique) for held in self._held[clique[0]])
+
+    def within(self, limit, clique) -> bool:
+        """Whether ``junction_tree((*scopes, clique), sizes, tree.order)`` has at most `limit` cells, often without making it."""
+        if math.prod(self._sizes[v] for v in clique) > limit:
+            return False
+        if self._in_kept_order(clique) <= limit:
+            return True
+        touched = {self._part_of[v] for v in clique}
+        scopes = (clique, *(scope for number in touched for scope in self._parts[number][0]))
+        variables = tuple(sorted(v for number in touched for v in self._parts[number][1]))
+        before = zip(self._all, zip(*(self._cells[number] for number in touched)))
+        elsewhere = [everywhere - sum(here) for everywhere, here in before]
+        return any(rest + cells <= limit for rest, cells in zip(elsewhere, self._by_rule(scopes, variables)))
+
+    def _by_rule(self, scopes, variables):
+        """The cells of the greedy trees of one component."""
+        return (_greedy(scopes, variables, self._sizes, cost)[0].cells for cost in (_table_size, _fill))
+
+    def _in_kept_order(self, clique) -> int:
+        """The cells of the tree with `clique` in the order of the tree."""
+        v, *others = sorted(self._place[v] for v in clique)
+        gained, left = _set(others), dict[int, int]()
+        while gained & ~self._left[v]:
+            left[v] = self._left[v] | gained
+            first = left[v] & -left[v]
+            v, gained = first.bit_length() - 1, left[v] ^ first
+        # What was inside an earlier clique stays so. Another is now, if what is newly left behind is all of it.
+        behind = set(left.values())
+        changed = {*left, *((each & -each).bit_length() - 1 for each in behind if each)}
+        cells = self._kept_order
+        for v in changed:
+            cells += self._maximal(v, left.get(v, self._left[v]), behind) - self._maximal(v, self._left[v])
+        return cells
+
+    def _maximal(self, v, left, behind=()) -> int:
+        """The cells of v's clique, or 0 if it is all that an earlier one left behind (see `_tree`)."""
+        clique = left | 1 << v
+        return 0 if clique in self._behind or clique in behind else _cells(clique, self._size_at)
+
+
+def _parts(scopes, d: int) -> list:
+    """(scopes, variables) of each connected component, the scopes in the order given, the variables sorted."""
+    component = components(scopes, d)
+    parts = {number: (list[tuple](), list[int]()) for number in component}
+    for scope in scopes:
+        if scope:
+            parts[component[scope[0]]][0].append(scope)
+    for v, number in enumerate(component):
+        parts[number][1].append(v)
+    return [(tuple(own), tuple(variables)) for own, variables in parts.values()]
+
+
+@functools.lru_cache(maxsize=4096)
+def _greedy(scopes, variables, sizes, cost):
+    """The greedy tree of one component, and the cost of each step of its order."""
+    graph = _graph(scopes, len(sizes))
+    steps = _greedy_steps(graph, sizes, cost, variables)
+    return _tree([v for _, v in steps], graph, sizes), tuple(step_cost for step_cost, _ in steps)
+
+
+def _joined(parts) -> JunctionTree:
+    """The greedy tree of all components: each time, the step that costs least of those that are next in theirs."""
+    steps = [list(zip(costs, tree.order)) for tree, costs in parts]
+    heads, order = [(own[0], number, 0) for number, own in enumerate(steps)], []
+    heapq.heapify(heads)
+    while heads:
+        (_, v), number, place = heads[0]
+        order.append(v)
+        if place + 1 < len(steps[number]):
+            heapq.heapreplace(heads, (steps[number][place + 1], number, place + 1))
+        else:
+            heapq.heappop(heads)
+    cliques = tuple(clique for tree, _ in parts for clique in tree.cliques)
+    return JunctionTree(tuple(order), cliques, sum(tree.cells for tree, _ in parts))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -60,7 +158,7 @@ def elimination_order(scopes, sizes, keep, order) -> tuple[int, ...]:
     cells = _tree(rest, graph, sizes).cells
     if cells <= _SMALL:
         return rest
-    orders = [_greedy_order(graph, sizes, cost, rest) for cost in (_table_size, _fill)]
+    orders = [tuple(v for _, v in _greedy_steps(graph, sizes, cost, rest)) for cost in (_table_size, _fill)]
     return min([rest, *orders], key=lambda found: _tree(found, graph, sizes).cells)
 
 
@@ -112,15 +210,14 @@ def _fill(v: int, neighbours, sizes) -> int:
     return sum(sizes[u] * sizes[w] for u in _members(near) for w in _members(near & ~neighbours[u] & ~(1 << u)))
 
 
-def _greedy_order(graph, sizes, cost, variables=None) -> tuple[int, ...]:
-    """All variables, or those given, each time the one that costs least to eliminate."""
+def _greedy_steps(graph, sizes, cost, variables) -> list:
+    """(cost, variable) of each step that eliminates `variables`: each time the one that costs least, the first of equals."""
     neighbours = list(graph)
-    costs = {v: cost(v, neighbours, sizes) for v in (range(len(sizes)) if variables is None else variables)}
-    order = []
+    costs = {v: cost(v, neighbours, sizes) for v in variables}
+    steps = []
     while costs:
         v = min(costs, key=costs.__getitem__)
-        order.append(v)
-        del costs[v]
+        steps.append((costs.pop(v), v))
         near = _members(neighbours[v])
         _join(v, neighbours)
         changed = set(near)
@@ -128,7 +225,7 @@ def _greedy_order(graph, sizes, cost, variables=None) -> tuple[int, ...]:
             changed.update(u for w in near for u in _members(neighbours[w]))
         for u in changed & costs.keys():
             costs[u] = cost(u, neighbours, sizes)
-    return tuple(order)
+    return steps
 
 
 def _join(v: int, neighbours: list[int]) -> int:
@@ -140,9 +237,15 @@ def _join(v: int, neighbours: list[int]) -> int:
 
 
 def _tree(order, graph, sizes) -> JunctionTree:
-    neighbours, maximal = list(graph), list[int]()
+    """The tree that `order` makes. A clique is inside an earlier one just if it is all that one of them left behind.
+
+    For let it be inside the clique of u, and u the last such. What u left is inside the clique of the first of these to be
+    eliminated, which comes after u, so that it is this clique itself.
+    """
+    neighbours, maximal, left_behind = list(graph), list[int](), set[int]()
     for v in order:
         clique = _join(v, neighbours)
-        if not any(clique & ~other == 0 for other in maximal):
+        if clique not in left_behind:
             maximal.append(clique)
+        left_behind.add(clique & ~(1 << v))
     return JunctionTree(tuple(order), tuple(map(_members, maximal)), sum(_cells(c, sizes) for c in maximal))

@@ -17,7 +17,6 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -26,10 +25,10 @@ import numpy as np
 from .. import accounting
 from ..mechanisms.noise import system_rng
 from ..mechanisms.sensitivity import NEIGHBOURS
-from ..numerics import checks, in_order
-from .budget_schedule import ExactSchedule, Schedule
+from ..numerics import checks
+from .budget_schedule import ALPHAS, ExactSchedule, Schedule
+from .counting import Counts, downward_closure
 from .graphical_model import GraphicalModel, Measurement, fit_reconciled
-from .marginal_effects import subsets
 from .private_draws import ExactDraws, FloatingDraws
 from .reconciliation import Reconciliation
 from .table import Table
@@ -114,17 +113,19 @@ def aim(table, epsilon, delta, workload=2, *, rng=None, exact=None, rounds=None,
         the guarantee holds for the program; the default, and only possible, where no `rng` is given
     workload : the marginals to preserve: k for all sets of k attributes, a collection of attribute
         sets, or a mapping from them to weights c_s in (0, inf)
-    rounds : T of Algorithm 2, into so many the budget is divided at first; default: 16 times the number of
-        attributes, and at least that number
-    alpha : share of each round's budget that goes to measuring, [1e-9, 1)
+    rounds : T of Algorithm 2, into so many the budget is divided at first, at least the number d of attributes; default: 16 d
+        up to d = 32, from where on a round takes longer and longer, then 512, and 4 d from d = 128 on
+    alpha : share of each round's budget that goes to measuring, [1e-9, 0.999999]
     initialise : measure every attribute by itself first (Algorithm 3)
     anneal : give the rounds a larger share when one has taught the model too little (Algorithm 4, lines 1
         and 2); otherwise every round but the last costs the same
     noise : "gaussian" or "laplace", at equal rho a round
     max_cells : size limit of the model, in cells of its junction tree; at most the share of it that
-        equals the share of the budget spent is used, so that early rounds leave room for later ones
+        equals the share of the budget spent is used, so that early rounds leave room for later ones.
+        The records are not counted over attributes that never fit
     measurements : iterable of `Measurement` to continue from; their privacy is not accounted for here
-    records : how many to synthesise; default: the model's (noisy) total under unbounded neighbours
+    records : how many to synthesise; default: the model's total, which is noisy under unbounded neighbours, but no more
+        than hold `graphical_model.MOST_CODES` codes
     errors : sizes k of attribute sets whose errors each `Step` is to record, e.g. (1, 2, 3)
     progress : whether to show on standard error how much of the budget is spent
 
@@ -135,8 +136,8 @@ def aim(table, epsilon, delta, workload=2, *, rng=None, exact=None, rounds=None,
     schedule: Schedule
     exact = _exact(exact, rng, noise, errors)
     d = len(table.domain)
-    rounds = 16 * d if rounds is None else checks.number("rounds", rounds, f"[{d}, inf)")
-    alpha = checks.number("alpha", alpha, "[1e-9, 1)")
+    rounds = max(min(16 * d, 512), 4 * d) if rounds is None else checks.number("rounds", rounds, f"[{d}, inf)")
+    alpha = checks.number("alpha", alpha, ALPHAS)
     if exact:
         rng = np.random.default_rng()  # for what is made of noisy numbers
         schedule = ExactSchedule(accounting.certified_zcdp(epsilon, delta), Fraction(rounds), Fraction(alpha))
@@ -184,17 +185,27 @@ class _Run:
         checks.one_of("neighbours", neighbours, NEIGHBOURS)
         self.domain = table.domain
         self.reconciliation = Reconciliation(self.domain.sizes, None if neighbours == "unbounded" else len(table))
-        self.weights = _downward_closure(self.domain, workload)
+        self.weights = downward_closure(self.domain, workload)
         # Added or removed, a record changes one count of a marginal by one; replaced, two.
         changed = 1 if neighbours == "unbounded" else 2
         self.draws = (
             ExactDraws(changed, self.weights, rng) if exact else FloatingDraws(noise, changed, self.weights, rng)
         )
-        self.truth = {clique: table.marginal(self._names(clique)) for clique in self.weights}
         self.max_cells = checks.whole("max_cells", max_cells, "[1, inf)")
-        smallest = min(self._smallest_with(clique) for clique in self.weights)
-        if smallest > self.max_cells:
-            raise ValueError(f"max_cells must be at least {smallest}, the smallest model, got {self.max_cells}")
+        # A model's tables have at most as many axes as there are letters (`contraction`): those of one value cost no cells.
+        constant, most = self.domain.sizes.count(1), max(52 - self.max_cells.bit_length(), 0)
+        if constant > most:
+            raise ValueError(
+                f"table must have at most {most} attributes of a single value, got {constant}: leave some out"
+            )
+        smallest = {clique: self._smallest_with(clique) for clique in self.weights}
+        if min(smallest.values()) > self.max_cells:
+            raise ValueError(
+                f"max_cells must be at least {min(smallest.values())}, the smallest model, got {max_cells}"
+            )
+        self.truth = Counts(
+            table, [self._names(clique) for clique, cells in smallest.items() if cells <= self.max_cells]
+        )
         self.records, self.watched = len(table), _watched(table, errors)
         self.measurements: list[Measurement] = []
         self.steps: list[Step] = []
@@ -215,18 +226,19 @@ class _Run:
         scale, epsilon, last = self.draws.scale(schedule.multiplier), schedule.epsilon, schedule.last
         schedule.spend()
         candidates = self._affordable(schedule.used / schedule.rho)
-        believed = {clique: self.model.marginal(self._names(clique)) for clique in candidates}
-        chosen = self.draws.choose(self.truth, believed, scale, epsilon)
+        scores = {c: self.draws.score(c, self.truth(self._names(c)), self.model.counts(c), scale) for c in candidates}
+        chosen = self.draws.choose(scores, epsilon)
         weights = {self._names(c): self.draws.weights[c] for c in candidates}
         sensitivity = self.draws.changed * max(self.draws.weights.values())
         self.choice = Choice(self.model, weights, epsilon, sensitivity, self.draws.per_cell(float(scale)))
+        before = self.model.counts(chosen)
         self._measure(chosen, scale)
         if last:
             self.finish(scale)
         else:
             self.fit(scale, **_ROUND)
-        moved = np.abs(self.model.marginal(self._names(chosen)) - believed[chosen]).sum()
-        anneal = may_anneal and bool(moved <= self.draws.per_cell(float(scale)) * self.truth[chosen].size)
+        moved = np.abs(self.model.counts(chosen) - before).sum()
+        anneal = may_anneal and bool(moved <= self.draws.per_cell(float(scale)) * before.size)
         if not last:
             schedule.advance(anneal)
         self._note(chosen, scale, epsilon, schedule, annealed=anneal and not last)
@@ -247,7 +259,7 @@ class _Run:
         self.model.evaluations += evaluations
 
     def _measure(self, clique, scale) -> None:
-        values, deviation = self.draws.noisy(self.truth[clique], scale)
+        values, deviation = self.draws.noisy(self.truth(self._names(clique)), scale)
         self.measurements.append(Measurement(self._names(clique), values, deviation))
         self.take_in(self.measurements[-1])
 
@@ -257,7 +269,7 @@ class _Run:
         Where there is none, as without initialisation in a first round, the smallest candidate.
         """
         limit = self.max_cells * share
-        candidates = [clique for clique in self.weights if self.model.fits(self._names(clique), limit)]
+        candidates = [clique for clique in self.weights if self.model.oracle.fits(clique, limit)]
         return candidates or [min(self.weights, key=self._smallest_with)]
 
     def _smallest_with(self, clique) -> int:
@@ -282,24 +294,6 @@ def _watched(table, errors) -> dict:
     attributes = table.domain.attributes
     sizes = [checks.whole("errors", k, f"[1, {len(attributes)}]") for k in errors]
     return {names: table.marginal(names) for k in sizes for names in itertools.combinations(attributes, k)}
-
-
-def _downward_closure(domain, workload) -> dict:
-    """The candidates, all non-empty subsets of the workload's sets, each with its weight
-    w_r = sum_s c_s |r & s| (Algorithm 2, line 7)."""
-    if isinstance(workload, Mapping):
-        weights = {tuple(sorted(domain.axes(names))): checks.number("workload weight", c, "(0, inf)")
-                   for names, c in workload.items()}  # fmt: skip
-    else:
-        if isinstance(workload, (int, np.integer)):
-            k = checks.whole("workload", workload, f"[1, {len(domain)}]")
-            workload = itertools.combinations(domain.attributes, k)
-        weights = {tuple(sorted(domain.axes(names))): 1.0 for names in workload}
-    weights.pop((), None)
-    if not weights:
-        raise ValueError("workload must hold at least one set of attributes, got none")
-    ordered = sorted({r for s in weights for r in subsets(s)}, key=lambda r: (len(r), r))
-    return {r: in_order.total(c * len(set(r) & set(s)) for s, c in weights.items()) for r in ordered}
 
 
 def _show(schedule) -> None:

@@ -9,11 +9,14 @@ from typing import Any
 from ..accounting.certified import root_down, root_up
 from ..numerics import checks
 
+# The share for measuring. Nearer to 1, the rounding of `used` could leave less than nothing for the last round.
+ALPHAS = "[1e-9, 0.999999]"
+
 
 class Schedule:
     """How the budget rho is spent; `used` never exceeds it but for rounding.
 
-    rho, rounds : [1e-100, 1e100]; alpha : [1e-9, 1)
+    rho, rounds : [1e-100, 1e100]; alpha : [1e-9, 0.999999]
     `multiplier` and `epsilon` are those of the next round: sigma_t for sensitivity 1, and epsilon_t.
     """
 
@@ -25,7 +28,7 @@ class Schedule:
 
     def __init__(self, rho, rounds, alpha):
         rho, rounds = checks.number("rho", rho, "[1e-100, 1e100]"), checks.number("rounds", rounds, "[1e-100, 1e100]")
-        self.rho, self.alpha, self.used = rho, checks.number("alpha", alpha, "[1e-9, 1)"), 0.0
+        self.rho, self.alpha, self.used = rho, checks.number("alpha", alpha, ALPHAS), 0.0
         self.multiplier = math.sqrt(rounds / (2 * self.alpha * rho))
         self.epsilon = math.sqrt(8 * (1 - alpha) * rho / rounds)
         self.last = self.exhausted = False

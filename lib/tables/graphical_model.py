@@ -33,6 +33,8 @@ from .marginal_oracle import MarginalOracle
 from .reconciliation import Reconciliation
 from .table import Domain, Table
 
+MOST_CODES = 2**27  # records times attributes: what `synthesize` makes without being asked for more
+
 
 @dataclass(frozen=True)
 class Measurement:
@@ -116,17 +118,26 @@ class GraphicalModel:
     def fits(self, attributes, limit) -> bool:
         """Whether with the clique `attributes` as well `size` would be at most `limit`, or no larger than it is."""
         limit = checks.number("limit", limit, "[-inf, inf]")
-        return self.oracle.fits(tuple(sorted(self.domain.axes(attributes))), limit)
+        clique = tuple(sorted(self.domain.axes(attributes)))
+        return not clique or self.oracle.fits(clique, limit)
 
     def marginal(self, attributes) -> np.ndarray:
         """Expected counts over `attributes`, an array of their shape; sums to `total`."""
         axes = self.domain.axes(attributes)
-        table = self.oracle.query(tuple(sorted(axes)))
-        return self.total * table.transpose([sorted(axes).index(axis) for axis in axes])
+        return self.counts(tuple(sorted(axes))).transpose([sorted(axes).index(axis) for axis in axes])
+
+    def counts(self, clique) -> np.ndarray:
+        """`marginal` for the sorted positions of attributes in the domain."""
+        return self.total * self.oracle.query(clique)
 
     def synthesize(self, n=None, *, rng) -> Table:
-        """A `Table` of `n` records (default: `total`, rounded) whose counts follow the model closely."""
-        n = max(round(self.total), 1) if n is None else checks.whole("n", n, "[1, inf)")
+        """A `Table` of `n` records whose counts follow the model closely.
+
+        n : by default `total`, rounded, or as many as have `MOST_CODES` codes if that is less: a noisy total may be enormous
+        """
+        if n is None:
+            n = max(min(round(self.total), MOST_CODES // len(self.domain)), 1)
+        n = checks.whole("n", n, "[1, inf)")
         marginals = [self.marginal((name,)) for name in self.domain.attributes]
         marginals = [counts / counts.sum() for counts in marginals]
         return Table(record_sampling.from_conditionals(n, self.oracle.conditionals(), marginals, rng=rng), self.domain)

@@ -10,13 +10,14 @@ what fits the model can treat them as points of a vector space.
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
 
 from ..numerics import in_order, log_space
 from ..numerics.contraction import Contraction, Tensor
-from ..numerics.junction_trees import components, elimination_order, junction_tree, within
+from ..numerics.junction_trees import Growth, components, elimination_order, junction_tree
 
 _LOWEST = np.finfo(float).min
 _LOG_RANGE = 708  # plain numbers reach from exp(-708) to exp(708) at full precision
@@ -44,6 +45,9 @@ class MarginalOracle:
         self._scopes = (*hosts, *alone)
         self.tree = junction_tree(self._scopes, self.sizes, order)
         self._component = components(self._scopes, len(sizes))
+        self._holding = [
+            [number for number, clique in enumerate(self.cliques) if v in clique] for v in range(len(sizes))
+        ]
         self._layers, self._starts, self._host_of_cell = self._gather(hosts)
         self._contraction, self._log_tensors = self._tensors(hosts, alone)
         self._log_cells = in_order.total(map(math.log, sizes))
@@ -87,9 +91,11 @@ class MarginalOracle:
 
     def fits(self, clique, limit) -> bool:
         """Whether a model with `clique` as well has at most `limit` cells, or no more than this one."""
-        if any(set(clique) <= set(held) for held in self.tree.cliques):
-            return True
-        return within(limit, tuple(sorted({*self._scopes, clique})), self.sizes, self.tree.order)
+        return self._growth.has(clique) or self._growth.within(limit, clique)
+
+    @functools.cached_property
+    def _growth(self):
+        return Growth(self._scopes, self.sizes, self.tree)
 
     def __call__(self, potentials):
         """(log Z, probabilities of the cells of each clique), for flat `potentials` (cells,).
@@ -97,6 +103,7 @@ class MarginalOracle:
         Potentials may be -inf. The oracle stays at these potentials: `query` and `conditionals` are
         about them. Raises ``ValueError`` where no record is possible.
         """
+        self._singles = dict[int, np.ndarray]()
         scale = self._exponentiate(np.append(potentials, 0.0))
         self._contraction.run()
         roots = [float(root.array) for root in self._contraction.roots]
@@ -154,13 +161,19 @@ class MarginalOracle:
             parts.setdefault(self._component[v], []).append(v)
         table = np.ones(())
         for part in parts.values():  # components are independent
-            table = np.multiply.outer(table, self._connected(tuple(part)))
+            table = np.multiply.outer(table, self._single(*part) if len(part) == 1 else self._connected(tuple(part)))
         found = [v for part in parts.values() for v in part]
         return table.transpose([found.index(v) for v in variables])
 
+    def _single(self, v):
+        """`query` for one variable, worked out once: most pairs are independent."""
+        if v not in self._singles:
+            self._singles[v] = self._connected((v,))
+        return self._singles[v]
+
     def _connected(self, variables):
         """`query` for variables of one component."""
-        around = [number for number, clique in enumerate(self.cliques) if set(variables) <= set(clique)]
+        around = [number for number in self._holding[variables[0]] if set(variables).issubset(self.cliques[number])]
         if around:
             number = min(around, key=lambda c: math.prod(self.shapes[c]))
             table = self.probabilities[self.slices[number]].reshape(self.shapes[number])

@@ -51,19 +51,17 @@ class FloatingDraws:
         draw, deviation = (gaussian, scale) if self.noise == "gaussian" else (laplace, scale * math.sqrt(2))
         return counts + draw(counts.shape, scale, rng=self.rng), deviation
 
-    def choose(self, truth, believed, scale, epsilon) -> tuple:
-        """A clique that the model gets wrong, by the exponential mechanism with `epsilon`.
+    def score(self, clique, truth, believed, scale):
+        """How wrong the model is about a candidate: the more, the better a choice it is.
 
-        believed : the model's marginals of the candidates, by clique; truth : the true ones of these and others;
-        scale : of the noise with which the choice will be measured
+        truth : counts; believed : the model's; scale : of the noise with which the choice will be measured
         """
-        expected = self.per_cell(scale)
-        scores = [
-            self.weights[c] * (np.abs(truth[c] - marginal).sum() - expected * marginal.size)
-            for c, marginal in believed.items()
-        ]
+        return self.weights[clique] * (np.abs(truth - believed).sum() - self.per_cell(scale) * believed.size)
+
+    def choose(self, scores, epsilon) -> tuple:
+        """A clique of high score, of a mapping from cliques, by the exponential mechanism with `epsilon`."""
         sensitivity = self.changed * max(self.weights.values())
-        return list(believed)[exponential(scores, epsilon, sensitivity, rng=self.rng)]
+        return list(scores)[exponential(list(scores.values()), epsilon, sensitivity, rng=self.rng)]
 
 
 class ExactDraws(FloatingDraws):
@@ -80,14 +78,16 @@ class ExactDraws(FloatingDraws):
         """Whole counts with whole noise, and about its standard deviation."""
         return counts + discrete_gaussian(counts.shape, scale, rng=self.rng), float(scale)
 
-    def choose(self, truth, believed, scale, epsilon):
-        """As in floating point, with whole scores and exact probabilities; `scale` and `epsilon` are Fractions."""
-        expected, scores = GRAIN * self.per_cell(float(scale)), []
-        for clique, marginal in believed.items():
-            distance = np.abs(GRAIN * truth[clique] - _grains(marginal)).sum()
-            scores.append(self.weights[clique] * (int(distance) - round(expected * marginal.size)))
+    def score(self, clique, truth, believed, scale):
+        """As in floating point, in whole GRAIN-ths."""
+        distance = np.abs(GRAIN * truth - _grains(believed)).sum()
+        expected = round(GRAIN * self.per_cell(float(scale)) * believed.size)
+        return self.weights[clique] * (int(distance) - expected)
+
+    def choose(self, scores, epsilon):
+        """As in floating point, with exact probabilities; `epsilon` is a Fraction."""
         sensitivity = GRAIN * self.changed * max(self.weights.values())
-        return list(believed)[exact_exponential(scores, epsilon, sensitivity, rng=self.rng)]
+        return list(scores)[exact_exponential(scores.values(), epsilon, sensitivity, rng=self.rng)]
 
 
 def _grains(marginal) -> np.ndarray:

@@ -24,33 +24,50 @@ def from_conditionals(n, conditionals, marginals, *, rng) -> np.ndarray:
         the others among the axes, all of which come earlier in the list
     marginals : for each variable in turn its distribution, an array of the probabilities of its values
     """
-    records = np.zeros((n, len(marginals)), dtype=np.intp)
+    columns = [np.empty(0, dtype=np.min_scalar_type(max(map(len, marginals)) - 1))] * len(marginals)
     known: list[int] = []
     for v, tensors in conditionals:
         parents = [u for u in known if any(u in axes for _, axes in tensors)]
         # Neighbours on the line agree in the parents and, as far as possible, in all else.
         others = [u for u in known if u not in parents]
-        line = np.lexsort([records[:, u] for u in others + parents]) if known else np.arange(n)
-        probabilities, row = _rows(records[line], v, parents, tensors, len(marginals[v]))
-        records[line, v] = _diffuse(probabilities, row, _rounded(n * marginals[v], n, rng), rng)
+        line = _sorted([columns[u] for u in others + parents], [len(marginals[u]) for u in others + parents], n)
+        given = {u: columns[u][line] for u in parents}
+        probabilities, row = _rows(given, v, tensors, n, len(marginals[v]))
+        columns[v] = np.empty(n, dtype=columns[v].dtype)
+        columns[v][line] = _diffuse(probabilities, row, _rounded(n * marginals[v], n, rng), rng)
         known.append(v)
-    return rng.permutation(records)
+    return rng.permutation(np.stack(columns, axis=1))
 
 
-def _rows(records, v, parents, tensors, size):
+def _sorted(columns, sizes, n) -> np.ndarray:
+    """The order in which `columns` of codes below `sizes` are sorted by the last, then by the one before, and so on.
+
+    As many columns at a time as make one 64-bit number: ``np.lexsort`` sorts once for each of its keys.
+    """
+    keys, cells = [np.zeros(n, dtype=np.int64)], 1
+    for column, size in zip(columns, sizes):
+        if cells * size > 2**62:
+            keys.append(np.zeros(n, dtype=np.int64))
+            cells = 1
+        keys[-1] += cells * column.astype(np.int64)
+        cells *= size
+    return np.lexsort(keys)
+
+
+def _rows(given, v, tensors, n, size):
     """The conditional distributions that occur (rows, values of v), and each record's row.
 
-    The records are sorted by `parents`.
+    given : the sorted columns of the variables that v depends on
     """
-    change = np.zeros(len(records), dtype=bool)
-    for u in parents:
-        change[1:] |= records[1:, u] != records[:-1, u]
-    firsts = records[np.flatnonzero(change | (np.arange(len(records)) == 0))]
+    change = np.zeros(n, dtype=bool)
+    for column in given.values():
+        change[1:] |= column[1:] != column[:-1]
+    firsts = np.flatnonzero(change | (np.arange(n) == 0))
     logs = np.zeros((len(firsts), size))
     for array, axes in tensors:
-        given = [u for u in axes if u != v]
-        array = array.transpose([axes.index(u) for u in (*given, v)])
-        logs += array[tuple(firsts[:, u] for u in given)]
+        before = [u for u in axes if u != v]
+        array = array.transpose([axes.index(u) for u in (*before, v)])
+        logs += array[tuple(given[u][firsts] for u in before)]
     logs -= logs.max(axis=1, keepdims=True)
     probabilities = np.exp(logs)
     return probabilities / probabilities.sum(axis=1, keepdims=True), np.cumsum(change)

@@ -123,7 +123,7 @@ class Table:
             raise ValueError("records must hold at least one record, got none")
         names = zip(domain.attributes, domain.sizes)
         # A column by itself, in the smallest type that holds its codes: what counting reads.
-        columns = [_codes(name, size, records[:, axis]) for axis, (name, size) in enumerate(names)]
+        columns = [checked_codes(name, size, records[:, axis]) for axis, (name, size) in enumerate(names)]
         self.domain, self._columns = domain, columns
 
     @classmethod
@@ -193,12 +193,19 @@ def _refuse_repeated(attributes) -> None:
         raise ValueError(f"attributes must all be different, got {repeated!r} twice")
 
 
-def _codes(name, size, column) -> np.ndarray:
+def checked_codes(name, size, column, first=0) -> np.ndarray:
+    """The array `column` of codes, read-only, in the smallest unsigned type that holds all below `size`.
+
+    Raises ``ValueError`` for a code outside [0, size), whose record is told, counted from `first`.
+    """
     if not np.issubdtype(column.dtype, np.integer):
         checks.integer(f"column {name!r}", column, f"[0, {size})")  # names the first NaN or fraction
     outside = (column < 0) | (column >= size)
     if outside.any():
-        raise ValueError(f"column {name!r} must hold codes in [0, {size}), got {column[outside][0]}")
+        record = int(outside.argmax())
+        raise ValueError(
+            f"column {name!r} must hold codes in [0, {size}), got {column[record]} in record {first + record}"
+        )
     codes = column.astype(np.min_scalar_type(size - 1))
     codes.flags.writeable = False
     return codes
@@ -218,7 +225,7 @@ def _encode(column, name, domain: Domain) -> np.ndarray:
     """The codes of a column of labels, or of codes where the attribute has no labels."""
     labels = domain.labels.get(name)
     if labels is None:
-        return _codes(name, domain.shape([name])[0], column.to_numpy())
+        return checked_codes(name, domain.shape([name])[0], column.to_numpy())
     codes = column.map({label: code for code, label in enumerate(labels)})
     if codes.isna().any():
         stranger = column[codes.isna()].iloc[0]

@@ -144,11 +144,7 @@ def noise_of_even_numbers(draws, schedule):
 def choice_at_a_thousandfold(draws, schedule):
     """Choices with a thousand times their epsilon."""
     choose = draws.choose
-    return patch.object(
-        draws,
-        "choose",
-        lambda self, truth, believed, scale, epsilon: choose(self, truth, believed, scale, 1000 * epsilon),
-    )
+    return patch.object(draws, "choose", lambda self, scores, epsilon: choose(self, scores, 1000 * epsilon))
 
 
 def noise_used_again(draws, schedule):

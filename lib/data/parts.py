@@ -1,0 +1,44 @@
+"""Records in many parts, such as the files of a folder, counted one part after another or by the workers of dask.distributed."""
+
+from __future__ import annotations
+
+from ..tables.counting import Counter
+
+
+def count(parts, batches, domain, workload=2, *, max_cells=10_000_000, client=None) -> Counter:
+    """The records of all `parts` in one `Counter`.
+
+    parts : what `batches` takes, for example paths
+    batches : a function, from a part to its records in batches as `Counter.add` takes them
+    domain, workload, max_cells : as of `Counter`
+    client : a `distributed.Client`, whose workers count a part at a time each; None: this process counts all of them
+
+    Memory, here and in each worker, is that of a few counters and a batch. A part whose worker is lost is counted again by
+    another. Sums of whole numbers do not depend on their order: the counts are those of one process.
+
+    Raises ``ValueError``, which names the part, for records that do not fit the domain, and what `batches` raises.
+    """
+    total = Counter(domain, workload, max_cells=max_cells)
+    given = batches, domain, workload, max_cells
+    for counted in (_counted(part, *given) for part in parts) if client is None else _by_workers(client, parts, given):
+        total += counted
+    return total
+
+
+def _counted(part, batches, domain, workload, max_cells) -> Counter:
+    counter = Counter(domain, workload, max_cells=max_cells)
+    for batch in batches(part):
+        try:
+            counter.add(batch)
+        except ValueError as error:
+            raise ValueError(f"{part}: {error}") from None
+    return counter
+
+
+def _by_workers(client, parts, given):
+    from distributed import as_completed  # slow to import, seldom needed
+
+    calls = [client.submit(_counted, part, *given, pure=False) for part in parts]
+    for future in as_completed(calls, loop=client.loop):
+        yield future.result()
+        future.release()
