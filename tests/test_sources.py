@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.data import schema, sources
+from lib.tables import aim
 from tests import made_up
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "notebooks/yours/example"
@@ -313,3 +314,22 @@ def test_the_example_is_made_up_and_its_schema_is_the_codebooks():
     made = made_up.library_members(rng=np.random.default_rng(2026)).to_csv(index=False, lineterminator="\n")
     assert (EXAMPLE / "members.csv").read_text(encoding="utf-8") == made
     assert (EXAMPLE / "schema.yml").read_text(encoding="utf-8") == schema.template(EXAMPLE / "codebook.csv")
+
+
+def test_counted_batch_by_batch_the_records_are_those_that_are_read(tmp_path, monkeypatch):
+    """So that AIM, with a seed, comes to the same."""
+    monkeypatch.setattr(sources, "ROWS", 64)
+    public = schema.parse("attributes: {a: {values: [x, y]}, b: {range: [0, 9], bins: 3}, c: {values: [p, q, r]}}")
+    rng = np.random.default_rng(5)
+    columns = {"a": rng.choice(["x", "y", "z"], 500), "b": rng.integers(-2, 12, 500), "c": rng.choice(list("pqr"), 500)}
+    pa.parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+    table = sources.read(tmp_path / "t.parquet", public)
+    counted = sources.count(tmp_path / "t.parquet", public, 2)
+    assert len(counted) == len(table) == 500
+    for names in (("a",), ("c", "b"), ("b", "a")):
+        assert (counted.marginal(names) == table.marginal(names)).all()
+    one, other = (aim(each, 1.0, 1e-6, 2, rng=np.random.default_rng(1)) for each in (table, counted))
+    assert (one.synthetic.records == other.synthetic.records).all()
+    pa.parquet.write_table(pa.table({name: each[:0] for name, each in columns.items()}), tmp_path / "none.parquet")
+    with pytest.raises(ValueError, match="must hold at least one record, got none"):
+        sources.count(tmp_path / "none.parquet", public, 2)

@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.dataset
 
+from ..tables.counting import Counter
 from ..tables.table import Table
 from .schema import Attribute, Schema
 
@@ -61,6 +62,16 @@ def read(data, schema: Schema, table: str = "") -> Table:
     if not any(map(len, parts)):
         raise ValueError(f"{_shown(str(data))} must hold at least one record, got none")
     return Table(np.concatenate(parts), schema.domain)
+
+
+def count(data, schema: Schema, workload, table: str = "") -> Counter:
+    """The records of `data` counted over the sets of `workload`, batch after batch, as `aim` takes them; else as `read`."""
+    counter = Counter(schema.domain, workload)
+    for batch in batches(data, schema, table):
+        counter.add(batch)
+    if not len(counter):
+        raise ValueError(f"{_shown(str(data))} must hold at least one record, got none")
+    return counter
 
 
 def check(data, schema: Schema, table: str = "") -> None:
@@ -198,7 +209,12 @@ def _parquet(path: Path, names) -> Iterator[pa.RecordBatch]:
         found = pa.dataset.dataset(path, format="parquet", partitioning="hive")
         _lacking(path, names, found.schema.names)
         yield from found.to_batches(
-            columns=list(names), batch_size=ROWS, use_threads=False, batch_readahead=1, fragment_readahead=1
+            columns=list(names),
+            batch_size=ROWS,
+            use_threads=False,
+            batch_readahead=1,
+            fragment_readahead=1,
+            fragment_scan_options=pyarrow.dataset.ParquetFragmentScanOptions(pre_buffer=False),
         )
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{path} cannot be read as Parquet: {_one_line(error)}") from None
