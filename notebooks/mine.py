@@ -20,14 +20,10 @@ import tempfile
 import warnings
 from pathlib import Path
 
-from nbclient.exceptions import CellExecutionError, DeadKernelError
-from nbconvert import HTMLExporter
-
 from lib.data import schema, sources
 from lib.numerics import files
-from notebooks import run
 
-NOTEBOOK = run.ROOT / "notebooks/yours/release.ipynb"
+NOTEBOOK = Path(__file__).resolve().parent / "yours/release.ipynb"
 OPTIONS = ("table", "epsilon", "delta", "neighbours", "workload", "records", "within")
 HEAD = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>A synthetic table</title><style>
@@ -41,6 +37,10 @@ th, td { padding: .2rem .6rem; text-align: left; border-bottom: 1px solid #deded
 
 class Refused(Exception):
     """Something that was given cannot be used: one sentence."""
+
+
+class Failed(Exception):
+    """The run came to no end: one sentence."""
 
 
 def release(data: str, schema_file: str, output: Path, options: dict) -> None:
@@ -57,13 +57,29 @@ def release(data: str, schema_file: str, output: Path, options: dict) -> None:
         made = Path(scratch) / "made"
         made.mkdir()
         given = {"data": data, "schema": schema_file, "output": str(made.resolve()), "for_release": True}
-        content, used = run.prepare(NOTEBOOK, options | given)
-        run.execute(content)
+        content, used = executed(options | given)
         (made / "report.html").write_text(page(content), encoding="utf-8")
         shutil.copyfile(schema_file, made / "schema.yml")
         os.replace(made, output)
     print(f"{output}: {', '.join(sorted(each.name for each in output.iterdir()))}; {len(public.attributes)} attributes, "
           f"epsilon {used['epsilon']:g}, delta {used['delta']:g}, {used['neighbours']} neighbours")  # fmt: skip
+
+
+def executed(values: dict):
+    """The notebook run with `values`, and all its parameters; `Refused` for what a cell refuses, `Failed` where it fails."""
+    from nbclient.exceptions import CellExecutionError, DeadKernelError  # slow to import, as what runs notebooks
+
+    from notebooks import run
+
+    content, used = run.prepare(NOTEBOOK, values)
+    try:
+        run.execute(content)
+    except CellExecutionError as error:
+        said = " ".join(str(error.evalue).split())
+        raise (Refused if error.ename in ("ValueError", "FileExistsError") else Failed)(said) from None
+    except DeadKernelError:
+        raise Failed("the run's process died, perhaps for want of memory; nothing was released") from None
+    return content, used
 
 
 def page(content) -> str:
@@ -72,6 +88,8 @@ def page(content) -> str:
     for cell in content.cells:
         if cell.cell_type == "markdown":
             cell.source = cell.source.replace("### ", "## ", 1)  # in the book they are part of a chapter
+    from nbconvert import HTMLExporter  # slow to import
+
     exporter = HTMLExporter(
         template_name="basic", exclude_input=True, exclude_input_prompt=True, exclude_output_prompt=True
     )
@@ -113,11 +131,8 @@ def main(words=None) -> int:
         else:
             options = {name: getattr(given, name) for name in OPTIONS if getattr(given, name)}
             release(given.data, given.schema, given.output, options)
-    except CellExecutionError as error:
-        print(" ".join(str(error.evalue).split()), file=sys.stderr)
-        return 2 if error.ename in ("ValueError", "FileExistsError") else 1
-    except DeadKernelError:
-        print("the run's process died, perhaps for want of memory; nothing was released", file=sys.stderr)
+    except Failed as error:
+        print(error, file=sys.stderr)
         return 1
     except (Refused, ValueError, OSError) as error:
         print(_told(error), file=sys.stderr)

@@ -132,7 +132,8 @@ def widths(study) -> evidence.Readings:
     found = {}
     for scaling, own in (study["width"] == PRINTED).groupby(study["scaling"], sort=False):
         low, high = clopper_pearson(int(own.sum()), len(own))
-        found[scaling] = True if low > 0.05 else False if high < 0.05 else None
+        reach = high - own.mean() if own.mean() < 0.05 else own.mean() - low  # two standard errors stand for it
+        found[scaling] = evidence.Difference(own.mean(), reach / 2, 0.05)
     return evidence.Readings(found)
 
 
