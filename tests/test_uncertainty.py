@@ -399,7 +399,7 @@ def test_the_recorded_choice_gives_the_scores_that_were_chosen_by(exact, neighbo
     choose = getattr(private_draws, name)
 
     def spy(scores, epsilon, sensitivity, *, rng):
-        seen.append((np.array(scores, dtype=float), epsilon, sensitivity))
+        seen.append((np.array(list(scores), dtype=float), epsilon, sensitivity))
         return choose(scores, epsilon, sensitivity, rng=rng)
 
     monkeypatch.setattr(private_draws, name, spy)

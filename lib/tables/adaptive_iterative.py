@@ -39,7 +39,10 @@ NOISES = ("gaussian", "laplace")
 # proximal-point iteration with the entropy relative to the model for its distance (Bregman): the second starts from, and is
 # held to, what the first has found.
 _ROUND = {"tau": 0.05, "tolerance": 0.01}
-_LAST = [{"tau": 0.1, "interactions": 3.0, "tolerance": gap} for gap in (0.01, 0.001)]
+_LAST = {
+    1: [{"tau": 0.03, "tolerance": 0.001}],
+    2: [{"tau": 0.1, "interactions": 3.0, "tolerance": gap} for gap in (0.01, 0.001)],
+}
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,7 @@ class Result:
 
 def aim(table, epsilon, delta, workload=2, *, rng=None, exact=None, rounds=None, alpha=0.9, initialise=True, anneal=True,
         noise="gaussian", neighbours="unbounded", max_cells=10_000_000, measurements=(), records=None, errors=(),
-        progress=False) -> Result:  # fmt: skip
+        last_fit=2, progress=False) -> Result:  # fmt: skip
     """Run AIM on a `Table`; the result satisfies (epsilon, delta)-DP towards `neighbours`.
 
     epsilon : (0, inf); delta : (0, 1); of an exact run [1e-6, 1e6] and [1e-300, 1)
@@ -127,6 +130,7 @@ def aim(table, epsilon, delta, workload=2, *, rng=None, exact=None, rounds=None,
     records : how many to synthesise; default: the model's total, which is noisy under unbounded neighbours, but no more
         than hold `graphical_model.MOST_CODES` codes
     errors : sizes k of attribute sets whose errors each `Step` is to record, e.g. (1, 2, 3)
+    last_fit : how many proximal steps the last fit takes, 1 or 2; in one, the entropy weighs the same beside all effects
     progress : whether to show on standard error how much of the budget is spent
 
     Raises ``ValueError`` for values outside these ranges, an empty workload, attributes that the table
@@ -145,6 +149,7 @@ def aim(table, epsilon, delta, workload=2, *, rng=None, exact=None, rounds=None,
         epsilon, delta = checks.real("epsilon", epsilon, "(0, inf)"), checks.real("delta", delta, "(0, 1)")
         schedule = Schedule(accounting.dp_to_zcdp(epsilon, delta), rounds, alpha)
     run = _Run(table, workload, system_rng() if exact else rng, noise, neighbours, max_cells, errors, exact)
+    run.steps_at_last = checks.whole("last_fit", last_fit, "[1, 2]")
     if records is not None:
         records = checks.whole("records", records, "[1, inf)")
     for measurement in measurements:
@@ -179,6 +184,7 @@ class _Run:
 
     model: GraphicalModel  # from the first `fit` on
     choice: Choice  # of the last round
+    steps_at_last = 2  # of the last fit
 
     def __init__(self, table, workload, rng, noise, neighbours, max_cells, errors, exact=False):
         checks.one_of("noise", noise, NOISES)
@@ -251,12 +257,12 @@ class _Run:
         self.model = fit_reconciled(self.domain, self.reconciliation, tau / float(scale), tolerance, last, **more)
 
     def finish(self, scale) -> None:
-        """The last fit."""
-        first, second = _LAST
-        self.fit(scale, **first)
-        evaluations = self.model.evaluations
-        self.fit(scale, **second, centre=self.model)
-        self.model.evaluations += evaluations
+        """The last fit: each step starts from, and is held to, what the one before has found."""
+        centre, evaluations = None, 0
+        for step in _LAST[self.steps_at_last]:
+            self.fit(scale, **step, centre=centre)
+            centre, evaluations = self.model, evaluations + self.model.evaluations
+        self.model.evaluations = evaluations
 
     def _measure(self, clique, scale) -> None:
         values, deviation = self.draws.noisy(self.truth(self._names(clique)), scale)
