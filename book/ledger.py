@@ -300,10 +300,10 @@ def _claims_table(ledger: Ledger, records: list[Record], full: dict[str, Record]
         "Verdict",
     ]
     rows = []
-    for claim, record in zip(chosen, records):
+    for claim, above, record in zip(chosen, [None, *chosen], records):
         is_number = claim.judge in claims.NUMERIC_JUDGES
         # a printed sentence stands below the claim: in a column of its own it squeezes the others
-        row = [_claim_cell(claim, quote=not is_number)]
+        row = [_claim_cell(claim, above, quote=not is_number)]
         if numbers:
             row.append(_printed(claim) if is_number else "")
         if both:
@@ -315,9 +315,12 @@ def _claims_table(ledger: Ledger, records: list[Record], full: dict[str, Record]
     return _table(head, rows)
 
 
-def _claim_cell(claim: Claim, quote: bool) -> str:
+def _claim_cell(claim: Claim, above: Claim | None, quote: bool) -> str:
+    """The claim and its rule, which is not told again where that of the claim `above` is the same."""
     printed = f"<br>Printed: {cell(claim.printed)}" if quote else ""
     rule = "" if claim.judge == claims.READ else cell(claims.rule(claim))  # beside the verdict stands that it was read
+    if above and rule and above.judge != claims.READ and claims.rule(above) == claims.rule(claim):
+        rule = "That of the claim above."
     folded = f'<details class="rule"><summary>its rule</summary>{rule}</details>' if rule else ""
     return f"**{cell(claim.item)}.** {cell(claim.statement)}{printed}{folded}"
 
