@@ -644,6 +644,7 @@ def models():
                neighbours="unbounded", max_cells=100, records=5, errors=(1,), last_fit=2, spare=("rounds", "records", "epsilon", "last_fit"))  # fmt: skip
     run = adaptive_iterative.aim(table, 1.0, 1e-5, neighbours="bounded", rng=np.random.default_rng(1))
     yield call("uncertainty.count_intervals", result=run, attributes=("a",), level=0.9)
+    yield call("uncertainty.expected_error", result=run, attributes=("a",))
     yield call("uncertainty.marginal_bounds", result=run, level=0.9)
     counter = counting.Counter(domain)
     yield call("counting.Counter", domain=domain, workload=2, max_cells=100)
@@ -698,21 +699,13 @@ def models():
 def own_tables():
     """A table of one's own: its schema, its release, its report."""
     from lib.data import schema
-    from lib.tables.graphical_model import Measurement
     from lib.tables.table import Table
 
     public = schema.parse("attributes: {a: {values: [x, y]}, b: {range: [0, 9], bins: 3}}")
     table = Table(np.array([[0, 0], [1, 3], [2, 1], [3, 2]]), public.domain)
     yield call("release.asked", schema=public)
-    yield call("release.workload", domain=public.domain, size=2)
     yield call("release.run", table=table, epsilon=1.0, delta=1e-5, size=2, neighbours="bounded", records=5, seed=3,
                spare=("records", "epsilon"))  # fmt: skip
-    yield call(
-        "release.expected_error",
-        domain=public.domain,
-        measurements=[Measurement(("a", "b"), np.ones((4, 4)), 2.0)],
-        attributes=("b",),
-    )
     yield call("release.statement", epsilon=1.0, delta=1e-5, neighbours="bounded", seed=None)
     yield call("release.decoded", table=table, schema=public, within="middle", rng=RNG)
 

@@ -166,7 +166,7 @@ def steady(folder: Path, notebook: str) -> tuple[dict[str, str], str]:
     for _, error in (found, *others):
         if error:
             raise RuntimeError(f"{notebook} fails without any fault: {error}")
-    return {id: verdict for id, verdict in found[0].items() if all(other[id] == verdict for other, _ in others)}, ""
+    return {id: verdict for id, verdict in found[0].items() if all(other.get(id) == verdict for other, _ in others)}, ""
 
 
 def compare(fault: Fault, before: dict[str, tuple]) -> dict[str, str]:

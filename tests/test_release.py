@@ -15,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lib.data import release, schema, sources
-from lib.mechanisms import exact_noise
-from lib.tables.graphical_model import Measurement
+from lib.tables import utility
 from lib.tables.private_draws import ExactDraws
 from lib.tables.table import Domain, Table
 from notebooks import mine
@@ -46,39 +45,22 @@ def read(tmp_path):
 # ---- what is told
 
 
-def test_the_expected_error_is_that_of_the_first_measurement_that_covers():
-    domain = Domain({"a": 2, "b": 3, "c": 5})
-    measurements = [Measurement(("a",), np.zeros(2), 9.0), Measurement(("b", "a"), np.zeros((3, 2)), 4.0)]
-    mean = math.sqrt(2 / math.pi)
-    for names, expected in {("a",): 9, ("b",): 4 * math.sqrt(2), ("a", "b"): 4, ("b", "a"): 4}.items():
-        assert release.expected_error(domain, measurements, names) == pytest.approx(mean * expected)
-    assert math.isnan(release.expected_error(domain, measurements, ("b", "c")))
-    assert release.expected_error(domain, measurements[1:], ("a",)) == pytest.approx(4 * math.sqrt(3) * mean)
-    with pytest.raises(ValueError, match="attributes must be among 'a', 'b', 'c', got 'z'"):
-        release.expected_error(domain, measurements, ("z",))
-
-
-@pytest.mark.parametrize("sigma", [3, 12])
-def test_the_expected_error_is_the_noises_mean(sigma):
-    """Of 20,000 sums of six draws of the exact sampler; within four standard errors (a false alarm in 16,000)."""
-    rng, domain = np.random.default_rng(8), Domain({"a": 2, "b": 6})
-    noise = np.abs(exact_noise.discrete_gaussian((20_000, 6), sigma, rng=rng).sum(axis=1))
-    expected = release.expected_error(domain, [Measurement(("a", "b"), np.zeros((2, 6)), float(sigma))], ("a",))
-    assert abs(noise.mean() - expected) < 4 * noise.std() / math.sqrt(noise.size)
-
-
-def test_sets_that_are_too_large_are_left_out_by_the_schema_alone():
+def test_sets_that_are_too_large_are_not_measured_and_told_as_such():
+    """Ten million cells: by the schema alone."""
     domain = Domain({"a": 10_000, "b": 1_000, "c": 1_001})
-    assert release.workload(domain, 2) == [("a",), ("b",), ("c",), ("a", "b"), ("b", "c")]
-    assert release.workload(domain, 3) == release.workload(domain, 1) == [("a",), ("b",), ("c",)]
+    table = Table(np.random.default_rng(1).integers(1_000, size=(300, 3)), domain)
+    result = release.run(table, 1.0, 1e-9, seed=1)
+    assert {"a", "c"} not in [set(m.attributes) for m in result.measurements]
+    said = release.unmeasured(release.errors(result, 2))
+    assert "a × c" in said
     with pytest.raises(ValueError, match=r"workload must be in \[1, 3\], got 4"):
-        release.workload(domain, 4)
+        release.run(table, 1.0, 1e-9, size=4, seed=1)
 
 
 def test_the_report_names_what_was_measured_and_what_not(read):
     result = release.run(read(members(900)), 1.0, 1e-9, seed=1)
-    sets = release.workload(SCHEMA.domain, 2)
-    found = release.errors(result, sets)
+    sets = [*utility.all_sets(SCHEMA.domain, 1), *utility.all_sets(SCHEMA.domain, 2)]
+    found = release.errors(result, 2)
     known = found["expected error of a count"].notna()
     covered = [any(set(names) <= set(m.attributes) for m in result.measurements) for names in sets]
     assert known.tolist() == covered and (found.index == [" × ".join(names) for names in sets]).all()
@@ -126,9 +108,9 @@ def answer_alike(monkeypatch):
 
 def told(table, folder, public=SCHEMA, neighbours="unbounded") -> dict:
     """All that a release of `table` gives out, by name."""
-    result, sets = release.run(table, 1.0, 1e-9, neighbours=neighbours), release.workload(public.domain, 2)
-    release.write(folder, result, public, sets)
-    found = release.errors(result, sets)
+    result = release.run(table, 1.0, 1e-9, neighbours=neighbours)
+    release.write(folder, result, public, 2)
+    found = release.errors(result, 2)
     texts = [
         release.asked(public).to_html(),
         release.measured(result),
@@ -326,7 +308,7 @@ def test_files_of_another_release_are_not_written_over(read, tmp_path):
     result = release.run(read(members(60)), 1.0, 1e-9, seed=1)
     (tmp_path / "errors.csv").write_text("mine")
     with pytest.raises(FileExistsError, match="errors.csv is there already, from another release"):
-        release.write(tmp_path, result, SCHEMA, [])
+        release.write(tmp_path, result, SCHEMA, 2)
     assert {path.name for path in tmp_path.iterdir()} == {"errors.csv", "read.csv"}
 
 

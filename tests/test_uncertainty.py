@@ -148,6 +148,20 @@ def test_the_combination_is_that_of_a_loop_over_all_cells(noise):
 # ---- one measurement: the error probability is what it was given, from both sides
 
 
+def test_the_expected_error_is_that_of_the_first_measurement_that_covers():
+    domain = Domain({"a": 2, "b": 3, "c": 5})
+    measurements = [Measurement(("a",), np.zeros(2), 9.0), Measurement(("b", "a"), np.zeros((3, 2)), 4.0)]
+    first, later = release(measurements, domain, "gaussian"), release(measurements[1:], domain, "gaussian")
+    mean = math.sqrt(2 / math.pi)
+    for names, expected in {("a",): 9, ("b",): 4 * math.sqrt(2), ("a", "b"): 4, ("b", "a"): 4}.items():
+        assert uncertainty.expected_error(first, names) == pytest.approx(mean * expected)
+        assert uncertainty.expected_error(first, names) == count_intervals(first, names).expected_error
+    assert uncertainty.expected_error(later, ("a",)) == pytest.approx(4 * math.sqrt(3) * mean)
+    assert math.isnan(uncertainty.expected_error(first, ("b", "c")))
+    with pytest.raises(ValueError, match="attributes must be among 'a', 'b', 'c', got 'z'"):
+        uncertainty.expected_error(first, ("z",))
+
+
 def check_one_measurement(noise, sigma=6.0, level=0.95):
     """10^5 sums of three cells: misses as often as the share of the first measurement says."""
     rng, domain, truth = np.random.default_rng(5), Domain({"a": 100_000, "b": 3}), 1000

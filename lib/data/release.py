@@ -7,9 +7,7 @@ choices. Nothing else of the records is told, neither how many there are (unless
 from __future__ import annotations
 
 import json
-import math
 import zipfile
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -27,27 +25,16 @@ from ..numerics import checks, files, in_order
 from ..tables.adaptive_iterative import Result, aim
 from ..tables.graphical_model import GraphicalModel, Measurement
 from ..tables.table import Domain, Table
-from ..tables.uncertainty import count_intervals
+from ..tables.uncertainty import count_intervals, expected_error
 from ..tables.utility import all_sets
 from .schema import Attribute, Schema
 
-MOST_CELLS = 10_000_000  # of a set of attributes that is to be preserved
 WITHIN = ("uniform", "middle")
 _EPOCH = 719_163  # the ordinal of 1970-01-01
 
 
-def workload(domain: Domain, size: int) -> list[tuple[str, ...]]:
-    """The sets of `size` attributes, a whole number in [1, their number], but those of more than `MOST_CELLS` cells; and each alone.
-
-    What is left out goes by the schema alone.
-    """
-    size = checks.whole("workload", size, f"[1, {len(domain)}]")
-    sets = dict.fromkeys([*all_sets(domain, 1), *all_sets(domain, size)])
-    return [names for names in sets if domain.size(names) <= MOST_CELLS]
-
-
 def run(table, epsilon, delta, *, size=2, neighbours="unbounded", records=0, seed=None) -> Result:
-    """AIM on `table`, preserving the `workload` of `size`; parameters and errors as of `aim`.
+    """AIM on `table`, a `Table` or a `Counter`, preserving all sets of `size` attributes; parameters and errors as of `aim`.
 
     records : how many to synthesise; 0 is as many as there are, by public knowledge or by the noisy counts
     seed : None is for release: the operating system's randomness, and whole numbers until the noise is on. With a seed, a
@@ -55,7 +42,7 @@ def run(table, epsilon, delta, *, size=2, neighbours="unbounded", records=0, see
     """
     rng = None if seed is None else np.random.default_rng(checks.whole("seed", seed, "[0, inf)"))
     records = checks.whole("records", records, "[0, inf)") or None
-    return aim(table, epsilon, delta, workload(table.domain, size), neighbours=neighbours, records=records, rng=rng)
+    return aim(table, epsilon, delta, size, neighbours=neighbours, records=records, rng=rng)
 
 
 # ---- what may be told
@@ -75,20 +62,6 @@ def asked(schema: Schema) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("attribute")
 
 
-def expected_error(domain: Domain, measurements, attributes) -> float:
-    """The mean absolute noise of a count over `attributes`, by the first measurement that covers them; NaN if none does.
-
-    Gaussian noise of standard deviation sigma is sqrt(2/pi) sigma in the mean; a count that adds up m measured ones has
-    sqrt(m) times as much. Later measurements may be more precise, but whether there is one may depend on how the first
-    came out (`uncertainty`). It is of the noise alone: what the model and the synthetic records add is not in it.
-    """
-    domain.axes(attributes)
-    first = next((m for m in measurements if set(attributes) <= set(m.attributes)), None)
-    if first is None:
-        return math.nan
-    return math.sqrt(2 / math.pi) * first.sigma * math.sqrt(domain.size(first.attributes) / domain.size(attributes))
-
-
 def intervals(result, attributes, level=0.95) -> pd.DataFrame:
     """The counts over `attributes`: by the model, as first measured, and an interval (`tables.count_intervals`)."""
     found, domain = count_intervals(result, attributes, level=level), result.model.domain
@@ -102,15 +75,16 @@ def intervals(result, attributes, level=0.95) -> pd.DataFrame:
     return pd.DataFrame({name: np.ravel(each) for name, each in counts.items()}, values)
 
 
-def errors(result: Result, sets: Iterable[tuple[str, ...]]) -> pd.DataFrame:
-    """For each of the `sets` of attributes, measured or not: its size, its cells, and the `expected_error` of one of its counts.
+def errors(result: Result, size: int) -> pd.DataFrame:
+    """For each attribute, and each set of `size`, measured or not: its cells, and the `expected_error` of one of its counts.
 
-    The last column has it in per cent of all records, of which there are as many as the model says.
+    It is of the noise alone: what the model and the synthetic records add is not in it. The last column has it in per cent of
+    all records, of which there are as many as the model says.
     """
     domain = result.model.domain
     rows = []
-    for names in sets:
-        error = expected_error(domain, result.measurements, names)
+    for names in dict.fromkeys([*all_sets(domain, 1), *all_sets(domain, size)]):
+        error = expected_error(result, names)
         share = 100 * error / result.model.total
         rows.append((" × ".join(names), len(names), domain.size(names), _short(error), _short(share)))
     columns = ["attributes", "together", "cells", "expected error of a count", "in % of all records"]
@@ -169,7 +143,7 @@ def statement(epsilon, delta, neighbours, seed=None) -> str:
 # ---- the files
 
 
-def write(folder, result: Result, schema: Schema, sets, *, within="uniform", seed=None) -> None:
+def write(folder, result: Result, schema: Schema, size, *, within="uniform", seed=None) -> None:
     """synthetic.csv, synthetic.parquet, errors.csv and model.npz in `folder`, each whole; see `decoded`, `errors`, `save`.
 
     ``FileExistsError`` where one of them is there: it may be another release.
@@ -180,7 +154,7 @@ def write(folder, result: Result, schema: Schema, sets, *, within="uniform", see
     writers = {
         "synthetic.csv": lambda draft: pa.csv.write_csv(table, draft, plain),
         "synthetic.parquet": lambda draft: pa.parquet.write_table(table, draft),
-        "errors.csv": lambda draft: errors(result, sets).to_csv(draft, lineterminator="\n"),
+        "errors.csv": lambda draft: errors(result, size).to_csv(draft, lineterminator="\n"),
         "model.npz": lambda draft: save(result, draft),
     }
     for name in writers:

@@ -24,6 +24,7 @@ import pyarrow.dataset
 
 from ..tables.counting import Counter
 from ..tables.table import Table
+from . import parts
 from .schema import Attribute, Schema
 
 ROWS = 1 << 16  # of a batch
@@ -66,9 +67,7 @@ def read(data, schema: Schema, table: str = "") -> Table:
 
 def count(data, schema: Schema, workload, table: str = "") -> Counter:
     """The records of `data` counted over the sets of `workload`, batch after batch, as `aim` takes them; else as `read`."""
-    counter = Counter(schema.domain, workload)
-    for batch in batches(data, schema, table):
-        counter.add(batch)
+    counter = parts.count([data], lambda part: batches(part, schema, table), schema.domain, workload)
     if not len(counter):
         raise ValueError(f"{_shown(str(data))} must hold at least one record, got none")
     return counter

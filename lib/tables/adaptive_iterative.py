@@ -148,8 +148,7 @@ def aim(table, epsilon, delta, workload=2, *, rng=None, exact=None, rounds=None,
     else:
         epsilon, delta = checks.real("epsilon", epsilon, "(0, inf)"), checks.real("delta", delta, "(0, 1)")
         schedule = Schedule(accounting.dp_to_zcdp(epsilon, delta), rounds, alpha)
-    run = _Run(table, workload, system_rng() if exact else rng, noise, neighbours, max_cells, errors, exact)
-    run.steps_at_last = checks.whole("last_fit", last_fit, "[1, 2]")
+    run = _Run(table, workload, system_rng() if exact else rng, noise, neighbours, max_cells, errors, exact, last_fit)
     if records is not None:
         records = checks.whole("records", records, "[1, inf)")
     for measurement in measurements:
@@ -184,11 +183,11 @@ class _Run:
 
     model: GraphicalModel  # from the first `fit` on
     choice: Choice  # of the last round
-    steps_at_last = 2  # of the last fit
 
-    def __init__(self, table, workload, rng, noise, neighbours, max_cells, errors, exact=False):
+    def __init__(self, table, workload, rng, noise, neighbours, max_cells, errors, exact, last_fit):
         checks.one_of("noise", noise, NOISES)
         checks.one_of("neighbours", neighbours, NEIGHBOURS)
+        self.last_steps = _LAST[checks.whole("last_fit", last_fit, "[1, 2]")]
         self.domain = table.domain
         self.reconciliation = Reconciliation(self.domain.sizes, None if neighbours == "unbounded" else len(table))
         self.weights = downward_closure(self.domain, workload)
@@ -259,7 +258,7 @@ class _Run:
     def finish(self, scale) -> None:
         """The last fit: each step starts from, and is held to, what the one before has found."""
         centre, evaluations = None, 0
-        for step in _LAST[self.steps_at_last]:
+        for step in self.last_steps:
             self.fit(scale, **step, centre=centre)
             centre, evaluations = self.model, evaluations + self.model.evaluations
         self.model.evaluations = evaluations

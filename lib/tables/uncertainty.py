@@ -84,7 +84,7 @@ def count_intervals(result, attributes=(), where=None, level=0.95) -> Intervals:
     domain.axes(attributes)
     where = _codes(domain, where or {})
     wanted = {domain.attributes[axis] for axis in domain.axes((*attributes, *where))}
-    covering = [m for m in result.measurements if wanted <= set(m.attributes)]
+    covering = _covering(result, wanted)
     if not covering:
         known = ", ".join("+".join(m.attributes) for m in result.measurements)
         raise ValueError(f"attributes must have been measured together, as {known}, got {'+'.join(sorted(wanted))}")
@@ -106,6 +106,21 @@ def count_intervals(result, attributes=(), where=None, level=0.95) -> Intervals:
     mean, weights = law.mean(covering[0].sigma, cells[0]), [1 / variance for variance in variances]
     combined, deviation = _mean(values, weights)[()], 1 / math.sqrt(in_order.total(weights))
     return Intervals(low, high, values[0][()], mean, combined, deviation, len(covering))
+
+
+def expected_error(result, attributes) -> float:
+    """`Intervals.expected_error` of the counts over `attributes`, without the intervals; NaN if no measurement covers them."""
+    domain, covering = result.model.domain, _covering(result, attributes)
+    domain.axes(attributes)
+    if not covering:
+        return math.nan
+    first = covering[0]
+    return _Law.of(result).mean(first.sigma, domain.size(first.attributes) // domain.size(attributes))
+
+
+def _covering(result, attributes) -> list:
+    """The measurements that have all of `attributes`, in their order."""
+    return [measurement for measurement in result.measurements if set(attributes) <= set(measurement.attributes)]
 
 
 def _mean(values, weights):
