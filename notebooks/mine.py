@@ -56,7 +56,12 @@ def release(data: str, schema_file: str, output: Path, options: dict) -> None:
     with tempfile.TemporaryDirectory(prefix=f".{output.name}-", dir=output.parent) as scratch:
         made = Path(scratch) / "made"
         made.mkdir()
-        given = {"data": data, "schema": schema_file, "output": str(made.resolve()), "for_release": True}
+        given = {
+            "data": data,
+            "schema": str(Path(schema_file).resolve()),
+            "output": str(made.resolve()),
+            "for_release": True,
+        }
         content, used = executed(options | given)
         (made / "report.html").write_text(page(content), encoding="utf-8")
         shutil.copyfile(schema_file, made / "schema.yml")

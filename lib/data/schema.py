@@ -7,11 +7,11 @@ A schema is written down before anybody looks at the records, from a codebook or
     attributes:
       sex:
         values: [female, male]
-        missing: female           # a missing value counts as this one; "missing", the default, and "other" are values of their own
-        unseen: other             # the same for a text that is not listed; the default is "other"
+        missing: female           # what a missing value counts as
+        unseen: other             # what a text counts as that is not listed
       age:
-        range: [0, 120]           # whole numbers, the ends included; beyond them they count as the ends
-        bins: [0, 18, 30, 45, 65] # where each bin starts; or a number of bins
+        range: [0, 120]           # whole numbers, the ends included
+        bins: [0, 18, 30, 45, 65] # where each bin starts; or how many
       income:
         range: [0, 200000]
         bins: 20
@@ -21,6 +21,9 @@ A schema is written down before anybody looks at the records, from a codebook or
         by: quarter               # or year, month, day
         format: "%d/%m/%Y"        # default: 2001-12-31
         missing: 2001-01-01
+
+"missing", the default of `missing`, and "other", the default of `unseen`, are values of their own. What lies beyond a range counts as
+its nearest end.
 
 The treatment of a value depends on this text and on the value alone, so each record becomes one record of the domain, whatever
 the others are. Texts are compared without white space at their ends; 1.0 is 1. What is no number, or no date, where one is
