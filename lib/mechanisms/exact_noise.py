@@ -92,19 +92,24 @@ def _bernoulli_exp(num, den, rng, which=None):
     flips = whole[left] if which is None else whole[which[left]]
     while (left := left[flips > 0]).size:  # e^-whole: so many coins of probability 1/e
         flips = flips[flips > 0] - 1
-        again = _exp_of_fraction(_ONE, 1, rng, np.zeros(left.size, dtype=np.intp))
+        again = _inverse_e(left.size, rng)
         heads[left[~again]] = False
         left, flips = left[again], flips[again]
     return heads
 
 
-def _exp_of_fraction(num, den, rng, which=None):
+def _inverse_e(count, rng):
+    """`count` coins of probability 1/e."""
+    return _exp_of_fraction(_ONE, 1, rng, np.zeros(count, dtype=np.intp), k=2)  # the coin of probability 1/1 succeeds
+
+
+def _exp_of_fraction(num, den, rng, which=None, k=1):
     """`_bernoulli_exp` for x = num/den <= 1: the first k for which a coin of probability x/k fails is odd.
 
     For P(first k - 1 coins succeed) = x^(k-1)/(k-1)!, and the alternating sum of these is e^-x.
     """
     heads = np.empty(len(num) if which is None else len(which), dtype=bool)
-    active, k = np.arange(len(heads)), 1
+    active = np.arange(len(heads))
     while active.size:
         success = _bernoulli(num, den * k, rng, which)
         heads[active[~success]] = k % 2 == 1
@@ -155,9 +160,11 @@ def _laplace_proposals(count, scale, rng):
     u = u[_exp_of_fraction(u, t, rng)]
     v = np.zeros(len(u), dtype=np.int64)  # how often a coin of probability 1/e succeeds
     active = np.arange(len(u))
-    while active.size:
-        active = active[_exp_of_fraction(_ONE, 1, rng, np.zeros(active.size, dtype=np.intp))]
-        v[active] += 1
+    while active.size:  # four coins at a time
+        coins = _inverse_e(4 * active.size, rng).reshape(-1, 4)
+        all_four = coins.all(axis=1)
+        v[active] += np.where(all_four, 4, coins.argmin(axis=1))
+        active = active[all_four]
     if t >= 2**55 or s >= 2**62 or v.max(initial=0) >= 2**7:  # else t (v + 1) < 2^62
         u, v = u.astype(object), v.astype(object)
     magnitude = (u + t * v) // s

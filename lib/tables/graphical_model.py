@@ -230,7 +230,8 @@ def fit_reconciled(
 
     begin = _carried_over(start, oracle)
     theta, evaluations, converged = lbfgs.minimise(evaluate, begin, max_evaluations=max_evaluations)
-    evaluate(theta)
+    if not converged:  # or the last evaluation was at theta
+        evaluate(theta)
     model = object.__new__(GraphicalModel)
     model._set(domain, oracle, theta, total)
     model.gap, model.loss = fitted["gap"], fitted["loss"]

@@ -55,14 +55,15 @@ class Effects:
         self._share = _gather(self.subsets, terms, end, sizes)
         ones = np.ones_like(self._share.data)
         self._sums = csr_array((ones, self._share.indices, self._share.indptr), self._share.shape).T
+        self._collect = self._spread.T  # kept: making it takes longer than many a product with it
 
     def of_potentials(self, theta) -> np.ndarray:
         """The effects of the function sum_c theta_c(x_c), whichever cliques they stand in."""
-        return self._centred(self._spread.T @ theta)
+        return self._centred(self._collect @ theta)
 
     def of_counts(self, tables) -> np.ndarray:
         """The effects, as sums, of tables that agree where their cliques overlap."""
-        return self._centred((self._spread.T @ tables) / self._copies)
+        return self._centred((self._collect @ tables) / self._copies)
 
     def spread(self, effects) -> np.ndarray:
         """The tables that have these effects, as sums: the transpose of `of_potentials`, for centred `effects`."""
