@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import mpmath
 import numpy as np
@@ -304,6 +305,22 @@ def test_far_points_have_entries_that_are_tiny_but_normal_and_positive():
     kernel = kernel_matrix.gaussian_kernel(np.array([[0.0], [1e5]]), 1000.0).dense()
     assert np.allclose(np.diag(kernel), 1, rtol=1e-6)
     assert np.finfo(float).tiny < kernel[0, 1] < 1e-250
+
+
+@pytest.mark.parametrize("square", [True, False])
+def test_a_thinned_kernel_lacks_its_small_entries_alone(square):
+    points = np.linspace(0, 1000, 1300)[:, None]  # more than two blocks each way
+    whole = kernel_matrix.gaussian_kernel(points, 1.0, points=None if square else points[::-1] + 0.1)
+    factors = replace(whole.right, factors=np.arange(1.0, 1301.0))
+    whole = whole if square else kernel_matrix.Pairwise(whole.left, factors)
+    thin, exponents = whole.thinned(-10.0), np.log(whole.dense() / whole.right.factors)
+    assert np.array_equal(thin.toarray() > 0, exponents >= -10)
+    assert np.allclose(thin.toarray(), np.where(exponents >= -10, whole.dense(), 0), rtol=1e-14, atol=0)
+
+
+def test_a_kernel_with_many_large_entries_stays_as_it_is():
+    whole = kernel_matrix.gaussian_kernel(np.linspace(0, 1, 100)[:, None], 1.0)
+    assert whole.thinned(-10.0) is whole
 
 
 def test_a_rectangular_matrix_cannot_be_declared_symmetric():

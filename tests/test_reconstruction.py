@@ -23,7 +23,7 @@ from lib.microdata import (
     iterative_bayes,
     normalised,
 )
-from lib.microdata.density_ratio import maximum_likelihood
+from lib.microdata.density_ratio import NEGLIGIBLE, maximum_likelihood
 from lib.microdata.perturbation import BoundedLaplace, pk_parameters
 from lib.numerics import mixing_proportions
 from lib.numerics.kernel_matrix import gaussian_kernel
@@ -244,6 +244,14 @@ def test_columns_that_are_not_stored_give_the_same_maximum():
     )
     assert one.trace[-1, 0] == pytest.approx(other.trace[-1, 0], abs=2e-6)
     assert np.allclose(K.dense() @ lazy, K.dense() @ stored, rtol=0.01)
+
+
+def test_a_kernel_without_its_negligible_entries_gives_the_same_maximum():
+    found, records = perturbed(600, seed=5)
+    P, K = found.transitions(records), gaussian_kernel(records, 1e-5)
+    assert K.thinned(NEGLIGIBLE) is not K
+    thinned, one = maximum_likelihood(P, K, tol=1e-6)
+    assert duality_gap(P.dense(), K.dense(), thinned) == pytest.approx(one.gap, abs=1e-9) and one.gap < 1e-6
 
 
 # ---------------------------------------------------------------- Algorithm 1

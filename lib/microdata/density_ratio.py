@@ -22,6 +22,9 @@ from .perturbation import Perturbation, RetentionReplacement
 SOLVERS = ("certified", "algorithm 1")
 SCALINGS = ("range", "standard", "none")
 FIRST_POOL = 100
+# Exponents in the kernel below which its entries are left out, where few are above. A record is its own neighbour, at exponent 0, and
+# its row of P varies by a factor e^epsilon: with n records, less than n e^(epsilon - 100) of a column of P K is left out.
+NEGLIGIBLE = -100.0
 
 
 def normalised(weights) -> np.ndarray:
@@ -121,6 +124,7 @@ def maximum_likelihood(P, K, *, tol=0.01, max_iter=100) -> tuple[np.ndarray, mix
     """
     tol, max_iter = checks.number("tol", tol, "(0, inf)"), checks.whole("max_iter", max_iter, "[1, inf)")
     n = P.shape[0]
+    K = K.thinned(NEGLIGIBLE) if isinstance(K, Pairwise) else K
     sums = K.T @ np.ones(n)
     live = np.flatnonzero(sums > 0)  # a category that no record has can carry no weight
     start = np.arange(len(live))[:: max(1, len(live) // FIRST_POOL)]
@@ -138,7 +142,11 @@ def _mixture(P, K, live, sums):
         return (lambda index: a[:, index]), (lambda ratios: a.T @ ratios)
 
     def columns(index):
-        return P @ (K.columns(live[index]) / sums[index])
+        if isinstance(K, Pairwise):
+            return P @ (K.columns(live[index]) / sums[index])
+        chosen = K[:, live[index]]
+        used = np.unique(chosen.indices)  # rows
+        return Pairwise(P.left, P.right[used]) @ (chosen[used].toarray() / sums[index])
 
     def scores(ratios):
         return (K.T @ (P.T @ ratios))[live] / sums
@@ -208,7 +216,8 @@ class _DensityRatio(BaseEstimator):
             self.alpha_, self.trace_, self.converged_ = algorithm_1(P, K, rate=self.rate, tol=tol, max_iter=max_iter)
             self.n_iter_ = len(self.trace_) - 1
             self.gap_ = duality_gap(P, K, self.alpha_) if K.min() >= 0 else np.nan
-        self.weights_ = K @ self.alpha_
+        used = np.flatnonzero(self.alpha_)
+        self.weights_ = (K.columns(used) if isinstance(K, Pairwise) else K[:, used]) @ self.alpha_[used]
         if not self.converged_:
             message = f"did not converge in {self.n_iter_} iterations, gap {self.gap_:g}: raise max_iter"
             warnings.warn(f"{type(self).__name__} {message}", ConvergenceWarning, stacklevel=2)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.sparse import csc_array
 from scipy.sparse.linalg import LinearOperator
 from scipy.spatial.distance import cdist
 
@@ -66,6 +67,25 @@ class Pairwise(LinearOperator):
         full *= self.left.factors[:, None]
         full *= self.right.factors
         return full
+
+    def thinned(self, least) -> Pairwise | csc_array:
+        """The matrix without the entries whose exponents are below `least`, as a sparse array; itself where more than one in
+        fifty would be left."""
+        smallest = np.exp(least)
+        some = np.linspace(0, self.shape[1] - 1, min(self.shape[1], 64)).astype(int)
+        sample = Pairwise(self.left, self.right[some])
+        if sum(np.count_nonzero(block > smallest) for _, _, block in sample._blocks()) > len(self.left) * len(some) / 50:
+            return self
+        parts = []
+        for rows, cols, block in self._blocks(upper=self.symmetric):
+            i, j = np.nonzero(block > smallest)
+            values, i, j = block[i, j], i + rows.start, j + cols.start
+            parts.append((values, i, j))
+            if self.symmetric:
+                below = j >= rows.stop  # the columns before are rows of this block, done in full
+                parts.append((values[below], j[below], i[below]))
+        values, i, j = map(np.concatenate, zip(*parts))
+        return csc_array((values * self.left.factors[i] * self.right.factors[j], (i, j)), shape=self.shape)
 
     def _matmat(self, vectors):
         return self.left.factors[:, None] * self._product(self.right.factors[:, None] * vectors)
