@@ -82,9 +82,17 @@ def sources(tmp_path_factory):
     return summaries.Sources(gathered, ROOT / "notebooks")
 
 
-@pytest.mark.parametrize("page", sorted(path.relative_to(BOOK).as_posix() for path in BOOK.glob("*/*.md")))
+CHAPTERS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "notebooks").glob("*20*/*.ipynb"))
+
+
+@pytest.mark.parametrize(
+    "page", [*sorted(path.relative_to(ROOT).as_posix() for path in BOOK.glob("*/*.md")), *CHAPTERS]
+)
 def test_every_number_that_a_page_quotes_is_there(page, sources):
-    text = (BOOK / page).read_text(encoding="utf-8")
+    text = (ROOT / page).read_text(encoding="utf-8")
+    if page.endswith(".ipynb"):
+        cells = json.loads(text)["cells"]
+        text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     for role, content in re.findall(rf"\{{({'|'.join(summaries.ROLES)})\}}`([^`]*)`", text):
         assert summaries.quote(role, " ".join(content.split()), sources)
 
