@@ -1,11 +1,14 @@
 """The grid of methods: each cell by itself, kept on disk, resumed, and the committed results."""
 
+import dataclasses
+import itertools
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from book import claims
 from lib.data import datasets
 from lib.tables import utility
 from lib.tables.table import Domain, Table
@@ -69,6 +72,46 @@ def test_a_copy_of_the_records_is_perfect():
     scores = aim_comparison.evaluate(CASE, CASE.real, depth=5, rng=np.random.default_rng(0))
     assert [scores[name] for name in ("error1", "error2", "error3", "mi_error")] == [0, 0, 0, 0]
     assert all(scores[model] > 0.75 for model in MODELS)  # y follows a in four records of five
+
+
+def test_what_is_held_out_is_not_synthesised_and_shared_by_all_methods(monkeypatch):
+    seen = {}
+    held = Case("held", CASE.real, CASE.real, "y", held=0.2)
+
+    def noted(table, method, *_, **__):
+        seen.setdefault(method, []).append(table)
+        return table
+
+    tested = []
+    real = aim_comparison.train_synthetic_test_real
+    monkeypatch.setattr(aim_comparison, "synthesize", noted)
+    monkeypatch.setattr(
+        aim_comparison, "train_synthetic_test_real", lambda s, t, *a, **o: tested.append(t) or real(s, t, *a, **o)
+    )
+    aim_comparison.grid([held], SETTINGS, methods=("aim-k2", "bayes"), trials=2)
+    kept = [aim_comparison.digest(table) for table in seen["aim-k2"]]
+    assert kept == [aim_comparison.digest(table) for table in seen["bayes"]] and len(set(kept)) == 2
+    assert {len(table) for table in seen["aim-k2"]} == {480} and {len(table) for table in tested} == {120}
+    first, out = seen["aim-k2"][0], tested[0]
+    together = first.marginal(DOMAIN.attributes) + out.marginal(DOMAIN.attributes)
+    np.testing.assert_array_equal(together, CASE.real.marginal(DOMAIN.attributes))
+
+
+def test_a_radial_kernel_is_trained_in_the_first_trials_only():
+    scores = small(settings=Settings(delta=1e-6, seed=3, kernels=1)).scores
+    assert list(scores["radial"].notna()) == [True, False] * 2 and scores["flat"].notna().all()
+
+
+def test_each_reading_of_the_claims_has_a_column_and_a_case():
+    ledger, columns = claims.load(), small(methods=("bayes",)).scores.columns
+    for number, name in ((2, "adult"), (3, "bank")):
+        for model, settings in aim_comparison.SETTINGS.items():
+            named = [", ".join(filter(None, pair)) for pair in itertools.product(settings, aim_comparison.TESTED[name])]
+            assert list(ledger[f"miura2025.table{number}.{name}.bayes.{model}"].readings) == named
+            assert set(settings.values()) <= set(columns)
+    assert {case.name for case in aim_comparison.cases("stand-in")} == {
+        case for tested in aim_comparison.TESTED.values() for case in tested.values()
+    }
 
 
 def test_the_scores_are_those_of_utility():
@@ -153,8 +196,9 @@ def test_a_kept_cell_counts_only_for_what_it_was_made_from():
         key(CASE, "aim-k2", 1.0, 0, Settings(delta=1e-6, seed=3, depth=None)),
         key(CASE, "aim-k2", 1.0, 0, Settings(delta=1e-7, seed=3)),
         key(other, "aim-k2", 1.0, 0, SETTINGS),
+        key(dataclasses.replace(CASE, held=0.2), "aim-k2", 1.0, 0, SETTINGS),
     }
-    assert len(keys) == 7
+    assert len(keys) == 8
     assert key(CASE, "aim-k2", 1.0, 0, SETTINGS) in keys
 
 
@@ -184,7 +228,9 @@ def test_the_command_writes_both_files_with_their_provenance(tmp_path, monkeypat
         ["--output", str(tmp_path / "out"), "--cells", str(tmp_path / "cells"), "--trials", "1", "--data", "stand-in"]
     )
     assert len(aim_comparison.load(tmp_path / "out").scores) == 5
-    assert aim_comparison.provenance(tmp_path / "out")["settings"] == "delta 1e-09, seed 2025, tree depth 5, trials 1"
+    assert aim_comparison.provenance(tmp_path / "out")["settings"] == (
+        "delta 1e-09, seed 2025, tree depth 5, trials 1, trials with a kernel 1"
+    )
 
 
 def test_the_committed_results_are_the_documents_settings_on_the_verified_files():
@@ -194,7 +240,7 @@ def test_the_committed_results_are_the_documents_settings_on_the_verified_files(
         name: file.sha256 for name, file in datasets.SOURCES.items()
     }
     assert set(scores.groupby(["data", "method"]).size()) == {20}  # the document has three
-    assert set(scores["data"]) == {"adult", "bank"} and set(scores["method"]) == set(METHODS)
+    assert set(scores["data"]) == {"adult", "bank", "bank held out"} and set(scores["method"]) == set(METHODS)
     assert set(scores["epsilon"]) == {1.0} and "delta 1e-09" in made["settings"]
     assert {"date", "versions", "wall time", "command"} <= set(made)
 
@@ -216,7 +262,9 @@ def test_grids_refuse_bad_input(name, options):
         small(**options)
 
 
-@pytest.mark.parametrize(("name", "value"), [("delta", 0.0), ("delta", 1.0), ("seed", -1), ("depth", 0)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("delta", 0.0), ("delta", 1.0), ("seed", -1), ("depth", 0), ("kernels", -1)]
+)
 def test_settings_refuse_bad_input(name, value):
     with pytest.raises(ValueError, match=name):
         Settings(**{name: value})

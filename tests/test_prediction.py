@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.svm import SVC
 
 from lib.tables.table import Domain, Table
 from notebooks.studies import prediction
@@ -61,6 +62,30 @@ def test_one_hot_columns_are_those_of_pandas():
     columns = {name: pd.Categorical(table.column(name), range(size)) for name, size in sizes.items()}
     wanted = pd.get_dummies(pd.DataFrame(columns))
     np.testing.assert_array_equal(prediction._one_hot(table, "b").toarray(), wanted.to_numpy(dtype=float))
+
+
+def test_distinct_records_with_weights_are_the_same_machine_as_all_records(monkeypatch):
+    train, test = random_table(5, 400), random_table(6, 400)
+    train = Table(np.concatenate([train.records, train.records[:150]]), train.domain)
+    columns, labels = prediction._one_hot(train, "b"), train.column("b")
+    fitted = prediction._classifier("radial svm", None, 0).fit(columns, labels)
+    whole = SVC().fit(columns.toarray(), labels)
+    assert len(fitted.machine.support_) < len(whole.support_)  # fewer rows
+    seen = prediction._one_hot(test, "b")
+    np.testing.assert_allclose(
+        fitted.machine.decision_function(seen.toarray()), whole.decision_function(seen.toarray()), atol=5e-3
+    )
+    np.testing.assert_array_equal(fitted.predict(seen), fitted.machine.predict(seen.toarray()))
+
+
+def test_boosted_trees_have_the_settings_that_they_are_named_for():
+    train = labelled(600, 1)
+    columns, labels = prediction._one_hot(train, "target"), train.column("target")
+    for model, (rounds, depth) in {"xgboost": (100, 6), "ten trees": (10, 6), "flat trees": (100, 3)}.items():
+        fitted = prediction._classifier(model, None, 0).fit(columns, labels)
+        trees = fitted.get_booster().trees_to_dataframe()
+        assert trees["Tree"].nunique() == rounds
+        assert fitted.get_params()["max_depth"] == depth
 
 
 @pytest.mark.parametrize("model", ["decision tree", "xgboost"])
