@@ -152,6 +152,29 @@ def test_candidates_are_the_downward_closure_with_the_papers_weights():
     assert named == {("a",): 1, ("b",): 4, ("c",): 3, ("a", "b"): 2 + 3, ("b", "c"): 1 + 6}
 
 
+def test_a_round_chooses_from_sets_drawn_anew_where_there_are_more(monkeypatch):
+    offered, choose = [], draws.FloatingDraws.choose
+    monkeypatch.setattr(
+        draws.FloatingDraws,
+        "choose",
+        lambda self, scores, epsilon: offered.append(set(scores)) or choose(self, scores, epsilon),
+    )
+    result = run(initialise=False, candidates=3)
+    assert all(len(sets) <= 3 for sets in offered) and set().union(*offered) == set(itertools.chain.from_iterable(
+        itertools.combinations(range(4), k) for k in (1, 2)))  # fmt: skip
+    assert len(set(map(frozenset, offered))) > 5 and len(result.choice.weights) <= 3
+    assert np.array_equal(run(candidates=10).synthetic.records, run().synthetic.records)  # all there are
+
+
+def test_what_is_drawn_depends_on_no_record():
+    other = Table(TABLE.records[::-1] * 0, DOMAIN)
+    runs = [module._Run(table, 2, None, "gaussian", "unbounded", 1000, (), False, 1) for table in (TABLE, other)]
+    first, second = (
+        [one.drawn(3, rng) for _ in range(20)] for one, rng in ((r, np.random.default_rng(5)) for r in runs)
+    )
+    assert first == second
+
+
 def test_the_noise_is_drawn_at_the_recorded_scale(monkeypatch):
     """L1 sensitivity 1, L2 sensitivity 1 when a record comes or goes; 2 and sqrt(2) when one is replaced."""
     drawn = []
