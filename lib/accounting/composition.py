@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+import scipy
 
 from ..numerics import checks
 from ..numerics.checks import number, whole
@@ -138,7 +138,7 @@ def repeated(mechanism, count: int, delta: float, method: str = "numerical") -> 
     shares = np.append(np.linspace(np.log(1e-4), np.log(0.99), 24), np.log1p(-1e-9))
     best = int(np.argmin([cost(share) for share in shares]))
     near = shares[max(best - 1, 0)], shares[min(best + 1, len(shares) - 1)]
-    refined = minimize_scalar(cost, bounds=near, method="bounded", options={"xatol": 1e-4})
+    refined = scipy.optimize.minimize_scalar(cost, bounds=near, method="bounded", options={"xatol": 1e-4})
     return min(float(refined.fun), cost(shares[best]))
 
 
