@@ -7,6 +7,7 @@ and Laplace mechanisms, sensitivity / sigma or / scale is in [1e-150, 1e150].
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -208,7 +209,10 @@ def prv_distribution(mechanisms, *, eps_error, delta_error) -> DiscretePrivacyRa
     # Reach and mesh of the grid: Gopi et al., Theorem 5.5 and Remark 5.6.
     reach = compute_safe_domain_size(prvs, counts, eps_error, delta_error)
     grid = Domain.create_aligned(-reach, reach, eps_error / np.sqrt(sum(counts) / 2 * np.log(12 / delta_error)))
-    return Heterogeneous([_discretised(prv, grid) for prv in prvs]).compute_composition(counts)
+    composer = Heterogeneous([_discretised(prv, grid) for prv in prvs])
+    with warnings.catch_warnings():  # scipy 1.15 and 1.16 announce an end of longdouble that 1.17 did not bring
+        warnings.filterwarnings("ignore", "dtype=float128", DeprecationWarning)
+        return composer.compute_composition(counts)
 
 
 def _discretised(prv: PrivacyLossVariable, grid: Domain) -> DiscretePrivacyRandomVariable:
