@@ -15,5 +15,5 @@ def extra(name: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        said = f"{error.name} is not installed here; it comes with pip install 'dp_compendium[{name}]'"
+        said = f"{error.name} is not installed here: the extra dp-compendium[{name}] brings it"
         raise ModuleNotFoundError(said, name=error.name) from None
