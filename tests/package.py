@@ -63,15 +63,19 @@ def imported(path: Path) -> frozenset[str]:
     return frozenset(found - sys.stdlib_module_names - {"lib", "tests"})
 
 
+@cache
+def needs(test: Path) -> frozenset[str] | None:
+    """The packages that the file `test` needs, with all that it imports; None if that is nothing of `lib`."""
+    code = [each for each in content_key.closure(test) if each.suffix == ".py"]
+    ours = any(each.is_relative_to(ROOT / "lib") for each in code)
+    return frozenset().union(*map(imported, code)) if ours else None
+
+
 def tests(*extras: str) -> list[str]:
     """The tests of `lib` that need no more than the package with its `extras`."""
     there = modules([*declared(*extras), *TOOLS])
-    chosen = []
-    for path in sorted((ROOT / "tests").glob("test_*.py")):
-        code = [each for each in content_key.closure(path) if each.suffix == ".py"]
-        if any(each.is_relative_to(ROOT / "lib") for each in code) and set().union(*map(imported, code)) <= there:
-            chosen.append(str(path.relative_to(ROOT)))
-    return chosen
+    found = {path: needs(path) for path in sorted((ROOT / "tests").glob("test_*.py"))}
+    return [str(path.relative_to(ROOT)) for path, needed in found.items() if needed is not None and needed <= there]
 
 
 def run(*words) -> None:

@@ -113,7 +113,9 @@ def test_what_several_mechanisms_cost_together(run):
 
 def test_the_least_is_by_value(run):
     """Whatever the methods are called: another one for each of these."""
-    one, many, exact = (said(run, f"compose {words} --delta 1e-6") for words in ("pure:0.1", "pure:0.1x3 gaussian:9x4", "gaussian:9x4"))
+    one, many, exact = (
+        said(run, f"compose {words} --delta 1e-6") for words in ("pure:0.1", "pure:0.1x3 gaussian:9x4", "gaussian:9x4")
+    )
     assert (one["least"], many["least"], exact["least"]) == ("optimal", "numerical", "gaussian")
     for found in (one, many, exact):
         assert found["epsilon"][found["least"]] == min(found["epsilon"].values())

@@ -219,8 +219,14 @@ def test_the_command_says_which_extra_a_table_needs(installed):
 def test_the_lowest_versions_are_stated():
     for requirement in (*package.PROJECT["dependencies"], *sum(package.PROJECT["optional-dependencies"].values(), [])):
         assert ">=" in requirement or requirement.startswith("dp-compendium["), requirement
-    assert {"tests/test_accounting.py", "tests/test_mechanisms.py"} <= set(package.tests())
-    assert {"tests/test_network.py", "tests/test_sources.py"} <= set(package.tests("all")) - set(package.tests())
+
+
+def test_what_a_test_needs_is_read_from_its_imports():
+    bare, tools = package.modules(package.declared()), package.modules(package.TOOLS)
+    needed = {name: package.needs(ROOT / f"tests/test_{name}.py") for name in ("mechanisms", "network", "links")}
+    assert needed["links"] is None  # of `lib`, nothing
+    assert {"scipy", "mpmath"} <= needed["mechanisms"] <= bare | tools
+    assert {"numba", "sklearn"} <= needed["network"] - (bare | tools) <= package.modules(package.declared("all"))
 
 
 # ---- its version
