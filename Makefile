@@ -149,7 +149,7 @@ build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.lis
 
 # ---- commands; the text after ## is what `make help` prints
 
-.PHONY: help book pdf test nbval compare style check slow recheck papers claims assignments grade document mine schema bench notebooks screenshot stand-in lock coverage mutants faults clean
+.PHONY: help book pdf test nbval compare style check slow package recheck papers claims assignments grade document mine schema bench notebooks screenshot stand-in lock coverage mutants faults clean
 
 book: build/html/index.html ## run what changed, build the book, print where it is
 	@echo "$(CURDIR)/build/html/index.html"
@@ -184,12 +184,16 @@ check: style ## style, and a quick part of the tests that enters every room, in 
 slow: $(READY) ## measure which test functions `make check` leaves out, and write them to tests/slow.txt
 	@$(PY) -m pytest -n 2 --ignore=tests/browser --measure tests/slow.txt
 
+package: $(READY) ## build the package in build/package, and run its tests with the lowest versions it declares; needs an index
+	@$(PY) -m tests.package
+
 recheck: $(READY) ## some cells of every kept study again, on the real data: SEED=20261122 says which
 	@case "$(SEED)" in ""|*[!0-9]*) echo "Say which cells: make recheck SEED=number" >&2; exit 2;; esac
 	@$(PY) -m tests.recheck $(SEED)
 
 papers: $(PAPERS) ## the documents' own settings (notebooks/full.yml) on the real data; goes on where it was interrupted
 	@$(PY) book/ledger.py full
+	@$(PY) book/ledger.py package
 	@$(PY) -m notebooks.progress build/papers/record
 
 claims: book/scorecard.md ## judge every claim: build/claims.json and the scorecard page

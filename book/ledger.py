@@ -4,6 +4,7 @@
     python book/ledger.py full      build/papers/**/*.ipynb      ->  book/results/claims.csv
     python book/ledger.py page      build/claims.json, book/results/claims.csv  ->  book/scorecard.md
     python book/ledger.py downloads the same                     ->  claims.json and claims.csv beside the HTML
+    python book/ledger.py package   book/results/claims.csv      ->  lib/command/ledger.csv, for `dp-compendium ledger`
 
 `gather` and `full` fail, naming every id, where a claim is judged nowhere, an id is unknown,
 notebooks disagree about a claim, or a value differs without a reason.
@@ -181,6 +182,26 @@ def load_full(path: Path, ledger: Ledger) -> dict[str, Record]:
                 document=claim.document, item=claim.item, source=claims.source(claim, document), **row
             )
     return found
+
+
+def package(path: Path, output: Path) -> None:
+    """Every claim with the full run's verdict, as the built package has them; `LedgerError` names what that run has not judged."""
+    known, found = claims.load().claims, {row["id"]: row for row in results.rows(path)}
+    if unjudged := [id for id, claim in known.items() if found.get(id, {}).get("published") != claim.printed]:
+        raise LedgerError("not judged, as it is printed now, in the full run: " + ", ".join(unjudged))
+    rows = [
+        {
+            "id": id,
+            "document": claim.document,
+            "item": claim.item,
+            "statement": claim.statement,
+            "printed": claim.printed,
+        }
+        | {name: found[id][name] for name in ("reproduced", "verdict", "note")}
+        | {"chapter": found[id]["notebook"]}
+        for id, claim in known.items()
+    ]
+    results.write(output, pd.DataFrame(rows).to_csv(index=False, lineterminator="\n"))
 
 
 def standings(gathered: Path, path: Path) -> list[Record]:
@@ -391,12 +412,17 @@ def main(arguments=None) -> int:
     whole.add_argument("--executed", type=Path, default=ROOT / "build" / "papers")
     whole.add_argument("--notebooks", type=Path, default=ROOT / "notebooks")
     whole.add_argument("--only", nargs="+", default=(), metavar="document/notebook", help="keep the rows of all others")
-    for command in (whole, paging, serving):
+    packing = commands.add_parser("package", help="results/claims.csv -> lib/command/ledger.csv")
+    packing.add_argument("--output", type=Path, default=ROOT / "lib" / "command" / "ledger.csv")
+    for command in (whole, paging, serving, packing):
         command.add_argument("--full", type=Path, default=ROOT / "book" / "results" / "claims.csv")
     options = parser.parse_args(arguments)
 
-    if options.command in ("gather", "full"):
+    if options.command in ("gather", "full", "package"):
         try:
+            if options.command == "package":
+                package(options.full, options.output)
+                return 0
             if options.command == "gather":
                 settled = gather(options.executed, options.notebooks, options.claims)
             else:

@@ -287,7 +287,7 @@ TABLE = random_table(0, 10)
 @pytest.mark.parametrize(
     ("name", "call"),
     [
-        ("table", lambda: run(TABLE.to_frame(), 1, rng=generator())),
+        ("table", lambda: run([[0, 1]], 1, rng=generator())),
         ("epsilon", lambda: run(TABLE, 0, rng=generator())),
         ("epsilon", lambda: run(TABLE, math.inf, rng=generator())),
         ("delta", lambda: run(TABLE, 1, delta=1, rng=generator())),

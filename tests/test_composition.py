@@ -12,7 +12,7 @@ from scipy.stats import dlaplace
 
 from lib import accounting, mechanisms
 from lib.accounting import composition
-from lib.accounting.composition import advanced, basic, optimal, parallel, repeated
+from lib.accounting.composition import advanced, basic, optimal, parallel, repeated, together
 
 properties = settings(derandomize=True, deadline=None, max_examples=60)
 epsilons = st.floats(-2, 0.5).map(lambda exponent: 10.0**exponent)
@@ -131,7 +131,34 @@ def test_the_exact_method_is_for_gaussians():
             repeated(mechanism, 2, 1e-5, "gaussian")
 
 
+PURE = [(mechanisms.Laplace(8.0), 3), (mechanisms.RandomizedResponse(0.2), 2), (mechanisms.DiscreteLaplace(8, 2), 1)]
+MIXED = [*PURE, (mechanisms.Gaussian(9.0), 4), (mechanisms.DiscreteGaussian(9), 2)]
+
+
+@pytest.mark.parametrize("several", [PURE, MIXED], ids=["pure", "mixed"])
+def test_every_method_for_several_mechanisms_is_above_what_they_cost_together(several):
+    least = accounting.prv_compose([(each.prv, count) for each, count in several], 1e-6, eps_error=1e-3).lower
+    found = {method: together(several, 1e-6, method) for method in composition.METHODS if method != "gaussian"}
+    assert 0 < least <= min(found.values()) and found["numerical"] <= 1.02 * min(found.values())
+    assert found["optimal"] <= found["advanced"] and found["rdp"] <= found["zcdp"] * (1 + 2e-3)
+
+
+def test_basic_gives_delta_to_those_that_need_one():
+    assert together(PURE, 1e-6, "basic") == pytest.approx(3 / 8 + 2 * 0.2 + 2 / 8)
+    share = 1e-6 / 6
+    gaussians = 4 * mechanisms.Gaussian(9.0).epsilon_at(share) + 2 * mechanisms.DiscreteGaussian(9).epsilon_at(share)
+    assert together(MIXED, 1e-6, "basic") == pytest.approx(3 / 8 + 2 * 0.2 + 2 / 8 + gaussians)
+
+
+def test_gaussians_together_are_one():
+    both = [(mechanisms.Gaussian(4.0), 3), (mechanisms.Gaussian(6.0, 2.0), 2)]
+    assert together(both, 1e-5, "gaussian") == pytest.approx(
+        accounting.gaussian_epsilon(1 / math.sqrt(3 / 16 + 2 / 9), 1e-5)
+    )
+
+
 @pytest.mark.parametrize("name, call", [
+    ("mechanisms", lambda: together([], 0.1)), ("method", lambda: together(MIXED, 0.1, "gaussian")),
     ("epsilons", lambda: basic([])), ("epsilons", lambda: basic([-1])), ("epsilons", lambda: basic([[1.0]])),
     ("deltas", lambda: basic([1, 2], [0.1])), ("deltas", lambda: parallel([1], 2)),
     ("neighbours", lambda: parallel([1], neighbours="both")),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from packaging.version import Version
 
 from book import claims
 
@@ -93,7 +94,8 @@ def test_every_locked_requirement_is_pinned_and_hashed():
 def test_the_environment_can_be_made_from_the_lock_alone():
     """uv installs the rest, setuptools builds the editable project without isolation."""
     names = {pin.split("==")[0] for pin in locked()}
-    assert {"uv", "setuptools"} <= names
+    needed = tomllib.loads(text("pyproject.toml"))["build-system"]["requires"]
+    assert {"uv", *(re.match(r"[\w-]+", each)[0] for each in needed)} <= names
 
 
 def test_conda_users_get_the_locked_versions_and_the_same_pythons():
@@ -186,9 +188,15 @@ def test_no_file_names_a_machine_or_a_registry_host():
         assert found is None, f"{name}: {content[max(0, found.start() - 40) : found.end() + 40]!r}"
 
 
-def test_the_citation_is_of_this_version():
+def test_the_citation_is_of_the_last_version():
+    """That of the changes and, where git has tags, of the highest; what is built without git is a later one."""
     citation = yaml.safe_load(text("CITATION.cff"))
-    assert citation["version"] == tomllib.loads(text("pyproject.toml"))["project"]["version"]
+    told = re.findall(r"(?m)^## (\d+\.\d+\.\d+) \((.*)\)$", text("book/changes.md"))
+    assert (citation["version"], citation["date-released"]) == told[0]
+    tags = git("tag", "--list", "v[0-9]*").stdout.split()
+    assert max((Version(tag) for tag in tags), default=Version(citation["version"])) == Version(citation["version"])
+    fallback = tomllib.loads(text("pyproject.toml"))["tool"]["setuptools_scm"]["fallback_version"]
+    assert Version(fallback).is_devrelease and Version(fallback) > Version(citation["version"])
     assert citation["title"] == yaml.safe_load(text("_config.yml"))["title"]
     assert citation["license"] == ["MIT", "CC-BY-4.0"]
 

@@ -23,7 +23,7 @@ sees them last gains least. The two give an upper and a lower bound for any orde
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from ..numerics import checks, in_order
 from . import conversions, numerical
@@ -69,8 +69,10 @@ def compose_schedule(mechanisms, delta, *, exponential="bounded range", eps_erro
         ranges = [(prv.size, count) for prv, count in selected]
         return _least_epsilon(measured, ranges, delta, rho, eps_error, resolution)
     if exponential == "pure dp":
-        selected = [(numerical.pure_dp_prv(prv.size), count) for prv, count in selected]
-    return numerical.prv_compose(measured + _counted(selected), delta, eps_error=eps_error)
+        measured += _counted([(numerical.pure_dp_prv(prv.size), count) for prv, count in selected])
+    else:
+        measured += _counted(selected)
+    return numerical.prv_compose(measured, delta, eps_error=eps_error)
 
 
 def _measurements(mechanisms):
@@ -181,7 +183,7 @@ def _crossing(function, high) -> float:
         return low
     if function(high) > 0:
         raise ArithmeticError(f"no epsilon up to {high:g} was found to hold: use a finer resolution or eps_error")
-    root, step = brentq(function, low, high, xtol=1e-10 * high), 1e-9 * high
+    root, step = scipy.optimize.brentq(function, low, high, xtol=1e-10 * high), 1e-9 * high
     while function(root) > 0:
         root += step
     return root

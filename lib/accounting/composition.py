@@ -4,7 +4,7 @@
 - `advanced`: Dwork, Rothblum, Vadhan 2010;   `optimal`: Kairouz, Oh, Viswanath 2015, which nothing beats if all
   that is known of a mechanism is its (epsilon, delta)
 - `gaussian`: Gaussian mechanisms are one Gaussian mechanism, exactly (Dong, Roth, Su 2022)
-- `repeated`: one mechanism of `mechanisms` many times, by a method of choice, for comparison
+- `together`: mechanisms of `mechanisms`, each as often as one likes, by a method of choice, for comparison; `repeated`: one of them
 
 RDP and zCDP add up by themselves (`conversions.compose_rdp`); numerical composition is `numerical.prv_compose`.
 """
@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+import scipy
 
-from ..numerics import checks
+from ..numerics import checks, in_order
 from ..numerics.checks import number, whole
 from . import conversions, gaussian_curve, numerical, privacy_loss
 
@@ -106,46 +106,65 @@ def gaussian(sigmas, delta: float, sensitivities=1.0) -> Cost:
 
 
 def repeated(mechanism, count: int, delta: float, method: str = "numerical") -> float:
-    """The epsilon at `delta` in (0, 1) of `count` >= 1 runs of a mechanism of `mechanisms`, by a `method`:
+    """The epsilon at `delta` in (0, 1) of `count` >= 1 runs of a mechanism of `mechanisms`, by a `method`: see `together`."""
+    return together([(mechanism, count)], delta, method)
 
-    - "basic", "advanced", "optimal": from its pure epsilon; where that is infinite from the epsilon at some
-      delta of its own, a share delta/count for "basic", else the best of many shares
+
+def together(mechanisms, delta: float, method: str = "numerical") -> float:
+    """The epsilon at `delta` in (0, 1) of several `mechanisms`, pairs (one of `mechanisms`, count >= 1), by a `method`:
+
+    - "basic", "advanced", "optimal": from their pure epsilons; where one is infinite from the epsilons at some
+      delta of their own, a share delta/count for "basic", else the best of many shares. The theorems are of equal mechanisms:
+      "advanced" and "optimal" take all for as costly as the costliest
     - "rdp" (the best of `ORDERS`), "zcdp", "numerical" (an upper bound, delta >= 1e-12)
     - "gaussian": exactly; for `Gaussian` alone, as the method is no approximation
     """
     checks.one_of("method", method, METHODS)
-    count, delta = whole("count", count, "[1, inf)"), number("delta", delta, "(0, 1)")
+    pairs = [(mechanism, whole("count", count, "[1, inf)")) for mechanism, count in mechanisms]
+    delta = number("delta", delta, "(0, 1)")
+    if not pairs:
+        raise ValueError("mechanisms must be one or more pairs (mechanism, count), got none")
     if method == "rdp":
-        return float(conversions.rdp_to_dp(ORDERS, count * mechanism.rdp(ORDERS), delta).epsilon)
-    if method == "zcdp":
-        return conversions.zcdp_to_dp(count * mechanism.rho, delta)
-    if method == "numerical":
-        error = max(2e-3 * conversions.zcdp_to_dp(count * mechanism.rho, delta), 1e-5)
-        return numerical.prv_compose([(mechanism.prv, count)], delta, eps_error=error).upper
+        curves, counts = [each.rdp(ORDERS) for each, _ in pairs], [count for _, count in pairs]
+        return float(conversions.rdp_to_dp(ORDERS, conversions.compose_rdp(curves, counts), delta).epsilon)
+    if method in ("zcdp", "numerical"):
+        cost = conversions.zcdp_to_dp(in_order.total(count * each.rho for each, count in pairs), delta)
+        if method == "zcdp":
+            return cost
+        variables = [(each.prv, count) for each, count in pairs]
+        return numerical.prv_compose(variables, delta, eps_error=max(2e-3 * cost, 1e-5)).upper
     if method == "gaussian":
-        if not hasattr(mechanism, "sigma") or not isinstance(mechanism.sigma, float):
-            raise ValueError(f"method must not be 'gaussian' for {mechanism!r}, which is no Gaussian mechanism")
-        return gaussian(np.full(1, mechanism.sigma), delta, mechanism.sensitivity * np.sqrt(count)).epsilon
-    if np.isfinite(mechanism.epsilon):
-        return _by_theorem(method, mechanism.epsilon, 0.0, count, delta)
+        for each, _ in pairs:
+            if not hasattr(each, "sigma") or not isinstance(each.sigma, float):
+                raise ValueError(f"method must not be 'gaussian' for {each!r}, which is no Gaussian mechanism")
+        sensitivities = [each.sensitivity * np.sqrt(count) for each, count in pairs]
+        return gaussian([each.sigma for each, _ in pairs], delta, sensitivities).epsilon
+    return _by_theorems(method, pairs, delta)
+
+
+def _by_theorems(method, pairs, delta):
+    """By a theorem that asks for an (epsilon, delta) of each mechanism and nothing else."""
+    count = in_order.total(count for _, count in pairs)
+    needy = in_order.total(count for each, count in pairs if not np.isfinite(each.epsilon))  # of a share of delta
     if method == "basic":
-        return count * mechanism.epsilon_at(delta / count)
+        own = [each.epsilon if np.isfinite(each.epsilon) else each.epsilon_at(delta / needy) for each, _ in pairs]
+        return in_order.total(count * epsilon for epsilon, (_, count) in zip(own, pairs))
+    if needy == 0:
+        return _by_theorem(method, max(each.epsilon for each, _ in pairs), 0.0, count, delta)
 
     def cost(log_share):
         own = float(np.exp(log_share)) * delta / count
-        return _by_theorem(method, mechanism.epsilon_at(own), own, count, delta)
+        return _by_theorem(method, max(each.epsilon_at(own) for each, _ in pairs), own, count, delta)
 
     shares = np.append(np.linspace(np.log(1e-4), np.log(0.99), 24), np.log1p(-1e-9))
     best = int(np.argmin([cost(share) for share in shares]))
     near = shares[max(best - 1, 0)], shares[min(best + 1, len(shares) - 1)]
-    refined = minimize_scalar(cost, bounds=near, method="bounded", options={"xatol": 1e-4})
+    refined = scipy.optimize.minimize_scalar(cost, bounds=near, method="bounded", options={"xatol": 1e-4})
     return min(float(refined.fun), cost(shares[best]))
 
 
 def _by_theorem(method, epsilon, own, count, delta):
-    """The epsilon at `delta` of `count` mechanisms, each (epsilon, own)-DP with own < delta / count."""
-    if method == "basic":
-        return count * epsilon
+    """By "advanced" or "optimal", the epsilon at `delta` of `count` mechanisms, each (epsilon, own)-DP with own < delta / count."""
     if method == "advanced":
         return advanced(epsilon, count, delta - count * own, own).epsilon
     return optimal(epsilon, count, delta, own).epsilon

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy import integrate, linalg, optimize, special
+import scipy
 
 from ..numerics import checks
 
@@ -52,7 +52,7 @@ def log1pmx(x):
 
 def _log1p(x):
     """log(1 + x); numpy's own loses the real part of complex arguments near the unit circle."""
-    return special.log1p(x) if np.iscomplexobj(x) else np.log1p(x)
+    return scipy.special.log1p(x) if np.iscomplexobj(x) else np.log1p(x)
 
 
 def expm1mx(x):
@@ -63,7 +63,7 @@ def expm1mx(x):
 def _expm1mx(x):
     near = np.abs(x) < 0.5
     small, far = np.where(near, x, 0.0), np.where(near, 1.0, x)
-    return np.where(near, small * small / 2 * special.hyp1f1(1.0, 3.0, small), np.expm1(far) - far)[()]
+    return np.where(near, small * small / 2 * scipy.special.hyp1f1(1.0, 3.0, small), np.expm1(far) - far)[()]
 
 
 def psi(t, alpha):
@@ -138,7 +138,7 @@ def _normal_form(mean1, cov1, factor1, mean2, cov2, factor2) -> GaussianPair:
     d = len(mean1)
 
     def whiten(columns):
-        return linalg.solve_triangular(factor1, columns, lower=True, check_finite=False)
+        return scipy.linalg.solve_triangular(factor1, columns, lower=True, check_finite=False)
 
     difference = whiten(whiten(cov2 - cov1).T)
     t, axes = np.linalg.eigh((difference + difference.T) / 2)
@@ -271,7 +271,7 @@ def _renyi_discrete(p, q, alpha):
     if np.isinf(alpha):
         return log_ratio.max()
     if alpha > 1 and (alpha * np.abs(log_ratio)).max() > 1:
-        log_moment = special.logsumexp((alpha - 1) * log_ratio, b=p[both])
+        log_moment = scipy.special.logsumexp((alpha - 1) * log_ratio, b=p[both])
         return max(log_moment / (alpha - 1), 0.0)
     with np.errstate(divide="ignore"):
         excess = _excess(np.log(p), np.log(q), alpha).sum()
@@ -348,7 +348,7 @@ def _integrate(function, edges) -> Estimate:
     for low, high in zip(edges[:-1], edges[1:], strict=True):
         # quad_vec does not extrapolate: QUADPACK's quad can give a divergent integral a value
         with np.errstate(all="ignore"):
-            value, bound, info = integrate.quad_vec(
+            value, bound, info = scipy.integrate.quad_vec(
                 function, low, high, epsabs=1e-15, epsrel=1e-11, limit=1000, full_output=True
             )
         if not np.isfinite(value):
@@ -382,6 +382,6 @@ def _supremum(function, edges) -> Estimate:
         if rise > 1e-4:
             return Estimate(np.inf, np.inf)
     bracket = x[max(best - 1, 0)], x[min(best + 1, len(x) - 1)]
-    found = optimize.minimize_scalar(lambda z: -function(z), bounds=bracket, method="bounded")
+    found = scipy.optimize.minimize_scalar(lambda z: -function(z), bounds=bracket, method="bounded")
     value = float(max(y[best], -found.fun))
     return Estimate(value, float(value - y[best] + rise + 1e-12 * (1 + abs(value))))

@@ -4,7 +4,7 @@ Conventions as in `conversions`; sensitivity / sigma is in [1e-150, 1e150]. In f
 """
 
 import numpy as np
-from scipy.special import erfcx, erfinv, log_ndtr
+import scipy
 
 from ..numerics import checks
 from ..numerics.checks import plain
@@ -33,9 +33,11 @@ def _gaussian_log_delta(epsilon, mu):
     with np.errstate(over="ignore"):
         middle = np.minimum(epsilon / mu, 1e100)  # beyond it delta has long underflowed
     t0, t1 = middle - mu / 2, middle + mu / 2
-    apart = log_ndtr(-t0) + np.log1p(-np.minimum(erfcx(t1 / np.sqrt(2)) / erfcx(t0 / np.sqrt(2)), 1 - 1e-16))
+    apart = scipy.special.log_ndtr(-t0) + np.log1p(
+        -np.minimum(scipy.special.erfcx(t1 / np.sqrt(2)) / scipy.special.erfcx(t0 / np.sqrt(2)), 1 - 1e-16)
+    )
     t = middle[..., None] + np.minimum(mu, 1)[..., None] / 2 * _NODES
-    slopes = np.maximum(1 - t * np.sqrt(np.pi / 2) * erfcx(t / np.sqrt(2)), TINY)
+    slopes = np.maximum(1 - t * np.sqrt(np.pi / 2) * scipy.special.erfcx(t / np.sqrt(2)), TINY)
     close = -(t0**2) / 2 + np.log(np.maximum(mu / np.sqrt(2 * np.pi) * (slopes @ _WEIGHTS) / 2, TINY))
     return np.where(mu < 1, close, apart)
 
@@ -76,7 +78,7 @@ def gaussian_sigma(epsilon, delta, sensitivity=1.0, calibration: str = "balle201
     epsilon, delta = np.asarray(epsilon, dtype=float), np.asarray(delta, dtype=float)
     # Too careful are mu by zCDP and, as delta(0) < mu, mu = delta. Too bold is the mu with t0 = -t
     # (above) where Phi(t) - Phi(-t) = delta, since R decreases. Factors of 2 absorb rounding.
-    t = np.sqrt(2) * erfinv(delta)
+    t = np.sqrt(2) * scipy.special.erfinv(delta)
     low = np.log(np.maximum(np.sqrt(2 * rho), delta) / 2)
     high = np.log(2 * (t + np.hypot(t, np.sqrt(2 * epsilon))))
     log_mu = root(lambda v, e, goal: _gaussian_log_delta(e, np.exp(v)) - goal, low, high, epsilon, np.log(delta))

@@ -34,7 +34,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
+import scipy
 
 from ..numerics import checks
 from .divergence import GaussianPair, gaussian_pair, kl_term, log1pmx
@@ -126,7 +126,7 @@ class _Loss(NamedTuple):
     def curve(self, x):
         """phi(x) or, in the wide coordinates (last axis), log1p(x); complex as well."""
         out = np.empty_like(x)
-        out[..., self.wide] = special.log1p(x[..., self.wide])
+        out[..., self.wide] = scipy.special.log1p(x[..., self.wide])
         out[..., ~self.wide] = log1pmx(x[..., ~self.wide])
         return out
 
@@ -253,7 +253,7 @@ def _chernoff(loss: _Loss, line: _Line, x):
     r = np.clip(sides, line.low, line.high)
     a, b = np.minimum(np.abs(r), np.abs(1 + r)), np.maximum(np.abs(r), np.abs(1 + r))
     within = (r >= -1) & (r <= 0)  # there the integrand is min(1, e^(eps - L)) and C = 1
-    constant = np.where(within, 0.0, special.xlogy(a, a) - special.xlogy(b, b))
+    constant = np.where(within, 0.0, scipy.special.xlogy(a, a) - scipy.special.xlogy(b, b))
     return constant + _log_moment(loss, r) - r * x, np.abs(r - line.r)
 
 

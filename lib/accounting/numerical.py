@@ -7,21 +7,22 @@ and Laplace mechanisms, sensitivity / sigma or / scale is in [1e-150, 1e150].
 
 from __future__ import annotations
 
+import warnings
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from prv_accountant import PrivacyRandomVariable
-from prv_accountant.accountant import compute_safe_domain_size
-from prv_accountant.composers import Heterogeneous
-from prv_accountant.discrete_privacy_random_variable import DiscretePrivacyRandomVariable
-from prv_accountant.domain import Domain
-from scipy.special import expit, ndtr
+import scipy
 
 from ..numerics import checks, in_order
 from ..numerics.elementwise import ratio
 from .conversions import bounded_range_zcdp, pure_dp_to_zcdp
 from .divergence import expm1mx
+
+if TYPE_CHECKING:
+    from prv_accountant.discrete_privacy_random_variable import DiscretePrivacyRandomVariable
+    from prv_accountant.domain import Domain
 
 
 class EpsilonBounds(NamedTuple):
@@ -35,8 +36,9 @@ class EpsilonBounds(NamedTuple):
 # Numerical composition (Gopi, Lee, Wutschitz 2021). prv-accountant supplies the grid, the FFT and the
 # final search, but not the variables and their discretisation: its pure-DP variable has an RDP curve
 # below the truth, hence too small a grid, and its means, found by quadrature, can miss a jump.
+# It is slow to import: the functions that need it do so.
 @dataclass(frozen=True)
-class PrivacyLossVariable(PrivacyRandomVariable):
+class PrivacyLossVariable(ABC):
     """A privacy random variable as `prv_compose` takes it: the privacy loss of a mechanism's worst neighbours.
 
     Subclasses supply `cdf(t)`, at points t of any shape, and `truncated_mean(low, high)`, the mean on an interval
@@ -60,6 +62,14 @@ class PrivacyLossVariable(PrivacyRandomVariable):
         """The most privacy loss there can be: the pure-DP cost."""
         return self.size
 
+    @abstractmethod
+    def cdf(self, t):
+        """The probability of a loss up to `t`, any shape."""
+
+    @abstractmethod
+    def truncated_mean(self, low, high):
+        """The mean of the losses in (low, high]."""
+
 
 class GaussianLoss(PrivacyLossVariable):
     """N(size^2/2, size^2)."""
@@ -70,12 +80,12 @@ class GaussianLoss(PrivacyLossVariable):
         return alpha * self.size**2 / 2
 
     def cdf(self, t):
-        return ndtr(np.asarray(t / self.size - self.size / 2, dtype=float))
+        return scipy.special.ndtr(np.asarray(t / self.size - self.size / 2, dtype=float))
 
     def truncated_mean(self, low, high):
         ends = np.array([low, high]) / self.size - self.size / 2
         densities = np.exp(-(ends**2) / 2) / np.sqrt(2 * np.pi)
-        return self.size**2 / 2 - self.size * np.diff(densities).item() / np.diff(ndtr(ends)).item()
+        return self.size**2 / 2 - self.size * np.diff(densities).item() / np.diff(scipy.special.ndtr(ends)).item()
 
 
 class LaplaceLoss(PrivacyLossVariable):
@@ -92,7 +102,7 @@ class PureDPLoss(PrivacyLossVariable):
     """Randomised response: size or -size, with odds e^size to 1."""
 
     def cdf(self, t):
-        return np.where(t < -self.size, 0, np.where(t < self.size, expit(-self.size), 1))
+        return np.where(t < -self.size, 0, np.where(t < self.size, scipy.special.expit(-self.size), 1))
 
     def truncated_mean(self, low, high):
         return self.size * np.tanh(self.size / 2)
@@ -189,17 +199,26 @@ def prv_distribution(mechanisms, *, eps_error, delta_error) -> DiscretePrivacyRa
     probability at most delta_error. mechanisms : as for `prv_compose`; eps_error, delta_error :
     (0, inf), [1e-300, 1)
     """
+    from prv_accountant.accountant import compute_safe_domain_size
+    from prv_accountant.composers import Heterogeneous
+    from prv_accountant.domain import Domain
+
     prvs, counts = zip(*checked_pairs(mechanisms))
     eps_error = checks.number("eps_error", eps_error, "(0, inf)")
     delta_error = checks.number("delta_error", delta_error, "[1e-300, 1)")
     # Reach and mesh of the grid: Gopi et al., Theorem 5.5 and Remark 5.6.
     reach = compute_safe_domain_size(prvs, counts, eps_error, delta_error)
     grid = Domain.create_aligned(-reach, reach, eps_error / np.sqrt(sum(counts) / 2 * np.log(12 / delta_error)))
-    return Heterogeneous([_discretised(prv, grid) for prv in prvs]).compute_composition(counts)
+    composer = Heterogeneous([_discretised(prv, grid) for prv in prvs])
+    with warnings.catch_warnings():  # scipy 1.15 and 1.16 announce an end of longdouble that 1.17 did not bring
+        warnings.filterwarnings("ignore", "dtype=float128", DeprecationWarning)
+        return composer.compute_composition(counts)
 
 
 def _discretised(prv: PrivacyLossVariable, grid: Domain) -> DiscretePrivacyRandomVariable:
     """`prv`, truncated to the grid, rounded to the nearest point and then shifted to its exact mean."""
+    from prv_accountant.discrete_privacy_random_variable import DiscretePrivacyRandomVariable
+
     points = grid.ts()
     edges = np.append(points, points[-1] + grid.dt()) - grid.dt() / 2
     edges[0], edges[-1] = grid.t_min(), grid.t_max()

@@ -17,8 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import expit, ndtr
+import scipy
 
 from ..numerics import checks
 from . import gaussian_curve
@@ -61,7 +60,7 @@ class TwoSteps:
     @property
     def true_epsilon(self) -> float:
         """The epsilon at `delta` of the whole under the worst rule."""
-        return brentq(lambda x: self.delta_at(x) - self.delta, self.epsilon, self.epsilon + 10)
+        return scipy.optimize.brentq(lambda x: self.delta_at(x) - self.delta, self.epsilon, self.epsilon + 10)
 
 
 def two_steps(epsilon, delta, share=0.5) -> TwoSteps:
@@ -74,16 +73,18 @@ def two_steps(epsilon, delta, share=0.5) -> TwoSteps:
     whole = 1 / gaussian_curve.gaussian_sigma(epsilon, delta)
     first = checks.number("share", share, "(0, 1)") * whole
     left = epsilon - (first**2 / 2 + first * _Z)
-    response = brentq(lambda e: _MASS @ _response(left, e) - delta, 1e-9, 2 * epsilon)
+    response = scipy.optimize.brentq(lambda e: _MASS @ _response(left, e) - delta, 1e-9, 2 * epsilon)
     return TwoSteps(epsilon, delta, first, float(np.sqrt(whole**2 - first**2)), response)
 
 
 # Hockey-stick curves at any real x.
 def _gaussian(x, mu):
     with np.errstate(over="ignore"):  # where e^x overflows, both terms have long vanished
-        return np.maximum(ndtr(mu / 2 - x / mu) - np.exp(np.minimum(x, 700)) * ndtr(-mu / 2 - x / mu), 0)
+        return np.maximum(
+            scipy.special.ndtr(mu / 2 - x / mu) - np.exp(np.minimum(x, 700)) * scipy.special.ndtr(-mu / 2 - x / mu), 0
+        )
 
 
 def _response(x, epsilon):
-    truth = expit(epsilon)
+    truth = scipy.special.expit(epsilon)
     return -truth * np.expm1(np.minimum(x - epsilon, 0)) - (1 - truth) * np.expm1(np.minimum(x + epsilon, 0))

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import logsumexp
-from scipy.stats import binom
+import scipy
 
 from ..numerics import checks
 from ..numerics.checks import number, plain, whole
@@ -75,7 +74,7 @@ class DiscreteLoss(PrivacyLossVariable):
         if x > 1e150:  # beyond, it is the largest loss to rounding
             return float(self.losses[-1])
         if x * self.losses[-1] > 1:
-            return float(logsumexp(self.log_mass + x * self.losses) / x)
+            return float(scipy.special.logsumexp(self.log_mass + x * self.losses) / x)
         # What is taken off, (1 + x)(1 - e^-l) summed, is 0 in all; what is left is as small as the divergence:
         # e^(x l) - 1 + x (e^-l - 1), without the terms x l - x l.
         excess = expm1mx(x * self.losses) + x * expm1mx(-self.losses)
@@ -137,7 +136,7 @@ def discrete_gaussian(sigma: float, shift: int) -> DiscreteLoss:
     x = np.arange(reach, -reach - 1, -1.0)
     log_weight = -(x**2) / (2 * sigma**2)
     losses = shift * (shift - 2 * x) / (2 * sigma**2)
-    return DiscreteLoss(shift / sigma, losses, log_weight - logsumexp(log_weight), gaussian_rdp=True)
+    return DiscreteLoss(shift / sigma, losses, log_weight - scipy.special.logsumexp(log_weight), gaussian_rdp=True)
 
 
 @lru_cache(maxsize=256)
@@ -145,5 +144,5 @@ def repeated_response(epsilon: float, count: int) -> DiscreteLoss:
     """Loss of `count` >= 1 binary randomized responses, the worst of as many epsilon-DP mechanisms; epsilon in (0, 1e150]."""
     epsilon, count = number("epsilon", epsilon, "(0, 1e150]"), whole("count", count, "[1, inf)")
     truths = np.arange(count + 1)
-    log_mass = binom.logpmf(truths, count, 1 / (1 + np.exp(-epsilon)))
+    log_mass = scipy.stats.binom.logpmf(truths, count, 1 / (1 + np.exp(-epsilon)))
     return DiscreteLoss(count * epsilon, (2.0 * truths - count) * epsilon, log_mass)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import beta
+import scipy
 
 from ..numerics import checks
 
@@ -25,8 +25,10 @@ def clopper_pearson(successes, trials, confidence=0.95):
     trials = checks.integer("trials", trials, "[1, 1e15]")
     successes = checks.integer("successes", successes, f"[0, {np.max(trials)}]")
     tail = (1 - checks.real("confidence", confidence, "(0, 1)")) / 2
-    low = np.where(successes > 0, beta.ppf(tail, np.maximum(successes, 1), trials - successes + 1), 0.0)
-    high = np.where(successes < trials, beta.isf(tail, successes + 1, np.maximum(trials - successes, 1)), 1.0)
+    low = np.where(successes > 0, scipy.stats.beta.ppf(tail, np.maximum(successes, 1), trials - successes + 1), 0.0)
+    high = np.where(
+        successes < trials, scipy.stats.beta.isf(tail, successes + 1, np.maximum(trials - successes, 1)), 1.0
+    )
     return low[()], high[()]
 
 

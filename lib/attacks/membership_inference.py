@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.stats import norm, rankdata
+import scipy
 
 from ..mechanisms.noise import generator
 from ..numerics import checks, in_order
@@ -72,7 +72,12 @@ def likelihood_ratio_scores(target, shadows, used, *, mode="offline") -> np.ndar
     if mode == "offline":
         return without
     mean, spread = _moments(shadows, used, "with")
-    return norm.logpdf((target - mean) / spread) - np.log(spread) - norm.logpdf(without) + np.log(deviation)
+    return (
+        scipy.stats.norm.logpdf((target - mean) / spread)
+        - np.log(spread)
+        - scipy.stats.norm.logpdf(without)
+        + np.log(deviation)
+    )
 
 
 def _logit(p):
@@ -114,9 +119,9 @@ class Attack:
     def _placements(self):
         """For each member, the share of the others below it, and for each of the others, that of the members above; ties half."""
         inside, outside = self.scores[self.members], self.scores[~self.members]
-        ranks = rankdata(np.concatenate([inside, outside]))
-        first = (ranks[: inside.size] - rankdata(inside)) / outside.size
-        second = 1 - (ranks[inside.size :] - rankdata(outside)) / inside.size
+        ranks = scipy.stats.rankdata(np.concatenate([inside, outside]))
+        first = (ranks[: inside.size] - scipy.stats.rankdata(inside)) / outside.size
+        second = 1 - (ranks[inside.size :] - scipy.stats.rankdata(outside)) / inside.size
         return first, second
 
     @property

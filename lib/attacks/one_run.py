@@ -11,7 +11,7 @@ than randomized response would: of r guesses at m coins, v or more are right wit
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import binom
+import scipy
 
 from ..numerics import checks
 from .audit import Audit
@@ -54,9 +54,9 @@ def chance(epsilon, hits, guesses, canaries, delta=0.0) -> float:
     hits = checks.whole("hits", hits, f"[0, {guesses}]")
     right = 1 / (1 + np.exp(-epsilon))
     short = np.arange(1, hits + 1)
-    below = np.cumsum(binom.pmf(hits - short, guesses, right))  # P[v > W >= v - i]
+    below = np.cumsum(scipy.stats.binom.pmf(hits - short, guesses, right))  # P[v > W >= v - i]
     slack = 2 * canaries * delta * (below / short).max(initial=0.0)
-    return float(min(binom.sf(hits - 1, guesses, right) + slack, 1.0))
+    return float(min(scipy.stats.binom.sf(hits - 1, guesses, right) + slack, 1.0))
 
 
 def _largest_refuted(hits, guesses, canaries, delta, error) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-from scipy.stats import multivariate_normal
+import scipy
 
 from ..gaussian_synthesis import fit, sample
 from ..numerics import checks
@@ -43,7 +43,7 @@ def log_likelihood_ratios(given, pair, sizes, *, trials, rng):
     """
     sizes = checks.integer("sizes", sizes, "[1, inf)").astype(int)
     trials = checks.whole("trials", trials, "[1, inf)")
-    (mean, cov), (first, second) = given, (multivariate_normal(*gaussian) for gaussian in pair)
+    (mean, cov), (first, second) = given, (scipy.stats.multivariate_normal(*gaussian) for gaussian in pair)
     blocks = []
     for start in range(0, trials, _BLOCK):
         count = min(_BLOCK, trials - start)

@@ -26,13 +26,13 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
-
 from ..numerics import checks
+from ..numerics.extras import extra
 from ..numerics.files import whole
 
-with warnings.catch_warnings():  # of progress bars, which pooch can draw and we never ask for
+with extra("data"), warnings.catch_warnings():  # of progress bars, which pooch can draw and we never ask for
     warnings.filterwarnings("ignore", message="IProgress not found")
+    import pandas as pd
     import pooch
 
 
@@ -348,7 +348,8 @@ def _fetch(url: str) -> None:
 
 def _download(url: str) -> bytes:
     """The bytes at `url`; the archives are small (about 1 MB), so they stay in memory."""
-    import requests  # slow to import, seldom needed
+    with extra("data"):
+        import requests  # slow to import, seldom needed
 
     try:
         answer = requests.get(url, timeout=30)  # not streamed: requests then closes the connection itself

@@ -8,11 +8,14 @@ for a domain that is (bins from the least to the greatest value, say) would disc
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
 from ..numerics import checks
+from ..numerics.extras import extra
 from ..tables.table import Domain, Table
 from . import datasets
+
+with extra("data"):
+    import pandas as pd
 
 # adult.names, which comes with the data, in its order.
 _ADULT_VALUES = {

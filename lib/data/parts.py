@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..numerics.extras import extra
 from ..tables.counting import Counter
 
 
@@ -36,7 +37,8 @@ def _counted(part, batches, domain, workload, max_cells) -> Counter:
 
 
 def _by_workers(client, parts, given):
-    from distributed import as_completed  # slow to import, seldom needed
+    with extra("cluster"):
+        from distributed import as_completed  # slow to import, seldom needed
 
     calls = [client.submit(_counted, part, *given, pure=False) for part in parts]
     for future in as_completed(calls, loop=client.loop):

@@ -14,20 +14,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet
 
 from ..mechanisms.noise import generator
 from ..mechanisms.sensitivity import NEIGHBOURS
 from ..numerics import checks, files, in_order
+from ..numerics.extras import extra
 from ..tables.adaptive_iterative import Result, aim
 from ..tables.graphical_model import GraphicalModel, Measurement
 from ..tables.table import Domain, Table
 from ..tables.uncertainty import count_intervals, expected_error
 from ..tables.utility import all_sets
 from .schema import Attribute, Schema
+
+with extra("data"):
+    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
 
 WITHIN = ("uniform", "middle")
 _EPOCH = 719_163  # the ordinal of 1970-01-01

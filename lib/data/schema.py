@@ -40,10 +40,13 @@ from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
-import yaml
 
 from ..numerics import checks
+from ..numerics.extras import extra
 from ..tables.table import Domain
+
+with extra("data"):
+    import yaml
 
 KINDS = ("values", "whole", "real", "dates")
 PERIODS = {"year": 12, "quarter": 3, "month": 1, "day": 0}  # in months

@@ -17,15 +17,18 @@ from contextlib import closing
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv
-import pyarrow.dataset
 
+from ..numerics.extras import extra
 from ..tables.counting import Counter
 from ..tables.table import Table
 from . import parts
 from .schema import Attribute, Schema
+
+with extra("data"):
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.csv
+    import pyarrow.dataset
 
 ROWS = 1 << 16  # of a batch
 SCHEMES = ("sqlite", "postgresql", "postgres")
@@ -220,7 +223,8 @@ def _parquet(path: Path, names) -> Iterator[pa.RecordBatch]:
 
 
 def _duckdb(data: str, names, table) -> Iterator[pa.RecordBatch]:
-    import duckdb  # only where it is wanted, as the drivers below
+    with extra("databases"):
+        import duckdb  # only where it is wanted, as the drivers below
 
     try:
         with closing(duckdb.connect(data, read_only=True)) as connection:
@@ -233,7 +237,8 @@ def _duckdb(data: str, names, table) -> Iterator[pa.RecordBatch]:
 def _sql(data: str, scheme: str, names, table) -> Iterator[pa.RecordBatch]:
     if scheme not in SCHEMES:
         raise ValueError(f"data must be an address of {', '.join(SCHEMES)}, got {scheme}://")
-    import adbc_driver_manager
+    with extra("databases"):
+        import adbc_driver_manager
 
     try:
         with _connected(data, scheme) as connection, connection.cursor() as cursor:
@@ -248,10 +253,12 @@ def _sql(data: str, scheme: str, names, table) -> Iterator[pa.RecordBatch]:
 
 def _connected(data: str, scheme: str):
     if scheme != "sqlite":
-        import adbc_driver_postgresql.dbapi
+        with extra("databases"):
+            import adbc_driver_postgresql.dbapi
 
         return adbc_driver_postgresql.dbapi.connect(data)
-    import adbc_driver_sqlite.dbapi
+    with extra("databases"):
+        import adbc_driver_sqlite.dbapi
 
     path = Path(data.removeprefix("sqlite://").removeprefix("/"))  # three slashes, and a fourth of a path from the root
     if not path.is_file():

@@ -22,7 +22,7 @@ import inspect
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from ..accounting.divergence import log1pmx, psi
 from ..numerics import checks
@@ -350,7 +350,7 @@ def _corner_weights(n, d, sigma) -> tuple[_Weights, _Weights]:
         raise ValueError(f"n must be large enough for a smallest eigenvalue of {sigma:g} at d = {d}, got {n}")
     if not ones or excess(ones - 1) >= 0:
         return own, _Weights(ones, 0.0)
-    part = brentq(lambda part: excess(ones - 1, part), 0, 1) * (1 + 1e-9)
+    part = scipy.optimize.brentq(lambda part: excess(ones - 1, part), 0, 1) * (1 + 1e-9)
     return own, _Weights(ones - 1, part) if part < 1 else _Weights(ones, 0.0)
 
 

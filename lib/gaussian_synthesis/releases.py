@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from .. import accounting
 from ..accounting.hockey_stick import HockeyStick, hockey_stick_gaussian
@@ -116,7 +116,7 @@ def _epsilon_at(delta, delta_at) -> float:
             raise ArithmeticError(
                 f"no epsilon up to 1e18 has a delta of {delta:g}, the error of its quadrature included"
             )
-    return float(brentq(excess, 0.0, high, xtol=1e-9))
+    return float(scipy.optimize.brentq(excess, 0.0, high, xtol=1e-9))
 
 
 def records_needed(epsilon, cost, *, tolerance=0.0, largest=10**15):

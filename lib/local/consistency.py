@@ -11,7 +11,7 @@ frequency estimation with consistency, NDSS 2020.
 from __future__ import annotations
 
 import numpy as np
-from scipy import special
+import scipy
 
 from ..numerics import checks, simplex
 
@@ -27,7 +27,7 @@ def base_cut(estimates, deviation, alpha=0.05) -> np.ndarray:
     deviation = checks.real("deviation", deviation, "(0, inf)")
     alpha = checks.real("alpha", alpha, "(0, 1)")
     with np.errstate(over="ignore"):
-        threshold = -deviation * special.ndtri(alpha / estimates.shape[-1])
+        threshold = -deviation * scipy.special.ndtri(alpha / estimates.shape[-1])
     return np.where(estimates > threshold, estimates, 0.0)
 
 

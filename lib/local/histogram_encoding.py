@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from ..mechanisms import noise
 from ..numerics import checks
@@ -109,4 +109,4 @@ def optimal_threshold(epsilon) -> float:
         gap = -(math.expm1(epsilon * (theta - 1) / 2) + math.expm1(-epsilon * theta / 2)) / 2  # p - q
         return gap * (1 - 2 * q) - 2 * q * math.expm1(epsilon * (theta - 0.5)) * (1 - q)  # q e^... = 1 - p
 
-    return float(optimize.brentq(slope, 0.5, 1, xtol=1e-15))
+    return float(scipy.optimize.brentq(slope, 0.5, 1, xtol=1e-15))

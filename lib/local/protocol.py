@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from functools import reduce
 
 import numpy as np
-from scipy import signal, special, stats
+import scipy
 
 from ..numerics import checks
 
@@ -44,8 +44,8 @@ def count_law(own, n, p, q) -> np.ndarray:
     n = checks.whole("n", n, "[0, inf)")
     own = checks.whole("own", own, f"[0, {n}]")
     p, q = checks.number("p", p, "[0, 1]"), checks.number("q", q, "[0, 1]")
-    return signal.convolve(
-        stats.binom.pmf(np.arange(own + 1), own, p), stats.binom.pmf(np.arange(n - own + 1), n - own, q)
+    return scipy.signal.convolve(
+        scipy.stats.binom.pmf(np.arange(own + 1), own, p), scipy.stats.binom.pmf(np.arange(n - own + 1), n - own, q)
     )
 
 
@@ -142,7 +142,7 @@ class FrequencyOracle(ABC):
         asymptotically of the stated `confidence` in (0, 1), and like the estimate not cut to [0, 1].
         """
         estimate = self.estimate(counts, n)
-        z = special.ndtri((1 + checks.number("confidence", confidence, "(0, 1)")) / 2)
+        z = scipy.special.ndtri((1 + checks.number("confidence", confidence, "(0, 1)")) / 2)
         intercept, slope = self._variance_line(estimate)
         shrink = z**2 / n
         middle = estimate + shrink * slope / 2

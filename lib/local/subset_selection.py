@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import special
+import scipy
 
 from ..numerics import checks
 from .protocol import FrequencyOracle, bit_rows, column_sums
@@ -30,7 +30,7 @@ class SubsetSelection(FrequencyOracle):
         chosen = optimal_size(self.k, self.epsilon) if d is None else d
         self.d = self._lent = checks.whole("d", chosen, f"[1, {self.k - 1}]")
         self._support_with(*self.probabilities(self.epsilon, self.k, self.d))
-        self._unsupported = (1 - self.p) / special.comb(self.k - 1, self.d)
+        self._unsupported = (1 - self.p) / scipy.special.comb(self.k - 1, self.d)
         self.report_bytes = self.k
 
     @staticmethod

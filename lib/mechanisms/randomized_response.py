@@ -7,7 +7,7 @@ from decimal import Decimal, localcontext
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import logsumexp
+import scipy
 
 from ..accounting import privacy_loss
 from ..numerics import checks
@@ -62,7 +62,7 @@ class RandomizedResponse(PureDP):
         loss, ratio = self.loss, 1 + 1 / 2000
         orders = ratio ** np.arange(1, int(np.log(self.epsilon / loss.kl) / np.log(ratio)) + 3)
         x = orders[:, None] - 1
-        divergences = logsumexp(loss.log_mass + x * loss.losses, axis=1) / x[:, 0]
+        divergences = scipy.special.logsumexp(loss.log_mass + x * loss.losses, axis=1) / x[:, 0]
         return float(min((ratio * divergences / orders).max(), super().rho))
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from scipy.special import softmax
+import scipy
 
 from .. import accounting
 from ..numerics import checks
@@ -120,7 +120,7 @@ class Exponential(PositiveFields):
 
     def probabilities(self, scores) -> np.ndarray:
         """The law of the choice among `scores`, shape (k,)."""
-        return softmax(self.epsilon / (2 * self.sensitivity) * _scores(scores, 1))
+        return scipy.special.softmax(self.epsilon / (2 * self.sensitivity) * _scores(scores, 1))
 
     def release(self, value, *, rng):
         """The index chosen among the scores `value`, shape (k,); or, for shape (m, k), m of them."""

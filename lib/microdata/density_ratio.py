@@ -12,12 +12,15 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import ConvergenceWarning
 
 from ..numerics import checks, mixing_proportions
+from ..numerics.extras import extra
 from ..numerics.kernel_matrix import Pairwise, gaussian_kernel
 from .perturbation import Perturbation, RetentionReplacement
+
+with extra("classifiers"):
+    from sklearn.base import BaseEstimator, clone
+    from sklearn.exceptions import ConvergenceWarning
 
 SOLVERS = ("certified", "algorithm 1")
 SCALINGS = ("range", "standard", "none")

@@ -20,9 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from ..numerics import checks
+from ..numerics.extras import extra
+
+with extra("classifiers"):
+    import pandas as pd
 
 FOLDER = Path(__file__).parent / "adult_hierarchies"
 TOP = "*"

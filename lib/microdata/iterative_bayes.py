@@ -13,12 +13,15 @@ import warnings
 from collections.abc import Mapping
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 
 from ..numerics import checks
+from ..numerics.extras import extra
 from .density_ratio import normalised
 from .perturbation import BoundedLaplace, Perturbation
+
+with extra("classifiers"):
+    from sklearn.base import BaseEstimator
+    from sklearn.exceptions import ConvergenceWarning
 
 MOST_CELLS = 10**7
 NODES = 64  # of the quadrature over a bin

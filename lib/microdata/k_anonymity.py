@@ -27,10 +27,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from ..numerics import checks
+from ..numerics.extras import extra
 from .hierarchies import apply
+
+with extra("classifiers"):
+    import pandas as pd
 
 LOSSES = ("lm", "precision")
 MAX_NODES = 10_000_000

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..numerics import checks
+from ..numerics.extras import extra
 from .density_ratio import normalised
 
 
@@ -20,7 +21,8 @@ def logistic_regression(features, labels, weights=None, *, penalty=1e-6):
         as 0/1 columns do, and finite where the classes can be separated. The document names none.
     Returns a fitted scikit-learn `LogisticRegression`.
     """
-    from sklearn.linear_model import LogisticRegression
+    with extra("classifiers"):
+        from sklearn.linear_model import LogisticRegression
 
     features, labels, weights = _analysed(features, labels, weights)
     penalty = checks.number("penalty", penalty, "[1e-12, 1e6]")
@@ -34,7 +36,8 @@ def support_vector_machine(features, labels, weights=None, *, penalty=1e-6):
     Arguments as for `logistic_regression`. Returns a fitted scikit-learn `LinearSVC`, whose intercept is
     within the penalty.
     """
-    from sklearn.svm import LinearSVC
+    with extra("classifiers"):
+        from sklearn.svm import LinearSVC
 
     features, labels, weights = _analysed(features, labels, weights)
     penalty = checks.number("penalty", penalty, "[1e-12, 1e6]")
@@ -48,7 +51,8 @@ def linear_regression(features, values, weights=None, *, penalty=1e-6):
 
     values : (n,) numbers; other arguments as for `logistic_regression`. Returns a fitted scikit-learn `Ridge`.
     """
-    from sklearn.linear_model import Ridge
+    with extra("classifiers"):
+        from sklearn.linear_model import Ridge
 
     features, values, weights = _analysed(features, values, weights)
     penalty = checks.number("penalty", penalty, "[1e-12, 1e6]")

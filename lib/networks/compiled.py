@@ -14,9 +14,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numba
-
 from ..numerics import content_key
+from ..numerics.extras import extra
+
+with extra("networks"):
+    import numba
 
 PACKAGE = Path(__file__).resolve().parents[1]
 _SETTINGS: Any = numba.config  # it makes its attributes when it is imported
@@ -73,6 +75,7 @@ def _places(module: Path) -> Iterator[Path]:
         yield Path(_SETTINGS.CACHE_DIR)
         return
     yield module.parent / "__pycache__/compiled"
-    import pooch  # seldom needed
+    with extra("networks"):
+        import pooch  # seldom needed
 
     yield Path(pooch.os_cache("dp-compendium")) / "compiled"

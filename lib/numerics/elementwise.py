@@ -1,7 +1,6 @@
 """Elementwise arithmetic at the edges of double precision: squares, ratios, logarithms and roots that neither overflow nor vanish."""
 
 import numpy as np
-from scipy.optimize import elementwise
 
 from . import checks
 
@@ -28,6 +27,8 @@ def delta_from_log(log_delta):
 
 def root(function, low, high, *args):
     """The root of an elementwise monotone `function(x, *args)` between sure bounds, to rounding."""
+    from scipy.optimize import elementwise  # slow to import, and no attribute of scipy.optimize
+
     with np.errstate(over="ignore"):  # far from the root a side may be inf
         solution = elementwise.find_root(function, (low, high), args=args)
     if not np.all(solution.success):

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
+import scipy
 
 NEWTON_STEPS = 100
 
@@ -100,7 +100,9 @@ def newton(a, theta, *, tol) -> np.ndarray:
         ridge = 1e-10 * np.trace(hessian) / len(hessian)
         hessian[np.diag_indices(len(hessian))] += ridge
         lower = np.linalg.cholesky(hessian)
-        target, _ = nnls(lower.T, np.linalg.solve(lower, 2 * g - 1 + ridge * theta), maxiter=100 * len(theta))
+        target, _ = scipy.optimize.nnls(
+            lower.T, np.linalg.solve(lower, 2 * g - 1 + ridge * theta), maxiter=100 * len(theta)
+        )
         step, slope = 1.0, (target - theta) @ (1 - g)
         while (new := _value(a, theta + step * (target - theta))) > value + 1e-4 * step * slope:
             step /= 2

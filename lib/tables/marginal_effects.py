@@ -14,7 +14,7 @@ import itertools
 import math
 
 import numpy as np
-from scipy.sparse import csr_array
+import scipy
 
 
 def subsets(clique) -> list:
@@ -54,7 +54,7 @@ class Effects:
                 end += size(smaller)
         self._share = _gather(self.subsets, terms, end, sizes)
         ones = np.ones_like(self._share.data)
-        self._sums = csr_array((ones, self._share.indices, self._share.indptr), self._share.shape).T
+        self._sums = scipy.sparse.csr_array((ones, self._share.indices, self._share.indptr), self._share.shape).T
         self._collect = self._spread.T  # kept: making it takes longer than many a product with it
 
     def of_potentials(self, theta) -> np.ndarray:
@@ -73,7 +73,7 @@ class Effects:
         return tables + self._share @ (self._sums @ tables)
 
 
-def _gather(cliques, terms, cells, sizes) -> csr_array:
+def _gather(cliques, terms, cells, sizes) -> scipy.sparse.csr_array:
     """The matrix with a row for each cell of `cliques` and, for each term (start, subset, weight) of
     the clique, that weight in the column of the subset's table, which begins at `start`, for the
     cell's values of the subset."""
@@ -85,7 +85,9 @@ def _gather(cliques, terms, cells, sizes) -> csr_array:
         weights.append(np.tile([weight for _, _, weight in of_clique], math.prod(shape)))
         lengths.append(np.full(math.prod(shape), len(of_clique)))
     pointers = np.cumsum(np.concatenate(lengths))
-    return csr_array((np.concatenate(weights), np.concatenate(columns), pointers), (len(pointers) - 1, cells))
+    return scipy.sparse.csr_array(
+        (np.concatenate(weights), np.concatenate(columns), pointers), (len(pointers) - 1, cells)
+    )
 
 
 @functools.lru_cache(maxsize=4096)

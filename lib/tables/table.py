@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..numerics import checks
+from ..numerics.extras import extra
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -140,7 +141,8 @@ class Table:
 
     def to_frame(self):
         """A pandas frame (n, k) of labels, or of codes for attributes that have none."""
-        import pandas as pd  # only here: the mechanisms need numpy alone
+        with extra("data"):
+            import pandas as pd  # only here: the mechanisms need numpy alone
 
         columns = {}
         for name, codes in zip(self.domain.attributes, self._columns):

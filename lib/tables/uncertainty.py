@@ -36,8 +36,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import gammaincc, gammaln, ndtri_exp
+import scipy
 
 from ..numerics import checks, in_order
 from .private_draws import GRAIN
@@ -184,7 +183,7 @@ class _Law:
         if self.noise == "laplace":
             return sigma / math.sqrt(2) * _laplace_reach(cells, alpha)
         if self.noise == "gaussian":
-            return -spread * float(ndtri_exp(math.log(alpha / 2)))
+            return -spread * float(scipy.special.ndtri_exp(math.log(alpha / 2)))
         return min(_discrete_reach(sigma, cells, alpha), math.floor(spread * math.sqrt(2 * math.log(2 / alpha))))
 
     def permitted(self, theta, sigma) -> float:
@@ -204,7 +203,11 @@ class _Law:
     def mean(self, sigma, cells) -> float:
         """E |sum|; for the discrete Gaussian that of the continuous."""
         if self.noise == "laplace":
-            return float(sigma * math.sqrt(2 / math.pi) * math.exp(gammaln(cells + 0.5) - gammaln(cells)))
+            return float(
+                sigma
+                * math.sqrt(2 / math.pi)
+                * math.exp(scipy.special.gammaln(cells + 0.5) - scipy.special.gammaln(cells))
+            )
         return sigma * math.sqrt(2 * cells / math.pi)
 
 
@@ -226,7 +229,7 @@ def _discrete_reach(sigma, cells, alpha) -> float:
     """
     decay = -((math.pi * sigma) ** 2)
     excess = cells * math.log1p(-2 * math.exp(decay) / math.expm1(decay))
-    quantile = -float(ndtri_exp(math.log(alpha / 2) - excess))
+    quantile = -float(scipy.special.ndtri_exp(math.log(alpha / 2) - excess))
     return math.ceil(sigma * math.sqrt(cells) * max(quantile, 1.0) - 0.5)
 
 
@@ -238,9 +241,20 @@ def _laplace_reach(cells, alpha) -> float:
     first has j with the probability of the negative binomial law. If j < m, the sum is the time until the m - j others.
     """
     j, alpha = np.arange(cells), min(alpha, 0.9)
-    negative_binomial = np.exp(gammaln(cells + j) - gammaln(cells) - gammaln(j + 1) - (cells + j) * math.log(2))
+    negative_binomial = np.exp(
+        scipy.special.gammaln(cells + j)
+        - scipy.special.gammaln(cells)
+        - scipy.special.gammaln(j + 1)
+        - (cells + j) * math.log(2)
+    )
     highest = math.sqrt(2 * cells / alpha)  # Chebyshev
-    return brentq(lambda x: 2 * negative_binomial @ gammaincc(cells - j, x) - alpha, 0.0, highest) * (1 + 1e-9) + 1e-9
+    return (
+        scipy.optimize.brentq(
+            lambda x: 2 * negative_binomial @ scipy.special.gammaincc(cells - j, x) - alpha, 0.0, highest
+        )
+        * (1 + 1e-9)
+        + 1e-9
+    )
 
 
 def _codes(domain, where) -> dict:

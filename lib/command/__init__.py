@@ -1,0 +1,1 @@
+"""What a terminal may ask of the rooms below: the command `dp-compendium`."""

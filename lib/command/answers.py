@@ -1,0 +1,58 @@
+"""How the command's answers look: lines of a name and a value, or JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+
+import click
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Answer in JSON; a cost without limit is null.")
+
+
+def answer(found: Mapping, in_json: bool) -> None:
+    """Print `found`, names to numbers, texts, or mappings of such; as lines, the value under the name that is "least" is marked."""
+    if in_json:
+        click.echo(json.dumps(_finite(found), ensure_ascii=False, allow_nan=False, indent=1))
+        return
+    lines = []
+    for name, part in found.items():
+        for key, value in part.items() if isinstance(part, Mapping) else [("", part)]:
+            shown = f"{value:.6g}" if isinstance(value, float) else value
+            lines.append((f"{name} {key}".strip(), shown, "  least" if key and key == found.get("least") else ""))
+    width = max(len(name) for name, *_ in lines)
+    for name, shown, mark in lines:
+        if name != "least":
+            click.echo(f"{name:<{width}}  {shown}{mark}")
+
+
+def _finite(found):
+    """`found`, with None for what JSON has no number for."""
+    if isinstance(found, Mapping):
+        return {name: _finite(part) for name, part in found.items()}
+    return None if isinstance(found, float) and not math.isfinite(found) else found
+
+
+def by_each_way(ways: Mapping[str, Callable[[], float]]) -> dict:
+    """The `epsilon` by each of `ways`, `least`, the name of the smallest, and `none`, why others have no value.
+
+    ``ValueError`` or ``ArithmeticError`` where none of them has one: the reason of the first.
+    """
+    found, lacking = {}, {}
+    for name, way in ways.items():
+        try:
+            found[name] = float(way())
+        except (ValueError, ArithmeticError) as error:
+            lacking[name] = error
+    if not found:
+        raise next(iter(lacking.values()))
+    told = {"epsilon": found, "least": min(found, key=found.__getitem__)}
+    return told | ({"none": {name: one_line(error) for name, error in lacking.items()}} if lacking else {})
+
+
+def one_line(error: Exception) -> str:
+    """What `error` says, as one sentence."""
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split())

@@ -1,0 +1,51 @@
+"""The command `dp-compendium`. Its subcommands ask `lib`, and print what it says as lines or, with --json, as JSON.
+
+It ends with 0; with 2 and one sentence where what was given cannot be used, or a package is not installed; with 130 when interrupted.
+
+Words are read by click, which comes alone and is imported quickly; typer would bring rich and others for the same.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from .answers import one_line
+from .costs import compose, epsilon, sigma
+from .synthesis import synthesize
+from .verdicts import ledger
+
+
+@click.group(epilog="\b\nExample:\n  dp-compendium epsilon gaussian --sigma 4 --delta 1e-6 --json")
+@click.version_option(package_name="dp-compendium")
+def commands():
+    """Differential privacy: what mechanisms cost, how much noise a promise needs, synthetic tables, and a ledger of claims."""
+
+
+for each in (epsilon, sigma, compose, synthesize, ledger):
+    commands.add_command(each)
+
+
+def main(words=None) -> int:
+    """Run the command with `words`, those of the terminal if there are none given; its exit status."""
+    try:
+        ended = commands.main(words, prog_name="dp-compendium", standalone_mode=False)
+        sys.stdout.flush()
+        return ended if isinstance(ended, int) else 0
+    except click.ClickException as error:
+        click.echo(error.format_message(), err=True)
+    except BrokenPipeError:  # whoever read has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (ValueError, ArithmeticError, OSError, ImportError) as error:
+        click.echo(one_line(error), err=True)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        return 130
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

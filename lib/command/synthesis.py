@@ -1,0 +1,60 @@
+"""`dp-compendium synthesize`: a table and its public schema to synthetic records."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import click
+
+from ..numerics import files
+from .answers import answer, as_json
+from .costs import WHICH, option
+
+
+@click.command(
+    epilog="\b\nExamples:\n  dp-compendium synthesize people.csv schema.yml --epsilon 1"
+    "\n  dp-compendium synthesize sqlite:///people.db schema.yml --table people --output released"
+)
+@click.argument("data")
+@click.argument("schema")
+@option("epsilon", "What is promised.", default=1.0)
+@option("delta", "Far below one over the number of records.", default=1e-9)
+@option("neighbours", "A record more, or another one and their number public.", default="unbounded", kind=WHICH)
+@option("workload", "Counts of so many attributes together are preserved.", default=2, kind=click.IntRange(1, 6))
+@option("records", "How many are made; 0 for as many as the noisy counts say.", default=0, kind=click.IntRange(0))
+@option("within", "Where a number lies in its bin.", default="uniform", kind=click.Choice(("uniform", "middle")))
+@click.option("--table", default="", help="Which table of a database.")
+@option("output", "The folder for all that goes out.", default="released", kind=click.Path(path_type=Path))
+@as_json
+def synthesize(data, schema, epsilon, delta, neighbours, workload, records, within, table, output, as_json):
+    """Differentially private synthetic records of DATA, by AIM, with the operating system's randomness.
+
+    DATA is a CSV, Parquet or DuckDB file, or an address of an SQL database. SCHEMA is a YAML file with the attributes and their values,
+    written without a look at the records. In the folder appear, at once: synthetic.csv, synthetic.parquet, model.npz, errors.csv,
+    schema.yml, and statement.txt, which says what is promised. A second release costs its epsilon on top of the first one's, so a folder that
+    holds one is refused.
+    """
+    from ..data import release, sources  # of the extra `data`, and slow to import
+    from ..data import schema as schemas
+
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise FileExistsError(
+            f"{output} is there already: say with --output where another release is to go, if it is meant"
+        )
+    sources.check(data, public := schemas.read(schema), table)
+    files.check_writable(output.with_name(f".{output.name}"))
+    counted = sources.count(data, public, workload, table)
+    result = release.run(counted, epsilon, delta, size=workload, neighbours=neighbours, records=records)
+    with tempfile.TemporaryDirectory(prefix=f".{output.name}-", dir=output.parent) as scratch:
+        made = Path(scratch) / "made"
+        made.mkdir()
+        release.write(made, result, public, workload, within=within)
+        shutil.copyfile(schema, made / "schema.yml")
+        (made / "statement.txt").write_text(release.statement(epsilon, delta, neighbours) + "\n", encoding="utf-8")
+        os.replace(made, output)
+    promised = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours}
+    held = ", ".join(sorted(each.name for each in output.iterdir()))
+    answer({"output": str(output), "files": held, "records": len(result.synthetic)} | promised, as_json)
