@@ -116,7 +116,7 @@ class FrequencyOracle(ABC):
 
         counts : support counts, shape (..., k); n : number of users, whole, [1, inf)
         Raises ``ValueError`` for counts that cannot come from n users.
-        (Wang et al. 2017, Theorem 1; kiri2019 prints it in counts rather than frequencies.)
+        (Wang et al. 2017, Theorem 1; kiri2019, equation 7, prints it in counts rather than frequencies.)
         """
         n = float(checks.whole("n", n, "[1, inf)"))
         return (self._checked_counts(counts, n) / n - self.q) / (self.p - self.q)

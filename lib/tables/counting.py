@@ -29,10 +29,12 @@ class Counter:
     workload : the sets, as of `aim`: k for all sets of k attributes, a collection of sets, or a mapping from them
     max_cells : a set with more cells is not counted, though its smaller subsets are; [1, inf)
 
-        >>> counter = Counter(Domain({"sex": 2, "age": 5}))
-        >>> counter.add({"sex": np.array([0, 1, 1]), "age": np.array([4, 0, 4])})
-        >>> len(counter), counter.marginal(["sex"])
-        (3, array([1, 2]))
+    >>> import numpy as np
+    >>> from lib.tables import Counter, Domain
+    >>> counter = Counter(Domain({"sex": 2, "age": 5}))
+    >>> counter.add({"sex": np.array([0, 1, 1]), "age": np.array([4, 0, 4])})
+    >>> len(counter), counter.marginal(["sex"])
+    (3, array([1, 2]))
 
     `len(counter)` is the number of records, and ``counter + other`` counts the records of both, whose domains and sets must
     be the same. Each cell takes eight bytes. Small sets are counted together, by the table of a larger one that holds them.

@@ -27,9 +27,10 @@ class Domain:
     labels : mapping from attribute to its values, as many as its size, all different; an attribute
         without labels has the values 0 to size - 1
 
-        >>> domain = Domain({"sex": 2, "age": 5}, labels={"sex": ["female", "male"]})
-        >>> domain.attributes, domain.sizes, domain.size(), domain.size(["age"])
-        (('sex', 'age'), (2, 5), 10, 5)
+    >>> from lib.tables import Domain
+    >>> domain = Domain({"sex": 2, "age": 5}, labels={"sex": ["female", "male"]})
+    >>> domain.attributes, domain.sizes, domain.size(), domain.size(["age"])
+    (('sex', 'age'), (2, 5), 10, 5)
 
     Two domains are equal if attributes, sizes and labels are. Raises ``ValueError`` for a domain
     without attributes, a repeated attribute, a size below 1, and labels that do not fit.
