@@ -9,6 +9,7 @@ import re
 import textwrap
 
 ENTRY = r"(?:(?<=\A)|(?<=\n)|(?<=; )|(?<=\. )|(?<=;\n))(?P<names>\**\w+(?:, \**\w+)*)(?P<mark> : |: | :\n|:\n)"
+HEADS = ("Parameters", "Attributes", "Fields", "Returns")
 CODE = re.compile(r"``(.+?)``|`([^`]+)`", re.DOTALL)
 
 
@@ -70,8 +71,8 @@ def _entries(text, arguments, mend) -> list[str]:
         or (match["mark"].startswith(" ") and (match.start() == 0 or text[match.start() - 1] == "\n"))
     ]
     starts = [match.start() for match in found] + [len(text)]
-    before = text[: starts[0]]
-    made = [flowing(before, mend), ""] if before.strip() else []
+    before = re.sub(r"\n-{3,}$", "", text[: starts[0]].strip())
+    made = [f"**{before}**" if before in HEADS else flowing(before, mend), ""] if before else []
     for match, end in zip(found, starts[1:]):
         said = text[match.end() : end].strip().removesuffix(";")
         names = ", ".join(f"``{name.strip()}``" for name in match["names"].split(","))
