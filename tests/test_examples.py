@@ -12,7 +12,13 @@ ROOT = Path(__file__).resolve().parents[1]
 MODULES = sorted(
     path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".") for path in (ROOT / "lib").glob("*/[!_]*.py")
 )
-COMPLETE = ("accounting", "mechanisms", "gaussian_synthesis", "local", "microdata")  # in whose modules every public function has one
+COMPLETE = (
+    "accounting",
+    "mechanisms",
+    "gaussian_synthesis",
+    "local",
+    "microdata",
+)  # in whose modules every public function has one
 
 
 def parts(module: str, *kinds):

@@ -117,7 +117,7 @@ def _cited() -> dict[tuple[str, str], str]:
 
 
 AUTHORS = re.compile(
-    r"(?:[A-Z]\. )?(?P<first>[A-Z][\w'’-]+)(?:(?:, (?:and )?| and |(?= et al\.))(?:[A-Z][\w'’-]+|et al\.|others))*,? (?P<year>(?:19|20)\d\d)\b"
+    r"(?:[A-Z]\. )?(?P<first>[A-Z][\w'’-]+)(?: et al\.|(?:, (?:and )?| and )(?:[A-Z][\w'’-]+|others))*,? (?P<year>(?:19|20)\d\d)\b"
 )
 
 
@@ -192,7 +192,11 @@ class Reference(SphinxDirective):
         for name in rooms()[room]:
             module = importlib.import_module(f"lib.{room}.{name}")
             own = [(key, shown) for key, shown in public().items() if key[0] == module.__name__]
-            section = nodes.section("", nodes.title(name, name), ids=[nodes.make_id(f"{room}-{name}")])
+            place = nodes.make_id(f"{room}-{name}")
+            section = nodes.section("", nodes.title(name, name), ids=[place])
+            standard = self.env.get_domain("std")
+            standard.labels[module.__name__] = self.env.docname, place, name
+            standard.anonlabels[module.__name__] = self.env.docname, place
             self.env.temp_data["lib_module"] = module.__name__
             lines = house_text.rst(inspect.getdoc(module).splitlines(), set(), linked)
             for key, shown in own:

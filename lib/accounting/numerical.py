@@ -187,6 +187,8 @@ def checked_pairs(mechanisms) -> list[tuple[PrivacyLossVariable, int]]:
 def compose_zcdp(mechanisms) -> float:
     """The rho of a composition, by adding up; mechanisms : as for `prv_compose`.
 
+    Source: Bun and Steinke 2016; miura2025, Proposition 2.7.
+
     >>> from lib.accounting import compose_zcdp, gaussian_prv, laplace_prv
     >>> print(round(compose_zcdp([(gaussian_prv(5.0), 3), (laplace_prv(2.0), 1)]), 4))
     0.185

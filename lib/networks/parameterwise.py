@@ -38,7 +38,10 @@ def loss(law, parameters=None) -> float:
 
 
 def losses(law) -> np.ndarray:
-    """The loss of each parameter of `law` by itself, shape (P,): what parameter-wise privacy asks for."""
+    """The loss of each parameter of `law` by itself, shape (P,): what parameter-wise privacy asks for.
+
+    Source: sei2017, Theorem 2 (equation 9).
+    """
     law = _law("law", law)
     return np.array([loss(law, [parameter]) for parameter in range(law.ndim - 1)])
 
@@ -48,6 +51,7 @@ def chain(first, second) -> np.ndarray:
 
     first : shape (datasets, *outputs); second : (datasets, *outputs of the first, *outputs of the second), its
     conditional laws. Returns shape (datasets, *outputs of the first, *outputs of the second).
+    Source: sei2017, Lemma 2, of sequential composition.
     """
     first, second = _law("first", first), checks.real("second", second, "[0, 1]")
     if second.ndim <= first.ndim or second.shape[: first.ndim] != first.shape:
@@ -74,7 +78,8 @@ def _check_sums(name, law, given, what) -> None:
 
 
 def atoms(centre, scale, low, high) -> tuple:
-    """Probabilities of the outputs `low` and `high` of min(high, max(low, centre + Lap(scale))) (sei2017, Lemma 1, mended).
+    """Probabilities of the outputs `low` and `high` of min(high, max(low, centre + Lap(scale))) (sei2017, Lemma 1, equations
+    10, 11, 13 and 14, mended).
 
     centre : array_like in [low, high]; scale : in [1e-100, inf); low < high, both in [-1e100, 1e100]. Two arrays of the shape of `centre`.
     """
