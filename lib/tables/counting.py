@@ -166,6 +166,11 @@ def downward_closure(domain, workload) -> dict:
         to weights c_s in (0, inf)
 
     A clique is the sorted tuple of its attributes' positions in the domain; small ones come first.
+
+    >>> from lib.tables import Domain
+    >>> from lib.tables.counting import downward_closure
+    >>> print(len(downward_closure(Domain({"a": 2, "b": 2, "c": 2}), 2)))
+    6
     """
     if isinstance(workload, Mapping):
         weights = {tuple(sorted(domain.axes(names))): checks.number("workload weight", c, "(0, inf)")

@@ -114,6 +114,12 @@ class Table:
 
     `len(table)` is n, `table.records` the (n, k) array of codes. Raises ``ValueError`` that names
     the column and the value for a code outside the domain, and for an empty or misshapen table.
+
+    >>> import numpy as np
+    >>> from lib.tables import Domain, Table
+    >>> table = Table(np.array([[0, 4], [1, 0], [1, 4]]), Domain({"sex": 2, "age": 5}))
+    >>> print(len(table), table.marginal(["sex"]))
+    3 [1 2]
     """
 
     def __init__(self, records, domain: Domain):
@@ -198,6 +204,11 @@ def checked_codes(name, size, column, first=0) -> np.ndarray:
     """The array `column` of codes, read-only, in the smallest unsigned type that holds all below `size`.
 
     Raises ``ValueError`` for a code outside [0, size), whose record is told, counted from `first`.
+
+    >>> import numpy as np
+    >>> from lib.tables.table import checked_codes
+    >>> print(checked_codes("sex", 2, np.array([0, 1, 1])))
+    [0 1 1]
     """
     if not np.issubdtype(column.dtype, np.integer):
         checks.integer(f"column {name!r}", column, f"[0, {size})")  # names the first NaN or fraction
