@@ -132,6 +132,10 @@ def epsilon(noise_multiplier, sampling, steps, delta, neighbours="unbounded") ->
 
     noise_multiplier : sigma in [0.1, 1e6]; sampling : q in [1e-6, 1]; steps : whole number >= 1; delta : [1e-12, 1)
     neighbours : "unbounded", a record is added or removed, or "bounded", one is replaced
+
+    >>> from lib.networks.dp_sgd import epsilon
+    >>> print(round(epsilon(1.0, sampling=0.01, steps=1000, delta=1e-6), 1))
+    2.1
     """
     sigma, q = number("noise_multiplier", noise_multiplier, "[0.1, 1e6]"), number("sampling", sampling, "[1e-6, 1]")
     steps = whole("steps", steps, "[1, inf)")
@@ -153,6 +157,10 @@ def noise_multiplier(epsilon_wanted, delta, sampling, steps, neighbours="unbound
     """The least sigma, to within 0.3 %, for which `epsilon` gives at most `epsilon_wanted` in [0.001, inf); at least 0.1.
 
     delta : [1e-12, 1); sampling : q in [1e-6, 1]; steps : whole number >= 1; neighbours : as for `epsilon`
+
+    >>> from lib.networks.dp_sgd import noise_multiplier
+    >>> print(round(noise_multiplier(1.0, 1e-6, sampling=0.01, steps=1000), 2))
+    1.58
     """
     wanted = number("epsilon", epsilon_wanted, "[0.001, inf)")
     one_of("neighbours", neighbours, tuple(NEIGHBOURS))
@@ -236,6 +244,17 @@ def train(
     rng : numpy Generator: which records are taken, and the noise
 
     Raises ``ValueError`` for bad input, ``FloatingPointError`` where training diverges.
+
+    >>> import numpy as np
+    >>> from lib.networks import Network
+    >>> from lib.networks.dp_sgd import Plan, train
+    >>> rng = np.random.default_rng(0)
+    >>> features = rng.uniform(0, 1, (200, 2))
+    >>> labels = (features[:, 0] > 0.5).astype(int)
+    >>> plan = Plan(sampling=0.1, steps=20, noise_multiplier=2.0, delta=1e-5)
+    >>> found = train(features, labels, Network.initial((2, 3, 2), rng=rng), plan, rng=rng)
+    >>> print(round(found.statement.epsilon, 1))
+    1.1
     """
     features, labels = checked_records(features, labels, network)
     rate, clip = number("learning_rate", learning_rate, "(0, inf)"), number("clip", clip, "(0, inf)")
