@@ -38,7 +38,7 @@ def test_what_is_public_is_called_as_it_is_imported():
         ("variance", "lib.local.protocol.FrequencyOracle", "lib.local.FrequencyOracle.variance"),
         ("gaussian", "lib.accounting.composition.", "lib.accounting.composition.gaussian"),
         ("epsilon", "lib.tables.table.", ""),  # of many things
-        ("sigma", "lib.accounting.gaussian_curve.", ""),
+        ("delta", "lib.accounting.conversions.", ""),
     ],
 )
 def test_names_in_texts_lead_to_the_nearest_that_is_so_called(text, near, target):
@@ -67,6 +67,11 @@ def test_arguments_are_found_in_lines_and_within_a_paragraph():
         "    (0, 1)",
         "``count``",
         "    whole. Raises: words",
+    ]
+    assert made("n : whole\nClipped at `n` and `m`.", "n").splitlines() == [
+        "``n``",
+        "    whole",
+        "Clipped at \\ ``n``\\  and \\ :house:`m`\\ \\.",
     ]
     assert made("Of two kinds: one and the other.", "kinds") == "Of two kinds: one and the other."
 

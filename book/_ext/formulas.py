@@ -23,6 +23,7 @@ from book._ext.library import LIB, ROOT
 
 LIST = ROOT / "book/formulas.yml"
 GATHERED, FULL = ROOT / "build/claims.json", ROOT / "book/results/claims.csv"
+NBSP = "\N{NO-BREAK SPACE}"
 KINDS = (*numbered.KINDS, "Equation")
 NAMED = re.compile(
     rf"\b(?P<kind>{'|'.join(KINDS)}|Prop|Eq)(?:s|\.)?:? (?P<numbers>\(?{numbered.NUMBER}\)?"
@@ -158,7 +159,7 @@ def page(key: str, standings: list) -> list[str]:
         chapters = "<br>".join(f"{{doc}}`/{each}`" for each in pages) or "–"
         count = Counter(record.verdict for record in own)
         verdicts = ", ".join(f"{number} {verdict}" if len(own) > 1 else verdict for verdict, number in count.items())
-        lines.append(f"| {item} | {shown} | {chapters} | {verdicts or 'no claim'} |")
+        lines.append(f"| {item.replace(' ', NBSP)} | {shown} | {chapters} | {verdicts or 'no claim'} |")
     return lines
 
 

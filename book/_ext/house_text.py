@@ -52,12 +52,12 @@ def _prose(group, arguments, mend) -> list[str]:
     made: list[str] = []
     for part in re.split(r"\n(?=Sources?: )", text):
         if part.startswith("Source"):
-            made += [":Source: " + flowing(part.split(":", 1)[1], mend), ""]
+            made += [":Source: " + flowing(part.split(":", 1)[1], mend, arguments), ""]
             continue
         for piece in re.split(r"(?m)^(?=- )", part):
             if piece.startswith("- "):
                 item, *rest = re.split(r"\n(?! )", piece[2:], maxsplit=1)
-                made += ["- " + flowing(item, mend), ""]
+                made += ["- " + flowing(item, mend, arguments), ""]
                 piece = rest[0] if rest else ""
             made += _entries(piece, arguments, mend)
     return made
@@ -72,20 +72,22 @@ def _entries(text, arguments, mend) -> list[str]:
     ]
     starts = [match.start() for match in found] + [len(text)]
     before = re.sub(r"\n-{3,}$", "", text[: starts[0]].strip())
-    made = [f"**{before}**" if before in HEADS else flowing(before, mend), ""] if before else []
+    made = [f"**{before}**" if before in HEADS else flowing(before, mend, arguments), ""] if before else []
     for match, end in zip(found, starts[1:]):
-        said = text[match.end() : end].strip().removesuffix(";")
+        said, *rest = re.split(r"\n(?=[A-Z])", text[match.end() : end].strip().removesuffix(";"), maxsplit=1)
         names = ", ".join(f"``{name.strip()}``" for name in match["names"].split(","))
-        made += [names, "    " + flowing(said, mend), ""]
+        made += [names, "    " + flowing(said, mend, arguments), ""]
+        made += [flowing(rest[0], mend, arguments), ""] if rest else []
     return made
 
 
-def flowing(text: str, mend=lambda text: text) -> str:
-    """Prose in one line, with what reStructuredText would take for markup escaped, and code as roles."""
+def flowing(text: str, mend=lambda text: text, arguments=frozenset()) -> str:
+    """Prose in one line, with what reStructuredText would take for markup escaped, and code as roles, but for `arguments`."""
     text = " ".join(text.split())
     made, last = "", 0
     for match in CODE.finditer(text):
-        role = f":house:`{match[1] or match[2]}`".replace("\\", "\\\\")
+        code = match[1] or match[2]
+        role = f"``{code}``" if code in arguments else f":house:`{code}`".replace("\\", "\\\\")
         made += mend(_escaped(text[last : match.start()])) + f"\\ {role}\\ "
         last = match.end()
     return made + mend(_escaped(text[last:]))

@@ -95,8 +95,17 @@ def meant(text: str, near: str) -> str:
     def shared(path):
         return len(os.path.commonprefix([path.split("."), near.split(".")]))
 
+    if "." not in text:
+        candidates = {path: name for path, name in candidates.items() if _within_reach(path, name, near)}
     closest = [path for path in candidates if shared(path) == max(map(shared, candidates))]
     return candidates[closest[0]] if len(closest) == 1 else ""
+
+
+def _within_reach(path: str, name: str, near: str) -> bool:
+    """Whether a bare name may mean it: a method in its class, what a room shows everywhere, and the rest in its room."""
+    if path.count(".") > 3:
+        return path.startswith(f"{near}.")
+    return name.count(".") == 2 or path.split(".")[1] == near.split(".")[1]
 
 
 # ---------------------------------------------------------------- texts
