@@ -526,14 +526,15 @@ def gaussian():
     yield call("mechanism.smallest_eigenvalue", data=DATA)
     yield call("mechanism.squared_mahalanobis", data=DATA, records=DATA[:2])
     for name in ("unbounded_epsilon", "bounded_epsilon", "bounded_epsilon_tight", "bounded_epsilon_joint", "bounded_epsilon_both",
-                 "bounded_epsilon_attained", "unbounded_epsilon_tight", "unbounded_epsilon_attained",
-                 "regularised_epsilon"):  # fmt: skip
+                 "unbounded_epsilon_tight", "regularised_epsilon"):  # fmt: skip
         yield call(f"bounds.{name}", n=10_000, alpha=4.0, d=2, sigma=0.1)
+    for name in ("bounded_epsilon_attained", "unbounded_epsilon_attained"):
+        yield call(f"pairs.{name}", n=10_000, alpha=4.0, d=2, sigma=0.1)
     for name in ("divergence_added", "divergence_removed"):
         yield call(f"bounds.{name}", n=100, alpha=4.0, d=2, radius=5.0)
     yield call("bounds.largest_radius", d=2, sigma=0.1)
-    yield call("bounds.attained_radius", n=100, d=2, sigma=0.1)
-    yield call("bounds.worst_case_neighbours", n=100, d=2, sigma=0.1, spare=("n", "d"))
+    yield call("pairs.attained_radius", n=100, d=2, sigma=0.1)
+    yield call("pairs.worst_case_neighbours", n=100, d=2, sigma=0.1, spare=("n", "d"))
     yield call("synthesis_audit.off_the_wall", n=64, d=2, sigma=0.1, spare=("n", "d"))
     told_apart = (np.zeros(2), np.eye(2)), (np.ones(2), np.eye(2))
     yield call(

@@ -1,4 +1,4 @@
-"""The directive {library}: the rooms of lib, in their order, and every module of each with its first sentence.
+"""The directive {library}: the rooms of lib, in their order, and every module of each with its first sentence, and links to the reference.
 
 All is read from the package itself: the order from `pyproject.toml`, the sentences from the docstrings.
 """
@@ -33,7 +33,8 @@ class Library(SphinxDirective):
     def run(self):
         made = []
         for room, modules in rooms().items():
-            section = nodes.section("", nodes.title(room, room), ids=[nodes.make_id(room)])
+            link = nodes.reference("", room, refuri=f"reference/{room}.html", internal=True)
+            section = nodes.section("", nodes.title(room, "", link), ids=[nodes.make_id(room)])
             said = first_sentence(LIB / room / "__init__.py")
             section += nodes.paragraph(said, f"{said}.")
             section += nodes.definition_list("", *(self._item(room, name) for name in modules))
@@ -43,7 +44,9 @@ class Library(SphinxDirective):
         return made
 
     def _item(self, room, name):
-        term = nodes.term("", "", nodes.literal(name, f"lib.{room}.{name}"))
+        place = f"reference/{room}.html#{nodes.make_id(f'{room}-{name}')}"
+        code = nodes.literal(name, f"lib.{room}.{name}")
+        term = nodes.term("", "", nodes.reference("", "", code, refuri=place, internal=True))
         line = first_sentence(LIB / room / f"{name}.py")
         return nodes.definition_list_item("", term, nodes.definition("", nodes.paragraph(line, line)))
 

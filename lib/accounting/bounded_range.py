@@ -51,6 +51,11 @@ def compose_schedule(mechanisms, delta, *, exponential="bounded range", eps_erro
     `estimate` is the middle. The schedule is taken as fixed in advance. AIM decides on its next sigma and epsilon,
     and on when to stop, from noisy outputs: composing afterwards what it came to is a diagnostic, not a guarantee
     (zCDP with a budget fixed in advance gives one).
+
+    >>> from lib.accounting import bounded_range_prv, compose_schedule, gaussian_prv
+    >>> bounds = compose_schedule([(bounded_range_prv(0.5), 4), (gaussian_prv(8.0), 4)], 1e-6)
+    >>> print(round(bounds.upper, 1))
+    2.4
     """
     checks.one_of("exponential", exponential, TREATMENTS)
     delta = checks.number("delta", delta, "[1e-12, 1)")

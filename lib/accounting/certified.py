@@ -26,6 +26,11 @@ def certified_zcdp(epsilon, delta) -> Fraction:
     """A rho, hardly less than `conversions.dp_to_zcdp`'s, of which it is proved that rho-zCDP implies (epsilon, delta)-DP.
 
     epsilon : [1e-6, 1e6]; delta : [1e-300, 1). A float stands for the fraction that it is.
+
+    >>> from lib.accounting import certified_zcdp
+    >>> rho = certified_zcdp(1.0, 1e-9)
+    >>> print(round(float(rho), 6))
+    0.014973
     """
     epsilon = Fraction(checks.number("epsilon", epsilon, "[1e-6, 1e6]"))
     delta = Fraction(checks.number("delta", delta, "[1e-300, 1)"))
@@ -46,14 +51,27 @@ def _good_order(epsilon: float, delta: float) -> float:
 
 
 def log_between(value: Fraction) -> tuple[Fraction, Fraction]:
-    """Fractions below and above the natural logarithm of `value`, in (0, inf), to 48 digits or so."""
+    """Fractions below and above the natural logarithm of `value`, in (0, inf), to 48 digits or so.
+
+    >>> from fractions import Fraction
+    >>> from lib.accounting.certified import log_between
+    >>> low, high = log_between(Fraction(2))
+    >>> print(round(float(low), 9), low < high)
+    0.693147181 True
+    """
     ends = [context.divide(Decimal(value.numerator), Decimal(value.denominator)) for context in (_DOWN, _UP)]
     low, high = (end.ln(context) for context, end in zip((_DOWN, _UP), ends))  # the nearest to the logarithm of its end
     return Fraction(_DOWN.next_minus(low)), Fraction(_UP.next_plus(high))
 
 
 def round_down(value: Fraction, bits: int = _BITS) -> Fraction:
-    """The largest fraction with so many binary digits that is no larger than `value`, in (0, inf)."""
+    """The largest fraction with so many binary digits that is no larger than `value`, in (0, inf).
+
+    >>> from fractions import Fraction
+    >>> from lib.accounting.certified import round_down
+    >>> print(round_down(Fraction(1, 3), bits=4))
+    5/16
+    """
     if value <= 0:
         raise ValueError(f"value must be in (0, inf), got {value}")
     size = Fraction(2) ** (bits - value.numerator.bit_length() + value.denominator.bit_length())
@@ -61,13 +79,25 @@ def round_down(value: Fraction, bits: int = _BITS) -> Fraction:
 
 
 def root_down(value: Fraction, bits: int = _BITS) -> Fraction:
-    """A fraction of about so many binary digits, no larger than the square root of `value`, in (0, inf), and near it."""
+    """A fraction of about so many binary digits, no larger than the square root of `value`, in (0, inf), and near it.
+
+    >>> from fractions import Fraction
+    >>> from lib.accounting.certified import root_down
+    >>> print(root_down(Fraction(2)) ** 2 < 2)
+    True
+    """
     scale = _scale(value, 2 * bits)
     return math.isqrt(math.floor(value * scale**2)) / scale
 
 
 def root_up(value: Fraction, bits: int = _BITS) -> Fraction:
-    """A fraction of about so many binary digits, no smaller than the square root of `value`, in (0, inf), and near it."""
+    """A fraction of about so many binary digits, no smaller than the square root of `value`, in (0, inf), and near it.
+
+    >>> from fractions import Fraction
+    >>> from lib.accounting.certified import root_up
+    >>> print(root_up(Fraction(2)) ** 2 > 2)
+    True
+    """
     scale = _scale(value, 2 * bits)
     return (math.isqrt(math.ceil(value * scale**2) - 1) + 1) / scale
 

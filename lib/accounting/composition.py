@@ -35,6 +35,10 @@ def basic(epsilons, deltas=0.0) -> Cost:
     """Any mechanisms, chosen as one likes: the sums. epsilons in [0, inf), deltas in [0, 1], shape (k,) or one for all.
 
     Source: Dwork, Kenthapadi, McSherry, Mironov, Naor 2006.
+
+    >>> from lib.accounting.composition import basic
+    >>> basic([0.5, 1.0], [0.0, 1e-6])
+    Cost(epsilon=1.5, delta=1e-06)
     """
     epsilons, deltas = _pairs(epsilons, deltas)
     with np.errstate(over="ignore"):
@@ -47,6 +51,12 @@ def parallel(epsilons, deltas=0.0, *, neighbours="unbounded") -> Cost:
     epsilons, deltas : as for `basic`, under unbounded neighbours. One record more or less is in one part
     only: the largest (McSherry 2009, Theorem 4). A record replaced may leave one part and enter
     another: for "bounded" neighbours, the two largest together.
+
+    >>> from lib.accounting.composition import parallel
+    >>> parallel([0.5, 1.0])
+    Cost(epsilon=1.0, delta=0.0)
+    >>> parallel([0.5, 1.0], neighbours="bounded")
+    Cost(epsilon=1.5, delta=0.0)
     """
     checks.one_of("neighbours", neighbours, ("unbounded", "bounded"))
     epsilons, deltas = _pairs(epsilons, deltas)
@@ -61,6 +71,10 @@ def advanced(epsilon: float, count: int, slack: float, delta: float = 0.0) -> Co
     at count delta + slack. epsilon : [0, inf); count : >= 1; slack : (0, 1); delta : [0, 1)
 
     Source: Dwork, Rothblum, Vadhan 2010, Theorem III.3. For large epsilon it is worse than `basic`.
+
+    >>> from lib.accounting.composition import advanced
+    >>> print(round(advanced(0.1, count=100, slack=1e-6).epsilon, 3))
+    6.308
     """
     epsilon, runs = number("epsilon", epsilon, "[0, inf)"), float(whole("count", count, "[1, inf)"))
     slack, delta = number("slack", slack, "(0, 1)"), number("delta", delta, "[0, 1)")
@@ -78,6 +92,10 @@ def optimal(epsilon: float, count: int, total_delta: float, delta: float = 0.0) 
     Source: Kairouz, Oh, Viswanath 2015, Theorem 3.3: with probability 1 - (1 - delta)^count all is revealed, and
     else the worst is randomized response `count` times. (The theorem names epsilons on a grid; between them
     the curve of delta is linear in e^epsilon, and this is its inverse.)
+
+    >>> from lib.accounting.composition import optimal
+    >>> print(round(optimal(0.1, count=100, total_delta=1e-6).epsilon, 3))
+    4.775
     """
     epsilon, count = number("epsilon", epsilon, "[0, inf)"), whole("count", count, "[1, 1e6]")
     delta, total_delta = number("delta", delta, "[0, 1)"), number("total_delta", total_delta, "[0, 1)")
@@ -95,6 +113,10 @@ def gaussian(sigmas, delta: float, sensitivities=1.0) -> Cost:
 
     Together they are as private as one of mu = sqrt(sum (sensitivity/sigma)^2). delta : (0, 1)
     Source: Dong, Roth, Su 2022, Corollary 3.3; fixed in advance or chosen adaptively, of fixed sigmas.
+
+    >>> from lib.accounting.composition import gaussian
+    >>> print(round(gaussian([10.0, 20.0], delta=1e-6).epsilon, 4))
+    0.4472
     """
     sigmas = np.atleast_1d(checks.real("sigmas", sigmas, "(0, inf)"))
     sensitivities = checks.real("sensitivities", sensitivities, "(0, inf)")
@@ -118,6 +140,15 @@ def together(mechanisms, delta: float, method: str = "numerical") -> float:
       "advanced" and "optimal" take all for as costly as the costliest
     - "rdp" (the best of `ORDERS`), "zcdp", "numerical" (an upper bound, delta >= 1e-12)
     - "gaussian": exactly; for `Gaussian` alone, as the method is no approximation
+
+    >>> from lib.mechanisms import Laplace
+    >>> from lib.accounting.composition import repeated
+    >>> for method in ("basic", "rdp", "numerical"):
+    ...     print(method, round(repeated(Laplace(10.0), 100, 1e-6, method), 2))
+    ...
+    basic 10.0
+    rdp 4.99
+    numerical 4.7
     """
     checks.one_of("method", method, METHODS)
     pairs = [(mechanism, whole("count", count, "[1, inf)")) for mechanism, count in mechanisms]

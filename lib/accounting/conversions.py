@@ -61,6 +61,10 @@ def compose_rdp(epsilons, counts=None):
         broadcast, and a single curve is passed as ``[curve]``
     counts : K whole numbers >= 0, how often each mechanism runs; default: once each
     Source: Mironov 2017, Proposition 1; miura2022, Proposition 2.4.
+
+    >>> from lib.accounting import compose_rdp
+    >>> print(round(compose_rdp([0.1, 0.2], counts=[3, 1]), 3))
+    0.5
     """
     curves = [checks.real("epsilons", curve, "[0, inf]") for curve in epsilons]
     counts = checks.integer("counts", np.ones(len(curves)) if counts is None else counts, "[0, inf)")
@@ -82,6 +86,13 @@ def rdp_to_dp(alpha, epsilon, delta, conversion: str = "canonne2020") -> Approxi
 
     Clipped at 0: (negative, delta) implies (0, delta), and DP knows no negative epsilon; `alpha`
     stays the minimiser before clipping. A wholly infinite curve gives epsilon inf, alpha NaN.
+
+    >>> import numpy as np
+    >>> from lib.accounting import rdp_to_dp
+    >>> orders = np.arange(2, 100)
+    >>> found = rdp_to_dp(orders, orders * 0.02, delta=1e-6)
+    >>> print(round(found.epsilon, 4), "at order", found.alpha)
+    0.8999 at order 24.0
     """
     x, curve = _curve(alpha, "epsilon", epsilon, conversion)
     delta = checks.real("delta", delta, "(0, 1)")
@@ -94,6 +105,12 @@ def rdp_to_delta(alpha, epsilon_rdp, epsilon, conversion: str = "canonne2020") -
 
     alpha, epsilon_rdp : the curve, as for `rdp_to_dp`; epsilon : [0, inf), any shape
     Clipped at 1, which every mechanism satisfies; a wholly infinite curve gives delta 1, alpha NaN.
+
+    >>> import numpy as np
+    >>> from lib.accounting import rdp_to_delta
+    >>> orders = np.arange(2, 100)
+    >>> print(f"{rdp_to_delta(orders, orders * 0.02, epsilon=1.0).delta:.2e}")
+    8.86e-08
     """
     x, curve = _curve(alpha, "epsilon_rdp", epsilon_rdp, conversion)
     epsilon = checks.real("epsilon", epsilon, "[0, inf)")
@@ -104,7 +121,12 @@ def rdp_to_delta(alpha, epsilon_rdp, epsilon, conversion: str = "canonne2020") -
 
 # Zero-concentrated DP. The optimal order is a root in u = log(alpha - 1).
 def pure_dp_to_zcdp(epsilon):
-    """rho = epsilon^2 / 2 of every epsilon-DP mechanism, epsilon in [0, inf) (Bun and Steinke 2016, Prop. 1.4)."""
+    """rho = epsilon^2 / 2 of every epsilon-DP mechanism, epsilon in [0, inf) (Bun and Steinke 2016, Prop. 1.4).
+
+    >>> from lib.accounting import pure_dp_to_zcdp
+    >>> print(pure_dp_to_zcdp(0.5))
+    0.125
+    """
     return plain(half_square(checks.real("epsilon", epsilon, "[0, inf)")))
 
 
@@ -112,6 +134,10 @@ def bounded_range_zcdp(epsilon):
     """rho = epsilon^2/8 of an epsilon-bounded-range mechanism, epsilon in [0, inf), any shape.
 
     Source: Cesar and Rogers 2021; Rogers and Steinke 2021; miura2025, Definition 2.6.
+
+    >>> from lib.accounting import bounded_range_zcdp
+    >>> print(bounded_range_zcdp(0.5))
+    0.03125
     """
     return pure_dp_to_zcdp(checks.real("epsilon", epsilon, "[0, inf)") / 2)
 
@@ -122,6 +148,10 @@ def zcdp_to_dp(rho, delta, conversion: str = "canonne2020"):
     rho : [0, inf), delta : (0, 1); they broadcast. Clipped at 0 as in `rdp_to_dp`.
     "canonne2020" is miura2025, Proposition 2.4, solved for epsilon; "mironov2017" is the closed
     form ``rho + 2 sqrt(rho log(1/delta))`` (Bun and Steinke 2016, Proposition 1.3).
+
+    >>> from lib.accounting import zcdp_to_dp
+    >>> print(round(zcdp_to_dp(0.02, 1e-6), 4), round(zcdp_to_dp(0.02, 1e-6, "mironov2017"), 4))
+    0.8999 1.0713
     """
     checks.one_of("conversion", conversion, CONVERSIONS)
     rho = checks.real("rho", rho, "[0, inf)")
@@ -143,6 +173,10 @@ def dp_to_zcdp(epsilon, delta, conversion: str = "canonne2020"):
     """The largest rho for which `zcdp_to_dp` gives at most `epsilon`.
 
     epsilon : [0, inf), delta : (0, 1); they broadcast.
+
+    >>> from lib.accounting import dp_to_zcdp
+    >>> print(round(dp_to_zcdp(1.0, 1e-9), 6))
+    0.014973
     """
     checks.one_of("conversion", conversion, CONVERSIONS)
     epsilon = checks.real("epsilon", epsilon, "[0, inf)")

@@ -31,6 +31,10 @@ def log1pmx(x):
 
     For |x| < 0.4 the two leading terms are cancelled by hand: with r = x / (2 + x),
     log1p(x) = 2 r + 2 r^3 (1/3 + r^2/5 + ...) and 2 r - x = -r x.
+
+    >>> from lib.accounting.divergence import log1pmx
+    >>> print(f"{log1pmx(1e-9):.6e}")
+    -5.000000e-19
     """
     x = np.asarray(x)
     if not np.iscomplexobj(x):
@@ -56,7 +60,12 @@ def _log1p(x):
 
 
 def expm1mx(x):
-    """e^x - 1 - x to full relative accuracy: x in [-inf, 700], any shape; never negative, about x^2/2 near 0."""
+    """e^x - 1 - x to full relative accuracy: x in [-inf, 700], any shape; never negative, about x^2/2 near 0.
+
+    >>> from lib.accounting.divergence import expm1mx
+    >>> print(f"{expm1mx(1e-9):.6e}")
+    5.000000e-19
+    """
     return _expm1mx(checks.real("x", x, "[-inf, 700]"))
 
 
@@ -76,6 +85,10 @@ def psi(t, alpha):
     t < 0. With s = t / (1 + t) and phi(x) = log1p(x) - x it is -phi(-s) - phi((alpha - 1) s) / (alpha - 1): two terms
     >= 0, so nothing cancels. The relative error is a few roundings, times 1 / (1 + alpha t) near the edge of the
     region, where rounding `t` itself does as much.
+
+    >>> from lib.accounting.divergence import psi
+    >>> print(round(float(psi(0.5, 2.0)), 6))
+    0.117783
     """
     t = checks.real("t", t, "(-1, inf)")
     alpha = checks.real("alpha", alpha, "[1, inf]")
@@ -90,7 +103,12 @@ def psi(t, alpha):
 
 
 def kl_term(t):
-    """psi at alpha = 1: log(1 + t) - t / (1 + t) = -phi(-s), for t in (-1, inf); >= 0."""
+    """psi at alpha = 1: log(1 + t) - t / (1 + t) = -phi(-s), for t in (-1, inf); >= 0.
+
+    >>> from lib.accounting.divergence import kl_term
+    >>> print(round(float(kl_term(0.5)), 6))
+    0.072132
+    """
     t = checks.real("t", t, "(-1, inf)")
     s = t / (1.0 + t)
     small = t < 0.5  # beyond, s rounds towards 1 and log1p(-s) would not notice t
@@ -119,6 +137,12 @@ def gaussian_pair(mean1, cov1, mean2, cov2) -> GaussianPair:
     `mean1`, `mean2`: shape (d,), or numbers where d = 1; `cov1`, `cov2`: shape (d, d) or numbers. Raises
     ``ValueError`` where shapes disagree, an entry is not finite, or a covariance is not symmetric and positive
     definite (in double precision), and ``ArithmeticError`` where the one is too far from the other for it.
+
+    >>> import numpy as np
+    >>> from lib.accounting.divergence import gaussian_pair
+    >>> pair = gaussian_pair([0.0, 0.0], np.eye(2), [1.0, 0.0], 2 * np.eye(2))
+    >>> print(pair.t)
+    [1. 1.]
     """
     mean1, cov1, factor1 = _gaussian("1", mean1, cov1)
     mean2, cov2, factor2 = _gaussian("2", mean2, cov2)
@@ -189,12 +213,24 @@ def renyi_gaussian(mean1, cov1, mean2, cov2, alpha):
     in the whitening leaves the verdict open, the edge of the region, alpha t_i = -1, counts as outside; at alpha =
     inf, where equal variances t_i = 0 are the edge, such t_i (and such m_i beside them) count as zero.
     Source: M. Gil, F. Alajaji, T. Linder, Information Sciences 249 (2013) 124-131.
+
+    >>> import numpy as np
+    >>> from lib.accounting import renyi_gaussian
+    >>> print(round(float(renyi_gaussian([0.0], np.eye(1), [1.0], np.eye(1), alpha=3.0)), 6))
+    1.5
     """
     return renyi_pair(gaussian_pair(mean1, cov1, mean2, cov2), alpha)
 
 
 def renyi_pair(pair: GaussianPair, alpha):
-    """`renyi_gaussian` for a pair that is already in normal form."""
+    """`renyi_gaussian` for a pair that is already in normal form.
+
+    >>> import numpy as np
+    >>> from lib.accounting.divergence import gaussian_pair, renyi_pair
+    >>> pair = gaussian_pair([0.0], np.eye(1), [1.0], np.eye(1))
+    >>> print(round(float(renyi_pair(pair, 3.0)), 6))
+    1.5
+    """
     alpha = checks.real("alpha", alpha, "[1, inf]")[..., np.newaxis]
     largest = np.isinf(alpha)
     zero_t = largest & (np.abs(pair.t) <= pair.t_error)
@@ -217,6 +253,12 @@ def gaussian_moment_on_grid(mean1, cov1, mean2, cov2, alpha, *, half=30) -> floa
 
     A check on `renyi_gaussian` that shares nothing with it, for a few dimensions: (2 half + 1)^d points.
     Inf where it overflows. Raises ``numpy.linalg.LinAlgError`` where alpha cov1^-1 + (1 - alpha) cov2^-1 is not positive definite.
+
+    >>> import numpy as np
+    >>> from lib.accounting.divergence import gaussian_moment_on_grid
+    >>> moment = gaussian_moment_on_grid([0.0], np.eye(1), [1.0], np.eye(1), alpha=3.0)
+    >>> print(round(float(np.log(moment)) / 2, 6))
+    1.5
     """
     alpha, half = checks.number("alpha", alpha, "(1, inf)"), checks.whole("half", half, "[1, inf)")
     mean1, cov1, _ = _gaussian("1", mean1, cov1)
@@ -249,6 +291,10 @@ def renyi_discrete(p, q, alpha):
     `p`, `q`: shape (k,), entries >= 0 that sum to 1 (within 1e-9). `alpha`: array_like in
     [1, inf], any shape. Returns an array of the shape of `alpha`, in nats; ``inf`` where `p`
     has mass and `q` has none. Raises ``ValueError`` on other input.
+
+    >>> from lib.accounting import renyi_discrete
+    >>> print(round(float(renyi_discrete([0.75, 0.25], [0.25, 0.75], alpha=2.0)), 6))
+    0.847298
     """
     p, q = checks.real("p", p, "[0, inf)"), checks.real("q", q, "[0, inf)")
     if p.ndim != 1 or p.shape != q.shape:
@@ -319,6 +365,12 @@ def renyi(log_p, log_q, alpha, support=(-np.inf, np.inf), *, points=()) -> Estim
     that still grows by 1e-4 there counts as infinite.
     Raises ``ValueError`` for alpha or points out of range, or a density whose integral is not 1 to 1e-6 (a peak that
     the quadrature missed: name it in `points`); ``ArithmeticError`` where the quadrature does not converge.
+
+    >>> import numpy as np
+    >>> from lib.accounting import renyi
+    >>> found = renyi(lambda x: -abs(x) - np.log(2), lambda x: -abs(x - 1) - np.log(2), alpha=2.0, points=(0.0, 1.0))
+    >>> print(round(float(found.value), 6))
+    0.619124
     """
     alpha = checks.number("alpha", alpha, "[1, inf]")
     low, high = support

@@ -19,7 +19,12 @@ def _signal(sigma, sensitivity):
 
 
 def gaussian_zcdp(sigma, sensitivity=1.0):
-    """rho = sensitivity^2 / (2 sigma^2) of the Gaussian mechanism (miura2025, Definition 2.5); both in (0, inf)."""
+    """rho = sensitivity^2 / (2 sigma^2) of the Gaussian mechanism (miura2025, Definition 2.5); both in (0, inf).
+
+    >>> from lib.accounting import gaussian_zcdp
+    >>> print(round(gaussian_zcdp(sigma=5.0), 4))
+    0.02
+    """
     return plain(half_square(_signal(sigma, sensitivity)))
 
 
@@ -46,13 +51,22 @@ def gaussian_delta(sigma, epsilon, sensitivity=1.0):
     """The exact delta(epsilon) of the Gaussian mechanism (Balle and Wang 2018, Theorem 8).
 
     sigma (standard deviation), sensitivity (L2) : (0, inf), epsilon : [0, inf); they broadcast.
+
+    >>> from lib.accounting import gaussian_delta
+    >>> print(f"{gaussian_delta(sigma=5.0, epsilon=1.0):.3e}")
+    1.755e-08
     """
     epsilon = checks.real("epsilon", epsilon, "[0, inf)")
     return delta_from_log(_gaussian_log_delta(epsilon, _signal(sigma, sensitivity)))
 
 
 def gaussian_epsilon(sigma, delta, sensitivity=1.0):
-    """The inverse of `gaussian_delta` for delta in (0, 1); 0 where (0, delta)-DP holds already."""
+    """The inverse of `gaussian_delta` for delta in (0, 1); 0 where (0, delta)-DP holds already.
+
+    >>> from lib.accounting import gaussian_epsilon
+    >>> print(round(gaussian_epsilon(sigma=5.0, delta=1e-6), 4))
+    0.8341
+    """
     mu, log_delta = np.broadcast_arrays(_signal(sigma, sensitivity), np.log(checks.real("delta", delta, "(0, 1)")))
     log_delta_at_zero = _gaussian_log_delta(np.zeros_like(mu), mu)
     positive = log_delta_at_zero > log_delta
@@ -68,6 +82,10 @@ def gaussian_sigma(epsilon, delta, sensitivity=1.0, calibration: str = "balle201
     epsilon : [0, 1e150], delta : (0, 1), sensitivity : (0, inf); they broadcast.
     calibration : "balle2018", the least sigma there is (inverse of `gaussian_epsilon`), or
         "zcdp", through ``rho = dp_to_zcdp(epsilon, delta)``: larger, but composes by addition.
+
+    >>> from lib.accounting import gaussian_sigma
+    >>> print(round(gaussian_sigma(epsilon=1.0, delta=1e-6), 4))
+    4.2247
     """
     checks.one_of("calibration", calibration, ("balle2018", "zcdp"))
     sensitivity = checks.real("sensitivity", sensitivity, "(0, inf)")

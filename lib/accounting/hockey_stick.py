@@ -62,6 +62,12 @@ def hockey_stick_gaussian(mean1, cov1, mean2, cov2, epsilon, count=1, *, toleran
 
     `delta` lies in [max(0, 1 - e^epsilon), 1]. The error is near rounding level except where K(z) grows slowly (few
     coordinates and few draws with different variances: 2^20 nodes then leave a relative 1e-8 or so).
+
+    >>> import numpy as np
+    >>> from lib.accounting import hockey_stick_gaussian
+    >>> found = hockey_stick_gaussian([0.0], np.eye(1), [1.0], np.eye(1), epsilon=1.0)
+    >>> print(round(float(found.delta), 6))
+    0.126937
     """
     epsilon = checks.real("epsilon", epsilon, "(-inf, inf)")
     count = float(checks.whole("count", count, "[1, 1e15]"))

@@ -131,17 +131,32 @@ class BoundedRangeLoss(PrivacyLossVariable):
 
 
 def gaussian_prv(sigma: float, sensitivity: float = 1.0) -> PrivacyLossVariable:
-    """Privacy random variable of the Gaussian mechanism; sigma and L2 sensitivity in (0, inf)."""
+    """Privacy random variable of the Gaussian mechanism; sigma and L2 sensitivity in (0, inf).
+
+    >>> from lib.accounting import gaussian_prv
+    >>> print(round(gaussian_prv(sigma=5.0).rho, 4))
+    0.02
+    """
     return GaussianLoss(checks.number("sensitivity / sigma", ratio("sigma", sensitivity, sigma), "(0, inf)"))
 
 
 def laplace_prv(scale: float, sensitivity: float = 1.0) -> PrivacyLossVariable:
-    """Privacy random variable of the Laplace mechanism; scale and L1 sensitivity in (0, inf)."""
+    """Privacy random variable of the Laplace mechanism; scale and L1 sensitivity in (0, inf).
+
+    >>> from lib.accounting import laplace_prv
+    >>> print(round(laplace_prv(scale=2.0).rho, 4))
+    0.125
+    """
     return LaplaceLoss(checks.number("sensitivity / scale", ratio("scale", sensitivity, scale), "(0, inf)"))
 
 
 def pure_dp_prv(epsilon: float) -> PrivacyLossVariable:
-    """The worst privacy random variable of an `epsilon`-DP mechanism, randomised response; epsilon in (0, inf)."""
+    """The worst privacy random variable of an `epsilon`-DP mechanism, randomised response; epsilon in (0, inf).
+
+    >>> from lib.accounting import pure_dp_prv
+    >>> print(round(pure_dp_prv(0.5).rho, 4))
+    0.125
+    """
     return PureDPLoss(checks.number("epsilon", epsilon, "(0, inf)"))
 
 
@@ -157,12 +172,22 @@ def bounded_range_prv(epsilon: float) -> PrivacyLossVariable:
     As it bounds each t, it composes under adaptive choice too (Zhu, Dong, Wang 2022); but no single mechanism attains
     it, and it costs rho = epsilon^2/6, where zCDP charges epsilon^2/8 and pure DP epsilon^2/2.
     `bounded_range.compose_schedule` comes as near to the optimum as its `resolution` allows.
+
+    >>> from lib.accounting import bounded_range_prv
+    >>> print(round(bounded_range_prv(0.5).rho, 5))
+    0.03125
     """
     return BoundedRangeLoss(checks.number("epsilon", epsilon, "(0, inf)"))
 
 
 def checked_pairs(mechanisms) -> list[tuple[PrivacyLossVariable, int]]:
-    """Pairs (variable, whole count >= 1), one at least, as a list; ``ValueError`` for anything else."""
+    """Pairs (variable, whole count >= 1), one at least, as a list; ``ValueError`` for anything else.
+
+    >>> from lib.accounting import gaussian_prv
+    >>> from lib.accounting.numerical import checked_pairs
+    >>> print(len(checked_pairs([(gaussian_prv(5.0), 3)])))
+    1
+    """
     pairs = [(prv, checks.whole("count", count, "[1, inf)")) for prv, count in mechanisms]
     if not pairs or not all(isinstance(prv, PrivacyLossVariable) for prv, _ in pairs):
         raise ValueError(f"mechanisms must hold pairs (variable from gaussian_prv or its like; count), got {pairs}")
@@ -170,7 +195,14 @@ def checked_pairs(mechanisms) -> list[tuple[PrivacyLossVariable, int]]:
 
 
 def compose_zcdp(mechanisms) -> float:
-    """The rho of a composition, by adding up; mechanisms : as for `prv_compose`."""
+    """The rho of a composition, by adding up; mechanisms : as for `prv_compose`.
+
+    Source: Bun and Steinke 2016; miura2025, Proposition 2.7.
+
+    >>> from lib.accounting import compose_zcdp, gaussian_prv, laplace_prv
+    >>> print(round(compose_zcdp([(gaussian_prv(5.0), 3), (laplace_prv(2.0), 1)]), 4))
+    0.185
+    """
     return in_order.total(count * prv.rho for prv, count in checked_pairs(mechanisms))
 
 
@@ -184,6 +216,11 @@ def prv_compose(mechanisms, delta, *, eps_error=0.01, delta_error=None) -> Epsil
     The truth lies in [lower, upper], a little wider than 2 eps_error; the estimate can lie below
     it. Clipped at 0. The mechanisms must be fixed in advance: for parameters chosen from earlier
     outputs this is a diagnostic, not a guarantee.
+
+    >>> from lib.accounting import gaussian_prv, laplace_prv, prv_compose
+    >>> bounds = prv_compose([(gaussian_prv(5.0), 3), (laplace_prv(2.0), 1)], delta=1e-6)
+    >>> print(round(bounds.upper, 1))
+    2.0
     """
     delta = checks.number("delta", delta, "[1e-12, 1)")  # below, rounding errors rival delta
     delta_error = delta / 1000 if delta_error is None else delta_error
@@ -198,6 +235,11 @@ def prv_distribution(mechanisms, *, eps_error, delta_error) -> DiscretePrivacyRa
     It can be drawn together with the true variable so that they differ by more than eps_error with
     probability at most delta_error. mechanisms : as for `prv_compose`; eps_error, delta_error :
     (0, inf), [1e-300, 1)
+
+    >>> from lib.accounting import gaussian_prv, prv_distribution
+    >>> found = prv_distribution([(gaussian_prv(5.0), 3)], eps_error=0.1, delta_error=1e-6)
+    >>> print(round(float(found.pmf.sum()), 6))
+    1.0
     """
     from prv_accountant.accountant import compute_safe_domain_size
     from prv_accountant.composers import Heterogeneous

@@ -68,6 +68,11 @@ def two_steps(epsilon, delta, share=0.5) -> TwoSteps:
 
     epsilon : (0, 10]; delta : [1e-9, 0.01]
     share : (0, 1), size of the first step, as a part of the one Gaussian that would cost all
+
+    >>> from lib.accounting import two_steps
+    >>> example = two_steps(1.0, 1e-5)
+    >>> print(example.true_epsilon > example.epsilon)
+    True
     """
     epsilon, delta = checks.number("epsilon", epsilon, "(0, 10]"), checks.number("delta", delta, "[1e-9, 0.01]")
     whole = 1 / gaussian_curve.gaussian_sigma(epsilon, delta)

@@ -121,6 +121,10 @@ def epsilon(noise_multiplier, sampling, steps, delta, neighbours="unbounded") ->
 
     noise_multiplier : sigma in [0.1, 1e6]; sampling : q in [1e-6, 1]; steps : whole number >= 1; delta : [1e-12, 1)
     neighbours : "unbounded", a record is added or removed, or "bounded", one is replaced
+
+    >>> from lib.accounting.sampled_gaussian import epsilon
+    >>> print(round(epsilon(1.0, sampling=0.01, steps=1000, delta=1e-6), 1))
+    2.1
     """
     sigma, q = number("noise_multiplier", noise_multiplier, "[0.1, 1e6]"), number("sampling", sampling, "[1e-6, 1]")
     steps = whole("steps", steps, "[1, inf)")
@@ -142,6 +146,10 @@ def noise_multiplier(epsilon_wanted, delta, sampling, steps, neighbours="unbound
     """The least sigma, to within 0.3 %, for which `epsilon` gives at most `epsilon_wanted` in [0.001, inf); at least 0.1.
 
     delta : [1e-12, 1); sampling : q in [1e-6, 1]; steps : whole number >= 1; neighbours : as for `epsilon`
+
+    >>> from lib.accounting.sampled_gaussian import noise_multiplier
+    >>> print(round(noise_multiplier(1.0, 1e-6, sampling=0.01, steps=1000), 2))
+    1.58
     """
     wanted = number("epsilon", epsilon_wanted, "[0.001, inf)")
     one_of("neighbours", neighbours, tuple(NEIGHBOURS))

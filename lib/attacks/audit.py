@@ -21,6 +21,11 @@ def clopper_pearson(successes, trials, confidence=0.95):
 
     successes: whole, [0, trials]; trials: whole, [1, 1e15]; confidence: (0, 1). All broadcast.
     Source: Clopper and Pearson (1934).
+
+    >>> from lib.attacks import clopper_pearson
+    >>> low, high = clopper_pearson(8, 10)
+    >>> print(round(float(low), 3), round(float(high), 3))
+    0.444 0.975
     """
     trials = checks.integer("trials", trials, "[1, 1e15]")
     successes = checks.integer("successes", successes, f"[0, {np.max(trials)}]")
@@ -57,6 +62,13 @@ def audit_mechanism(mechanism, *, trials, rng, delta=0.0, confidence=0.95) -> Au
 
     trials : whole number >= 4, runs on each input of its worst case; delta : [0, 1); confidence : (0, 1)
     What the mechanism says of its own guarantee is not used. See `epsilon_lower_bound`.
+
+    >>> import numpy as np
+    >>> from lib.attacks import audit_mechanism
+    >>> from lib.mechanisms import Laplace
+    >>> found = audit_mechanism(Laplace.calibrated(1.0), trials=20_000, rng=np.random.default_rng(0))
+    >>> print(0.5 < found.epsilon_lower < 1.0)
+    True
     """
     trials = checks.whole("trials", trials, "[4, inf)")
     checks.one_of("mechanism.events", mechanism.events, ("thresholds", "categories"))
@@ -73,6 +85,13 @@ def audit_oracle(oracle, *, trials, rng, confidence=0.95) -> Audit:
     A report's score is the logarithm of the ratio of its probabilities under the two values, as the oracle
     states them: a wrong statement makes the audit less sharp, and never its bound too large. What the statement
     leaves out, such as the seed of a hash function, and all other values go unseen; `report_audit` looks at them.
+
+    >>> import numpy as np
+    >>> from lib.attacks import audit_oracle
+    >>> from lib.local import GRR
+    >>> found = audit_oracle(GRR(k=4, epsilon=1.0), trials=20_000, rng=np.random.default_rng(0))
+    >>> print(0.5 < found.epsilon_lower < 1.0)
+    True
     """
     trials = checks.whole("trials", trials, "[4, inf)")
     first, second = (oracle.probability(oracle.perturb(np.full(trials, value), rng=rng)) for value in (0, 1))
@@ -84,6 +103,13 @@ def epsilon_lower_bound_of_categories(first, second, *, delta=0.0, confidence=0.
 
     As `epsilon_lower_bound` on a score that the first half learns: log((a + 1)/(b + 1)) of an output that came
     up a times under the first input and b times under the second. `threshold` refers to that score.
+
+    >>> import numpy as np
+    >>> from lib.attacks import epsilon_lower_bound_of_categories
+    >>> rng = np.random.default_rng(0)
+    >>> first, second = rng.choice(2, 20_000, p=[0.75, 0.25]), rng.choice(2, 20_000, p=[0.25, 0.75])
+    >>> print(0.9 < epsilon_lower_bound_of_categories(first, second).epsilon_lower < 1.1)
+    True
     """
     first, second = (checks.integer(name, x, "(-inf, inf)") for name, x in (("first", first), ("second", second)))
     _check_pair(first, second)
@@ -105,6 +131,13 @@ def epsilon_lower_bound(first, second, *, delta=0.0, confidence=0.95):
     delta: [0, 1). Returns an `Audit`; `epsilon_lower` is 0 where nothing is proved.
 
     Raises ``ValueError`` for fewer than 4 scores, unequal numbers, or NaN scores.
+
+    >>> import numpy as np
+    >>> from lib.attacks import epsilon_lower_bound
+    >>> rng = np.random.default_rng(0)
+    >>> found = epsilon_lower_bound(rng.laplace(0, 1, 20_000), rng.laplace(1, 1, 20_000))
+    >>> print(0.5 < found.epsilon_lower < 1.0)
+    True
     """
     first, second = (checks.real(name, x, "[-inf, inf]") for name, x in (("first", first), ("second", second)))
     _check_pair(first, second)
@@ -128,6 +161,10 @@ def most_provable(trials, confidence=0.95) -> float:
     """The largest lower bound that `trials` runs on each input can give: all that judge are hits, none a false hit.
 
     trials : whole number >= 4, half of which choose the event; confidence : (0, 1). Delta is 0.
+
+    >>> from lib.attacks import most_provable
+    >>> print(round(float(most_provable(1000)), 2))
+    4.91
     """
     trials = checks.whole("trials", trials, "[4, inf)")
     judging = trials - trials // 2

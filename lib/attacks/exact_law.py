@@ -59,6 +59,11 @@ def exact_loss(oracle, *, beside=(), with_draws=False, seeds=SEEDS) -> ExactLoss
 
     oracle : a frequency oracle of few values, k of them: anything with `k` and `perturb`
     beside, with_draws, seeds, errors : as for `report_law`, which runs for every value
+
+    >>> from lib.attacks import exact_loss
+    >>> from lib.local import GRR
+    >>> print(round(exact_loss(GRR(k=3, epsilon=1.0)).loss, 6))
+    1.0
     """
     options = dict(beside=beside, with_draws=with_draws, seeds=seeds)
     laws = [report_law(oracle, value, **options) for value in range(oracle.k)]
@@ -88,6 +93,11 @@ def report_law(oracle, value, *, beside=(), with_draws=False, seeds=SEEDS) -> di
 
     Raises `NotEnumerable` where the oracle draws in other ways than by `random` and `integers`, or computes with a
     real number rather than compare it, and ``ArithmeticError`` beyond 2^17 runs.
+
+    >>> from lib.attacks import report_law
+    >>> from lib.local import GRR
+    >>> print(sorted(round(float(p), 4) for p in report_law(GRR(k=3, epsilon=1.0), 0).values()))
+    [0.2119, 0.2119, 0.5761]
     """
     inside = f"[0, {oracle.k - 1}]"
     users = [checks.whole("value", value, inside), *checks.integer("beside", beside, inside).astype(int).ravel()]

@@ -37,6 +37,13 @@ def confidence(model, features, labels) -> np.ndarray:
     """The model's probability of each record's own label, (n,), in (0, 1).
 
     model : has `predict_proba(features)`, shape (n, classes); labels : (n,) whole numbers from 0 to classes - 1
+
+    >>> import numpy as np
+    >>> from lib.attacks.membership_inference import confidence
+    >>> from lib.networks import Network
+    >>> model = Network.of([np.zeros((2, 2))], [np.zeros(2)])
+    >>> print(confidence(model, np.array([[0.0, 1.0]]), np.array([1])))
+    [0.5]
     """
     probabilities = np.asarray(model.predict_proba(features), dtype=float)
     labels = checks.labels(labels, *probabilities.shape)
@@ -44,7 +51,15 @@ def confidence(model, features, labels) -> np.ndarray:
 
 
 def loss_scores(model, features, labels) -> np.ndarray:
-    """log p of each record's label, (n,): a record that was trained on has a small loss."""
+    """log p of each record's label, (n,): a record that was trained on has a small loss.
+
+    >>> import numpy as np
+    >>> from lib.attacks.membership_inference import loss_scores
+    >>> from lib.networks import Network
+    >>> model = Network.of([np.zeros((2, 2))], [np.zeros(2)])
+    >>> print(loss_scores(model, np.array([[0.0, 1.0]]), np.array([1])).round(4))
+    [-0.6931]
+    """
     return np.log(confidence(model, features, labels))
 
 
@@ -213,6 +228,10 @@ def tpr_bound(fpr, epsilon, delta=0.0):
     """Greatest rate of true positives at `fpr` in [0, 1], any shape, against an (epsilon, delta)-DP model.
 
     epsilon : [0, inf]; delta : [0, 1]. Source: Kairouz, Oh, Viswanath 2015, Theorem 2.1.
+
+    >>> from lib.attacks.membership_inference import tpr_bound
+    >>> print(round(float(tpr_bound(0.01, epsilon=1.0)), 4))
+    0.0272
     """
     fpr = checks.real("fpr", fpr, "[0, 1]")
     epsilon, delta = _budget(epsilon, delta)
@@ -222,13 +241,23 @@ def tpr_bound(fpr, epsilon, delta=0.0):
 
 
 def advantage_bound(epsilon, delta=0.0) -> float:
-    """Greatest TPR - FPR: (e^epsilon - 1 + 2 delta) / (e^epsilon + 1); epsilon in [0, inf], delta in [0, 1]."""
+    """Greatest TPR - FPR: (e^epsilon - 1 + 2 delta) / (e^epsilon + 1); epsilon in [0, inf], delta in [0, 1].
+
+    >>> from lib.attacks.membership_inference import advantage_bound
+    >>> print(round(float(advantage_bound(epsilon=1.0)), 4))
+    0.4621
+    """
     epsilon, delta = _budget(epsilon, delta)
     return float(np.tanh(epsilon / 2) + delta * (1 - np.tanh(epsilon / 2)))
 
 
 def auc_bound(epsilon, delta=0.0) -> float:
-    """Greatest area under the curve: that under `tpr_bound`, a line through two corners and a level piece."""
+    """Greatest area under the curve: that under `tpr_bound`, a line through two corners and a level piece.
+
+    >>> from lib.attacks.membership_inference import auc_bound
+    >>> print(round(float(auc_bound(epsilon=1.0)), 4))
+    0.7311
+    """
     epsilon, delta = _budget(epsilon, delta)
     corner = (1 - advantage_bound(epsilon, delta)) / 2  # FPR where the two sloping sides meet; TPR there is 1 - corner
     return float(corner * (delta + 1 - corner) / 2 + (1 - delta - corner) * (2 - corner) / 2 + delta)

@@ -66,6 +66,13 @@ def examine(make, epsilon, *, trials, rng, confidence=0.95, few=3, many=16, grid
 
     epsilon : (0, inf); trials, confidence, grid : as for `audit_reports`; few, many : values, whole, [2, inf), of
         the oracles that are enumerated and that are run
+
+    >>> import numpy as np
+    >>> from lib.attacks import examine
+    >>> from lib.local import GRR
+    >>> found = examine(GRR, 1.0, trials=500, rng=np.random.default_rng(0))
+    >>> print(found.caught_by(1.0))
+    ()
     """
     few, many = checks.whole("few", few, "[2, inf)"), checks.whole("many", many, "[2, inf)")
     law = together = None
@@ -88,6 +95,13 @@ def audit_reports(oracle, *, trials, rng, confidence=0.95, grid=None) -> ReportA
     All users report in one call, in turn, so that what they share names none of them. Users must report
     independently: noise that they share is seen by `exact_law.exact_loss` with a user `beside`, not here. Takes about
     k^2 `trials` numbers.
+
+    >>> import numpy as np
+    >>> from lib.attacks import audit_reports
+    >>> from lib.local import GRR
+    >>> found = audit_reports(GRR(k=3, epsilon=1.0), trials=3000, rng=np.random.default_rng(0))
+    >>> print(0 < found.epsilon_lower < 1)
+    True
     """
     trials = checks.whole("trials", trials, "[8, inf)")
     confidence = checks.number("confidence", confidence, "(0, 1)")
@@ -121,6 +135,12 @@ def uneven_draws(oracle, *, trials, rng) -> tuple:
     without a look at the report. An honest sampler may draw more for some outcomes, and outcomes differ with the
     value; so a value named here is a reason to look, not yet a proof. `exact_law.report_law` with `with_draws`
     has the law.
+
+    >>> import numpy as np
+    >>> from lib.attacks import uneven_draws
+    >>> from lib.local import GRR
+    >>> print(uneven_draws(GRR(k=3, epsilon=1.0), trials=10, rng=np.random.default_rng(0)))
+    ()
     """
     trials = checks.whole("trials", trials, "[1, inf)")
     uneven = set()
@@ -139,6 +159,12 @@ def features(reports, supports, *, learn_from) -> np.ndarray:
 
     reports : booleans, whole or real numbers, shape (n,) or (n, ...); supports : numbers, shape (n, k)
     learn_from : how many reports, the first ones, the quantiles are taken from; whole, [1, n]
+
+    >>> import numpy as np
+    >>> from lib.attacks.report_audit import features
+    >>> reports = np.array([0, 1, 2, 1])
+    >>> print(features(reports, np.eye(3)[reports], learn_from=2).dtype)
+    bool
     """
     reports, supports = np.asarray(reports), checks.real("supports", supports, "(-inf, inf)")
     shapes = (reports.shape[:1], supports.shape[:1])

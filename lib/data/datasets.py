@@ -112,6 +112,11 @@ def adult(part: str = "train", *, missing: str = "nan", source: str = "real", do
     and types, and as many in each part; those without a missing value are about as many.
 
     Raises `DatasetError` where a file is not to be had, ``ValueError`` for another argument.
+
+    >>> from lib.data.datasets import adult
+    >>> frame = adult(source="stand-in")
+    >>> print(frame.columns[:3].tolist())
+    ['age', 'workclass', 'fnlwgt']
     """
     checks.one_of("part", part, ("train", "test", "all"))
     markers = _missing_markers(missing, "?")
@@ -138,6 +143,10 @@ def bank(*, missing: str = "nan", source: str = "real", download: bool = True) -
     the 11 columns of text (those that miura2025 uses).
 
     Raises `DatasetError` where the file is not to be had, ``ValueError`` for another argument.
+
+    >>> from lib.data.datasets import bank
+    >>> print(bank(source="stand-in").columns[:3].tolist())
+    ['job', 'marital', 'education']
     """
     markers = _missing_markers(missing, "unknown")
     checks.one_of("source", source, KINDS)
@@ -149,7 +158,12 @@ def bank(*, missing: str = "nan", source: str = "real", download: bool = True) -
 
 def stand_in_provenance() -> dict:
     """How the embedded stand-ins were made: epsilon, delta, neighbours, seed, and for each of ``["datasets"]``
-    ``"adult"`` and ``"bank"`` the hashes and errors. `DatasetError` where it cannot be read."""
+    ``"adult"`` and ``"bank"`` the hashes and errors. `DatasetError` where it cannot be read.
+
+    >>> from lib.data.datasets import stand_in_provenance
+    >>> print("epsilon" in stand_in_provenance())
+    True
+    """
     file = STAND_INS / "provenance.json"
     try:
         return json.loads(file.read_text(encoding="ascii"))
@@ -185,6 +199,11 @@ def adult_numeric(frame: pd.DataFrame, *, scaling: str = "observed") -> pd.DataF
 
     ``ValueError`` names the column that is absent, holds a missing value or one outside its
     public range, or (observed) holds one value only; also where there are no records.
+
+    >>> from lib.data.datasets import adult, adult_numeric
+    >>> found = adult_numeric(adult(source="stand-in"))
+    >>> print(found.shape[1], found.to_numpy().min(), found.to_numpy().max())
+    6 -1.0 1.0
     """
     checks.one_of("scaling", scaling, ("observed", "public"))
     absent = [column for column in PUBLIC_RANGES if column not in frame.columns]

@@ -71,7 +71,12 @@ MISSING = ("drop", "category")
 
 def adult_domain(*, numeric=False, missing="drop") -> Domain:
     """The domain of `adult_table`; without numeric attributes, sizes 8, 16, 7, 14, 6, 5, 2, 41, 2
-    (miura2025, Table 1)."""
+    (miura2025, Table 1).
+
+    >>> from lib.data.encodings import adult_domain
+    >>> print(adult_domain().sizes)
+    (8, 16, 7, 14, 6, 5, 2, 41, 2)
+    """
     labels = _labels(_ADULT_VALUES, _ADULT_MISSING, "?", missing)
     if not numeric:
         return Domain.from_labels(labels)
@@ -85,6 +90,10 @@ def adult_table(part="train", *, numeric=False, missing="drop", source="real", d
     part : "train", "test" or "all"; missing : "drop" leaves the complete records (30,162 for
     training, as in miura2025, Table 1), "category" keeps all, with ``?`` as a further value
     source : "real" or "stand-in" (see `datasets.adult`)
+
+    >>> from lib.data.encodings import adult_table
+    >>> print(adult_table(source="stand-in").domain.attributes[:3])
+    ('workclass', 'education', 'marital-status')
     """
     domain = adult_domain(numeric=numeric, missing=missing)
     frame = datasets.adult(part, missing="category", source=source, download=download)
@@ -94,7 +103,12 @@ def adult_table(part="train", *, numeric=False, missing="drop", source="real", d
 
 
 def bank_domain(*, missing="drop") -> Domain:
-    """The domain of `bank_table`, sizes 11, 3, 7, 2, 2, 2, 2, 12, 5, 3, 2 (miura2025, Table 1)."""
+    """The domain of `bank_table`, sizes 11, 3, 7, 2, 2, 2, 2, 12, 5, 3, 2 (miura2025, Table 1).
+
+    >>> from lib.data.encodings import bank_domain
+    >>> print(bank_domain().sizes)
+    (11, 3, 7, 2, 2, 2, 2, 12, 5, 3, 2)
+    """
     return Domain.from_labels(_labels(_BANK_VALUES, _BANK_MISSING, "unknown", missing))
 
 
@@ -104,6 +118,10 @@ def bank_table(*, missing="drop", source="real", download=True) -> Table:
     missing : "drop" leaves the 30,488 complete records of miura2025, Table 1; "category" keeps all
     41,188, with ``unknown`` as a further value
     source : "real" or "stand-in" (see `datasets.bank`)
+
+    >>> from lib.data.encodings import bank_table
+    >>> print(bank_table(source="stand-in").domain.attributes[:3])
+    ('job', 'marital', 'education')
     """
     domain = bank_domain(missing=missing)
     frame = datasets.bank(missing="category", source=source, download=download)
@@ -140,6 +158,11 @@ def codes(name, column, labels) -> np.ndarray:
     """The place in `labels`, from 0, of each value of a pandas `column`: whole numbers (n,).
 
     ``ValueError`` for a value, or a missing one, that is none of `labels`; it speaks of the column as `name`.
+
+    >>> import pandas as pd
+    >>> from lib.data.encodings import codes
+    >>> print(codes("sex", pd.Series(["Male", "Female"]), ["Female", "Male"]))
+    [1 0]
     """
     places = pd.Index(labels).get_indexer(column)
     if (places < 0).any():

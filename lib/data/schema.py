@@ -134,7 +134,13 @@ def read(path) -> Schema:
 
 
 def parse(text: str, name: str = "schema") -> Schema:
-    """The schema that `text` says in YAML; ``ValueError`` names `name`, line and column."""
+    """The schema that `text` says in YAML; ``ValueError`` names `name`, line and column.
+
+    >>> from lib.data.schema import parse
+    >>> schema = parse("attributes: {sex: {values: [female, male]}, age: {range: [0, 99], bins: 10}}")
+    >>> print([attribute.name for attribute in schema.attributes])
+    ['sex', 'age']
+    """
     try:
         return _Reader(name).schema(yaml.compose(text, Loader=yaml.SafeLoader))
     except yaml.MarkedYAMLError as error:

@@ -1,9 +1,7 @@
 """Synthetic data from one multivariate Gaussian, and the Rényi privacy of its randomness alone (`miura2022`)."""
 
 from .bounds import (
-    attained_radius,
     bounded_epsilon,
-    bounded_epsilon_attained,
     bounded_epsilon_both,
     bounded_epsilon_joint,
     bounded_epsilon_tight,
@@ -12,11 +10,10 @@ from .bounds import (
     largest_radius,
     regularised_epsilon,
     unbounded_epsilon,
-    unbounded_epsilon_attained,
     unbounded_epsilon_tight,
-    worst_case_neighbours,
 )
 from .mechanism import fit, sample, smallest_eigenvalue, squared_mahalanobis, synthesize
+from .pairs import attained_radius, bounded_epsilon_attained, unbounded_epsilon_attained, worst_case_neighbours
 from .releases import (
     ORDERS,
     extremal_pair,

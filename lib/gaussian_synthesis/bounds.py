@@ -19,10 +19,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import NamedTuple
 
 import numpy as np
-import scipy
 
 from ..accounting.divergence import log1pmx, psi
 from ..numerics import checks
@@ -74,7 +72,12 @@ def unbounded_epsilon(n, alpha, d, sigma):
 
     Returns the larger of epsilon_alpha1 (n against n + 1) and epsilon_alpha2 (n + 1
     against n), ``inf`` where the theorem's condition fails. Relative error below 1e-10.
-    Raises ``ValueError`` for arguments outside these ranges. Source: miura2022, Theorem 3.1.
+    Raises ``ValueError`` for arguments outside these ranges. Source: miura2022, Theorem 3.1 (Lemmas 4.2-4.5) and, times n, Table 1.
+
+    >>> from lib.gaussian_synthesis import unbounded_epsilon
+    >>> n = 10**7
+    >>> print(f"{n * unbounded_epsilon(n, alpha=4, d=6, sigma=0.01):.3f}")
+    0.576
     """
     added, removed, holds = _theorem_3_1_directions(n, alpha, d, sigma)
     return np.where(holds, np.maximum(added, removed), np.inf)
@@ -85,7 +88,12 @@ def bounded_epsilon(n, alpha, d, sigma):
     """epsilon of Theorem 3.2 (bounded neighbours: one of n records replaced), per released record.
 
     Arguments, ranges, errors and accuracy as in `unbounded_epsilon`; ``inf`` unless
-    alpha < n^2 / (tau (n - 1)). Source: miura2022, Theorem 3.2.
+    alpha < n^2 / (tau (n - 1)). Source: miura2022, Theorem 3.2 (Lemmas 4.6-4.9).
+
+    >>> from lib.gaussian_synthesis import bounded_epsilon
+    >>> n = 10**7
+    >>> print(f"{n * bounded_epsilon(n, alpha=4, d=6, sigma=0.01):.0f}")
+    3201
     """
     margin, kappa, one_minus = _bounded_terms(n, alpha, d, sigma)
     logs = alpha * np.log1p(kappa) - _log1p_from(-alpha * kappa, one_minus)
@@ -106,6 +114,11 @@ def bounded_epsilon_tight(n, alpha, d, sigma):
 
     Arguments, ranges and errors as in `bounded_epsilon`, and finite on the same condition. Source: the improvement
     that miura2022 (end of section 3.2) hopes for; proved in the chapter "Beyond the document", Theorem A.
+
+    >>> from lib.gaussian_synthesis import bounded_epsilon_tight
+    >>> n = 10**7
+    >>> print(f"{n * bounded_epsilon_tight(n, alpha=4, d=6, sigma=0.01):.2f}")
+    1.15
     """
     margin, kappa, one_minus = _bounded_terms(n, alpha, d, sigma)
     both = psi(kappa, alpha) + _psi_shrinking(kappa, alpha, one_minus)
@@ -123,6 +136,11 @@ def bounded_epsilon_joint(n, alpha, d, sigma):
 
     Covers all pairs whose first data set lies in D_sigma, as Theorem 3.2 does. Arguments, ranges and errors as in
     `bounded_epsilon`. Source: the chapter "Beyond the document", Theorem B.
+
+    >>> from lib.gaussian_synthesis import bounded_epsilon_joint
+    >>> n = 10**7
+    >>> print(f"{n * bounded_epsilon_joint(n, alpha=4, d=6, sigma=0.01):.2f}")
+    0.58
     """
     margin, kappa, one_minus = _bounded_terms(n, alpha, d, sigma)
     return np.where(margin > 0, 2 * alpha * d / margin + _psi_shrinking(kappa, alpha, one_minus) / 2, np.inf)
@@ -138,6 +156,11 @@ def bounded_epsilon_both(n, alpha, d, sigma):
 
     ``inf`` unless alpha q < 1. Arguments, ranges and errors as in `bounded_epsilon`.
     Source: the chapter "Beyond the document", Theorem G.
+
+    >>> from lib.gaussian_synthesis import bounded_epsilon_both
+    >>> n = 10**7
+    >>> print(f"{n * bounded_epsilon_both(n, alpha=4, d=6, sigma=0.01):.2f}")
+    0.58
     """
     tau = 4 * d / sigma
     kappa = (n - 1) * tau / n**2
@@ -155,6 +178,10 @@ def largest_radius(d, sigma):
     Each variance is at least sigma and at most 1 - mean^2, so no mean exceeds
     sqrt(1 - sigma) in size. The document uses tau = 4 d / sigma.
     Source: the chapter "Beyond the document", Lemma C.
+
+    >>> from lib.gaussian_synthesis import largest_radius
+    >>> print(round(float(largest_radius(d=6, sigma=0.01)), 1))
+    2388.0
     """
     d = checks.integer("d", d, "[1, inf)")
     sigma = checks.real("sigma", sigma, "(0, 1]")
@@ -170,6 +197,10 @@ def divergence_added(n, alpha, d, radius):
     from the mean of the n, [0, inf); the divergence depends on it alone. n, alpha, d
     as in `unbounded_epsilon`. ``inf`` where the divergence is: for alpha >= n + 1, if d > 1 or r is too small.
     Source: miura2022, Lemmas 4.2-4.5 (s = 1) without their inequalities; "Beyond the document", Theorem D.
+
+    >>> from lib.gaussian_synthesis import divergence_added
+    >>> print(f"{divergence_added(n=1000, alpha=4, d=6, radius=100.0):.5f}")
+    0.00745
     """
     more = n + 1
     margin = more * (more - alpha) + alpha * n * radius
@@ -187,6 +218,10 @@ def divergence_removed(n, alpha, d, radius):
     covariance, [0, inf), as in `divergence_added`. (From the mean of the n + 1 it is n r / (n + 1 + r).)
     ``inf`` unless n (alpha - 1) r < (n + 1) (n + alpha).
     Source: miura2022, Lemmas 4.2-4.5 (s = -1) without their inequalities; "Beyond the document", Theorem D.
+
+    >>> from lib.gaussian_synthesis import divergence_removed
+    >>> print(f"{divergence_removed(n=1000, alpha=4, d=6, radius=100.0):.5f}")
+    0.01177
     """
     more = n + 1
     margin = more * (n + alpha) - n * (alpha - 1) * radius
@@ -205,6 +240,11 @@ def unbounded_epsilon_tight(n, alpha, d, sigma, *, radius=None):
 
     Arguments, ranges and errors as in `unbounded_epsilon`, but sigma in (0, 1): at 1 no data set has a neighbour.
     Source: the chapter "Beyond the document", Theorem D.
+
+    >>> from lib.gaussian_synthesis import unbounded_epsilon_tight
+    >>> n = 10**7
+    >>> print(f"{n * unbounded_epsilon_tight(n, alpha=4, d=6, sigma=0.01):.4f}")
+    0.5704
     """
     sigma = checks.real("sigma", sigma, "(0, 1)")
     return _supremum(n, alpha, d, largest_radius(d, sigma) if radius is None else radius)
@@ -224,6 +264,11 @@ def regularised_epsilon(n, alpha, d, sigma):
     promise about the data, so every data set in [-1, 1]^d is covered. Arguments, ranges and
     errors as in `unbounded_epsilon`; ``inf`` unless alpha (n + 1) tau < n^2.
     Source: the chapter "Reality check on Adult", Theorem F.
+
+    >>> from lib.gaussian_synthesis import regularised_epsilon
+    >>> n = 10**7
+    >>> print(f"{n * regularised_epsilon(n, alpha=4, d=6, sigma=0.01):.3f}")
+    0.577
     """
     more, tau = n + 1, 4 * d / sigma
     margin = n**2 - alpha * more * tau
@@ -234,124 +279,6 @@ def regularised_epsilon(n, alpha, d, sigma):
     ordinary = psi(1 / n, alpha)
     removed = alpha * tau / margin + (d - 1) * ordinary + np.maximum(ordinary, psi(shrunk, alpha))
     return np.where(margin > 0, np.maximum(added, removed) / 2, np.inf)
-
-
-# ---------------------------------------------------------------- pairs that exist
-
-
-def unbounded_epsilon_attained(n, alpha, d, sigma):
-    """Lower bound of what `unbounded_epsilon_tight` bounds from above: the D_alpha of `worst_case_neighbours`.
-
-    Both data sets of that pair lie in D_sigma. alpha: (1, inf), any shape; n, d, sigma: scalars, and errors, as there.
-    Source: the chapter "Beyond the document", after Theorem D.
-    """
-    radius = attained_radius(n, d, sigma)
-    return np.maximum(divergence_added(n, alpha, d, radius), divergence_removed(n, alpha, d, radius))
-
-
-def bounded_epsilon_attained(n, alpha, d, sigma):
-    """Lower bound of what `bounded_epsilon_both` bounds from above: the D_alpha of a pair that exists.
-
-    The common n - 1 records are those of `worst_case_neighbours` (with an eigenvalue of sigma after the mean of them is
-    added as a record more), the one of the data sets has their mean besides, the other one (1, ..., 1).
-    n: [2, inf); else arguments and errors as in `unbounded_epsilon_attained`. Source: "Beyond the document", Theorem G.
-    """
-    n = checks.whole("n", n, "[2, inf)")
-    floor = checks.number("sigma", sigma, "(0, 1)") * n / (n - 1)
-    alpha = checks.real("alpha", alpha, "(1, inf)")
-    grown = attained_radius(n - 1, d, checks.number("sigma", floor, "(0, 1)")) / n
-    shrunk = grown / (1 + grown)
-    to_the_far = alpha * grown / (n - 1) / (1 + alpha * grown) + psi(grown, alpha)
-    with np.errstate(all="ignore"):
-        from_it = alpha * shrunk / (n - 1) / (1 - alpha * shrunk) + psi(-shrunk, alpha)
-    return np.maximum(to_the_far, np.where(alpha * shrunk < 1, from_it, np.inf)) / 2
-
-
-def attained_radius(n, d, sigma) -> float:
-    """The squared Mahalanobis distance of the record of `worst_case_neighbours`, without making the data.
-
-    Arguments and errors as there. Source: the chapter "Beyond the document", after Theorem D.
-    """
-    n, d, sigma = _pair_arguments(n, d, sigma)
-    own, shared = _corner_weights(n, d, sigma)
-    share = (own.sum + shared.sum) / n
-    least = 4 * (own.squares / n + d * (shared.squares / n - share**2))
-    return float(4 * d * (1 - share) ** 2 / least)
-
-
-def worst_case_neighbours(n, d, sigma):
-    """A data set (n, d) and a record (d,) whose addition nearly attains Theorem D, both data sets being in D_sigma.
-
-    Attribute j is 1 on k records of its own, all attributes are 1 on another few, and one more of either kind lies in
-    between; else they are -1. So the smallest eigenvalue is that along (1, ..., 1), where the new record lies, and all
-    others are larger by no more than the new record takes away.
-
-    n, d: whole, [1, inf); sigma: [1e-300, 1). Raises ``ValueError`` for d sigma >= 4, and for few records.
-    Source: the chapter "Beyond the document", after Theorem D.
-    """
-    n, d, sigma = _pair_arguments(n, d, sigma)
-    own, shared = _corner_weights(n, d, sigma)
-    data = -np.ones((n, d))
-    rows = own.rows
-    for j in range(d):
-        data[j * rows : (j + 1) * rows, j] += 2 * own.values()
-    data[d * rows : d * rows + shared.rows] += 2 * shared.values()[:, np.newaxis]
-    return data, np.ones(d)
-
-
-def _pair_arguments(n, d, sigma):
-    n, d = checks.whole("n", n, "[1, inf)"), checks.whole("d", d, "[1, inf)")
-    return n, d, checks.number("sigma", sigma, "[1e-300, 1)")
-
-
-class _Weights(NamedTuple):
-    """How far from -1 to 1 an attribute is on some records: all the way on `ones` of them, and by `part`, in [0, 1), on one."""
-
-    ones: int
-    part: float
-
-    @property
-    def rows(self):
-        return self.ones + (self.part > 0)
-
-    @property
-    def sum(self):
-        return self.ones + self.part
-
-    @property
-    def squares(self):
-        return self.ones + self.part**2
-
-    def values(self):
-        return np.append(np.ones(self.ones), [self.part] * (self.part > 0))
-
-
-def _corner_weights(n, d, sigma) -> tuple[_Weights, _Weights]:
-    """What an attribute is on the records of its own, and on those that all attributes share.
-
-    With p the sum of both over n, q and c their squares over n, the covariance has the eigenvalue
-    4 (q + d (c - p^2)) along (1, ..., 1), here sigma, and 4 q across it, so much more as the new record takes away.
-    """
-    wanted = sigma / 4 * (1 + 1e-12)  # the rounding of what is computed from the data
-    squares = wanted * (n + 1) if d > 1 else 0.0
-    own = _Weights(int(squares), float(np.sqrt(squares % 1)))
-    lacking = (wanted - own.squares / n) / d
-
-    def excess(ones, part=0.0):
-        return (ones + part**2) / n - ((own.sum + ones + part) / n) ** 2 - lacking
-
-    free = 1 - 2 * own.sum / n  # the least root of excess(ones), a quadratic, rounded up
-    root = (free - np.sqrt(max(free**2 - 4 * ((own.sum / n) ** 2 + lacking), 0))) / 2
-    ones = max(int(np.ceil(n * root)), 0)
-    farther = 2 * np.sqrt(d) * (1 - (own.sum + ones) / n) > np.sqrt(sigma * (1 + 1 / n))
-    if d * sigma / 4 >= 1:
-        raise ValueError(f"sigma must be below 4 / d = {4 / d:g}: beyond, no such pair is known; got {sigma:g}")
-    if d * own.rows + ones > n or excess(ones) < 0 or not farther:
-        raise ValueError(f"n must be large enough for a smallest eigenvalue of {sigma:g} at d = {d}, got {n}")
-    if not ones or excess(ones - 1) >= 0:
-        return own, _Weights(ones, 0.0)
-    part = scipy.optimize.brentq(lambda part: excess(ones - 1, part), 0, 1) * (1 + 1e-9)
-    return own, _Weights(ones - 1, part) if part < 1 else _Weights(ones, 0.0)
 
 
 # ---------------------------------------------------------------- terms

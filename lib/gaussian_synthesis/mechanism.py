@@ -15,6 +15,11 @@ def fit(data) -> tuple[np.ndarray, np.ndarray]:
     """Mean (d,) and covariance (d, d) of `data` (n, d), with the document's 1/n.
 
     Raises ``ValueError`` unless `data` is a table of at least one record in [-1, 1]^d. Source: miura2022, section 2.3.
+
+    >>> from lib.gaussian_synthesis import fit
+    >>> mean, cov = fit([[0.0, 0.5], [1.0, -0.5], [-1.0, 0.0]])
+    >>> print(mean.tolist(), cov.round(3).tolist())
+    [0.0, 0.0] [[0.667, -0.167], [-0.167, 0.167]]
     """
     data = checks.real("data", data, "[-1, 1]")
     if data.ndim != 2 or 0 in data.shape:
@@ -29,6 +34,13 @@ def sample(mean, cov, size, *, rng):
 
     `cov` may be singular (a constant attribute stays constant). Raises ``ValueError`` for other shapes or values, and a
     `cov` that is not symmetric. Source: miura2022, section 2.3.
+
+    >>> import numpy as np
+    >>> from lib.gaussian_synthesis import sample
+    >>> print(sample(np.zeros(2), 0.1 * np.eye(2), 3, rng=np.random.default_rng(0)).round(2))
+    [[ 0.04 -0.04]
+     [ 0.2   0.03]
+     [-0.17  0.11]]
     """
     size = checks.whole("size", size, "[0, inf)")
     mean, cov = checks.real("mean", mean, "[-1e6, 1e6]"), checks.real("cov", cov, "[-1e6, 1e6]")
@@ -45,12 +57,26 @@ def synthesize(data, size, *, rng):
 
     For the guarantee, `size` must not depend on the data: under unbounded neighbours n
     itself is private, and releasing as many records as there are reveals it.
+
+    >>> import numpy as np
+    >>> from lib.gaussian_synthesis import synthesize
+    >>> rng = np.random.default_rng(0)
+    >>> data = rng.uniform(-1, 1, (1000, 2))
+    >>> print(synthesize(data, 3, rng=rng).round(2))
+    [[ 0.92 -0.65]
+     [-0.36 -0.4 ]
+     [ 0.5  -1.  ]]
     """
     return sample(*fit(data), size, rng=rng)
 
 
 def smallest_eigenvalue(data):
-    """Smallest eigenvalue of the 1/n covariance of `data` (n, d): the largest sigma it satisfies."""
+    """Smallest eigenvalue of the 1/n covariance of `data` (n, d): the largest sigma it satisfies.
+
+    >>> from lib.gaussian_synthesis import smallest_eigenvalue
+    >>> print(round(float(smallest_eigenvalue([[0.0, 0.5], [1.0, -0.5], [-1.0, 0.0]])), 4))
+    0.1162
+    """
     return float(np.linalg.eigvalsh(fit(data)[1])[0])
 
 
@@ -59,6 +85,11 @@ def squared_mahalanobis(data, records):
 
     Raises ``ValueError`` for data outside [-1, 1] or of another width, and ``numpy.linalg.LinAlgError``
     where the covariance is singular.
+
+    >>> from lib.gaussian_synthesis import squared_mahalanobis
+    >>> data = [[0.0, 0.5], [1.0, -0.5], [-1.0, 0.0]]
+    >>> print(squared_mahalanobis(data, [[1.0, 1.0]]).round(3))
+    [14.]
     """
     mean, cov = fit(data)
     records = checks.real("records", records, "[-1e100, 1e100]")

@@ -8,7 +8,8 @@ import scipy
 from .. import accounting
 from ..accounting.hockey_stick import HockeyStick, hockey_stick_gaussian
 from ..numerics import checks
-from .bounds import attained_radius, largest_radius, unbounded_epsilon
+from .bounds import largest_radius, unbounded_epsilon
+from .pairs import attained_radius
 
 ORDERS = 1 + np.geomspace(1e-2, 1e4, 1200)
 """Default grid of Rényi orders over which a conversion to (epsilon, delta) is optimised."""
@@ -20,6 +21,10 @@ def released_dp(n, delta, d, sigma, *, size=None, bound=unbounded_epsilon, conve
     n, d, sigma: scalars as in `bound` (any of this module's epsilons); delta: (0, 1);
     conversion: see `accounting.rdp_to_dp`, whose result (with `.epsilon` and the minimising
     `.alpha`) is returned. `size` is fixed in advance. Source: miura2022, Table 2, with the order optimised.
+
+    >>> from lib.gaussian_synthesis import released_dp
+    >>> print(round(released_dp(10**7, delta=1e-5, d=6, sigma=0.01).epsilon, 3))
+    2.345
     """
     size = n if size is None else checks.whole("size", size, "[1, inf)")
     return accounting.rdp_to_dp(orders, size * bound(n, orders, d, sigma), delta, conversion=conversion)
@@ -31,6 +36,11 @@ def extremal_pair(n, d, radius, direction) -> tuple[np.ndarray, np.ndarray, np.n
     What `divergence_added` (direction "added") and `divergence_removed` ("removed") compare, the changed record at
     squared Mahalanobis distance `radius` from the mean of the n, in coordinates where the first is N(0, I).
     n, d: whole, [1, inf); radius: [0, inf). Source: "Beyond the document", Theorem D.
+
+    >>> from lib.gaussian_synthesis import extremal_pair
+    >>> mean1, cov1, mean2, cov2 = extremal_pair(n=1000, d=2, radius=100.0, direction="added")
+    >>> print(mean2.round(4), cov2.diagonal().round(4))
+    [0.01 0.  ] [1.0988 0.999 ]
     """
     n, d = checks.whole("n", n, "[1, inf)"), checks.whole("d", d, "[1, inf)")
     checks.one_of("direction", direction, ("added", "removed"))
@@ -57,6 +67,11 @@ def released_delta(n, epsilon, d, sigma, *, size=None, radius=None, tolerance=1e
     bound is what `worst_case_neighbours`, both in D_sigma, attain; 0 where these do not exist. With a `radius` given, it
     is a pair at that distance, whether neighbours of such a pair exist or not. Both are of the unclipped records, include
     the error bound of the quadrature, and lie within [0, 1]. Source: "Beyond the document", Theorem E.
+
+    >>> from lib.gaussian_synthesis import released_delta
+    >>> lower, upper = released_delta(10**7, epsilon=1.0, d=6, sigma=0.01)
+    >>> print(f"{lower:.2e} {upper:.2e}")
+    1.02e-02 1.02e-02
     """
     upper = _upper_delta(n, epsilon, d, sigma, size, radius, tolerance)
     try:
@@ -87,6 +102,10 @@ def released_epsilon(n, delta, d, sigma, *, size=None, radius=None):
     A guarantee for all neighbours, like `released_dp`, but from the privacy loss itself
     rather than from its Rényi moments. Arguments, errors and source as in `released_delta`; ``ArithmeticError`` where
     the quadrature cannot tell so small a delta from 0 at any epsilon.
+
+    >>> from lib.gaussian_synthesis import released_epsilon
+    >>> print(round(released_epsilon(10**7, delta=1e-5, d=6, sigma=0.01), 3))
+    2.146
     """
     epsilon = _epsilon_at(delta, lambda epsilon: _upper_delta(n, epsilon, d, sigma, size, radius))
     return epsilon + 1e-9 if epsilon else 0.0
@@ -96,6 +115,10 @@ def released_epsilon_attained(n, delta, d, sigma, *, size=None):
     """Lower bound (to 1e-9) of what a theorem about unclipped draws can promise: a pair that exists, from `released_delta`.
 
     0 where no pair is known. Arguments, errors and source as in `released_epsilon`.
+
+    >>> from lib.gaussian_synthesis import released_epsilon_attained
+    >>> print(round(released_epsilon_attained(10**7, delta=1e-5, d=6, sigma=0.01), 3))
+    2.146
     """
     return max(_epsilon_at(delta, lambda epsilon: released_delta(n, epsilon, d, sigma, size=size)[0]) - 1e-9, 0.0)
 
@@ -125,6 +148,11 @@ def records_needed(epsilon, cost, *, tolerance=0.0, largest=10**15):
     For example ``records_needed(1, lambda n: n * unbounded_epsilon(n, 4, d, sigma))``.
     epsilon: (0, inf); tolerance: [0, 1), how much too large the answer may be, relatively; largest: whole, [1, 1e100].
     Raises ``ValueError`` where `largest` records are too few.
+
+    >>> from lib.gaussian_synthesis import records_needed, unbounded_epsilon
+    >>> n = records_needed(1, lambda n: n * unbounded_epsilon(n, alpha=4, d=6, sigma=0.01), tolerance=0.001)
+    >>> print(f"{n:.2e}")
+    5.77e+06
     """
     epsilon, largest = checks.number("epsilon", epsilon, "(0, inf)"), checks.whole("largest", largest, "[1, 1e100]")
     tolerance = checks.number("tolerance", tolerance, "[0, 1)")

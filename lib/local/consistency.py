@@ -22,6 +22,10 @@ def base_cut(estimates, deviation, alpha=0.05) -> np.ndarray:
     deviation : standard deviation of an estimate at frequency 0, (0, inf): `oracle.variance(0, n) ** 0.5`
     alpha : (0, 1); the threshold deviation * z(1 - alpha/k), z the normal quantile, lets through any of
         k values of frequency 0 with probability at most about alpha, all together (union bound)
+
+    >>> from lib.local.consistency import base_cut
+    >>> print(base_cut([0.5, 0.02, -0.01], deviation=0.05))
+    [0.5 0.  0. ]
     """
     estimates = _checked(estimates)
     deviation = checks.real("deviation", deviation, "(0, inf)")
@@ -35,6 +39,10 @@ def norm_sub(estimates) -> np.ndarray:
     """Shift all estimates by the one number that makes their positive parts sum to 1, and cut at 0.
 
     Those are the conditions of Karush, Kuhn and Tucker for the nearest distribution in the Euclidean norm.
+
+    >>> from lib.local.consistency import norm_sub
+    >>> print(norm_sub([0.7, 0.5, -0.1]).round(3))
+    [0.6 0.4 0. ]
     """
     return simplex.nearest(_checked(estimates))
 

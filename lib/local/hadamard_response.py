@@ -30,6 +30,13 @@ class HadamardResponse(FrequencyOracle):
     block. The mean support is then p = (1 + d)/2 for the own value, d = (e^eps - 1)/(e^eps + 2B - 1), and
     q = 1/2 for all others. With one block the protocol is pure. With more, the variance of the support
     lent to others depends on their block, and so `variance` on how many users share it.
+
+    >>> import numpy as np
+    >>> from lib.local import HadamardResponse
+    >>> oracle, rng = HadamardResponse(k=4, epsilon=1.0), np.random.default_rng(0)
+    >>> counts = oracle.collect(rng.choice(4, 10_000, p=[0.4, 0.3, 0.2, 0.1]), rng=rng)
+    >>> print(oracle.estimate(counts, 10_000).round(2))
+    [0.39 0.3  0.18 0.05]
     """
 
     def __init__(self, k, epsilon, blocks=None):
@@ -116,13 +123,23 @@ class HadamardResponse(FrequencyOracle):
 
 
 def published_blocks(k, epsilon) -> int:
-    """B = 2^(ceil(log2(min(e^eps, 2k))) - 1) (Acharya et al. 2019)."""
+    """B = 2^(ceil(log2(min(e^eps, 2k))) - 1) (Acharya et al. 2019).
+
+    >>> from lib.local.hadamard_response import published_blocks
+    >>> print(published_blocks(k=100, epsilon=3.0))
+    16
+    """
     k, epsilon = checks.whole("k", k, f"[2, {2**32}]"), checks.number("epsilon", epsilon, "(0, inf)")
     return 2 ** (math.ceil(min(epsilon / math.log(2), math.log2(2 * k))) - 1)
 
 
 def power_of_two(name, value) -> int:
-    """`value` as an int, for a power of two >= 1; ``ValueError``, naming `name`, for anything else."""
+    """`value` as an int, for a power of two >= 1; ``ValueError``, naming `name`, for anything else.
+
+    >>> from lib.local.hadamard_response import power_of_two
+    >>> print(power_of_two("size", 8))
+    8
+    """
     whole = checks.whole(name, value, "[1, inf)")
     if whole & (whole - 1):
         raise ValueError(f"{name} must be a power of two in [1, inf), got {whole}")
@@ -130,12 +147,24 @@ def power_of_two(name, value) -> int:
 
 
 def odd(words) -> np.ndarray:
-    """Whether each word has an odd number of ones: where the Hadamard matrix is -1, at row & column."""
+    """Whether each word has an odd number of ones: where the Hadamard matrix is -1, at row & column.
+
+    >>> import numpy as np
+    >>> from lib.local.hadamard_response import odd
+    >>> print(odd(np.array([3, 7], dtype=np.uint64)))
+    [False  True]
+    """
     return (np.bitwise_count(words) & 1).astype(bool)
 
 
 def walsh_hadamard(table) -> np.ndarray:
-    """`table`, shape (..., b), times Sylvester's Hadamard matrix of size b, a power of two: b log2 b additions."""
+    """`table`, shape (..., b), times Sylvester's Hadamard matrix of size b, a power of two: b log2 b additions.
+
+    >>> import numpy as np
+    >>> from lib.local.hadamard_response import walsh_hadamard
+    >>> print(walsh_hadamard(np.array([1.0, 0.0, 2.0, 0.0])))
+    [ 3.  3. -1. -1.]
+    """
     table, b = np.array(table), np.shape(table)[-1]
     half = 1
     while half < b:

@@ -28,6 +28,13 @@ class SHE(FrequencyOracle):
     All this holds for real numbers. In floating point a sum with a 1 in it is a multiple of 2^-53, and a small number
     by itself need not be: the last digits of a report name values that are not the user's. Rounded to multiples of
     2^-20, say, before they are sent, reports show nothing of this.
+
+    >>> import numpy as np
+    >>> from lib.local import SHE
+    >>> oracle, rng = SHE(k=4, epsilon=1.0), np.random.default_rng(0)
+    >>> counts = oracle.collect(rng.choice(4, 10_000, p=[0.4, 0.3, 0.2, 0.1]), rng=rng)
+    >>> print(oracle.estimate(counts, 10_000).round(2))
+    [0.43 0.31 0.18 0.09]
     """
 
     p, q = 1.0, 0.0
@@ -81,6 +88,13 @@ class THE(UnaryEncoding):
     The bits are independent, so the client draws them with their probabilities p and q and never
     the noise: the same law, without the rounding of Laplace variables. Post-processing leaves the
     bits better protected than asked for: `privacy_loss` is below `epsilon`.
+
+    >>> import numpy as np
+    >>> from lib.local import THE
+    >>> oracle, rng = THE(k=4, epsilon=1.0), np.random.default_rng(0)
+    >>> counts = oracle.collect(rng.choice(4, 10_000, p=[0.4, 0.3, 0.2, 0.1]), rng=rng)
+    >>> print(oracle.estimate(counts, 10_000).round(2))
+    [0.4 0.3 0.2 0.1]
     """
 
     def __init__(self, k, epsilon, theta=None):
@@ -101,6 +115,10 @@ def optimal_threshold(epsilon) -> float:
     same, which loses no digits.
 
     epsilon : (0, inf); past 1000 it is that for 1000, and any would do
+
+    >>> from lib.local.histogram_encoding import optimal_threshold
+    >>> print(round(optimal_threshold(1.0), 3))
+    0.619
     """
     epsilon = min(checks.number("epsilon", epsilon, "(0, inf)"), 1000.0)
 

@@ -36,7 +36,14 @@ MOST_BUCKETS = 2**16
 
 
 def scramble(values) -> np.ndarray:
-    """A fixed bijection of [0, 2^32), as uint64: the finalizer of MurmurHash3 (Appleby 2011)."""
+    """A fixed bijection of [0, 2^32), as uint64: the finalizer of MurmurHash3 (Appleby 2011).
+
+    >>> import numpy as np
+    >>> from lib.local.local_hashing import scramble
+    >>> values = np.arange(1000, dtype=np.uint64)
+    >>> print(len(np.unique(scramble(values))))
+    1000
+    """
     word = np.array(values, dtype=np.uint32)
     word ^= word >> np.uint32(16)
     word *= np.uint32(0x85EBCA6B)
@@ -47,12 +54,24 @@ def scramble(values) -> np.ndarray:
 
 
 def bucket(position, g) -> np.ndarray:
-    """The bucket in [0, g) that each `position` on the ring of 2^64 (uint64) lies in."""
+    """The bucket in [0, g) that each `position` on the ring of 2^64 (uint64) lies in.
+
+    >>> import numpy as np
+    >>> from lib.local.local_hashing import bucket
+    >>> print(bucket(np.array([0, 2**63], dtype=np.uint64), 4))
+    [0 2]
+    """
     return ((position >> _HALF) * np.uint64(g)) >> _HALF
 
 
 def bucket_start(index, g) -> np.ndarray:
-    """The first position of bucket `index` (uint64); that of bucket g is the ring's end, 0."""
+    """The first position of bucket `index` (uint64); that of bucket g is the ring's end, 0.
+
+    >>> import numpy as np
+    >>> from lib.local.local_hashing import bucket_start
+    >>> print(bucket_start(np.array([0, 2], dtype=np.uint64), 4))
+    [                  0 9223372036854775808]
+    """
     return (((index << _HALF) + np.uint64(g - 1)) // np.uint64(g)) << _HALF
 
 
@@ -61,6 +80,10 @@ class LocalHashing(FrequencyOracle):
 
     g : buckets, whole, [2, 65536]
     Reports are rows (a, b, bucket), uint64, shape (n, 3).
+
+    >>> from lib.local import LocalHashing
+    >>> print(round(LocalHashing(k=100, epsilon=1.0, g=4).p, 4))
+    0.4754
     """
 
     def __init__(self, k, epsilon, g):
@@ -128,21 +151,39 @@ class LocalHashing(FrequencyOracle):
 
 
 class BLH(LocalHashing):
-    """Binary local hashing: g = 2 (Bassily and Smith 2015, in the form of Wang et al. 2017)."""
+    """Binary local hashing: g = 2 (Bassily and Smith 2015, in the form of Wang et al. 2017).
+
+    >>> from lib.local import BLH
+    >>> print(round(BLH(k=100, epsilon=1.0).p, 4))
+    0.7311
+    """
 
     def __init__(self, k, epsilon):
         super().__init__(k, epsilon, 2)
 
 
 class OLH(LocalHashing):
-    """Optimized local hashing: the whole number g next to e^eps + 1 of less variance at frequency 0."""
+    """Optimized local hashing: the whole number g next to e^eps + 1 of less variance at frequency 0.
+
+    >>> import numpy as np
+    >>> from lib.local import OLH
+    >>> oracle, rng = OLH(k=4, epsilon=1.0), np.random.default_rng(0)
+    >>> counts = oracle.collect(rng.choice(4, 10_000, p=[0.4, 0.3, 0.2, 0.1]), rng=rng)
+    >>> print(oracle.g, oracle.estimate(counts, 10_000).round(2))
+    4 [0.41 0.28 0.18 0.08]
+    """
 
     def __init__(self, k, epsilon):
         super().__init__(k, epsilon, optimal_buckets(checks.number("epsilon", epsilon, "(0, inf)")))
 
 
 def optimal_buckets(epsilon) -> int:
-    """The g in [2, 65536] of least variance at frequency 0, which over real g is least at e^eps + 1."""
+    """The g in [2, 65536] of least variance at frequency 0, which over real g is least at e^eps + 1.
+
+    >>> from lib.local.local_hashing import optimal_buckets
+    >>> print(optimal_buckets(1.0), optimal_buckets(4.0))
+    4 56
+    """
     epsilon = checks.number("epsilon", epsilon, "(0, inf)")
     odds = math.exp(min(epsilon, math.log(MOST_BUCKETS)))
     nearest = (min(round_(odds + 1), MOST_BUCKETS) for round_ in (math.floor, math.ceil))

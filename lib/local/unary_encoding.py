@@ -23,6 +23,11 @@ def coins(shape, probability, *, rng) -> np.ndarray:
 
     A random byte below floor(256 probability) means True, one above it False; the one time in 256
     that it is equal, a uniform number decides for the remaining fraction.
+
+    >>> import numpy as np
+    >>> from lib.local.unary_encoding import coins
+    >>> print(coins((5,), 0.5, rng=np.random.default_rng(0)))
+    [ True False False False False]
     """
     shape = tuple(checks.integer("shape", shape, "[0, inf)").astype(int).ravel().tolist())
     probability, size = checks.number("probability", probability, "[0, 1]"), math.prod(shape)
@@ -82,7 +87,13 @@ class UnaryEncoding(FrequencyOracle):
 
 
 class SUE(UnaryEncoding):
-    """Symmetric unary encoding (basic RAPPOR): every bit is kept with probability e^(eps/2)/(e^(eps/2) + 1)."""
+    """Symmetric unary encoding (basic RAPPOR): every bit is kept with probability e^(eps/2)/(e^(eps/2) + 1).
+
+    >>> from lib.local import SUE
+    >>> oracle = SUE(k=100, epsilon=1.0)
+    >>> print(round(oracle.p, 4), round(oracle.q, 4))
+    0.6225 0.3775
+    """
 
     @staticmethod
     def probabilities(epsilon, exp=math.exp) -> tuple:
@@ -91,7 +102,16 @@ class SUE(UnaryEncoding):
 
 
 class OUE(UnaryEncoding):
-    """Optimized unary encoding: p = 1/2, q = 1/(e^eps + 1), the least variance at frequency 0."""
+    """Optimized unary encoding: p = 1/2, q = 1/(e^eps + 1), the least variance at frequency 0.
+
+    >>> import numpy as np
+    >>> from lib.local import OUE
+    >>> oracle, rng = OUE(k=4, epsilon=1.0), np.random.default_rng(0)
+    >>> counts = oracle.collect(rng.choice(4, 10_000, p=[0.4, 0.3, 0.2, 0.1]), rng=rng)
+    >>> low, high = oracle.interval(counts, 10_000)
+    >>> print(low.round(2), high.round(2))
+    [0.35 0.26 0.15 0.07] [0.43 0.34 0.23 0.14]
+    """
 
     @staticmethod
     def probabilities(epsilon, exp=math.exp) -> tuple:

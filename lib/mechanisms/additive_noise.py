@@ -70,7 +70,15 @@ def _proportional(rho, alpha):
 class Laplace(_AddedNoise, PositiveFields):
     """Adds Laplace noise of `scale` in (0, inf) to a query of L1 `sensitivity` in (0, inf).
 
-    Source: kiri2019, "Laplace Mechanism"; Dwork, McSherry, Nissim, Smith 2006.
+    Source: kiri2019, "Laplace Mechanism" (equations 3 and 4); sei2017, Theorem 1; Dwork, McSherry, Nissim, Smith 2006.
+
+    >>> import numpy as np
+    >>> from lib.mechanisms import Laplace
+    >>> count = Laplace.calibrated(epsilon=0.5)
+    >>> print(count, count.epsilon)
+    Laplace(scale=2.0, sensitivity=1.0) 0.5
+    >>> print(count.release(120, rng=np.random.default_rng(0)).round(2))
+    120.64
     """
 
     scale: float
@@ -127,7 +135,16 @@ class Laplace(_AddedNoise, PositiveFields):
 
 @dataclass(frozen=True)
 class Gaussian(_AddedNoise, PositiveFields):
-    """Adds normal noise of standard deviation `sigma` in (0, inf) to a query of L2 `sensitivity` in (0, inf)."""
+    """Adds normal noise of standard deviation `sigma` in (0, inf) to a query of L2 `sensitivity` in (0, inf).
+
+    >>> import numpy as np
+    >>> from lib.mechanisms import Gaussian
+    >>> sums = Gaussian.calibrated(epsilon=1.0, delta=1e-6, sensitivity=2.0)
+    >>> print(round(sums.sigma, 3), round(sums.epsilon_at(1e-6), 6))
+    8.449 1.0
+    >>> print(sums.release([10.0, 20.0], rng=np.random.default_rng(0)).round(2))
+    [11.06 18.88]
+    """
 
     sigma: float
     sensitivity: float = 1.0
@@ -181,6 +198,12 @@ class DiscreteLaplace(_WholeNoise):
     The curves are those of neighbours that differ in one entry, by `sensitivity`, the worst there are.
     For sensitivity 1 the mechanism is as private as randomized response, no more and no less.
     Source: Ghosh, Roughgarden, Sundararajan 2012; Canonne, Kamath, Steinke 2020.
+
+    >>> import numpy as np
+    >>> from lib.mechanisms import DiscreteLaplace
+    >>> count = DiscreteLaplace.calibrated(epsilon=0.5)
+    >>> print(count.release([120, 0], rng=np.random.default_rng(0)))
+    [121   0]
     """
 
     scale: Fraction
@@ -214,6 +237,12 @@ class DiscreteGaussian(_WholeNoise):
     `rho` and `rdp` hold for any neighbours of L2 distance up to `sensitivity`; `delta`, `epsilon_at` and
     `prv` for those that differ in one entry, and for a sigma of up to 1e4.
     Source: Canonne, Kamath, Steinke 2020, Theorems 4 and 7.
+
+    >>> import numpy as np
+    >>> from lib.mechanisms import DiscreteGaussian
+    >>> count = DiscreteGaussian.calibrated(epsilon=1.0, delta=1e-6)
+    >>> print(round(float(count.sigma), 3), count.release([120, 0], rng=np.random.default_rng(0)))
+    4.231 [113   2]
     """
 
     sigma: Fraction

@@ -35,6 +35,11 @@ def bernoulli(num, den, *, rng) -> np.ndarray:
     """Independent coins, True with probability num/den; shape of `num`.
 
     num : whole numbers in [0, den], any shape; den : a whole number >= 1. Python ints of any size.
+
+    >>> import numpy as np
+    >>> from lib.mechanisms.exact_noise import bernoulli
+    >>> print(bernoulli(np.ones(5, int), 3, rng=np.random.default_rng(0)))
+    [False False False  True  True]
     """
     num, den = _counts(num, den)
     if num.max(initial=0) > den:
@@ -47,6 +52,11 @@ def bernoulli_exp(num, den, *, rng) -> np.ndarray:
 
     num : whole numbers >= 0, any shape; den : a whole number >= 1. Python ints of any size.
     Source: Canonne, Kamath, Steinke 2020, Algorithm 1.
+
+    >>> import numpy as np
+    >>> from lib.mechanisms.exact_noise import bernoulli_exp
+    >>> print(bernoulli_exp(np.ones(5, int), 3, rng=np.random.default_rng(0)))
+    [ True  True  True False  True]
     """
     num, den = _counts(num, den)
     return _bernoulli_exp(num.ravel(), den, _bits(rng)).reshape(num.shape)
@@ -56,6 +66,11 @@ def uniform_integers(shape, bound, *, rng) -> np.ndarray:
     """Independent draws of `shape` from 0, ..., bound - 1, all exactly as likely; `bound` a whole number >= 1.
 
     int64, or Python ints (dtype object) for bounds above 2^62.
+
+    >>> import numpy as np
+    >>> from lib.mechanisms.exact_noise import uniform_integers
+    >>> print(uniform_integers((5,), 6, rng=np.random.default_rng(0)))
+    [2 2 1 3 3]
     """
     bound = _whole("bound", bound, 1)
     return _uniform(_count(shape), bound, _bits(rng)).reshape(shape)
@@ -137,6 +152,11 @@ def discrete_laplace(shape, scale, *, rng) -> np.ndarray:
 
     scale : (0, inf). int64, or Python ints (dtype object) for scales of 2^50 and more.
     Source: Canonne, Kamath, Steinke 2020, Algorithm 2.
+
+    >>> import numpy as np
+    >>> from lib.mechanisms.exact_noise import discrete_laplace
+    >>> print(discrete_laplace((5,), 2, rng=np.random.default_rng(0)))
+    [-1  0  1  5  3]
     """
     scale, rng = fraction("scale", scale), _bits(rng)
     return _collect(shape, scale, lambda count: _laplace_proposals(count, scale, rng))
@@ -148,6 +168,11 @@ def discrete_gaussian(shape, sigma, *, rng) -> np.ndarray:
     sigma : (0, inf); the standard deviation is a little less than sigma.
         int64, or Python ints (dtype object) for a sigma of 2^50 and more.
     Source: Canonne, Kamath, Steinke 2020, Algorithm 3.
+
+    >>> import numpy as np
+    >>> from lib.mechanisms.exact_noise import discrete_gaussian
+    >>> print(discrete_gaussian((5,), 2, rng=np.random.default_rng(0)))
+    [ 2 -1 -1  3  1]
     """
     sigma, rng = fraction("sigma", sigma), _bits(rng)
     return _collect(shape, sigma, lambda count: _gaussian_proposals(count, sigma**2, rng))
@@ -237,6 +262,10 @@ def fraction(name: str, value) -> Fraction:
     """`value`, an int, a Fraction or a float in (0, inf), as the very Fraction that it is.
 
     Raises ``ValueError`` that names the parameter, its value and the range.
+
+    >>> from lib.mechanisms.exact_noise import fraction
+    >>> print(fraction("scale", 0.5))
+    1/2
     """
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]

@@ -22,7 +22,13 @@ class RandomizedResponse(PureDP):
     with probability `lie` = 1 / (e^epsilon + k - 1). epsilon : (0, 700]; k : whole number in [2, 2^31]
 
     The sampling is exact.
-    Source: kiri2019, "Random Response" (k = 2); Kairouz, Bonawitz, Ramage 2016 (k-RR).
+    Source: kiri2019, "Random Response" (equation 6, k = 2); Kairouz, Bonawitz, Ramage 2016 (k-RR).
+
+    >>> import numpy as np
+    >>> from lib.mechanisms import RandomizedResponse
+    >>> answer = RandomizedResponse(epsilon=1.0, k=4)
+    >>> print(round(answer.truth, 4), answer.release([0, 1, 2, 3, 3], rng=np.random.default_rng(0)))
+    0.4754 [1 1 2 3 3]
     """
 
     epsilon: float

@@ -27,6 +27,11 @@ def exponential(scores, epsilon, sensitivity, *, rng) -> int:
     exponents plus Gumbel noise, so no exponential is ever taken. It is epsilon-DP and, its privacy loss having a
     range of epsilon, epsilon^2/8-zCDP (miura2025, Definition 2.6; Cesar and Rogers 2021, Lemma 4).
     ``ArithmeticError`` for exponents that overflow.
+
+    >>> import numpy as np
+    >>> from lib.mechanisms import exponential
+    >>> print(exponential([10.0, 50.0, 20.0], epsilon=1.0, sensitivity=1.0, rng=np.random.default_rng(0)))
+    1
     """
     scores, epsilon = _scores(scores, 1), checks.number("epsilon", epsilon, "[0, inf)")
     return int(_largest(scores, epsilon, checks.number("sensitivity", sensitivity, "(0, inf)"), rng))
@@ -40,6 +45,11 @@ def exact_exponential(scores, epsilon, sensitivity, *, rng) -> int:
 
     Candidates are proposed uniformly and accepted with probability e^(-epsilon gap / (2 sensitivity)), by their gap below
     the largest score: k proposals at most are expected. An epsilon of few binary digits is faster.
+
+    >>> import numpy as np
+    >>> from lib.mechanisms.selection import exact_exponential
+    >>> print(exact_exponential([10, 50, 20], epsilon=1, sensitivity=1, rng=np.random.default_rng(0)))
+    1
     """
     scores = list(scores)
     if not scores or not all(isinstance(score, numbers.Integral) and not isinstance(score, bool) for score in scores):
@@ -71,6 +81,10 @@ class Exponential(PositiveFields):
     epsilon : (0, inf); sensitivity : by how much neighbours can change any score, (0, inf)
     The guarantee is that of bounded range (Durfee and Rogers 2019): see `accounting.bounded_range_prv`.
     Composed with others, `accounting.compose_schedule` is sharper than `prv_compose`.
+
+    >>> from lib.mechanisms import Exponential
+    >>> print(Exponential(epsilon=1.0).probabilities([3.0, 5.0, 4.0]).round(3))
+    [0.186 0.506 0.307]
     """
 
     epsilon: float
@@ -137,6 +151,10 @@ class PermuteAndFlip(PositiveFields, PureDP):
     Never worse in expected score than the exponential mechanism of the same epsilon; but it has no bounded range, and
     composes as any epsilon-DP mechanism. It is the same as adding exponential noise of scale 2 sensitivity / epsilon
     to each score and reporting the largest (Ding et al. 2021). Source: McKenna and Sheldon 2020, Algorithm 1.
+
+    >>> from lib.mechanisms import PermuteAndFlip
+    >>> print(PermuteAndFlip(epsilon=1.0).probabilities([3.0, 5.0, 4.0]).round(3))
+    [0.147 0.587 0.266]
     """
 
     epsilon: float

@@ -22,6 +22,10 @@ def of_count(neighbours="unbounded") -> float:
     """Of the number of records with a property: 1 under either relation.
 
     (Under "bounded", the number of all records has sensitivity 0: it is public.)
+
+    >>> from lib.mechanisms.sensitivity import of_count
+    >>> print(of_count())
+    1.0
     """
     checks.one_of("neighbours", neighbours, NEIGHBOURS)
     return 1.0
@@ -30,7 +34,11 @@ def of_count(neighbours="unbounded") -> float:
 def of_sum(low, high, neighbours="unbounded") -> float:
     """Of the sum of numbers in [low, high]: max(|low|, |high|) for "unbounded", high - low for "bounded".
 
-    Source: kiri2019, "sensitivity", which has low 0, high 1.
+    Source: kiri2019, "sensitivity" (equation 2), which has low 0, high 1.
+
+    >>> from lib.mechanisms.sensitivity import of_sum
+    >>> print(of_sum(-1, 3), of_sum(-1, 3, "bounded"))
+    3.0 4.0
     """
     low, high = _ends(low, high)
     checks.one_of("neighbours", neighbours, NEIGHBOURS)
@@ -41,6 +49,10 @@ def of_histogram(norm=1, neighbours="unbounded") -> float:
     """Of the counts of the cells of a partition, in the norm L1, L2 or L-infinity: `norm` one of 1, 2, inf.
 
     One cell changes by 1 under "unbounded", two under "bounded": 1, 1, 1 and 2, sqrt 2, 1.
+
+    >>> from lib.mechanisms.sensitivity import of_histogram
+    >>> print(of_histogram(), round(of_histogram(2, "bounded"), 3))
+    1.0 1.414
     """
     checks.one_of("neighbours", neighbours, NEIGHBOURS)
     checks.one_of("norm", norm, (1, 2, np.inf))
@@ -58,6 +70,10 @@ def of_mean(low, high, n=None, *, neighbours, empty=None) -> float:
     - "unbounded" with n: the most that the mean moves from a table OF n RECORDS, (high - low)/n for n >= 2. It is
       a local sensitivity. Noise scaled to it is no differential privacy: the scale depends on the very table
       and tells n, in which neighbours differ. (Instead: noisy sum over noisy count.)
+
+    >>> from lib.mechanisms.sensitivity import of_mean
+    >>> print(of_mean(0, 100, n=1000, neighbours="bounded"), of_mean(0, 100, neighbours="unbounded"))
+    0.1 50.0
     """
     low, high = _ends(low, high)
     checks.one_of("neighbours", neighbours, NEIGHBOURS)
@@ -86,6 +102,10 @@ def brute_force(query, domain, n, *, neighbours, norm=1) -> Witness:
     query : function of a tuple of records to a number or an array, in which their order does not matter
     domain : the values a record can take, two at least; n : whole number >= 1; norm : 1, 2 or inf
     Time grows as the number of tables, (n + k)! / (n! k!) for k values, times k.
+
+    >>> from lib.mechanisms.sensitivity import brute_force
+    >>> print(brute_force(sum, domain=(0, 1, 3), n=3, neighbours="bounded"))
+    Witness(value=3.0, first=(0, 0, 0), second=(0, 0, 3))
     """
     checks.one_of("neighbours", neighbours, NEIGHBOURS)
     checks.one_of("norm", norm, (1, 2, np.inf))

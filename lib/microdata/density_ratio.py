@@ -31,7 +31,12 @@ NEGLIGIBLE = -100.0
 
 
 def normalised(weights) -> np.ndarray:
-    """Weights (n,) divided by their mean (equation 11); ``ValueError`` for one below 0 or not finite, or all 0."""
+    """Weights (n,) divided by their mean (equation 11); ``ValueError`` for one below 0 or not finite, or all 0.
+
+    >>> from lib.microdata import normalised
+    >>> print(normalised([1.0, 3.0]))
+    [0.5 1.5]
+    """
     weights = checks.real("weights", weights, "[0, inf)")
     with np.errstate(over="ignore"):
         total = weights.sum()
@@ -42,7 +47,12 @@ def normalised(weights) -> np.ndarray:
 
 
 def effective_sample_size(weights) -> float:
-    """(sum w)^2 / sum w^2 in [1, n]: as many equally weighted records would give a mean of the same variance."""
+    """(sum w)^2 / sum w^2 in [1, n]: as many equally weighted records would give a mean of the same variance.
+
+    >>> from lib.microdata import effective_sample_size
+    >>> print(effective_sample_size([1.0, 1.0, 1.0]), effective_sample_size([1.0, 0.0, 0.0]))
+    3.0 1.0
+    """
     weights = normalised(weights)
     return float(len(weights) / np.mean(weights**2))
 
@@ -63,6 +73,13 @@ def algorithm_1(P, K, *, rate=None, tol=1e-12, max_iter=1000, start=None):
     Corrected: b holds the column means of K (printed: row sums, the same for symmetric K only), the gradient
     step starts from alpha^t, and (1 - b . alpha) multiplies b. The cycle of shift, clip and rescale is no
     projection, so it can stall below the maximum. ``ValueError`` if b . alpha, or a density, is not positive.
+
+    >>> import numpy as np
+    >>> from lib.microdata import algorithm_1
+    >>> P = np.array([[0.8, 0.2], [0.2, 0.8]])
+    >>> alpha, trace, converged = algorithm_1(P, np.eye(2))
+    >>> print(alpha.round(3), converged)
+    [1. 1.] True
     """
     n = P.shape[0]
     b = K.T @ np.ones(n) / n
@@ -109,6 +126,12 @@ def duality_gap(P, K, alpha) -> float:
     """How far at most the log-likelihood at `alpha` (b . alpha = 1) lies below the maximum over alpha >= 0.
 
     P, K : as in `algorithm_1`, K >= 0; see `lib.numerics.mixing_proportions`
+
+    >>> import numpy as np
+    >>> from lib.microdata import duality_gap
+    >>> P = np.array([[0.8, 0.2], [0.2, 0.8]])
+    >>> print(round(duality_gap(P, np.eye(2), np.ones(2)), 6))
+    0.0
     """
     n = P.shape[0]
     sums = K.T @ np.ones(n)
@@ -124,6 +147,13 @@ def maximum_likelihood(P, K, *, tol=0.01, max_iter=100) -> tuple[np.ndarray, mix
 
     P, K : as in `algorithm_1`, P > 0 and K >= 0; of a K that is an array, P K is formed once, else column by column
     tol : the gap in (0, inf) below which it ends; max_iter : rounds, whole number >= 1
+
+    >>> import numpy as np
+    >>> from lib.microdata.density_ratio import maximum_likelihood
+    >>> P = np.array([[0.8, 0.2], [0.2, 0.8]])
+    >>> alpha, found = maximum_likelihood(P, np.eye(2))
+    >>> print(alpha.round(3))
+    [1. 1.]
     """
     tol, max_iter = checks.number("tol", tol, "(0, inf)"), checks.whole("max_iter", max_iter, "[1, inf)")
     n = P.shape[0]
@@ -269,6 +299,15 @@ class KernelDensityRatio(_DensityRatio):
     gap_ : the log-likelihood is at most this far below the maximum
     trace_ : (n_iter_,) log-likelihoods (algorithm 1: n_iter_ + 1); n_iter_, converged_
     width_ : the width used; scores_ : (candidates,), mean log-densities of cross-validation, if any
+
+    >>> import numpy as np
+    >>> from lib.microdata import KernelDensityRatio, Perturbation
+    >>> rng = np.random.default_rng(0)
+    >>> change = Perturbation.from_epsilon(3.0, {"age": (0.0, 1.0)})
+    >>> seen = change.perturb(rng.beta(8, 2, (200, 1)), rng=rng)
+    >>> model = KernelDensityRatio(change, width=0.1).fit(seen)
+    >>> print(round(float(seen.mean()), 2), round(float((seen[:, 0] * model.weights_).mean()), 2))
+    0.65 0.79
     """
 
     def __init__(self, perturbation, width=1000.0, *, scaling="range", solver="certified", rate=None, tol=None,
@@ -320,6 +359,15 @@ class LinearDensityRatio(_DensityRatio):
     Parameters and attributes are those of `KernelDensityRatio`, without a width. P is multiplied by the M'
     columns once, block by block; an iteration then costs n M' operations, and memory is n M' numbers (algorithm 1
     as printed: n^2).
+
+    >>> import numpy as np
+    >>> from lib.microdata import LinearDensityRatio, Perturbation
+    >>> rng = np.random.default_rng(0)
+    >>> change = Perturbation.from_epsilon(1.0, {"sex": 2})
+    >>> seen = change.perturb(rng.choice(2, (1000, 1), p=[0.9, 0.1]), rng=rng)
+    >>> model = LinearDensityRatio(change).fit(seen)
+    >>> print(round(float(seen.mean()), 2), round(float((seen[:, 0] * model.weights_).mean()), 2))
+    0.3 0.07
     """
 
     def __init__(self, perturbation, *, scaling="range", solver="certified", rate=None, tol=None, max_iter=None):

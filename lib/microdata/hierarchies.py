@@ -145,6 +145,12 @@ def categories(attribute, rows) -> Hierarchy:
     rows : for each value (one at least) a sequence: the value, and the label of its group at level 1, 2, ...; ``*`` last
 
     ``ValueError`` names a value that occurs twice, lacks a level, or at which a level splits a group of the one below.
+
+    >>> import pandas as pd
+    >>> from lib.microdata.hierarchies import apply, categories
+    >>> job = categories("job", [("nurse", "care", "*"), ("doctor", "care", "*"), ("clerk", "office", "*")])
+    >>> print(apply(pd.DataFrame({"job": ["nurse", "clerk"]}), {"job": job}, {"job": 1})["job"].tolist())
+    ['care', 'office']
     """
     rows = [tuple(row) for row in rows]
     if not rows:
@@ -168,6 +174,12 @@ def intervals(attribute, starts) -> Hierarchy:
         nothing but the ends.
 
     ``ValueError`` names a number that is out of order, or at which a level splits an interval of the one below.
+
+    >>> import pandas as pd
+    >>> from lib.microdata.hierarchies import apply, intervals
+    >>> age = intervals("age", [[0, 25, 50, 75, 100], [0, 50, 100], [0, 100]])
+    >>> print(apply(pd.DataFrame({"age": [30, 80]}), {"age": age}, {"age": 1})["age"].tolist())
+    ['25-49', '75-100']
     """
     starts = [checks.integer(f"starts of {attribute!r}", level, "(-inf, inf)").astype(int) for level in starts]
     if not starts:
@@ -200,6 +212,12 @@ def load(file, attribute, *, domain=None) -> Hierarchy:
     domain : values that it has to cover; default: those that it has
 
     ``ValueError`` names the file's attribute and the value at fault.
+
+    >>> from pathlib import Path
+    >>> from lib.microdata import hierarchies
+    >>> folder = Path(hierarchies.__file__).parent / "adult_hierarchies"
+    >>> print(hierarchies.load(folder / "sex.csv", "sex").height)
+    1
     """
     with open(file, encoding="utf-8", newline="") as lines:
         head, *rows = csv.reader(line for line in lines if not line.startswith("#"))
@@ -215,7 +233,12 @@ def load(file, attribute, *, domain=None) -> Hierarchy:
 
 def adult(attributes=QUASI_IDENTIFIERS) -> dict[str, Hierarchy]:
     """Adult's hierarchies by attribute: the ten of hasegawa2015, Table 2, or others of those that have a file
-    (education, race and native-country besides)."""
+    (education, race and native-country besides).
+
+    >>> from lib.microdata.hierarchies import adult
+    >>> print(list(adult())[:3])
+    ['age', 'workclass', 'education-num']
+    """
     known = sorted(file.stem for file in FOLDER.glob("*.csv"))
     for attribute in attributes:
         checks.one_of("attributes", attribute, known)
@@ -226,6 +249,12 @@ def apply(frame, hierarchies, levels) -> pd.DataFrame:
     """`frame` with each attribute in `levels` replaced by its labels at that level; level 0 leaves it as it is.
 
     frame : has these columns; hierarchies : mapping from attribute to `Hierarchy`; levels : mapping from attribute to level
+
+    >>> import pandas as pd
+    >>> from lib.microdata.hierarchies import adult, apply
+    >>> frame = pd.DataFrame({"sex": ["Male", "Female"]})
+    >>> print(apply(frame, adult(["sex"]), {"sex": 1})["sex"].tolist())
+    ['*', '*']
     """
     columns = {}
     for name, level in levels.items():

@@ -47,6 +47,14 @@ class IterativeBayes(BaseEstimator):
     weights_ : (n,), share over observed share of each record's cell, scaled to mean 1
     unseen_ : the total share of cells without a perturbed record, which no weight can represent
     gap_, trace_ : the gap at the end, and the log-likelihoods, (n_iter_,), before each step; n_iter_, converged_
+
+    >>> import numpy as np
+    >>> from lib.microdata import IterativeBayes, Perturbation
+    >>> rng = np.random.default_rng(0)
+    >>> change = Perturbation.from_epsilon(1.0, {"sex": 2})
+    >>> seen = change.perturb(rng.choice(2, (10_000, 1), p=[0.9, 0.1]), rng=rng)
+    >>> print(round(float(seen.mean()), 2), IterativeBayes(change).fit(seen).shares_.round(2))
+    0.32 [0.89 0.11]
     """
 
     def __init__(self, perturbation, *, bins=10, tol=0.1, max_iter=10_000, accelerated=True):

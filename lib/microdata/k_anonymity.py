@@ -92,6 +92,14 @@ def generalize(records, hierarchies, k, *, max_suppression=0.0, loss="lm") -> Ge
     Of nodes with equal loss (to 1e-12) the one that leaves out fewest records is taken, of those the one whose levels come
     first in lexicographic order. ``ValueError`` for a hierarchy that misses a value, an attribute that `records` lacks, a
     lattice of more than 10^7 nodes.
+
+    >>> import pandas as pd
+    >>> from lib.microdata.hierarchies import adult
+    >>> from lib.microdata.k_anonymity import anonymity, generalize
+    >>> frame = pd.DataFrame({"age": [23, 25, 41, 47], "sex": ["Male", "Female", "Male", "Male"]})
+    >>> found = generalize(frame, adult(["age", "sex"]), k=2)
+    >>> print(anonymity(found.frame, ["age", "sex"]), found.levels)
+    2 {'age': 2, 'sex': 1}
     """
     names = _columns(records, hierarchies)
     k = _level_k(k, records)
@@ -110,6 +118,12 @@ def suppress(records, k, *, attributes, levels=None, hierarchies=None) -> Suppre
     records : frame of n >= 1 records; k : whole number in [1, n]; attributes : names of columns, one at least
     levels : mapping from some of the attributes to the level of `hierarchies` (mapping from attribute to `Hierarchy`) to
         which they are generalized first; default: none. The frame returned holds these labels.
+
+    >>> import pandas as pd
+    >>> from lib.microdata.k_anonymity import suppress
+    >>> frame = pd.DataFrame({"sex": ["Male", "Female", "Male", "Male"]})
+    >>> print(len(suppress(frame, 2, attributes=["sex"]).frame))
+    3
     """
     names = _columns(records, attributes)
     k = _level_k(k, records)
@@ -140,14 +154,27 @@ def _made(records, hierarchies, levels, names, k) -> dict:
 
 
 def class_sizes(frame, attributes) -> np.ndarray:
-    """How many records share each record's values of `attributes`, itself included, (n,)."""
+    """How many records share each record's values of `attributes`, itself included, (n,).
+
+    >>> import pandas as pd
+    >>> from lib.microdata.k_anonymity import class_sizes
+    >>> frame = pd.DataFrame({"sex": ["Male", "Female", "Male", "Male"]})
+    >>> print(class_sizes(frame, ["sex"]))
+    [3 1 3 3]
+    """
     columns = [pd.factorize(frame[name], use_na_sentinel=False) for name in _columns(frame, attributes)]
     classes = _classes([(codes.astype(np.int64), len(distinct)) for codes, distinct in columns])
     return np.bincount(classes)[classes]
 
 
 def anonymity(frame, attributes) -> int:
-    """The largest k for which `frame`, one record at least, is k-anonymous in `attributes`: its smallest class."""
+    """The largest k for which `frame`, one record at least, is k-anonymous in `attributes`: its smallest class.
+
+    >>> import pandas as pd
+    >>> from lib.microdata.k_anonymity import anonymity
+    >>> print(anonymity(pd.DataFrame({"sex": ["Male", "Female", "Male", "Male"]}), ["sex"]))
+    1
+    """
     if len(frame) == 0:
         raise ValueError("frame must have one record at least, got none")
     return int(class_sizes(frame, attributes).min())
@@ -155,13 +182,25 @@ def anonymity(frame, attributes) -> int:
 
 def discernibility(frame, attributes, n_records=None) -> float:
     """Sum of the squared class sizes; each of the `n_records` that is not in `frame` adds n_records (Bayardo and
-    Agrawal, ICDE 2005). Default: all are in it."""
+    Agrawal, ICDE 2005). Default: all are in it.
+
+    >>> import pandas as pd
+    >>> from lib.microdata.k_anonymity import discernibility
+    >>> print(discernibility(pd.DataFrame({"sex": ["Male", "Female", "Male", "Male"]}), ["sex"]))
+    10.0
+    """
     n = len(frame) if n_records is None else checks.whole("n_records", n_records, f"[{len(frame)}, 1e9]")
     return float(class_sizes(frame, attributes).sum() + n * (n - len(frame)))
 
 
 def average_class_size(frame, attributes) -> float:
-    """Records a class; not a number where there are none."""
+    """Records a class; not a number where there are none.
+
+    >>> import pandas as pd
+    >>> from lib.microdata.k_anonymity import average_class_size
+    >>> print(average_class_size(pd.DataFrame({"sex": ["Male", "Female", "Male", "Male"]}), ["sex"]))
+    2.0
+    """
     return len(frame) / round((1 / class_sizes(frame, attributes)).sum()) if len(frame) else math.nan
 
 

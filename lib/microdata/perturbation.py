@@ -47,6 +47,12 @@ class RetentionReplacement:
     """Keeps a category with probability rho, else draws one of all `size` uniformly, itself included (equation 1).
 
     size : number of categories, whole number >= 2; rho : in [0, 1)
+
+    >>> import numpy as np
+    >>> from lib.microdata import RetentionReplacement
+    >>> change = RetentionReplacement.from_epsilon(1.0, size=4)
+    >>> print(round(change.rho, 4), change.perturb([0, 1, 2, 3], rng=np.random.default_rng(0)))
+    0.3005 [0. 1. 2. 3.]
     """
 
     size: int
@@ -89,6 +95,12 @@ class BoundedLaplace:
     """Laplace noise of scale phi, conditioned on staying in [low, high] (equations 2 and 3).
 
     low < high : the attribute's public range; phi : in (0, inf], infinite for a uniform draw
+
+    >>> import numpy as np
+    >>> from lib.microdata import BoundedLaplace
+    >>> change = BoundedLaplace.from_epsilon(1.0, low=0.0, high=100.0)
+    >>> print(change.phi, change.perturb([10.0, 90.0], rng=np.random.default_rng(0)).round(1))
+    100.0 [52.1 37.6]
     """
 
     low: float
@@ -168,6 +180,12 @@ class Perturbation:
     Records are an (n, M) array of numbers in the order of the mapping, or a pandas frame that has these columns
     (others are left out). Attributes that are published as they are do not belong here. ``ValueError`` names
     the attribute whose value is not in its set.
+
+    >>> import numpy as np
+    >>> from lib.microdata import Perturbation
+    >>> change = Perturbation.from_epsilon(2.0, {"sex": 2, "age": (0.0, 100.0)})
+    >>> print(change.epsilon, change.perturb([[1, 30.0]], rng=np.random.default_rng(0)).round(1))
+    2.0 [[1.  4.1]]
     """
 
     def __init__(self, mechanisms: Mapping):
@@ -258,7 +276,13 @@ class Perturbation:
 
 
 def pk_level(perturbation: Perturbation, n_records) -> float:
-    """k = 1 + (N - 1) e^{-2 eps} of `n_records` = N >= 1 records (hasegawa2015, equation 4), in (1, N] for N > 1."""
+    """k = 1 + (N - 1) e^{-2 eps} of `n_records` = N >= 1 records (hasegawa2015, equation 4), in (1, N] for N > 1.
+
+    >>> from lib.microdata import Perturbation, pk_level
+    >>> change = Perturbation.from_epsilon(4.0, {"sex": 2, "age": (0.0, 100.0)})
+    >>> print(round(pk_level(change, n_records=30_000), 2))
+    11.06
+    """
     n = checks.whole("n_records", n_records, "[1, inf)")
     return 1 + (n - 1) * math.exp(-2 * perturbation.epsilon)
 
@@ -267,6 +291,10 @@ def pk_epsilon(k, n_records) -> float:
     """The total local-DP level ln((N - 1)/(k - 1))/2 that k means on `n_records` = N >= 2 records.
 
     k : real, in (1, N]: 1 would need an infinite level, N none
+
+    >>> from lib.microdata import pk_epsilon
+    >>> print(round(pk_epsilon(k=11, n_records=30_000), 4))
+    4.0032
     """
     n = checks.whole("n_records", n_records, "[2, inf)")
     k = checks.number("k", k, f"(1, {n}]")
@@ -281,6 +309,11 @@ def matching_posteriors(densities) -> np.ndarray:
 
     Sums over the N! matchings by way of the 2^N sets of rows that the first persons hold. ``ValueError`` if no
     matching is possible.
+
+    >>> from lib.microdata import matching_posteriors
+    >>> print(matching_posteriors([[0.8, 0.2], [0.2, 0.8]]).round(3))
+    [[0.941 0.059]
+     [0.059 0.941]]
     """
     a = checks.real("densities", densities, "[0, inf)")
     if a.ndim != 2 or a.shape[0] != a.shape[1] or not 1 <= len(a) <= MOST_PERSONS:
@@ -309,6 +342,11 @@ def pk_parameters(k, n_records, attributes, split="equal") -> Perturbation:
 
     k : real, in (1, N]; n_records : whole number >= 2
     attributes, split : see `Perturbation.from_epsilon`; on how the total is shared the document is silent
+
+    >>> from lib.microdata import pk_level, pk_parameters
+    >>> change = pk_parameters(k=11, n_records=30_000, attributes={"sex": 2, "age": (0.0, 100.0)})
+    >>> print(round(pk_level(change, 30_000), 6))
+    11.0
     """
     return Perturbation.from_epsilon(pk_epsilon(k, n_records), attributes, split)
 

@@ -20,6 +20,11 @@ def logistic_regression(features, labels, weights=None, *, penalty=1e-6):
     penalty : in [1e-12, 1e6]; the intercept is free of it. It makes the optimum unique where features add up to a constant,
         as 0/1 columns do, and finite where the classes can be separated. The document names none.
     Returns a fitted scikit-learn `LogisticRegression`.
+
+    >>> from lib.microdata.weighted_regression import logistic_regression
+    >>> model = logistic_regression([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1], penalty=0.1)
+    >>> print(model.predict([[0.5], [2.5]]))
+    [False  True]
     """
     with extra("classifiers"):
         from sklearn.linear_model import LogisticRegression
@@ -35,6 +40,11 @@ def support_vector_machine(features, labels, weights=None, *, penalty=1e-6):
 
     Arguments as for `logistic_regression`. Returns a fitted scikit-learn `LinearSVC`, whose intercept is
     within the penalty.
+
+    >>> from lib.microdata.weighted_regression import support_vector_machine
+    >>> model = support_vector_machine([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1], penalty=0.1)
+    >>> print(model.predict([[0.5], [2.5]]))
+    [False  True]
     """
     with extra("classifiers"):
         from sklearn.svm import LinearSVC
@@ -50,6 +60,11 @@ def linear_regression(features, values, weights=None, *, penalty=1e-6):
     """Minimises mean_i w_i (value_i - prediction_i)^2 + penalty |gamma|^2 (hasegawa2015, section 4.1).
 
     values : (n,) numbers; other arguments as for `logistic_regression`. Returns a fitted scikit-learn `Ridge`.
+
+    >>> from lib.microdata.weighted_regression import linear_regression
+    >>> model = linear_regression([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
+    >>> print(model.predict([[4.0]]).round(3))
+    [9.]
     """
     with extra("classifiers"):
         from sklearn.linear_model import Ridge

@@ -90,6 +90,17 @@ def train(
     rng : numpy Generator: which records are taken, and the noise
 
     Raises ``ValueError`` for bad input, ``FloatingPointError`` where training diverges.
+
+    >>> import numpy as np
+    >>> from lib.networks import Network
+    >>> from lib.networks.dp_sgd import Plan, train
+    >>> rng = np.random.default_rng(0)
+    >>> features = rng.uniform(0, 1, (200, 2))
+    >>> labels = (features[:, 0] > 0.5).astype(int)
+    >>> plan = Plan(sampling=0.1, steps=20, noise_multiplier=2.0, delta=1e-5)
+    >>> found = train(features, labels, Network.initial((2, 3, 2), rng=rng), plan, rng=rng)
+    >>> print(round(found.statement.epsilon, 1))
+    1.1
     """
     features, labels = checked_records(features, labels, network)
     rate, clip = number("learning_rate", learning_rate, "(0, inf)"), number("clip", clip, "(0, inf)")

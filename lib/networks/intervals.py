@@ -47,6 +47,14 @@ def change_bounds(network, *, variant="corrected") -> Intervals:
     """The `Intervals` of `network` for any record with features in [0, 1] and any label; float64.
 
     With "corrected" and "tight", low <= 0 <= high for all errors and changes; with "printed", a low may exceed its high.
+
+    >>> import numpy as np
+    >>> from lib.networks import Network
+    >>> from lib.networks.intervals import change_bounds
+    >>> network = Network.of([np.ones((2, 2))], [np.zeros(2)])
+    >>> low, high = change_bounds(network).inputs[0]
+    >>> print(low, high)
+    [0. 0.] [2. 2.]
     """
     checks.one_of("variant", variant, VARIANTS)
     pairs = layers(network.widths, network.parameters.astype(float))

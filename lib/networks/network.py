@@ -35,6 +35,12 @@ class Network:
 
     `size` parameters in all, float32 or float64, in the order that the module's text describes; `weights` and
     `biases` show them as L matrices (n_in, n_out) and L vectors (n_out,). Numbers that are not finite are refused.
+
+    >>> import numpy as np
+    >>> from lib.networks import Network
+    >>> network = Network.initial((2, 3, 2), rng=np.random.default_rng(0))
+    >>> print(network.size, [w.shape for w in network.weights])
+    17 [(2, 3), (3, 2)]
     """
 
     widths: tuple[int, ...]
@@ -159,7 +165,15 @@ def checked_range(name, value) -> tuple[float, float]:
 
 
 def loss(network, features, labels) -> float:
-    """Mean cross-entropy in nats (equation 17), without the L2 term."""
+    """Mean cross-entropy in nats (equation 17), without the L2 term.
+
+    >>> import numpy as np
+    >>> from lib.networks import Network
+    >>> from lib.networks.network import loss
+    >>> network = Network.of([np.zeros((2, 2))], [np.zeros(2)], dtype="float64")
+    >>> print(round(loss(network, np.array([[0.0, 1.0]]), np.array([1])), 4))
+    0.6931
+    """
     features, labels = checked_records(features, labels, network)
     probabilities = network.predict_proba(features)[np.arange(labels.size), labels]
     with np.errstate(divide="ignore"):  # a probability may underflow: the loss is inf
@@ -170,6 +184,13 @@ def changes(network, features, labels) -> np.ndarray:
     """The change of every parameter (equation 4), summed over the records: a flat vector, shape (size,).
 
     It is the gradient of the summed cross-entropy. `layers` shows it as matrices and vectors.
+
+    >>> import numpy as np
+    >>> from lib.networks import Network
+    >>> from lib.networks.network import changes
+    >>> network = Network.of([np.zeros((2, 2))], [np.zeros(2)], dtype="float64")
+    >>> print(changes(network, np.array([[0.0, 1.0]]), np.array([1])))
+    [ 0.   0.   0.5 -0.5  0.5 -0.5]
     """
     features, labels = checked_records(features, labels, network)
     parameters, widths = network.parameters.copy(), np.array(network.widths)
@@ -199,6 +220,16 @@ def train(features, labels, network, *, learning_rate=0.01, batch=50, epochs=500
         and is divided by its own size.
 
     Raises ``ValueError`` for bad input, ``FloatingPointError`` where training diverges: parameters no longer finite.
+
+    >>> import numpy as np
+    >>> from lib.networks import Network
+    >>> from lib.networks.network import train
+    >>> rng = np.random.default_rng(0)
+    >>> features = rng.uniform(0, 1, (200, 2))
+    >>> labels = (features[:, 0] > 0.5).astype(int)
+    >>> network = train(features, labels, Network.initial((2, 4, 2), rng=rng), learning_rate=0.5, epochs=50, rng=rng)
+    >>> print((network.predict(features) == labels).mean() > 0.8)
+    True
     """
     features, labels = checked_records(features, labels, network)
     batch, epochs = checked_plan(len(labels), learning_rate, batch, epochs, l2, l2_convention, rng)

@@ -151,6 +151,17 @@ def learning_first(features, labels, network, *, epsilon, weight_range, bias_ran
     gradient descent), so that clipping before the noise changes nothing more.
 
     training : further arguments of `train`; other arguments and errors as for `train` and `release`
+
+    >>> import numpy as np
+    >>> from lib.networks import Network, learning_first
+    >>> rng = np.random.default_rng(0)
+    >>> features = rng.uniform(0, 1, (200, 2))
+    >>> labels = (features[:, 0] > 0.5).astype(int)
+    >>> found = learning_first(
+    ...     features, labels, Network.initial((2, 3, 2), rng=rng), epsilon=1.0, weight_range=(-1.0, 1.0), bias_range=(-1.0, 1.0), rng=rng, epochs=2
+    ... )
+    >>> print(found.statement.epsilon)
+    1.0
     """
     _finite_ranges(weight_range, bias_range)
     number("epsilon", epsilon, "(0, inf)")
@@ -166,6 +177,14 @@ def release(network, *, epsilon, weight_range, bias_range, rng) -> PrivateNetwor
 
     As the noise covers the whole range, the statement holds for any two databases, not just for neighbours. It is that
     of one release: releases of one trained network, for several epsilon say, add up if more than one is published.
+
+    >>> import numpy as np
+    >>> from lib.networks import Network, release
+    >>> rng = np.random.default_rng(0)
+    >>> network = Network.initial((2, 3, 2), rng=rng)
+    >>> found = release(network, epsilon=1.0, weight_range=(-1.0, 1.0), bias_range=(-1.0, 1.0), rng=rng)
+    >>> print(found.statement.epsilon)
+    1.0
     """
     epsilon, (weights, biases) = number("epsilon", epsilon, "(0, inf)"), _finite_ranges(weight_range, bias_range)
     clipped = projected(network, weights, biases).parameters.astype(float)
@@ -210,6 +229,15 @@ def anonymized_learning(features, labels, network, *, epsilon, weight_thresholds
 
     The noise is float32, of resolution 2^-23 and range up to 28 times its scale, from a SplitMix64 stream that starts
     where `rng` says. Other arguments and errors as for `network.train`.
+
+    >>> import numpy as np
+    >>> from lib.networks import Network, anonymized_learning
+    >>> rng = np.random.default_rng(0)
+    >>> features = rng.uniform(0, 1, (200, 2))
+    >>> labels = (features[:, 0] > 0.5).astype(int)
+    >>> found = anonymized_learning(features, labels, Network.initial((2, 3, 2), rng=rng), epsilon=1.0, epochs=2, rng=rng)
+    >>> print(found.statement.epsilon)
+    1.0
     """
     epsilon = number("epsilon", epsilon, "(0, inf)")
     checks.one_of("clipping", clipping, CLIPPING)

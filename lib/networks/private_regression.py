@@ -77,6 +77,14 @@ def fit(
     bound : R in [1e-100, 1e100], public: greatest norm of a row with a 1 appended (for the intercept, which is regularised too).
         A longer row is scaled down to it, by itself. Default sqrt(d + 1), for features in [0, 1]; the six numbers and
         eight categories of Adult, one-hot, allow sqrt(15).
+
+    >>> import numpy as np
+    >>> from lib.networks.private_regression import fit
+    >>> rng = np.random.default_rng(0)
+    >>> features = rng.uniform(0, 1, (1000, 2))
+    >>> model = fit(features, (features[:, 0] > 0.5).astype(int), epsilon=1.0, regularization=0.01, rng=rng)
+    >>> print(model.weights[0] > abs(model.weights[1]))
+    True
     """
     checks.one_of("method", method, METHODS)
     features = checks.features(features, "[-1e100, 1e100]")
@@ -97,13 +105,23 @@ def fit(
 
 
 def output_sensitivity(n, regularization) -> float:
-    """S: how far in L2 replacing one of n records can move the solver's answer; n >= 1, Lambda in [1e-100, 1e100]."""
+    """S: how far in L2 replacing one of n records can move the solver's answer; n >= 1, Lambda in [1e-100, 1e100].
+
+    >>> from lib.networks.private_regression import output_sensitivity
+    >>> print(output_sensitivity(1000, 0.01))
+    0.20000002
+    """
     n, regularization = number("n", n, "[1, 1e15]"), number("regularization", regularization, "[1e-100, 1e100]")
     return 2 / (n * regularization) + 2 * _TOLERANCE / regularization
 
 
 def objective_parameters(n, regularization, epsilon) -> tuple:
-    """(e, L) of objective perturbation; n >= 1, Lambda in [1e-100, 1e100], epsilon in [1e-100, inf)."""
+    """(e, L) of objective perturbation; n >= 1, Lambda in [1e-100, 1e100], epsilon in [1e-100, inf).
+
+    >>> from lib.networks.private_regression import objective_parameters
+    >>> print([round(float(part), 4) for part in objective_parameters(1000, 0.01, 1.0)])
+    [0.9753, 0.01]
+    """
     n, regularization = number("n", n, "[1, 1e15]"), number("regularization", regularization, "[1e-100, 1e100]")
     epsilon = number("epsilon", epsilon, "[1e-100, inf)")
     noise_epsilon = epsilon - log1p(1 / (4 * n * regularization))
@@ -113,7 +131,13 @@ def objective_parameters(n, regularization, epsilon) -> tuple:
 
 
 def gamma_noise(d, scale, *, rng) -> np.ndarray:
-    """b in R^d of density proportional to exp(-|b| / scale): a Gamma(d) length times `scale`, in a uniform direction."""
+    """b in R^d of density proportional to exp(-|b| / scale): a Gamma(d) length times `scale`, in a uniform direction.
+
+    >>> import numpy as np
+    >>> from lib.networks.private_regression import gamma_noise
+    >>> print(gamma_noise(3, 0.1, rng=np.random.default_rng(0)).round(3))
+    [ 0.054 -0.056  0.273]
+    """
     d, scale = whole("d", d, "[1, inf)"), number("scale", scale, "[0, 1e100]")
     direction = generator(rng).normal(size=d)
     return direction * (rng.gamma(d, scale) / np.linalg.norm(direction))

@@ -138,6 +138,15 @@ def aim(table, epsilon, delta, workload=2, *, rng=None, exact=None, rounds=None,
     Raises ``ValueError`` for values outside these ranges, an empty workload, attributes that the table
     does not have, measurements that do not fit its domain, and a size limit that leaves nothing to choose; and for an
     exact run that is given a generator, Laplace noise or `errors`.
+
+    >>> import numpy as np
+    >>> from lib.tables import Domain, Table, aim
+    >>> rng = np.random.default_rng(0)
+    >>> records = rng.integers(0, 2, (1000, 3))
+    >>> table = Table(records, Domain({"a": 2, "b": 2, "c": 2}))
+    >>> result = aim(table, epsilon=1.0, delta=1e-6, workload=2, rng=rng)
+    >>> print(result.synthetic.domain.attributes, len(result.steps) > 0)
+    ('a', 'b', 'c') True
     """
     schedule: Schedule
     exact = _exact(exact, rng, noise, errors)

@@ -93,6 +93,14 @@ def privbayes(table, epsilon, *, rng, delta=0.0, parents=2, score="dependence", 
     A table of counts has sensitivity 1 (L1 and L2) if unbounded, 2 (L1) and sqrt(2) (L2) if bounded.
     Noisy counts are moved to the nearest ones that are not negative and have one sum, n or its
     estimate, which is postprocessing, as is all that follows. Raises ``ValueError`` for arguments outside their ranges.
+
+    >>> import numpy as np
+    >>> from lib.tables import Domain, Table, privbayes
+    >>> rng = np.random.default_rng(0)
+    >>> table = Table(rng.integers(0, 2, (1000, 3)), Domain({"a": 2, "b": 2, "c": 2}))
+    >>> found = privbayes(table, epsilon=1.0, rng=rng)
+    >>> print(found.table.domain.sizes, found.epsilon, found.delta)
+    (2, 2, 2) 1.0 0.0
     """
     epsilon = checks.number("epsilon", epsilon, "(0, inf)")
     delta = checks.number("delta", delta, "[0, 1)")
@@ -122,6 +130,10 @@ def score_sensitivity(score, neighbours="unbounded", n=None) -> float:
 
     score : one of `SCORES`; neighbours : one of `NEIGHBOURS`
     n : the public number of records, whole number >= 1; only "mutual information" needs it
+
+    >>> from lib.tables.bayesian_network import score_sensitivity
+    >>> print(score_sensitivity("dependence"))
+    2.0
     """
     checks.one_of("score", score, SCORES)
     checks.one_of("neighbours", neighbours, NEIGHBOURS)
@@ -134,13 +146,25 @@ def score_sensitivity(score, neighbours="unbounded", n=None) -> float:
 
 
 def dependence(counts) -> float:
-    """Half the L1 distance of a table of counts (x, y), shape (a, b), from that of independence."""
+    """Half the L1 distance of a table of counts (x, y), shape (a, b), from that of independence.
+
+    >>> import numpy as np
+    >>> from lib.tables.bayesian_network import dependence
+    >>> print(dependence(np.array([[40, 10], [10, 40]])))
+    30.0
+    """
     counts = _joint(counts)
     return float(np.abs(counts - np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()).sum() / 2)
 
 
 def mutual_information_in_counts(counts) -> float:
-    """n times the mutual information, in nats, of a table of counts (x, y), shape (a, b)."""
+    """n times the mutual information, in nats, of a table of counts (x, y), shape (a, b).
+
+    >>> import numpy as np
+    >>> from lib.tables.bayesian_network import mutual_information_in_counts
+    >>> print(round(float(mutual_information_in_counts(np.array([[40, 10], [10, 40]]))), 3))
+    19.274
+    """
     counts = _joint(counts)
     entropies = [_sum_of_logs(table) for table in (counts, counts.sum(axis=1), counts.sum(axis=0), counts.sum())]
     return max(float(entropies[0] - entropies[1] - entropies[2] + entropies[3]), 0.0)

@@ -29,10 +29,12 @@ class Counter:
     workload : the sets, as of `aim`: k for all sets of k attributes, a collection of sets, or a mapping from them
     max_cells : a set with more cells is not counted, though its smaller subsets are; [1, inf)
 
-        >>> counter = Counter(Domain({"sex": 2, "age": 5}))
-        >>> counter.add({"sex": np.array([0, 1, 1]), "age": np.array([4, 0, 4])})
-        >>> len(counter), counter.marginal(["sex"])
-        (3, array([1, 2]))
+    >>> import numpy as np
+    >>> from lib.tables import Counter, Domain
+    >>> counter = Counter(Domain({"sex": 2, "age": 5}))
+    >>> counter.add({"sex": np.array([0, 1, 1]), "age": np.array([4, 0, 4])})
+    >>> len(counter), counter.marginal(["sex"])
+    (3, array([1, 2]))
 
     `len(counter)` is the number of records, and ``counter + other`` counts the records of both, whose domains and sets must
     be the same. Each cell takes eight bytes. Small sets are counted together, by the table of a larger one that holds them.
@@ -164,6 +166,11 @@ def downward_closure(domain, workload) -> dict:
         to weights c_s in (0, inf)
 
     A clique is the sorted tuple of its attributes' positions in the domain; small ones come first.
+
+    >>> from lib.tables import Domain
+    >>> from lib.tables.counting import downward_closure
+    >>> print(len(downward_closure(Domain({"a": 2, "b": 2, "c": 2}), 2)))
+    6
     """
     if isinstance(workload, Mapping):
         weights = {tuple(sorted(domain.axes(names))): checks.number("workload weight", c, "(0, inf)")

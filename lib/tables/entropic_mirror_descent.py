@@ -38,6 +38,14 @@ def mirror_descent(domain, measurements, total, *, steps=1000, step_size=None, w
         least half of what its slope promises (each trial is another call of the oracle)
     weights : w_c, "inverse-variance" 1/sigma_c^2 as in `graphical_model.fit`, "inverse-deviation" 1/sigma_c
         as Algorithm 2 prints it, or "equal" as section 2.3 does
+
+    >>> import numpy as np
+    >>> from lib.tables import Domain, Measurement, mirror_descent
+    >>> domain = Domain({"a": 2, "b": 2})
+    >>> measured = [Measurement(("a",), np.array([60.0, 40.0]), 1.0)]
+    >>> found = mirror_descent(domain, measured, 100.0, steps=200)
+    >>> print(found.model.marginal(["a"]).round(1))
+    [60. 40.]
     """
     total = checks.number("total", total, "(0, 1e100]")
     steps = checks.whole("steps", steps, "[1, inf)")

@@ -18,7 +18,12 @@ import scipy
 
 
 def subsets(clique) -> list:
-    """The non-empty subsets of a clique, small ones first."""
+    """The non-empty subsets of a clique, small ones first.
+
+    >>> from lib.tables.marginal_effects import subsets
+    >>> print(list(subsets((0, 1))))
+    [(0,), (1,), (0, 1)]
+    """
     return [subset for k in range(1, len(clique) + 1) for subset in itertools.combinations(clique, k)]
 
 

@@ -28,9 +28,10 @@ class Domain:
     labels : mapping from attribute to its values, as many as its size, all different; an attribute
         without labels has the values 0 to size - 1
 
-        >>> domain = Domain({"sex": 2, "age": 5}, labels={"sex": ["female", "male"]})
-        >>> domain.attributes, domain.sizes, domain.size(), domain.size(["age"])
-        (('sex', 'age'), (2, 5), 10, 5)
+    >>> from lib.tables import Domain
+    >>> domain = Domain({"sex": 2, "age": 5}, labels={"sex": ["female", "male"]})
+    >>> domain.attributes, domain.sizes, domain.size(), domain.size(["age"])
+    (('sex', 'age'), (2, 5), 10, 5)
 
     Two domains are equal if attributes, sizes and labels are. Raises ``ValueError`` for a domain
     without attributes, a repeated attribute, a size below 1, and labels that do not fit.
@@ -114,6 +115,12 @@ class Table:
 
     `len(table)` is n, `table.records` the (n, k) array of codes. Raises ``ValueError`` that names
     the column and the value for a code outside the domain, and for an empty or misshapen table.
+
+    >>> import numpy as np
+    >>> from lib.tables import Domain, Table
+    >>> table = Table(np.array([[0, 4], [1, 0], [1, 4]]), Domain({"sex": 2, "age": 5}))
+    >>> print(len(table), table.marginal(["sex"]))
+    3 [1 2]
     """
 
     def __init__(self, records, domain: Domain):
@@ -199,6 +206,11 @@ def checked_codes(name, size, column, first=0) -> np.ndarray:
     """The array `column` of codes, read-only, in the smallest unsigned type that holds all below `size`.
 
     Raises ``ValueError`` for a code outside [0, size), whose record is told, counted from `first`.
+
+    >>> import numpy as np
+    >>> from lib.tables.table import checked_codes
+    >>> print(checked_codes("sex", 2, np.array([0, 1, 1])))
+    [0 1 1]
     """
     if not np.issubdtype(column.dtype, np.integer):
         checks.integer(f"column {name!r}", column, f"[0, {size})")  # names the first NaN or fraction

@@ -78,6 +78,15 @@ def count_intervals(result, attributes=(), where=None, level=0.95) -> Intervals:
 
     "Probability" is that of the noise; see the module's text. Intervals end at 0, and at the number of records where it
     is public. ``ValueError`` for what the domain does not have, and if no measurement has all these attributes.
+
+    >>> import numpy as np
+    >>> from lib.tables import Domain, Table, aim, count_intervals
+    >>> rng = np.random.default_rng(0)
+    >>> table = Table(rng.integers(0, 2, (1000, 2)), Domain({"a": 2, "b": 2}))
+    >>> result = aim(table, epsilon=1.0, delta=1e-6, rng=rng)
+    >>> found = count_intervals(result, ["a"])
+    >>> print((found.low <= table.marginal(["a"])).all(), (table.marginal(["a"]) <= found.high).all())
+    True True
     """
     error, domain, law = 1 - checks.number("level", level, "(0, 1)"), result.model.domain, _Law.of(result)
     domain.axes(attributes)
@@ -108,7 +117,17 @@ def count_intervals(result, attributes=(), where=None, level=0.95) -> Intervals:
 
 
 def expected_error(result, attributes) -> float:
-    """`Intervals.expected_error` of the counts over `attributes`, without the intervals; NaN if no measurement covers them."""
+    """`Intervals.expected_error` of the counts over `attributes`, without the intervals; NaN if no measurement covers them.
+
+    >>> import numpy as np
+    >>> from lib.tables import Domain, Table, aim
+    >>> from lib.tables.uncertainty import expected_error
+    >>> rng = np.random.default_rng(0)
+    >>> table = Table(rng.integers(0, 2, (1000, 2)), Domain({"a": 2, "b": 2}))
+    >>> result = aim(table, epsilon=1.0, delta=1e-6, rng=rng)
+    >>> print(0 < expected_error(result, ["a"]) < 50)
+    True
+    """
     domain, covering = result.model.domain, _covering(result, attributes)
     domain.axes(attributes)
     if not covering:
@@ -146,6 +165,13 @@ def marginal_bounds(result, level=0.95) -> dict:
 
     So d_r <= e n_r + (w_c (|y - p_c|_1 + q - e n_c) + g) / w_r with q a quantile of that sum, and the synthetic
     table is at most as far away as p and the distance of the two.
+
+    >>> import numpy as np
+    >>> from lib.tables import Domain, Table, aim, marginal_bounds
+    >>> rng = np.random.default_rng(0)
+    >>> table = Table(rng.integers(0, 2, (1000, 2)), Domain({"a": 2, "b": 2}))
+    >>> print(len(marginal_bounds(aim(table, epsilon=1.0, delta=1e-6, rng=rng))) > 0)
+    True
     """
     error, law, choice = 1 - checks.number("level", level, "(0, 1)"), _Law.of(result), result.choice
     last, weights = result.measurements[-1], choice.weights

@@ -31,6 +31,14 @@ def marginal_errors(real, synthetic, workload, *, scale="counts", distance="l1")
     scale : "counts" compares counts as they are (Definition 3.1), so that a wrong number of synthetic
         records is an error too; "shares" compares each table's shares. Equal if the tables are as long.
     distance : "l1", in [0, 2] for shares, or "total variation", half of it
+
+    >>> import numpy as np
+    >>> from lib.tables import Domain, Table
+    >>> from lib.tables.utility import marginal_errors
+    >>> domain = Domain({"a": 2, "b": 2})
+    >>> real, synthetic = Table(np.array([[0, 0], [1, 1]]), domain), Table(np.array([[0, 1], [1, 0]]), domain)
+    >>> print(marginal_errors(real, synthetic, [("a",), ("a", "b")]))
+    [0. 2.]
     """
     checks.one_of("scale", scale, SCALES)
     checks.one_of("distance", distance, DISTANCES)
@@ -52,6 +60,14 @@ def workload_error(real, synthetic, workload, weights=None, *, scale="counts", d
     weights : the c_i in [0, inf), shape (k,); default: all 1. The divisor stays k, as printed,
         whatever the weights add up to.
     Other arguments as for `marginal_errors`.
+
+    >>> import numpy as np
+    >>> from lib.tables import Domain, Table
+    >>> from lib.tables.utility import workload_error
+    >>> domain = Domain({"a": 2, "b": 2})
+    >>> real, synthetic = Table(np.array([[0, 0], [1, 1]]), domain), Table(np.array([[0, 1], [1, 0]]), domain)
+    >>> print(workload_error(real, synthetic, [("a",), ("a", "b")]))
+    1.0
     """
     if isinstance(workload, Mapping):
         if weights is not None:
@@ -68,12 +84,26 @@ def marginal_error(real, synthetic, alpha, *, scale="counts", distance="l1") -> 
     """The alpha-way error: `workload_error` over all sets of `alpha` attributes, weights 1.
 
     alpha : whole number from 1 to the number of attributes
+
+    >>> import numpy as np
+    >>> from lib.tables import Domain, Table
+    >>> from lib.tables.utility import marginal_error
+    >>> domain = Domain({"a": 2, "b": 2})
+    >>> real, synthetic = Table(np.array([[0, 0], [1, 1]]), domain), Table(np.array([[0, 1], [1, 0]]), domain)
+    >>> print(marginal_error(real, synthetic, 2))
+    2.0
     """
     return workload_error(real, synthetic, all_sets(real.domain, alpha), scale=scale, distance=distance)
 
 
 def all_sets(domain, alpha) -> list[tuple[str, ...]]:
-    """W(alpha): all sets of `alpha` attributes of a `Domain`, each in the domain's order."""
+    """W(alpha): all sets of `alpha` attributes of a `Domain`, each in the domain's order.
+
+    >>> from lib.tables import Domain
+    >>> from lib.tables.utility import all_sets
+    >>> print(all_sets(Domain({"a": 2, "b": 2, "c": 2}), 2))
+    [('a', 'b'), ('a', 'c'), ('b', 'c')]
+    """
     alpha = checks.whole("alpha", alpha, f"[1, {len(domain)}]")
     return list(combinations(domain.attributes, alpha))
 
@@ -88,7 +118,15 @@ def _workload(workload) -> list[tuple]:
 
 
 def common_domain(real, synthetic):
-    """The `Domain` that both have; ``ValueError`` else."""
+    """The `Domain` that both have; ``ValueError`` else.
+
+    >>> import numpy as np
+    >>> from lib.tables import Domain, Table
+    >>> from lib.tables.utility import common_domain
+    >>> table = Table(np.array([[0, 0], [1, 1]]), Domain({"a": 2, "b": 2}))
+    >>> print(common_domain(table, table).attributes)
+    ('a', 'b')
+    """
     if real.domain != synthetic.domain:
         raise ValueError(f"synthetic must have the domain of real, {real.domain!r}, got {synthetic.domain!r}")
     return real.domain
@@ -109,6 +147,14 @@ def mutual_information(table) -> np.ndarray:
 
     Of the shares as they are, without correction for small samples. The diagonal, I(A_i, A_i), is
     the entropy of A_i.
+
+    >>> import numpy as np
+    >>> from lib.tables import Domain, Table
+    >>> from lib.tables.utility import mutual_information
+    >>> table = Table(np.array([[0, 0], [1, 1]]), Domain({"a": 2, "b": 2}))
+    >>> print(mutual_information(table).round(3))
+    [[0.693 0.693]
+     [0.693 0.693]]
     """
     attributes, total = table.domain.attributes, _total("table", table)
     entropies = np.array([_entropy(table.marginal((name,)) / total) for name in attributes])
@@ -120,7 +166,16 @@ def mutual_information(table) -> np.ndarray:
 
 
 def mutual_information_error(real, synthetic) -> float:
-    """Mean of |I(A_i, A_j) - I^(A_i, A_j)| in nats over the pairs i < j (Figure 8); at least two attributes."""
+    """Mean of |I(A_i, A_j) - I^(A_i, A_j)| in nats over the pairs i < j (Figure 8); at least two attributes.
+
+    >>> import numpy as np
+    >>> from lib.tables import Domain, Table
+    >>> from lib.tables.utility import mutual_information_error
+    >>> domain = Domain({"a": 2, "b": 2})
+    >>> real, synthetic = Table(np.array([[0, 0], [1, 1]]), domain), Table(np.array([[0, 1], [1, 0], [0, 0], [1, 1]]), domain)
+    >>> print(round(float(mutual_information_error(real, synthetic)), 3))
+    0.693
+    """
     domain = common_domain(real, synthetic)
     checks.integer("number of attributes", len(domain), "[2, inf)")
     pairs = np.triu_indices(len(domain), 1)

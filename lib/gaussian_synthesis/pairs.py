@@ -1,0 +1,147 @@
+"""Pairs of neighbours that exist, and their divergences: from below what `bounds` bounds from above."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+
+from ..accounting.divergence import psi
+from ..numerics import checks
+from .bounds import divergence_added, divergence_removed
+
+
+def unbounded_epsilon_attained(n, alpha, d, sigma):
+    """Lower bound of what `unbounded_epsilon_tight` bounds from above: the D_alpha of `worst_case_neighbours`.
+
+    Both data sets of that pair lie in D_sigma. alpha: (1, inf), any shape; n, d, sigma: scalars, and errors, as there.
+    Source: the chapter "Beyond the document", after Theorem D.
+
+    >>> from lib.gaussian_synthesis import unbounded_epsilon_attained
+    >>> n = 10**7
+    >>> print(f"{n * unbounded_epsilon_attained(n, alpha=4, d=6, sigma=0.01):.4f}")
+    0.5704
+    """
+    radius = attained_radius(n, d, sigma)
+    return np.maximum(divergence_added(n, alpha, d, radius), divergence_removed(n, alpha, d, radius))
+
+
+def bounded_epsilon_attained(n, alpha, d, sigma):
+    """Lower bound of what `bounded_epsilon_both` bounds from above: the D_alpha of a pair that exists.
+
+    The common n - 1 records are those of `worst_case_neighbours` (with an eigenvalue of sigma after the mean of them is
+    added as a record more), the one of the data sets has their mean besides, the other one (1, ..., 1).
+    n: [2, inf); else arguments and errors as in `unbounded_epsilon_attained`. Source: "Beyond the document", Theorem G.
+
+    >>> from lib.gaussian_synthesis import bounded_epsilon_attained
+    >>> n = 10**7
+    >>> print(f"{n * bounded_epsilon_attained(n, alpha=4, d=6, sigma=0.01):.2f}")
+    0.57
+    """
+    n = checks.whole("n", n, "[2, inf)")
+    floor = checks.number("sigma", sigma, "(0, 1)") * n / (n - 1)
+    alpha = checks.real("alpha", alpha, "(1, inf)")
+    grown = attained_radius(n - 1, d, checks.number("sigma", floor, "(0, 1)")) / n
+    shrunk = grown / (1 + grown)
+    to_the_far = alpha * grown / (n - 1) / (1 + alpha * grown) + psi(grown, alpha)
+    with np.errstate(all="ignore"):
+        from_it = alpha * shrunk / (n - 1) / (1 - alpha * shrunk) + psi(-shrunk, alpha)
+    return np.maximum(to_the_far, np.where(alpha * shrunk < 1, from_it, np.inf)) / 2
+
+
+def attained_radius(n, d, sigma) -> float:
+    """The squared Mahalanobis distance of the record of `worst_case_neighbours`, without making the data.
+
+    Arguments and errors as there. Source: the chapter "Beyond the document", after Theorem D.
+
+    >>> from lib.gaussian_synthesis import attained_radius
+    >>> print(round(attained_radius(n=10**7, d=6, sigma=0.01), 1))
+    2388.0
+    """
+    n, d, sigma = _pair_arguments(n, d, sigma)
+    own, shared = _corner_weights(n, d, sigma)
+    share = (own.sum + shared.sum) / n
+    least = 4 * (own.squares / n + d * (shared.squares / n - share**2))
+    return float(4 * d * (1 - share) ** 2 / least)
+
+
+def worst_case_neighbours(n, d, sigma):
+    """A data set (n, d) and a record (d,) whose addition nearly attains Theorem D, both data sets being in D_sigma.
+
+    Attribute j is 1 on k records of its own, all attributes are 1 on another few, and one more of either kind lies in
+    between; else they are -1. So the smallest eigenvalue is that along (1, ..., 1), where the new record lies, and all
+    others are larger by no more than the new record takes away.
+
+    n, d: whole, [1, inf); sigma: [1e-300, 1). Raises ``ValueError`` for d sigma >= 4, and for few records.
+    Source: the chapter "Beyond the document", after Theorem D.
+
+    >>> import numpy as np
+    >>> from lib.gaussian_synthesis import worst_case_neighbours
+    >>> data, record = worst_case_neighbours(n=10**4, d=2, sigma=0.01)
+    >>> print(data.shape, record, np.linalg.eigvalsh(np.cov(data.T, bias=True)).min().round(6))
+    (10000, 2) [1. 1.] 0.01
+    """
+    n, d, sigma = _pair_arguments(n, d, sigma)
+    own, shared = _corner_weights(n, d, sigma)
+    data = -np.ones((n, d))
+    rows = own.rows
+    for j in range(d):
+        data[j * rows : (j + 1) * rows, j] += 2 * own.values()
+    data[d * rows : d * rows + shared.rows] += 2 * shared.values()[:, np.newaxis]
+    return data, np.ones(d)
+
+
+def _pair_arguments(n, d, sigma):
+    n, d = checks.whole("n", n, "[1, inf)"), checks.whole("d", d, "[1, inf)")
+    return n, d, checks.number("sigma", sigma, "[1e-300, 1)")
+
+
+class _Weights(NamedTuple):
+    """How far from -1 to 1 an attribute is on some records: all the way on `ones` of them, and by `part`, in [0, 1), on one."""
+
+    ones: int
+    part: float
+
+    @property
+    def rows(self):
+        return self.ones + (self.part > 0)
+
+    @property
+    def sum(self):
+        return self.ones + self.part
+
+    @property
+    def squares(self):
+        return self.ones + self.part**2
+
+    def values(self):
+        return np.append(np.ones(self.ones), [self.part] * (self.part > 0))
+
+
+def _corner_weights(n, d, sigma) -> tuple[_Weights, _Weights]:
+    """What an attribute is on the records of its own, and on those that all attributes share.
+
+    With p the sum of both over n, q and c their squares over n, the covariance has the eigenvalue
+    4 (q + d (c - p^2)) along (1, ..., 1), here sigma, and 4 q across it, so much more as the new record takes away.
+    """
+    wanted = sigma / 4 * (1 + 1e-12)  # the rounding of what is computed from the data
+    squares = wanted * (n + 1) if d > 1 else 0.0
+    own = _Weights(int(squares), float(np.sqrt(squares % 1)))
+    lacking = (wanted - own.squares / n) / d
+
+    def excess(ones, part=0.0):
+        return (ones + part**2) / n - ((own.sum + ones + part) / n) ** 2 - lacking
+
+    free = 1 - 2 * own.sum / n  # the least root of excess(ones), a quadratic, rounded up
+    root = (free - np.sqrt(max(free**2 - 4 * ((own.sum / n) ** 2 + lacking), 0))) / 2
+    ones = max(int(np.ceil(n * root)), 0)
+    farther = 2 * np.sqrt(d) * (1 - (own.sum + ones) / n) > np.sqrt(sigma * (1 + 1 / n))
+    if d * sigma / 4 >= 1:
+        raise ValueError(f"sigma must be below 4 / d = {4 / d:g}: beyond, no such pair is known; got {sigma:g}")
+    if d * own.rows + ones > n or excess(ones) < 0 or not farther:
+        raise ValueError(f"n must be large enough for a smallest eigenvalue of {sigma:g} at d = {d}, got {n}")
+    if not ones or excess(ones - 1) >= 0:
+        return own, _Weights(ones, 0.0)
+    part = scipy.optimize.brentq(lambda part: excess(ones - 1, part), 0, 1) * (1 + 1e-9)
+    return own, _Weights(ones - 1, part) if part < 1 else _Weights(ones, 0.0)
