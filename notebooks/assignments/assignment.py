@@ -126,7 +126,12 @@ class Case:
 def prepare(name: str, variant: str = DEFAULT, bank: Path | None = None) -> Case:
     """Assignment `name` in `variant`, its given cells run; with the further hidden tests of `bank`, a folder of one's own."""
     notebook = key(name, variant)
-    asked = {each: Asked(cell.id, function) for cell in notebook.cells if kind(cell) == "solution" for each, function in _defined(cell)}
+    asked = {
+        each: Asked(cell.id, function)
+        for cell in notebook.cells
+        if kind(cell) == "solution"
+        for each, function in _defined(cell)
+    }
     given: dict = {"__name__": "given"}
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for index, cell in enumerate(notebook.cells):
@@ -156,7 +161,11 @@ def _defined(cell) -> list[tuple[str, bool]]:
 
 
 def _loaded(cell) -> set[str]:
-    return {node.id for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    return {
+        node.id
+        for node in ast.walk(ast.parse(cell.source))
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
 
 
 def _add_tests(notebook, path: Path) -> None:

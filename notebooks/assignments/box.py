@@ -1,6 +1,6 @@
 """What runs within the walls: a process that has loaded what notebooks import, and for each notebook a copy of it.
 
-    python box.py <folder of notebooks> [confined]
+    python box.py <its folder> confined|unconfined <modules to be loaded>
 
 It is started on the far side of `confinement`, reads this file and `plain` alone, and holds no key and no expected value. On the
 socket that is its standard input it gets, for each notebook, a socket of that notebook's own. A copy of the process then runs cells
@@ -25,8 +25,6 @@ from pathlib import Path
 
 import plain
 
-LOADED = ("numpy", "pandas", "matplotlib.pyplot", "matplotlib_inline.backend_inline", "scipy.stats", "scipy.optimize", "scipy.integrate",
-          "sklearn.linear_model", "sklearn.metrics", "sklearn.tree", "pooch", "IPython.core.interactiveshell")  # fmt: skip
 LONGEST_TEXT = 20_000  # characters of printed output kept of a cell
 LARGEST_DISPLAY = 500_000  # bytes kept of one displayed object
 MOST_DISPLAYS = 30
@@ -42,13 +40,13 @@ class Late(BaseException):
 # ---- one process for a student's notebooks
 
 
-def main(folder: str, confined: bool) -> None:
+def main(folder: str, confined: bool, modules: list[str]) -> None:
     control = socket.socket(fileno=os.dup(0))
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)
     shutil.copytree(Path(folder, "matplotlib"), Path(os.environ["HOME"], ".matplotlib"), dirs_exist_ok=True)
-    for name in LOADED:
+    for name in modules:
         importlib.import_module(name)
     shell = _shell()
     control.send(b".")
@@ -73,7 +71,9 @@ def main(folder: str, confined: bool) -> None:
                 os.waitpid(-1, 0)
         for place in (os.environ["HOME"], "/tmp") if confined else (os.environ["HOME"],):
             for path in Path(place).iterdir():
-                shutil.rmtree(path, ignore_errors=True) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
+                shutil.rmtree(path, ignore_errors=True) if path.is_dir() and not path.is_symlink() else path.unlink(
+                    missing_ok=True
+                )
         control.send(b".")
 
 
@@ -104,20 +104,16 @@ def _answer(request: dict, shell, line) -> dict:
         with contextlib.redirect_stdout(_Printed()), contextlib.redirect_stderr(_Printed()):
             return {"value": plain.encode(_called(request, shell.user_ns, line))}
     except BaseException as error:  # a SystemExit in a student's function is no right answer, either
-        return {"error": _line(error), "outputs": [], "missing": isinstance(error, _Missing)}
+        return {"error": _line(error), "outputs": []}
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-class _Missing(NameError):
-    pass
 
 
 def _called(request: dict, names: dict, line):
     """The value of a name, or of a call of it; for the time of the call, the names in `replaced` are functions of the judge."""
     name, arguments = request["name"], request.get("arguments")
     if name not in names:
-        raise _Missing(f"name {name!r} is not defined")
+        raise NameError(f"name {name!r} is not defined")
     if arguments is None:
         return names[name]
 
@@ -258,7 +254,10 @@ def _line(error) -> str | None:
         return "stopped: still running when its time was over"
     if isinstance(error, SyntaxError) and error.lineno:
         return f"{type(error).__name__} in line {error.lineno}: {error.msg}: {(error.text or '').strip()[:100]}"
-    text = " ".join(str(error).split())[:500]
+    try:
+        text = " ".join(str(error).split())[:500]
+    except BaseException:  # an error of a student's own may fail to say what it is
+        text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
@@ -269,4 +268,4 @@ def _described(error) -> dict:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], "confined" in sys.argv[2:])
+    main(sys.argv[1], sys.argv[2] == "confined", sys.argv[3:])

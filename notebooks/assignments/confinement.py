@@ -118,7 +118,7 @@ def _namespaces(folder: Path) -> list[str]:
     for device in ("null", "zero", "random", "urandom"):
         script.append(f"touch ./dev/{device}; mount --bind /dev/{device} ./dev/{device}")
     script += ["mount -t proc proc ./proc", "pivot_root . old", "umount -l /old", "mount -o remount,bind,ro /"]
-    script += [f"cd {HOME}", f"exec {shlex.join((*(NOBODY if as_root else ('setpriv',)), *POWERLESS))} \"$@\""]
+    script += [f"cd {HOME}", f'exec {shlex.join((*(NOBODY if as_root else ("setpriv",)), *POWERLESS))} "$@"']
     user = () if as_root else ("--user", "--map-root-user")
     apart = (*user, "--mount", "--net", "--pid", "--ipc", "--uts", "--fork", "--kill-child")
     return [shutil.which("unshare") or "unshare", *apart, "--", "/bin/sh", "-c", ";\n".join(script), "sh"]

@@ -41,7 +41,7 @@ from pathlib import Path  # noqa: E402
 
 from lib.numerics import content_key  # noqa: E402
 from lib.numerics.files import whole  # noqa: E402
-from notebooks.assignments import assignment, confinement, feedback, judge, submissions  # noqa: E402
+from notebooks.assignments import assignment, confinement, feedback, judge, shipped, submissions  # noqa: E402
 from notebooks.assignments.judge import Box, Limits  # noqa: E402
 
 FORK = multiprocessing.get_context("fork")
@@ -153,7 +153,9 @@ def grade_all(found: list, course: Course, jobs: int) -> list[dict]:
 
 def _grade_student(group: list, course: Course, folder: Path) -> None:
     """Judge one student's submissions, each in a process of its own, and write their records."""
-    with Box(folder) as box:
+    names = {submission.name for submission, _ in group} - {""}
+    modules = set().union(*(shipped.modules(course.case(name, course.variant).released) for name in names))
+    with Box(folder, modules) as box:
         if any(submission.cells and submission.name for submission, _ in group):
             box.start()
         for submission, place in group:
@@ -254,7 +256,9 @@ def write(records: list[dict], cases: dict, target: Path) -> None:
     table(target / "grades.csv", [_row(record, page) for record, page in zip(records, pages)])
     every = [(record, question) for record in records for question in record["questions"]]
     table(target / "marks.csv", [_mark(*pair) | {"part": pair[1]["part"], "note": pair[1]["note"]} for pair in every])
-    by_hand = [_mark(*pair) | {"comment": pair[1]["note"]} for pair in every if pair[1]["by_hand"] and pair[1]["text"].strip()]
+    by_hand = [
+        _mark(*pair) | {"comment": pair[1]["note"]} for pair in every if pair[1]["by_hand"] and pair[1]["text"].strip()
+    ]
     table(target / "by-hand.csv", by_hand, ["student", "assignment", "file", "question", "out_of", "points", "comment"])
     table(target / "platform.csv", _platform(records))
 
@@ -357,7 +361,11 @@ def _run(arguments) -> None:
         raise ValueError(f"the output must lie outside the submissions, got {target}")
     if arguments.bank is not None and not arguments.bank.is_dir():
         raise ValueError(f"BANK must be a folder, got {arguments.bank}")
-    filled = [path for path in (target / "by-hand.csv", arguments.marks) if path and (path == arguments.marks or path.exists())]
+    filled = [
+        path
+        for path in (target / "by-hand.csv", arguments.marks)
+        if path and (path == arguments.marks or path.exists())
+    ]
     marks = [read_marks(path) for path in filled]
     keys = {name: assignment.key(name, arguments.variant) for name in assignment.names()}
     found = submissions.collect(folder, keys)

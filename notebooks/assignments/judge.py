@@ -80,7 +80,8 @@ def class_folder(cases: list, folder: Path) -> Path:
 class Box:
     """The process within the walls, from which notebooks are forked, one after another; started again where it was lost."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, modules=()):
+        self.modules = sorted({"IPython.core.interactiveshell", "matplotlib_inline.backend_inline", "numpy", *modules})
         self.folder, self.way, self.process, self.control, self.owner = Path(folder), confinement.way(), None, None, 0
 
     def __enter__(self):
@@ -119,9 +120,9 @@ class Box:
         self.owner = os.getpid()
         self.home = tempfile.mkdtemp(prefix="home-")
         place = confinement.place(self.way, self.folder)
-        confined = ["confined"] * (self.way != "none")
+        arguments = [f"{place}/box.py", place, "unconfined" if self.way == "none" else "confined", *self.modules]
         self.process = subprocess.Popen(
-            confinement.command(self.way, self.folder, [f"{place}/box.py", place, *confined]),
+            confinement.command(self.way, self.folder, arguments),
             stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.home, start_new_session=True,
             env={"HOME": self.home} | confinement.environment(self.way, PYTHONHASHSEED="0", COMPENDIUM_OFFLINE="1"),
         )  # fmt: skip
@@ -160,7 +161,10 @@ class Notebook:
     def __init__(self, line: plain.Line, case, limits: Limits, until: float):
         self.line, self.limits, self.until = line, limits, until
         files = {name: base64.b64encode(content).decode() for name, content in case.files.items()}
-        self._send({"assignment": case.name, "files": files, "memory": limits.memory, "notebook_seconds": limits.notebook}, until)
+        self._send(
+            {"assignment": case.name, "files": files, "memory": limits.memory, "notebook_seconds": limits.notebook},
+            until,
+        )
 
     def run(self, source: str) -> dict:
         """What became of a cell: `outputs` (as in a notebook) and `error` (one line, or None)."""
@@ -170,7 +174,10 @@ class Notebook:
         found = self._ask({"source": source}, time.monotonic() + min(self.limits.cell, left))
         outputs = found.get("outputs")
         error = text(found["error"]) if isinstance(found.get("error"), str) else None
-        return {"outputs": list(filter(None, map(_output, outputs[:50] if isinstance(outputs, list) else ()))), "error": error}
+        return {
+            "outputs": list(filter(None, map(_output, outputs[:50] if isinstance(outputs, list) else ()))),
+            "error": error,
+        }
 
     def value(self, name: str, until: float):
         return self._answer({"name": name}, until)
@@ -212,7 +219,9 @@ class Notebook:
         try:
             reply = self.line.receive(until)
         except TimeoutError:
-            raise CellDied(f"this cell was still running after {seconds:.0f} s and did not stop when interrupted") from None
+            raise CellDied(
+                f"this cell was still running after {seconds:.0f} s and did not stop when interrupted"
+            ) from None
         except (EOFError, OSError) as lost:
             raise CellDied("this cell ended its process (out of memory, exit or a crash)") from lost
         except (ValueError, RecursionError, MemoryError) as nonsense:
@@ -237,9 +246,18 @@ def _output(found) -> dict | None:
     if not isinstance(found, dict):
         return None
     if found.get("output_type") == "stream":
-        return {"output_type": "stream", "name": "stderr" if found.get("name") == "stderr" else "stdout", "text": text(found.get("text"), 25_000)}
+        return {
+            "output_type": "stream",
+            "name": "stderr" if found.get("name") == "stderr" else "stdout",
+            "text": text(found.get("text"), 25_000),
+        }
     if found.get("output_type") == "error" and isinstance(found.get("traceback"), list):
-        return {"output_type": "error", "ename": "", "evalue": "", "traceback": [text(line, 2000) for line in found["traceback"][:30]]}
+        return {
+            "output_type": "error",
+            "ename": "",
+            "evalue": "",
+            "traceback": [text(line, 2000) for line in found["traceback"][:30]],
+        }
     data = found.get("data")
     data = data if isinstance(data, dict) else {}
     kept = {form: text(value, 700_000) for form, value in data.items() if form in FORMS and isinstance(value, str)}
@@ -354,14 +372,18 @@ def grade(submission, case, box: Box, limits: Limits) -> dict:
     plan = submissions.merge(case.key, case.released, submission)
     for cell, outcome in zip(plan, execute(plan, case, box, limits)):
         error = outcome and outcome["error"]
-        record["plan"].append({name: cell[name] for name in ("id", "kind", "type", "shown", "points")} | {"outcome": outcome})
+        record["plan"].append(
+            {name: cell[name] for name in ("id", "kind", "type", "shown", "points")} | {"outcome": outcome}
+        )
         if cell["kind"] == "test":
             note = "not answered: the stub is still there" if error == STUB else error or ""
             record["questions"].append(_question(cell, 0.0 if error else cell["points"], note))
         elif cell["kind"] == "answer":
             unanswered = not cell["source"].replace(assignment.STUB, "").strip()
             record["questions"].append(_question(cell, 0.0 if unanswered else None, "no answer" if unanswered else ""))
-        elif error and re.search("stopped: |ended its process|did not stop|no answer|MemoryError|SyntaxError|IndentationError", error):
+        elif error and re.search(
+            "stopped: |ended its process|did not stop|no answer|MemoryError|SyntaxError|IndentationError", error
+        ):
             record["problems"].append(f"cell {cell['id'] or '(own)'}: {error}")
     return record
 
@@ -369,7 +391,10 @@ def grade(submission, case, box: Box, limits: Limits) -> dict:
 def blank(submission, case, reason: str) -> dict:
     """The record of a submission that could not be graded: no points, for this `reason`."""
     cells = [] if case is None else case.key.cells
-    graded = [{"id": cell.id, "kind": assignment.kind(cell), "points": assignment.points(cell), "part": part} for cell, part in zip(cells, submissions.parts(cells))]
+    graded = [
+        {"id": cell.id, "kind": assignment.kind(cell), "points": assignment.points(cell), "part": part}
+        for cell, part in zip(cells, submissions.parts(cells))
+    ]
     return {
         "student": submission.student,
         "file": submission.file,

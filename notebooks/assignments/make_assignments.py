@@ -124,7 +124,9 @@ def _names(path: Path) -> list[str]:
     names = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
     odd = [name for name in names if Path(name).name != name or name.startswith(".")]
     if odd or not names or len(set(names)) < len(names):
-        raise ValueError(f"STUDENTS must hold a name a line that can name a folder, each once, got {odd or len(names)} in {path}")
+        raise ValueError(
+            f"STUDENTS must hold a name a line that can name a folder, each once, got {odd or len(names)} in {path}"
+        )
     return names
 
 
@@ -151,7 +153,8 @@ def main() -> int:
             raise ValueError("STUDENTS and SECRET go together")
         with tempfile.TemporaryDirectory() as folder:
             cases = [assignment.prepare(name) for name in assignment.names()]
-            with judge.Box(judge.class_folder(cases, Path(folder))) as box:
+            modules = set().union(*(shipped.modules(case.released) for case in cases))
+            with judge.Box(judge.class_folder(cases, Path(folder)), modules) as box:
                 if arguments.students:
                     for_each(_names(arguments.students), _secret(arguments.secret), arguments.output, box)
                 else:

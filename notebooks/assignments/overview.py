@@ -23,7 +23,12 @@ def page(records: list[dict], pages: list[str]) -> str:
     body = [f"<p>{confinement.SAID[way]}</p>" for way in sorted({record["walls"] for record in records})]
     for name in sorted({record["assignment"] for record in records} - {""}):
         mine = [record for record in records if record["assignment"] == name]
-        body += [f"<h2>{html.escape(name)}</h2>", _histogram(mine), _failures(mine), _similar(mine, dict(zip(map(id, records), pages)))]
+        body += [
+            f"<h2>{html.escape(name)}</h2>",
+            _histogram(mine),
+            _failures(mine),
+            _similar(mine, dict(zip(map(id, records), pages))),
+        ]
     return PAGE.format(title="The class", body="\n".join(body), up="")
 
 
@@ -32,9 +37,14 @@ def _histogram(records: list[dict]) -> str:
     shares = []
     for record in records:
         tests = [question for question in record["questions"] if not question["by_hand"]]
-        shares.append(total(question["points"] for question in tests) / max(total(question["out_of"] for question in tests), 1))
+        shares.append(
+            total(question["points"] for question in tests) / max(total(question["out_of"] for question in tests), 1)
+        )
     counts = Counter(min(int(share * BINS), BINS - 1) for share in shares)
-    rows = "".join(f"<tr><td>{bin / BINS:.0%} to {(bin + 1) / BINS:.0%}</td><td>{_bar(counts[bin], len(records))}</td></tr>" for bin in range(BINS))
+    rows = "".join(
+        f"<tr><td>{bin / BINS:.0%} to {(bin + 1) / BINS:.0%}</td><td>{_bar(counts[bin], len(records))}</td></tr>"
+        for bin in range(BINS)
+    )
     return f"<table><tr><th>points by tests</th><th>submissions</th></tr>{rows}</table>"
 
 
@@ -49,7 +59,9 @@ def _failures(records: list[dict]) -> str:
         for question in record["questions"]:
             if not question["by_hand"]:
                 questions.setdefault(question["id"], []).append(question)
-    failed = {ident: [each["note"] for each in asked if each["points"] < each["out_of"]] for ident, asked in questions.items()}
+    failed = {
+        ident: [each["note"] for each in asked if each["points"] < each["out_of"]] for ident, asked in questions.items()
+    }
     rows = "".join(
         f"<tr><td>{html.escape(ident)}</td><td>{_bar(len(notes), len(records))}</td>"
         f"<td>{html.escape(Counter(notes).most_common(1)[0][0]) if notes else ''}</td></tr>"
@@ -71,7 +83,10 @@ def _similar(records: list[dict], pages: dict) -> str:
             pairs += [(share, one, other)] if share >= SIMILAR else []
     parts = ["<h3>Similar submissions</h3>" if pairs else ""]
     for share, one, other in sorted(pairs, key=lambda pair: -pair[0])[:20]:
-        titles = "".join(f'<th><a href="{html.escape(pages[id(each)])}">{html.escape(each["student"])}</a></th>' for each in (one, other))
+        titles = "".join(
+            f'<th><a href="{html.escape(pages[id(each)])}">{html.escape(each["student"])}</a></th>'
+            for each in (one, other)
+        )
         sides = "".join(f"<td><pre>{html.escape(_own(each)[:4000])}</pre></td>" for each in (one, other))
         parts.append(f"<details><summary>{share:.0%} alike: {html.escape(one['student'])}, {html.escape(other['student'])}</summary>"
                      f"<table><tr>{titles}</tr><tr>{sides}</tr></table></details>")  # fmt: skip

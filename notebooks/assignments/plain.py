@@ -44,7 +44,9 @@ def encode(value, functions: list | None = None):
         array = np.ascontiguousarray(value)
         if _DTYPE.fullmatch(array.dtype.str):
             return ["array", array.dtype.str, list(np.shape(value)), base64.b64encode(array.tobytes()).decode()]
-    raise ValueError(f"only numbers, texts, lists, tuples, dictionaries and arrays of numbers are looked at, not {type(value).__name__}")
+    raise ValueError(
+        f"only numbers, texts, lists, tuples, dictionaries and arrays of numbers are looked at, not {type(value).__name__}"
+    )
 
 
 def decode(message, call=None):

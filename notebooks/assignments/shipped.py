@@ -19,13 +19,33 @@ def files(released) -> dict[str, bytes]:
     code = "\n".join(cell.source for cell in released.cells if cell.cell_type == "code")
     needs = _Needs()
     needs.of_code(ast.parse(code))
-    found = {module.relative_to(ROOT).as_posix(): _kept(module, names).encode() for module, names in needs.names.items()}
+    found = {
+        module.relative_to(ROOT).as_posix(): _kept(module, names).encode() for module, names in needs.names.items()
+    }
     for path in list(found):
         for folder in list(Path(path).parents)[:-1]:
             found.setdefault(f"{folder.as_posix()}/__init__.py", b"")
     if "lib/data/datasets.py" in found:
-        found |= {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in sorted((ROOT / DATA).iterdir()) if path.is_file()}
+        found |= {
+            path.relative_to(ROOT).as_posix(): path.read_bytes()
+            for path in sorted((ROOT / DATA).iterdir())
+            if path.is_file()
+        }
     return found
+
+
+def modules(released) -> set[str]:
+    """The modules of other packages that the notebook `released`, and what goes out with it, imports."""
+    codes = [cell.source for cell in released.cells if cell.cell_type == "code"]
+    codes += [content.decode() for path, content in files(released).items() if path.endswith(".py")]
+    found: set[str] = set()
+    for code in codes:
+        for node in ast.walk(ast.parse(code)):
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                found.add(node.module)
+    return {name for name in found if name.split(".")[0] != "lib"}
 
 
 class _Needs:
@@ -104,7 +124,9 @@ def _bound(statement: ast.stmt) -> set[str]:
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
         return {(alias.asname or alias.name).split(".")[0] for alias in statement.names}
     if isinstance(statement, (ast.With, ast.If, ast.Try, ast.For)):
-        return set().union(*(_bound(each) for each in ast.walk(statement) if isinstance(each, ast.stmt) and each is not statement))
+        return set().union(
+            *(_bound(each) for each in ast.walk(statement) if isinstance(each, ast.stmt) and each is not statement)
+        )
     return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
 
 

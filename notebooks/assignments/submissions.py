@@ -157,7 +157,11 @@ def _parse(submission: Submission, notebook, keys) -> None:
         submission.problems.append(f"{len(cells) - len(submission.cells)} cells cannot be read")
     metadata = _dictionary(notebook.get("metadata"))
     said = _dictionary(metadata.get("compendium"))
-    language = _dictionary(metadata.get("kernelspec")).get("language") or _dictionary(metadata.get("language_info")).get("name") or "python"
+    language = (
+        _dictionary(metadata.get("kernelspec")).get("language")
+        or _dictionary(metadata.get("language_info")).get("name")
+        or "python"
+    )
     if not str(language).lower().startswith("python"):
         submission.problems.append(f"made for another kernel ({_printable(str(language)[:40])}); it ran as Python")
     present = {cell["ident"] for cell in submission.cells}
@@ -166,7 +170,9 @@ def _parse(submission: Submission, notebook, keys) -> None:
     if best and overlap[best]:
         submission.name = best
     else:
-        submission.name = _by_content(submission.cells, keys) or (str(said.get("assignment")) if str(said.get("assignment")) in keys else "")
+        submission.name = _by_content(submission.cells, keys) or (
+            str(said.get("assignment")) if str(said.get("assignment")) in keys else ""
+        )
         if submission.name:
             submission.problems.append("its cells have lost their ids; they were known by their order and contents")
         else:
@@ -177,7 +183,10 @@ def _parse(submission: Submission, notebook, keys) -> None:
 def _by_content(cells: list[dict], keys) -> str:
     """The assignment whose given texts stand in `cells`, or nothing."""
     theirs = {_squeezed(cell["source"]) for cell in cells}
-    common = {name: sum(_squeezed(cell.source) in theirs for cell in key.cells if assignment.kind(cell) in ("text", "given")) for name, key in keys.items()}
+    common = {
+        name: sum(_squeezed(cell.source) in theirs for cell in key.cells if assignment.kind(cell) in ("text", "given"))
+        for name, key in keys.items()
+    }
     best = max(common, key=common.__getitem__, default="")
     return best if best and common[best] >= 3 else ""
 
@@ -194,7 +203,9 @@ def known(cells: list[dict], released) -> list[dict]:
         if tag == "equal":
             pairs = zip(range(first, last), range(start, end))
         else:  # solutions and answers, changed: those of a kind in their order
-            open_ones = [index for index in range(first, last) if assignment.kind(released.cells[index]) not in ("text", "given")]
+            open_ones = [
+                index for index in range(first, last) if assignment.kind(released.cells[index]) not in ("text", "given")
+            ]
             pairs = iter(_in_order(open_ones, range(start, end), ours, theirs))
         for index, own in pairs:
             found[own]["ident"] = released.cells[index].id
