@@ -386,6 +386,13 @@ def zip_bomb(folder):
             archive.writestr(f"{number}.ipynb", b"0" * (20 * 2**20))
 
 
+@file("it holds more than 1000 files")
+def zip_of_many(folder):
+    with zipfile.ZipFile(folder / "a.zip", "w") as archive:
+        for number in range(3000):
+            archive.writestr(f"{number}.ipynb", "{}")
+
+
 @file("not a notebook")
 def zip_slip(folder):
     with zipfile.ZipFile(folder / "a.zip", "w") as archive:

@@ -379,7 +379,7 @@ def test_a_run_that_was_stopped_goes_on(tmp_path):
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as run:
         assert any(line.startswith("ann: ") for line in run.stdout)
         run.kill()
-    [kept] = [path for path in (target / "records").glob("*.json")]
+    [kept] = list((target / "records").glob("*.json"))
     before = kept.stat().st_mtime_ns
     nbformat.write(reference(), tmp_path / "class" / "bob" / f"{NAME}.ipynb")
     done = grade(tmp_path / "class", target)

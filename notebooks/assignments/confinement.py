@@ -89,19 +89,33 @@ def _above(places) -> list[str]:
     return sorted({str(parent) for place in places for parent in Path(place).parents} - {"/"})
 
 
+@functools.cache
+def _no_more_namespaces() -> tuple[str, ...]:
+    """Bars a program from making namespaces of its own, in which it might mount what it likes; nothing where bubblewrap is older than 0.8."""
+    options = ("--unshare-user", "--disable-userns")
+    done = subprocess.run(["bwrap", *options, "--dev-bind", "/", "/", "--", "true"], capture_output=True)
+    return options if done.returncode == 0 else ()
+
+
 def _bubblewrap(folder: Path) -> list[str]:
     readable = _readable(folder)
-    as_root = os.geteuid() == 0
     walls = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
-    to_become_nobody = ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP")
-    walls += ["--cap-drop", "ALL", *(part for each in to_become_nobody for part in ("--cap-add", each))] if as_root else ["--unshare-user"]  # fmt: skip
-    rooms = [part for room in ("/tmp", HOME) for part in ("--perms", "1777", "--size", str(ROOM), "--tmpfs", room)]
-    ways_to = [part for each in _above([HOME, *(place for _, place in readable)]) if each != "/tmp" for part in ("--dir", each)]  # fmt: skip
+    if os.geteuid():
+        walls += _no_more_namespaces() or ("--unshare-user",)
+        last: tuple[str, ...] = ()
+    else:
+        to_become_nobody = ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP")
+        walls += ["--cap-drop", "ALL", *(part for each in to_become_nobody for part in ("--cap-add", each))]
+        inner = _no_more_namespaces()
+        last = (*NOBODY, *POWERLESS, *(("bwrap", *inner, "--dev-bind", "/", "/", "--") if inner else ()))
+    rooms = [["--perms", "1777", "--size", str(ROOM), "--tmpfs", room] for room in ("/tmp", HOME)]
+    above = [
+        part for each in _above([HOME, *(place for _, place in readable)]) if each != "/tmp" for part in ("--dir", each)
+    ]
     return [
-        "bwrap", "--die-with-parent", "--new-session", *walls, "--dir", "/tmp", *rooms[:6], *ways_to, *rooms[6:],
+        "bwrap", "--die-with-parent", "--new-session", *walls, "--dir", "/tmp", *rooms[0], *above, *rooms[1],
         *(part for source, place in readable for part in ("--ro-bind", source, place)),
-        "--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME, "--",
-        *((*NOBODY, *POWERLESS) if as_root else ()),
+        "--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME, "--", *last,
     ]  # fmt: skip
 
 

@@ -32,6 +32,7 @@ import itertools  # noqa: E402
 import json  # noqa: E402
 import multiprocessing  # noqa: E402
 import multiprocessing.connection  # noqa: E402
+import re  # noqa: E402
 import resource  # noqa: E402
 import sys  # noqa: E402
 import tempfile  # noqa: E402
@@ -219,7 +220,8 @@ def read_marks(path: Path) -> dict:
         for number, row in enumerate(csv.DictReader(stream), start=2):
             try:
                 if (row["points"] or "").strip():
-                    marks[row["file"], row["question"]] = (float(row["points"]), (row["comment"] or "").strip())
+                    file = re.sub(r"^'(?=[=+\-@])", "", row["file"])  # as `_cell` has written it
+                    marks[file, row["question"]] = (float(row["points"]), (row["comment"] or "").strip())
             except (KeyError, ValueError) as error:
                 raise ValueError(
                     f"{path}, line {number}: points must be a number, and the columns those of by-hand.csv: {error}"

@@ -12,6 +12,7 @@ import ast
 import base64
 import contextlib
 import io
+import json
 import os
 import re
 import shutil
@@ -27,6 +28,7 @@ import numpy as np
 from notebooks.assignments import assignment, confinement, plain, shipped, submissions
 
 GRACE = 3.0  # seconds between the end of a cell's time, which it can hide from, and the end of its process
+LARGEST_OUTPUT = 8 * 2**20  # characters of what all cells of a notebook show
 MOST_DEATHS = 3  # cells of one notebook that may end its process before the rest is given up
 STUB = "NotImplementedError"
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
@@ -159,7 +161,7 @@ class Notebook:
     """A student's notebook in its process: cells run, names are asked for, functions are called."""
 
     def __init__(self, line: plain.Line, case, limits: Limits, until: float):
-        self.line, self.limits, self.until = line, limits, until
+        self.line, self.limits, self.until, self.room = line, limits, until, LARGEST_OUTPUT
         files = {name: base64.b64encode(content).decode() for name, content in case.files.items()}
         self._send(
             {"assignment": case.name, "files": files, "memory": limits.memory, "notebook_seconds": limits.notebook},
@@ -174,10 +176,11 @@ class Notebook:
         found = self._ask({"source": source}, time.monotonic() + min(self.limits.cell, left))
         outputs = found.get("outputs")
         error = text(found["error"]) if isinstance(found.get("error"), str) else None
-        return {
-            "outputs": list(filter(None, map(_output, outputs[:50] if isinstance(outputs, list) else ()))),
-            "error": error,
-        }
+        kept = []
+        for output in filter(None, map(_output, outputs[:50] if isinstance(outputs, list) else ())):
+            self.room -= len(json.dumps(output))
+            kept += [output] if self.room > 0 else []
+        return {"outputs": kept, "error": error}
 
     def value(self, name: str, until: float):
         return self._answer({"name": name}, until)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import itertools
 import re
+import urllib.parse
 from collections import Counter
 
 from lib.numerics.in_order import total
@@ -84,7 +85,7 @@ def _similar(records: list[dict], pages: dict) -> str:
     parts = ["<h3>Similar submissions</h3>" if pairs else ""]
     for share, one, other in sorted(pairs, key=lambda pair: -pair[0])[:20]:
         titles = "".join(
-            f'<th><a href="{html.escape(pages[id(each)])}">{html.escape(each["student"])}</a></th>'
+            f'<th><a href="{html.escape(urllib.parse.quote(pages[id(each)]))}">{html.escape(each["student"])}</a></th>'
             for each in (one, other)
         )
         sides = "".join(f"<td><pre>{html.escape(_own(each)[:4000])}</pre></td>" for each in (one, other))

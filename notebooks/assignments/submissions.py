@@ -22,6 +22,7 @@ from notebooks.assignments import assignment
 LARGEST = 20 * 2**20  # bytes of a file that is looked at
 LARGEST_ZIP = 100 * 2**20  # bytes that a zip file may hold
 MOST_FILES = 20  # of one student
+MOST_MEMBERS = 1000  # of a zip file: a student may well hand in the whole folder
 MOST_CELLS = 1000
 IGNORED = re.compile(r"(^|/)(\.[^./]|__MACOSX/|lib/)")
 
@@ -100,6 +101,8 @@ def _content(path: Path, most: int):
 
 def _members(file: str, archive: zipfile.ZipFile):
     room = LARGEST_ZIP
+    if len(archive.infolist()) > MOST_MEMBERS:
+        raise ValueError(f"it holds more than {MOST_MEMBERS} files")
     for member in archive.infolist():
         if member.is_dir() or IGNORED.search(member.filename):
             continue
