@@ -134,7 +134,7 @@ print(json.dumps(found))
 
 @pytest.mark.parametrize("way", confinement.WAYS[:2])
 def test_within_the_walls_there_is_nothing_of_ours(way, tmp_path):
-    if not confinement._works(way):
+    if confinement.way() == "none" or not confinement._works(way):
         pytest.skip(f"{way} does not work here")
     with socket.create_server(("127.0.0.1", 0)) as server:
         code = f"REPOSITORY, PORT = {str(assignment.ROOT)!r}, {server.getsockname()[1]}\n{SEEN}"
@@ -143,7 +143,7 @@ def test_within_the_walls_there_is_nothing_of_ours(way, tmp_path):
         )  # fmt: skip
     found = json.loads(done.stdout)
     assert not found["namespaces"] or (way == "namespaces" and os.geteuid() == 0)
-    assert found["written"] == [] and not found["repository"] and not found["network"] and found["processes"] <= 3, (
+    assert found["written"] == [] and not found["repository"] and not found["network"] and found["processes"] <= 6, (
         found
     )
 
@@ -152,6 +152,33 @@ def test_where_no_wall_works_it_is_said(monkeypatch):
     monkeypatch.setattr(confinement, "command", lambda *_: ["false"])
     assert confinement.way.__wrapped__() == "none"
     assert "UNCONFINED" in confinement.SAID["none"]
+
+
+def test_one_process_serves_one_notebook_after_another(cases, box):
+    """What a notebook leaves is ended, and the process that it was forked from is not."""
+    box.start()
+    before, homes = box.process.pid, []
+    for _ in range(2):
+        with box.notebook() as line:
+            notebook = judge.Notebook(line, cases["gaussian_records"], judge.Limits(), time.monotonic() + 60)
+            shown = notebook.run(LEAVES)["outputs"]
+            homes.append(shown[0]["text"] if shown else "")
+    assert box.process.pid == before and box.process.poll() is None
+    assert homes == ["['kept']\n1\n"] * 2, "files and processes of the first are gone"
+
+
+LEAVES = """
+import os
+open("kept", "w").close()
+if not os.fork():
+    os.setsid()
+    os.execvp("sleep", ["sleep", "97531"])
+import time
+time.sleep(0.5)
+lines = [open(f"/proc/{pid}/cmdline").read() for pid in os.listdir("/proc") if pid.isdigit()]
+print([name for name in os.listdir() if not name.startswith(".")])
+print(sum("97531" in line for line in lines))
+"""
 
 
 # ---- what goes out of lib
@@ -259,9 +286,9 @@ def test_the_page_of_the_class_shows_failures_and_similar_pairs():
         }
     ]
     records = [{"student": student, "assignment": "a", "walls": "none", "questions": [question], "plan": each}
-               for student, each in (("ann", plan), ("bob", renamed), ("eve", []))]  # fmt: skip
+               for student, each in (("ann", plan), ("bob", renamed), ("zoe", []))]  # fmt: skip
     page = overview.page(records, ["x.html", "y.html", "z.html"])
-    assert "100% alike: ann, bob" in page and "eve" not in page
+    assert "100% alike: ann, bob" in page and "zoe" not in page
     assert "too &lt;small&gt;" in page and "UNCONFINED" in page
 
 
@@ -278,7 +305,7 @@ def test_two_students_get_numbers_of_their_own_and_the_same_ones_each_time():
         assert one["seed"] != other["seed"] and sum(one[key] != other[key] for key in one) >= len(one) / 2
 
 
-def test_one_student_s_numbers_earn_nothing_as_another_s(tmp_path):
+def test_one_student_s_numbers_earn_nothing_as_another_s(tmp_path, box):
     """Right functions, but the numbers that are asked for computed with a neighbour's constants."""
     rows = [
         {"student": student, "variant": make_assignments.variant_of(student, b"0123456789abcdef")}
@@ -287,22 +314,21 @@ def test_one_student_s_numbers_earn_nothing_as_another_s(tmp_path):
     grade.table(tmp_path / "variants.csv", rows)
     variants = grade.variants(tmp_path / "variants.csv")
     lost = set()
-    with judge.Box(judge.class_folder([assignment.prepare(name) for name in NAMES], tmp_path / "x"), ()) as box:
-        for name in NAMES:
-            own, other = (assignment.prepare(name, variants[student]) for student in ("ann", "bob"))
-            cells = [{"ident": cell.id, "type": cell.cell_type, "source": cell.source} for cell in own.key.cells]
-            for ident in {asked.cell for asked in own.asked.values() if not asked.function}:
-                [cell] = [cell for cell in cells if cell["ident"] == ident]
-                [constants] = [cell.source for cell in other.key.cells if cell.id == "parameters"]
-                setup = "\n".join(
-                    each.source
-                    for each in other.key.cells
-                    if assignment.kind(each) == "given" and each.id.endswith("setup")
-                )
-                cell["source"] = f"{constants}\n{setup}\n{cell['source']}"
-            found = judge.grade(submissions.Submission("ann", "f", name, "", cells), own, box, judge.Limits())
-            if any(question["points"] == 0 for question in found["questions"]):
-                lost.add(name)
+    for name in NAMES:
+        own, other = (assignment.prepare(name, variants[student]) for student in ("ann", "bob"))
+        cells = [{"ident": cell.id, "type": cell.cell_type, "source": cell.source} for cell in own.key.cells]
+        for ident in {asked.cell for asked in own.asked.values() if not asked.function}:
+            [cell] = [cell for cell in cells if cell["ident"] == ident]
+            [constants] = [cell.source for cell in other.key.cells if cell.id == "parameters"]
+            setup = "\n".join(
+                each.source
+                for each in other.key.cells
+                if assignment.kind(each) == "given" and each.id.endswith("setup")
+            )
+            cell["source"] = f"{constants}\n{setup}\n{cell['source']}"
+        found = judge.grade(submissions.Submission("ann", "f", name, "", cells), own, box, judge.Limits())
+        if any(question["points"] == 0 for question in found["questions"]):
+            lost.add(name)
     assert lost >= set(NAMES) - {"pk_anonymity"} or lost == set(NAMES), lost
 
 

@@ -106,8 +106,9 @@ def _bubblewrap(folder: Path) -> list[str]:
     else:
         to_become_nobody = ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP")
         walls += ["--cap-drop", "ALL", *(part for each in to_become_nobody for part in ("--cap-add", each))]
-        inner = _no_more_namespaces()
-        last = (*NOBODY, *POWERLESS, *(("bwrap", *inner, "--dev-bind", "/", "/", "--") if inner else ()))
+        # In a namespace of processes of its own again: what ends all processes of a notebook must spare this second wall.
+        inner = ("bwrap", *_no_more_namespaces(), "--unshare-pid", "--die-with-parent", "--dev-bind", "/", "/", "--")
+        last = (*NOBODY, *POWERLESS, *(inner if _no_more_namespaces() else ()))
     rooms = [["--perms", "1777", "--size", str(ROOM), "--tmpfs", room] for room in ("/tmp", HOME)]
     above = [
         part for each in _above([HOME, *(place for _, place in readable)]) if each != "/tmp" for part in ("--dir", each)

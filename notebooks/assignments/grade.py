@@ -102,6 +102,11 @@ class Course:
     def case(self, name: str, variant: str):
         return assignment.prepare(name, variant, self.bank)
 
+    @functools.cache  # noqa: B019
+    def modules(self, name: str) -> set[str]:
+        """What a student's process loads for an assignment before it runs anything."""
+        return shipped.modules(self.case(name, self.variant).released)
+
     def variant_of(self, submission) -> str:
         return self.variants.get(submission.student, self.variant)
 
@@ -132,6 +137,8 @@ def grade_all(found: list, course: Course, jobs: int) -> list[dict]:
         if waiting:
             cases = [course.case(name, course.variant) for name in assignment.names()]
             judge.class_folder(cases, Path(folder))
+            for case in cases:
+                course.modules(case.name)  # known before anything is forked
         running: dict = {}
         try:
             while waiting or running:
@@ -154,8 +161,7 @@ def grade_all(found: list, course: Course, jobs: int) -> list[dict]:
 
 def _grade_student(group: list, course: Course, folder: Path) -> None:
     """Judge one student's submissions, each in a process of its own, and write their records."""
-    names = {submission.name for submission, _ in group} - {""}
-    modules = set().union(*(shipped.modules(course.case(name, course.variant).released) for name in names))
+    modules = set().union(*(course.modules(submission.name) for submission, _ in group if submission.name))
     with Box(folder, modules) as box:
         if any(submission.cells and submission.name for submission, _ in group):
             box.start()
