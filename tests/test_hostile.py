@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 NAME = hostile.NAME
 CODE = {**hostile.EARNS_NOTHING, **hostile.STOPS_NOTHING}
 FORMULA = "=1+1"
+GOOD = ("colab", "nested answer", "other kernel", "surrogates")  # beside those in folders of the name z
 
 confined = pytest.mark.skipif(confinement.way() == "none", reason="nothing confines a process here")
 
@@ -53,6 +54,7 @@ def folder(tmp_path_factory):
         make(folder / what)
     for student, notebook in {
         "colab": hostile.from_colab(),
+        "surrogates": hostile.solved("half a character: \ud800"),
         "nested answer": hostile.solved("<div>" * 20_000 + "[" * 20_000),
     }.items():
         (folder / student).mkdir()
@@ -93,12 +95,8 @@ def test_no_trick_earns_a_point(graded, rows, what):
 
 
 def test_whoever_solved_it_gets_full_marks_beside_them(rows):
-    good = [
-        row
-        for row in rows
-        if row["file"].endswith(f"/z/{NAME}.ipynb") or row["student"] in ("colab", "nested answer", "other kernel")
-    ]
-    assert len(good) >= 7
+    good = [row for row in rows if row["file"].endswith(f"/z/{NAME}.ipynb") or row["student"] in GOOD]
+    assert len(good) >= 8
     assert [row["points"] for row in good] == ["16"] * len(good), good
     assert all(float(row["to_mark"]) == 6 for row in good), "free text is not lost"
 
@@ -130,7 +128,7 @@ def test_no_page_shows_what_is_hidden(graded, rows):
     }
     assert len(secret) > 20
     for row in rows:
-        if "/z/" not in row["file"] and row["student"] not in ("colab", "nested answer", "other kernel"):
+        if "/z/" not in row["file"] and row["student"] not in GOOD:
             for path in (
                 graded / row["feedback"],
                 graded / row["feedback"].replace("feedback", "executed").replace(".html", ".ipynb"),

@@ -332,6 +332,31 @@ def test_one_student_s_numbers_earn_nothing_as_another_s(tmp_path, box):
     assert lost >= set(NAMES) - {"pk_anonymity"} or lost == set(NAMES), lost
 
 
+def test_each_student_gets_a_zip_and_a_line_in_the_table(tmp_path, monkeypatch, capsys):
+    (tmp_path / "names.txt").write_text("ann\nbob\n")
+    monkeypatch.setattr(assignment, "names", lambda: ["laplace"])
+    command = [
+        "make",
+        "--students",
+        tmp_path / "names.txt",
+        "--secret",
+        tmp_path / "secret.txt",
+        "-o",
+        tmp_path / "out",
+    ]
+    monkeypatch.setattr(make_assignments.sys, "argv", list(map(str, command)))
+    assert make_assignments.main() == 0, capsys.readouterr().err
+    variants = grade.variants(tmp_path / "out/variants.csv")
+    secret = (tmp_path / "secret.txt").read_bytes()
+    assert variants == {student: make_assignments.variant_of(student, secret) for student in ("ann", "bob")}
+    zips = [(tmp_path / "out" / student / "laplace.zip").read_bytes() for student in ("ann", "bob")]
+    assert zips[0] != zips[1]
+    assert (tmp_path / "secret.txt").stat().st_mode & 0o077 == 0
+
+    (tmp_path / "names.txt").write_text("../ann\n")
+    assert make_assignments.main() == 2 and "STUDENTS must hold a name a line" in capsys.readouterr().err
+
+
 def test_hidden_tests_of_one_s_own_are_added(tmp_path):
     (tmp_path / "laplace.py").write_text("# %% laplace-test-weeks\nassert sensitivities(3, 5)[3] == 15, 'mine'\n")
     case = assignment.prepare("laplace", bank=tmp_path)

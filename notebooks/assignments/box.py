@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import functools
 import importlib
 import io
 import os
@@ -83,7 +84,6 @@ def main(folder: str, confined: bool, modules: list[str]) -> None:
 def _serve(line: plain.Line, shell, folder: str) -> None:
     os.setsid()
     sys.modules["__main__"] = shell.user_module
-    signal.signal(signal.SIGALRM, _late)
     begin = line.receive()
     _limit(begin["memory"], begin["notebook_seconds"])
     sys.path[:] = [os.path.join(folder, begin["assignment"]), *(path for path in sys.path if path != folder)]
@@ -98,6 +98,7 @@ def _serve(line: plain.Line, shell, folder: str) -> None:
 
 def _answer(request: dict, shell, line) -> dict:
     try:
+        signal.signal(signal.SIGALRM, functools.partial(_late, request["seconds"]))
         signal.setitimer(signal.ITIMER_REAL, request["seconds"])
         if "source" in request:
             return _cell(request["source"], shell)
@@ -156,8 +157,8 @@ def _limit(memory: int, seconds: float) -> None:
         resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (limit, limit))
 
 
-def _late(*_):
-    raise Late
+def _late(seconds: float, *_):
+    raise Late(f"stopped: still running after {seconds:.0f} s")
 
 
 # ---- cells
@@ -251,7 +252,7 @@ def _line(error) -> str | None:
     if error is None:
         return None
     if isinstance(error, Late):
-        return "stopped: still running when its time was over"
+        return str(error)
     if isinstance(error, SyntaxError) and error.lineno:
         return f"{type(error).__name__} in line {error.lineno}: {error.msg}: {(error.text or '').strip()[:100]}"
     try:

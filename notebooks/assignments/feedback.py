@@ -215,4 +215,6 @@ def _copy_mathjax(target: Path) -> None:
     for part in MATHJAX:
         source = mathjax_folder() / part
         (target / part).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(source, target / part) if source.is_dir() else shutil.copy(source, target / part)
+        shutil.copytree(source, target / part, dirs_exist_ok=True) if source.is_dir() else shutil.copy(
+            source, target / part
+        )
