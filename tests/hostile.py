@@ -42,7 +42,7 @@ for thing in gc.get_objects():
 """,
     "solutions on the disk": """
 import json, os, pathlib, sys, lib
-tops = {"/", "/class", "/tmp", "/home", "/root", "/work", "/srv", "/opt", "/mnt", "/old", os.getcwd(), *map(str, pathlib.Path(lib.__file__).parents), *sys.path}
+tops = {"/", "/class", "/tmp", "/home", "/srv", "/opt", "/mnt", "/old", os.getcwd(), *map(str, pathlib.Path(lib.__file__).parents), *sys.path}
 for top in filter(os.path.isdir, tops):
     for where, folders, names in os.walk(top):
         folders[:] = [each for each in folders if each not in ("site-packages", "proc", "sys", "dev", "usr")]
