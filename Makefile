@@ -199,12 +199,13 @@ papers: $(PAPERS) ## the documents' own settings (notebooks/full.yml) on the rea
 claims: book/scorecard.md ## judge every claim: build/claims.json and the scorecard page
 	@echo "$(CURDIR)/build/claims.json"
 
-assignments: $(READY) ## student versions of the assignments, a zip each, in build/assignments (VARIANT=name for other numbers)
-	@$(PY) -m notebooks.assignments.make_assignments --variant "$(or $(VARIANT),default)"
+assignments: $(READY) ## student versions of the assignments, a zip each, in build/assignments (VARIANT=name; or STUDENTS=names.txt SECRET=file)
+	@$(PY) -m notebooks.assignments.make_assignments --variant "$(or $(VARIANT),default)" $(if $(STUDENTS),--students "$(STUDENTS)") $(if $(SECRET),--secret "$(SECRET)")
 
-grade: $(READY) ## grade a class: SUBMISSIONS=folder, its VARIANT, and MARKS=by-hand.csv when that is filled in
+grade: $(READY) ## grade a class: SUBMISSIONS=folder, its VARIANT or VARIANTS=variants.csv (BANK=folder of tests, MARKS=by-hand.csv)
 	@test -n "$(SUBMISSIONS)" || { echo "Say what to grade: make grade SUBMISSIONS=folder" >&2; exit 2; }
-	@$(PY) -m notebooks.assignments.grade "$(SUBMISSIONS)" --variant "$(or $(VARIANT),default)" $(if $(MARKS),--marks "$(MARKS)")
+	@$(PY) -m notebooks.assignments.grade "$(SUBMISSIONS)" --variant "$(or $(VARIANT),default)" \
+	  $(if $(VARIANTS),--variants "$(VARIANTS)") $(if $(BANK),--bank "$(BANK)") $(if $(MARKS),--marks "$(MARKS)")
 
 # A title may hold a dollar sign, of which make is not to make anything.
 document: override export KEY := $(value KEY)

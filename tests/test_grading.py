@@ -140,7 +140,11 @@ NOTEBOOKS = {
     "split": (split(), set(), ""),
     "bare": (without_metadata(), set(), ""),
     "repeater": (last_year(), set(), "made for variant '2019', graded as 'default'"),
-    "broken code": (changed("gaussian-more", "def with_one_more(:"), {"more", "cost"}, ""),
+    "broken code": (
+        changed("gaussian-more", "def with_one_more(:"),
+        {"more", "cost"},
+        "cell gaussian-more: SyntaxError in line 1: .*def with_one_more",
+    ),
 }
 
 
@@ -312,8 +316,11 @@ def test_students_leave_nothing_behind(graded):
         "feedback",
         "grades.csv",
         "marks.csv",
+        "class.html",
         "mathjax",
+        "platform.csv",
         "printed",
+        "records",
     }
     assert "x" != (graded / "grades.csv").read_text()
 
@@ -329,32 +336,56 @@ def one(tmp_path):
     return tmp_path
 
 
-def test_marks_by_hand_are_added_and_nothing_is_overwritten(one):
+def test_marks_by_hand_are_added_and_none_is_lost(one):
     target = one / "out"
     assert grade(one / "class", target).returncode == 0
     rows = table(target / "by-hand.csv")
-    assert {row["question"]: float(row["out_of"]) for row in rows} == BY_HAND and all(
-        row["points"] == "" for row in rows
-    )
-    before = fingerprint(target)
+    assert {row["question"]: float(row["out_of"]) for row in rows} == BY_HAND
+    assert all(row["points"] == "" for row in rows)
+    before = fingerprint(target / "records")
     filled = one / "filled.csv"
-    with filled.open("w", encoding="utf-8-sig", newline="") as stream:
+    write_table(filled, [rows[0] | {"points": "2.5", "comment": "a pair of tables is missing"}, rows[1]])
+    assert grade(one / "class", target, "--marks", filled).returncode == 0
+    assert fingerprint(target / "records") == before, "nothing is run again"
+    [row] = table(target / "grades.csv")
+    got = [row[name] for name in ("points", "by_tests", "by_hand", "to_mark", "out_of")]
+    assert got == ["15.5", "13", "2.5", "3", "22"]
+    assert "a pair of tables is missing" in (target / row["feedback"]).read_text()
+
+    # What was entered is in the table that is written again, and what is filled in there counts as well.
+    again = table(target / "by-hand.csv")
+    assert [row["points"] for row in again] == ["2.5", ""]
+    write_table(target / "by-hand.csv", [again[0], again[1] | {"points": "1"}])
+    assert grade(one / "class", target).returncode == 0
+    assert table(target / "grades.csv")[0]["points"] == "16.5"
+    assert table(target / "platform.csv") == [{"student": "ann", NAME: "16.5"}]
+
+
+def write_table(path, rows):
+    with path.open("w", encoding="utf-8-sig", newline="") as stream:
         writer = csv.DictWriter(stream, list(rows[0]))
         writer.writeheader()
-        writer.writerow(rows[0] | {"points": "2.5", "comment": "a pair of tables is missing"})
-        writer.writerow(rows[1])
-    done = grade(one / "class", target, "--marks", filled)
+        writer.writerows(rows)
+
+
+def test_a_run_that_was_stopped_goes_on(tmp_path):
+    """Killed when one record is there: the second run keeps that one, and makes the others."""
+    target = tmp_path / "out"
+    for student in ("ann", "bob"):
+        (tmp_path / "class" / student).mkdir(parents=True)
+        code = "import time; time.sleep(60)" if student == "bob" else ""
+        nbformat.write(with_own_cell("gaussian-more", code), tmp_path / "class" / student / f"{NAME}.ipynb")
+    command = [sys.executable, "-m", "notebooks.assignments.grade", tmp_path / "class", "-o", target, "--jobs", "1"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as run:
+        assert any(line.startswith("ann: ") for line in run.stdout)
+        run.kill()
+    [kept] = list((target / "records").glob("*.json"))
+    before = kept.stat().st_mtime_ns
+    nbformat.write(reference(), tmp_path / "class" / "bob" / f"{NAME}.ipynb")
+    done = grade(tmp_path / "class", target)
     assert done.returncode == 0, done.stderr
-    assert fingerprint(target) == before
-    [row] = table(one / "out-2/grades.csv")
-    assert (row["points"], row["by_tests"], row["by_hand"], row["to_mark"], row["out_of"]) == (
-        "15.5",
-        "13",
-        "2.5",
-        "3",
-        "22",
-    )
-    assert "a pair of tables is missing" in (one / "out-2" / row["feedback"]).read_text()
+    assert kept.stat().st_mtime_ns == before and len(list((target / "records").glob("*.json"))) == 2
+    assert [row["points"] for row in table(target / "grades.csv")] == ["16", "16"]
 
 
 @pytest.mark.parametrize(("row", "message"), [

@@ -8,6 +8,9 @@ is graded, locked or to be filled in has a `grade_id`, which is its cell id as w
 - test cells: points, and asserts, some between ``### BEGIN HIDDEN TESTS`` and ``### END HIDDEN TESTS``;
 - answers: free text with points, marked by hand; the source holds a model answer and the rubric.
 
+A cell tagged `instructor` is run when the assignment is made: students get what it prints, as text, and the files that it writes,
+beside their notebook. It may use all of `lib`, of which students get only what their own cells need (`shipped`).
+
 The cell tagged `parameters` declares what a variant changes, with the range that it is drawn from:
 
     epsilon: float = 0.8  # [0.5, 1.5]: the privacy parameter
@@ -15,9 +18,15 @@ The cell tagged `parameters` declares what a variant changes, with the range tha
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import hashlib
+import io
 import re
+import tempfile
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import nbformat
 from nbgrader.preprocessors import (
@@ -89,6 +98,87 @@ def _with_value(line: str, values: dict) -> str:
     return f"{match[1]}{values[match[2]]!r}{match[4]}" if match else line
 
 
+# ---- all that is needed to hand it out, and to grade it
+
+
+class Asked(NamedTuple):
+    """A name that students are to define: in which cell, and whether it is a function."""
+
+    cell: str
+    function: bool
+
+
+@dataclass(frozen=True)
+class Case:
+    """An assignment in a variant: the key and the version for students, their files, and what tests work with.
+
+    `given` holds the names of the given cells as the key has them, `asked` those that students define.
+    """
+
+    name: str
+    key: nbformat.NotebookNode
+    released: nbformat.NotebookNode
+    files: dict[str, bytes]
+    given: dict
+    asked: dict[str, Asked]
+
+
+def prepare(name: str, variant: str = DEFAULT, bank: Path | None = None) -> Case:
+    """Assignment `name` in `variant`, its given cells run; with the further hidden tests of `bank`, a folder of one's own."""
+    notebook = key(name, variant)
+    asked = {
+        each: Asked(cell.id, function)
+        for cell in notebook.cells
+        if kind(cell) == "solution"
+        for each, function in _defined(cell)
+    }
+    given: dict = {"__name__": "given"}
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for index, cell in enumerate(notebook.cells):
+            if kind(cell) in ("given", "instructor") and not asked.keys() & _loaded(cell):
+                with contextlib.redirect_stdout(io.StringIO()) as printed:
+                    exec(compile(cell.source, f"<{cell.id}>", "exec"), given)
+                if kind(cell) == "instructor":
+                    shown = f"```text\n{printed.getvalue()}```" if printed.getvalue() else ""
+                    notebook.cells[index] = nbformat.v4.new_markdown_cell(shown, id=cell.id)
+        files = {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
+    released = student(notebook)
+    if bank is not None:
+        _add_tests(notebook, bank / f"{name}.py")
+    return Case(name, notebook, released, files, given, asked)
+
+
+def _defined(cell) -> list[tuple[str, bool]]:
+    """The names that a cell defines, each with whether it is a function."""
+    found = []
+    for statement in ast.parse(cell.source).body:
+        if isinstance(statement, ast.FunctionDef):
+            found.append((statement.name, True))
+        elif isinstance(statement, ast.Assign):
+            names = [node for target in statement.targets for node in ast.walk(target) if isinstance(node, ast.Name)]
+            found += [(node.id, False) for node in names if isinstance(node.ctx, ast.Store)]
+    return found
+
+
+def _loaded(cell) -> set[str]:
+    return {
+        node.id
+        for node in ast.walk(ast.parse(cell.source))
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
+
+
+def _add_tests(notebook, path: Path) -> None:
+    """Append the code that stands in `path` under ``# %% <cell id>`` to the hidden tests of this cell."""
+    parts = re.split(r"(?m)^# %% *(\S+) *$", path.read_text(encoding="utf-8"))[1:] if path.is_file() else []
+    tests = {cell.id: cell for cell in notebook.cells if kind(cell) == "test"}
+    for ident, code in zip(parts[::2], parts[1::2]):
+        if ident not in tests:
+            raise ValueError(f"{path.name}: there is no test {ident!r}; the tests are {', '.join(sorted(tests))}")
+        ast.parse(code)
+        tests[ident].source += f"\n{code.strip()}\n"
+
+
 # ---- the version for students
 
 
@@ -109,8 +199,10 @@ def mark(cell) -> dict:
 
 
 def kind(cell) -> str:
-    """given, solution, test, answer or text."""
+    """given, instructor, solution, test, answer or text."""
     said = mark(cell)
+    if "instructor" in cell.metadata.get("tags", []):
+        return "instructor"
     if said.get("solution"):
         return "answer" if said.get("grade") else "solution"
     if said.get("grade"):

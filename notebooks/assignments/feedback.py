@@ -1,4 +1,8 @@
-"""Pages: feedback for each submission, and all free-text answers beside their rubric. Nothing is loaded from outside."""
+"""Pages: feedback for each submission, and all free-text answers beside their rubric. Nothing is loaded from outside.
+
+What a student wrote becomes HTML in `parts`, once, when the submission is judged: Markdown and HTML can be made to take very long,
+so that happens under a limit of time, with plain text in reserve.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +17,11 @@ import nbformat
 from nbconvert.filters import markdown2html
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from notebooks.assignments import assignment
+from lib.numerics.files import whole
+from lib.numerics.in_order import total
+from notebooks.assignments import assignment, confinement, overview
 
+DEEPEST = 2000  # tags opened and not closed: the cleaner takes time with the square of it
 MATHJAX = ("tex-chtml.js", "input/tex", "output/chtml/fonts")
 
 TAGS = {"p", "br", "hr", "div", "span", "pre", "code", "em", "strong", "b", "i", "del", "sub", "sup", "blockquote", "ul", "ol", "li",
@@ -37,7 +44,7 @@ pre.out, div.out {{ background: none; border-left: 3px solid #d0d7de; margin-lef
 .lost {{ color: #a40e26; }} .full {{ color: #116329; }}
 .answer {{ border-left: 3px solid #d0d7de; padding-left: 1rem; margin: 1rem 0; }}
 </style>
-<script>MathJax = {{tex: {{inlineMath: [["$", "$"], ["\\\\(", "\\\\)"]]}}}};</script>
+<script>MathJax = {{tex: {{inlineMath: [["$", "$"], ["\\\\(", "\\\\)"]], packages: {{"[-]": ["require"]}}, autoload: {{html: []}}}}}};</script>
 <script defer src="{up}mathjax/tex-chtml.js"></script>
 </head>
 <body>
@@ -50,14 +57,15 @@ pre.out, div.out {{ background: none; border-left: 3px solid #d0d7de; margin-lef
 
 def write_pages(records: list[dict], keys: dict, folder: Path) -> list[str]:
     """Feedback and executed notebooks below `folder`; where each record's page lies."""
-    pages, taken = [], set()
+    pages: list[str] = []
+    taken: set = set()
     for record in records:
         path = _free(f"{_safe(record['student'])}/{_safe(record['assignment'] or 'unknown')}", taken)
-        notebook = executed(record)
-        _write(folder / f"executed/{path}.ipynb", nbformat.writes(notebook))
-        _write(folder / f"feedback/{path}.html", page(record, notebook))
+        _write(folder / f"executed/{path}.ipynb", nbformat.writes(executed(record)))
+        _write(folder / f"feedback/{path}.html", page(record))
         pages.append(f"feedback/{path}.html")
     _write(folder / "by-hand.html", by_hand(records, keys))
+    _write(folder / "class.html", overview.page(records, pages))
     _copy_mathjax(folder / "mathjax")
     return pages
 
@@ -77,8 +85,8 @@ def _free(path: str, taken: set) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8", errors="replace")
+    with whole(path) as draft:
+        draft.write_text(text, encoding="utf-8", errors="replace")
 
 
 # ---- one submission
@@ -98,17 +106,28 @@ def executed(record: dict):
     )
 
 
-def page(record: dict, notebook) -> str:
+def parts(record: dict, plainly: bool = False) -> dict:
+    """What a student wrote, as HTML: the `cells` of the notebook as it ran, and the `answers` by hand, by their ids.
+
+    `plainly`, Markdown and HTML are shown as they were typed.
+    """
+    markdown = _typed if plainly else _markdown
+    answers = {question["id"]: markdown(question["text"]) for question in record["questions"] if question["by_hand"]}
+    return {"cells": [_cell(cell, markdown, plainly) for cell in executed(record).cells], "answers": answers}
+
+
+def page(record: dict) -> str:
     rows = "".join(map(_row, record["questions"]))
-    got = sum(question["points"] or 0 for question in record["questions"])
-    total = sum(question["out_of"] for question in record["questions"])
-    parts = [f"<p>File: {html.escape(record['file'])}</p>", _problems(record["problems"])]
+    got = total(question["points"] or 0 for question in record["questions"])
+    out_of = total(question["out_of"] for question in record["questions"])
+    body = [f"<p>File: {html.escape(record['file'])}</p>", _problems(record["problems"])]
     if rows:
-        parts.append(f"<p><strong>{got:g} of {total:g} points</strong></p>")
-        parts.append(f"<table><tr><th>question</th><th>points</th><th>remark</th></tr>{rows}</table>")
-    parts += map(_cell, notebook.cells)
+        body.append(f"<p><strong>{got:g} of {out_of:g} points</strong></p>")
+        body.append(f"<table><tr><th>question</th><th>part</th><th>points</th><th>remark</th></tr>{rows}</table>")
+    body += record["shown"]["cells"]
+    body.append(f"<p><small>{confinement.SAID[record['walls']]}</small></p>")
     title = f"{record['assignment'] or 'unknown assignment'}: {record['student']}"
-    return PAGE.format(title=html.escape(title), body="\n".join(parts), up="../../")
+    return PAGE.format(title=html.escape(title), body="\n".join(body), up="../../")
 
 
 def _row(question: dict) -> str:
@@ -116,7 +135,7 @@ def _row(question: dict) -> str:
     shown = "to be marked" if points is None else f"{points:g} of {out_of:g}"
     colour = "full" if points == out_of else "lost" if points is not None else ""
     note = html.escape(re.sub(r"^AssertionError: ", "", question["note"]))
-    return f'<tr><td>{html.escape(question["id"])}</td><td class="{colour}">{shown}</td><td>{note}</td></tr>'
+    return f'<tr><td>{html.escape(question["id"])}</td><td>{html.escape(question["part"])}</td><td class="{colour}">{shown}</td><td>{note}</td></tr>'
 
 
 def _problems(problems: list[str]) -> str:
@@ -124,13 +143,13 @@ def _problems(problems: list[str]) -> str:
     return f'<ul class="lost">{lines}</ul>' if lines else ""
 
 
-def _cell(cell) -> str:
+def _cell(cell, markdown, plainly: bool) -> str:
     if cell.cell_type != "code":
-        return _markdown(cell.source)
-    return f"<pre>{html.escape(cell.source)}</pre>" + "".join(map(_output, cell.outputs))
+        return markdown(cell.source)
+    return f"<pre>{html.escape(cell.source)}</pre>" + "".join(_output(output, plainly) for output in cell.outputs)
 
 
-def _output(output) -> str:
+def _output(output, plainly: bool) -> str:
     if output.output_type == "stream":
         return f'<pre class="out">{html.escape(output.text)}</pre>'
     if output.output_type == "error":
@@ -138,7 +157,7 @@ def _output(output) -> str:
     if "image/png" in output.data:
         return f'<p><img alt="a figure" src="data:image/png;base64,{html.escape("".join(output.data["image/png"].split()))}"></p>'
     for form, shown in (("text/html", _clean), ("text/markdown", _markdown), ("text/latex", html.escape)):
-        if form in output.data:
+        if form in output.data and not plainly:
             return f'<div class="out">{shown(output.data[form])}</div>'
     return f'<pre class="out">{html.escape(output.data.get("text/plain", ""))}</pre>'
 
@@ -152,7 +171,7 @@ def by_hand(records: list[dict], keys: dict) -> str:
     for name, key in keys.items():
         for cell in key.cells:
             answers = [
-                (record["student"], record["file"], question["text"])
+                (record["student"], record["file"], record["shown"]["answers"][question["id"]])
                 for record in records
                 for question in record["questions"]
                 if record["assignment"] == name
@@ -164,8 +183,8 @@ def by_hand(records: list[dict], keys: dict) -> str:
                 parts.append(f"<h2>{html.escape(cell.id)} ({assignment.points(cell):g} points)</h2>")
                 parts.append(_markdown(re.sub(r"(?m)^### (BEGIN|END) SOLUTION$", "", cell.source)))
                 parts += [
-                    f'<h3>{html.escape(student)} <small>{html.escape(file)}</small></h3><div class="answer">{_markdown(text)}</div>'
-                    for student, file, text in answers
+                    f'<h3>{html.escape(student)} <small>{html.escape(file)}</small></h3><div class="answer">{shown}</div>'
+                    for student, file, shown in answers
                 ]
     return PAGE.format(title="To be marked by hand", body="\n".join(parts) or "<p>Nothing.</p>", up="")
 
@@ -174,8 +193,18 @@ def _markdown(text: str) -> str:
     return _clean(re.sub(r'<a class="anchor-link".*?</a>', "", markdown2html(text)))
 
 
+def _typed(text: str) -> str:
+    return f"<pre>{html.escape(text)}</pre>"
+
+
 def _clean(text: str) -> str:
-    """HTML without anything that runs or loads."""
+    """HTML without anything that runs or loads; as it was typed, where it is nested deeper than anybody writes."""
+    depth = deepest = 0
+    for closing in re.findall(r"<(/?)[a-zA-Z]", text):
+        depth = max(depth - 1, 0) if closing else depth + 1
+        deepest = max(deepest, depth)
+    if deepest > DEEPEST:
+        return _typed(text)
     return bleach.clean(text, tags=TAGS, strip=True, strip_comments=True)
 
 
@@ -186,4 +215,6 @@ def _copy_mathjax(target: Path) -> None:
     for part in MATHJAX:
         source = mathjax_folder() / part
         (target / part).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(source, target / part) if source.is_dir() else shutil.copy(source, target / part)
+        shutil.copytree(source, target / part, dirs_exist_ok=True) if source.is_dir() else shutil.copy(
+            source, target / part
+        )

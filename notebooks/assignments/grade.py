@@ -1,13 +1,17 @@
-"""Grade a folder of submissions: `make grade SUBMISSIONS=folder [VARIANT=2026a] [MARKS=by-hand.csv]`.
+"""Grade a folder of submissions: `make grade SUBMISSIONS=folder [VARIANT=2026a | VARIANTS=variants.csv] [MARKS=by-hand.csv]`.
 
     python -m notebooks.assignments.grade submissions/ --variant 2026a
 
-The folder is only read. All that comes out lies in a new folder, `build/grading/<its name>`:
+The folder is only read. All that comes out lies in `build/grading/<its name>`:
 
+- `records/`: what became of each submission, written as soon as it is known. A run that was stopped goes on there, and one
+  with the same submissions only writes the tables and pages again;
 - `grades.csv`: a row for every file: points, what is still to be marked by hand, and every problem by name;
 - `marks.csv`: a row for every question, with the reason where points were lost;
-- `by-hand.csv`: the free-text answers still to be marked, and `by-hand.html` to read them beside the rubric.
-  Fill in the points, then run the command again with MARKS=that file;
+- `platform.csv`: a row for every student, a column for every assignment, as learning platforms import it;
+- `by-hand.csv`: the free-text answers, and `by-hand.html` to read them beside the rubric. Fill in the points, there or in
+  a copy that MARKS names, and run the command again;
+- `class.html`: which test failed how often, the marks, similar submissions;
 - `feedback/`: a page for each student and assignment, without anything from outside;
 - `executed/`: the notebooks as they ran, the tests as given to students.
 """
@@ -22,136 +26,179 @@ os.environ["MPLBACKEND"] = "agg"
 
 import argparse  # noqa: E402
 import csv  # noqa: E402
-import importlib  # noqa: E402
+import functools  # noqa: E402
+import hashlib  # noqa: E402
+import itertools  # noqa: E402
+import json  # noqa: E402
 import multiprocessing  # noqa: E402
+import multiprocessing.connection  # noqa: E402
 import re  # noqa: E402
-import shutil  # noqa: E402
+import resource  # noqa: E402
 import sys  # noqa: E402
 import tempfile  # noqa: E402
 import time  # noqa: E402
-from concurrent.futures import ProcessPoolExecutor  # noqa: E402
+from dataclasses import dataclass  # noqa: E402
 from pathlib import Path  # noqa: E402
 
+from lib.numerics import content_key  # noqa: E402
 from lib.numerics.files import whole  # noqa: E402
-from notebooks.assignments import assignment, feedback, submissions  # noqa: E402
-from notebooks.assignments.sandbox import CellDied, Limits, Sandbox, failure  # noqa: E402
+from notebooks.assignments import assignment, confinement, feedback, judge, shipped, submissions  # noqa: E402
+from notebooks.assignments.judge import Box, Limits  # noqa: E402
 
-# Imported once, before anything is forked.
-LOADED = ("matplotlib.pyplot", "pandas", "scipy.stats", "scipy.optimize", "sklearn.metrics", "sklearn.tree", "IPython",
-          "matplotlib_inline.backend_inline", "lib.tables.adaptive_iterative", "lib.attacks.audit", "lib.data.datasets", "lib.accounting.divergence",
-          "lib.gaussian_synthesis", "lib.microdata.iterative_bayes", "lib.mechanisms", "lib.microdata.perturbation", "lib.tables.utility")  # fmt: skip
-MOST_DEATHS = 3  # cells of one notebook that may end its process before the rest is given up
+FORK = multiprocessing.get_context("fork")
+ROOM = 4 * 2**30  # bytes that judging one submission, and writing its page, may take on top of what is loaded anyway
+PAGE_SECONDS = 20
 
 
-# ---- one submission
+# ---- a function in a process of its own, as long as it may take
 
 
-def execute(plan: list[dict], limits: Limits) -> list[dict | None]:
-    """The outcome of every code cell of `plan` (None for text), under the limits.
-
-    A cell that ends its process is left out, and the notebook starts again without it.
-    """
-    lost: dict[int, str] = {}
-    while True:
-        outcomes = _attempt(plan, limits, lost)
-        if len(outcomes) == len(plan):
-            return outcomes
-        if len(lost) > MOST_DEATHS:
-            rest = plan[len(outcomes) :]
-            given_up = failure(f"not run: {len(lost)} cells before ended their process")
-            return outcomes + [given_up if cell["type"] == "code" else None for cell in rest]
-
-
-def _attempt(plan, limits, lost) -> list:
-    """Outcomes up to the first cell that ends the process, which is noted in `lost`."""
-    outcomes, given = [], True
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch, Sandbox(limits, Path(scratch)) as sandbox:
-        for index, cell in enumerate(plan):
-            if given and cell["kind"] in ("solution", "own"):
-                sandbox.remember()
-                given = False
-            if cell["type"] != "code":
-                outcomes.append(None)
-            elif index in lost:
-                outcomes.append(failure(lost[index]))
-            else:
-                try:
-                    outcomes.append(sandbox.run(cell["source"], test=cell["kind"] == "test"))
-                except CellDied as death:
-                    lost[index] = str(death)
-                    break
-    return outcomes
+def in_time(seconds: float, function, *arguments):
+    """What `function` returns, which JSON must be able to hold; ``RuntimeError`` if it raises, is killed, or takes longer."""
+    ours, theirs = FORK.Pipe(duplex=False)
+    process = FORK.Process(target=_send, args=(theirs, function, arguments))
+    process.start()
+    theirs.close()
+    try:
+        if not ours.poll(seconds):
+            raise RuntimeError(f"it took longer than {seconds:g} s")
+        found = json.loads(ours.recv_bytes())
+    except EOFError:
+        raise RuntimeError("its process ended") from None
+    finally:
+        process.kill()
+        process.join()
+        ours.close()
+    if "error" in found:
+        raise RuntimeError(found["error"])
+    return found["value"]
 
 
-def grade(submission, key, released, limits: Limits) -> dict:
-    """Everything about one submission that goes on a page or into a table."""
-    record = {
-        "student": submission.student,
-        "file": submission.file,
-        "assignment": submission.name,
-        "variant": submission.variant,
-        "problems": submission.problems,
-        "plan": [],
-        "questions": [],
-    }
-    if not submission.cells or key is None:
-        if key is not None:
-            record["questions"] = [_question(cell, 0.0, "no notebook to grade") for cell in _graded(key)]
-        return record
-    plan = submissions.merge(key, released, submission)
-    for cell, outcome in zip(plan, execute(plan, limits)):
-        error = outcome and outcome["error"]
-        record["plan"].append(
-            {name: cell[name] for name in ("id", "kind", "type", "shown", "points")} | {"outcome": outcome}
-        )
-        if cell["kind"] == "test":
-            note = "not answered: the stub is still there" if error == "NotImplementedError" else error or ""
-            record["questions"].append(_question(cell, 0.0 if error else cell["points"], note))
-        elif cell["kind"] == "answer":
-            blank = not cell["source"].replace(assignment.STUB, "").strip()
-            record["questions"].append(_question(cell, 0.0 if blank else None, "no answer" if blank else ""))
-        elif error and re.search("stopped: |ended its process|did not stop|MemoryError", error):
-            record["problems"].append(f"cell {cell['id'] or '(own)'}: {error}")
-    return record
-
-
-def _graded(key) -> list[dict]:
-    cells = [{"id": cell.id, "kind": assignment.kind(cell), "points": assignment.points(cell)} for cell in key.cells]
-    return [cell for cell in cells if cell["kind"] in ("test", "answer")]
-
-
-def _question(cell, points, note) -> dict:
-    return {
-        "id": cell["id"],
-        "by_hand": cell["kind"] == "answer",
-        "points": points,
-        "out_of": cell["points"],
-        "note": note,
-        "text": cell.get("source", "") if cell["kind"] == "answer" else "",
-    }
+def _send(pipe, function, arguments) -> None:
+    if sys.platform == "linux":  # elsewhere the system does not enforce it
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + ROOM,) * 2)
+    try:
+        found = {"value": function(*arguments)}
+    except BaseException as error:
+        found = {"error": f"{type(error).__name__}: {judge.text(str(error))}"}
+    pipe.send_bytes(json.dumps(found).encode())
 
 
 # ---- a class
 
-_KEYS: dict = {}
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """What all submissions of a class have in common."""
+
+    variants: dict  # {student: variant}; whoever is not in it has `variant`
+    variant: str
+    limits: Limits
+    bank: Path | None
+    records: Path
+
+    @functools.cache  # noqa: B019  (there is one course)
+    def case(self, name: str, variant: str):
+        return assignment.prepare(name, variant, self.bank)
+
+    @functools.cache  # noqa: B019
+    def modules(self, name: str) -> set[str]:
+        """What a student's process loads for an assignment before it runs anything."""
+        return shipped.modules(self.case(name, self.variant).released)
+
+    def variant_of(self, submission) -> str:
+        return self.variants.get(submission.student, self.variant)
+
+    def case_of(self, submission):
+        return self.case(submission.name, self.variant_of(submission)) if submission.name else None
+
+    def record_of(self, submission) -> Path:
+        """Where the record of `submission` lies: another place for anything else that decides about it."""
+        said = [vars(submission), self.variant_of(submission), vars(self.limits), _code(), confinement.way()]
+        if self.bank is not None:
+            said += [(path.name, path.read_text(encoding="utf-8")) for path in sorted(self.bank.glob("*.py"))]
+        return self.records / f"{hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]}.json"
 
 
-def grade_all(found: list, keys: dict, limits: Limits, jobs: int) -> list[dict]:
-    """Records of all submissions, `jobs` at a time; a line for each as it is done."""
-    for name in LOADED:
-        importlib.import_module(name)
-    _KEYS.update({name: (key, assignment.student(key)) for name, key in keys.items()})
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("fork")) as pool:
-        waiting = [pool.submit(_graded_copy, submission, limits) for submission in found]
-        records = []
-        for task in waiting:
-            records.append(task.result())
-            print(_summary(records[-1]), flush=True)
-    return records
+@functools.cache
+def _code() -> str:
+    files = [path for path in Path(__file__).parent.rglob("*") if path.suffix in (".py", ".ipynb")]
+    return content_key.key(*files)
 
 
-def _graded_copy(submission, limits) -> dict:
-    return grade(submission, *_KEYS.get(submission.name, (None, None)), limits)
+def grade_all(found: list, course: Course, jobs: int) -> list[dict]:
+    """Records of all submissions, `jobs` students at a time; a line for each as it is done, and each written as it is done."""
+    course.records.mkdir(parents=True, exist_ok=True)
+    placed = [(submission, course.record_of(submission)) for submission in found]
+    groups = [list(group) for _, group in itertools.groupby(placed, lambda pair: pair[0].student)]
+    waiting = [left for group in groups if (left := [pair for pair in group if not pair[1].exists()])]
+    with tempfile.TemporaryDirectory() as folder:
+        if waiting:
+            cases = [course.case(name, course.variant) for name in assignment.names()]
+            judge.class_folder(cases, Path(folder))
+            for case in cases:
+                course.modules(case.name)  # known before anything is forked
+        running: dict = {}
+        try:
+            while waiting or running:
+                while waiting and len(running) < jobs:
+                    process = FORK.Process(target=_grade_student, args=(waiting[0], course, Path(folder)))
+                    process.start()
+                    running[process.sentinel] = process, waiting.pop(0)
+                for done in multiprocessing.connection.wait(running):
+                    process, group = running.pop(done)
+                    process.join()
+                    for submission, place in group:
+                        if not place.exists():
+                            _give_up(submission, place, course, f"its process ended (with {process.exitcode})")
+                        print(_summary(_read(place)), flush=True)
+        finally:
+            for process, _ in running.values():
+                process.kill()
+    return [_read(place) for _, place in placed]
+
+
+def _grade_student(group: list, course: Course, folder: Path) -> None:
+    """Judge one student's submissions, each in a process of its own, and write their records."""
+    modules = set().union(*(course.modules(submission.name) for submission, _ in group if submission.name))
+    with Box(folder, modules) as box:
+        if any(submission.cells and submission.name for submission, _ in group):
+            box.start()
+        for submission, place in group:
+            seconds = 2 * course.limits.notebook + 120  # it ends earlier by itself
+            try:
+                _write_record(in_time(seconds, _judged, submission, course, box), place)
+            except RuntimeError as error:
+                _give_up(submission, place, course, str(error))
+            box.check()
+
+
+def _judged(submission, course: Course, box: Box) -> dict:
+    try:
+        return judge.grade(submission, course.case_of(submission), box, course.limits)
+    finally:
+        box.leave()
+
+
+def _give_up(submission, place: Path, course: Course, reason: str) -> None:
+    submission.problems.append(f"could not be graded: {reason}")
+    _write_record(judge.blank(submission, course.case_of(submission), "could not be graded"), place)
+
+
+def _write_record(record: dict, place: Path) -> None:
+    """With the parts of its page, made of a student's Markdown and HTML: where that fails, as plain text."""
+    try:
+        shown = in_time(PAGE_SECONDS, feedback.parts, record)
+    except RuntimeError as error:
+        record["problems"].append(f"shown as plain text: {error}")
+        shown = feedback.parts(record, plainly=True)
+    with whole(place) as draft:
+        draft.write_text(json.dumps(record | {"shown": shown}), encoding="utf-8")
+
+
+def _read(place: Path) -> dict:
+    return json.loads(place.read_text(encoding="utf-8"))
 
 
 def _summary(record) -> str:
@@ -179,7 +226,8 @@ def read_marks(path: Path) -> dict:
         for number, row in enumerate(csv.DictReader(stream), start=2):
             try:
                 if (row["points"] or "").strip():
-                    marks[row["file"], row["question"]] = (float(row["points"]), (row["comment"] or "").strip())
+                    file = re.sub(r"^'(?=[=+\-@])", "", row["file"])  # as `_cell` has written it
+                    marks[file, row["question"]] = (float(row["points"]), (row["comment"] or "").strip())
             except (KeyError, ValueError) as error:
                 raise ValueError(
                     f"{path}, line {number}: points must be a number, and the columns those of by-hand.csv: {error}"
@@ -187,8 +235,8 @@ def read_marks(path: Path) -> dict:
     return marks
 
 
-def enter_marks(records: list[dict], marks: dict) -> None:
-    """Put the marks in their places; ``ValueError`` for one that has none, or is out of range."""
+def enter_marks(records: list[dict], marks: dict, lenient: bool = False) -> None:
+    """Put the marks in their places; ``ValueError`` for one that is out of range, or (unless `lenient`) has no place."""
     places = {
         (record["file"], question["id"]): question
         for record in records
@@ -196,6 +244,8 @@ def enter_marks(records: list[dict], marks: dict) -> None:
         if question["by_hand"]
     }
     for place, (points, comment) in marks.items():
+        if place not in places and lenient:
+            continue
         if place not in places:
             raise ValueError(f"MARKS: there is no question {place[1]!r} in {place[0]!r}")
         if not 0 <= points <= places[place]["out_of"]:
@@ -208,30 +258,28 @@ def enter_marks(records: list[dict], marks: dict) -> None:
 # ---- what is written
 
 
-def write(records: list[dict], keys: dict, target: Path) -> Path:
-    """All tables and pages into a new folder: `target`, or `target-2` … where that is taken."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    try:
-        pages = feedback.write_pages(records, keys, draft)
-        _table(draft / "grades.csv", [_row(record, page) for record, page in zip(records, pages)])
-        every = [(record, question) for record in records for question in record["questions"]]
-        _table(draft / "marks.csv", [_mark(*pair) | {"note": pair[1]["note"]} for pair in every])
-        open_ones = [_mark(*pair) | {"comment": ""} for pair in every if pair[1]["points"] is None]
-        _table(
-            draft / "by-hand.csv",
-            open_ones,
-            ["student", "assignment", "file", "question", "out_of", "points", "comment"],
-        )
-        draft.chmod(0o755)
-        number, final = 1, target
-        while final.exists():
-            number += 1
-            final = target.with_name(f"{target.name}-{number}")
-        return draft.rename(final)
-    except BaseException:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise
+def write(records: list[dict], cases: dict, target: Path) -> None:
+    """All tables and pages into the folder `target`, each written whole."""
+    pages = feedback.write_pages(records, cases, target)
+    table(target / "grades.csv", [_row(record, page) for record, page in zip(records, pages)])
+    every = [(record, question) for record in records for question in record["questions"]]
+    table(target / "marks.csv", [_mark(*pair) | {"part": pair[1]["part"], "note": pair[1]["note"]} for pair in every])
+    by_hand = [
+        _mark(*pair) | {"comment": pair[1]["note"]} for pair in every if pair[1]["by_hand"] and pair[1]["text"].strip()
+    ]
+    table(target / "by-hand.csv", by_hand, ["student", "assignment", "file", "question", "out_of", "points", "comment"])
+    table(target / "platform.csv", _platform(records))
+
+
+def _platform(records: list[dict]) -> list[dict]:
+    """A row for every student with the points of each assignment: of several files for one, those of the last by name."""
+    names = sorted({record["assignment"] for record in records} - {""})
+    students: dict = {}
+    for record in records:
+        row = students.setdefault(record["student"], {"student": record["student"]} | dict.fromkeys(names, ""))
+        if record["assignment"]:
+            row[record["assignment"]] = f"{totals(record)[0]:g}"
+    return list(students.values())
 
 
 def _row(record, page) -> dict:
@@ -265,47 +313,81 @@ def _mark(record, question) -> dict:
     }
 
 
-def _table(path: Path, rows: list[dict], header=None) -> None:
-    # With a byte-order mark, by which spreadsheets see that names are in UTF-8.
+def table(path: Path, rows: list[dict], header=None) -> None:
+    """`rows` as CSV, with a byte-order mark, by which spreadsheets see that names are in UTF-8."""
     with whole(path) as draft, draft.open("w", encoding="utf-8-sig", newline="") as stream:
         writer = csv.DictWriter(stream, header or list(rows[0] if rows else []))
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+
+
+def _cell(value: str) -> str:
+    """A spreadsheet takes what starts like this for a formula, and a student's name or error may."""
+    return f"'{value}" if value[:1] in tuple("=+-@\t\r") and value[:1] else value
+
+
+def variants(path: Path) -> dict[str, str]:
+    """{student: variant} from the table that `make assignments` has written."""
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    if not all(row.get("student") and row.get("variant") for row in rows):
+        raise ValueError(f"VARIANTS must be a table with the columns student and variant, got {path}")
+    return {row["student"]: row["variant"] for row in rows}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("submissions", type=Path)
     parser.add_argument("--variant", default=assignment.DEFAULT, help="the one that was given out")
+    parser.add_argument("--variants", type=Path, help="variants.csv, where each student has one")
+    parser.add_argument("--bank", type=Path, help="a folder with further hidden tests, <assignment>.py")
     parser.add_argument("--marks", type=Path, help="by-hand.csv, filled in")
     parser.add_argument("-o", "--output", type=Path, help="default: build/grading/<name of the folder>")
-    parser.add_argument("--jobs", type=int, default=2, help="copies at a time")
+    parser.add_argument("--jobs", type=int, default=2, help="students at a time")
     parser.add_argument("--cell-seconds", type=float, default=Limits.cell)
     parser.add_argument("--notebook-seconds", type=float, default=Limits.notebook)
     parser.add_argument("--memory", type=int, default=Limits.memory, help="MiB")
     arguments = parser.parse_args()
-    began = time.monotonic()
-    folder = arguments.submissions.resolve()
-    target = (arguments.output or assignment.ROOT / "build/grading" / (folder.name or "submissions")).resolve()
     try:
-        if not folder.is_dir():
-            raise ValueError(f"SUBMISSIONS must be a folder, got {arguments.submissions}")
-        if target.is_relative_to(folder):
-            raise ValueError(f"the output must lie outside the submissions, got {target}")
-        marks = read_marks(arguments.marks) if arguments.marks else {}
-        keys = {name: assignment.key(name, arguments.variant) for name in assignment.names()}
-        found = submissions.collect(folder, keys)
-        if not found:
-            raise ValueError(f"there is no submission in {arguments.submissions}")
-        limits = Limits(arguments.cell_seconds, arguments.notebook_seconds, arguments.memory)
-        records = grade_all(found, keys, limits, arguments.jobs)
-        enter_marks(records, marks)
-        written = write(records, keys, target)
-        print(f"{len(records)} graded in {time.monotonic() - began:.0f} s: {written}/grades.csv")
+        _run(arguments)
     except (ValueError, OSError) as refusal:
         print(refusal, file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("Stopped; what was graded is kept, and the same command goes on.", file=sys.stderr)
+        return 2
     return 0
+
+
+def _run(arguments) -> None:
+    began = time.monotonic()
+    folder = arguments.submissions.resolve()
+    target = (arguments.output or assignment.ROOT / "build/grading" / (folder.name or "submissions")).resolve()
+    if not folder.is_dir():
+        raise ValueError(f"SUBMISSIONS must be a folder, got {arguments.submissions}")
+    if target.is_relative_to(folder):
+        raise ValueError(f"the output must lie outside the submissions, got {target}")
+    if arguments.bank is not None and not arguments.bank.is_dir():
+        raise ValueError(f"BANK must be a folder, got {arguments.bank}")
+    filled = [
+        path
+        for path in (target / "by-hand.csv", arguments.marks)
+        if path and (path == arguments.marks or path.exists())
+    ]
+    marks = [read_marks(path) for path in filled]
+    keys = {name: assignment.key(name, arguments.variant) for name in assignment.names()}
+    found = submissions.collect(folder, keys)
+    if not found:
+        raise ValueError(f"there is no submission in {arguments.submissions}")
+    limits = Limits(arguments.cell_seconds, arguments.notebook_seconds, arguments.memory)
+    each = variants(arguments.variants) if arguments.variants else {}
+    course = Course(each, arguments.variant, limits, arguments.bank, target / "records")
+    print(confinement.SAID[confinement.way()], flush=True)
+    records = grade_all(found, course, arguments.jobs)
+    for path, given in zip(filled, marks):
+        enter_marks(records, given, lenient=path != arguments.marks)
+    write(records, keys, target)
+    print(f"{len(records)} graded in {time.monotonic() - began:.0f} s: {target}/grades.csv")
 
 
 if __name__ == "__main__":

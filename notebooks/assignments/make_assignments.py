@@ -1,26 +1,32 @@
-"""Student versions of the assignments, one zip each: `make assignments [VARIANT=2026a]`.
+"""Student versions of the assignments, one zip each: `make assignments [VARIANT=2026a | STUDENTS=names.txt SECRET=file]`.
 
     python -m notebooks.assignments.make_assignments --variant 2026a -o build/assignments
 
 The reference solution is graded first: a variant in which it loses points is refused.
 
-`laplace-2026a.zip` (`laplace.zip` for the default variant) holds all that a student needs: the notebook, the
-package `lib` with its embedded data, the pinned requirements and a page on how to start.
+`laplace-2026a.zip` (`laplace.zip` for the default variant) holds all that a student needs: the notebook, its data, the part of
+the package `lib` that its given cells use (`shipped`), the pinned requirements and a page on how to start.
+
+With the names of STUDENTS, one a line, each gets numbers of his own, drawn by his name and a secret that the file SECRET holds
+(it is made if it is not there): `<student>/laplace.zip` and so on, and `variants.csv`, by which they are graded. The same student
+always gets the same numbers; nobody without the secret can tell another's.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
+import functools
+import hmac
+import secrets
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 
 import nbformat
 
 from lib.numerics.files import whole
-from notebooks.assignments import assignment, grade, submissions
-from notebooks.assignments.sandbox import Limits
+from notebooks.assignments import assignment, grade, judge, shipped, submissions
 
 START = """\
 # How to start
@@ -31,7 +37,7 @@ You need Python 3.11, 3.12 or 3.13. In this folder:
     .venv/bin/pip install -r requirements.lock
     .venv/bin/jupyter lab {name}.ipynb
 
-(On Windows: `.venv\\Scripts\\pip` and `.venv\\Scripts\\jupyter`.) Keep the notebook beside the folder `lib`.
+(On Windows: `.venv\\Scripts\\pip` and `.venv\\Scripts\\jupyter`.) Keep the notebook beside the folder `lib` and the other files.
 
 Replace every `YOUR CODE HERE` with the line below it, and every `YOUR ANSWER HERE`. Add cells wherever you like.
 Cells with tests show their points; each runs further tests when it is graded. Before you hand in, choose
@@ -39,51 +45,121 @@ Cells with tests show their points; each runs further tests when it is graded. B
 """
 
 
-def check(name: str, variant: str) -> None:
-    """``ValueError`` unless the tests give the reference solution all points in `variant`."""
-    key = assignment.key(name, variant)
-    cells = [{"ident": cell.id, "type": cell.cell_type, "source": cell.source} for cell in key.cells]
-    reference = submissions.Submission("reference", "reference", name, variant, cells)
-    for question in grade.grade(reference, key, assignment.student(key), Limits())["questions"]:
+def check(case: assignment.Case, box: judge.Box) -> None:
+    """``ValueError`` unless the tests give the reference solution all points."""
+    variant = case.key.metadata["compendium"]["variant"]
+    cells = [{"ident": cell.id, "type": cell.cell_type, "source": cell.source} for cell in case.key.cells]
+    reference = submissions.Submission("reference", "reference", case.name, variant, cells)
+    for question in judge.grade(reference, case, box, judge.Limits())["questions"]:
         if not question["by_hand"] and question["points"] < question["out_of"]:
             raise ValueError(
-                f"variant {variant!r} does not suit {name}: its own solution fails {question['id']} "
+                f"variant {variant!r} does not suit {case.name}: its own solution fails {question['id']} "
                 f"({question['note']}); choose another name for it"
             )
 
 
-def make(name: str, variant: str, folder: Path) -> Path:
-    """Write the student version of assignment `name` and its zip into `folder`; the path of the zip."""
-    title = name if variant == assignment.DEFAULT else f"{name}-{variant}"
-    notebook = nbformat.writes(assignment.student(assignment.key(name, variant)))
-    contents = {f"{name}.ipynb": notebook.encode(), "START.md": START.format(name=name).encode()}
+@functools.cache
+def _for_all(name: str) -> dict[str, bytes]:
+    """What the zips of all variants of an assignment hold."""
+    contents = {"START.md": START.format(name=name).encode()}
     contents["requirements.lock"] = (assignment.ROOT / "requirements.lock").read_bytes()
-    for path in sorted((assignment.ROOT / "lib").rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
-            contents[path.relative_to(assignment.ROOT).as_posix()] = path.read_bytes()
-    with whole(folder / title / f"{name}.ipynb") as draft:
-        draft.write_bytes(contents[f"{name}.ipynb"])
-    target = folder / f"{title}.zip"
+    return contents | shipped.files(assignment.prepare(name).released)
+
+
+def make(case: assignment.Case, target: Path) -> Path:
+    """Write the zip `target`, and the notebook alone beside it; the path of the zip."""
+    contents = {f"{case.name}.ipynb": nbformat.writes(case.released).encode(), **case.files, **_for_all(case.name)}
+    with whole(target.with_suffix("") / f"{case.name}.ipynb") as draft:
+        draft.write_bytes(contents[f"{case.name}.ipynb"])
     with whole(target) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, content in contents.items():
-            entry = zipfile.ZipInfo(f"{title}/{path}")  # dated 1980: equal contents make equal files
+            entry = zipfile.ZipInfo(f"{target.stem}/{path}")  # dated 1980: equal contents make equal files
             entry.external_attr, entry.compress_type = 0o644 << 16, zipfile.ZIP_DEFLATED
             archive.writestr(entry, content)
     return target
 
 
+def for_class(variant: str, output: Path, box: judge.Box) -> None:
+    """A zip of each assignment in `variant`."""
+    for name in assignment.names():
+        case = assignment.prepare(name, variant)
+        check(case, box)
+        title = name if variant == assignment.DEFAULT else f"{name}-{variant}"
+        print(make(case, output / f"{title}.zip"))
+
+
+def for_each(students: list[str], secret: bytes, output: Path, box: judge.Box) -> None:
+    """A zip of each assignment for each student, and the table of their variants."""
+    rows = []
+    for student in students:
+        variant, cases = _suiting(student, secret, box)
+        for case in cases:
+            make(case, output / student / f"{case.name}.zip")
+        rows.append({"student": student, "variant": variant})
+        print(f"{student}: {variant}", flush=True)
+    grade.table(output / "variants.csv", rows)
+
+
+def _suiting(student: str, secret: bytes, box: judge.Box) -> tuple[str, list[assignment.Case]]:
+    """The first variant drawn for `student` with which every reference solution passes, and its assignments."""
+    for attempt in range(10):
+        variant = variant_of(student, secret, attempt)
+        try:
+            cases = [assignment.prepare(name, variant) for name in assignment.names()]
+            for case in cases:
+                check(case, box)
+        except ValueError as refusal:
+            print(f"{student}: {refusal}", file=sys.stderr)
+        else:
+            return variant, cases
+    raise ValueError(f"no variant suits {student!r} in ten attempts: take another secret")
+
+
+def variant_of(student: str, secret: bytes, attempt: int = 0) -> str:
+    """The name of a student's variant; without `secret` nothing is known of it."""
+    return hmac.digest(secret, f"{student}/{attempt}".encode(), "sha256").hex()[:20]
+
+
+def _names(path: Path) -> list[str]:
+    names = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+    odd = [name for name in names if Path(name).name != name or name.startswith(".")]
+    if odd or not names or len(set(names)) < len(names):
+        raise ValueError(
+            f"STUDENTS must hold a name a line that can name a folder, each once, got {odd or len(names)} in {path}"
+        )
+    return names
+
+
+def _secret(path: Path) -> bytes:
+    if not path.exists():
+        with whole(path) as draft:
+            draft.write_text(secrets.token_hex(32), encoding="utf-8")
+            draft.chmod(0o600)
+    secret = path.read_bytes().strip()
+    if len(secret) < 16:
+        raise ValueError(f"SECRET must be a file of 16 bytes at least, got {len(secret)} in {path}")
+    return secret
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--variant", default=assignment.DEFAULT, help="letters, digits, - and _")
+    parser.add_argument("--students", type=Path, help="a file with a student's name a line: a variant for each")
+    parser.add_argument("--secret", type=Path, help="a file of your own, by which the variants are drawn")
     parser.add_argument("-o", "--output", type=Path, default=assignment.ROOT / "build/assignments")
     arguments = parser.parse_args()
-    for name in grade.LOADED:
-        importlib.import_module(name)
     try:
-        for name in assignment.names():
-            check(name, arguments.variant)
-            print(make(name, arguments.variant, arguments.output))
-    except ValueError as refusal:
+        if bool(arguments.students) != bool(arguments.secret):
+            raise ValueError("STUDENTS and SECRET go together")
+        with tempfile.TemporaryDirectory() as folder:
+            cases = [assignment.prepare(name) for name in assignment.names()]
+            modules = set().union(*(shipped.modules(case.released) for case in cases))
+            with judge.Box(judge.class_folder(cases, Path(folder)), modules) as box:
+                if arguments.students:
+                    for_each(_names(arguments.students), _secret(arguments.secret), arguments.output, box)
+                else:
+                    for_class(arguments.variant, arguments.output, box)
+    except (ValueError, OSError) as refusal:
         print(refusal, file=sys.stderr)
         return 2
     return 0

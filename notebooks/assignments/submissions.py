@@ -6,16 +6,24 @@ The folder is only ever read.
 
 from __future__ import annotations
 
+import difflib
 import io
+import itertools
 import json
+import os
 import re
+import stat
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from notebooks.assignments import assignment
 
-LARGEST = 50 * 2**20  # bytes of a file that is looked at
+LARGEST = 20 * 2**20  # bytes of a file that is looked at
+LARGEST_ZIP = 100 * 2**20  # bytes that a zip file may hold
+MOST_FILES = 20  # of one student
+MOST_MEMBERS = 1000  # of a zip file: a student may well hand in the whole folder
+MOST_CELLS = 1000
 IGNORED = re.compile(r"(^|/)(\.[^./]|__MACOSX/|lib/)")
 
 
@@ -51,45 +59,64 @@ def collect(folder: Path, keys: dict) -> list[Submission]:
         ):
             found.append(Submission(path.name, f"{path.name}/", problems=["nothing handed in"]))
     found.sort(key=lambda submission: (submission.student, submission.name, submission.file))
+    for _, group in itertools.groupby(found, lambda submission: submission.student):
+        for submission in list(group)[MOST_FILES:]:
+            submission.cells, submission.problems = [], [f"not graded: more than {MOST_FILES} files from one student"]
     _note_repeated(found)
     return found
 
 
 def _files(folder: Path):
-    """(path below `folder`, content, problem) of every file, and of every file in a zip file."""
+    """(path below `folder`, content, problem) of every file, and of every file in a zip file; paths that can be printed."""
     for path in sorted(folder.rglob("*")):
-        file = path.relative_to(folder).as_posix()
+        file = _printable(path.relative_to(folder).as_posix())
         if IGNORED.search(file) or (path.is_dir() and not path.is_symlink()):
             continue
-        content, problem = _content(path)
+        content, problem = _content(path, LARGEST_ZIP if path.suffix.lower() == ".zip" else LARGEST)
         if problem or path.suffix.lower() != ".zip":
             yield file, content, problem
             continue
         try:
-            yield from _members(file, zipfile.ZipFile(io.BytesIO(content)))
-        except (zipfile.BadZipFile, RuntimeError, NotImplementedError, OSError, EOFError) as error:
-            yield file, b"", f"the zip file cannot be read ({error})"
+            yield from list(_members(file, zipfile.ZipFile(io.BytesIO(content))))
+        except Exception as error:  # damaged data raise whatever they meet: zlib.error, BadZipFile, struct.error, …
+            yield file, b"", f"the zip file cannot be read ({_printable(str(error)) or type(error).__name__})"
 
 
-def _content(path: Path):
-    if path.is_symlink():
-        return b"", "a link, not a file"
+def _printable(text: str) -> str:
+    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
+
+
+def _content(path: Path, most: int):
     try:
-        if path.stat().st_size > LARGEST:
-            return b"", f"larger than {LARGEST // 2**20} MiB"
+        if path.is_symlink():
+            return b"", "a link, not a file"
+        if not stat.S_ISREG(path.lstat().st_mode):  # reading a pipe would wait for ever
+            return b"", "not a regular file"
+        if path.stat().st_size > most:
+            return b"", f"larger than {most // 2**20} MiB"
         return path.read_bytes(), ""
     except OSError as error:
         return b"", f"cannot be read ({error.strerror})"
 
 
 def _members(file: str, archive: zipfile.ZipFile):
+    room = LARGEST_ZIP
+    if len(archive.infolist()) > MOST_MEMBERS:
+        raise ValueError(f"it holds more than {MOST_MEMBERS} files")
     for member in archive.infolist():
         if member.is_dir() or IGNORED.search(member.filename):
             continue
+        name = f"{file}/{_printable(member.filename)}"
+        if stat.S_ISLNK(member.external_attr >> 16):
+            yield name, b"", "a link, not a file"
+            continue
         with archive.open(member) as stream:
             content = stream.read(LARGEST + 1)  # whatever size the archive claims
+        room -= len(content)
+        if room < 0:
+            raise ValueError(f"it holds more than {LARGEST_ZIP // 2**20} MiB")
         too_large = f"larger than {LARGEST // 2**20} MiB" if len(content) > LARGEST else ""
-        yield f"{file}/{member.filename}", content, too_large
+        yield name, b"" if too_large else content, too_large
 
 
 def _is_notebook(file: str, content: bytes) -> bool:
@@ -113,8 +140,9 @@ def _read(student, file, content, problem, keys) -> Submission:
     if not problem:
         try:
             _parse(submission, json.loads(content.decode("utf-8-sig")), keys)
-        except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, not a notebook
-            submission.problems.append(f"not a notebook: {' '.join(str(error).split())[:200]}")
+        except (ValueError, RecursionError, MemoryError) as error:  # not UTF-8, not JSON, not a notebook
+            submission.cells = []
+            submission.problems.append(f"not a notebook: {_printable(' '.join(str(error).split())[:200])}")
     if not submission.name:
         named = [name for name in keys if name in file]
         submission.name = named[0] if len(named) == 1 else ""
@@ -125,19 +153,94 @@ def _parse(submission: Submission, notebook, keys) -> None:
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
         raise ValueError("it has no list of cells")
+    if len(cells) > MOST_CELLS:
+        raise ValueError(f"it has {len(cells)} cells, and {MOST_CELLS} at most are looked at")
     submission.cells = [cell for cell in map(_cell, cells) if cell]
     if len(submission.cells) < len(cells):
         submission.problems.append(f"{len(cells) - len(submission.cells)} cells cannot be read")
-    said = _dictionary(_dictionary(notebook.get("metadata")).get("compendium"))
+    metadata = _dictionary(notebook.get("metadata"))
+    said = _dictionary(metadata.get("compendium"))
+    language = (
+        _dictionary(metadata.get("kernelspec")).get("language")
+        or _dictionary(metadata.get("language_info")).get("name")
+        or "python"
+    )
+    if not str(language).lower().startswith("python"):
+        submission.problems.append(f"made for another kernel ({_printable(str(language)[:40])}); it ran as Python")
     present = {cell["ident"] for cell in submission.cells}
     overlap = {name: len(present & {cell.id for cell in key.cells}) for name, key in keys.items()}
     best = max(overlap, key=overlap.get, default="")
     if best and overlap[best]:
         submission.name = best
     else:
-        submission.name = said.get("assignment") if said.get("assignment") in keys else ""
-        submission.problems.append("none of its cells is known: was the notebook made anew?")
-    submission.variant = str(said.get("variant", ""))
+        submission.name = _by_content(submission.cells, keys) or (
+            str(said.get("assignment")) if str(said.get("assignment")) in keys else ""
+        )
+        if submission.name:
+            submission.problems.append("its cells have lost their ids; they were known by their order and contents")
+        else:
+            submission.problems.append("none of its cells is known: was the notebook made anew?")
+    submission.variant = _printable(str(said.get("variant", ""))[:60])
+
+
+def _by_content(cells: list[dict], keys) -> str:
+    """The assignment whose given texts stand in `cells`, or nothing."""
+    theirs = {_squeezed(cell["source"]) for cell in cells}
+    common = {
+        name: sum(_squeezed(cell.source) in theirs for cell in key.cells if assignment.kind(cell) in ("text", "given"))
+        for name, key in keys.items()
+    }
+    best = max(common, key=common.__getitem__, default="")
+    return best if best and common[best] >= 3 else ""
+
+
+def known(cells: list[dict], released) -> list[dict]:
+    """`cells` with ids, where an editor has dropped them all: by what stands unchanged, and by the order in between."""
+    if {cell["ident"] for cell in cells} & {cell.id for cell in released.cells}:
+        return cells
+    ours = [(_kind_of(cell.cell_type), _squeezed(cell.source)) for cell in released.cells]
+    theirs = [(_kind_of(cell["type"]), _squeezed(cell["source"])) for cell in cells]
+    found = [dict(cell) for cell in cells]
+    matched = difflib.SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes()
+    for tag, first, last, start, end in matched:
+        if tag == "equal":
+            pairs = zip(range(first, last), range(start, end))
+        else:  # solutions and answers, changed: those of a kind in their order
+            open_ones = [
+                index for index in range(first, last) if assignment.kind(released.cells[index]) not in ("text", "given")
+            ]
+            pairs = iter(_in_order(open_ones, range(start, end), ours, theirs))
+        for index, own in pairs:
+            found[own]["ident"] = released.cells[index].id
+    return found
+
+
+def _in_order(wanted, offered, ours, theirs):
+    """Pairs of cells of one kind, each with the next; of code, with the one that defines the same function where there is one."""
+    left = list(offered)
+    for index in wanted:
+        kind, source = ours[index]
+        alike = [own for own in left if theirs[own][0] == kind]
+        names = set(re.findall(r"def (\w+)", source))
+        same = [own for own in alike if names & set(re.findall(r"def (\w+)", theirs[own][1]))]
+        if same or alike:
+            chosen = (same or alike)[0]
+            yield index, chosen
+            left = [own for own in left if own > chosen]
+
+
+def _kind_of(cell_type: str) -> str:
+    return "code" if cell_type == "code" else "text"
+
+
+def parts(cells) -> list[str]:
+    """The heading that each of `cells` stands under: the part of the assignment that explains it."""
+    found, part = [], ""
+    for cell in cells:
+        headings = re.findall(r"(?m)^## (.*?)(?: \(.*\))?$", cell.source) if cell.cell_type == "markdown" else []
+        part = headings[-1] if headings else part
+        found.append(part)
+    return found
 
 
 def _cell(cell) -> dict | None:
@@ -190,16 +293,17 @@ def merge(key, released, submission: Submission) -> list[dict]:
     """
     theirs, extras, last = {}, {}, ""
     texts = {_squeezed(cell.source) for cell in released.cells}
-    known = {cell.id for cell in key.cells}
-    for cell in submission.cells:
-        if cell["ident"] in known:
+    known_ids = {cell.id for cell in key.cells}
+    for cell in known(submission.cells, released):
+        if cell["ident"] in known_ids:
             last = cell["ident"]
             theirs.setdefault(last, []).append(cell)
         elif cell["source"].strip() and _squeezed(cell["source"]) not in texts:
             extras.setdefault(last, []).append(cell)
     plan = [_own(cell) for cell in extras.pop("", [])]
-    for cell, shown in zip(key.cells, released.cells, strict=True):
-        plan += _planned(cell, shown, theirs.get(cell.id, []), submission.problems)
+    for cell, shown, part in zip(key.cells, released.cells, parts(key.cells), strict=True):
+        planned = _planned(cell, shown, theirs.get(cell.id, []), submission.problems)
+        plan += [each | {"part": part} for each in planned]
         plan += [_own(extra) for extra in extras.pop(cell.id, [])]
     if submission.variant and submission.variant != key.metadata["compendium"]["variant"]:
         submission.problems.append(
@@ -214,7 +318,7 @@ def _planned(cell, shown, theirs: list, problems: list) -> list[dict]:
         "id": cell.id,
         "kind": kind,
         "type": cell.cell_type,
-        "source": cell.source,
+        "source": cell.source,  # of a test the hidden part too: it goes to the judge alone
         "shown": shown.source,
         "points": assignment.points(cell),
     }

@@ -1,0 +1,272 @@
+"""What runs within the walls: a process that has loaded what notebooks import, and for each notebook a copy of it.
+
+    python box.py <its folder> confined|unconfined <modules to be loaded>
+
+It is started on the far side of `confinement`, reads this file and `plain` alone, and holds no key and no expected value. On the
+socket that is its standard input it gets, for each notebook, a socket of that notebook's own. A copy of the process then runs cells
+as they come, in an IPython shell without kernel, port or server, and calls the functions that they have defined. When the
+notebook is over, all that is left of it is killed, and what it wrote is removed.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import functools
+import importlib
+import io
+import os
+import resource
+import shutil
+import signal
+import socket
+import sys
+import traceback
+from pathlib import Path
+
+import plain
+
+LONGEST_TEXT = 20_000  # characters of printed output kept of a cell
+LARGEST_DISPLAY = 500_000  # bytes kept of one displayed object
+MOST_DISPLAYS = 30
+SHOWN = ("text/plain", "text/markdown", "text/latex", "text/html", "image/png")
+LARGEST_FILE = 100 * 2**20
+MOST_PROCESSES = 100
+
+
+class Late(BaseException):
+    """The time of a cell or a call is over. Not an ``Exception``, so that `except Exception` does not stop it."""
+
+
+# ---- one process for a student's notebooks
+
+
+def main(folder: str, confined: bool, modules: list[str]) -> None:
+    control = socket.socket(fileno=os.dup(0))
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nowhere, stream)
+    shutil.copytree(Path(folder, "matplotlib"), Path(os.environ["HOME"], ".matplotlib"), dirs_exist_ok=True)
+    for name in modules:
+        importlib.import_module(name)
+    shell = _shell()
+    control.send(b".")
+    while True:
+        asked, ends, _, _ = socket.recv_fds(control, 1, 1)
+        if not asked:
+            return
+        if not ends:  # whether we are still there
+            control.send(b".")
+            continue
+        notebook = os.fork()
+        if not notebook:
+            control.close()
+            _serve(plain.Line(socket.socket(fileno=ends[0])), shell, folder)
+        os.close(ends[0])
+        control.recv(1)  # the notebook is over
+        with contextlib.suppress(ProcessLookupError):
+            # Within the walls "all processes" are those that the notebook has started.
+            os.kill(-1, signal.SIGKILL) if confined else os.killpg(notebook, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                os.waitpid(-1, 0)
+        for place in (os.environ["HOME"], "/tmp") if confined else (os.environ["HOME"],):
+            for path in Path(place).iterdir():
+                shutil.rmtree(path, ignore_errors=True) if path.is_dir() and not path.is_symlink() else path.unlink(
+                    missing_ok=True
+                )
+        control.send(b".")
+
+
+# ---- one notebook
+
+
+def _serve(line: plain.Line, shell, folder: str) -> None:
+    os.setsid()
+    sys.modules["__main__"] = shell.user_module
+    begin = line.receive()
+    _limit(begin["memory"], begin["notebook_seconds"])
+    sys.path[:] = [os.path.join(folder, begin["assignment"]), *(path for path in sys.path if path != folder)]
+    for name, content in begin["files"].items():
+        Path(name).write_bytes(base64.b64decode(content))
+    try:
+        while True:
+            line.send(_answer(line.receive(), shell, line))
+    except EOFError:
+        os._exit(0)
+
+
+def _answer(request: dict, shell, line) -> dict:
+    try:
+        signal.signal(signal.SIGALRM, functools.partial(_late, request["seconds"]))
+        signal.setitimer(signal.ITIMER_REAL, request["seconds"])
+        if "source" in request:
+            return _cell(request["source"], shell)
+        with contextlib.redirect_stdout(_Printed()), contextlib.redirect_stderr(_Printed()):
+            return {"value": plain.encode(_called(request, shell.user_ns, line))}
+    except BaseException as error:  # a SystemExit in a student's function is no right answer, either
+        return {"error": _line(error), "outputs": []}
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _called(request: dict, names: dict, line):
+    """The value of a name, or of a call of it; for the time of the call, the names in `replaced` are functions of the judge."""
+    name, arguments = request["name"], request.get("arguments")
+    if name not in names:
+        raise NameError(f"name {name!r} is not defined")
+    if arguments is None:
+        return names[name]
+
+    def call(number: int):
+        return lambda *args, **kwargs: _call_back(line, number, args, kwargs)
+
+    args, kwargs, replaced = plain.decode(arguments, call)
+    before = {each: names[each] for each in replaced if each in names}
+    try:
+        names.update(replaced)
+        return names[name](*args, **kwargs)
+    finally:
+        names.update(before)
+
+
+def _call_back(line, number: int, args: tuple, kwargs: dict):
+    line.send({"function": number, "arguments": plain.encode([args, kwargs])})
+    reply = line.receive()
+    if "error" in reply:
+        raise ValueError(reply["error"])
+    value, states = plain.decode(reply["value"])
+    generators = [each for each in (*args, *kwargs.values()) if hasattr(each, "bit_generator")]
+    for generator, state in zip(generators, states):
+        generator.bit_generator.state = state.bit_generator.state  # what was drawn there is drawn here
+    return value
+
+
+def _limit(memory: int, seconds: float) -> None:
+    pages = int(Path("/proc/self/statm").read_text().split()[0]) if sys.platform == "linux" else 0
+    limits = {"CPU": int(seconds) + 30, "FSIZE": LARGEST_FILE, "CORE": 0, "NOFILE": 256, "NPROC": MOST_PROCESSES}
+    if os.environ["HOME"] != "/student":
+        del limits["NPROC"]  # it would count the processes of whoever grades
+    if pages:  # elsewhere the system does not enforce it
+        limits["AS"] = pages * resource.getpagesize() + memory * 2**20
+        with contextlib.suppress(OSError):
+            Path("/proc/self/oom_score_adj").write_text("1000")
+    for name, limit in limits.items():
+        hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1]
+        limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+        resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (limit, limit))
+
+
+def _late(seconds: float, *_):
+    raise Late(f"stopped: still running after {seconds:.0f} s")
+
+
+# ---- cells
+
+
+def _shell():
+    """An IPython shell without a screen, which collects in `displayed` what cells show; made once, then forked."""
+    from IPython.core.displayhook import DisplayHook
+    from IPython.core.displaypub import DisplayPublisher
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
+
+    displayed: list = []
+
+    class Hook(DisplayHook):
+        def write_output_prompt(self):
+            pass
+
+        def write_format_data(self, format_dict, md_dict=None):
+            displayed.append(format_dict)
+
+    class Publisher(DisplayPublisher):
+        def publish(self, data, metadata=None, **_):
+            displayed.append(data)
+
+        def clear_output(self, wait=False):
+            pass
+
+    class Shell(InteractiveShell):
+        displayhook_class, display_pub_class = Hook, Publisher
+
+        def enable_gui(self, gui=None):
+            pass
+
+        def showtraceback(self, *_, **__):  # errors are reported as notebooks do
+            pass
+
+        showsyntaxerror = showtraceback
+
+        def _tee(self, channel):  # IPython would keep all that is printed, without a bound
+            return contextlib.nullcontext()
+
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.InteractiveShell.colors = "nocolor"
+    shell = Shell.instance(config=config)
+    shell.displayed = displayed
+    shell.run_line_magic("matplotlib", "inline")
+    return shell
+
+
+class _Printed(io.StringIO):
+    """Keeps the first `LONGEST_TEXT` characters."""
+
+    def write(self, text):
+        room = LONGEST_TEXT - self.tell()
+        if room > 0:
+            super().write(text if len(text) <= room else text[:room] + "\n[the rest is left out]\n")
+        return len(text)
+
+
+def _cell(source: str, shell) -> dict:
+    shell.displayed.clear()
+    printed, warned = _Printed(), _Printed()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(warned):
+        result = shell.run_cell(source, store_history=True)
+    outputs = [
+        {"output_type": "stream", "name": name, "text": text.getvalue()}
+        for name, text in (("stdout", printed), ("stderr", warned))
+        if text.getvalue()
+    ]
+    shown = filter(None, map(_kept, shell.displayed[:MOST_DISPLAYS]))
+    outputs += [{"output_type": "display_data", "data": kept} for kept in shown]
+    error = result.error_before_exec or result.error_in_exec
+    return {"outputs": outputs + ([_described(error)] if error else []), "error": _line(error)}
+
+
+def _kept(data: dict) -> dict:
+    """The parts of a displayed object that a page can show."""
+    kept = {}
+    for form in SHOWN:
+        value = data.get(form)
+        if isinstance(value, bytes):
+            value = base64.b64encode(value).decode()
+        if isinstance(value, str) and len(value) <= LARGEST_DISPLAY:
+            kept[form] = value
+    return kept
+
+
+def _line(error) -> str | None:
+    if error is None:
+        return None
+    if isinstance(error, Late):
+        return str(error)
+    if isinstance(error, SyntaxError) and error.lineno:
+        return f"{type(error).__name__} in line {error.lineno}: {error.msg}: {(error.text or '').strip()[:100]}"
+    try:
+        text = " ".join(str(error).split())[:500]
+    except BaseException:  # an error of a student's own may fail to say what it is
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _described(error) -> dict:
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "ipython-input" in frame.filename]
+    lines = [f"line {frame.lineno}, in {frame.name}" for frame in frames[-20:]]
+    return {"output_type": "error", "traceback": [*lines, _line(error)]}
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2] == "confined", sys.argv[3:])

@@ -1,0 +1,139 @@
+"""The walls around students' code: how a program is started so that it can reach nothing but what it is given.
+
+Three ways, the first that works here is taken; each is tried by running a program in it:
+
+- ``bubblewrap`` (Debian package `bubblewrap`), also without privileges where the system permits user namespaces;
+- ``namespaces``: the same with `unshare`, `pivot_root` and `setpriv`, which are part of every Linux (`util-linux`);
+- ``none``: limits of time and memory only, as in containers without privileges and on macOS. The program then has the
+  rights of whoever started it, and that is said wherever marks stand.
+
+Within the first two, the program has no network, sees no process but its own, and when the first of these ends, all
+do. It reads the system's programs, this Python with its packages, and one folder; it writes to a small folder in memory.
+Started by root, it runs as nobody: else the limit on the number of processes would not hold.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+CLASS = "/class"  # where the folder that is given appears
+HOME = "/student"
+ROOM = 256 * 2**20  # bytes that may be written to HOME and to /tmp, each
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives", "/etc/fonts")  # fmt: skip
+WAYS = ("bubblewrap", "namespaces", "none")
+SAID = {
+    "bubblewrap": "Students' code ran confined, by bubblewrap.",
+    "namespaces": "Students' code ran confined, by Linux namespaces.",
+    "none": "Students' code ran UNCONFINED: on this system it had the rights of whoever graded, files and network included.",
+}
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+POWERLESS = ("--inh-caps=-all", "--bounding-set=-all", "--no-new-privs", "--")
+
+
+@functools.cache
+def way() -> str:
+    """The first of `WAYS` that works on this machine."""
+    return next(name for name in WAYS if _works(name))
+
+
+def _works(name: str) -> bool:
+    if name == "none":
+        return True
+    try:
+        done = subprocess.run(
+            command(name, Path(__file__).parent, ["-c", "import os; os.fork() or os._exit(0)"]),
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=60, env=environment(name),
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+def command(name: str, folder: Path, arguments: list[str]) -> list[str]:
+    """The command that runs Python with `arguments`, confined in the way `name`, with `folder` to read."""
+    python = [sys.executable, "-s", *arguments]
+    if name == "bubblewrap":
+        return [*_bubblewrap(folder), *python]
+    return [*_namespaces(folder), *python] if name == "namespaces" else python
+
+
+def place(name: str, folder: Path) -> str:
+    """Where the program sees `folder`."""
+    return str(folder) if name == "none" else CLASS
+
+
+def environment(name: str, **further) -> dict:
+    """All that the program is told of where it is: nothing of ours goes on."""
+    path = "/usr/bin:/bin"
+    home = {} if name == "none" else {"HOME": HOME}
+    return {"PATH": path, "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "agg"} | home | further  # fmt: skip
+
+
+def _readable(folder: Path) -> list[tuple[str, str]]:
+    """(source, place) of all that may be read; links of the system, such as /lib to usr/lib, as what they lead to."""
+    ours = {sys.prefix: os.path.realpath(sys.prefix), sys.base_prefix: os.path.realpath(sys.base_prefix)}
+    ours[os.path.dirname(os.path.dirname(os.path.realpath(sys.executable)))] = os.path.realpath(sys.base_prefix)
+    ours = {place: source for place, source in ours.items() if not place.startswith("/usr/") and place != "/usr"}
+    system = {place: os.path.realpath(place) for place in SYSTEM if os.path.exists(place)}
+    return [(source, place) for place, source in {**system, **ours, CLASS: os.path.realpath(folder)}.items()]
+
+
+def _above(places) -> list[str]:
+    """The folders on the way to `places`, outermost first."""
+    return sorted({str(parent) for place in places for parent in Path(place).parents} - {"/"})
+
+
+@functools.cache
+def _no_more_namespaces() -> tuple[str, ...]:
+    """Bars a program from making namespaces of its own, in which it might mount what it likes; nothing where bubblewrap is older than 0.8."""
+    options = ("--unshare-user", "--disable-userns")
+    done = subprocess.run(["bwrap", *options, "--dev-bind", "/", "/", "--", "true"], capture_output=True)
+    return options if done.returncode == 0 else ()
+
+
+def _bubblewrap(folder: Path) -> list[str]:
+    readable = _readable(folder)
+    walls = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+    if os.geteuid():
+        walls += _no_more_namespaces() or ("--unshare-user",)
+        last: tuple[str, ...] = ()
+    else:
+        to_become_nobody = ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP")
+        walls += ["--cap-drop", "ALL", *(part for each in to_become_nobody for part in ("--cap-add", each))]
+        # In a namespace of processes of its own again: what ends all processes of a notebook must spare this second wall.
+        inner = ("bwrap", *_no_more_namespaces(), "--unshare-pid", "--die-with-parent", "--dev-bind", "/", "/", "--")
+        last = (*NOBODY, *POWERLESS, *(inner if _no_more_namespaces() else ()))
+    rooms = [["--perms", "1777", "--size", str(ROOM), "--tmpfs", room] for room in ("/tmp", HOME)]
+    above = [
+        part for each in _above([HOME, *(place for _, place in readable)]) if each != "/tmp" for part in ("--dir", each)
+    ]
+    return [
+        "bwrap", "--die-with-parent", "--new-session", *walls, "--dir", "/tmp", *rooms[0], *above, *rooms[1],
+        *(part for source, place in readable for part in ("--ro-bind", source, place)),
+        "--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME, "--", *last,
+    ]  # fmt: skip
+
+
+def _namespaces(folder: Path) -> list[str]:
+    as_root = os.geteuid() == 0
+    readable = _readable(folder)
+    script = ["set -e", "umask 022", "PATH=$PATH:/usr/sbin:/sbin", "mount -t tmpfs -o mode=755 tmpfs /mnt", "cd /mnt"]
+    script += [f"mkdir -p .{shlex.quote(each)}" for each in ("/old", "/proc", "/dev", "/tmp", HOME)]
+    script += [f"mount -t tmpfs -o mode=1777,size={ROOM} tmpfs .{each}" for each in ("/tmp", HOME)]
+    for source, target in readable:
+        made = "mkdir -p" if os.path.isdir(source) else f"mkdir -p .{shlex.quote(os.path.dirname(target))}; touch"
+        script.append(f"{made} .{shlex.quote(target)}; mount --bind {shlex.quote(source)} .{shlex.quote(target)}")
+        script.append(f"mount -o remount,bind,ro .{shlex.quote(target)}")
+    for device in ("null", "zero", "random", "urandom"):
+        script.append(f"touch ./dev/{device}; mount --bind /dev/{device} ./dev/{device}")
+    script += ["mount -t proc proc ./proc", "pivot_root . old", "umount -l /old", "mount -o remount,bind,ro /"]
+    script += [f"cd {HOME}", f'exec {shlex.join((*(NOBODY if as_root else ("setpriv",)), *POWERLESS))} "$@"']
+    user = () if as_root else ("--user", "--map-root-user")
+    apart = (*user, "--mount", "--net", "--pid", "--ipc", "--uts", "--fork", "--kill-child")
+    return [shutil.which("unshare") or "unshare", *apart, "--", "/bin/sh", "-c", ";\n".join(script), "sh"]

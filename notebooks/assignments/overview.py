@@ -1,0 +1,106 @@
+"""The class at a glance: which test failed how often, the marks as a histogram, similar submissions side by side."""
+
+from __future__ import annotations
+
+import html
+import itertools
+import re
+import urllib.parse
+from collections import Counter
+
+from lib.numerics.in_order import total
+from notebooks.assignments import confinement
+
+SIMILAR = 0.6  # share of runs of tokens, of what the students wrote, that two submissions have in common
+RUN = 8  # tokens in a run
+FEWEST = 40  # runs without which a comparison says nothing
+BINS = 10
+
+
+def page(records: list[dict], pages: list[str]) -> str:
+    """The page `class.html` of all `records`, whose feedback lies at `pages`."""
+    from notebooks.assignments.feedback import PAGE
+
+    body = [f"<p>{confinement.SAID[way]}</p>" for way in sorted({record["walls"] for record in records})]
+    for name in sorted({record["assignment"] for record in records} - {""}):
+        mine = [record for record in records if record["assignment"] == name]
+        body += [
+            f"<h2>{html.escape(name)}</h2>",
+            _histogram(mine),
+            _failures(mine),
+            _similar(mine, dict(zip(map(id, records), pages))),
+        ]
+    return PAGE.format(title="The class", body="\n".join(body), up="")
+
+
+def _histogram(records: list[dict]) -> str:
+    """Points by tests, in tenths of what can be had."""
+    shares = []
+    for record in records:
+        tests = [question for question in record["questions"] if not question["by_hand"]]
+        shares.append(
+            total(question["points"] for question in tests) / max(total(question["out_of"] for question in tests), 1)
+        )
+    counts = Counter(min(int(share * BINS), BINS - 1) for share in shares)
+    rows = "".join(
+        f"<tr><td>{bin / BINS:.0%} to {(bin + 1) / BINS:.0%}</td><td>{_bar(counts[bin], len(records))}</td></tr>"
+        for bin in range(BINS)
+    )
+    return f"<table><tr><th>points by tests</th><th>submissions</th></tr>{rows}</table>"
+
+
+def _bar(count: int, of: int) -> str:
+    return f'<span style="display:inline-block;height:.8em;background:#57606a;width:{12 * count / max(of, 1):.2f}rem"></span> {count}'
+
+
+def _failures(records: list[dict]) -> str:
+    """Tests, the one that failed most often first, with its most frequent remark."""
+    questions: dict = {}
+    for record in records:
+        for question in record["questions"]:
+            if not question["by_hand"]:
+                questions.setdefault(question["id"], []).append(question)
+    failed = {
+        ident: [each["note"] for each in asked if each["points"] < each["out_of"]] for ident, asked in questions.items()
+    }
+    rows = "".join(
+        f"<tr><td>{html.escape(ident)}</td><td>{_bar(len(notes), len(records))}</td>"
+        f"<td>{html.escape(Counter(notes).most_common(1)[0][0]) if notes else ''}</td></tr>"
+        for ident, notes in sorted(failed.items(), key=lambda item: -len(item[1]))
+    )
+    return f"<table><tr><th>test</th><th>failed</th><th>most often because</th></tr>{rows}</table>"
+
+
+def _similar(records: list[dict], pages: dict) -> str:
+    """Pairs of submissions of different students whose own cells are alike, with both, side by side."""
+    runs = [_runs(record) for record in records]
+    usual = Counter(itertools.chain.from_iterable(runs))
+    common = {run for run, count in usual.items() if count > max(2, len(records) / 3)}  # what many write is nobody's
+    pairs = []
+    for (one, left), (other, right) in itertools.combinations(zip(records, runs), 2):
+        both = (left | right) - common
+        if one["student"] != other["student"] and len(both) >= FEWEST:
+            share = len(left & right - common) / len(both)
+            pairs += [(share, one, other)] if share >= SIMILAR else []
+    parts = ["<h3>Similar submissions</h3>" if pairs else ""]
+    for share, one, other in sorted(pairs, key=lambda pair: -pair[0])[:20]:
+        titles = "".join(
+            f'<th><a href="{html.escape(urllib.parse.quote(pages[id(each)]))}">{html.escape(each["student"])}</a></th>'
+            for each in (one, other)
+        )
+        sides = "".join(f"<td><pre>{html.escape(_own(each)[:4000])}</pre></td>" for each in (one, other))
+        parts.append(f"<details><summary>{share:.0%} alike: {html.escape(one['student'])}, {html.escape(other['student'])}</summary>"
+                     f"<table><tr>{titles}</tr><tr>{sides}</tr></table></details>")  # fmt: skip
+    return "\n".join(parts)
+
+
+def _own(record: dict) -> str:
+    return "\n\n".join(cell["shown"] for cell in record["plan"] if cell["kind"] in ("solution", "own", "answer"))
+
+
+def _runs(record: dict) -> set[tuple]:
+    """Runs of tokens of what the student wrote; names count as names only, so that renaming hides nothing."""
+    tokens = re.findall(r"[A-Za-z_]\w*|\d[\d.]*|\S", re.sub(r"#.*", "", _own(record)[:100_000]))
+    keywords = {"def", "return", "if", "else", "for", "in", "while", "lambda", "not", "and", "or", "np", "None"}
+    plain = [token if token in keywords or not token[0].isalpha() else "x" for token in tokens]
+    return {tuple(plain[start : start + RUN]) for start in range(len(plain) - RUN + 1)}

@@ -1,0 +1,149 @@
+"""Plain data over a pipe: numbers, texts, lists, tuples, dictionaries and arrays of numbers, as JSON in frames.
+
+Whoever reads gets built-in values and plain arrays and nothing else: no object with methods of its own, no code, no pickle.
+What is not of this form is a ``ValueError``. Random generators go as their state; functions go, from the judge to a notebook
+only, as a number under which they can be called back.
+
+This file is read on both sides of the wall, alone beside `box`; it imports nothing of the compendium.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import re
+import socket
+import struct
+import time
+
+import numpy as np
+
+LARGEST = 32 * 2**20  # bytes of one message
+_DTYPE = re.compile(r"[<>|][biuf][1248]")
+
+
+def encode(value, functions: list | None = None):
+    """`value` as JSON has it; functions are appended to `functions`, or refused without it."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        # A subclass may print itself as it likes: only its value goes.
+        plain = {bool: bool, int: int, float: float, str: str}
+        return next((make(value) for kind, make in plain.items() if isinstance(value, kind)), None)
+    if isinstance(value, (list, tuple, range)):
+        return ["tuple" if isinstance(value, tuple) else "list", *(encode(each, functions) for each in value)]
+    if isinstance(value, dict):
+        return ["dict", *([encode(key), encode(each, functions)] for key, each in value.items())]
+    if isinstance(value, np.random.Generator):
+        return ["rng", json.dumps(value.bit_generator.state)]
+    if functions is not None and callable(value):
+        functions.append(value)
+        return ["function", len(functions) - 1]
+    if isinstance(value, np.ndarray) or hasattr(value, "__array__"):
+        array = np.ascontiguousarray(value)
+        if _DTYPE.fullmatch(array.dtype.str):
+            return ["array", array.dtype.str, list(np.shape(value)), base64.b64encode(array.tobytes()).decode()]
+    raise ValueError(
+        f"only numbers, texts, lists, tuples, dictionaries and arrays of numbers are looked at, not {type(value).__name__}"
+    )
+
+
+def decode(message, call=None):
+    """The value that `encode` was given. `call(number)` makes a function; without it, functions are refused."""
+    if message is None or type(message) in (bool, int, float, str):
+        return message
+    if not isinstance(message, list) or not message or type(message[0]) is not str:
+        raise ValueError("not plain data")
+    kind, parts = message[0], message[1:]
+    if kind in ("list", "tuple"):
+        return (list if kind == "list" else tuple)(decode(part, call) for part in parts)
+    if kind == "dict" and all(isinstance(part, list) and len(part) == 2 for part in parts):
+        return {_key(decode(key)): decode(part, call) for key, part in parts}
+    if kind == "array" and len(parts) == 3:
+        return _array(*parts)
+    if kind == "rng" and len(parts) == 1:
+        return _generator(parts[0])
+    if kind == "function" and call is not None and len(parts) == 1 and type(parts[0]) is int:
+        return call(parts[0])
+    raise ValueError("not plain data")
+
+
+def _key(value):
+    if isinstance(value, tuple):
+        return tuple(map(_key, value))
+    if isinstance(value, (bool, int, float, str, type(None))):
+        return value
+    raise ValueError("not plain data: a key of a dictionary must be a number, a text or a tuple of these")
+
+
+def _array(dtype, shape, text) -> np.ndarray:
+    if not (isinstance(dtype, str) and _DTYPE.fullmatch(dtype) and isinstance(text, str) and isinstance(shape, list)):
+        raise ValueError("not plain data: an array's form")
+    if len(shape) > 16 or not all(type(each) is int and 0 <= each <= LARGEST for each in shape):
+        raise ValueError("not plain data: an array's shape")
+    content = base64.b64decode(text, validate=True)
+    kind = np.dtype(dtype)
+    if math.prod(shape) * kind.itemsize != len(content):
+        raise ValueError("not plain data: an array's size")
+    if kind.kind == "b":
+        return (np.frombuffer(content, dtype=np.uint8) != 0).reshape(shape)
+    return np.frombuffer(content, dtype=kind).astype(kind.newbyteorder("=")).reshape(shape)
+
+
+def _generator(text) -> np.random.Generator:
+    state = json.loads(text) if isinstance(text, str) and len(text) < 1000 else None
+    made = np.random.default_rng(0)
+    if not isinstance(state, dict) or state.get("bit_generator") != "PCG64":
+        raise ValueError("not plain data: a generator must be one of numpy.random.default_rng")
+    try:
+        made.bit_generator.state = state
+    except (TypeError, KeyError, OverflowError) as error:
+        raise ValueError("not plain data: a generator's state") from error
+    return made
+
+
+def is_empty(value) -> bool:
+    """Whether there is an array, list, tuple or dictionary without anything in it in `value`: close to whatever it is compared with."""
+    if isinstance(value, np.ndarray):
+        return value.size == 0
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else None
+    return parts is not None and (not parts or any(map(is_empty, parts)))
+
+
+class Line:
+    """Messages over a socket, each whole: eight bytes of length, then JSON."""
+
+    def __init__(self, end: socket.socket):
+        self.end = end
+
+    def send(self, message, until: float | None = None) -> None:
+        content = json.dumps(message).encode()
+        if len(content) > LARGEST:
+            raise ValueError(f"more than {LARGEST // 2**20} MiB at once")
+        self._wait(until)
+        self.end.sendall(struct.pack(">Q", len(content)) + content)
+
+    def receive(self, until: float | None = None):
+        """The next message; ``TimeoutError`` at the time `until`, ``EOFError`` where there is no other side any more."""
+        (size,) = struct.unpack(">Q", self._bytes(8, until))
+        if size > LARGEST:
+            raise ValueError(f"more than {LARGEST // 2**20} MiB at once")
+        return json.loads(self._bytes(size, until))
+
+    def _bytes(self, size: int, until) -> bytes:
+        parts = []
+        while size:
+            self._wait(until)
+            parts.append(self.end.recv(min(size, 2**20)))
+            if not parts[-1]:
+                raise EOFError
+            size -= len(parts[-1])
+        return b"".join(parts)
+
+    def _wait(self, until) -> None:
+        if until is not None:
+            left = until - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            self.end.settimeout(left)

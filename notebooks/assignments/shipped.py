@@ -1,0 +1,149 @@
+"""The part of `lib` that goes out with an assignment: what its given cells use, and not a definition more.
+
+`lib` holds what the assignments ask for. So of each module only those definitions go out that the student's notebook names,
+and those that these need in turn; a test tries whether any of them earns a point.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = "lib/data/stand_ins"
+
+
+def files(released) -> dict[str, bytes]:
+    """{path: content} of the files below `lib` that the code cells of the notebook `released` need."""
+    code = "\n".join(cell.source for cell in released.cells if cell.cell_type == "code")
+    needs = _Needs()
+    needs.of_code(ast.parse(code))
+    found = {
+        module.relative_to(ROOT).as_posix(): _kept(module, names).encode() for module, names in needs.names.items()
+    }
+    for path in list(found):
+        for folder in list(Path(path).parents)[:-1]:
+            found.setdefault(f"{folder.as_posix()}/__init__.py", b"")
+    if "lib/data/datasets.py" in found:
+        found |= {
+            path.relative_to(ROOT).as_posix(): path.read_bytes()
+            for path in sorted((ROOT / DATA).iterdir())
+            if path.is_file()
+        }
+    return found
+
+
+def modules(released) -> set[str]:
+    """The modules of other packages that the notebook `released`, and what goes out with it, imports."""
+    codes = [cell.source for cell in released.cells if cell.cell_type == "code"]
+    codes += [content.decode() for path, content in files(released).items() if path.endswith(".py")]
+    found: set[str] = set()
+    for code in codes:
+        for node in ast.walk(ast.parse(code)):
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                found.add(node.module)
+    return {name for name in found if name.split(".")[0] != "lib"}
+
+
+class _Needs:
+    """Modules of `lib`, each with the names of it that are needed."""
+
+    def __init__(self):
+        self.names: dict[Path, set[str]] = {}
+
+    def of_code(self, tree: ast.Module) -> None:
+        """What code outside `lib` needs."""
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "lib":
+                for alias in node.names:
+                    self.of_import(Path(), node, alias, tree)
+
+    def of_import(self, here: Path, node: ast.ImportFrom, alias: ast.alias, user: ast.AST) -> None:
+        """What `from … import alias` in the module `here` needs, where `user` uses it."""
+        folder = ROOT if not node.level else here.parents[node.level - 1]
+        package = folder.joinpath(*(node.module or "").split(".")) if node.module else folder
+        module = _module(package / alias.name)
+        if module is None:
+            if ROOT / "lib" in (package, *package.parents):
+                self.of_name(_module(package), alias.name)
+            return
+        self.names.setdefault(module, set())
+        bound = alias.asname or alias.name
+        for used in ast.walk(user):
+            if isinstance(used, ast.Attribute) and isinstance(used.value, ast.Name) and used.value.id == bound:
+                self.of_name(module, used.attr)
+
+    def of_name(self, module: Path, name: str) -> None:
+        """What the definition of `name` in `module` needs; it is noted itself."""
+        if name in self.names.setdefault(module, set()):
+            return
+        self.names[module].add(name)
+        for statement in _statements(module):
+            if name not in _bound(statement):
+                continue
+            for node in ast.walk(statement):
+                if isinstance(node, ast.ImportFrom):
+                    for alias in node.names:
+                        if (alias.asname or alias.name) == name:
+                            self.of_import(module, node, alias, _users(module, self.names[module]))
+                elif isinstance(node, ast.Name):
+                    self.of_global(module, node.id)
+            # A module that is used in a new definition is needed for what is used of it there.
+            for other in _statements(module):
+                for node in ast.walk(other):
+                    if isinstance(node, ast.ImportFrom):
+                        for alias in node.names:
+                            if (alias.asname or alias.name) in self.names[module]:
+                                self.of_import(module, node, alias, statement)
+
+    def of_global(self, module: Path, name: str) -> None:
+        if any(name in _bound(statement) for statement in _statements(module)):
+            self.of_name(module, name)
+
+
+def _module(path: Path) -> Path | None:
+    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
+
+
+@functools.cache
+def _statements(module: Path) -> list[ast.stmt]:
+    return ast.parse(module.read_text(encoding="utf-8")).body
+
+
+def _users(module: Path, names: set[str]) -> ast.Module:
+    return ast.Module([each for each in _statements(module) if _bound(each) & names], [])
+
+
+def _bound(statement: ast.stmt) -> set[str]:
+    """The names that a statement of a module gives a meaning."""
+    if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+        return {statement.name}
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        return {(alias.asname or alias.name).split(".")[0] for alias in statement.names}
+    if isinstance(statement, (ast.With, ast.If, ast.Try, ast.For)):
+        return set().union(
+            *(_bound(each) for each in ast.walk(statement) if isinstance(each, ast.stmt) and each is not statement)
+        )
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+
+
+def _kept(module: Path, names: set[str]) -> str:
+    """The text of `module`, with those statements only that bind one of `names`; of imports, only these."""
+    lines = module.read_text(encoding="utf-8").split("\n")
+    kept = []
+    for index, statement in enumerate(_statements(module)):
+        first = min([statement.lineno, *(each.lineno for each in getattr(statement, "decorator_list", ()))]) - 1
+        if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
+            kept.append(ast.unparse(statement))
+        elif isinstance(statement, (ast.Import, ast.ImportFrom)):
+            wanted = [each for each in statement.names if (each.asname or each.name).split(".")[0] in names]
+            if wanted and isinstance(statement, ast.Import):
+                kept.append(ast.unparse(ast.Import(wanted)))
+            elif wanted:
+                kept.append(ast.unparse(ast.ImportFrom(statement.module, wanted, statement.level)))
+        elif (index == 0 and isinstance(statement, ast.Expr)) or _bound(statement) & names:
+            kept.append("\n".join(lines[first : statement.end_lineno]))
+    return "\n\n\n".join(kept) + "\n"

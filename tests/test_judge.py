@@ -1,0 +1,367 @@
+"""The parts of grading: plain data, walls, what goes out of `lib`, messages, variants of one's own, tests of one's own."""
+
+import ast
+import importlib
+import json
+import math
+import os
+import socket
+import struct
+import subprocess
+import time
+
+import numpy as np
+import pytest
+
+from notebooks.assignments import (
+    assignment,
+    confinement,
+    grade,
+    judge,
+    make_assignments,
+    overview,
+    plain,
+    shipped,
+    submissions,
+)
+
+NAMES = assignment.names()
+
+
+@pytest.fixture(scope="module")
+def cases():
+    return {name: assignment.prepare(name) for name in NAMES}
+
+
+@pytest.fixture(scope="module")
+def box(cases, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("place")
+    modules = set().union(*(shipped.modules(case.released) for case in cases.values()))
+    with judge.Box(judge.class_folder(list(cases.values()), folder), modules) as box:
+        yield box
+
+
+# ---- plain data
+
+VALUES = [None, True, 0, -(10**30), 1.5, math.inf, "text", [1, [2.0, "x"]], (1, 2), {"a": 1, 2: (3,), ("b", 1): [4]}, np.arange(6).reshape(2, 3),
+          np.array([True, False]), np.float32([1.5]), np.zeros((0, 3)), np.array(2.5)]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_what_is_sent_arrives(value):
+    found = plain.decode(json.loads(json.dumps(plain.encode(value))))
+    assert type(found) is type(value)
+    if isinstance(value, np.ndarray):
+        assert found.dtype == value.dtype and found.shape == value.shape
+        assert np.array_equal(found, value)
+    else:
+        assert found == value
+
+
+def test_a_generator_arrives_with_its_state():
+    rng = np.random.default_rng(3)
+    rng.random(7)
+    assert plain.decode(plain.encode(rng)).random() == np.random.default_rng(3).random(8)[-1]
+
+
+@pytest.mark.parametrize("message", [
+    {}, [], {"value": 1}, ["object", "x"], [1, 2], ["function", 0], ["array", "|O8", [1], "AAAAAAAAAAA="], ["array", "<f8", [10**12], ""],
+    ["array", "<f8", [-1], ""], ["array", "<f8", [2], "AAAAAAAAAAA="], ["array", "<f8", 1, ""], ["array", "<V8", [1], "AAAAAAAAAAA="],
+    ["array", ["<f8"], [1], "AAAAAAAAAAA="], ["array", "<f8", [1] * 40, "AAAAAAAAAAA="], ["dict", [["list"], 1]], ["dict", [1]], ["rng", "{}"],
+    ["rng", json.dumps({"bit_generator": "PCG64"})], ["rng", json.dumps({"bit_generator": "MT19937"})], ["rng", 1], ["list", {}],
+])  # fmt: skip
+def test_what_is_no_plain_data_is_refused(message):
+    with pytest.raises(ValueError, match="not plain data"):
+        plain.decode(message)
+
+
+@pytest.mark.parametrize("value", [object(), {1, 2}, np.array([object()]), len, np.array([1j]), iter([1])], ids=repr)
+def test_what_has_methods_of_its_own_is_not_sent(value):
+    with pytest.raises(ValueError, match="only numbers, texts"):
+        plain.encode(value)
+
+
+def test_a_subclass_is_sent_as_what_it_holds():
+    class Everything(float):
+        __eq__ = __lt__ = __gt__ = lambda *_: True
+        __hash__ = float.__hash__
+
+    found = plain.decode(plain.encode(Everything(2)))
+    assert type(found) is float and found != 3
+
+
+@pytest.mark.parametrize(("value", "empty"), [([], True), (np.zeros((0, 1)), True), ({"a": ()}, True), ([[1], []], True), ([0], False), (0, False), ("", False)])  # fmt: skip
+def test_what_is_empty_is_known(value, empty):
+    assert plain.is_empty(value) is empty
+
+
+def test_an_empty_answer_would_be_close_to_everything():
+    assert np.allclose(np.zeros((0, 1)), (1.0, 2.0)), "else it need not be refused"
+
+
+@pytest.mark.parametrize(("sent", "error"), [
+    (struct.pack(">Q", 2**40), ValueError), (struct.pack(">Q", 100) + b"{", TimeoutError), (struct.pack(">Q", 2) + b"x}", ValueError), (b"", TimeoutError),
+])  # fmt: skip
+def test_a_line_waits_and_holds_no_more_than_it_may(sent, error):
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(sent)
+        with pytest.raises(error):
+            plain.Line(ours).receive(time.monotonic() + 0.2)
+
+
+# ---- walls
+
+SEEN = """
+import json, os, socket, sys
+found = {"written": [], "uid": os.getuid(), "processes": len([each for each in os.listdir("/proc") if each.isdigit()])}
+for place in ("/", "/usr", "/class", "/etc", "/dev", "/proc/sys/kernel", sys.prefix, REPOSITORY, "/var/tmp"):
+    try:
+        open(os.path.join(place, "x"), "w")
+        found["written"].append(place)
+    except OSError:
+        pass
+found["namespaces"] = os.system("unshare -Urm true 2>/dev/null") == 0
+found["repository"] = os.path.exists(os.path.join(REPOSITORY, "notebooks"))
+try:
+    socket.create_connection(("127.0.0.1", PORT), timeout=3)
+    found["network"] = True
+except OSError:
+    found["network"] = False
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.parametrize("way", confinement.WAYS[:2])
+def test_within_the_walls_there_is_nothing_of_ours(way, tmp_path):
+    if confinement.way() == "none" or not confinement._works(way):
+        pytest.skip(f"{way} does not work here")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        code = f"REPOSITORY, PORT = {str(assignment.ROOT)!r}, {server.getsockname()[1]}\n{SEEN}"
+        done = subprocess.run(
+            confinement.command(way, tmp_path, ["-c", code]), env=confinement.environment(way), capture_output=True, text=True
+        )  # fmt: skip
+    found = json.loads(done.stdout)
+    assert not found["namespaces"] or (way == "namespaces" and os.geteuid() == 0)
+    assert found["written"] == [] and not found["repository"] and not found["network"] and found["processes"] <= 6, (
+        found
+    )
+
+
+def test_where_no_wall_works_it_is_said(monkeypatch):
+    monkeypatch.setattr(confinement, "command", lambda *_: ["false"])
+    assert confinement.way.__wrapped__() == "none"
+    assert "UNCONFINED" in confinement.SAID["none"]
+
+
+def test_one_process_serves_one_notebook_after_another(cases, box):
+    """What a notebook leaves is ended, and the process that it was forked from is not."""
+    box.start()
+    before, homes = box.process.pid, []
+    for _ in range(2):
+        with box.notebook() as line:
+            notebook = judge.Notebook(line, cases["gaussian_records"], judge.Limits(), time.monotonic() + 60)
+            shown = notebook.run(LEAVES)["outputs"]
+            homes.append(shown[0]["text"] if shown else "")
+    assert box.process.pid == before and box.process.poll() is None
+    assert homes == ["['kept']\n1\n"] * 2, "files and processes of the first are gone"
+
+
+LEAVES = """
+import os
+open("kept", "w").close()
+if not os.fork():
+    os.setsid()
+    os.execvp("sleep", ["sleep", "97531"])
+import time
+time.sleep(0.5)
+lines = [open(f"/proc/{pid}/cmdline").read() for pid in os.listdir("/proc") if pid.isdigit()]
+print([name for name in os.listdir() if not name.startswith(".")])
+print(sum("97531" in line for line in lines))
+"""
+
+
+# ---- what goes out of lib
+
+
+def answers(cases, box, name, source):
+    """The tests that a notebook passes whose solutions are `source`."""
+    case = cases[name]
+    cells = [{"ident": cell.id, "type": cell.cell_type, "source": cell.source} for cell in case.released.cells]
+    solutions = [cell for cell in cells if cell["ident"] in {asked.cell for asked in case.asked.values()}]
+    for cell in solutions:
+        cell["source"] = ""
+    solutions[0]["source"] = source
+    found = judge.grade(submissions.Submission("s", "f", name, "default", cells), case, box, judge.Limits(cell=20))
+    return {question["id"]: question["points"] for question in found["questions"] if not question["by_hand"]}
+
+
+def shipped_functions(case, folder):
+    """{name: how it is imported} of every function and class that goes out with an assignment."""
+    found = {}
+    for path, content in shipped.files(case.released).items():
+        if path.endswith(".py") and not path.endswith("__init__.py"):
+            module = path[:-3].replace("/", ".")
+            for statement in ast.parse(content).body:
+                if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+                    found[f"{module}.{statement.name}"] = f"from {module} import {statement.name}"
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_package_that_goes_out_earns_no_point_by_itself(cases, name, tmp_path):
+    """Every function of it in the place of every function that is asked for, judged here: it is ours."""
+    case = cases[name]
+    earned = {}
+    for title, statement in shipped_functions(case, tmp_path).items():
+        space: dict = {}
+        exec(statement, space)
+        function = space[title.rpartition(".")[2]]
+        for cell in case.key.cells:
+            if assignment.kind(cell) == "test":
+                source = dict(case.given) | {"replacing": None} | dict.fromkeys(case.asked, function)
+                try:
+                    exec(cell.source, source)
+                except BaseException:  # noqa: S112  (that is what is wanted)
+                    continue
+                earned[title] = cell.id
+    assert earned == {}
+
+
+def test_the_check_of_what_goes_out_finds_an_answer(cases):
+    """With the whole of `lib` in the zip the check would have told."""
+    case = cases["gaussian_records"]
+    renyi = importlib.import_module("lib.accounting.divergence").renyi_gaussian
+    space = dict(case.given) | {"renyi": lambda a, v, b, w, alpha: renyi([a], [[v]], [b], [[w]], alpha)}
+    [test] = [cell for cell in case.key.cells if cell.id == "gaussian-test-variances"]
+    exec(test.source, space)
+    assert not any(
+        "renyi_gaussian" in content.decode()
+        for path, content in shipped.files(case.released).items()
+        if path.endswith(".py")
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_goes_out_is_enough_for_the_given_cells(cases, box, name):
+    case = cases[name]
+    with box.notebook() as line:
+        notebook = judge.Notebook(line, case, judge.Limits(), time.monotonic() + 100)
+        for cell in case.released.cells:
+            if assignment.kind(cell) == "given" and not case.asked.keys() & assignment._loaded(cell):
+                assert notebook.run(cell.source)["error"] is None, cell.id
+
+
+# ---- messages
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_assertion_says_what_was_expected(name):
+    for cell in assignment.key(name).cells:
+        if assignment.kind(cell) == "test":
+            asserts = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Assert)]
+            assert asserts and all(node.msg is not None for node in asserts), cell.id
+
+
+def test_a_syntax_error_is_told_in_its_words(cases, box):
+    case = cases["gaussian_records"]
+    cells = [{"ident": cell.id, "type": cell.cell_type, "source": cell.source} for cell in case.released.cells]
+    [broken] = [cell for cell in cells if cell["ident"] == "gaussian-renyi"]
+    broken["source"] = "def renyi(mu1, v1:\n    return 0"
+    found = judge.grade(submissions.Submission("s", "f", case.name, "default", cells), case, box, judge.Limits())
+    [note] = [question["note"] for question in found["questions"] if question["id"] == "gaussian-test-means"]
+    assert note.startswith("renyi is not defined, since its cell stopped: SyntaxError in line 1: ")
+    assert found["questions"][0]["part"] == "1. Two Gaussians"
+
+
+def test_the_page_of_the_class_shows_failures_and_similar_pairs():
+    question = {"id": "t", "by_hand": False, "points": 0.0, "out_of": 2.0, "note": "too <small>", "part": ""}
+    code = "\n".join(f"value_{number} = {number} * epsilon + other[{number}]" for number in range(30))
+    plan = [{"kind": "solution", "shown": code, "type": "code"}]
+    renamed = [
+        {
+            "kind": "solution",
+            "shown": code.replace("value", "wert").replace("other", "andere") + "  # mine",
+            "type": "code",
+        }
+    ]
+    records = [{"student": student, "assignment": "a", "walls": "none", "questions": [question], "plan": each}
+               for student, each in (("ann", plan), ("bob", renamed), ("zoe", []))]  # fmt: skip
+    page = overview.page(records, ["x.html", "y.html", "z.html"])
+    assert "100% alike: ann, bob" in page and "zoe" not in page
+    assert "too &lt;small&gt;" in page and "UNCONFINED" in page
+
+
+# ---- variants of students, tests of one's own
+
+
+def test_two_students_get_numbers_of_their_own_and_the_same_ones_each_time():
+    secret = b"0123456789abcdef"
+    ann, bob = (make_assignments.variant_of(student, secret) for student in ("ann", "bob"))
+    assert ann == make_assignments.variant_of("ann", secret) != bob
+    assert make_assignments.variant_of("ann", b"another secret, as long") != ann
+    for name in NAMES:
+        one, other = assignment.constants(name, ann), assignment.constants(name, bob)
+        assert one["seed"] != other["seed"] and sum(one[key] != other[key] for key in one) >= len(one) / 2
+
+
+def test_one_student_s_numbers_earn_nothing_as_another_s(tmp_path, box):
+    """Right functions, but the numbers that are asked for computed with a neighbour's constants."""
+    rows = [
+        {"student": student, "variant": make_assignments.variant_of(student, b"0123456789abcdef")}
+        for student in ("ann", "bob")
+    ]
+    grade.table(tmp_path / "variants.csv", rows)
+    variants = grade.variants(tmp_path / "variants.csv")
+    lost = set()
+    for name in NAMES:
+        own, other = (assignment.prepare(name, variants[student]) for student in ("ann", "bob"))
+        cells = [{"ident": cell.id, "type": cell.cell_type, "source": cell.source} for cell in own.key.cells]
+        for ident in {asked.cell for asked in own.asked.values() if not asked.function}:
+            [cell] = [cell for cell in cells if cell["ident"] == ident]
+            [constants] = [cell.source for cell in other.key.cells if cell.id == "parameters"]
+            setup = "\n".join(
+                each.source
+                for each in other.key.cells
+                if assignment.kind(each) == "given" and each.id.endswith("setup")
+            )
+            cell["source"] = f"{constants}\n{setup}\n{cell['source']}"
+        found = judge.grade(submissions.Submission("ann", "f", name, "", cells), own, box, judge.Limits())
+        if any(question["points"] == 0 for question in found["questions"]):
+            lost.add(name)
+    assert lost >= set(NAMES) - {"pk_anonymity"} or lost == set(NAMES), lost
+
+
+def test_each_student_gets_a_zip_and_a_line_in_the_table(tmp_path, monkeypatch, capsys):
+    (tmp_path / "names.txt").write_text("ann\nbob\n")
+    monkeypatch.setattr(assignment, "names", lambda: ["laplace"])
+    command = [
+        "make",
+        "--students",
+        tmp_path / "names.txt",
+        "--secret",
+        tmp_path / "secret.txt",
+        "-o",
+        tmp_path / "out",
+    ]
+    monkeypatch.setattr(make_assignments.sys, "argv", list(map(str, command)))
+    assert make_assignments.main() == 0, capsys.readouterr().err
+    variants = grade.variants(tmp_path / "out/variants.csv")
+    secret = (tmp_path / "secret.txt").read_bytes()
+    assert variants == {student: make_assignments.variant_of(student, secret) for student in ("ann", "bob")}
+    zips = [(tmp_path / "out" / student / "laplace.zip").read_bytes() for student in ("ann", "bob")]
+    assert zips[0] != zips[1]
+    assert (tmp_path / "secret.txt").stat().st_mode & 0o077 == 0
+
+    (tmp_path / "names.txt").write_text("../ann\n")
+    assert make_assignments.main() == 2 and "STUDENTS must hold a name a line" in capsys.readouterr().err
+
+
+def test_hidden_tests_of_one_s_own_are_added(tmp_path):
+    (tmp_path / "laplace.py").write_text("# %% laplace-test-weeks\nassert sensitivities(3, 5)[3] == 15, 'mine'\n")
+    case = assignment.prepare("laplace", bank=tmp_path)
+    [test] = [cell for cell in case.key.cells if cell.id == "laplace-test-weeks"]
+    assert "'mine'" in test.source and "'mine'" not in json.dumps(case.released)
+    (tmp_path / "laplace.py").write_text("# %% laplace-test-nothing\nassert True, ''\n")
+    with pytest.raises(ValueError, match="there is no test 'laplace-test-nothing'"):
+        assignment.prepare("laplace", bank=tmp_path)
