@@ -128,7 +128,13 @@ def gaussian(sigmas, delta: float, sensitivities=1.0) -> Cost:
 
 
 def repeated(mechanism, count: int, delta: float, method: str = "numerical") -> float:
-    """The epsilon at `delta` in (0, 1) of `count` >= 1 runs of a mechanism of `mechanisms`, by a `method`: see `together`."""
+    """The epsilon at `delta` in (0, 1) of `count` >= 1 runs of a mechanism of `mechanisms`, by a `method`: see `together`.
+
+    >>> from lib.mechanisms import Gaussian
+    >>> from lib.accounting.composition import repeated
+    >>> print(round(repeated(Gaussian(10.0), 100, 1e-6, "zcdp"), 2))
+    5.22
+    """
     return together([(mechanism, count)], delta, method)
 
 
@@ -142,9 +148,9 @@ def together(mechanisms, delta: float, method: str = "numerical") -> float:
     - "gaussian": exactly; for `Gaussian` alone, as the method is no approximation
 
     >>> from lib.mechanisms import Laplace
-    >>> from lib.accounting.composition import repeated
+    >>> from lib.accounting.composition import together
     >>> for method in ("basic", "rdp", "numerical"):
-    ...     print(method, round(repeated(Laplace(10.0), 100, 1e-6, method), 2))
+    ...     print(method, round(together([(Laplace(10.0), 100)], 1e-6, method), 2))
     ...
     basic 10.0
     rdp 4.99

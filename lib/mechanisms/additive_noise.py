@@ -203,7 +203,7 @@ class DiscreteLaplace(_WholeNoise):
     >>> from lib.mechanisms import DiscreteLaplace
     >>> count = DiscreteLaplace.calibrated(epsilon=0.5)
     >>> print(count.release([120, 0], rng=np.random.default_rng(0)))
-    [121   0]
+    [117  -2]
     """
 
     scale: Fraction
@@ -242,7 +242,7 @@ class DiscreteGaussian(_WholeNoise):
     >>> from lib.mechanisms import DiscreteGaussian
     >>> count = DiscreteGaussian.calibrated(epsilon=1.0, delta=1e-6)
     >>> print(round(float(count.sigma), 3), count.release([120, 0], rng=np.random.default_rng(0)))
-    4.231 [113   2]
+    4.231 [122   2]
     """
 
     sigma: Fraction

@@ -150,7 +150,7 @@ def lattice_laplace(value, epsilon, sensitivity, *, rng, granularity=2.0**-20) -
     >>> import numpy as np
     >>> from lib.mechanisms.floating_point import lattice_laplace
     >>> print(lattice_laplace(120.5, 0.5, 1.0, rng=np.random.default_rng(0)).round(3))
-    112.343
+    120.343
     """
     granularity = number("granularity", granularity, "(0, inf)")
     if math.frexp(granularity)[0] != 0.5:
