@@ -445,6 +445,7 @@ def noise():
     )
     yield call("membership_inference.tpr_bound", fpr=0.1, epsilon=1.0, delta=0.01)
     yield call("membership_inference.advantage_bound", epsilon=1.0, delta=0.01)
+    yield call("membership_inference.posterior_bound", prior=0.1, epsilon=1.0)
     yield call("membership_inference.auc_bound", epsilon=1.0, delta=0.01)
     used = np.array([[True, False, True], [False, True, False], [True, True, False], [False, False, True]])
     shadows = np.array([[0.6, 0.4, 0.7], [0.5, 0.6, 0.3], [0.8, 0.7, 0.4], [0.4, 0.3, 0.6]])
