@@ -498,6 +498,7 @@ def local():
                 seen.add((full, method))
                 yield call(full, on=oracle, spare=("n",) if method == "interval" else (), **arguments)
     yield call("protocol.count_law", own=2, n=5, p=0.7, q=0.2, spare=("n",))
+    yield call("communication.report_bits", oracle=oracles.OLH(4, 1.0))
     yield call("protocol.whole_numbers", name="x", array=values, size=4, fixed=("name", "interval"))
     yield call("protocol.bit_rows", reports=np.eye(3, dtype=int), k=3)
     yield call("unary_encoding.coins", shape=(3, 2), probability=0.3, rng=RNG, spare=("shape",))

@@ -57,7 +57,10 @@ def link(docname: str, names: list[str]) -> nodes.paragraph:
     up = "../" * docname.count("/")
     for position, name in enumerate(names):
         text = QUESTIONS[name][0]
-        line += [nodes.Text(", " if position else ""), nodes.reference(text, text, refuri=f"{up}calculator.html#{name}")]
+        line += [
+            nodes.Text(", " if position else ""),
+            nodes.reference(text, text, refuri=f"{up}calculator.html#{name}"),
+        ]
     return line
 
 

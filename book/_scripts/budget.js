@@ -4,9 +4,6 @@
   'use strict';
   const {rhoOf, olderRhoOf} = compendium;
 
-  /* The rounds into which the budget is divided at first, for d attributes (lib.tables.aim). */
-  const dividedInto = d => Math.max(Math.min(16 * d, 512), 4 * d);
-
   /* What the rounds cost if d attributes are measured first and then every round, or none, is annealed. */
   function spend(rho, d, rounds, alpha, anneal) {
     let used = 0, multiplier = Math.sqrt(rounds / (2 * alpha * rho)), epsilon = Math.sqrt(8 * (1 - alpha) * rho / rounds);
@@ -33,10 +30,11 @@
     return {first, initial, taken, last: {multiplier, epsilon}};
   }
 
-  function aimBudget({epsilon, delta, d, rounds, alpha}) {
-    const rho = rhoOf(epsilon, delta);
+  /* `each`: into how many rounds for each attribute the budget is divided at first, at least 1. */
+  function aimBudget({epsilon, delta, d, each, alpha}) {
+    const rho = rhoOf(epsilon, delta), rounds = each * d;
     return {rho, older: olderRhoOf(epsilon, delta), slow: spend(rho, d, rounds, alpha, false), quick: spend(rho, d, rounds, alpha, true)};
   }
 
-  Object.assign(compendium, {aimBudget, dividedInto});
+  Object.assign(compendium, {aimBudget});
 })();

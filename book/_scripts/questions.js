@@ -165,7 +165,7 @@
     title: 'AIM’s budget',
     lead: 'A synthetic table by AIM: what its rounds may cost.',
     inputs: [slider('epsilon', 'ε', 0.01, 20, 1, LOG), slider('delta', 'δ', 1e-12, 1e-2, 1e-9, LOG), slider('d', 'attributes d', 1, 100, 8, {whole: true}),
-      slider('rounds', 'rounds T (128 for 8 attributes)', 1, 2000, 128, WHOLE), slider('alpha', 'share α for measuring', 0.01, 0.99, 0.9)],
+      slider('each', 'rounds T for each attribute', 1, 64, 16, {whole: true}), slider('alpha', 'share α for measuring', 0.01, 0.99, 0.9)],
     compute: aimBudget,
     tables({rho, older, slow, quick}, {epsilon}) {
       const schedule = [['first.multiplier', 'σ of the first measurements', slow.first.multiplier, quick.first.multiplier],
@@ -184,8 +184,8 @@
     note: () => 'σ is for sensitivity 1. Runs lie between the two columns: a round is annealed when the one before taught the model too little.',
     statement: ({rho, older}, {epsilon, delta}) => `The synthetic table is (ε = ${epsilon}, δ = ${delta})-differentially private: its choices and `
       + `measurements cost ${Math.max(rho, older).toPrecision(4)}-zCDP at most.`,
-    call: (result, {epsilon, delta, rounds, alpha}) => 'from dp_compendium.accounting import dp_to_zcdp\nfrom dp_compendium.tables.budget_schedule import Schedule\n\n'
-      + `rho = dp_to_zcdp(${epsilon}, ${delta})\nschedule = Schedule(rho, ${rounds}, ${alpha})\nprint(rho)`,
+    call: (result, {epsilon, delta, d, each, alpha}) => 'from dp_compendium.accounting import dp_to_zcdp\nfrom dp_compendium.tables.budget_schedule import Schedule\n\n'
+      + `rho = dp_to_zcdp(${epsilon}, ${delta})\nschedule = Schedule(rho, ${each * d}, ${alpha})\nprint(rho)`,
     budget: (result, {epsilon, delta}) => [epsilon, delta],
     mark: ({rho, older}) => Math.max(rho, older),
     curve: {x: 'ε', of: 'epsilon', y: 'ρ', grid: () => logarithmic(0.01, 20, 60), at: (epsilon, {delta}) => ({
