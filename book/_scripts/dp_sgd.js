@@ -75,7 +75,7 @@
     const apart = 1 - 2 * Math.exp(logTail(moved / (2 * sigma)));  // q times it bounds the delta of a step at epsilon 0
     const numerical = q === 1 ? whole : steps * q * apart <= delta ? 0 : Math.max(...directions.map(direction =>
       invertedEpsilon(r => momentOf(direction, sigma, q, steps, r), delta)));
-    return {whole, rdp, order, numerical};
+    return {whole, rdp, order, numerical: Math.min(numerical, rdp, whole)};
   }
 
   Object.assign(compendium, {dpSgd, SGD_ORDERS: ORDERS});

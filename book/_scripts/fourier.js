@@ -36,7 +36,7 @@
     return Math.max(Math.min(...below), Math.min(...above));
   }
 
-  /* The least epsilon at delta of the loss with K(r + iu) = line(r)(u), r < end. A part of it may be `known`: its
+  /* The least epsilon at delta of the loss with K(r + iu) = line(r)(u), r < end; Infinity where too many nodes would be needed. A part of it may be `known`: its
      transform on the line, to be taken off, and its delta, to be added. */
   function invertedEpsilon(line, delta, {end = Infinity, known = null} = {}) {
     const goal = Math.log(delta), place = u => (end === Infinity ? Math.exp(u) : end / (1 + Math.exp(-u)));
@@ -53,7 +53,7 @@
       r = quickest(line, found.epsilon, r, goal, end);
       found = onLine(line, r, goal, end, known, MOST_NODES[1]);
     }
-    return found.epsilon;
+    return found.doubt > 1e-3 * found.epsilon + 1e-6 ? Infinity : found.epsilon;  // not settled
   }
 
   /* Of the lines on which the integrand is not much larger than the integral, the one with the shortest period. */
@@ -82,21 +82,22 @@
       largest = Math.max(largest, Math.hypot(x, y));
       small = Math.hypot(x, y) < 1e-15 * largest ? small + 1 : 0;
     }
-    if (re.length === most) for (let k = most / 2; k < most; k++) {  // faded out over the last half
-      const share = (1 + Math.cos(Math.PI * (2 * k / most - 1))) / 2;
-      re[k] *= share;
-      im[k] *= share;
-    }
-    const excess = epsilon => {
-      let sum = 0;
-      for (let k = 0; k < re.length; k++) sum += re[k] * Math.cos(k * step * epsilon) + im[k] * Math.sin(k * step * epsilon);
-      const found = step / Math.PI * sum * Math.exp(at.peak - r * epsilon - goal) + (known ? known.delta(epsilon) / delta : 0);
-      return Math.log(Math.max(found, 1e-300));
+    const faded = re.length === most, solve = count => {
+      const share = k => (faded && k > count / 2 ? (1 + Math.cos(Math.PI * (2 * k / count - 1))) / 2 : 1);  // over the last half
+      const x = re.slice(0, count).map((part, k) => part * share(k)), y = im.slice(0, count).map((part, k) => part * share(k));
+      const excess = epsilon => {
+        let sum = 0;
+        for (let k = 0; k < count; k++) sum += x[k] * Math.cos(k * step * epsilon) + y[k] * Math.sin(k * step * epsilon);
+        const found = step / Math.PI * sum * Math.exp(at.peak - r * epsilon - goal) + (known ? known.delta(epsilon) / delta : 0);
+        return Math.log(Math.max(found, 1e-300));
+      };
+      let [below, above] = [at.epsilon, at.epsilon];
+      for (let reach = 1 / r; excess(above) > 0 && reach < 1e6; reach *= 2) { below = above; above += reach; }
+      for (let reach = 1 / r; below > 0 && excess(below) <= 0; reach *= 2) { above = below; below = Math.max(below - reach, 0); }
+      return below === 0 && excess(0) <= 0 ? 0 : between(excess, below, above);
     };
-    let [below, above] = [at.epsilon, at.epsilon];
-    for (let reach = 1 / r; excess(above) > 0 && reach < 1e6; reach *= 2) { below = above; above += reach; }
-    for (let reach = 1 / r; below > 0 && excess(below) <= 0; reach *= 2) { above = below; below = Math.max(below - reach, 0); }
-    return {epsilon: below === 0 && excess(0) <= 0 ? 0 : between(excess, below, above), saddle: saddlePoint, faded: re.length === most && !known};
+    const epsilon = solve(re.length), doubt = faded ? Math.abs(epsilon - solve(Math.round(0.7 * re.length))) : 0;
+    return {epsilon, saddle: saddlePoint, faded: faded && !known, doubt};
   }
 
   /* The root of a falling, mostly straight function between two bounds: secants, the end that stays counting half (Illinois). */

@@ -183,7 +183,7 @@
     },
     note: () => 'σ is for sensitivity 1. Runs lie between the two columns: a round is annealed when the one before taught the model too little.',
     statement: ({rho, older}, {epsilon, delta}) => `The synthetic table is (ε = ${epsilon}, δ = ${delta})-differentially private: its choices and `
-      + `measurements cost ${Math.max(rho, older).toPrecision(4)}-zCDP at most.`,
+      + `measurements cost ${upwards(Math.max(rho, older))}-zCDP at most.`,
     call: (result, {epsilon, delta, d, each, alpha}) => 'from dp_compendium.accounting import dp_to_zcdp\nfrom dp_compendium.tables.budget_schedule import Schedule\n\n'
       + `rho = dp_to_zcdp(${epsilon}, ${delta})\nschedule = Schedule(rho, ${each * d}, ${alpha})\nprint(rho)`,
     budget: (result, {epsilon, delta}) => [epsilon, delta],
@@ -200,7 +200,7 @@
     title: 'DP-SGD',
     lead: 'A network trained on random batches, with each record’s gradient clipped and noise added.',
     inputs: [choice('neighbours', 'a record is', {unbounded: 'added or removed', bounded: 'replaced'}),
-      slider('sigma', 'noise multiplier σ', 0.5, 100, 1, LOG), slider('q', 'sampling rate q', 1e-5, 1, 0.01, LOG),
+      slider('sigma', 'noise multiplier σ', 0.5, 100, 1, LOG), slider('q', 'sampling rate q', 1e-4, 1, 0.01, LOG),
       slider('steps', 'steps', 1, 1e6, 1e4, WHOLE), slider('delta', 'δ', 1e-12, 1e-2, 1e-5, LOG)],
     compute(values) {
       const {whole, rdp, numerical} = dpSgd(values), found = {whole, rdp, numerical};
