@@ -251,6 +251,19 @@ def advantage_bound(epsilon, delta=0.0) -> float:
     return float(np.tanh(epsilon / 2) + delta * (1 - np.tanh(epsilon / 2)))
 
 
+def posterior_bound(prior, epsilon):
+    """What a probability `prior` in [0, 1], any shape, that a record was used, can become by seeing an `epsilon`-DP model.
+
+    epsilon : [0, inf]. The odds grow by e^epsilon at most. Of an (epsilon, delta)-DP model this holds but for an event of
+    probability delta: it tells no more than one that with probability delta tells all, and is epsilon-DP else.
+    Source: Kairouz, Oh, Viswanath 2015, Theorem 2.1 and its proof.
+    """
+    prior = checks.real("prior", prior, "[0, 1]")
+    epsilon, _ = _budget(epsilon, 0.0)
+    with np.errstate(invalid="ignore"):
+        return checks.plain(np.where(prior > 0, prior / (prior + (1 - prior) * np.exp(-epsilon)), 0.0))
+
+
 def auc_bound(epsilon, delta=0.0) -> float:
     """Greatest area under the curve: that under `tpr_bound`, a line through two corners and a level piece.
 

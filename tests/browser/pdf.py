@@ -66,7 +66,7 @@ const chapter = async a => {
   section.id = key(a.href);
   section.append(document.adoptNode(parsed.querySelector('article.bd-article')));
   section.querySelectorAll('a.headerlink, script, button, .scorecard-filter').forEach(e => e.remove());
-  section.querySelectorAll('.explorer').forEach(e => { e.textContent = 'Here the book in the browser has sliders.'; });
+  section.querySelectorAll('.explorer, .calculator').forEach(e => { e.textContent = 'Here the book in the browser has sliders.'; });
   section.querySelectorAll('details').forEach(e => { e.open = true; });
   section.querySelectorAll('[id]').forEach(e => { e.id = `${section.id}--${e.id}`; });
   section.querySelectorAll('img').forEach(e => { e.src = new URL(e.getAttribute('src'), a.href); e.loading = 'eager'; });

@@ -1,0 +1,208 @@
+/* The calculator: a question of questions.js, its fields and sliders, and everything that follows from them. The state is the
+   address' fragment, `#composition?mechanism=laplace&size=0.1`, so that a setting can be sent. */
+
+(() => {
+  'use strict';
+  const {QUESTIONS, toValue, toPosition, shown, element, chart, advantage, posterior, tradeOff} = compendium;
+
+  const PRIORS = {'1 in 10': 0.1, '1 in 100': 0.01, '1 in 1,000': 0.001};
+  const RISKS = ['advantage', ...Object.keys(PRIORS)];
+  const risks = (epsilon, delta) => [advantage(epsilon, delta), ...Object.values(PRIORS).map(prior => posterior(prior, epsilon))];
+
+  // ---- fields
+
+  const said = bound => (Math.abs(bound) >= 1e6 ? bound.toExponential().replace('e+', 'e') : bound.toLocaleString('en', {maximumSignificantDigits: 9}));
+
+  /* The number that a field's text means, or {wrong: a sentence}. */
+  function parsed(input, text) {
+    const number = Number(text.trim().replaceAll(',', '').replace('−', '-'));
+    const range = `${input.whole ? 'a whole number' : 'a number'} from ${said(input.low)} to ${said(input.high)}`;
+    if (text.trim() === '' || Number.isNaN(number)) return {wrong: `This must be ${range}.`};
+    if (number < input.low || number > input.high || (input.whole && !Number.isInteger(number))) return {wrong: `This must be ${range}, and ${text.trim()} is not.`};
+    return {number};
+  }
+
+  /* A slider's value with as few digits as a step of it has. */
+  const rounded = (input, value) => Math.min(input.high, Math.max(input.low, input.whole ? Math.round(Number(value.toPrecision(3))) : Number(value.toPrecision(3))));
+
+  /* The row of one input: `text` is what stands in it, `read()` its value or {wrong}. */
+  function field(input, text, changed) {
+    const id = `calculator-${input.name}`;
+    if (input.kind === 'choice') {
+      const select = element('select', {id}, ...Object.entries(input.options).map(([value, name]) => element('option', {value}, name)));
+      select.value = text in input.options ? text : Object.keys(input.options)[0];
+      select.addEventListener('input', changed);
+      return {name: input.name, text: () => select.value, read: () => select.value,
+        row: element('div', {class: 'row'}, element('label', {for: id}, input.label), select)};
+    }
+    const number = element('input', {id, type: 'text', inputmode: 'decimal', autocomplete: 'off', spellcheck: 'false', value: text, 'aria-describedby': `${id}-wrong`});
+    const range = element('input', {type: 'range', 'aria-label': `${input.label}, slider`, step: !input.log && input.whole ? 1 : 'any',
+      min: toPosition(input, input.low), max: toPosition(input, input.high)});
+    const wrong = element('p', {class: 'wrong', id: `${id}-wrong`, 'aria-live': 'polite'});
+    const read = () => {
+      const {number: value, wrong: sentence} = parsed(input, number.value);
+      return sentence ? {wrong: sentence} : value;
+    };
+    const tell = () => {
+      const value = read();
+      wrong.textContent = value.wrong || '';
+      number.setAttribute('aria-invalid', Boolean(value.wrong));
+      if (!value.wrong) { range.value = toPosition(input, value); range.setAttribute('aria-valuetext', number.value); }
+    };
+    const moved = value => { number.value = String(rounded(input, value)); tell(); changed(); };
+    number.addEventListener('input', () => { tell(); changed(); });
+    range.addEventListener('input', () => moved(toValue(input, range.value)));
+    range.addEventListener('keydown', event => {  // a hundred steps from end to end
+      const step = {ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10}[event.key];
+      if (!step) return;
+      event.preventDefault();
+      const low = Number(range.min), high = Number(range.max), size = input.whole && !input.log ? 1 : (high - low) / 100;
+      moved(toValue(input, Math.min(high, Math.max(low, Number(range.value) + step * size))));
+    });
+    tell();
+    return {name: input.name, text: () => number.value.trim(), read, row: element('div', {class: 'row'}, element('label', {for: id}, input.label), range, number, wrong)};
+  }
+
+  // ---- answers
+
+  const number = (value, key, attributes = {}) => element('td', {'data-value': value, 'data-key': key, ...attributes}, shown(value));
+
+  /* A table of `question.tables`: of each column in which one row can beat another, the winners by value are marked. */
+  function answered({caption, columns, rows, budgets}, delta) {
+    const winners = columns.map(({better}, i) => {
+      const values = rows.map(({cells}) => cells[i]).filter(Number.isFinite);
+      return better && rows.length > 1 && values.length ? Math[better === 'less' ? 'min' : 'max'](...values) : null;
+    });
+    const heads = [...columns.map(({name}) => name), ...(budgets ? RISKS : [])];
+    const body = rows.map(({key, name, cells}) => element('tr', {'data-row': key}, element('th', {scope: 'row'}, name),
+      ...cells.map((value, i) => {
+        const cell = number(value, columns[i].key, {'data-label': columns[i].name});
+        if (value === winners[i]) cell.append(' ', element('span', {class: 'winner'}, columns[i].better === 'less' ? 'least' : 'most'));
+        return cell;
+      }),
+      ...(budgets ? risks(cells[0], delta).map((value, i) => number(value, RISKS[i], {'data-label': RISKS[i]})) : [])));
+    const above = budgets ? [element('tr', {class: 'above'}, element('td', {colspan: columns.length + 1}), element('th', {scope: 'colgroup', colspan: RISKS.length}, 'attacker'))] : [];
+    return element('table', {}, element('caption', {}, caption),
+      element('thead', {}, ...above, element('tr', {}, element('td', {}), ...heads.map(name => element('th', {scope: 'col'}, name)))), element('tbody', {}, ...body));
+  }
+
+  /* False negatives against false positives: what an attacker can reach lies above the line. */
+  function errors(epsilon, delta) {
+    const size = 220, left = 52, top = 12, x = value => left + value * (size - left - 12), y = value => top + (1 - value) * (size - top - 44);
+    const made = element('svg', {viewBox: `0 0 ${size} ${size}`, role: 'img', 'aria-label': 'Least share of false negatives for each share of false positives'});
+    for (const share of [0, 0.5, 1]) made.append(element('line', {x1: x(share), x2: x(share), y1: y(0), y2: y(1)}), element('line', {x1: x(0), x2: x(1), y1: y(share), y2: y(share)}),
+      element('text', {x: x(share), y: y(0) + 16, 'text-anchor': 'middle'}, String(share)), element('text', {x: x(0) - 6, y: y(share) + 4, 'text-anchor': 'end'}, String(share)));
+    const path = points => `M${points.map(point => `${x(point[0]).toFixed(1)} ${y(point[1]).toFixed(1)}`).join(' L')}`;
+    made.append(element('path', {d: path([[0, 1], [1, 0]]), class: 'chance'}), element('path', {d: path(tradeOff(epsilon, delta)), class: 'line-0'}),
+      element('text', {x: x(0.5), y: size - 8, 'text-anchor': 'middle'}, 'false positives'),
+      element('text', {x: 12, y: y(0.5), 'text-anchor': 'middle', transform: `rotate(-90 12 ${y(0.5)})`}, 'false negatives'));
+    return element('figure', {class: 'errors'}, made, element('figcaption', {}, 'An attacker’s errors at the smallest ε: at least those of the line. Dashed: guessing.'));
+  }
+
+  /* A block of text, and a button that copies it. */
+  function copyable(title, tag, text, key) {
+    const button = element('button', {type: 'button'}, 'Copy'), body = element(tag, {'data-text': key}, text);
+    button.setAttribute('aria-label', `Copy: ${title}`);
+    button.addEventListener('click', () => navigator.clipboard.writeText(text).then(() => { button.textContent = 'Copied'; }, () => { getSelection().selectAllChildren(body); }));
+    return element('div', {class: 'copyable'}, element('h3', {}, title), body, button);
+  }
+
+  // ---- the curve, drawn after the numbers stand, a point at a time
+
+  function* curveOf({curve}, values) {
+    const lines = {};
+    for (const at of curve.grid(values)) {
+      for (const [name, value] of Object.entries(curve.at(at, values))) (lines[name] ??= []).push([at, value]);
+      yield lines;
+    }
+  }
+
+  const whole = points => { let lines = {}; for (lines of points); return lines; };
+
+  /* The curve as comma-separated lines; where there is no guarantee, `inf`. */
+  function csv(question, values) {
+    const lines = whole(curveOf(question, values)), names = Object.keys(lines), cell = value => (Number.isFinite(value) ? value : 'inf');
+    return [[question.curve.x, ...names].join(','), ...lines[names[0]].map(([x], i) => [x, ...names.map(name => cell(lines[name][i][1]))].join(','))].join('\n') + '\n';
+  }
+
+  function save(name, text) {
+    const link = element('a', {href: URL.createObjectURL(new Blob([text], {type: 'text/csv'})), download: name});
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+
+  // ---- the page
+
+  function start(place) {
+    let controls = [], name = null, drawing = 0;
+    const picture = element('div', {class: 'picture'}), answer = element('div', {class: 'answers', 'aria-live': 'polite'}), inputs = element('div', {});
+    const picks = Object.entries(QUESTIONS).map(([key, {title}]) => {
+      const radio = element('input', {type: 'radio', name: 'question', value: key});
+      radio.addEventListener('change', () => { show(key, {}); remember(); });
+      return element('label', {class: 'pick'}, radio, title);
+    });
+
+    const remember = () => {
+      const state = new URLSearchParams(controls.map(one => [one.name, one.text()]));
+      history.replaceState(null, '', `#${name}?${state}`);
+    };
+
+    function draw(question, values, mark) {  // in slices of a few milliseconds, and not at all if the values change meanwhile
+      const mine = ++drawing, points = curveOf(question, values);
+      let lines = {};
+      const step = () => {
+        const until = performance.now() + 12;
+        for (let next; mine === drawing && performance.now() < until;) {
+          next = points.next();
+          if (next.done) { picture.replaceChildren(chart({...question.curve, lines}, mark)); picture.dataset.done = 'true'; return; }
+          lines = next.value;
+        }
+        if (mine === drawing) setTimeout(step);
+      };
+      picture.dataset.done = 'false';
+      setTimeout(step, 60);
+    }
+
+    function update() {
+      const question = QUESTIONS[name], values = Object.fromEntries(controls.map(one => [one.name, one.read()]));
+      if (Object.values(values).some(value => value.wrong)) {
+        drawing++;
+        picture.replaceChildren();
+        answer.replaceChildren(element('p', {class: 'wrong'}, 'The numbers wait for the marked field.'));
+        return;
+      }
+      const result = question.compute(values), [epsilon, delta] = question.budget(result, values);
+      const button = element('button', {type: 'button'}, 'Save the curve (CSV)');
+      button.addEventListener('click', () => save(`${name}.csv`, csv(question, values)));
+      answer.replaceChildren(...question.tables(result, values).map(table => answered(table, delta)), element('p', {class: 'note'}, question.note(values)),
+        element('div', {class: 'risk'}, errors(epsilon, delta), element('p', {class: 'note'}, 'Advantage: how much more often than by chance an attacker is right, true positives less false '
+          + 'ones. 1 in 10: what a suspicion of that size can become'
+          + (delta ? ', but for an event of probability δ.' : '.'))),
+        copyable('For a privacy statement', 'p', question.statement(result, values), 'statement'), copyable('In Python', 'pre', question.call(result, values), 'call'), button);
+      draw(question, values, [values[question.curve.of], question.mark(result)]);
+    }
+
+    function show(key, texts) {
+      name = key;
+      const question = QUESTIONS[key];
+      controls = question.inputs.map(input => field(input, texts[input.name] ?? String(input.start), () => { update(); remember(); }));
+      inputs.replaceChildren(element('p', {class: 'lead'}, question.lead), ...controls.map(one => one.row));
+      for (const pick of picks) pick.firstChild.checked = pick.firstChild.value === key;
+      update();
+    }
+
+    const read = () => {
+      const [key, query = ''] = location.hash.slice(1).split('?');
+      show(key in QUESTIONS ? key : 'synthesis', Object.fromEntries(new URLSearchParams(query)));
+    };
+    place.replaceChildren(element('fieldset', {class: 'picks'}, element('legend', {}, 'What is to be priced?'), ...picks),
+      element('fieldset', {}, element('legend', {class: 'visually-hidden'}, 'Setting'), inputs), answer, picture);
+    window.addEventListener('hashchange', read);
+    read();
+  }
+
+  Object.assign(compendium, {csv, parsed});
+  if (typeof document !== 'undefined') {
+    document.addEventListener('DOMContentLoaded', () => document.querySelectorAll('.calculator').forEach(start));
+  }
+})();

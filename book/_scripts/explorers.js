@@ -1,0 +1,112 @@
+/* Sliders beside a chapter's formulas: <div class="explorer" data-explorer="renyi"></div> becomes one of these explorers. */
+
+(() => {
+  'use strict';
+  const {slider, choice, LOG, WHOLE, toValue, shown, element, chart, composed, renyi, local, spaced, METHODS} = compendium;
+
+  /* All methods together for each number of releases; `total` is at the one asked for. */
+  function composition(values) {
+    const grid = [...new Set(spaced(0, Math.log(1000), 25).map(u => Math.round(Math.exp(u))))], curves = {};
+    for (const count of grid) for (const [name, total] of Object.entries(composed({...values, count}))) {
+      (curves[name] ??= []).push([count, total]);
+    }
+    return {total: composed(values), curves};
+  }
+
+  const EXPLORERS = {
+    renyi: {
+      title: 'How private is a whole release?',
+      inputs: [
+        choice('bound', 'guarantee', {tight: 'Theorems D and E: private n', unbounded: 'Theorem 3.1: private n, as printed',
+          both: 'Theorem G: public n', joint: 'Theorem B: public n, the first data set only', bounded: 'Theorem 3.2: public n, as printed'}),
+        slider('n', 'records n', 1e3, 1e12, 1e7, WHOLE), slider('d', 'attributes d', 1, 50, 6, {whole: true}),
+        slider('sigma', 'smallest eigenvalue σ', 1e-3, 0.99, 0.01, LOG), slider('alpha', 'order α', 1.01, 1000, 4, LOG),
+        slider('delta', 'δ', 1e-12, 1e-2, 1e-5, LOG),
+      ],
+      compute: renyi,
+      results: r => [['Rényi ε of one record, at α', r.record], ['of n records', r.release],
+        ['ε at δ of n records, converted* from this α', r.converted], ['converted* from the best α', r.best],
+        ['the best α', r.bestAlpha], ...(Number.isNaN(r.direct) ? [] : [['without any α (Theorem E)', r.direct]])],
+      note: '* by the conversion of Canonne, Kamath and Steinke (2020), tighter than the document’s.',
+      curves: r => ({x: 'order α', y: 'ε at δ, n records', lines: {'ε': r.curve}}),
+      mark: (values, r) => [values.alpha, r.converted],
+    },
+    local: {
+      title: 'Which protocol?',
+      inputs: [slider('epsilon', 'ε', 0.1, 8, 1, LOG), slider('k', 'values k', 2, 1e6, 100, WHOLE),
+        slider('n', 'users n', 100, 1e8, 1e5, WHOLE), slider('f', 'true share f', 0, 1, 0)],
+      compute: local,
+      results: r => r.ranking.map(([name, deviation], i) => [i ? name : `${name}, the least`, deviation]),
+      heading: 'standard deviation of the estimated share',
+      curves: r => ({x: 'ε', y: 'standard deviation', lines: r.curves}),
+      mark: (values, r) => [values.epsilon, r.ranking[0][1]],
+    },
+    composition: {
+      title: 'What do many releases cost?',
+      inputs: [
+        choice('mechanism', 'mechanism', {laplace: 'Laplace', response: 'randomized response', gaussian: 'Gaussian'}),
+        slider('size', 'ε of one (Gaussian: sensitivity / σ)', 0.01, 3, 0.1, LOG), slider('count', 'releases', 1, 1000, 100, WHOLE),
+        slider('delta', 'δ', 1e-12, 1e-2, 1e-5, LOG),
+      ],
+      compute: composition,
+      results: r => {
+        const least = Math.min(...Object.values(r.total));
+        return Object.entries(r.total).map(([key, total]) => [METHODS[key] + (total === least ? ', the least' : ''), total]);
+      },
+      heading: 'total ε at δ',
+      curves: r => ({x: 'releases', y: 'total ε', lines: r.curves}),
+      mark: (values, r) => [values.count, Math.min(...Object.values(r.total))],
+    },
+  };
+
+  /* The control of one input, which calls `changed`; returns its current value by `read`. */
+  function control(input, id, changed) {
+    const made = input.kind === 'choice'
+      ? element('select', {id}, ...Object.entries(input.options).map(([value, text]) => element('option', {value}, text)))
+      : element('input', {id, type: 'range', min: input.log ? Math.log(input.low) : input.low,
+          max: input.log ? Math.log(input.high) : input.high, step: !input.log && input.whole ? 1 : 'any',
+          value: input.log ? Math.log(input.start) : input.start});
+    const output = element('output', {for: id});
+    const read = () => (input.kind === 'choice' ? made.value : toValue(input, made.value));
+    const update = () => {
+      if (input.kind === 'choice') return;
+      output.textContent = shown(read());
+      made.setAttribute('aria-valuetext', output.textContent);
+    };
+    if (input.kind === 'slider') made.addEventListener('keydown', event => {  // a hundred steps from end to end
+      const step = {ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10}[event.key];
+      if (!step) return;
+      event.preventDefault();
+      const low = Number(made.min), high = Number(made.max);
+      const move = input.whole && !input.log ? step : step * (high - low) / 100;
+      made.value = Math.min(high, Math.max(low, Number(made.value) + move));
+      made.dispatchEvent(new Event('input'));
+    });
+    made.addEventListener('input', () => { update(); changed(); });
+    update();
+    return {name: input.name, read, row: element('div', {class: 'row'}, element('label', {for: id}, input.label), made, output)};
+  }
+
+  function explore(place, index) {
+    const explorer = EXPLORERS[place.dataset.explorer];
+    const table = element('table'), picture = element('div', {class: 'picture'});
+    const update = () => {
+      const values = Object.fromEntries(controls.map(one => [one.name, one.read()]));
+      const result = explorer.compute(values);
+      table.replaceChildren(...(explorer.heading ? [element('caption', {}, explorer.heading)] : []),
+        ...explorer.results(result).map(([name, value]) => element('tr', {},
+          element('th', {scope: 'row'}, name), element('td', {'data-value': value}, shown(value)))));
+      picture.replaceChildren(chart(explorer.curves(result), explorer.mark(values, result)));
+    };
+    const controls = explorer.inputs.map(input => control(input, `explorer-${index}-${input.name}`, update));
+    const note = explorer.note ? [element('p', {class: 'note'}, explorer.note)] : [];
+    place.replaceChildren(element('fieldset', {}, element('legend', {}, explorer.title), ...controls.map(one => one.row)),
+      element('div', {class: 'answer'}, element('div', {'aria-live': 'polite'}, table), ...note, picture));
+    update();
+  }
+
+  if (typeof document !== 'undefined') {
+    document.addEventListener('DOMContentLoaded', () => document.querySelectorAll('.explorer[data-explorer]').forEach(explore));
+  }
+  Object.assign(compendium, {composition});
+})();

@@ -1,0 +1,225 @@
+/* The questions that the calculator answers. Each has
+
+   - inputs, as in drawing.js;   compute(values), everything that is shown at once
+   - tables(result, values): {caption, columns, rows, budgets}. A column is {key, name, better}, better 'less' or 'more' where one row
+     can beat another; a row is {key, name, cells} with a number for each column. With `budgets`, the first column is an
+     epsilon, at delta, and each row is followed by what an attacker can do
+   - statement(result, values), a sentence;   call(result, values), lines of Python
+   - mark(result), where the setting lies above its place on the curve
+   - curve: {x, of, y, grid(values), at(x, values)}, a number for each of some lines at each point of the grid */
+
+(() => {
+  'use strict';
+  const {slider, choice, LOG, WHOLE, spaced, BOUNDS, renyi, composed, oracles, aimBudget, dpSgd, converted} = compendium;
+
+  const logarithmic = (low, high, count) => spaced(Math.log(low), Math.log(high), count).map(Math.exp);
+  const wholes = (low, high, count) => [...new Set(logarithmic(low, high, count).map(Math.round))];
+  const EPSILON = {key: 'epsilon', name: 'ε at δ', better: 'less'};
+
+  /* The key with the least number; the first of several. */
+  const leastOf = numbers => Object.keys(numbers).reduce((a, b) => (numbers[b] < numbers[a] ? b : a));
+
+  /* A number for a guarantee: rounded up, to four digits. */
+  function upwards(value) {
+    if (value === 0) return '0';
+    const unit = 10 ** (Math.floor(Math.log10(value)) - 3), up = Math.ceil(value / unit * (1 - 1e-14)) * unit;
+    return String(Number(up.toPrecision(4)));
+  }
+
+  const NO_GUARANTEE = 'No theorem here gives a guarantee for this setting.';
+  const many = (count, what) => `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
+
+  // ---- Gaussian synthesis
+
+  const THEOREMS = {
+    unbounded: {unbounded: 'Theorem 3.1, as printed', tight: 'Theorem D', direct: 'Theorem E, without Rényi orders'},
+    bounded: {bounded: 'Theorem 3.2, as printed', separate: 'Theorem A', joint: 'Theorem B', both: 'Theorem G'},
+    regularised: {regularised: 'Theorem F'},
+  };
+  const CALLS = {unbounded: 'unbounded_epsilon', tight: 'unbounded_epsilon_tight', bounded: 'bounded_epsilon',
+    separate: 'bounded_epsilon_tight', joint: 'bounded_epsilon_joint', both: 'bounded_epsilon_both', regularised: 'regularised_epsilon'};
+  const CHANGED = {unbounded: 'added or removed', bounded: 'replaced', regularised: 'added or removed'};
+
+  const synthesis = {
+    title: 'Gaussian synthesis',
+    lead: 'As many synthetic records as there were, drawn from the Gaussian of the data in a cube.',
+    inputs: [
+      choice('guarantee', 'guarantee', {unbounded: 'private n: a record added or removed', bounded: 'public n: a record replaced',
+        regularised: 'private n, σ added to each variance'}),
+      slider('n', 'records n', 1e3, 1e12, 1e7, WHOLE), slider('d', 'attributes d', 1, 50, 6, {whole: true}),
+      slider('sigma', 'smallest eigenvalue σ', 1e-3, 0.99, 0.01, LOG), slider('alpha', 'Rényi order α', 1.01, 1000, 4, LOG),
+      slider('delta', 'δ', 1e-12, 1e-2, 1e-5, LOG),
+    ],
+    compute(values) {
+      const found = {}, orders = {}, renyis = {};
+      for (const bound of Object.keys(THEOREMS[values.guarantee])) {
+        if (bound === 'direct') continue;
+        const one = renyi({...values, bound});
+        [found[bound], orders[bound], renyis[bound]] = [one.best, one.bestAlpha, one];
+        if (bound === 'tight') found.direct = one.direct;
+      }
+      return {found, orders, renyis, best: leastOf(found)};
+    },
+    tables({found, renyis}, {guarantee}) {
+      const names = THEOREMS[guarantee];
+      return [
+        {caption: 'The whole release, (ε, δ), at the order that suits each bound', columns: [EPSILON], budgets: true,
+          rows: Object.entries(names).map(([key, name]) => ({key, name, cells: [found[key]]}))},
+        {caption: 'Rényi divergence at the order α', rows: Object.entries(renyis).map(([key, one]) =>
+          ({key: `renyi-${key}`, name: names[key], cells: [one.record, one.release, one.converted]})),
+        columns: [{key: 'record', name: 'of one record', better: 'less'}, {key: 'release', name: 'of n records', better: 'less'},
+          {key: 'converted', name: 'ε at δ from it', better: 'less'}]},
+      ];
+    },
+    note: ({guarantee}) => ({
+      unbounded: 'For data in [−1, 1] to the d whose covariance has no eigenvalue below σ.',
+      bounded: 'Theorems 3.2, A and B cover pairs whose first data set lies in 𝒟σ; Theorem G covers those of which both do.',
+      regularised: 'For all data in [−1, 1] to the d: noise of variance σ on each attribute takes the place of a promise about them.',
+    })[guarantee],
+    statement({found, best}, {guarantee, n, d, sigma, delta}) {
+      if (!Number.isFinite(found[best])) return NO_GUARANTEE;
+      const data = `with ${many(d, 'attribute')} in [−1, 1]`;
+      const whom = guarantee === 'regularised' ? `of any data ${data}, with ${sigma} added to each variance`
+        : `of data ${data} whose covariance has no eigenvalue below ${sigma}`;
+      return `The release of ${many(n, 'synthetic record')} is (ε = ${upwards(found[best])}, δ = ${delta})-differentially private for a `
+        + `record ${CHANGED[guarantee]}, ${whom} (${THEOREMS[guarantee][best]}).`;
+    },
+    call({best}, {n, d, sigma, delta}) {
+      const setting = `n=${n}, delta=${delta}, d=${d}, sigma=${sigma}`;
+      return best === 'direct' ? `from dp_compendium.gaussian_synthesis import released_epsilon\n\nprint(released_epsilon(${setting}))`
+        : `from dp_compendium.gaussian_synthesis import ${CALLS[best]}, released_dp\n\nprint(released_dp(${setting}, bound=${CALLS[best]}).epsilon)`;
+    },
+    budget: ({found, best}, {delta}) => [found[best], delta],
+    mark: () => NaN,
+    curve: {
+      x: 'order α', of: 'alpha', y: 'ε at δ, n records', grid: () => logarithmic(1.01, 1e4, 200),
+      at: (alpha, {guarantee, n, d, sigma, delta}) => Object.fromEntries(Object.keys(THEOREMS[guarantee]).filter(bound => BOUNDS[bound])
+        .map(bound => [THEOREMS[guarantee][bound].replace(', as printed', ''), converted(alpha, n * BOUNDS[bound](n, alpha, d, sigma), delta)])),
+    },
+  };
+
+  // ---- composition
+
+  const METHODS = {basic: 'basic: epsilons add up', advanced: 'advanced (Dwork, Rothblum, Vadhan)',
+    optimal: 'from each ε alone (Kairouz, Oh, Viswanath)', zcdp: 'zCDP', rdp: 'RDP', numerical: 'numerically, from the loss itself'};
+  const MECHANISMS = {laplace: 'Laplace', response: 'randomized response', gaussian: 'Gaussian'};
+  const MADE = {laplace: size => `mechanisms.Laplace(scale=1 / ${size})`, response: size => `mechanisms.RandomizedResponse(${size})`,
+    gaussian: size => `mechanisms.Gaussian(sigma=1 / ${size})`};
+  const EXACTLY = {laplace: 'numerical', response: 'optimal', gaussian: 'gaussian'};  // how `repeated` calls it
+
+  const composition = {
+    title: 'Many releases',
+    lead: 'The same mechanism, run again and again on the same data.',
+    inputs: [choice('mechanism', 'mechanism', MECHANISMS), slider('size', 'ε of one (Gaussian: sensitivity / σ)', 1e-3, 5, 0.1, LOG),
+      slider('count', 'releases', 1, 1e4, 100, WHOLE), slider('delta', 'δ of all together', 1e-12, 1e-2, 1e-5, LOG)],
+    compute: values => { const total = composed(values); return {total, best: leastOf(total)}; },
+    tables: ({total}) => [{caption: 'All releases together', columns: [EPSILON], budgets: true,
+      rows: Object.entries(METHODS).map(([key, name]) => ({key, name, cells: [total[key]]}))}],
+    note: ({mechanism}) => (mechanism === 'gaussian'
+      ? 'The first three know of a run only that it is (ε, δ)-private, at the share of δ that suits each. Gaussian mechanisms together are one Gaussian mechanism: the last is exact.'
+      : 'The third knows of a run its ε only, for which randomized response is the worst.'),
+    statement: ({total, best}, {mechanism, size, count, delta}) =>
+      `${many(count, 'release')} by the ${mechanism === 'response' ? '' : `${MECHANISMS[mechanism]} `}mechanism`
+      + `${mechanism === 'response' ? ' of randomized response' : ''}, each of ${mechanism === 'gaussian' ? 'sensitivity / σ' : 'ε'} = ${size}, are together `
+      + `(ε = ${upwards(total[best])}, δ = ${delta})-differentially private.`,
+    call: ({best}, {mechanism, size, count, delta}) => 'from dp_compendium import mechanisms\nfrom dp_compendium.accounting.composition import repeated\n\n'
+      + `mechanism = ${MADE[mechanism](size)}\nprint(repeated(mechanism, ${count}, ${delta}, method="${best === 'numerical' ? EXACTLY[mechanism] : best}"))`,
+    budget: ({total, best}, {delta}) => [total[best], delta],
+    mark: ({total, best}) => total[best],
+    curve: {x: 'releases', of: 'count', y: 'total ε', grid: () => wholes(1, 1e4, 17),
+      at: (count, values) => Object.fromEntries(Object.entries(composed({...values, count})).map(([key, total]) => [key, total]))},
+  };
+
+  // ---- local protocols
+
+  const ORACLES = {GRR: 'GRR', SUE: 'SUE', OUE: 'OUE', BLH: 'BLH', OLH: 'OLH', SHE: 'SHE', THE: 'THE', SS: 'SubsetSelection', HR: 'HadamardResponse'};
+
+  const local = {
+    title: 'Local protocols',
+    lead: 'Each user sends one report, and a collector who is not trusted estimates how often each value occurs.',
+    inputs: [slider('epsilon', 'ε of a report', 0.1, 8, 1, LOG), slider('k', 'values k', 2, 1e6, 100, WHOLE),
+      slider('n', 'users n', 100, 1e9, 1e5, WHOLE), slider('f', 'true share f', 0, 1, 0)],
+    compute(values) {
+      const found = oracles(values);
+      return {found, best: leastOf(Object.fromEntries(Object.entries(found).map(([name, {deviation}]) => [name, deviation])))};
+    },
+    tables: ({found}, {epsilon}) => [
+      {caption: 'The estimate of one share, and the report', rows: Object.entries(found).map(([key, {deviation, bits}]) =>
+        ({key, name: key, cells: [deviation, bits]})),
+      columns: [{key: 'deviation', name: 'standard deviation', better: 'less'}, {key: 'bits', name: 'bits of a report', better: 'less'}]},
+      {caption: 'What a report tells', columns: [{key: 'epsilon', name: 'ε, pure'}], budgets: true, rows: [{key: 'report', name: 'any of them', cells: [epsilon]}]},
+    ],
+    note: () => 'Bits: the base-2 logarithm of the number of reports there are. BLH and OLH send their hash function with the bucket.',
+    statement: (result, {epsilon, k}) => `Each user’s value, one of ${k.toLocaleString('en')}, leaves the device only in a report that is `
+      + `${epsilon}-locally differentially private.`,
+    call: ({best}, {epsilon, k, n, f}) => `from dp_compendium.local import ${ORACLES[best]}\n\noracle = ${ORACLES[best]}(k=${k}, epsilon=${epsilon})\nprint(oracle.variance(${f}, ${n}) ** 0.5)`,
+    budget: (result, {epsilon}) => [epsilon, 0],
+    mark: ({found, best}) => found[best].deviation,
+    curve: {x: 'ε', of: 'epsilon', y: 'standard deviation', grid: () => logarithmic(0.1, 8, 60),
+      at: (epsilon, values) => Object.fromEntries(Object.entries(oracles({...values, epsilon})).map(([name, {deviation}]) => [name, deviation]))},
+  };
+
+  // ---- AIM
+
+  const aim = {
+    title: 'AIM’s budget',
+    lead: 'A synthetic table by AIM: what its rounds may cost.',
+    inputs: [slider('epsilon', 'ε', 0.01, 20, 1, LOG), slider('delta', 'δ', 1e-12, 1e-2, 1e-9, LOG), slider('d', 'attributes d', 1, 100, 8, {whole: true}),
+      slider('each', 'rounds T for each attribute', 1, 64, 16, {whole: true}), slider('alpha', 'share α for measuring', 0.01, 0.99, 0.9)],
+    compute: aimBudget,
+    tables({rho, older, slow, quick}, {epsilon}) {
+      const schedule = [['first.multiplier', 'σ of the first measurements', slow.first.multiplier, quick.first.multiplier],
+        ['first.epsilon', 'ε of the first choice', slow.first.epsilon, quick.first.epsilon],
+        ['initial', 'ρ of measuring each attribute once', slow.initial, quick.initial], ['taken', 'rounds until it is spent', slow.taken, quick.taken],
+        ['last.multiplier', 'σ of the last measurement', slow.last.multiplier, quick.last.multiplier],
+        ['last.epsilon', 'ε of the last choice', slow.last.epsilon, quick.last.epsilon]];
+      return [
+        {caption: 'The budget in zCDP', columns: [{key: 'rho', name: 'ρ', better: 'more'}], rows: [
+          {key: 'canonne2020', name: 'by Canonne, Kamath and Steinke (2020)', cells: [rho]}, {key: 'mironov2017', name: 'by the older conversion', cells: [older]}]},
+        {caption: 'How it is spent, from the larger', columns: [{key: 'slow', name: 'never annealed'}, {key: 'quick', name: 'after every round'}],
+          rows: schedule.map(([key, name, ...cells]) => ({key, name, cells}))},
+        {caption: 'What the synthetic table tells', columns: [{key: 'epsilon', name: 'ε at δ'}], budgets: true, rows: [{key: 'table', name: 'all rounds', cells: [epsilon]}]},
+      ];
+    },
+    note: () => 'σ is for sensitivity 1. Runs lie between the two columns: a round is annealed when the one before taught the model too little.',
+    statement: ({rho, older}, {epsilon, delta}) => `The synthetic table is (ε = ${epsilon}, δ = ${delta})-differentially private: its choices and `
+      + `measurements cost ${upwards(Math.max(rho, older))}-zCDP at most.`,
+    call: (result, {epsilon, delta, d, each, alpha}) => 'from dp_compendium.accounting import dp_to_zcdp\nfrom dp_compendium.tables.budget_schedule import Schedule\n\n'
+      + `rho = dp_to_zcdp(${epsilon}, ${delta})\nschedule = Schedule(rho, ${each * d}, ${alpha})\nprint(rho)`,
+    budget: (result, {epsilon, delta}) => [epsilon, delta],
+    mark: ({rho, older}) => Math.max(rho, older),
+    curve: {x: 'ε', of: 'epsilon', y: 'ρ', grid: () => logarithmic(0.01, 20, 60), at: (epsilon, {delta}) => ({
+      2020: compendium.rhoOf(epsilon, delta), older: compendium.olderRhoOf(epsilon, delta)})},
+  };
+
+  // ---- DP-SGD
+
+  const SGD = {whole: 'as if every record took part in every step', rdp: 'RDP of the sampled Gaussian', numerical: 'numerically, from the loss itself'};
+
+  const sgd = {
+    title: 'DP-SGD',
+    lead: 'A network trained on random batches, with each record’s gradient clipped and noise added.',
+    inputs: [choice('neighbours', 'a record is', {unbounded: 'added or removed', bounded: 'replaced'}),
+      slider('sigma', 'noise multiplier σ', 0.5, 100, 1, LOG), slider('q', 'sampling rate q', 1e-4, 1, 0.01, LOG),
+      slider('steps', 'steps', 1, 1e6, 1e4, WHOLE), slider('delta', 'δ', 1e-12, 1e-2, 1e-5, LOG)],
+    compute(values) {
+      const {whole, rdp, numerical} = dpSgd(values), found = {whole, rdp, numerical};
+      return {found, best: leastOf(found)};
+    },
+    tables: ({found}) => [{caption: 'All steps together', columns: [EPSILON], budgets: true, rows: Object.entries(SGD).map(([key, name]) =>
+      ({key, name, cells: [found[key]]}))}],
+    note: () => 'Each record takes part in a step with probability q, independently (Poisson sampling).',
+    statement: ({found, best}, {neighbours, sigma, q, steps, delta}) => `The trained network is (ε = ${upwards(found[best])}, δ = ${delta})-differentially private for a record `
+      + `${CHANGED[neighbours]}: ${many(steps, 'step')} of DP-SGD with noise multiplier ${sigma} and Poisson sampling at rate ${q}.`,
+    call: (result, {neighbours, sigma, q, steps, delta}) => 'from dp_compendium.networks.dp_sgd import epsilon\n\n'
+      + `print(epsilon(${sigma}, ${q}, ${steps}, ${delta}, "${neighbours}"))`,
+    budget: ({found, best}, {delta}) => [found[best], delta],
+    mark: ({found, best}) => found[best],
+    curve: {x: 'steps', of: 'steps', y: 'ε at δ', grid: () => wholes(1, 1e6, 13), at(steps, values) {
+      const {rdp, numerical} = dpSgd({...values, steps});
+      return {RDP: rdp, numerical};
+    }},
+  };
+
+  Object.assign(compendium, {QUESTIONS: {synthesis, composition, local, aim, sgd}, METHODS});
+})();

@@ -1,0 +1,37 @@
+"""How long the reports of a frequency oracle are."""
+
+from __future__ import annotations
+
+import math
+
+from scipy.special import betaln
+
+from ..numerics import checks
+from .hadamard_response import HadamardResponse
+from .histogram_encoding import SHE
+from .local_hashing import LocalHashing
+from .protocol import FrequencyOracle
+from .subset_selection import SubsetSelection
+from .unary_encoding import UnaryEncoding
+
+
+def report_bits(oracle: FrequencyOracle) -> float:
+    """log2 of the number of reports that `oracle`, one of `lib.local`, may send: what a report takes without compression.
+
+    GRR log2 k; SUE, OUE, THE k; BLH, OLH 128 + log2 g, the hash function being drawn by the user; SHE 64 k; SS log2 of the
+    sets of d values; HR log2 of the cells. Raises ``ValueError`` for anything else.
+    """
+    if not isinstance(oracle, FrequencyOracle):
+        raise ValueError(f"oracle must be a frequency oracle of lib.local, got {oracle!r:.100}")
+    k = checks.number("k", oracle.k, "[2, inf)")
+    if isinstance(oracle, UnaryEncoding):
+        return k
+    if isinstance(oracle, LocalHashing):
+        return 128 + math.log2(oracle.g)
+    if isinstance(oracle, SHE):
+        return 64 * k
+    if isinstance(oracle, SubsetSelection):
+        return float(-(betaln(oracle.d + 1, k - oracle.d + 1) + math.log(k + 1)) / math.log(2))
+    if isinstance(oracle, HadamardResponse):
+        return math.log2(oracle.cells)
+    return math.log2(k)

@@ -1,0 +1,186 @@
+"""What the calculator (book/_scripts) has to show, by `lib`: for each question a function from a setting to its numbers.
+
+A number is a `Close` to some value, or a `Between` where `lib` itself gives an interval; by row of a table, and column.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from lib import accounting, gaussian_synthesis, local, mechanisms
+from lib.accounting import composition
+from lib.attacks.membership_inference import advantage_bound, posterior_bound
+from lib.local.communication import report_bits
+from lib.networks import dp_sgd
+from lib.tables.budget_schedule import Schedule
+
+NINE_DIGITS = 1e-9
+PRIORS = {"1 in 10": 0.1, "1 in 100": 0.01, "1 in 1,000": 0.001}
+
+
+@dataclass(frozen=True)
+class Close:
+    """`value` itself, to `rel` of it or to `tolerance`."""
+
+    value: float
+    rel: float = NINE_DIGITS
+    tolerance: float = 0.0
+
+    def fits(self, shown):
+        if not math.isfinite(self.value):
+            return shown == self.value
+        return abs(shown - self.value) <= max(self.rel * abs(self.value), self.tolerance)
+
+
+@dataclass(frozen=True)
+class Between:
+    """From `low` to `high`; or else `otherwise`, which the page shows where its inversion does not settle."""
+
+    low: float
+    high: float
+    otherwise: float = math.nan
+
+    def fits(self, shown):
+        return self.low <= shown <= self.high or self.low <= shown and Close(self.otherwise, 1e-8).fits(shown)
+
+
+def risks(epsilon, delta):
+    """What stands beside an epsilon that the page shows."""
+    found = {name: Close(posterior_bound(prior, epsilon)) for name, prior in PRIORS.items()}
+    return {"advantage": Close(advantage_bound(epsilon, delta))} | found
+
+
+BOUNDS = {
+    "unbounded": {
+        "unbounded": gaussian_synthesis.unbounded_epsilon,
+        "tight": gaussian_synthesis.unbounded_epsilon_tight,
+    },
+    "bounded": {
+        "bounded": gaussian_synthesis.bounded_epsilon,
+        "separate": gaussian_synthesis.bounded_epsilon_tight,
+        "joint": gaussian_synthesis.bounded_epsilon_joint,
+        "both": gaussian_synthesis.bounded_epsilon_both,
+    },
+    "regularised": {"regularised": gaussian_synthesis.regularised_epsilon},
+}
+
+
+def synthesis(guarantee, n, d, sigma, alpha, delta):
+    rows = {}
+    for name, bound in BOUNDS[guarantee].items():
+        rows[name] = {"epsilon": Close(gaussian_synthesis.released_dp(n, delta, d, sigma, bound=bound).epsilon)}
+        record = float(bound(n, alpha, d, sigma))
+        once = float(accounting.rdp_to_dp([alpha], [n * record], delta).epsilon)
+        rows[f"renyi-{name}"] = {"record": Close(record), "release": Close(n * record), "converted": Close(once)}
+    if guarantee == "unbounded":  # it may be 1e-9 too large, and counts the error of its quadrature in
+        direct = gaussian_synthesis.released_epsilon(n, delta, d, sigma)
+        rows["direct"] = {"epsilon": Close(direct, rel=1e-7, tolerance=3e-9)}
+    return rows
+
+
+MECHANISMS = {
+    "laplace": lambda size: mechanisms.Laplace(1 / size),
+    "response": mechanisms.RandomizedResponse,
+    "gaussian": lambda size: mechanisms.Gaussian(1 / size),
+}
+
+
+LARGEST = 1000  # beyond, the grid of `prv_compose` overflows
+
+
+def repeated(mechanism, size, count, delta, numerically=True):
+    made = MECHANISMS[mechanism](size)
+    methods = {"basic": "basic", "advanced": "advanced", "optimal": "optimal", "zcdp": "zcdp", "rdp": "rdp"}
+    searched = 1e-3 if mechanism == "gaussian" else NINE_DIGITS  # two searches for the best share of delta
+    rows = {
+        name: Close(
+            composition.repeated(made, count, delta, method),
+            searched if name in ("advanced", "optimal") else NINE_DIGITS,
+        )
+        for name, method in methods.items()
+    }
+    if mechanism == "laplace" and not (numerically and rows["rdp"].value < LARGEST):
+        rows["numerical"] = Between(0.5 * rows["rdp"].value, rows["rdp"].value)
+    elif mechanism == "laplace":
+        error = max(2e-3 * rows["zcdp"].value, 1e-5)
+        found = accounting.prv_compose([(made.prv, count)], delta, eps_error=error)
+        rows["numerical"] = Between(found.lower, found.upper)
+    else:
+        method = {"gaussian": "gaussian", "response": "optimal"}[mechanism]
+        rows["numerical"] = Close(composition.repeated(made, count, delta, method))
+    return {name: {"epsilon": total} for name, total in rows.items()}
+
+
+def oracles(epsilon, k, n, f):
+    names = {"SS": "SubsetSelection", "HR": "HadamardResponse"}
+    rows = {"report": {"epsilon": Close(epsilon)}}
+    for name in ("GRR", "SUE", "OUE", "BLH", "OLH", "SHE", "THE", "SS", "HR"):
+        oracle = getattr(local, names.get(name, name))(k, epsilon)
+        rows[name] = {
+            "deviation": Close(math.sqrt(oracle.variance(f, n))),
+            "bits": Close(report_bits(oracle)),
+        }
+    return rows
+
+
+def aim(epsilon, delta, d, each, alpha):
+    rounds = each * d
+    rho = accounting.dp_to_zcdp(epsilon, delta)
+    rows = {
+        "canonne2020": {"rho": Close(rho)},
+        "mironov2017": {"rho": Close(accounting.dp_to_zcdp(epsilon, delta, "mironov2017"))},
+        "table": {"epsilon": Close(epsilon)},
+    }
+    for column, anneal in (("slow", False), ("quick", True)):
+        schedule, taken = Schedule(rho, rounds, alpha), 0
+        spent = {"first.multiplier": schedule.multiplier, "first.epsilon": schedule.epsilon}
+        for _ in range(d):
+            schedule.measure()
+        spent["initial"] = schedule.used
+        while not schedule.exhausted:
+            last = {"last.multiplier": schedule.multiplier, "last.epsilon": schedule.epsilon}
+            schedule.spend()
+            taken += 1
+            if not schedule.exhausted:
+                schedule.advance(anneal)
+        for name, value in (spent | last | {"taken": taken}).items():
+            rows.setdefault(name, {})[column] = Close(value)
+    return rows
+
+
+ORDERS = 1 + np.exp(np.linspace(np.log(0.05), np.log(511), 56))
+
+
+@lru_cache(maxsize=4096)
+def _step(sigma, q, direction, alpha, moved):
+    return dp_sgd.SampledGaussian(moved / sigma, sigma, q, direction).rdp(alpha)
+
+
+def sgd(neighbours, sigma, q, steps, delta, numerically=True):
+    moved = 1 if neighbours == "unbounded" else 2
+    directions = dp_sgd.NEIGHBOURS[neighbours]
+    whole = Close(accounting.gaussian_epsilon(sigma, delta, moved * math.sqrt(steps)))
+    rows = {"whole": {"epsilon": whole}}
+    if q < 1:
+        curve = [steps * max(_step(sigma, q, one, alpha, moved) for one in directions) for alpha in ORDERS]
+        rows["rdp"] = {
+            "epsilon": Close(float(accounting.rdp_to_dp(ORDERS, curve, delta).epsilon), rel=1e-8, tolerance=1e-9)
+        }
+    if q == 1:
+        rows["numerical"] = {"epsilon": whole}
+    elif numerically:
+        upper = dp_sgd.epsilon(sigma, q, steps, delta, neighbours)
+        error = max(upper / 40, 1e-4)
+        found = [
+            accounting.prv_compose(
+                [(dp_sgd.SampledGaussian(moved / sigma, sigma, q, one), steps)], delta, eps_error=error
+            )
+            for one in directions
+        ]
+        rows["numerical"] = {"epsilon": Between(max(one.lower for one in found), upper, rows["rdp"]["epsilon"].value)}
+    return rows
+
+
+QUESTIONS = {"synthesis": synthesis, "composition": repeated, "local": oracles, "aim": aim, "sgd": sgd}

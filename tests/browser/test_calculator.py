@@ -1,0 +1,263 @@
+"""The calculator (book/_scripts): each number that the page shows is `lib`'s, for a thousand settings; and how it is used."""
+
+import csv
+import io
+import math
+import re
+import time
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from tests.browser import calculator_in_lib, needs
+from tests.browser.calculator_in_lib import Close, risks
+
+SETTINGS = {"synthesis": 250, "composition": 250, "local": 250, "aim": 150, "sgd": 100}
+FEW = {
+    "composition": 25,
+    "sgd": 8,
+}  # are added up by `lib`, which takes seconds for each, and loses its digits at tiny deltas
+
+# What stands in the tables, after the page has read a new setting from its address.
+READ = """
+const done = arguments[1];
+const collect = () => {
+  const rows = {};
+  for (const row of document.querySelectorAll('.calculator tr[data-row]')) {
+    const cells = rows[row.dataset.row] = {};
+    for (const cell of row.querySelectorAll('td'))
+      cells[cell.dataset.key] = [cell.dataset.value, Boolean(cell.querySelector('.winner'))];
+  }
+  const text = key => document.querySelector(`[data-text="${key}"]`)?.textContent;
+  done({rows, statement: text('statement'), call: text('call'), all: document.querySelector('.calculator').textContent,
+    budgets: [...document.querySelectorAll('.calculator tr[data-row]')].filter(row => row.querySelector('[data-key=advantage]'))
+      .map(row => row.dataset.row)});
+};
+window.addEventListener('hashchange', () => setTimeout(collect), {once: true});
+location.hash = arguments[0];
+"""
+
+pytestmark = needs.THE_BOOK
+
+
+@pytest.fixture(scope="module")
+def calculator(browser, book):
+    """Sets the page to a question and its values, and returns what it then shows."""
+    browser.open(f"{book}/calculator.html")
+
+    def ask(question, values):
+        return browser.driver.execute_async_script(READ, f"{question}?{urlencode(values)}")
+
+    ask.inputs = browser.script(
+        "return Object.fromEntries(Object.entries(compendium.QUESTIONS).map(([name, {inputs}]) => [name, inputs]))"
+    )
+    return ask
+
+
+def drawn(inputs, count, seed):
+    """Settings over all of the permitted ranges, an end of each range one time in six."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        setting = {}
+        for one in inputs:
+            if one["kind"] == "choice":
+                setting[one["name"]] = str(rng.choice(list(one["options"])))
+                continue
+            low, high, end = one["low"], one["high"], rng.integers(12)
+            share = rng.random()
+            value = low * (high / low) ** share if one.get("log") else low + (high - low) * share
+            value = low if end == 0 else high if end == 1 else min(max(value, low), high)
+            setting[one["name"]] = round(value) if one.get("whole") else float(value)
+        yield setting
+
+
+def differences(shown, expected):
+    """What does not agree, in words."""
+    wrong = []
+    for row, columns in expected.items():
+        for column, wanted in columns.items():
+            value = float(shown["rows"][row][column][0])
+            if not wanted.fits(value):
+                wrong.append(f"{row}, {column}: {value!r} and not {wanted}")
+    return wrong
+
+
+@pytest.mark.parametrize("question", SETTINGS)
+def test_every_number_is_that_of_lib(calculator, question):
+    fresh = 0
+    for i, setting in enumerate(drawn(calculator.inputs[question], SETTINGS[question], seed=2026)):
+        shown = calculator(question, setting)
+        more = {}
+        if question in FEW and (question == "sgd" or setting["mechanism"] == "laplace"):
+            quick = setting.get("steps", 0) <= 3_000 and setting["delta"] > 1e-10
+            quick &= float(shown["rows"]["numerical"]["epsilon"][0]) > 0.05  # a small epsilon needs a fine grid
+            more["numerically"] = fresh < FEW[question] and quick
+            fresh += more["numerically"]
+        expected = calculator_in_lib.QUESTIONS[question](**setting, **more)
+        delta = setting.get("delta", 0.0) if question != "local" else 0.0
+        for row in shown["budgets"]:
+            expected[row] = expected.get(row, {}) | risks(float(shown["rows"][row]["epsilon"][0]), delta)
+        assert differences(shown, expected) == [], setting
+        compared = {(row, column) for row, columns in expected.items() for column in columns}
+        there = {(row, column) for row, columns in shown["rows"].items() for column in columns}
+        assert there - compared <= ({("numerical", "epsilon"), ("rdp", "epsilon")} if question == "sgd" else set())
+        assert "NaN" not in shown["all"] and "undefined" not in shown["all"], (i, setting)
+        assert winners_are_the_least(shown, question), setting
+        assert promised(shown) >= least(shown, question), setting
+
+
+@pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
+def test_few_records_are_sampled(calculator, neighbours):
+    """One in a hundred runs takes part at all: the loss is nearly an atom."""
+    setting = {"neighbours": neighbours, "sigma": 1.0, "q": 0.001, "steps": 10, "delta": 1e-5}
+    assert differences(calculator("sgd", setting), calculator_in_lib.sgd(**setting)) == []
+
+
+LESS = {"epsilon", "record", "release", "converted", "deviation", "bits"}
+MORE = {"rho"}
+ALONE = {"report", "table"}  # nothing to compare with
+
+
+def winners_are_the_least(shown, question):
+    """Of each column with something to choose, the least (of rho, the most) is marked, and nothing else."""
+    tables = {}
+    for row, columns in shown["rows"].items():
+        for column, (value, marked) in columns.items():
+            tables.setdefault(column, {})[row] = (float(value), marked)
+    right = True
+    for column, rows in tables.items():
+        rows = {row: pair for row, pair in rows.items() if row not in ALONE}
+        values = [value for value, _ in rows.values() if math.isfinite(value)]
+        if column in LESS | MORE and len(rows) > 1 and values:
+            best = (min if column in LESS else max)(values)
+            right &= all(marked == (value == best) for value, marked in rows.values())
+        else:
+            right &= not any(marked for _, marked in rows.values())
+    return right
+
+
+def least(shown, question):
+    """The smallest epsilon of all rows that have one."""
+    values = [float(columns["epsilon"][0]) for columns in shown["rows"].values() if "epsilon" in columns]
+    return min(values)
+
+
+def promised(shown):
+    """The epsilon of the sentence for a privacy statement; inf where it says that there is none."""
+    if "No theorem" in shown["statement"]:
+        return math.inf
+    found = re.search(r"\(ε = ([\d.e+-]+),|is ([\d.e+-]+)-locally", shown["statement"])
+    return float(found[1] or found[2])
+
+
+CALLED = {
+    "synthesis": [{"guarantee": each} for each in ("unbounded", "bounded", "regularised")],
+    "composition": [{"mechanism": each} for each in ("laplace", "response", "gaussian")] + [{"size": 3, "count": 1}],
+    "local": [{}, {"k": 2, "epsilon": 3}, {"k": 5000}],
+    "aim": [{}],
+    "sgd": [{}, {"neighbours": "bounded", "steps": 100}],
+}
+
+
+@pytest.mark.parametrize("question", CALLED)
+def test_the_lines_of_python_give_the_number_that_is_marked(calculator, question, capsys):
+    for changes in CALLED[question]:
+        setting = {
+            one["name"]: one.get("start", next(iter(one.get("options", {None: None}))))
+            for one in calculator.inputs[question]
+        }
+        shown = calculator(question, setting | changes | {"again": time.time()})
+        exec(shown["call"].replace("dp_compendium", "lib"), {})
+        printed = float(capsys.readouterr().out)
+        column = {"local": "deviation", "aim": "rho"}.get(question, "epsilon")
+        marked = [
+            float(columns[column][0])
+            for row, columns in shown["rows"].items()
+            if columns.get(column, (0, False))[1] or row == "regularised"
+        ]
+        assert any(
+            Close(value, rel=0.02 if "sgd" in shown["call"] or "numerical" in shown["call"] else 1e-7).fits(printed)
+            for value in marked
+        )
+
+
+WRONG = {
+    "n": ["", "abc", "999", "2e12", "1000.5", "-5", "NaN", "Infinity"],
+    "delta": ["0", "1", "1e-13"],
+    "sigma": ["0", "1", "1,5"],
+}
+
+
+@pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in WRONG.items() for text in texts])
+def test_what_is_out_of_range_is_said_beside_the_field(calculator, browser, name, text):
+    shown = calculator("synthesis", {name: text, "again": time.time()})
+    field = browser.driver.find_element("id", f"calculator-{name}")
+    said = browser.driver.find_element("id", f"calculator-{name}-wrong")
+    assert field.get_attribute("aria-invalid") == "true" and field.get_attribute(
+        "aria-describedby"
+    ) == said.get_attribute("id")
+    assert re.match(r"This must be a (whole )?number from [\d.,e-]+ to [\d.,e-]+", said.text)
+    assert shown["rows"] == {} and "NaN" not in shown["all"].replace(text or "NaN", "") and "∞" not in shown["all"]
+
+
+def test_a_field_takes_what_people_write(calculator, browser):
+    wanted = calculator("synthesis", {"n": "20000000"})["rows"]
+    assert (
+        calculator("synthesis", {"n": "20,000,000"})["rows"] == wanted == calculator("synthesis", {"n": "2e7"})["rows"]
+    )
+
+
+def test_keys_move_numbers_and_address(browser, book):
+    browser.open(f"{book}/calculator.html#composition?size=0.2&count=50")
+    number = browser.driver.find_element("id", "calculator-count")
+    assert number.get_attribute("value") == "50"
+    slider = number.find_element("xpath", "preceding-sibling::input[@type='range']")
+    before = browser.driver.find_element("css selector", "[data-row=basic] td").get_attribute("data-value")
+    slider.send_keys(Keys.ARROW_RIGHT)
+    moved = number.get_attribute("value")
+    assert int(moved) > 50 and f"count={moved}" in browser.driver.current_url
+    assert browser.driver.find_element("css selector", "[data-row=basic] td").get_attribute("data-value") != before
+    number.clear()
+    number.send_keys("1000")
+    assert browser.driver.find_element("css selector", "[data-row=basic] td").get_attribute("data-value") == "200"
+    picked = browser.driver.find_element("css selector", "input[value=composition]")
+    picked.send_keys(Keys.ARROW_RIGHT)
+    assert "#local?" in browser.driver.current_url
+
+
+def test_the_curve_is_what_the_page_shows(calculator, browser):
+    """A line for each point, and at the setting's own place the table's numbers."""
+    text = browser.script(
+        "const values = {mechanism: 'laplace', size: 0.1, delta: 1e-5, count: 100};"
+        "return compendium.csv(compendium.QUESTIONS.composition, values)"
+    )
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert len(rows) == 17 and "NaN" not in text
+    for row in rows[::5]:
+        shown = calculator(
+            "composition", {"mechanism": "laplace", "size": 0.1, "delta": 1e-5, "count": row["releases"]}
+        )["rows"]
+        assert {name: row[name] for name in shown} == {name: cells["epsilon"][0] for name, cells in shown.items()}
+
+
+def test_the_page_works_from_a_file(browser):
+    browser.open((needs.BOOK / "calculator.html").as_uri() + "#sgd?steps=100")
+    assert browser.console == []
+    assert browser.driver.find_element("id", "calculator-steps").get_attribute("value") == "100"
+    assert len(browser.driver.find_elements("css selector", ".calculator tr[data-row]")) == 3
+
+
+@pytest.mark.parametrize("width", [1440, 375])
+def test_it_fits_and_every_control_has_a_label(browser, book, width):
+    for question in SETTINGS:
+        browser.open("about:blank", width=width)
+        browser.open(f"{book}/calculator.html#{question}", width=width)
+        assert browser.script("return document.documentElement.scrollWidth") <= width
+        unnamed = browser.script(
+            "return [...document.querySelectorAll('.calculator :is(input, select, button)')].filter(e => !e.labels?.length"
+            " && !e.ariaLabel && !e.textContent).map(e => e.outerHTML)"
+        )
+        assert unnamed == []
+        assert browser.driver.find_elements("css selector", ".calculator [aria-live=polite] table")
