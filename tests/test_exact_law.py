@@ -117,11 +117,32 @@ def test_leaks_that_only_many_values_or_a_large_epsilon_show(broken, epsilon):
     assert exact_loss(broken).refutes(epsilon)
 
 
+class Backwards:
+    """Users of one call in the other order: the one who is looked at, whom `exact_law` puts first, is the last."""
+
+    def __init__(self, oracle):
+        self.k, self._oracle = oracle.k, oracle
+
+    def perturb(self, values, *, rng):
+        return np.asarray(self._oracle.perturb(np.asarray(values)[::-1], rng=rng))[::-1]
+
+
 @pytest.mark.parametrize("name", sorted(set(PROTOCOLS) - {"SHE"}))
 def test_nor_does_another_users_report(name):
     """Drawn in the same call. At ln 9 the coins of SUE are whole bytes, and so there are fewer outcomes."""
     oracle = PROTOCOLS[name](2, math.log(9))
-    assert exact_loss(oracle, beside=[1], seeds=SEEDS[:2]).loss == pytest.approx(oracle.privacy_loss, rel=1e-9)
+    for each in (oracle, Backwards(oracle)):
+        assert exact_loss(each, beside=[1], seeds=SEEDS[:2]).loss == pytest.approx(oracle.privacy_loss, rel=1e-9)
+
+
+def test_a_last_user_who_tells_the_truth_is_found():
+    class TrueAtTheEnd(GRR):
+        def perturb(self, values, *, rng):
+            reports = super().perturb(values, rng=rng)
+            return np.append(reports[:-1], values[-1]) if len(reports) > 1 else reports
+
+    assert not exact_loss(TrueAtTheEnd(2, 1.0), beside=[1]).refutes(1.0)
+    assert exact_loss(Backwards(TrueAtTheEnd(2, 1.0)), beside=[1]).loss == math.inf
 
 
 def test_who_counts_the_draws_learns_more_from_some():

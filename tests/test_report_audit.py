@@ -10,7 +10,7 @@ import pytest
 
 from lib.attacks import audit, report_audit
 from lib.attacks.report_audit import audit_reports, examine, features, uneven_draws
-from lib.local import GRR, OLH, SHE, SUE, HadamardResponse
+from lib.local import GRR, OLH, OUE, SHE, SUE, HadamardResponse
 from notebooks.studies import leaky_oracles
 from tests.test_exact_law import PROTOCOLS
 
@@ -31,6 +31,12 @@ def test_raw_reports_of_no_protocol_tell_more_than_it_claims(name, epsilon):
     found = audited(PROTOCOLS[name](16, epsilon), grid=GRID)
     assert not found.refutes(epsilon)
     assert found.epsilon_lower > epsilon / 5  # nor does the audit sleep
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_nor_on_forty_values(name):
+    """Some are enumerated on three values only; what happens from the seventeenth on is seen here."""
+    assert not audited(PROTOCOLS[name](40, 1.0), trials=1000, grid=GRID).refutes(1.0)
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
@@ -131,6 +137,17 @@ def test_honest_protocols_are_caught_by_nothing():
     for make in (GRR, OLH, SUE):
         found = examine(make, 1.0, trials=400, rng=np.random.default_rng(29), confidence=CONFIDENCE)
         assert found.caught_by(1.0) == () and found.law.loss == pytest.approx(1) == found.together.loss
+
+
+@pytest.mark.parametrize("make", [SUE, OUE])
+def test_bits_that_are_shown_from_the_seventeenth_value_on_are_found(make):
+    class ShownFrom16(make):
+        def perturb(self, values, *, rng):
+            own = np.asarray(values)[:, None] == np.arange(self.k)
+            return super().perturb(values, rng=rng) | own & (np.arange(self.k) >= 16)
+
+    assert not audited(ShownFrom16(16, 1.0), trials=1000).refutes(1.0)
+    assert audited(ShownFrom16(40, 1.0), trials=1000).refutes(1.0)
 
 
 @pytest.mark.parametrize("bare", range(8))
