@@ -22,7 +22,7 @@ QUESTIONS = {
     "composition": ("many releases", {"lib.accounting", "lib.mechanisms"}),
     "local": ("local protocols", {"lib.local"}),
     "aim": ("AIM's budget", {"lib.tables.adaptive_iterative"}),
-    "sgd": ("DP-SGD", {"lib.networks.dp_sgd"}),
+    "sgd": ("DP-SGD", {"lib.networks.dp_sgd", "lib.accounting.sampled_gaussian"}),
 }
 
 

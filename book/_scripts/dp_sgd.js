@@ -1,4 +1,4 @@
-/* DP-SGD: steps of the sampled Gaussian mechanism (lib.networks.dp_sgd). */
+/* DP-SGD: steps of the sampled Gaussian mechanism (lib.accounting.sampled_gaussian). */
 
 (() => {
   'use strict';

@@ -211,7 +211,7 @@
     note: () => 'Each record takes part in a step with probability q, independently (Poisson sampling).',
     statement: ({found, best}, {neighbours, sigma, q, steps, delta}) => `The trained network is (ε = ${upwards(found[best])}, δ = ${delta})-differentially private for a record `
       + `${CHANGED[neighbours]}: ${many(steps, 'step')} of DP-SGD with noise multiplier ${sigma} and Poisson sampling at rate ${q}.`,
-    call: (result, {neighbours, sigma, q, steps, delta}) => 'from dp_compendium.networks.dp_sgd import epsilon\n\n'
+    call: (result, {neighbours, sigma, q, steps, delta}) => 'from dp_compendium.accounting.sampled_gaussian import epsilon\n\n'
       + `print(epsilon(${sigma}, ${q}, ${steps}, ${delta}, "${neighbours}"))`,
     budget: ({found, best}, {delta}) => [found[best], delta],
     mark: ({found, best}) => found[best],

@@ -10,10 +10,9 @@ from functools import lru_cache
 import numpy as np
 
 from lib import accounting, gaussian_synthesis, local, mechanisms
-from lib.accounting import composition
+from lib.accounting import composition, sampled_gaussian
 from lib.attacks.membership_inference import advantage_bound, posterior_bound
 from lib.local.communication import report_bits
-from lib.networks import dp_sgd
 from lib.tables.budget_schedule import Schedule
 
 NINE_DIGITS = 1e-9
@@ -155,12 +154,12 @@ ORDERS = 1 + np.exp(np.linspace(np.log(0.05), np.log(511), 56))
 
 @lru_cache(maxsize=4096)
 def _step(sigma, q, direction, alpha, moved):
-    return dp_sgd.SampledGaussian(moved / sigma, sigma, q, direction).rdp(alpha)
+    return sampled_gaussian.SampledGaussian(moved / sigma, sigma, q, direction).rdp(alpha)
 
 
 def sgd(neighbours, sigma, q, steps, delta, numerically=True):
     moved = 1 if neighbours == "unbounded" else 2
-    directions = dp_sgd.NEIGHBOURS[neighbours]
+    directions = sampled_gaussian.NEIGHBOURS[neighbours]
     whole = Close(accounting.gaussian_epsilon(sigma, delta, moved * math.sqrt(steps)))
     rows = {"whole": {"epsilon": whole}}
     if q < 1:
@@ -171,11 +170,11 @@ def sgd(neighbours, sigma, q, steps, delta, numerically=True):
     if q == 1:
         rows["numerical"] = {"epsilon": whole}
     elif numerically:
-        upper = dp_sgd.epsilon(sigma, q, steps, delta, neighbours)
+        upper = sampled_gaussian.epsilon(sigma, q, steps, delta, neighbours)
         error = max(upper / 40, 1e-4)
         found = [
             accounting.prv_compose(
-                [(dp_sgd.SampledGaussian(moved / sigma, sigma, q, one), steps)], delta, eps_error=error
+                [(sampled_gaussian.SampledGaussian(moved / sigma, sigma, q, one), steps)], delta, eps_error=error
             )
             for one in directions
         ]
