@@ -75,7 +75,11 @@ def test_what_is_no_plain_data_is_refused(message):
         plain.decode(message)
 
 
-@pytest.mark.parametrize("value", [object(), {1, 2}, np.array([object()]), len, np.array([1j]), iter([1])], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "value",
+    [object(), {1, 2}, np.array([object()]), len, np.array([1j]), iter([1])],
+    ids=lambda value: type(value).__name__,
+)
 def test_what_has_methods_of_its_own_is_not_sent(value):
     with pytest.raises(ValueError, match="only numbers, texts"):
         plain.encode(value)

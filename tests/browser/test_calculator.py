@@ -1,8 +1,12 @@
-"""The calculator (book/_scripts): each number that the page shows is `lib`'s, for a thousand settings; and how it is used."""
+"""The calculator (book/_scripts): each number that the page shows is `lib`'s; and how it is used.
+
+A hundred settings are drawn; with SETTINGS=1000 in the environment a thousand, which takes minutes.
+"""
 
 import csv
 import io
 import math
+import os
 import re
 import time
 from urllib.parse import urlencode
@@ -14,10 +18,11 @@ from selenium.webdriver.common.keys import Keys
 from tests.browser import calculator_in_lib, needs
 from tests.browser.calculator_in_lib import Close, risks
 
-SETTINGS = {"synthesis": 250, "composition": 250, "local": 250, "aim": 150, "sgd": 100}
+ALL = int(os.environ.get("SETTINGS", "100"))
+SETTINGS = {name: ALL * share // 20 for name, share in dict(synthesis=5, composition=5, local=5, aim=3, sgd=2).items()}
 FEW = {
-    "composition": 25,
-    "sgd": 8,
+    "composition": 1 + ALL // 40,
+    "sgd": 1 + ALL // 125,
 }  # are added up by `lib`, which takes seconds for each, and loses its digits at tiny deltas
 
 # What stands in the tables, after the page has read a new setting from its address.
