@@ -8,7 +8,7 @@ import yaml
 
 from book import claims, numbered
 from book._ext import chapters, computed, formulas, house_text, reference
-from book._ext.library import rooms
+from book._ext.reference import rooms
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -18,13 +18,18 @@ from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from book import claims
-from book._ext import chapters, house_text
-from book._ext.library import LIB, ROOT, rooms
+from book._ext import chapters, house_text, library
+from book._ext.library import LIB, ROOT
 
 FOREIGN = r"(?!lib\.).*"  # types of other packages, which this book does not describe
 
 
 # ---------------------------------------------------------------- what there is
+
+
+def rooms() -> dict:
+    """The rooms with their modules; but that of the command, which `--help` describes."""
+    return {room: modules for room, modules in library.rooms().items() if room != "command"}
 
 
 @cache
@@ -211,6 +216,7 @@ class Reference(SphinxDirective):
             for key, shown in own:
                 lines += directive(getattr(module, key[1]), shown)
             section += self._parsed(lines, module.__file__)
+            section += [nodes.raw("", f'<span id="{one}"></span>', format="html") for one in _other_names(module, own)]
             made.append(section)
         for path in (ROOT / "pyproject.toml", *(LIB / room).rglob("*.py"), *ROOT.glob("notebooks/*/*.ipynb")):
             self.env.note_dependency(str(path))
@@ -221,6 +227,17 @@ class Reference(SphinxDirective):
         made = nodes.Element()
         self.state.nested_parse(StringList(text, source), 0, made)
         return made.children
+
+
+def _other_names(module, own) -> list[str]:
+    """What links from the pages of code may call the functions and classes `own` of a module: by the room, or by the module."""
+    room, found = module.__name__.rpartition(".")[0], []
+    for (_, name), shown in own:
+        thing = getattr(module, name)
+        inside = ["", *(f".{member}" for member in members(thing))] if inspect.isclass(thing) else [""]
+        other = f"{module.__name__}.{name}" if shown == f"{room}.{name}" else f"{room}.{name}"
+        found += [other + member for member in inside if other not in public().values()]
+    return found
 
 
 def directive(thing, shown: str) -> list[str]:

@@ -20,6 +20,11 @@ def report_bits(oracle: FrequencyOracle) -> float:
 
     GRR log2 k; SUE, OUE, THE k; BLH, OLH 128 + log2 g, the hash function being drawn by the user; SHE 64 k; SS log2 of the
     sets of d values; HR log2 of the cells. Raises ``ValueError`` for anything else.
+
+    >>> from lib.local import GRR
+    >>> from lib.local.communication import report_bits
+    >>> report_bits(GRR(16, 1.0))
+    4.0
     """
     if not isinstance(oracle, FrequencyOracle):
         raise ValueError(f"oracle must be a frequency oracle of lib.local, got {oracle!r:.100}")

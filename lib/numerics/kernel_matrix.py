@@ -74,8 +74,8 @@ class Pairwise(LinearOperator):
         smallest = np.exp(least)
         some = np.linspace(0, self.shape[1] - 1, min(self.shape[1], 64)).astype(int)
         sample = Pairwise(self.left, self.right[some])
-        left = sum(np.count_nonzero(block > smallest) for _, _, block in sample._blocks())
-        if left > len(self.left) * len(some) / 50:
+        left = [np.count_nonzero(block > smallest) for _, _, block in sample._blocks()]
+        if np.sum(left) > len(self.left) * len(some) / 50:
             return self
         parts = []
         for rows, cols, block in self._blocks(upper=self.symmetric):

@@ -183,7 +183,7 @@ def test_the_lines_of_python_give_the_number_that_is_marked(calculator, question
             if columns.get(column, (0, False))[1] or row == "regularised"
         ]
         assert any(
-            Close(value, rel=0.02 if "sgd" in shown["call"] or "numerical" in shown["call"] else 1e-7).fits(printed)
+            Close(value, rel=0.02 if "sampled" in shown["call"] or "numerical" in shown["call"] else 1e-7).fits(printed)
             for value in marked
         )
 
