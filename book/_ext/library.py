@@ -29,12 +29,19 @@ def rooms() -> dict[str, list[str]]:
     return {name: sorted(path.stem for path in (LIB / name).glob("[!_]*.py")) for name in names}
 
 
+def _linked(name, room, place=""):
+    """A name as a link to its place in the reference, for a room that has a page there."""
+    if not (ROOT / f"book/reference/{room}.md").is_file():
+        return name
+    return nodes.reference("", "", name, refuri=f"reference/{room}.html{place}", internal=True)
+
+
 class Library(SphinxDirective):
     def run(self):
         made = []
         for room, modules in rooms().items():
-            link = nodes.reference("", room, refuri=f"reference/{room}.html", internal=True)
-            section = nodes.section("", nodes.title(room, "", link), ids=[nodes.make_id(room)])
+            name = _linked(nodes.Text(room), room)
+            section = nodes.section("", nodes.title(room, "", name), ids=[nodes.make_id(room)])
             said = first_sentence(LIB / room / "__init__.py")
             section += nodes.paragraph(said, f"{said}.")
             section += nodes.definition_list("", *(self._item(room, name) for name in modules))
@@ -44,9 +51,8 @@ class Library(SphinxDirective):
         return made
 
     def _item(self, room, name):
-        place = f"reference/{room}.html#{nodes.make_id(f'{room}-{name}')}"
         code = nodes.literal(name, f"lib.{room}.{name}")
-        term = nodes.term("", "", nodes.reference("", "", code, refuri=place, internal=True))
+        term = nodes.term("", "", _linked(code, room, f"#{nodes.make_id(f'{room}-{name}')}"))
         line = first_sentence(LIB / room / f"{name}.py")
         return nodes.definition_list_item("", term, nodes.definition("", nodes.paragraph(line, line)))
 
