@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import zipfile
 from pathlib import Path
 
@@ -205,6 +206,7 @@ profile = pathlib.Path(os.path.expanduser("~/.ipython/profile_default/startup"))
 """,
     "environment": """
 import os
+import re
 os.environ.update(LD_PRELOAD="/tmp/x.so", PYTHONSTARTUP="/tmp/x.py", PYTHONPATH="/tmp", PATH="/tmp", PYTHONINSPECT="1")
 assert not {name for name in os.environ if "TOKEN" in name or "SECRET" in name or "DATA" in name}
 """,
@@ -254,6 +256,7 @@ for _ in range(30):
 """,
     "fork bomb": """
 import os
+import re
 while True:
     try:
         os.fork()
@@ -316,15 +319,22 @@ def unsolved(code: str, at: int = 3):
 
 
 def solved(answer: str = "My answer, of which there is only one."):
-    """All solutions, and something in the place of free text."""
+    """All solutions, and `answer` in the place of free text, "{cell}" in it standing for the cell's name."""
     key = assignment.key(NAME)
     notebook = assignment.student(key)
     for cell, right in zip(notebook.cells, key.cells, strict=True):
         if assignment.kind(cell) == "solution":
             cell.source = right.source
         elif assignment.kind(cell) == "answer":
-            cell.source = answer
+            cell.source = answer.format(cell=cell.id)
     return notebook
+
+
+def lines_of(*marks: str) -> set[str]:
+    """The long lines of the instructor's cells between "### BEGIN mark" and "### END": what no student may see."""
+    between = re.compile(rf"### BEGIN (?:{'|'.join(marks)})\n(.*?)### END", re.DOTALL)
+    parts = [part for cell in assignment.key(NAME).cells for part in between.findall(cell.source)]
+    return {line.strip() for part in parts for line in part.split("\n") if len(line.strip()) > 20}
 
 
 def from_colab():

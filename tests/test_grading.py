@@ -13,7 +13,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell
 
-from notebooks.assignments import assignment, submissions
+from notebooks.assignments import submissions
+from tests import hostile
 from tests.test_house import plain
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,14 +25,7 @@ BY_HAND = {"gaussian-explain-size": 3.0, "gaussian-explain-sigma": 3.0}
 
 def reference():
     """What a good student hands in: solutions in the student version, nothing of the hidden tests."""
-    key = assignment.key(NAME)
-    notebook = assignment.student(key)
-    for cell, solved in zip(notebook.cells, key.cells, strict=True):
-        if assignment.kind(cell) == "solution":
-            cell.source = solved.source
-        elif assignment.kind(cell) == "answer":
-            cell.source = f"My answer to {cell.id} is <script>alert(1)</script> $x^2$."
-    return notebook
+    return hostile.solved("My answer to {cell} is <script>alert(1)</script> $x^2$.")
 
 
 def cell(notebook, ident):
@@ -280,14 +274,8 @@ def test_repeated_and_equal_submissions_are_all_graded_and_pointed_out(rows):
 
 
 def test_feedback_loads_nothing_from_outside_and_shows_no_hidden_test(graded, rows):
-    key = assignment.key(NAME)
-    hidden = {
-        line.strip()
-        for each in key.cells
-        for part in re.findall(r"### BEGIN HIDDEN TESTS\n(.*?)### END", each.source, re.DOTALL)
-        for line in part.split("\n")
-        if len(line.strip()) > 20
-    }
+    hidden = hostile.lines_of("HIDDEN TESTS")
+    assert hidden
     for row in rows.values():
         page = (graded / row["feedback"]).read_text()
         assert re.findall(r"""(?:src|href)=["']?(?!#|data:|\.\./)[^"'\s>]+""", page) == []

@@ -13,7 +13,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from notebooks.assignments import assignment, confinement
+from notebooks.assignments import confinement
 from tests import hostile
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -118,14 +118,7 @@ def test_nothing_gets_out(graded):
 
 
 def test_no_page_shows_what_is_hidden(graded, rows):
-    key = assignment.key(NAME)
-    secret = {
-        line.strip()
-        for cell in key.cells
-        for part in re.findall(r"### BEGIN (?:HIDDEN TESTS|SOLUTION)\n(.*?)### END", cell.source, re.DOTALL)
-        for line in part.split("\n")
-        if len(line.strip()) > 25
-    }
+    secret = hostile.lines_of("HIDDEN TESTS", "SOLUTION")
     assert len(secret) > 20
     for row in rows:
         if "/z/" not in row["file"] and row["student"] not in GOOD:
