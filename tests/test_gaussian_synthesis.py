@@ -439,6 +439,19 @@ def test_records_needed_is_the_first_that_suffices():
         gs.records_needed(1e-20, cost)
 
 
+@pytest.mark.parametrize("d", [1, 6, 50])
+@pytest.mark.parametrize("sigma", [0.001, 0.5, 0.99])
+def test_more_real_records_cost_no_more(d, sigma):
+    """So that a statement about n records holds for all data sets of at least so many: each bound, and Theorem E, for a fixed release."""
+    n = np.unique(np.geomspace(1e3, 1e12, 200).round()).astype(np.int64)
+    for bound in (gs.unbounded_epsilon, gs.unbounded_epsilon_tight, gs.regularised_epsilon):
+        for alpha in (1.01, 2, 64, 900):
+            costs = bound(n, alpha, d, sigma)
+            assert np.all(costs[1:] <= costs[:-1] * (1 + 1e-9))
+    few, more = (gs.released_epsilon(size, 1e-5, d, sigma, size=1000) for size in (10**7, 10**8))
+    assert more <= few
+
+
 def test_released_dp_is_the_best_of_its_orders():
     n, delta = 10**7, 1e-5
     best = gs.released_dp(n, delta, 6, 0.01, conversion="mironov2017")

@@ -8,11 +8,11 @@ import pytest
 from dp_accounting import pld
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import integrate, stats
+from scipy import integrate, optimize, stats
 from scipy.special import logsumexp
 
 from lib import accounting
-from lib.accounting.sampled_gaussian import SampledGaussian, epsilon, noise_multiplier
+from lib.accounting.sampled_gaussian import SampledGaussian, epsilon, noise_multiplier, rdp_epsilon
 
 QUICK = settings(derandomize=True, deadline=None, max_examples=30)
 PAIRS = [(0.5, 0.02), (1.0, 0.1), (3.0, 0.001), (10.0, 0.9)]
@@ -147,6 +147,36 @@ def test_small_epsilons_are_resolved():
     assert theirs.get_epsilon(1e-5) <= epsilon(10.0, 0.01, 50, 1e-5) <= theirs.get_epsilon(1e-5) * 1.05
 
 
+def bracket(sigma, q, steps, delta, mesh):
+    """Epsilon with each step's loss rounded down to the mesh, and up: the law is tilted to where delta is decided, so that its
+    transform keeps the digits of a tail that is 1e-12 in all."""
+    variable = SampledGaussian(1 / sigma, sigma, q)
+    orders = np.arange(1.1, 100, 0.1)
+    tilt = orders[np.argmin([steps * variable.rdp(a) + math.log(1 / delta) / (a - 1) for a in orders])] - 1
+    edges = np.arange(math.floor(math.log1p(-q) / mesh), math.ceil(float(variable.loss(9 * sigma)) / mesh) + 1) * mesh
+    x = variable.place(edges)
+    mass = -np.diff((1 - q) * stats.norm.sf(x / sigma) + q * stats.norm.sf((x - 1) / sigma))
+    for losses in (edges[:-1], edges[1:]):
+        tilted = mass * np.exp(tilt * losses)
+        mean, size = steps * (tilted @ losses) / tilted.sum(), 2**22
+        law = np.fft.irfft(np.fft.rfft(tilted / tilted.sum(), size) ** steps)
+        index = np.arange(size) + round(mean / mesh) - size // 2
+        t = index * mesh
+        law = law[(index - round(losses[0] / mesh) * steps) % size] * np.exp(steps * math.log(tilted.sum()) - tilt * t)
+        yield optimize.brentq(
+            lambda e: (law * np.maximum(-np.expm1(np.minimum(e - t, 0)), 0)).sum() - delta,
+            mean - 2,
+            mean + 2,
+            xtol=1e-6,
+        )
+
+
+def test_a_small_delta_is_not_undercut():
+    """With transforms in double precision it was 10.28."""
+    low, high = bracket(1.0, 0.01, 10_000, 1e-12, mesh=5e-6)
+    assert low + 0.04 < high < low + 0.06 and low <= epsilon(1.0, 0.01, 10_000, 1e-12) <= 1.05 * high
+
+
 def test_without_sampling_it_is_the_gaussian_mechanism():
     assert epsilon(5.0, 1, 9, 1e-5) == pytest.approx(accounting.gaussian_epsilon(5.0 / 3, 1e-5))
     assert epsilon(5.0, 1, 9, 1e-5, "bounded") == pytest.approx(accounting.gaussian_epsilon(2.5 / 3, 1e-5))
@@ -154,3 +184,36 @@ def test_without_sampling_it_is_the_gaussian_mechanism():
 
 def test_the_noise_multiplier_does_not_fall_below_what_is_accounted_for():
     assert noise_multiplier(1e3, 1e-5, 0.01, 1) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("setting", "share"),
+    [((0.5, 0.5, 10**6, 1e-5), 0.9), ((2.0, 0.5, 10**6, 1e-5), 0.99), ((1.0, 0.01, 1000, 1e-6), 0.8)],
+)
+def test_large_epsilons_take_no_finer_grid_than_they_need(setting, share):
+    by_rdp = rdp_epsilon(*setting)
+    assert share * by_rdp < epsilon(*setting) <= by_rdp * 1.025
+    peer = dp_accounting.rdp.RdpAccountant(1 + np.geomspace(0.05, 511, 56))
+    sigma, q, steps, delta = setting
+    peer.compose(dp_accounting.PoissonSampledDpEvent(q, dp_accounting.GaussianDpEvent(sigma)), steps)
+    theirs = peer.get_epsilon(delta)  # which leaves out orders near 1 where its series does not converge
+    assert by_rdp <= theirs * 1.02 and (steps > 1000 or by_rdp >= theirs * 0.98)
+
+
+@pytest.mark.parametrize("direction", ["remove", "add"])
+def test_a_coarse_grid_holds_the_loss_of_many_steps(direction):
+    """A million small shifts to the mean carry the grid far from the loss, unless it is turned back."""
+    steps = [(SampledGaussian(2.0, 0.5, 0.05, direction), 10**6)]
+    fine = accounting.prv_compose(steps, 0.01, eps_error=50).estimate
+    for error in (426, 100):
+        found = accounting.prv_compose(steps, 0.01, eps_error=error)
+        assert found.lower <= fine <= found.upper < fine + 2.1 * error
+
+
+def test_no_cost_takes_no_finer_grid():
+    assert epsilon(0.5, 1e-4, 1000, 0.01) == 0.0
+
+
+def test_too_many_steps_are_refused():
+    with pytest.raises(ArithmeticError, match=r"steps = 1e\+23 .* a grid of .* points, more than 50,000,000"):
+        epsilon(1.1, 0.01, 10**23, 1e-5)

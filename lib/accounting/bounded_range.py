@@ -22,6 +22,8 @@ sees them last gains least. The two give an upper and a lower bound for any orde
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import scipy
 
@@ -33,7 +35,9 @@ from .numerical import EpsilonBounds
 TREATMENTS = ("bounded range", "bounded range prv", "pure dp")
 
 
-def compose_schedule(mechanisms, delta, *, exponential="bounded range", eps_error=None, resolution=32) -> EpsilonBounds:
+def compose_schedule(mechanisms: Iterable[tuple[numerical.PrivacyLossVariable, int]], delta: float, *,
+                     exponential: str = "bounded range", eps_error: float | None = None,
+                     resolution: int = 32) -> EpsilonBounds:  # fmt: skip
     """Bounds on the epsilon at `delta` of a schedule; `upper` is the guarantee.
 
     mechanisms : pairs (variable, count) as for `numerical.prv_compose`, one at least; those from `bounded_range_prv`,
@@ -63,7 +67,7 @@ def compose_schedule(mechanisms, delta, *, exponential="bounded range", eps_erro
     mechanisms = numerical.checked_pairs(mechanisms)
     rho = numerical.compose_zcdp(mechanisms)
     if eps_error is None:
-        eps_error = max(2e-3 * conversions.zcdp_to_dp(rho, delta), 2e-4)
+        eps_error = max(2e-3 * float(conversions.zcdp_to_dp(rho, delta)), 2e-4)
     eps_error = checks.number("eps_error", eps_error, "(0, inf)")
     largest = in_order.total(count * prv.largest for prv, count in mechanisms)
     if (reach := min(conversions.zcdp_to_dp(rho, delta / 1000), largest)) > 500:

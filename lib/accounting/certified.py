@@ -22,7 +22,7 @@ _BITS = 64  # of the fractions that are handed out
 _DOWN, _UP = Context(prec=50, rounding=ROUND_FLOOR), Context(prec=50, rounding=ROUND_CEILING)
 
 
-def certified_zcdp(epsilon, delta) -> Fraction:
+def certified_zcdp(epsilon: float | Fraction, delta: float | Fraction) -> Fraction:
     """A rho, hardly less than `conversions.dp_to_zcdp`'s, of which it is proved that rho-zCDP implies (epsilon, delta)-DP.
 
     epsilon : [1e-6, 1e6]; delta : [1e-300, 1). A float stands for the fraction that it is.

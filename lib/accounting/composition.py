@@ -11,10 +11,12 @@ RDP and zCDP add up by themselves (`conversions.compose_rdp`); numerical composi
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
+from numpy.typing import ArrayLike
 
 from ..numerics import checks, in_order
 from ..numerics.checks import number, whole
@@ -31,7 +33,7 @@ class Cost(NamedTuple):
     delta: float
 
 
-def basic(epsilons, deltas=0.0) -> Cost:
+def basic(epsilons: ArrayLike, deltas: ArrayLike = 0.0) -> Cost:
     """Any mechanisms, chosen as one likes: the sums. epsilons in [0, inf), deltas in [0, 1], shape (k,) or one for all.
 
     Source: Dwork, Kenthapadi, McSherry, Mironov, Naor 2006.
@@ -45,7 +47,7 @@ def basic(epsilons, deltas=0.0) -> Cost:
         return Cost(float(epsilons.sum()), float(min(deltas.sum(), 1.0)))
 
 
-def parallel(epsilons, deltas=0.0, *, neighbours="unbounded") -> Cost:
+def parallel(epsilons: ArrayLike, deltas: ArrayLike = 0.0, *, neighbours: str = "unbounded") -> Cost:
     """Mechanisms of which each sees one part of a partition of the records by their values.
 
     epsilons, deltas : as for `basic`, under unbounded neighbours. One record more or less is in one part
@@ -108,7 +110,7 @@ def optimal(epsilon: float, count: int, total_delta: float, delta: float = 0.0) 
     return Cost(float(privacy_loss.repeated_response(epsilon, count).epsilon(rest)), total_delta)
 
 
-def gaussian(sigmas, delta: float, sensitivities=1.0) -> Cost:
+def gaussian(sigmas: ArrayLike, delta: float, sensitivities: ArrayLike = 1.0) -> Cost:
     """Gaussian mechanisms of `sigmas` and L2 `sensitivities`, (0, inf), shape (k,) or one for all: exactly.
 
     Together they are as private as one of mu = sqrt(sum (sensitivity/sigma)^2). delta : (0, 1)
@@ -124,10 +126,10 @@ def gaussian(sigmas, delta: float, sensitivities=1.0) -> Cost:
         raise ValueError(f"sensitivities must match one or more sigmas, got {sensitivities.shape} and {sigmas.shape}")
     with np.errstate(over="ignore", under="ignore"):
         mu = checks.number("sensitivities / sigmas", np.linalg.norm(sensitivities / sigmas), "[1e-150, 1e150]")
-    return Cost(gaussian_curve.gaussian_epsilon(1 / mu, number("delta", delta, "(0, 1)")), float(delta))
+    return Cost(float(gaussian_curve.gaussian_epsilon(1 / mu, number("delta", delta, "(0, 1)"))), float(delta))
 
 
-def repeated(mechanism, count: int, delta: float, method: str = "numerical") -> float:
+def repeated(mechanism: Any, count: int, delta: float, method: str = "numerical") -> float:
     """The epsilon at `delta` in (0, 1) of `count` >= 1 runs of a mechanism of `mechanisms`, by a `method`: see `together`.
 
     >>> from lib.mechanisms import Gaussian
@@ -138,7 +140,7 @@ def repeated(mechanism, count: int, delta: float, method: str = "numerical") -> 
     return together([(mechanism, count)], delta, method)
 
 
-def together(mechanisms, delta: float, method: str = "numerical") -> float:
+def together(mechanisms: Iterable[tuple[Any, int]], delta: float, method: str = "numerical") -> float:
     """The epsilon at `delta` in (0, 1) of several `mechanisms`, pairs (one of `mechanisms`, count >= 1), by a `method`:
 
     - "basic", "advanced", "optimal": from their pure epsilons; where one is infinite from the epsilons at some
@@ -165,7 +167,7 @@ def together(mechanisms, delta: float, method: str = "numerical") -> float:
         curves, counts = [each.rdp(ORDERS) for each, _ in pairs], [count for _, count in pairs]
         return float(conversions.rdp_to_dp(ORDERS, conversions.compose_rdp(curves, counts), delta).epsilon)
     if method in ("zcdp", "numerical"):
-        cost = conversions.zcdp_to_dp(in_order.total(count * each.rho for each, count in pairs), delta)
+        cost = float(conversions.zcdp_to_dp(in_order.total(count * each.rho for each, count in pairs), delta))
         if method == "zcdp":
             return cost
         variables = [(each.prv, count) for each, count in pairs]
@@ -174,7 +176,7 @@ def together(mechanisms, delta: float, method: str = "numerical") -> float:
         for each, _ in pairs:
             if not hasattr(each, "sigma") or not isinstance(each.sigma, float):
                 raise ValueError(f"method must not be 'gaussian' for {each!r}, which is no Gaussian mechanism")
-        sensitivities = [each.sensitivity * np.sqrt(count) for each, count in pairs]
+        sensitivities = [each.sensitivity * np.sqrt(float(count)) for each, count in pairs]
         return gaussian([each.sigma for each, _ in pairs], delta, sensitivities).epsilon
     return _by_theorems(method, pairs, delta)
 
@@ -207,7 +209,7 @@ def _by_theorem(method, epsilon, own, count, delta):
     return optimal(epsilon, count, delta, own).epsilon
 
 
-def _pairs(epsilons, deltas):
+def _pairs(epsilons, deltas) -> tuple[np.ndarray, np.ndarray]:
     epsilons = np.atleast_1d(checks.real("epsilons", epsilons, "[0, inf)"))
     deltas = checks.real("deltas", deltas, "[0, 1]")
     if epsilons.ndim != 1 or epsilons.size == 0 or deltas.shape not in ((), epsilons.shape):

@@ -12,12 +12,16 @@ input too extreme ``ArithmeticError``. A cost too large for a double is inf, and
 double, not 0, and so is a delta that underflows: rounding must not turn an approximate guarantee into a pure one.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..numerics import checks, in_order
-from ..numerics.checks import plain
+from ..numerics.checks import Numbers, plain
 from ..numerics.elementwise import TINY, delta_from_log, half_square, root
 
 CONVERSIONS = ("canonne2020", "mironov2017")
@@ -54,7 +58,7 @@ def _best_order(x, values):
     return least, plain(np.where(np.isinf(least), np.nan, 1 + x[best]))
 
 
-def compose_rdp(epsilons, counts=None):
+def compose_rdp(epsilons: Iterable[ArrayLike], counts: ArrayLike | None = None) -> Numbers:
     """RDP epsilon of an adaptive composition: at equal order, epsilons add up.
 
     epsilons : K curves in [0, inf], scalars (one order) or arrays over one grid of orders; they
@@ -76,7 +80,7 @@ def compose_rdp(epsilons, counts=None):
         return plain(in_order.total(costs))
 
 
-def rdp_to_dp(alpha, epsilon, delta, conversion: str = "canonne2020") -> ApproximateDP:
+def rdp_to_dp(alpha: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, conversion: str = "canonne2020") -> ApproximateDP:
     """The smallest epsilon at `delta` that an RDP curve gives over its grid of orders.
 
     alpha, epsilon : orders in (1, inf) and RDP epsilons in [0, inf] (inf: no guarantee), of one shape
@@ -100,7 +104,9 @@ def rdp_to_dp(alpha, epsilon, delta, conversion: str = "canonne2020") -> Approxi
     return ApproximateDP(plain(np.maximum(least, 0.0)), plain(delta), order)
 
 
-def rdp_to_delta(alpha, epsilon_rdp, epsilon, conversion: str = "canonne2020") -> ApproximateDP:
+def rdp_to_delta(
+    alpha: ArrayLike, epsilon_rdp: ArrayLike, epsilon: ArrayLike, conversion: str = "canonne2020"
+) -> ApproximateDP:
     """The smallest delta at `epsilon` that an RDP curve gives: the inverse of `rdp_to_dp`.
 
     alpha, epsilon_rdp : the curve, as for `rdp_to_dp`; epsilon : [0, inf), any shape
@@ -120,7 +126,7 @@ def rdp_to_delta(alpha, epsilon_rdp, epsilon, conversion: str = "canonne2020") -
 
 
 # Zero-concentrated DP. The optimal order is a root in u = log(alpha - 1).
-def pure_dp_to_zcdp(epsilon):
+def pure_dp_to_zcdp(epsilon: ArrayLike) -> Numbers:
     """rho = epsilon^2 / 2 of every epsilon-DP mechanism, epsilon in [0, inf) (Bun and Steinke 2016, Prop. 1.4).
 
     >>> from lib.accounting import pure_dp_to_zcdp
@@ -130,7 +136,7 @@ def pure_dp_to_zcdp(epsilon):
     return plain(half_square(checks.real("epsilon", epsilon, "[0, inf)")))
 
 
-def bounded_range_zcdp(epsilon):
+def bounded_range_zcdp(epsilon: ArrayLike) -> Numbers:
     """rho = epsilon^2/8 of an epsilon-bounded-range mechanism, epsilon in [0, inf), any shape.
 
     Source: Cesar and Rogers 2021; Rogers and Steinke 2021; miura2025, Definition 2.6.
@@ -142,7 +148,7 @@ def bounded_range_zcdp(epsilon):
     return pure_dp_to_zcdp(checks.real("epsilon", epsilon, "[0, inf)") / 2)
 
 
-def zcdp_to_dp(rho, delta, conversion: str = "canonne2020"):
+def zcdp_to_dp(rho: ArrayLike, delta: ArrayLike, conversion: str = "canonne2020") -> Numbers:
     """epsilon such that rho-zCDP implies (epsilon, delta)-DP, optimised over all real orders > 1.
 
     rho : [0, inf), delta : (0, 1); they broadcast. Clipped at 0 as in `rdp_to_dp`.
@@ -169,7 +175,7 @@ def zcdp_to_dp(rho, delta, conversion: str = "canonne2020"):
         return plain(np.maximum(rho * (1 + x) - _saving(x, conversion) + log_inverse / x, 0.0))
 
 
-def dp_to_zcdp(epsilon, delta, conversion: str = "canonne2020"):
+def dp_to_zcdp(epsilon: ArrayLike, delta: ArrayLike, conversion: str = "canonne2020") -> Numbers:
     """The largest rho for which `zcdp_to_dp` gives at most `epsilon`.
 
     epsilon : [0, inf), delta : (0, 1); they broadcast.

@@ -11,12 +11,15 @@ in determinants. The hockey-stick divergence of such a pair is in `lib.accountin
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
 import scipy
+from numpy.typing import ArrayLike
 
 from ..numerics import checks
+from ..numerics.checks import Numbers
 
 # log1p(x) = 2 atanh(r) with r = x / (2 + x); these are the coefficients of
 # atanh(r) / r^3 - 1 / r^2 = 1/3 + r^2/5 + r^4/7 + ..., enough of them for |r| <= 1/4.
@@ -24,7 +27,7 @@ _ATANH = 1.0 / np.arange(3, 27, 2)
 _ABOVE_MINUS_ONE = np.nextafter(-1.0, 0.0)
 
 
-def log1pmx(x):
+def log1pmx(x: ArrayLike) -> complex | np.ndarray:
     """log(1 + x) - x to full relative accuracy, the shape of `x`: for real `x` never positive, about -x^2/2 near 0.
 
     x : array_like, real in (-1, inf), or complex off the cut (-inf, -1]; any shape
@@ -59,7 +62,7 @@ def _log1p(x):
     return scipy.special.log1p(x) if np.iscomplexobj(x) else np.log1p(x)
 
 
-def expm1mx(x):
+def expm1mx(x: ArrayLike) -> Numbers:
     """e^x - 1 - x to full relative accuracy: x in [-inf, 700], any shape; never negative, about x^2/2 near 0.
 
     >>> from lib.accounting.divergence import expm1mx
@@ -75,7 +78,7 @@ def _expm1mx(x):
     return np.where(near, small * small / 2 * scipy.special.hyp1f1(1.0, 3.0, small), np.expm1(far) - far)[()]
 
 
-def psi(t, alpha):
+def psi(t: ArrayLike, alpha: ArrayLike) -> Numbers:
     """Twice the order-`alpha` divergence of N(0, 1) from N(0, 1 + t).
 
     t : array_like in (-1, inf), the relative difference of the variances; alpha : in [1, inf]; they broadcast
@@ -102,7 +105,7 @@ def psi(t, alpha):
     return np.where(finite, out, np.inf)[()]
 
 
-def kl_term(t):
+def kl_term(t: ArrayLike) -> Numbers:
     """psi at alpha = 1: log(1 + t) - t / (1 + t) = -phi(-s), for t in (-1, inf); >= 0.
 
     >>> from lib.accounting.divergence import kl_term
@@ -131,7 +134,7 @@ class GaussianPair(NamedTuple):
     t_error: np.ndarray
 
 
-def gaussian_pair(mean1, cov1, mean2, cov2) -> GaussianPair:
+def gaussian_pair(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: ArrayLike) -> GaussianPair:
     """Whiten N(mean1, cov1) and rotate until N(mean2, cov2) has independent coordinates.
 
     `mean1`, `mean2`: shape (d,), or numbers where d = 1; `cov1`, `cov2`: shape (d, d) or numbers. Raises
@@ -180,7 +183,7 @@ def _normal_form(mean1, cov1, factor1, mean2, cov2, factor2) -> GaussianPair:
     return GaussianPair(m, t, np.full(d, tolerance * np.abs(m).max()), t_error)
 
 
-def _gaussian(index, mean, cov):
+def _gaussian(index, mean, cov) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mean (d,), covariance (d, d) and its lower Cholesky factor, or a ``ValueError``."""
     mean = np.atleast_1d(checks.real(f"mean{index}", mean, "(-inf, inf)"))
     cov = np.atleast_2d(checks.real(f"cov{index}", cov, "(-inf, inf)"))
@@ -200,7 +203,7 @@ def _brief(matrix):
     return " ".join(np.array2string(matrix, threshold=16).split())
 
 
-def renyi_gaussian(mean1, cov1, mean2, cov2, alpha):
+def renyi_gaussian(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: ArrayLike, alpha: ArrayLike) -> Numbers:
     """D_alpha(N(mean1, cov1) || N(mean2, cov2)) in nats, the shape of `alpha`; miura2022, Proposition 4.1.
 
     mean1, mean2 : shape (d,), or numbers where d = 1; cov1, cov2 : shape (d, d), symmetric positive definite, or
@@ -222,7 +225,7 @@ def renyi_gaussian(mean1, cov1, mean2, cov2, alpha):
     return renyi_pair(gaussian_pair(mean1, cov1, mean2, cov2), alpha)
 
 
-def renyi_pair(pair: GaussianPair, alpha):
+def renyi_pair(pair: GaussianPair, alpha: ArrayLike) -> Numbers:
     """`renyi_gaussian` for a pair that is already in normal form.
 
     >>> import numpy as np
@@ -245,7 +248,9 @@ def renyi_pair(pair: GaussianPair, alpha):
     return np.where(same, 0.0, from_both).sum(axis=-1)[()] / 2
 
 
-def gaussian_moment_on_grid(mean1, cov1, mean2, cov2, alpha, *, half=30) -> float:
+def gaussian_moment_on_grid(
+    mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: ArrayLike, alpha: float, *, half: int = 30
+) -> float:
     """The integral of P^alpha Q^(1 - alpha) for two Gaussians, e^((alpha - 1) D_alpha), by the trapezoidal rule.
 
     means (d,), covariances (d, d), alpha a number in (1, inf) for which the integrand is itself a Gaussian;
@@ -285,7 +290,7 @@ def gaussian_moment_on_grid(mean1, cov1, mean2, cov2, alpha, *, half=30) -> floa
 # --- Other distributions -------------------------------------------------------------------
 
 
-def renyi_discrete(p, q, alpha):
+def renyi_discrete(p: ArrayLike, q: ArrayLike, alpha: ArrayLike) -> Numbers:
     """D_alpha of two distributions on the same finite set.
 
     `p`, `q`: shape (k,), entries >= 0 that sum to 1 (within 1e-9). `alpha`: array_like in
@@ -307,8 +312,7 @@ def renyi_discrete(p, q, alpha):
     alpha = checks.real("alpha", alpha, "[1, inf]")
     if np.any((p > 0) & (q == 0)):
         return np.full(alpha.shape, np.inf)[()]
-    values = [_renyi_discrete(p, q, order) for order in alpha.flat]
-    return np.reshape(values, alpha.shape)[()]
+    return np.reshape([_renyi_discrete(p, q, order) for order in alpha.flat], alpha.shape)[()]
 
 
 def _renyi_discrete(p, q, alpha):
@@ -351,7 +355,8 @@ class Estimate(NamedTuple):
     error: float
 
 
-def renyi(log_p, log_q, alpha, support=(-np.inf, np.inf), *, points=()) -> Estimate:
+def renyi(log_p: Callable[[float], float], log_q: Callable[[float], float], alpha: float,
+          support: tuple[float, float] = (-np.inf, np.inf), *, points: Iterable[float] = ()) -> Estimate:  # fmt: skip
     """D_alpha(P||Q) of two densities on the line, in nats, by adaptive quadrature.
 
     log_p, log_q : callables, float -> logarithm of a density that integrates to 1 over `support` (-inf where it is 0)

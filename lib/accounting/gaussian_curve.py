@@ -3,11 +3,14 @@
 Conventions as in `conversions`; sensitivity / sigma is in [1e-150, 1e150]. In formulas, mu = sensitivity / sigma.
 """
 
+from __future__ import annotations
+
 import numpy as np
 import scipy
+from numpy.typing import ArrayLike
 
 from ..numerics import checks
-from ..numerics.checks import plain
+from ..numerics.checks import Numbers, plain
 from ..numerics.elementwise import TINY, delta_from_log, half_square, ratio, root
 from .conversions import dp_to_zcdp
 
@@ -18,7 +21,7 @@ def _signal(sigma, sensitivity):
     return ratio("sigma", sensitivity, sigma)
 
 
-def gaussian_zcdp(sigma, sensitivity=1.0):
+def gaussian_zcdp(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Numbers:
     """rho = sensitivity^2 / (2 sigma^2) of the Gaussian mechanism (miura2025, Definition 2.5); both in (0, inf).
 
     >>> from lib.accounting import gaussian_zcdp
@@ -47,7 +50,7 @@ def _gaussian_log_delta(epsilon, mu):
     return np.where(mu < 1, close, apart)
 
 
-def gaussian_delta(sigma, epsilon, sensitivity=1.0):
+def gaussian_delta(sigma: ArrayLike, epsilon: ArrayLike, sensitivity: ArrayLike = 1.0) -> Numbers:
     """The exact delta(epsilon) of the Gaussian mechanism (Balle and Wang 2018, Theorem 8).
 
     sigma (standard deviation), sensitivity (L2) : (0, inf), epsilon : [0, inf); they broadcast.
@@ -60,7 +63,7 @@ def gaussian_delta(sigma, epsilon, sensitivity=1.0):
     return delta_from_log(_gaussian_log_delta(epsilon, _signal(sigma, sensitivity)))
 
 
-def gaussian_epsilon(sigma, delta, sensitivity=1.0):
+def gaussian_epsilon(sigma: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike = 1.0) -> Numbers:
     """The inverse of `gaussian_delta` for delta in (0, 1); 0 where (0, delta)-DP holds already.
 
     >>> from lib.accounting import gaussian_epsilon
@@ -76,7 +79,9 @@ def gaussian_epsilon(sigma, delta, sensitivity=1.0):
     return plain(np.where(positive, found, 0.0))
 
 
-def gaussian_sigma(epsilon, delta, sensitivity=1.0, calibration: str = "balle2018"):
+def gaussian_sigma(
+    epsilon: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike = 1.0, calibration: str = "balle2018"
+) -> Numbers:
     """The noise that makes the Gaussian mechanism (epsilon, delta)-DP.
 
     epsilon : [0, 1e150], delta : (0, 1), sensitivity : (0, inf); they broadcast.

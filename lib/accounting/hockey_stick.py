@@ -35,8 +35,10 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy
+from numpy.typing import ArrayLike
 
 from ..numerics import checks
+from ..numerics.checks import Numbers
 from .divergence import GaussianPair, gaussian_pair, kl_term, log1pmx
 
 _EPS = np.finfo(float).eps
@@ -48,11 +50,12 @@ _MOST_NODES = 2**20
 class HockeyStick(NamedTuple):
     """`delta` and a bound `error` on |true delta - delta|; both of the shape of epsilon."""
 
-    delta: np.ndarray
-    error: np.ndarray
+    delta: Numbers
+    error: Numbers
 
 
-def hockey_stick_gaussian(mean1, cov1, mean2, cov2, epsilon, count=1, *, tolerance=1e-14) -> HockeyStick:
+def hockey_stick_gaussian(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: ArrayLike, epsilon: ArrayLike,
+                          count: int = 1, *, tolerance: float = 1e-14) -> HockeyStick:  # fmt: skip
     """delta(epsilon) of N(mean1, cov1)^count against N(mean2, cov2)^count; method and references: see the module.
 
     mean1, mean2, cov1, cov2 : as for `divergence.gaussian_pair`, whose errors it raises
@@ -70,15 +73,15 @@ def hockey_stick_gaussian(mean1, cov1, mean2, cov2, epsilon, count=1, *, toleran
     0.126937
     """
     epsilon = checks.real("epsilon", epsilon, "(-inf, inf)")
-    count = float(checks.whole("count", count, "[1, 1e15]"))
+    draws = float(checks.whole("count", count, "[1, 1e15]"))
     tolerance = checks.number("tolerance", tolerance, "(0, 0.1]")
     pair = gaussian_pair(mean1, cov1, mean2, cov2)
     if np.abs(pair.m).max() > 1e150 or pair.t.max() > 1e15:
         raise ArithmeticError("means or covariances are too far apart for double precision")
-    top, top_margin = _largest_loss(pair, count)
-    bottom, bottom_margin = _largest_loss(_swapped(pair), count)
+    top, top_margin = _largest_loss(pair, draws)
+    bottom, bottom_margin = _largest_loss(_swapped(pair), draws)
     bottom = -bottom
-    loss = _Loss.of(pair, count)
+    loss = _Loss.of(pair, draws)
     results = []
     for x in np.clip(epsilon, -1e100, 1e100).flat:  # beyond, delta is 0 or 1 to any precision
         least = 0.0 - np.expm1(min(x, 0.0))  # delta if L never exceeds x, or always does

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +17,7 @@ import numpy as np
 import scipy
 
 from ..numerics import checks, in_order
+from ..numerics.checks import Numbers
 from ..numerics.elementwise import ratio
 from .conversions import bounded_range_zcdp, pure_dp_to_zcdp
 from .divergence import expm1mx
@@ -23,6 +25,9 @@ from .divergence import expm1mx
 if TYPE_CHECKING:
     from prv_accountant.discrete_privacy_random_variable import DiscretePrivacyRandomVariable
     from prv_accountant.domain import Domain
+
+
+_MOST_POINTS = 50_000_000  # which take some gigabytes
 
 
 class EpsilonBounds(NamedTuple):
@@ -33,29 +38,29 @@ class EpsilonBounds(NamedTuple):
     upper: float
 
 
-# Numerical composition (Gopi, Lee, Wutschitz 2021). prv-accountant supplies the grid, the FFT and the
-# final search, but not the variables and their discretisation: its pure-DP variable has an RDP curve
-# below the truth, hence too small a grid, and its means, found by quadrature, can miss a jump.
+# Numerical composition (Gopi, Lee, Wutschitz 2021). prv-accountant supplies the grid and the FFT, but not the variables
+# and their discretisation: its pure-DP variable has an RDP curve below the truth, hence too small a grid, and its means,
+# found by quadrature, can miss a jump. Nor the final search, whose e^epsilon overflows.
 # It is slow to import: the functions that need it do so.
 @dataclass(frozen=True)
 class PrivacyLossVariable(ABC):
     """A privacy random variable as `prv_compose` takes it: the privacy loss of a mechanism's worst neighbours.
 
     Subclasses supply `cdf(t)`, at points t of any shape, and `truncated_mean(low, high)`, the mean on an interval
-    (low, high], exact for the grid's ends; and `rdp(alpha)`, `rho`, `largest`, where they know better, never below
-    the truth.
+    (low, high], exact for the grid's ends; and `masses(edges)`, `rdp(alpha)`, `rho`, `largest`, where they know better,
+    never below the truth.
     """
 
     size: float  # epsilon of pure DP; sensitivity / scale or / sigma; so size^2 / 2 is a rho
 
-    def rdp(self, alpha):
+    def rdp(self, alpha: float) -> float:
         """An RDP epsilon at one order `alpha` in (1, inf): here that of a pure-DP mechanism."""
         return min(self.size, alpha * self.size**2 / 2)
 
     @property
     def rho(self) -> float:
         """A zCDP cost: here that of any pure-DP mechanism."""
-        return pure_dp_to_zcdp(self.size)
+        return float(pure_dp_to_zcdp(self.size))
 
     @property
     def largest(self) -> float:
@@ -63,12 +68,16 @@ class PrivacyLossVariable(ABC):
         return self.size
 
     @abstractmethod
-    def cdf(self, t):
+    def cdf(self, t: Numbers) -> Numbers:
         """The probability of a loss up to `t`, any shape."""
 
     @abstractmethod
-    def truncated_mean(self, low, high):
+    def truncated_mean(self, low: float, high: float) -> float:
         """The mean of the losses in (low, high]."""
+
+    def masses(self, edges: np.ndarray) -> np.ndarray:
+        """The probabilities of a loss between each of the increasing `edges`, shape (n + 1,), and the next."""
+        return np.diff(self.cdf(edges))
 
 
 class GaussianLoss(PrivacyLossVariable):
@@ -76,13 +85,23 @@ class GaussianLoss(PrivacyLossVariable):
 
     largest = np.inf
 
-    def rdp(self, alpha):
+    def rdp(self, alpha: float) -> float:
         return alpha * self.size**2 / 2
 
-    def cdf(self, t):
+    def cdf(self, t: Numbers) -> Numbers:
         return scipy.special.ndtr(np.asarray(t / self.size - self.size / 2, dtype=float))
 
-    def truncated_mean(self, low, high):
+    def masses(self, edges: np.ndarray) -> np.ndarray:
+        return self.standard_masses(edges / self.size - self.size / 2)
+
+    @staticmethod
+    def standard_masses(edges: np.ndarray) -> np.ndarray:
+        """What a standard normal variable has between each of the increasing `edges` and the next, to full precision in both tails."""
+        edges = np.asarray(edges, dtype=float)
+        below, above = np.diff(scipy.special.ndtr(edges)), -np.diff(scipy.special.ndtr(-edges))
+        return np.where(edges[:-1] < 0, below, above)
+
+    def truncated_mean(self, low: float, high: float) -> float:
         ends = np.array([low, high]) / self.size - self.size / 2
         densities = np.exp(-(ends**2) / 2) / np.sqrt(2 * np.pi)
         return self.size**2 / 2 - self.size * np.diff(densities).item() / np.diff(scipy.special.ndtr(ends)).item()
@@ -91,40 +110,40 @@ class GaussianLoss(PrivacyLossVariable):
 class LaplaceLoss(PrivacyLossVariable):
     """Atoms at -size and size, between them a density proportional to e^(t/2)."""
 
-    def cdf(self, t):
+    def cdf(self, t: Numbers) -> Numbers:
         return np.where(t < -self.size, 0, np.where(t < self.size, np.exp(np.minimum(t - self.size, 0) / 2) / 2, 1))
 
-    def truncated_mean(self, low, high):  # the grid reaches beyond both atoms
-        return expm1mx(-self.size)
+    def truncated_mean(self, low: float, high: float) -> float:  # the grid reaches beyond both atoms
+        return float(expm1mx(-self.size))
 
 
 class PureDPLoss(PrivacyLossVariable):
     """Randomised response: size or -size, with odds e^size to 1."""
 
-    def cdf(self, t):
+    def cdf(self, t: Numbers) -> Numbers:
         return np.where(t < -self.size, 0, np.where(t < self.size, scipy.special.expit(-self.size), 1))
 
-    def truncated_mean(self, low, high):
+    def truncated_mean(self, low: float, high: float) -> float:
         return self.size * np.tanh(self.size / 2)
 
 
 class BoundedRangeLoss(PrivacyLossVariable):
     """Between -size and size a density proportional to e^(t/2): see `bounded_range_prv`."""
 
-    def rdp(self, alpha):
+    def rdp(self, alpha: float) -> float:
         # log(sinh(u) / u) rises with u^2 at a rate of at most 1/6.
         return min(self.size, alpha * self.size**2 / 6)
 
     @property
     def rho(self) -> float:
         """The zCDP cost of what it stands for, a mechanism of the range `size`; its own is size^2/6."""
-        return bounded_range_zcdp(self.size)
+        return float(bounded_range_zcdp(self.size))
 
-    def cdf(self, t):
+    def cdf(self, t: Numbers) -> Numbers:
         inside = np.clip(np.asarray(t, dtype=float), -self.size, self.size)
         return np.exp((inside - self.size) / 2) * np.expm1(-(inside + self.size) / 2) / np.expm1(-self.size)
 
-    def truncated_mean(self, low, high):  # the grid reaches beyond both ends
+    def truncated_mean(self, low: float, high: float) -> float:  # the grid reaches beyond both ends
         if self.size < 0.01:  # the difference would lose its digits
             return self.size**2 / 6 - self.size**4 / 360
         return self.size / np.tanh(self.size / 2) - 2
@@ -180,7 +199,7 @@ def bounded_range_prv(epsilon: float) -> PrivacyLossVariable:
     return BoundedRangeLoss(checks.number("epsilon", epsilon, "(0, inf)"))
 
 
-def checked_pairs(mechanisms) -> list[tuple[PrivacyLossVariable, int]]:
+def checked_pairs(mechanisms: Iterable[tuple[PrivacyLossVariable, int]]) -> list[tuple[PrivacyLossVariable, int]]:
     """Pairs (variable, whole count >= 1), one at least, as a list; ``ValueError`` for anything else.
 
     >>> from lib.accounting import gaussian_prv
@@ -194,7 +213,7 @@ def checked_pairs(mechanisms) -> list[tuple[PrivacyLossVariable, int]]:
     return pairs
 
 
-def compose_zcdp(mechanisms) -> float:
+def compose_zcdp(mechanisms: Iterable[tuple[PrivacyLossVariable, int]]) -> float:
     """The rho of a composition, by adding up; mechanisms : as for `prv_compose`.
 
     Source: Bun and Steinke 2016; miura2025, Proposition 2.7.
@@ -206,16 +225,18 @@ def compose_zcdp(mechanisms) -> float:
     return in_order.total(count * prv.rho for prv, count in checked_pairs(mechanisms))
 
 
-def prv_compose(mechanisms, delta, *, eps_error=0.01, delta_error=None) -> EpsilonBounds:
+def prv_compose(mechanisms: Iterable[tuple[PrivacyLossVariable, int]], delta: float, *, eps_error: float = 0.01,
+                delta_error: float | None = None) -> EpsilonBounds:  # fmt: skip
     """Bounds on the epsilon at `delta` of a composition; `upper` is the guarantee.
 
     mechanisms : sequence of (variable from one of the functions above, count >= 1).
         Give equal mechanisms once with their count: time grows with pairs and sqrt(total count).
     delta : [1e-12, 1); eps_error : (0, inf); delta_error : [1e-300, delta), default delta / 1000
 
-    The truth lies in [lower, upper], a little wider than 2 eps_error; the estimate can lie below
-    it. Clipped at 0. The mechanisms must be fixed in advance: for parameters chosen from earlier
-    outputs this is a diagnostic, not a guarantee.
+    The truth lies in [lower, upper], a little wider than 2 eps_error; the estimate can lie below it. Clipped at 0.
+    Rounding errors are allowed for, as large as the result shows them; ``ArithmeticError`` where delta is lost in them,
+    and where the grid would have more than 50 million points. The mechanisms must be fixed in advance: for parameters
+    chosen from earlier outputs this is a diagnostic, not a guarantee.
 
     >>> from lib.accounting import gaussian_prv, laplace_prv, prv_compose
     >>> bounds = prv_compose([(gaussian_prv(5.0), 3), (laplace_prv(2.0), 1)], delta=1e-6)
@@ -225,11 +246,44 @@ def prv_compose(mechanisms, delta, *, eps_error=0.01, delta_error=None) -> Epsil
     delta = checks.number("delta", delta, "[1e-12, 1)")  # below, rounding errors rival delta
     delta_error = delta / 1000 if delta_error is None else delta_error
     delta_error = checks.number("delta_error", delta_error, f"[1e-300, {delta!r})")
-    composed = prv_distribution(mechanisms, eps_error=eps_error, delta_error=delta_error)
-    return EpsilonBounds(*(max(bound, 0.0) for bound in composed.compute_epsilon(delta, delta_error, float(eps_error))))
+    eps_error = checks.number("eps_error", eps_error, "(0, inf)")
+    pairs = checked_pairs(mechanisms)
+    grid = _grid(pairs, eps_error, delta_error)
+    rounding, left = 0.0, delta - delta_error - len(grid) * float(np.finfo(np.longdouble).eps)
+    if left > 0:
+        composed = _composed(pairs, grid)
+        rounding = _negative(composed.pmf)
+    if rounding >= left:
+        lost = f"delta = {delta:g} is lost in rounding errors on a grid of {len(grid):,} points"
+        raise ArithmeticError(f"{lost}: take a larger delta or eps_error, or fewer mechanisms")
+    error = delta_error + rounding
+    low, estimate, high = _epsilons(composed, [delta + error, delta, delta - error])
+    return EpsilonBounds(*(max(bound, 0.0) for bound in (low - eps_error, estimate, high + eps_error)))
 
 
-def prv_distribution(mechanisms, *, eps_error, delta_error) -> DiscretePrivacyRandomVariable:
+def _epsilons(composed, deltas) -> list[float]:
+    """The epsilon of a variable on a grid at each of `deltas`, -inf where all of its mass is less.
+
+    At the point t_i, delta is the mass from there on less damped_i, the sum over j >= i of p_j e^(t_i - t_j), which
+    no size of t overflows.
+    """
+    backwards = composed.pmf[::-1]
+    fall = np.exp(-np.longdouble(composed.domain.dt()))
+    mass, damped = backwards.cumsum()[::-1], scipy.signal.lfilter([1], [1, -fall], backwards)[::-1]
+    places = np.searchsorted(damped - mass, [-delta for delta in deltas])
+    left = [max(mass[i] - delta, 0) for i, delta in zip(places, deltas)]
+    with np.errstate(divide="ignore"):
+        return [float(composed.domain.t(i) + np.log(rest / damped[i])) for i, rest in zip(places, left)]
+
+
+def _negative(pmf: np.ndarray) -> float:
+    """About how far a sum over a tail of `pmf` may be off, four times over: no such sum is negative, so one that is shows it."""
+    return 4 * float(max(-pmf.cumsum().min(), -pmf[::-1].cumsum().min(), 0))
+
+
+def prv_distribution(
+    mechanisms: Iterable[tuple[PrivacyLossVariable, int]], *, eps_error: float, delta_error: float
+) -> DiscretePrivacyRandomVariable:
     """The privacy random variable of a composition on a grid: `pmf` at the points `domain.ts()`.
 
     It can be drawn together with the true variable so that they differ by more than eps_error with
@@ -241,20 +295,41 @@ def prv_distribution(mechanisms, *, eps_error, delta_error) -> DiscretePrivacyRa
     >>> print(round(float(found.pmf.sum()), 6))
     1.0
     """
-    from prv_accountant.accountant import compute_safe_domain_size
-    from prv_accountant.composers import Heterogeneous
-    from prv_accountant.domain import Domain
-
-    prvs, counts = zip(*checked_pairs(mechanisms))
+    pairs = checked_pairs(mechanisms)
     eps_error = checks.number("eps_error", eps_error, "(0, inf)")
     delta_error = checks.number("delta_error", delta_error, "[1e-300, 1)")
+    return _composed(pairs, _grid(pairs, eps_error, delta_error))
+
+
+def _grid(pairs, eps_error, delta_error) -> Domain:
+    """The points on which `pairs` are composed, as many as transforms are quick for."""
+    from prv_accountant.accountant import compute_safe_domain_size
+    from prv_accountant.domain import Domain
+
     # Reach and mesh of the grid: Gopi et al., Theorem 5.5 and Remark 5.6.
+    prvs, counts = zip(*pairs)
     reach = compute_safe_domain_size(prvs, counts, eps_error, delta_error)
-    grid = Domain.create_aligned(-reach, reach, eps_error / np.sqrt(sum(counts) / 2 * np.log(12 / delta_error)))
-    composer = Heterogeneous([_discretised(prv, grid) for prv in prvs])
+    mesh = eps_error / np.sqrt(sum(counts) / 2 * np.log(12 / delta_error))
+    if not reach / mesh < _MOST_POINTS / 2:
+        wanted = f"eps_error = {eps_error:g} for {sum(counts):g} mechanisms"
+        raise ArithmeticError(
+            f"{wanted} would need a grid of {2 * reach / mesh:.2g} points, more than {_MOST_POINTS:,}"
+        )
+    half = scipy.fft.next_fast_len(int(np.ceil(reach / mesh)) + 1, real=True)
+    return Domain((1 - half) * mesh, half * mesh, 2 * half)
+
+
+def _composed(pairs, grid) -> DiscretePrivacyRandomVariable:
+    from prv_accountant.composers import Heterogeneous
+    from prv_accountant.discrete_privacy_random_variable import DiscretePrivacyRandomVariable
+
+    composer = Heterogeneous([_discretised(prv, grid) for prv, _ in pairs])
     with warnings.catch_warnings():  # scipy 1.15 and 1.16 announce an end of longdouble that 1.17 did not bring
         warnings.filterwarnings("ignore", "dtype=float128", DeprecationWarning)
-        return composer.compute_composition(counts)
+        found = composer.compute_composition([count for _, count in pairs])
+    # Many small shifts to the exact means may carry the grid away from the loss. It is a circle: it is turned back.
+    turns = round(found.domain.shifts() / grid.dt())
+    return DiscretePrivacyRandomVariable(np.roll(found.pmf, turns), found.domain.shift_left(turns * grid.dt()))
 
 
 def _discretised(prv: PrivacyLossVariable, grid: Domain) -> DiscretePrivacyRandomVariable:
@@ -264,7 +339,8 @@ def _discretised(prv: PrivacyLossVariable, grid: Domain) -> DiscretePrivacyRando
     points = grid.ts()
     edges = np.append(points, points[-1] + grid.dt()) - grid.dt() / 2
     edges[0], edges[-1] = grid.t_min(), grid.t_max()
-    cdf = prv.cdf(edges)
-    mass = np.diff(cdf) / (cdf[-1] - cdf[0])
+    # In long double, and so the transforms: in double precision their rounding rivals a delta of 1e-12.
+    mass = np.asarray(prv.masses(edges), dtype=np.longdouble)
+    mass /= mass.sum()
     shift = prv.truncated_mean(grid.t_min(), grid.t_max()) - float(mass @ points)
     return DiscretePrivacyRandomVariable(mass, grid.shift_right(shift))

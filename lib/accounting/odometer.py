@@ -41,7 +41,7 @@ class TwoSteps:
     second: float
     response: float
 
-    def delta_at(self, epsilon, rule="worst") -> float:
+    def delta_at(self, epsilon: float, rule: str = "worst") -> float:
         """The delta of the whole at an `epsilon` in (-inf, inf), exact to about 1e-3 of it.
 
         rule : how the second step is chosen: "gaussian" or "response" always, or "worst", by an
@@ -63,7 +63,7 @@ class TwoSteps:
         return scipy.optimize.brentq(lambda x: self.delta_at(x) - self.delta, self.epsilon, self.epsilon + 10)
 
 
-def two_steps(epsilon, delta, share=0.5) -> TwoSteps:
+def two_steps(epsilon: float, delta: float, share: float = 0.5) -> TwoSteps:
     """The example in which both choices cost exactly (epsilon, delta).
 
     epsilon : (0, 10]; delta : [1e-9, 0.01]
@@ -75,7 +75,7 @@ def two_steps(epsilon, delta, share=0.5) -> TwoSteps:
     True
     """
     epsilon, delta = checks.number("epsilon", epsilon, "(0, 10]"), checks.number("delta", delta, "[1e-9, 0.01]")
-    whole = 1 / gaussian_curve.gaussian_sigma(epsilon, delta)
+    whole = 1 / float(gaussian_curve.gaussian_sigma(epsilon, delta))
     first = checks.number("share", share, "(0, 1)") * whole
     left = epsilon - (first**2 / 2 + first * _Z)
     response = scipy.optimize.brentq(lambda e: _MASS @ _response(left, e) - delta, 1e-9, 2 * epsilon)

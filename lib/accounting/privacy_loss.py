@@ -15,9 +15,10 @@ from functools import lru_cache
 
 import numpy as np
 import scipy
+from numpy.typing import ArrayLike
 
 from ..numerics import checks
-from ..numerics.checks import number, plain, whole
+from ..numerics.checks import Numbers, number, plain, whole
 from .divergence import expm1mx
 from .numerical import PrivacyLossVariable
 
@@ -40,14 +41,14 @@ class DiscreteLoss(PrivacyLossVariable):
         """The probability of each loss under the first of the neighbours, shape (n,)."""
         return np.exp(self.log_mass)
 
-    def delta(self, epsilon):
+    def delta(self, epsilon: ArrayLike) -> Numbers:
         """The least delta at `epsilon` in [0, inf), any shape; every term is positive, so small ones are accurate."""
         epsilon = checks.real("epsilon", epsilon, "[0, inf)")
         least = np.finfo(float).tiny if self.gaussian_rdp else 0.0  # a Gaussian's delta is never 0
         deltas = [self.mass @ np.maximum(-np.expm1(np.minimum(x - self.losses, 0)), 0) for x in epsilon.flat]
         return plain(np.maximum(np.reshape(deltas, epsilon.shape), least))
 
-    def epsilon(self, delta):
+    def epsilon(self, delta: ArrayLike) -> Numbers:
         """The least epsilon at `delta` in [0, 1), any shape: the inverse of `delta`, which is linear in e^epsilon
         between losses. 0 where (0, delta)-DP holds already; at delta 0 the largest loss there is, for a Gaussian inf."""
         delta = checks.real("delta", delta, "[0, 1)")
@@ -65,7 +66,7 @@ class DiscreteLoss(PrivacyLossVariable):
         gap = tail[segment] - target
         return max(float(min(np.log(gap) - log_tilted[segment], self.losses[segment])), 0.0)
 
-    def renyi(self, alpha):
+    def renyi(self, alpha: ArrayLike) -> Numbers:
         """D_alpha for orders `alpha` in (1, inf), any shape, by the sum over all losses."""
         x = checks.real("alpha", alpha, "(1, inf)") - 1
         return plain(np.reshape([self._renyi(order) for order in x.flat], x.shape))
@@ -86,16 +87,22 @@ class DiscreteLoss(PrivacyLossVariable):
         return float(self.mass @ expm1mx(-self.losses))  # l + e^-l - 1; the addition sums to 0
 
     # What accounting asks of a variable.
-    def rdp(self, alpha):
+    def rdp(self, alpha: float) -> float:
         """An RDP epsilon at one order `alpha` in (1, inf), exact but for a Gaussian's."""
         alpha = number("alpha", alpha, "(1, inf)")
         return alpha * self.size**2 / 2 if self.gaussian_rdp else self._renyi(alpha - 1)
 
-    def cdf(self, t):
+    def cdf(self, t: Numbers) -> Numbers:
         """The probability, under the first of the neighbours, of a loss up to `t`, any shape."""
         return np.append(0.0, np.cumsum(self.mass))[np.searchsorted(self.losses, t, side="right")]
 
-    def truncated_mean(self, low, high):
+    def masses(self, edges: np.ndarray) -> np.ndarray:
+        """The probabilities of a loss between each of the increasing `edges` and the next, which belongs to it."""
+        place = np.searchsorted(edges, self.losses, side="left") - 1
+        inside = (place >= 0) & (place < len(edges) - 1)
+        return np.bincount(place[inside], self.mass[inside], len(edges) - 1)
+
+    def truncated_mean(self, low: float, high: float) -> float:
         """The mean of the losses in (low, high]."""
         inside = (self.losses > low) & (self.losses <= high)
         return float(self.mass[inside] @ self.losses[inside] / self.mass[inside].sum())

@@ -7,9 +7,14 @@ cells of the notebooks use the same notation and the same parser.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Numbers = float | np.ndarray  # one, or an array of them
 
 _INTERVAL = re.compile(r"^([\[(])\s*([^,\s]+)\s*,\s*([^,\s]+)\s*([\])])$")
 
@@ -32,7 +37,7 @@ class Interval:
         opening, low, high, closing = match.groups()
         return cls(float(low), float(high), opening == "[", closing == "]")
 
-    def contains(self, values) -> np.ndarray:
+    def contains(self, values: ArrayLike) -> np.bool_ | NDArray[np.bool_]:
         """Elementwise membership (NaN is in no interval), shape of `values`."""
         values = np.asarray(values, dtype=float)
         above = values >= self.low if self.low_closed else values > self.low
@@ -40,11 +45,15 @@ class Interval:
         return above & below
 
 
-def real(name: str, value, interval: str) -> np.ndarray:
+def real(name: str, value: Any, interval: str) -> NDArray[np.float64]:
     """`value` as a float array (any shape), every element inside `interval`.
 
     Raises ``ValueError`` that names the parameter, the first offending value and
     the permitted range; values that are not numbers at all are refused the same way.
+
+    >>> from lib.numerics.checks import real
+    >>> print(real("epsilon", [0.5, 1], "(0, inf)"))
+    [0.5 1. ]
     """
     try:
         array = _numbers(value)
@@ -65,8 +74,13 @@ def _numbers(value) -> np.ndarray:
     return array.astype(float, copy=False)
 
 
-def integer(name: str, value, interval: str) -> np.ndarray:
-    """Like `real`, and every element must be a whole number (``6.0`` is; ``6.5`` is not)."""
+def integer(name: str, value: Any, interval: str) -> NDArray[np.float64]:
+    """Like `real`, and every element must be a whole number (``6.0`` is; ``6.5`` is not).
+
+    >>> from lib.numerics.checks import integer
+    >>> print(integer("counts", [3, 4.0], "[0, inf)"))
+    [3. 4.]
+    """
     array = real(name, value, interval)
     whole = array == np.floor(array)
     if not whole.all():
@@ -75,22 +89,37 @@ def integer(name: str, value, interval: str) -> np.ndarray:
     return array
 
 
-def number(name: str, value, interval: str) -> float:
-    """`value` as one float in `interval`; ``ValueError`` else, also for arrays."""
+def number(name: str, value: Any, interval: str) -> float:
+    """`value` as one float in `interval`; ``ValueError`` else, also for arrays.
+
+    >>> from lib.numerics.checks import number
+    >>> print(number("delta", 1e-6, "(0, 1)"))
+    1e-06
+    """
     array = real(name, value, interval)
     if array.ndim:
         raise ValueError(f"{name} must be one number in {interval}, got shape {array.shape}")
     return float(array)
 
 
-def whole(name: str, value, interval: str) -> int:
-    """`value` as one int in `interval`; ``ValueError`` else."""
+def whole(name: str, value: Any, interval: str) -> int:
+    """`value` as one int in `interval`; ``ValueError`` else.
+
+    >>> from lib.numerics.checks import whole
+    >>> print(whole("n", 1e3, "[1, inf)"))
+    1000
+    """
     number(name, value, interval)
     return int(integer(name, value, interval))
 
 
-def features(value, interval: str) -> np.ndarray:
-    """A table (n, d) of floats in `interval`, of at least one record and one attribute; ``ValueError`` else."""
+def features(value: Any, interval: str) -> NDArray[np.float64]:
+    """A table (n, d) of floats in `interval`, of at least one record and one attribute; ``ValueError`` else.
+
+    >>> from lib.numerics.checks import features
+    >>> print(features([[0, 1], [0.5, 0.25]], "[0, 1]").shape)
+    (2, 2)
+    """
     array = real("features", value, interval)
     if array.ndim != 2 or 0 in array.shape:
         found = f"shape {array.shape}"
@@ -98,23 +127,40 @@ def features(value, interval: str) -> np.ndarray:
     return array
 
 
-def labels(value, n: int, classes: int = 2) -> np.ndarray:
-    """The labels of `n` records, (n,), whole numbers from 0 to `classes` - 1; ``ValueError`` else."""
+def labels(value: Any, n: int, classes: int = 2) -> NDArray[np.int64]:
+    """The labels of `n` records, (n,), whole numbers from 0 to `classes` - 1; ``ValueError`` else.
+
+    >>> from lib.numerics.checks import labels
+    >>> print(labels([0, 1, 1], n=3))
+    [0 1 1]
+    """
     array = integer("labels", value, f"[0, {classes - 1}]").astype(np.int64)
     if array.shape != (n,):
         raise ValueError(f"labels must be one for each of {n} records, got shape {array.shape}")
     return array
 
 
-def one_of(name: str, value, allowed) -> None:
-    """Refuse a `value` that is not among the `allowed` ones, naming them all."""
+def one_of(name: str, value: Any, allowed: Collection[Any]) -> None:
+    """Refuse a `value` that is not among the `allowed` ones, naming them all.
+
+    >>> from lib.numerics.checks import one_of
+    >>> one_of("neighbours", "none", ("unbounded", "bounded"))
+    Traceback (most recent call last):
+    ValueError: neighbours must be one of 'unbounded', 'bounded', got 'none'
+    """
     if value not in allowed:
         options = ", ".join(repr(option) for option in allowed)
         raise ValueError(f"{name} must be one of {options}, got {value!r}")
 
 
-def plain(values):
-    """A float for a scalar, an array for an array."""
+def plain(values: Any) -> Numbers:
+    """A float for a scalar, an array for an array.
+
+    >>> import numpy as np
+    >>> from lib.numerics.checks import plain
+    >>> print(plain(np.float64(0.5)), plain(np.array([0.5])))
+    0.5 [0.5]
+    """
     return values if np.ndim(values) else float(values)
 
 
@@ -122,6 +168,6 @@ def plain(values):
 class PositiveFields:
     """A dataclass whose fields are checked: each must be one number in (0, inf), ``ValueError`` else."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for field in fields(self):
             number(field.name, getattr(self, field.name), "(0, inf)")

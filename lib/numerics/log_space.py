@@ -10,6 +10,7 @@ A tensor is a pair (array of logarithms, tuple of the variables that are its axe
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,11 +28,19 @@ class Bucket(NamedTuple):
     out: int
 
 
-def eliminate(tensors, sizes, order):
+def eliminate(
+    tensors: Sequence[tuple[np.ndarray, tuple[int, ...]]], sizes: Sequence[int], order: Iterable[int]
+) -> tuple[list[Bucket], float]:
     """The buckets of all variables, in `order`, and log Z, the logarithm of the sum over everything.
 
     order : all variables, each in some tensor
     Raises ``ValueError`` where the product is zero everywhere.
+
+    >>> import numpy as np
+    >>> from lib.numerics.log_space import eliminate
+    >>> buckets, log_z = eliminate([(np.log([[1.0, 2.0], [3.0, 4.0]]), (0, 1))], (2, 2), (0, 1))
+    >>> print(len(buckets), round(float(np.exp(log_z)), 6))
+    2 10.0
     """
     pool, active, buckets = list(tensors), list(range(len(tensors))), []
     for v in order:
@@ -46,8 +55,18 @@ def eliminate(tensors, sizes, order):
     return buckets, log_z
 
 
-def marginals(tensors, sizes, order):
-    """(log Z, for each tensor the probabilities of its cells) under the product of `tensors`."""
+def marginals(
+    tensors: Sequence[tuple[np.ndarray, tuple[int, ...]]], sizes: Sequence[int], order: Iterable[int]
+) -> tuple[float, list[np.ndarray]]:
+    """(log Z, for each tensor the probabilities of its cells) under the product of `tensors`.
+
+    >>> import numpy as np
+    >>> from lib.numerics.log_space import marginals
+    >>> log_z, (table,) = marginals([(np.log([[1.0, 2.0], [3.0, 4.0]]), (0, 1))], (2, 2), (0, 1))
+    >>> print(table.round(3))
+    [[0.1 0.2]
+     [0.3 0.4]]
+    """
     buckets, log_z = eliminate(tensors, sizes, order)
     scopes = [axes for _, axes in tensors] + [bucket.axes[:-1] for bucket in buckets]
     # P(v and its companions) = P(companions) P(v | companions), from the last variable to the first.
@@ -60,8 +79,15 @@ def marginals(tensors, sizes, order):
     return log_z, probabilities[: len(tensors)]
 
 
-def contract(tensors, sizes, order, keep) -> np.ndarray:
-    """Logarithm of the product of `tensors` summed over `order`, an array whose axes are `keep`."""
+def contract(tensors: Iterable[tuple[np.ndarray, tuple[int, ...]]], sizes: Sequence[int], order: Iterable[int],
+             keep: Sequence[int]) -> np.ndarray:  # fmt: skip
+    """Logarithm of the product of `tensors` summed over `order`, an array whose axes are `keep`.
+
+    >>> import numpy as np
+    >>> from lib.numerics.log_space import contract
+    >>> print(np.exp(contract([(np.log([[1.0, 2.0], [3.0, 4.0]]), (0, 1))], (2, 2), (0,), (1,))).round(6))
+    [4. 6.]
+    """
     tensors = list(tensors)
     for v in order:
         joint, axes = _joint([tensor for tensor in tensors if v in tensor[1]], v, sizes)
