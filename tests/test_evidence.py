@@ -25,11 +25,12 @@ def parsed(notebook: Path) -> ast.Module:
 
 
 def names(expression: ast.AST) -> set[str]:
-    """The names that an expression takes from outside of itself."""
+    """The names that an expression takes from outside of itself, but for a module's constants, `datasets.ADULT_COLUMNS`."""
+    named = [node.value for node in ast.walk(expression) if isinstance(node, ast.Attribute) and node.attr.isupper()]
     inside = [node.target for node in ast.walk(expression) if isinstance(node, ast.comprehension)]
     bound = {name.id for target in inside for name in ast.walk(target) if isinstance(name, ast.Name)}
     bound |= {node.arg for node in ast.walk(expression) if isinstance(node, ast.arg)}
-    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)} - bound
+    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name) and node not in named} - bound
 
 
 def bindings(tree: ast.AST) -> dict[str, list[ast.expr]]:
@@ -52,7 +53,10 @@ def bindings(tree: ast.AST) -> dict[str, list[ast.expr]]:
 
 def constants(tree: ast.AST) -> set[str]:
     """The names that hold nothing but what literals make."""
-    bound, known = bindings(tree), set(PLAIN)
+    imported = [
+        each.asname or each.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for each in node.names
+    ]
+    bound, known = bindings(tree), PLAIN | {name for name in imported if name.isupper()}
     while True:
         more = {
             name
@@ -120,6 +124,9 @@ def test_every_chapter_that_judges_is_looked_into():
         'judge({"a": [True, not False]})',
         'judge({"a": evidence.Difference(0.3, 0.1)})',
         'judge({"a": evidence.near(evidence.Difference(0.3, 0.0), 0.01)})',
+        'judge({"a": len(datasets.ADULT_COLUMNS) - 1})',
+        'ten, target = adult_design.EXPLANATORY, adult_design.TARGET\njudge({"a": len(ten)})',
+        'from lib.data.datasets import ADULT_COLUMNS\njudge({"a": len(ADULT_COLUMNS)})',
     ],
 )
 def test_a_planted_constant_is_found(code):
@@ -136,6 +143,7 @@ def test_a_planted_constant_is_found(code):
         'rates = (0.1, 1.0)\njudge({"a": all(np.exp(rate) < 1.05 * (1 + rate) for rate in rates)})',  # arithmetic
         'def f(x):\n    return x\njudge({"a": f(1) == 1})',
         'runs = trial(3)\njudge({"a": evidence.between(runs, runs)})',
+        'judge({"a": datasets.adult("all").shape[1]})',
     ],
 )
 def test_what_is_computed_is_let_pass(code):

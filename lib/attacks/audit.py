@@ -9,14 +9,18 @@ whatever the mechanism's theory says. (Ding et al. 2018; Jagielski et al. 2020.)
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy
+from numpy.typing import ArrayLike
 
+from ..local import FrequencyOracle
 from ..numerics import checks
+from ..numerics.checks import Numbers
 
 
-def clopper_pearson(successes, trials, confidence=0.95):
+def clopper_pearson(successes: ArrayLike, trials: ArrayLike, confidence: ArrayLike = 0.95) -> tuple[Numbers, Numbers]:
     """Exact two-sided interval (low, high) for a probability; each side errs with (1 - confidence)/2.
 
     successes: whole, [0, trials]; trials: whole, [1, 1e15]; confidence: (0, 1). All broadcast.
@@ -49,7 +53,7 @@ class Audit:
     trials: int
     confidence: float
 
-    def refutes(self, epsilon) -> bool:
+    def refutes(self, epsilon: float) -> bool:
         """Whether the claim that the mechanism is (`epsilon`, delta)-DP is refuted, epsilon in [0, inf).
 
         A true claim is refuted with probability at most 1 - confidence.
@@ -57,7 +61,9 @@ class Audit:
         return bool(self.epsilon_lower > checks.real("epsilon", epsilon, "[0, inf)"))
 
 
-def audit_mechanism(mechanism, *, trials, rng, delta=0.0, confidence=0.95) -> Audit:
+def audit_mechanism(
+    mechanism: Any, *, trials: int, rng: np.random.Generator, delta: float = 0.0, confidence: float = 0.95
+) -> Audit:
     """Audits a mechanism of `mechanisms`, or anything with their `worst_case`, `events` and `release`, by running it.
 
     trials : whole number >= 4, runs on each input of its worst case; delta : [0, 1); confidence : (0, 1)
@@ -78,7 +84,7 @@ def audit_mechanism(mechanism, *, trials, rng, delta=0.0, confidence=0.95) -> Au
     return bound(first, second, delta=delta, confidence=confidence)
 
 
-def audit_oracle(oracle, *, trials, rng, confidence=0.95) -> Audit:
+def audit_oracle(oracle: FrequencyOracle, *, trials: int, rng: np.random.Generator, confidence: float = 0.95) -> Audit:
     """Audits a frequency oracle by the reports of users with the values 0 and 1.
 
     trials : whole number >= 4, users of each value; confidence : (0, 1)
@@ -98,7 +104,9 @@ def audit_oracle(oracle, *, trials, rng, confidence=0.95) -> Audit:
     return epsilon_lower_bound(*(np.log(p[:, 0] / p[:, 1]) for p in (first, second)), confidence=confidence)
 
 
-def epsilon_lower_bound_of_categories(first, second, *, delta=0.0, confidence=0.95) -> Audit:
+def epsilon_lower_bound_of_categories(
+    first: ArrayLike, second: ArrayLike, *, delta: float = 0.0, confidence: float = 0.95
+) -> Audit:
     """Lower bound on epsilon from outputs, whole numbers that are mere names, under two neighbouring inputs.
 
     As `epsilon_lower_bound` on a score that the first half learns: log((a + 1)/(b + 1)) of an output that came
@@ -121,7 +129,7 @@ def epsilon_lower_bound_of_categories(first, second, *, delta=0.0, confidence=0.
     return epsilon_lower_bound(score[first], score[second], delta=delta, confidence=confidence)
 
 
-def epsilon_lower_bound(first, second, *, delta=0.0, confidence=0.95):
+def epsilon_lower_bound(first: ArrayLike, second: ArrayLike, *, delta: float = 0.0, confidence: float = 0.95) -> Audit:
     """Lower bound on epsilon from scores of outputs under two neighbouring inputs.
 
     first, second: scores (trials,) of independent outputs under the one and the other
@@ -157,7 +165,7 @@ def epsilon_lower_bound(first, second, *, delta=0.0, confidence=0.95):
     return Audit(found, float(threshold), direction, hits, false_hits, trials, confidence)
 
 
-def most_provable(trials, confidence=0.95) -> float:
+def most_provable(trials: int, confidence: float = 0.95) -> float:
     """The largest lower bound that `trials` runs on each input can give: all that judge are hits, none a false hit.
 
     trials : whole number >= 4, half of which choose the event; confidence : (0, 1). Delta is 0.

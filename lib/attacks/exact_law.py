@@ -22,7 +22,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -49,12 +51,14 @@ class ExactLoss:
     values: tuple[int, int]
     reports: int
 
-    def refutes(self, epsilon) -> bool:
+    def refutes(self, epsilon: float) -> bool:
         """Whether the loss exceeds `epsilon`, in [0, inf), by more than rounding (1e-9) could."""
         return bool(self.loss > checks.real("epsilon", epsilon, "[0, inf)") + _ROUNDING)
 
 
-def exact_loss(oracle, *, beside=(), with_draws=False, seeds=SEEDS) -> ExactLoss:
+def exact_loss(
+    oracle: Any, *, beside: Sequence[int] = (), with_draws: bool = False, seeds: Sequence[int] = SEEDS
+) -> ExactLoss:
     """The largest privacy loss of a frequency oracle's reports over all pairs of values and all reports.
 
     oracle : a frequency oracle of few values, k of them: anything with `k` and `perturb`
@@ -65,7 +69,7 @@ def exact_loss(oracle, *, beside=(), with_draws=False, seeds=SEEDS) -> ExactLoss
     >>> print(round(exact_loss(GRR(k=3, epsilon=1.0)).loss, 6))
     1.0
     """
-    options = dict(beside=beside, with_draws=with_draws, seeds=seeds)
+    options: dict[str, Any] = dict(beside=beside, with_draws=with_draws, seeds=seeds)
     laws = [report_law(oracle, value, **options) for value in range(oracle.k)]
     reports = sorted({report for law in laws for report in law}, key=repr)
     table = np.array([[law.get(report, 0.0) for report in reports] for law in laws])
@@ -79,7 +83,9 @@ def exact_loss(oracle, *, beside=(), with_draws=False, seeds=SEEDS) -> ExactLoss
     return worst
 
 
-def report_law(oracle, value, *, beside=(), with_draws=False, seeds=SEEDS) -> dict:
+def report_law(
+    oracle: Any, value: int, *, beside: Sequence[int] = (), with_draws: bool = False, seeds: Sequence[int] = SEEDS
+) -> dict[tuple, float]:
     """The probability of every report that a frequency oracle sends for `value`.
 
     oracle : a frequency oracle, or anything with `k` and `perturb(values, rng=rng)`

@@ -16,14 +16,18 @@ for each parameter by itself bounds none of them. An attack that does no better 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy
+from numpy.typing import ArrayLike, NDArray
 
 from ..mechanisms.noise import generator
 from ..numerics import checks, in_order
+from ..numerics.checks import Numbers
 from .audit import clopper_pearson
 
 MODES = ("offline", "online")
@@ -33,7 +37,7 @@ _LEAST = 1e-12  # probabilities are kept so far from 0 and 1
 # ---- scores
 
 
-def confidence(model, features, labels) -> np.ndarray:
+def confidence(model: Any, features: ArrayLike, labels: ArrayLike) -> NDArray[np.float64]:
     """The model's probability of each record's own label, (n,), in (0, 1).
 
     model : has `predict_proba(features)`, shape (n, classes); labels : (n,) whole numbers from 0 to classes - 1
@@ -50,7 +54,7 @@ def confidence(model, features, labels) -> np.ndarray:
     return probabilities[np.arange(len(labels)), labels].clip(_LEAST, 1 - _LEAST)
 
 
-def loss_scores(model, features, labels) -> np.ndarray:
+def loss_scores(model: Any, features: ArrayLike, labels: ArrayLike) -> NDArray[np.float64]:
     """log p of each record's label, (n,): a record that was trained on has a small loss.
 
     >>> import numpy as np
@@ -63,7 +67,9 @@ def loss_scores(model, features, labels) -> np.ndarray:
     return np.log(confidence(model, features, labels))
 
 
-def likelihood_ratio_scores(target, shadows, used, *, mode="offline") -> np.ndarray:
+def likelihood_ratio_scores(
+    target: ArrayLike, shadows: ArrayLike, used: ArrayLike, *, mode: str = "offline"
+) -> NDArray[np.float64]:
     """Scores (n,) of the records, from the confidences of the target and of shadow models.
 
     target : (n,) in (0, 1), `confidence` of the attacked model in each record
@@ -74,6 +80,13 @@ def likelihood_ratio_scores(target, shadows, used, *, mode="offline") -> np.ndar
 
     With few shadow models a standard deviation for each record would be mostly noise: it is shared by all records.
     Two models of a kind are needed for at least one record.
+
+    >>> import numpy as np
+    >>> from lib.attacks.membership_inference import likelihood_ratio_scores
+    >>> shadows = np.array([[0.6, 0.9], [0.8, 0.5], [0.5, 0.8], [0.9, 0.6]])
+    >>> used = np.array([[False, True], [True, False], [False, True], [True, False]])
+    >>> print(likelihood_ratio_scores([0.9, 0.5], shadows, used).round(2))
+    [ 6.96 -0.71]
     """
     checks.one_of("mode", mode, MODES)
     target = _logit(checks.real("target", target, "(0, 1)"))
@@ -95,7 +108,7 @@ def likelihood_ratio_scores(target, shadows, used, *, mode="offline") -> np.ndar
     )
 
 
-def _logit(p):
+def _logit(p) -> np.ndarray:
     return np.log(p) - np.log1p(-p)
 
 
@@ -120,7 +133,7 @@ class Attack:
     scores: np.ndarray
     members: np.ndarray
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         scores, members = checks.real("scores", self.scores, "[-inf, inf]"), np.asarray(self.members)
         if members.dtype != bool or scores.ndim != 1 or members.shape != scores.shape:
             found = f"{members.dtype}, {members.shape}, {scores.shape}"
@@ -149,7 +162,7 @@ class Attack:
         """Standard error of `auc` (DeLong, DeLong, Clarke-Pearson 1988)."""
         return float(np.sqrt(in_order.total(one.var(ddof=1) / one.size for one in self._placements)))
 
-    def tpr(self, fpr, *, level=0.95) -> tuple:
+    def tpr(self, fpr: float, *, level: float = 0.95) -> tuple[float, float, float]:
         """(rate, low, high): true positives at a rate of false ones of at most `fpr` in [0, 1].
 
         The threshold is the least that lets through no more of the non-members at hand. The interval is Clopper and Pearson's
@@ -164,7 +177,7 @@ class Attack:
         low, high = clopper_pearson(hits, inside.size, level)
         return hits / inside.size, float(low), float(high)
 
-    def advantage(self, *, rng, level=0.95) -> tuple:
+    def advantage(self, *, rng: np.random.Generator, level: float = 0.95) -> tuple[float, float, float]:
         """(advantage, low, high): TPR - FPR at the threshold that is best on a random half of the records, judged on the others.
 
         level : confidence of the interval, in (0, 1): Clopper and Pearson's for both rates, each with half of the error.
@@ -194,7 +207,8 @@ def _best_threshold(inside, outside):
 # ---- the game
 
 
-def play(train, features, labels, *, shadows=8, mode="offline", rng) -> dict:
+def play(train: Callable[[np.ndarray, np.ndarray, np.random.Generator], Any], features: ArrayLike, labels: ArrayLike, *,
+         shadows: int = 8, mode: str = "offline", rng: np.random.Generator) -> dict[str, Attack]:  # fmt: skip
     """Attacks on one model: {"loss": `Attack`, "likelihood ratio": `Attack`}.
 
     train : a function of (features, labels, rng) that returns a model with `predict_proba`
@@ -203,6 +217,17 @@ def play(train, features, labels, *, shadows=8, mode="offline", rng) -> dict:
 
     Target and shadow models are trained on halves of the records: each pair of shadow models on a half and on the other,
     so that each record is used in half of them. All scores are for the same target.
+
+    >>> import numpy as np
+    >>> from lib.attacks.membership_inference import play
+    >>> from types import SimpleNamespace
+    >>> def train(features, labels, rng):  # a model that knows how frequent the labels are
+    ...     shares = np.bincount(labels, minlength=2) / len(labels)
+    ...     return SimpleNamespace(predict_proba=lambda features: np.tile(shares, (len(features), 1)))
+    >>> rng = np.random.default_rng(0)
+    >>> found = play(train, np.zeros((40, 1)), rng.integers(0, 2, 40), shadows=4, rng=rng)
+    >>> print({name: attack.scores.shape for name, attack in found.items()})
+    {'loss': (40,), 'likelihood ratio': (40,)}
     """
     features, labels = np.asarray(features), np.asarray(labels)
     n = checks.whole("number of records", len(features), "[8, inf)")
@@ -224,7 +249,7 @@ def play(train, features, labels, *, shadows=8, mode="offline", rng) -> dict:
 # ---- what differential privacy allows
 
 
-def tpr_bound(fpr, epsilon, delta=0.0):
+def tpr_bound(fpr: ArrayLike, epsilon: float, delta: float = 0.0) -> Numbers:
     """Greatest rate of true positives at `fpr` in [0, 1], any shape, against an (epsilon, delta)-DP model.
 
     epsilon : [0, inf]; delta : [0, 1]. Source: Kairouz, Oh, Viswanath 2015, Theorem 2.1.
@@ -240,7 +265,7 @@ def tpr_bound(fpr, epsilon, delta=0.0):
     return np.minimum(np.minimum(np.exp(epsilon) * fpr + delta, 1 - np.exp(-epsilon) * (1 - delta - fpr)), 1.0)[()]
 
 
-def advantage_bound(epsilon, delta=0.0) -> float:
+def advantage_bound(epsilon: float, delta: float = 0.0) -> float:
     """Greatest TPR - FPR: (e^epsilon - 1 + 2 delta) / (e^epsilon + 1); epsilon in [0, inf], delta in [0, 1].
 
     >>> from lib.attacks.membership_inference import advantage_bound
@@ -251,12 +276,18 @@ def advantage_bound(epsilon, delta=0.0) -> float:
     return float(np.tanh(epsilon / 2) + delta * (1 - np.tanh(epsilon / 2)))
 
 
-def posterior_bound(prior, epsilon):
+def posterior_bound(prior: ArrayLike, epsilon: float) -> Numbers:
     """What a probability `prior` in [0, 1], any shape, that a record was used, can become by seeing an `epsilon`-DP model.
 
-    epsilon : [0, inf]. The odds grow by e^epsilon at most. Of an (epsilon, delta)-DP model this holds but for an event of
-    probability delta: it tells no more than one that with probability delta tells all, and is epsilon-DP else.
-    Source: Kairouz, Oh, Viswanath 2015, Theorem 2.1 and its proof.
+    epsilon : [0, inf]. The odds grow by e^epsilon at most. Seeing an (epsilon, delta)-DP model, the probability may exceed this
+    bound b, and more often than with probability delta; but on average over all models, what it exceeds b by is (1 - b) delta at most.
+    For the model is made from a draw that with probability delta, the same for both, tells all, and else is epsilon-DP
+    (Kairouz, Oh, Viswanath 2015, Theorem 2.1): who sees the model believes b at most, where the draw told nothing, and 1 at most, where
+    it did; so b + (1 - b) Pr[it told | model], whose mean over models is b + (1 - b) delta.
+
+    >>> from lib.attacks.membership_inference import posterior_bound
+    >>> print(round(posterior_bound(0.1, epsilon=1.0), 4))
+    0.232
     """
     prior = checks.real("prior", prior, "[0, 1]")
     epsilon, _ = _budget(epsilon, 0.0)
@@ -264,7 +295,7 @@ def posterior_bound(prior, epsilon):
         return checks.plain(np.where(prior > 0, prior / (prior + (1 - prior) * np.exp(-epsilon)), 0.0))
 
 
-def auc_bound(epsilon, delta=0.0) -> float:
+def auc_bound(epsilon: float, delta: float = 0.0) -> float:
     """Greatest area under the curve: that under `tpr_bound`, a line through two corners and a level piece.
 
     >>> from lib.attacks.membership_inference import auc_bound

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy
+from numpy.typing import ArrayLike
 
 from ..numerics import checks
 from .audit import Audit
@@ -19,7 +20,9 @@ from .audit import Audit
 _MOST = 50.0
 
 
-def one_run(scores, present, *, guesses, delta=0.0, confidence=0.95) -> Audit:
+def one_run(
+    scores: ArrayLike, present: ArrayLike, *, guesses: int, delta: float = 0.0, confidence: float = 0.95
+) -> Audit:
     """A lower bound on epsilon from one run.
 
     scores : finite, shape (m,), of each canary, higher where it seems to be in the table
@@ -51,7 +54,7 @@ def one_run(scores, present, *, guesses, delta=0.0, confidence=0.95) -> Audit:
     return Audit(bound, float(scores[order[-guesses]]), "first", hits, 2 * guesses - hits, scores.size, confidence)
 
 
-def chance(epsilon, hits, guesses, canaries, delta=0.0) -> float:
+def chance(epsilon: float, hits: int, guesses: int, canaries: int, delta: float = 0.0) -> float:
     """How probable so many hits can be at most for an (`epsilon`, `delta`)-DP mechanism: the theorem's bound, at most 1.
 
     epsilon : [0, inf); guesses : whole, [1, canaries]; hits : whole, [0, guesses]; canaries : whole, [1, 1e9]; delta : [0, 1)

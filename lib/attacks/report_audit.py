@@ -18,10 +18,13 @@ number of values and events that were looked at. (Jagielski et al. 2020 choose a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..numerics import checks
 from .audit import Audit, clopper_pearson
@@ -54,14 +57,16 @@ class Examination:
     runs: ReportAudit
     draws: tuple
 
-    def caught_by(self, epsilon) -> tuple:
+    def caught_by(self, epsilon: float) -> tuple[str, ...]:
         """Which of "law", "together", "runs" and "draws" refute the claim of `epsilon`, in [0, inf)."""
         found = {name: getattr(self, name) for name in ("law", "together", "runs")}
         caught = [name for name, one in found.items() if one is not None and one.refutes(epsilon)]
         return (*caught, "draws") if self.draws else tuple(caught)
 
 
-def examine(make, epsilon, *, trials, rng, confidence=0.95, few=3, many=16, grid=None) -> Examination:
+def examine(make: Callable[[int, float], Any], epsilon: float, *, trials: int, rng: np.random.Generator,
+            confidence: float = 0.95, few: int = 3, many: int = 16,
+            grid: float | None = None) -> Examination:  # fmt: skip
     """Looks at a frequency oracle, `make(k, epsilon)`, in all ways that this module and `exact_law` have.
 
     epsilon : (0, inf); trials, confidence, grid : as for `audit_reports`; few, many : values, whole, [2, inf), of
@@ -85,7 +90,9 @@ def examine(make, epsilon, *, trials, rng, confidence=0.95, few=3, many=16, grid
     return Examination(law, together, runs, uneven_draws(oracle, trials=8, rng=rng))
 
 
-def audit_reports(oracle, *, trials, rng, confidence=0.95, grid=None) -> ReportAudit:
+def audit_reports(
+    oracle: Any, *, trials: int, rng: np.random.Generator, confidence: float = 0.95, grid: float | None = None
+) -> ReportAudit:
     """Audits a frequency oracle by raw reports of users of every value, and returns what the worst pair proved.
 
     oracle : a frequency oracle: anything with `k`, `perturb` and `supports`
@@ -125,7 +132,7 @@ def audit_reports(oracle, *, trials, rng, confidence=0.95, grid=None) -> ReportA
     )
 
 
-def uneven_draws(oracle, *, trials, rng) -> tuple:
+def uneven_draws(oracle: Any, *, trials: int, rng: np.random.Generator) -> tuple[int, ...]:
     """The values after whose reports the generator does not stand where it stands after value 0's; () if there is none.
 
     oracle : a frequency oracle: anything with `k` and `perturb`
@@ -154,7 +161,7 @@ def uneven_draws(oracle, *, trials, rng) -> tuple:
     return tuple(sorted(uneven))
 
 
-def features(reports, supports, *, learn_from) -> np.ndarray:
+def features(reports: ArrayLike, supports: ArrayLike, *, learn_from: int) -> NDArray[np.bool_]:
     """What the head of this module lists, of each of n reports: booleans, shape (features, n); constant ones left out.
 
     reports : booleans, whole or real numbers, shape (n,) or (n, ...); supports : numbers, shape (n, k)

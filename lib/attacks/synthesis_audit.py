@@ -7,10 +7,12 @@ the bets). The chapter "Reality check on Adult" uses it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
 import scipy
+from numpy.typing import ArrayLike, NDArray
 
 from ..gaussian_synthesis import fit, sample
 from ..numerics import checks
@@ -19,7 +21,7 @@ from . import audit
 _BLOCK = 500  # trials drawn at a time, for memory
 
 
-def off_the_wall(n, d, sigma):
+def off_the_wall(n: int, d: int, sigma: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """A data set (n, d) of covariance about sigma I in a corner of the cube, and the opposite corner, a record (d,).
 
     Independent attributes take -1 and about -1 + 2 sqrt(sigma) equally often, so that little is clipped on the far side; the
@@ -40,7 +42,9 @@ def off_the_wall(n, d, sigma):
     return side * np.resize(corners, (n, d)) - (1 - side), np.ones(d)
 
 
-def log_likelihood_ratios(given, pair, sizes, *, trials, rng):
+def log_likelihood_ratios(given: tuple[ArrayLike, ArrayLike], pair: Sequence[tuple[ArrayLike, ArrayLike]],
+                          sizes: ArrayLike, *, trials: int,
+                          rng: np.random.Generator) -> NDArray[np.float64]:  # fmt: skip
     """Log-likelihood ratios of the first m released records for each m of `sizes`, shape (len(sizes), trials).
 
     given : (mean, cov) of the Gaussian that releases them; pair : the two Gaussians that are told apart
@@ -65,7 +69,8 @@ def log_likelihood_ratios(given, pair, sizes, *, trials, rng):
     return np.concatenate(blocks).T
 
 
-def attack(data, record, sizes, *, trials, delta, confidence, rng) -> list[float]:
+def attack(data: ArrayLike, record: ArrayLike, sizes: ArrayLike, *, trials: int, delta: float, confidence: float,
+           rng: np.random.Generator) -> list[float]:  # fmt: skip
     """Lower bounds on epsilon at `delta`, one for each size of a release, for `data` (n, d) and `data` with `record` (d,).
 
     Each holds with probability at least `confidence`, in (0, 1); for all together divide the chance of error among them.
