@@ -110,7 +110,9 @@ def plan(key: str, title: str = "", authors: str = "") -> dict[Path, str]:
     notebook = ROOT / "notebooks" / key / "01_first.ipynb"
     pages = [ROOT / "book" / key / name for name in ("index.md", "summary.md")]
     old = {ROOT / name: (ROOT / name).read_text(encoding="utf-8") for name, *_ in INSERTIONS}
-    taken = [path for path, text in old.items() if re.search(rf"[ {{`]{key}[:,/`]", text)]
+    cited = ROOT / "book/references.bib"  # where two entries of a name would stop the build
+    texts = old | {cited: cited.read_text(encoding="utf-8")}
+    taken = [path for path, text in texts.items() if re.search(rf"[ {{`]{key}[:,/`]", text)]
     for path in [*taken, *(folder for folder in (notebook.parent, pages[0].parent) if folder.exists())]:
         raise ValueError(f"KEY must be new, but {path.relative_to(ROOT)} has {key} already")
     files = old | {path: filled(path.name, words) for path in pages}

@@ -449,7 +449,7 @@ def large(folder):
     (folder / f"{NAME}.ipynb").write_bytes(b"{" + b" " * (21 * 2**20))
 
 
-@file("it has no list of cells")
+@file("it is of an old format: open it in Jupyter")
 def old_format(folder):
     (folder / f"{NAME}.ipynb").write_text('{"nbformat": 3, "worksheets": [{"cells": []}]}')
 

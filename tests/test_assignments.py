@@ -3,7 +3,7 @@
 All copies are handed in as one class and graded by the command that instructors use.
 """
 
-import csv
+import importlib.util
 import json
 import re
 import subprocess
@@ -16,90 +16,15 @@ import pytest
 
 from book import claims
 from notebooks.assignments import assignment, make_assignments, submissions
+from notebooks.assignments.tables import read_table
+from tests.assignment_answers import RIGHT, WRONG
 
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = assignment.names()
 
-# (assignment, what went wrong, text of the reference solution, what the student wrote, tests that are lost by it)
-WRONG = [
-    ("laplace", "sensitivity of a sum is 1", "= 1, cap, 2", "= 1, 1, 2", {"sensitivity"}),
-    ("laplace", "weeks forgotten", "weeks * cap", "cap", {"weeks"}),
-    ("laplace", "scale upside down", "scale=sensitivity / epsilon", "scale=epsilon / sensitivity", {"scale"}),
-    ("laplace", "same noise for all", ", size=value.shape", "", {"shape", "scale"}),
-    ("laplace", "budget not shared", "epsilon / 2", "epsilon", {"mean-private"}),
-    ("laplace", "exact count", "release(len(hours), 1, epsilon / 2, rng=rng)", "len(hours)", {"mean-private"}),
-    ("laplace", "not clipped", "np.clip(hours, 0, cap)", "hours", {"mean", "mean-private"}),
-    ("laplace", "both limits with the whole error", "(1 - confidence) / 2", "1 - confidence", {"audit"}),
-    ("laplace", "event too common", "> 1)", "> -3)", {"verdicts"}),
-    (
-        "gaussian_records",
-        "weights exchanged",
-        "(1 - alpha) * v1 + alpha * v2",
-        "alpha * v1 + (1 - alpha) * v2",
-        {"variances", "infinite", "cost"},
-    ),
-    ("gaussian_records", "forgotten half", "/ (2 * mixed)", "/ mixed", {"means", "variances", "cost"}),
-    ("gaussian_records", "divergent integral", "if mixed <= 0:", "if False:", {"infinite"}),
-    ("gaussian_records", "variance of the newcomer", "n / (n + 1) ** 2 *", "n / (n + 1) *", {"more", "cost"}),
-    (
-        "gaussian_records",
-        "one direction",
-        "max(renyi(mu, v, *more, alpha), renyi(*more, mu, v, alpha))",
-        "renyi(mu, v, *more, alpha)",
-        {"cost"},
-    ),
-    ("gaussian_records", "one record published", "middle * per_record", "per_record", {"needed"}),
-    ("aim_by_hand", "forgotten 2", "(2 * share * rho)", "(share * rho)", {"budget", "first"}),
-    ("aim_by_hand", "no overlap", "len(set(r) & set(s))", "1", {"weight"}),
-    ("aim_by_hand", "noise of one cell", "sigma_t * true.size)", "sigma_t)", {"score", "first"}),
-    ("aim_by_hand", "sum of weights", "max(weights)", "sum(weights)", {"sensitivity", "first"}),
-    ("aim_by_hand", "scores too large", " - np.max(scores))", ")", {"select"}),
-    ("aim_by_hand", "annealing the wrong way", "<= np.sqrt", "> np.sqrt", {"anneal"}),
-    ("aim_by_hand", "last round too late", "left <= 2 *", "left <=", {"last"}),
-    ("pk_anonymity", "old value not drawn again", "(rho + (1 - rho) / s) /", "rho /", {"epsilon", "level"}),
-    ("pk_anonymity", "forgotten 2", "np.exp(-2 *", "np.exp(-1 *", {"level"}),
-    (
-        "pk_anonymity",
-        "always another value",
-        "rng.integers(s, size=np.shape(values))",
-        "(values + rng.integers(1, s, size=np.shape(values))) % s",
-        {"perturb"},
-    ),
-    ("pk_anonymity", "income not undone", ", transition(rho_income, 2)", ", np.eye(2)", {"reconstruct", "error"}),
-    ("pk_anonymity", "nothing reconstructed", "range(400)", "range(0)", {"reconstruct", "error", "auc"}),
-    ("private_parameters", "not cut before", "np.clip(weights, low, high)", "np.asarray(weights)", {"release"}),
-    (
-        "private_parameters",
-        "range forgotten",
-        "scale=(high - low) / epsilon",
-        "scale=1 / epsilon",
-        {"release", "success"},
-    ),
-    ("private_parameters", "forgotten half", "- b / 2 *", "- b *", {"expectation"}),
-    ("private_parameters", "mean of the logarithms", "np.sum(inside)", "np.mean(inside)", {"ratio"}),
-    ("private_parameters", "no composition", "return parameters * epsilon", "return epsilon", {"whole"}),
-    (
-        "private_parameters",
-        "one step only",
-        "return epochs * (high - low) / epsilon",
-        "return (high - low) / epsilon",
-        {"steps", "here"},
-    ),
-]
-
-# Other ways to do it right.
-RIGHT = [
-    ("laplace", "inverse distribution", "rng.laplace(scale=sensitivity / epsilon, size=value.shape)",
-     "(sensitivity / epsilon) * (rng.exponential(size=value.shape) - rng.exponential(size=value.shape))"),
-    ("laplace", "one release of both, centred", "noisy_sum = release(clipped.sum(), cap, epsilon / 2, rng=rng)",
-     "middle, count = release([(clipped - cap / 2).sum(), len(hours)], cap / 2 + 1, epsilon, rng=rng)\n"
-     "    return cap / 2 + middle / max(count, 1)"),
-    ("gaussian_records", "only the ends", "np.linspace(-1, 1, 201)", "(-1, 1)"),
-    ("aim_by_hand", "softmax", "return np.exp(exponents) / np.exp(exponents).sum()", "from scipy.special import softmax; return softmax(exponents)"),
-    ("pk_anonymity", "other steps", "range(400)", "range(1500)"),
-    ("private_parameters", "uniform draws", "rng.laplace(scale=(high - low) / epsilon, size=np.shape(inside))",
-     "stats.laplace(scale=(high - low) / epsilon).ppf(rng.random(np.shape(inside)))"),
-]  # fmt: skip
+_spec = importlib.util.spec_from_file_location("assignments_page", ROOT / "book/_ext/assignments.py")
+listed = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(listed)
 
 
 def with_solution(name: str, old: str, new: str, variant="default"):
@@ -121,10 +46,9 @@ def grade(folder: Path, target: Path, *options) -> dict:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     marks = {}
-    with (target / "marks.csv").open(encoding="utf-8-sig", newline="") as stream:
-        for row in csv.DictReader(stream):
-            questions = marks.setdefault((row["file"].split("/")[1], row["assignment"]), {})
-            questions[row["question"]] = (float(row["points"] or "nan"), float(row["out_of"]), row["note"])
+    for row in read_table(target / "marks.csv"):
+        questions = marks.setdefault((row["file"].split("/")[1], row["assignment"]), {})
+        questions[row["question"]] = (float(row["points"] or "nan"), float(row["out_of"]), row["note"])
     return marks
 
 
@@ -155,8 +79,22 @@ def lost(questions: dict) -> set:
 
 def test_every_assignment_names_its_document():
     documents = claims.load().documents
-    for name in NAMES:
-        assert any(f"`{key}`" in assignment.key(name).cells[0].source for key in documents), name
+    rows = [listed.row(path) for path in listed.notebooks()]
+    assert [row["name"] for row in rows] == NAMES and {row["document"] for row in rows} <= set(documents)
+    assert all(row["title"] in listed.table(rows) for row in rows)
+
+
+def test_every_assignment_has_its_week():
+    weeks = (ROOT / "book/classroom/instructors.md").read_text().partition("## Six weeks")[2].partition("\n## ")[0]
+    assert set(re.findall(r"`(\w+)`", weeks)) >= set(NAMES)
+
+
+def test_an_assignment_that_does_not_say_what_it_is_stops_the_build(tmp_path):
+    nbformat.write(
+        nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# A title alone")]), tmp_path / "x.ipynb"
+    )
+    with pytest.raises(ValueError, match="x.ipynb must begin with its title"):
+        listed.row(tmp_path / "x.ipynb")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -190,6 +128,20 @@ def test_whoever_loses_points_is_told_why(marks):
     ]
     assert len(told) > 30 and all(note for note in told)
     assert sum(note.startswith("AssertionError: ") for note in told) > len(told) / 2
+
+
+@pytest.mark.parametrize(
+    ("what", "test", "said"),
+    [
+        ("forgotten return", "more", "with_one_more gives None: is a return missing"),
+        ("too many points", "numeric", "more than 32 MiB at once, or 3 million numbers"),
+        ("too many answers", "numeric", "asked for more than 32 MiB at once"),
+        ("answer below the stub", "needed", "still stands above the answer"),
+        ("function renamed", "numeric", "renyi_numeric is not defined: its cell gaussian-numeric is missing"),
+    ],
+)
+def test_what_went_wrong_is_said(marks, what, test, said):
+    assert said in marks[what, "gaussian_records"][f"gaussian-test-{test}"][2]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -296,6 +248,8 @@ LAST_YEAR = [
     ("aim_by_hand", "aim-first", "chances = [0.83202537, 0.06033761, 0.10763702]", "first"),
     ("pk_anonymity", "pk-here", "epsilon_here = 4.992687", "here"),
     ("private_parameters", "parameters-here", "scale_here = 70.0", "here"),
+    ("frequency_oracles", "oracles-here", "needed = 46181", "needed"),
+    ("synthetic_tables", "tables-live", "synthetic = draw(np.ones((7, 6, 5, 2)), 5984, rng=coins)", "live"),
 ]
 
 

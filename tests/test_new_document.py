@@ -164,7 +164,11 @@ def test_a_key_that_anything_has_already_is_refused(clone, monkeypatch):
     (clone / "notebooks/smith2026").mkdir()
     with (clone / "book/documents.bib").open("a") as bibliography:
         bibliography.write("@misc{jones2026,\n}\n")
-    for key, where in (("smith2026", "notebooks/smith2026"), ("jones2026", "book/documents.bib")):
+    for key, where in (
+        ("smith2026", "notebooks/smith2026"),
+        ("jones2026", "book/documents.bib"),
+        ("wang2017", "book/references.bib"),
+    ):
         with pytest.raises(ValueError, match=f"^KEY must be new, but {where} has"):
             new_document.plan(key)
 

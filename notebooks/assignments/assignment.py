@@ -20,6 +20,8 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import copy
+import functools
 import hashlib
 import io
 import re
@@ -83,9 +85,16 @@ def _drawn(parameter, label: str):
     return min(max(float(f"{low + share * (high - low):.2g}"), low), high)
 
 
+@functools.cache
+def _read(name: str):
+    """The source notebook, which is looked through once: a variant changes no more than numbers in it."""
+    notebook = nbformat.read(source(name), as_version=4)
+    return CheckCellMetadata().preprocess(notebook, {})[0]
+
+
 def key(name: str, variant: str = DEFAULT):
     """The source notebook with the constants of `variant`: solutions, tests and all."""
-    notebook = nbformat.read(source(name), as_version=4)
+    notebook = copy.deepcopy(_read(name))
     values = constants(name, variant)
     [cell] = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
     cell.source = "\n".join(_with_value(line, values) for line in cell.source.split("\n"))
@@ -170,12 +179,17 @@ def _loaded(cell) -> set[str]:
 
 def _add_tests(notebook, path: Path) -> None:
     """Append the code that stands in `path` under ``# %% <cell id>`` to the hidden tests of this cell."""
-    parts = re.split(r"(?m)^# %% *(\S+) *$", path.read_text(encoding="utf-8"))[1:] if path.is_file() else []
+    if not path.is_file():
+        return
+    parts = re.split(r"(?m)^# %% *(\S+) *$", path.read_text(encoding="utf-8"))[1:]
     tests = {cell.id: cell for cell in notebook.cells if kind(cell) == "test"}
     for ident, code in zip(parts[::2], parts[1::2]):
         if ident not in tests:
             raise ValueError(f"{path.name}: there is no test {ident!r}; the tests are {', '.join(sorted(tests))}")
-        ast.parse(code)
+        try:
+            ast.parse(code)
+        except SyntaxError as error:
+            raise ValueError(f"{path.name}: line {error.lineno} below {ident} is no Python: {error.msg}") from None
         tests[ident].source += f"\n{code.strip()}\n"
 
 
@@ -184,8 +198,8 @@ def _add_tests(notebook, path: Path) -> None:
 
 def student(notebook):
     """`notebook` without solutions, model answers and hidden tests; cells that are given are locked."""
-    notebook = nbformat.from_dict(notebook)  # a copy
-    for step in (CheckCellMetadata, LockCells, ClearSolutions, ClearHiddenTests, ClearOutput, ComputeChecksums):
+    notebook = copy.deepcopy(notebook)
+    for step in (LockCells, ClearSolutions, ClearHiddenTests, ClearOutput, ComputeChecksums):
         notebook, _ = step().preprocess(notebook, {})
     return notebook
 

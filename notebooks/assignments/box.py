@@ -13,6 +13,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import functools
+import gc
 import importlib
 import io
 import os
@@ -20,6 +21,7 @@ import resource
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import traceback
 from pathlib import Path
@@ -47,9 +49,12 @@ def main(folder: str, confined: bool, modules: list[str]) -> None:
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)
     shutil.copytree(Path(folder, "matplotlib"), Path(os.environ["HOME"], ".matplotlib"), dirs_exist_ok=True)
+    gc.disable()  # nothing of what is loaded will be garbage
     for name in modules:
         importlib.import_module(name)
     shell = _shell()
+    gc.freeze()  # nor is it looked through, and so copied, in each notebook
+    gc.enable()
     control.send(b".")
     while True:
         asked, ends, _, _ = socket.recv_fds(control, 1, 1)
@@ -70,12 +75,14 @@ def main(folder: str, confined: bool, modules: list[str]) -> None:
         with contextlib.suppress(ChildProcessError):
             while True:
                 os.waitpid(-1, 0)
-        for place in (os.environ["HOME"], "/tmp") if confined else (os.environ["HOME"],):
-            for path in Path(place).iterdir():
-                shutil.rmtree(path, ignore_errors=True) if path.is_dir() and not path.is_symlink() else path.unlink(
-                    missing_ok=True
-                )
+        _clear(os.environ["HOME"], *(["/tmp"] if confined else []))
         control.send(b".")
+
+
+def _clear(*places: str) -> None:
+    """Remove what was written, however deeply; not what is mounted below, such as Python where it lies in /tmp."""
+    command = ["find", *places, "-mindepth", "1", "-xdev", "-delete"]
+    subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 # ---- one notebook
@@ -98,7 +105,7 @@ def _serve(line: plain.Line, shell, folder: str) -> None:
 
 def _answer(request: dict, shell, line) -> dict:
     try:
-        signal.signal(signal.SIGALRM, functools.partial(_late, request["seconds"]))
+        signal.signal(signal.SIGALRM, functools.partial(_late, request["seconds"], line))
         signal.setitimer(signal.ITIMER_REAL, request["seconds"])
         if "source" in request:
             return _cell(request["source"], shell)
@@ -131,8 +138,15 @@ def _called(request: dict, names: dict, line):
 
 
 def _call_back(line, number: int, args: tuple, kwargs: dict):
-    line.send({"function": number, "arguments": plain.encode([args, kwargs])})
-    reply = line.receive()
+    asked = {"function": number, "arguments": plain.encode([args, kwargs])}
+    line.late, line.busy = None, True
+    try:
+        line.send(asked)
+        reply = line.receive()
+    finally:
+        line.busy = False
+    if line.late is not None:
+        raise line.late
     if "error" in reply:
         raise ValueError(reply["error"])
     value, states = plain.decode(reply["value"])
@@ -157,8 +171,11 @@ def _limit(memory: int, seconds: float) -> None:
         resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (limit, limit))
 
 
-def _late(seconds: float, *_):
-    raise Late(f"stopped: still running after {seconds:.0f} s")
+def _late(seconds: float, line, *_):
+    late = Late(f"stopped: still running after {seconds:.0f} s")
+    if not line.busy:
+        raise late
+    line.late = late  # at once, it would leave half a message, or a reply that would be taken for the next request
 
 
 # ---- cells

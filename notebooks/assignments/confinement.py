@@ -9,7 +9,8 @@ Three ways, the first that works here is taken; each is tried by running a progr
 
 Within the first two, the program has no network, sees no process but its own, and when the first of these ends, all
 do. It reads the system's programs, this Python with its packages, and one folder; it writes to a small folder in memory.
-Started by root, it runs as nobody: else the limit on the number of processes would not hold.
+Started by root, it runs as nobody, or as one of the users numbered below: else the limit on the number of processes would not
+hold, or would be one for all that run at the same time.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ SAID = {
     "namespaces": "Students' code ran confined, by Linux namespaces.",
     "none": "Students' code ran UNCONFINED: on this system it had the rights of whoever graded, files and network included.",
 }
-NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+NOBODY = 65534
 POWERLESS = ("--inh-caps=-all", "--bounding-set=-all", "--no-new-privs", "--")
 
 
@@ -55,12 +56,15 @@ def _works(name: str) -> bool:
     return done.returncode == 0
 
 
-def command(name: str, folder: Path, arguments: list[str]) -> list[str]:
-    """The command that runs Python with `arguments`, confined in the way `name`, with `folder` to read."""
+def command(name: str, folder: Path, arguments: list[str], number: int = 0) -> list[str]:
+    """The command that runs Python with `arguments`, confined in the way `name`, with `folder` to read.
+
+    `number` is another one for each that runs at the same time.
+    """
     python = [sys.executable, "-s", *arguments]
     if name == "bubblewrap":
-        return [*_bubblewrap(folder), *python]
-    return [*_namespaces(folder), *python] if name == "namespaces" else python
+        return [*_bubblewrap(folder, number), *python]
+    return [*_namespaces(folder, number), *python] if name == "namespaces" else python
 
 
 def place(name: str, folder: Path) -> str:
@@ -97,7 +101,11 @@ def _no_more_namespaces() -> tuple[str, ...]:
     return options if done.returncode == 0 else ()
 
 
-def _bubblewrap(folder: Path) -> list[str]:
+def _nobody(number: int) -> tuple[str, ...]:
+    return "setpriv", f"--reuid={NOBODY - number}", f"--regid={NOBODY}", "--clear-groups"
+
+
+def _bubblewrap(folder: Path, number: int) -> list[str]:
     readable = _readable(folder)
     walls = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
     if os.geteuid():
@@ -108,7 +116,7 @@ def _bubblewrap(folder: Path) -> list[str]:
         walls += ["--cap-drop", "ALL", *(part for each in to_become_nobody for part in ("--cap-add", each))]
         # In a namespace of processes of its own again: what ends all processes of a notebook must spare this second wall.
         inner = ("bwrap", *_no_more_namespaces(), "--unshare-pid", "--die-with-parent", "--dev-bind", "/", "/", "--")
-        last = (*NOBODY, *POWERLESS, *(inner if _no_more_namespaces() else ()))
+        last = (*_nobody(number), *POWERLESS, *(inner if _no_more_namespaces() else ()))
     rooms = [["--perms", "1777", "--size", str(ROOM), "--tmpfs", room] for room in ("/tmp", HOME)]
     above = [
         part for each in _above([HOME, *(place for _, place in readable)]) if each != "/tmp" for part in ("--dir", each)
@@ -120,7 +128,7 @@ def _bubblewrap(folder: Path) -> list[str]:
     ]  # fmt: skip
 
 
-def _namespaces(folder: Path) -> list[str]:
+def _namespaces(folder: Path, number: int) -> list[str]:
     as_root = os.geteuid() == 0
     readable = _readable(folder)
     script = ["set -e", "umask 022", "PATH=$PATH:/usr/sbin:/sbin", "mount -t tmpfs -o mode=755 tmpfs /mnt", "cd /mnt"]
@@ -133,7 +141,7 @@ def _namespaces(folder: Path) -> list[str]:
     for device in ("null", "zero", "random", "urandom"):
         script.append(f"touch ./dev/{device}; mount --bind /dev/{device} ./dev/{device}")
     script += ["mount -t proc proc ./proc", "pivot_root . old", "umount -l /old", "mount -o remount,bind,ro /"]
-    script += [f"cd {HOME}", f'exec {shlex.join((*(NOBODY if as_root else ("setpriv",)), *POWERLESS))} "$@"']
+    script += [f"cd {HOME}", f'exec {shlex.join((*(_nobody(number) if as_root else ("setpriv",)), *POWERLESS))} "$@"']
     user = () if as_root else ("--user", "--map-root-user")
     apart = (*user, "--mount", "--net", "--pid", "--ipc", "--uts", "--fork", "--kill-child")
     return [shutil.which("unshare") or "unshare", *apart, "--", "/bin/sh", "-c", ";\n".join(script), "sh"]

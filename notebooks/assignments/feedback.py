@@ -65,7 +65,7 @@ def write_pages(records: list[dict], keys: dict, folder: Path) -> list[str]:
         _write(folder / f"feedback/{path}.html", page(record))
         pages.append(f"feedback/{path}.html")
     _write(folder / "by-hand.html", by_hand(records, keys))
-    _write(folder / "class.html", overview.page(records, pages))
+    _write(folder / "class.html", overview.page(records, pages, keys))
     _copy_mathjax(folder / "mathjax")
     return pages
 

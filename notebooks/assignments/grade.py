@@ -8,7 +8,7 @@ The folder is only read. All that comes out lies in `build/grading/<its name>`:
   with the same submissions only writes the tables and pages again;
 - `grades.csv`: a row for every file: points, what is still to be marked by hand, and every problem by name;
 - `marks.csv`: a row for every question, with the reason where points were lost;
-- `platform.csv`: a row for every student, a column for every assignment, as learning platforms import it;
+- `platform.csv`: a row for every student, a column for every assignment, as Moodle imports it, and `canvas.csv`, as Canvas does;
 - `by-hand.csv`: the free-text answers, and `by-hand.html` to read them beside the rubric. Fill in the points, there or in
   a copy that MARKS names, and run the command again;
 - `class.html`: which test failed how often, the marks, similar submissions;
@@ -25,14 +25,13 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 os.environ["MPLBACKEND"] = "agg"
 
 import argparse  # noqa: E402
-import csv  # noqa: E402
 import functools  # noqa: E402
+import gc  # noqa: E402
 import hashlib  # noqa: E402
 import itertools  # noqa: E402
 import json  # noqa: E402
 import multiprocessing  # noqa: E402
 import multiprocessing.connection  # noqa: E402
-import re  # noqa: E402
 import resource  # noqa: E402
 import sys  # noqa: E402
 import tempfile  # noqa: E402
@@ -44,10 +43,12 @@ from lib.numerics import content_key  # noqa: E402
 from lib.numerics.files import whole  # noqa: E402
 from notebooks.assignments import assignment, confinement, feedback, judge, shipped, submissions  # noqa: E402
 from notebooks.assignments.judge import Box, Limits  # noqa: E402
+from notebooks.assignments.tables import enter_marks, read_marks, sign_of, table, variants  # noqa: E402
 
 FORK = multiprocessing.get_context("fork")
 ROOM = 4 * 2**30  # bytes that judging one submission, and writing its page, may take on top of what is loaded anyway
 PAGE_SECONDS = 20
+GIVEN_UP = "could not be graded"
 
 
 # ---- a function in a process of its own, as long as it may take
@@ -132,37 +133,39 @@ def grade_all(found: list, course: Course, jobs: int) -> list[dict]:
     course.records.mkdir(parents=True, exist_ok=True)
     placed = [(submission, course.record_of(submission)) for submission in found]
     groups = [list(group) for _, group in itertools.groupby(placed, lambda pair: pair[0].student)]
-    waiting = [left for group in groups if (left := [pair for pair in group if not pair[1].exists()])]
+    waiting = [left for group in groups if (left := [pair for pair in group if not _is_done(pair[1])])]
     with tempfile.TemporaryDirectory() as folder:
         if waiting:
             cases = [course.case(name, course.variant) for name in assignment.names()]
             judge.class_folder(cases, Path(folder))
             for case in cases:
                 course.modules(case.name)  # known before anything is forked
+        gc.freeze()  # and not looked through, and so copied, in each fork
         running: dict = {}
         try:
             while waiting or running:
                 while waiting and len(running) < jobs:
-                    process = FORK.Process(target=_grade_student, args=(waiting[0], course, Path(folder)))
+                    number = min(set(range(jobs)) - {taken for _, _, taken in running.values()})
+                    process = FORK.Process(target=_grade_student, args=(waiting[0], course, Path(folder), number))
                     process.start()
-                    running[process.sentinel] = process, waiting.pop(0)
+                    running[process.sentinel] = process, waiting.pop(0), number
                 for done in multiprocessing.connection.wait(running):
-                    process, group = running.pop(done)
+                    process, group, _ = running.pop(done)
                     process.join()
                     for submission, place in group:
                         if not place.exists():
                             _give_up(submission, place, course, f"its process ended (with {process.exitcode})")
                         print(_summary(_read(place)), flush=True)
         finally:
-            for process, _ in running.values():
+            for process, *_ in running.values():
                 process.kill()
     return [_read(place) for _, place in placed]
 
 
-def _grade_student(group: list, course: Course, folder: Path) -> None:
+def _grade_student(group: list, course: Course, folder: Path, number: int) -> None:
     """Judge one student's submissions, each in a process of its own, and write their records."""
     modules = set().union(*(course.modules(submission.name) for submission, _ in group if submission.name))
-    with Box(folder, modules) as box:
+    with Box(folder, modules, number) as box:
         if any(submission.cells and submission.name for submission, _ in group):
             box.start()
         for submission, place in group:
@@ -182,8 +185,22 @@ def _judged(submission, course: Course, box: Box) -> dict:
 
 
 def _give_up(submission, place: Path, course: Course, reason: str) -> None:
-    submission.problems.append(f"could not be graded: {reason}")
-    _write_record(judge.blank(submission, course.case_of(submission), "could not be graded"), place)
+    submission.problems.append(f"{GIVEN_UP}: {reason}")
+    _write_record(judge.blank(submission, course.case_of(submission), GIVEN_UP), place)
+
+
+def _is_done(place: Path) -> bool:
+    """Whether there is a record to keep: where judging itself failed, as for want of memory, it is tried again."""
+    return place.exists() and not _is_given_up(_read(place))
+
+
+def _is_given_up(record: dict) -> bool:
+    return any(problem.startswith(GIVEN_UP) for problem in record["problems"])
+
+
+def _given_up(records: list[dict]) -> list[str]:
+    count = sum(map(_is_given_up, records))
+    return [f"{count} could not be graded and have no points; the same command tries them again"] if count else []
 
 
 def _write_record(record: dict, place: Path) -> None:
@@ -216,43 +233,12 @@ def totals(record) -> tuple[float, float]:
     return sum(question["points"] for question in given), sum(question["out_of"] for question in waiting)
 
 
-# ---- marks given by hand
-
-
-def read_marks(path: Path) -> dict:
-    """by-hand.csv, filled in: {(file, question): (points, comment)}; rows without points are left out."""
-    marks = {}
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        for number, row in enumerate(csv.DictReader(stream), start=2):
-            try:
-                if (row["points"] or "").strip():
-                    file = re.sub(r"^'(?=[=+\-@])", "", row["file"])  # as `_cell` has written it
-                    marks[file, row["question"]] = (float(row["points"]), (row["comment"] or "").strip())
-            except (KeyError, ValueError) as error:
-                raise ValueError(
-                    f"{path}, line {number}: points must be a number, and the columns those of by-hand.csv: {error}"
-                ) from error
-    return marks
-
-
-def enter_marks(records: list[dict], marks: dict, lenient: bool = False) -> None:
-    """Put the marks in their places; ``ValueError`` for one that is out of range, or (unless `lenient`) has no place."""
-    places = {
-        (record["file"], question["id"]): question
-        for record in records
-        for question in record["questions"]
-        if question["by_hand"]
+def _not_known(records: list[dict], variant: str) -> list[str]:
+    students = {
+        record["student"] for record in records if any(submissions.NOT_KNOWN in each for each in record["problems"])
     }
-    for place, (points, comment) in marks.items():
-        if place not in places and lenient:
-            continue
-        if place not in places:
-            raise ValueError(f"MARKS: there is no question {place[1]!r} in {place[0]!r}")
-        if not 0 <= points <= places[place]["out_of"]:
-            raise ValueError(
-                f"MARKS: points for {place[1]!r} in {place[0]!r} must be in [0, {places[place]['out_of']:g}], got {points:g}"
-            )
-        places[place] |= {"points": points, "note": comment}
+    names = ", ".join(sorted(students))
+    return [f"not in VARIANTS, and so graded as {variant!r}: {names}"] if students else []
 
 
 # ---- what is written
@@ -265,21 +251,42 @@ def write(records: list[dict], cases: dict, target: Path) -> None:
     every = [(record, question) for record in records for question in record["questions"]]
     table(target / "marks.csv", [_mark(*pair) | {"part": pair[1]["part"], "note": pair[1]["note"]} for pair in every])
     by_hand = [
-        _mark(*pair) | {"comment": pair[1]["note"]} for pair in every if pair[1]["by_hand"] and pair[1]["text"].strip()
+        _mark(*pair) | {"comment": pair[1]["note"], "answer": sign_of(pair[1])}
+        for pair in every
+        if pair[1]["by_hand"] and pair[1]["text"].strip()
     ]
-    table(target / "by-hand.csv", by_hand, ["student", "assignment", "file", "question", "out_of", "points", "comment"])
-    table(target / "platform.csv", _platform(records))
+    table(
+        target / "by-hand.csv",
+        by_hand,
+        ["student", "assignment", "file", "question", "out_of", "points", "comment", "answer"],
+    )
+    table(target / "platform.csv", platform := _platform(records))
+    table(target / "canvas.csv", _canvas(platform, cases))
 
 
 def _platform(records: list[dict]) -> list[dict]:
-    """A row for every student with the points of each assignment: of several files for one, those of the last by name."""
+    """A row for every student with the points of each assignment: of several files for one, those of the best."""
     names = sorted({record["assignment"] for record in records} - {""})
-    students: dict = {}
+    best: dict = {}
     for record in records:
-        row = students.setdefault(record["student"], {"student": record["student"]} | dict.fromkeys(names, ""))
-        if record["assignment"]:
-            row[record["assignment"]] = f"{totals(record)[0]:g}"
-    return list(students.values())
+        row = best.setdefault(record["student"], {})
+        row[record["assignment"]] = max(row.get(record["assignment"], 0), totals(record)[0])
+    return [
+        {"student": student} | {name: f"{row[name]:g}" if name in row else "" for name in names}
+        for student, row in best.items()
+    ]
+
+
+def _canvas(platform: list[dict], cases: dict) -> list[dict]:
+    """The same under the heads that Canvas wants: students by their login, and in the first row what can be had."""
+    heads = dict.fromkeys(("Student", "ID", "SIS User ID", "SIS Login ID", "Section"), "")
+    out_of = {name: f"{sum(map(assignment.points, key.cells)):g}" for name, key in cases.items()}
+    names = [name for name in (platform[0] if platform else {}) if name != "student"]
+    first = heads | {"Student": "Points Possible"} | {name: out_of[name] for name in names}
+    return [first] + [
+        heads | {"Student": row["student"], "SIS Login ID": row["student"]} | {name: row[name] for name in names}
+        for row in platform
+    ]
 
 
 def _row(record, page) -> dict:
@@ -311,28 +318,6 @@ def _mark(record, question) -> dict:
         "out_of": f"{question['out_of']:g}",
         "points": points,
     }
-
-
-def table(path: Path, rows: list[dict], header=None) -> None:
-    """`rows` as CSV, with a byte-order mark, by which spreadsheets see that names are in UTF-8."""
-    with whole(path) as draft, draft.open("w", encoding="utf-8-sig", newline="") as stream:
-        writer = csv.DictWriter(stream, header or list(rows[0] if rows else []))
-        writer.writeheader()
-        writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
-
-
-def _cell(value: str) -> str:
-    """A spreadsheet takes what starts like this for a formula, and a student's name or error may."""
-    return f"'{value}" if value[:1] in tuple("=+-@\t\r") and value[:1] else value
-
-
-def variants(path: Path) -> dict[str, str]:
-    """{student: variant} from the table that `make assignments` has written."""
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    if not all(row.get("student") and row.get("variant") for row in rows):
-        raise ValueError(f"VARIANTS must be a table with the columns student and variant, got {path}")
-    return {row["student"]: row["variant"] for row in rows}
 
 
 def main() -> int:
@@ -369,24 +354,31 @@ def _run(arguments) -> None:
         raise ValueError(f"the output must lie outside the submissions, got {target}")
     if arguments.bank is not None and not arguments.bank.is_dir():
         raise ValueError(f"BANK must be a folder, got {arguments.bank}")
+    for path in sorted(arguments.bank.glob("*.py")) if arguments.bank else ():
+        if path.stem not in assignment.names():
+            raise ValueError(f"BANK: {path.name} is named for no assignment; they are {', '.join(assignment.names())}")
     filled = [
         path
         for path in (target / "by-hand.csv", arguments.marks)
         if path and (path == arguments.marks or path.exists())
     ]
+    for name, least in (("jobs", 1), ("memory", 1), ("cell_seconds", 1), ("notebook_seconds", 1)):
+        if not getattr(arguments, name) >= least:
+            raise ValueError(f"{name} must be at least {least}, got {getattr(arguments, name):g}")
     marks = [read_marks(path) for path in filled]
     keys = {name: assignment.key(name, arguments.variant) for name in assignment.names()}
-    found = submissions.collect(folder, keys)
+    each = variants(arguments.variants) if arguments.variants else {}
+    found = submissions.collect(folder, keys, each)
     if not found:
         raise ValueError(f"there is no submission in {arguments.submissions}")
     limits = Limits(arguments.cell_seconds, arguments.notebook_seconds, arguments.memory)
-    each = variants(arguments.variants) if arguments.variants else {}
     course = Course(each, arguments.variant, limits, arguments.bank, target / "records")
     print(confinement.SAID[confinement.way()], flush=True)
     records = grade_all(found, course, arguments.jobs)
-    for path, given in zip(filled, marks):
-        enter_marks(records, given, lenient=path != arguments.marks)
+    told = enter_marks(records, {place: mark for given in marks for place, mark in given.items()})
+    told += _given_up(records) + _not_known(records, arguments.variant)
     write(records, keys, target)
+    print("".join(f"{line}\n" for line in told), end="")
     print(f"{len(records)} graded in {time.monotonic() - began:.0f} s: {target}/grades.csv")
 
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import ast
 import base64
+import compileall
 import contextlib
 import io
 import json
 import os
+import py_compile
 import re
 import shutil
 import socket
@@ -30,7 +32,9 @@ from notebooks.assignments import assignment, confinement, plain, shipped, submi
 GRACE = 3.0  # seconds between the end of a cell's time, which it can hide from, and the end of its process
 LARGEST_OUTPUT = 8 * 2**20  # characters of what all cells of a notebook show
 MOST_DEATHS = 3  # cells of one notebook that may end its process before the rest is given up
+MANY_CALLS = 1000  # of a function of the test's: so many take a tenth of a second
 STUB = "NotImplementedError"
+UNANSWERED = "not answered, or the line that raises NotImplementedError still stands above the answer"
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
 
@@ -74,6 +78,8 @@ def class_folder(cases: list, folder: Path) -> Path:
             target = folder / case.name / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
+    unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH  # compiled here, once for all notebooks
+    compileall.compile_dir(folder, quiet=1, stripdir=str(folder), invalidation_mode=unchecked)
     for path in (folder, *folder.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
     return folder
@@ -82,7 +88,8 @@ def class_folder(cases: list, folder: Path) -> Path:
 class Box:
     """The process within the walls, from which notebooks are forked, one after another; started again where it was lost."""
 
-    def __init__(self, folder: Path, modules=()):
+    def __init__(self, folder: Path, modules=(), number: int = 0):
+        self.number = number  # another one for each that is there at the same time
         self.modules = sorted({"IPython.core.interactiveshell", "matplotlib_inline.backend_inline", "numpy", *modules})
         self.folder, self.way, self.process, self.control, self.owner = Path(folder), confinement.way(), None, None, 0
 
@@ -124,7 +131,7 @@ class Box:
         place = confinement.place(self.way, self.folder)
         arguments = [f"{place}/box.py", place, "unconfined" if self.way == "none" else "confined", *self.modules]
         self.process = subprocess.Popen(
-            confinement.command(self.way, self.folder, arguments),
+            confinement.command(self.way, self.folder, arguments, self.number),
             stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.home, start_new_session=True,
             env={"HOME": self.home} | confinement.environment(self.way, PYTHONHASHSEED="0", COMPENDIUM_OFFLINE="1"),
         )  # fmt: skip
@@ -198,6 +205,8 @@ class Notebook:
             value = plain.decode(found.get("value"))
         except (ValueError, TypeError, RecursionError, MemoryError) as error:
             raise Wrong(f"{request['name']}: {error}") from None
+        if value is None:
+            raise Wrong(f"{request['name']} gives None: is a return missing, or is something printed instead?")
         if plain.is_empty(value):
             raise Wrong(f"{request['name']} gives something empty")
         return value
@@ -206,11 +215,18 @@ class Notebook:
         """The reply to `request`; on the way there the student's code may call `functions`."""
         seconds = max(until - time.monotonic(), 0.01)
         self._send(request | {"seconds": seconds}, until + GRACE)
-        while True:
-            reply = self._receive(until + GRACE, seconds)
-            if "function" not in reply:
-                return reply
-            self._send(_called_back(reply, functions), until + GRACE)
+        calls = 0
+        while "function" in (reply := self._receive(until + GRACE, seconds)):
+            calls += 1
+            try:
+                self._send(_called_back(reply, functions), until + GRACE)
+            except ValueError as large:  # nothing is sent yet
+                self._send({"error": f"asked for {large}"}, until + GRACE)
+        if calls >= MANY_CALLS and str(reply.get("error")).startswith("stopped: "):
+            reply["error"] += (
+                f", with {calls} calls of a function of the test, each of which takes its time: call it with arrays"
+            )
+        return reply
 
     def _send(self, message, until) -> None:
         try:
@@ -320,7 +336,9 @@ def _explained(error: str, case, broken: dict) -> str:
     if match and match[1] in case.asked:
         cell = case.asked[match[1]].cell
         if cell in broken:
-            return f"{match[1]} is not defined, since its cell stopped: {broken[cell]}"
+            stopped = UNANSWERED if broken[cell] == STUB else broken[cell]
+            return f"{match[1]} is not defined, since its cell stopped: {stopped}"
+        return f"{match[1]} is not defined: its cell {cell} is missing, or does not define it"
     return error
 
 
@@ -379,7 +397,7 @@ def grade(submission, case, box: Box, limits: Limits) -> dict:
             {name: cell[name] for name in ("id", "kind", "type", "shown", "points")} | {"outcome": outcome}
         )
         if cell["kind"] == "test":
-            note = "not answered: the stub is still there" if error == STUB else error or ""
+            note = UNANSWERED if error == STUB else error or ""
             record["questions"].append(_question(cell, 0.0 if error else cell["points"], note))
         elif cell["kind"] == "answer":
             unanswered = not cell["source"].replace(assignment.STUB, "").strip()

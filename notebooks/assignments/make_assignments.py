@@ -26,7 +26,7 @@ from pathlib import Path
 import nbformat
 
 from lib.numerics.files import whole
-from notebooks.assignments import assignment, grade, judge, shipped, submissions
+from notebooks.assignments import assignment, judge, shipped, submissions, tables
 
 START = """\
 # How to start
@@ -97,7 +97,7 @@ def for_each(students: list[str], secret: bytes, output: Path, box: judge.Box) -
             make(case, output / student / f"{case.name}.zip")
         rows.append({"student": student, "variant": variant})
         print(f"{student}: {variant}", flush=True)
-    grade.table(output / "variants.csv", rows)
+    tables.table(output / "variants.csv", rows)
 
 
 def _suiting(student: str, secret: bytes, box: judge.Box) -> tuple[str, list[assignment.Case]]:

@@ -9,16 +9,17 @@ import urllib.parse
 from collections import Counter
 
 from lib.numerics.in_order import total
-from notebooks.assignments import confinement
+from notebooks.assignments import assignment, confinement
 
 SIMILAR = 0.6  # share of runs of tokens, of what the students wrote, that two submissions have in common
+COPIED = 0.8  # the same share with what many write as well, lest a copy that goes round is taken for usual
 RUN = 8  # tokens in a run
 FEWEST = 40  # runs without which a comparison says nothing
 BINS = 10
 
 
-def page(records: list[dict], pages: list[str]) -> str:
-    """The page `class.html` of all `records`, whose feedback lies at `pages`."""
+def page(records: list[dict], pages: list[str], keys: dict) -> str:
+    """The page `class.html` of all `records`, whose feedback lies at `pages`; `keys` maps assignments to key notebooks."""
     from notebooks.assignments.feedback import PAGE
 
     body = [f"<p>{confinement.SAID[way]}</p>" for way in sorted({record["walls"] for record in records})]
@@ -28,7 +29,7 @@ def page(records: list[dict], pages: list[str]) -> str:
             f"<h2>{html.escape(name)}</h2>",
             _histogram(mine),
             _failures(mine),
-            _similar(mine, dict(zip(map(id, records), pages))),
+            _similar(mine, dict(zip(map(id, records), pages)), _runs(_given(keys[name]))),
         ]
     return PAGE.format(title="The class", body="\n".join(body), up="")
 
@@ -71,17 +72,16 @@ def _failures(records: list[dict]) -> str:
     return f"<table><tr><th>test</th><th>failed</th><th>most often because</th></tr>{rows}</table>"
 
 
-def _similar(records: list[dict], pages: dict) -> str:
-    """Pairs of submissions of different students whose own cells are alike, with both, side by side."""
-    runs = [_runs(record) for record in records]
+def _similar(records: list[dict], pages: dict, given: set) -> str:
+    """Pairs of submissions of different students whose own cells are alike, but for what was `given`, with both, side by side."""
+    runs = [_runs(_own(record)) - given for record in records]
     usual = Counter(itertools.chain.from_iterable(runs))
     common = {run for run, count in usual.items() if count > max(2, len(records) / 3)}  # what many write is nobody's
     pairs = []
     for (one, left), (other, right) in itertools.combinations(zip(records, runs), 2):
-        both = (left | right) - common
-        if one["student"] != other["student"] and len(both) >= FEWEST:
-            share = len(left & right - common) / len(both)
-            pairs += [(share, one, other)] if share >= SIMILAR else []
+        if one["student"] != other["student"]:
+            share = max(_share(left - common, right - common, SIMILAR), _share(left, right, COPIED))
+            pairs += [(share, one, other)] if share else []
     parts = ["<h3>Similar submissions</h3>" if pairs else ""]
     for share, one, other in sorted(pairs, key=lambda pair: -pair[0])[:20]:
         titles = "".join(
@@ -94,13 +94,25 @@ def _similar(records: list[dict], pages: dict) -> str:
     return "\n".join(parts)
 
 
+def _share(left: set, right: set, least: float) -> float:
+    """The share of runs that both have; 0 if it is less than `least`, or says nothing."""
+    share = len(left & right) / max(len(left | right), 1)
+    return share if share >= least and len(left | right) >= FEWEST else 0.0
+
+
+def _given(key) -> str:
+    """What stands in the cells to be filled in before anybody has written there."""
+    cells = assignment.student(key).cells
+    return "\n\n".join(cell.source for cell in cells if assignment.kind(cell) in ("solution", "answer"))
+
+
 def _own(record: dict) -> str:
     return "\n\n".join(cell["shown"] for cell in record["plan"] if cell["kind"] in ("solution", "own", "answer"))
 
 
-def _runs(record: dict) -> set[tuple]:
-    """Runs of tokens of what the student wrote; names count as names only, so that renaming hides nothing."""
-    tokens = re.findall(r"[A-Za-z_]\w*|\d[\d.]*|\S", re.sub(r"#.*", "", _own(record)[:100_000]))
+def _runs(text: str) -> set[tuple]:
+    """Runs of tokens of what somebody wrote; names count as names only, so that renaming hides nothing."""
+    tokens = re.findall(r"[A-Za-z_]\w*|\d[\d.]*|\S", re.sub(r"#.*", "", text[:100_000]))
     keywords = {"def", "return", "if", "else", "for", "in", "while", "lambda", "not", "and", "or", "np", "None"}
     plain = [token if token in keywords or not token[0].isalpha() else "x" for token in tokens]
     return {tuple(plain[start : start + RUN]) for start in range(len(plain) - RUN + 1)}

@@ -116,11 +116,13 @@ class Line:
 
     def __init__(self, end: socket.socket):
         self.end = end
+        self.busy = False  # with a question whose reply is on its way
+        self.late: BaseException | None = None  # what is to be raised when the reply is there
 
     def send(self, message, until: float | None = None) -> None:
         content = json.dumps(message).encode()
         if len(content) > LARGEST:
-            raise ValueError(f"more than {LARGEST // 2**20} MiB at once")
+            raise ValueError(f"more than {LARGEST // 2**20} MiB at once, or 3 million numbers: take fewer a call")
         self._wait(until)
         self.end.sendall(struct.pack(">Q", len(content)) + content)
 

@@ -14,17 +14,22 @@ import os
 import re
 import stat
 import zipfile
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from notebooks.assignments import assignment
 
 LARGEST = 20 * 2**20  # bytes of a file that is looked at
-LARGEST_ZIP = 100 * 2**20  # bytes that a zip file may hold
+LARGEST_ZIP = 400 * 2**20  # bytes of a zip file: a student may well hand in the whole folder, with its `.venv`
+LARGEST_HELD = 100 * 2**20  # bytes that are looked at of what it holds
 MOST_FILES = 20  # of one student
-MOST_MEMBERS = 1000  # of a zip file: a student may well hand in the whole folder
+MOST_MEMBERS = 1000  # of a zip file, those not counted that are ignored
 MOST_CELLS = 1000
-IGNORED = re.compile(r"(^|/)(\.[^./]|__MACOSX/|lib/)")
+NOT_KNOWN = "is not among the students that have variants"
+# Moodle: _4711_assignsubmission_file_; Canvas: _12345_67890_…-1, and _late_ before; browsers: " (1)"
+APPENDED = re.compile(r"(_late)?(_\d+(_.*|-\d+)?)?( \(\d+\))?")
+IGNORED = re.compile(r"(^|/)(\.[^./]|__MACOSX/|lib/|site-packages/)")
 
 
 @dataclass
@@ -39,8 +44,11 @@ class Submission:
     problems: list[str] = field(default_factory=list)
 
 
-def collect(folder: Path, keys: dict) -> list[Submission]:
-    """Every notebook below `folder`, in zip files too, sorted; `keys` maps assignments to key notebooks."""
+def collect(folder: Path, keys: dict, known: Collection[str] = ()) -> list[Submission]:
+    """Every notebook below `folder`, in zip files too, sorted; `keys` maps assignments to key notebooks.
+
+    With `known`, the names of the students, each gets the one that its folder or file means.
+    """
     found, others = [], {}
     for file, content, problem in _files(folder):
         student = _student(file, keys)
@@ -58,11 +66,18 @@ def collect(folder: Path, keys: dict) -> list[Submission]:
             and path.name not in {*keys, *(s.file.split("/")[0] for s in found)}
         ):
             found.append(Submission(path.name, f"{path.name}/", problems=["nothing handed in"]))
+    for submission in found if known else ():
+        meant = _meant(submission.student, known)
+        if not meant:
+            submission.problems.append(f"{submission.student!r} {NOT_KNOWN}")
+        elif meant != submission.student:
+            submission.problems.append(f"{submission.student!r} was taken for {meant!r}")
+            submission.student = meant
     found.sort(key=lambda submission: (submission.student, submission.name, submission.file))
     for _, group in itertools.groupby(found, lambda submission: submission.student):
         for submission in list(group)[MOST_FILES:]:
             submission.cells, submission.problems = [], [f"not graded: more than {MOST_FILES} files from one student"]
-    _note_repeated(found)
+    _note_repeated(found, keys)
     return found
 
 
@@ -100,21 +115,21 @@ def _content(path: Path, most: int):
 
 
 def _members(file: str, archive: zipfile.ZipFile):
-    room = LARGEST_ZIP
-    if len(archive.infolist()) > MOST_MEMBERS:
+    room = LARGEST_HELD
+    members = [each for each in archive.infolist() if not (each.is_dir() or IGNORED.search(each.filename))]
+    if len(members) > MOST_MEMBERS:
         raise ValueError(f"it holds more than {MOST_MEMBERS} files")
-    for member in archive.infolist():
-        if member.is_dir() or IGNORED.search(member.filename):
-            continue
+    for member in members:
         name = f"{file}/{_printable(member.filename)}"
-        if stat.S_ISLNK(member.external_attr >> 16):
-            yield name, b"", "a link, not a file"
+        odd = "a link, not a file" if stat.S_ISLNK(member.external_attr >> 16) else ""
+        if odd or name.lower().endswith(".zip"):
+            yield name, b"", odd or "a zip file within a zip file: unpack it, and run this again"
             continue
         with archive.open(member) as stream:
             content = stream.read(LARGEST + 1)  # whatever size the archive claims
         room -= len(content)
         if room < 0:
-            raise ValueError(f"it holds more than {LARGEST_ZIP // 2**20} MiB")
+            raise ValueError(f"it holds more than {LARGEST_HELD // 2**20} MiB")
         too_large = f"larger than {LARGEST // 2**20} MiB" if len(content) > LARGEST else ""
         yield name, b"" if too_large else content, too_large
 
@@ -135,12 +150,22 @@ def _student(file: str, keys) -> str:
     return rest or stem
 
 
+def _meant(student: str, known: Collection[str]) -> str:
+    """The one of `known` that `student` is, but for case and what platforms and browsers append to names; or nothing."""
+    if student in known:
+        return student
+    folded = [(name, student.casefold().removeprefix(name.casefold())) for name in known]
+    like = [(name, rest) for name, rest in folded if rest != student.casefold() and APPENDED.fullmatch(rest)]
+    longest = [name for name, rest in like if len(rest) == min(len(rest) for _, rest in like)]
+    return longest[0] if len(longest) == 1 else ""
+
+
 def _read(student, file, content, problem, keys) -> Submission:
     submission = Submission(student, file, problems=[problem] if problem else [])
     if not problem:
         try:
-            _parse(submission, json.loads(content.decode("utf-8-sig")), keys)
-        except (ValueError, RecursionError, MemoryError) as error:  # not UTF-8, not JSON, not a notebook
+            _parse(submission, json.loads(content), keys)
+        except (ValueError, RecursionError, MemoryError) as error:  # neither UTF-8 nor UTF-16, not JSON, not a notebook
             submission.cells = []
             submission.problems.append(f"not a notebook: {_printable(' '.join(str(error).split())[:200])}")
     if not submission.name:
@@ -152,7 +177,12 @@ def _read(student, file, content, problem, keys) -> Submission:
 def _parse(submission: Submission, notebook, keys) -> None:
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
-        raise ValueError("it has no list of cells")
+        old = isinstance(notebook, dict) and "worksheets" in notebook
+        raise ValueError(
+            "it is of an old format: open it in Jupyter, save it, and run this again"
+            if old
+            else "it has no list of cells"
+        )
     if len(cells) > MOST_CELLS:
         raise ValueError(f"it has {len(cells)} cells, and {MOST_CELLS} at most are looked at")
     submission.cells = [cell for cell in map(_cell, cells) if cell]
@@ -261,20 +291,30 @@ def _dictionary(value) -> dict:
     return value if isinstance(value, dict) else {}
 
 
-def _note_repeated(submissions: list[Submission]) -> None:
-    """Several files of one student for one assignment, and equal ones of two students."""
+def _note_repeated(submissions: list[Submission], keys) -> None:
+    """Several files of one student for one assignment, and equal ones of two students, whose parameters may differ."""
+    # ids of cells that are given, parameters among them, and what stands in the others before anybody has written there
+    given: dict = {name: set() for name in ("", *keys)}
+    for name, key in keys.items():
+        for cell in assignment.student(key).cells:
+            filled_in = assignment.kind(cell) in ("solution", "answer")
+            given[name].add(_squeezed(cell.source) if filled_in else cell.id)
     files, texts = {}, {}
     for submission in submissions:
         if submission.name:
             files.setdefault((submission.student, submission.name), []).append(submission)
         if submission.cells:
-            text = json.dumps([cell["source"].split() for cell in submission.cells])
-            texts.setdefault((submission.name, text), []).append(submission)
+            own = [cell["source"] for cell in submission.cells if cell["ident"] not in given[submission.name]]
+            own = [text for text in map(_squeezed, own) if text not in given[submission.name]]
+            if own:
+                texts.setdefault((submission.name, *own), []).append(submission)
     for group in files.values():
         if len(group) > 1:
             for submission in group:
                 others = ", ".join(other.file for other in group if other is not submission)
-                submission.problems.append(f"handed in more than once, see also {others}; each is graded")
+                submission.problems.append(
+                    f"handed in more than once, see also {others}; each is graded, and the best counts"
+                )
     for group in texts.values():
         for submission in group:
             others = sorted({other.student for other in group} - {submission.student})

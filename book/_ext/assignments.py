@@ -1,0 +1,54 @@
+"""The directive {assignments}: the assignments that there are, as each says of itself in its first cell."""
+
+import json
+import re
+from pathlib import Path
+
+from docutils.statemachine import StringList
+from sphinx.util.docutils import SphinxDirective
+
+from notebooks.assignments import assignment
+
+SAID = (
+    r"# (?P<title>.+)\n[\s\S]*`(?P<document>[a-z]+\d{4})`[\s\S]*?"
+    r"About (?P<minutes>\d+) minutes, \d+\s+points:\s+(?P<tests>\d+) by tests, (?P<text>\d+)"
+)
+
+
+def notebooks() -> list[Path]:
+    return list(map(assignment.source, assignment.names()))
+
+
+def row(path: Path) -> dict:
+    """What an assignment says of itself; ``ValueError`` where it does not say it."""
+    first = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
+    said = re.match(SAID, first)
+    if said is None:
+        raise ValueError(f"{path.name} must begin with its title, document, minutes and points, got {first[:200]!r}")
+    return {"name": path.stem, **said.groupdict()}
+
+
+def table(rows: list[dict]) -> str:
+    lines = [
+        f"| `{each['name']}` | [`{each['document']}`](../{each['document']}/index.md) | {each['title']} | {each['minutes']} | {each['tests']} + {each['text']} |"
+        for each in rows
+    ]
+    return "\n".join(
+        ["| Assignment | Document | What it is about | Minutes | Points |", "|---|---|---|---|---|", *lines]
+    )
+
+
+class Assignments(SphinxDirective):
+    def run(self):
+        for path in notebooks():
+            self.env.note_dependency(str(path))
+        self.content = StringList(table(map(row, notebooks())).splitlines(), source=str(assignment.FOLDER))
+        made = self.parse_content_to_nodes()
+        for part in made:
+            part["classes"].append("whole-names")
+        return made
+
+
+def setup(app):
+    app.add_directive("assignments", Assignments)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
