@@ -1,0 +1,71 @@
+"""The directive {machine-checked}: what Coq has checked, from the files of proofs/.
+
+Without an argument it is the table of the headline theorems, with places and axioms. With `files` it is, file by file, what a
+reader compares with the prose: definitions, hypotheses and headline theorems as Coq reads them, each under its comment.
+"""
+
+from docutils.parsers.rst import directives
+from docutils.statemachine import StringList
+from sphinx.util.docutils import SphinxDirective
+
+from book import ledger, machine_checked
+from book.machine_checked import Headline, Statement
+
+DEFINING = ("Definition", "Fixpoint", "Inductive", "Record")
+
+
+def table(headlines: list[Headline]) -> str:
+    """The theorems as MyST: what each says, and of what in lib; its name, file and line, and the axioms it may use."""
+    lines = ["| What is proved | Theorem, file and line, axioms |", "|---|---|"]
+    for each in headlines:
+        stands = each.statement
+        of = ", ".join(f"`{name.rsplit('.', 1)[-1]}`" for name in each.lib)
+        name = f"{{ref}}`{stands.name} <{label(stands)}>` ({stands.file}, {stands.line}; {each.axioms})"
+        lines.append(f"| {ledger.cell(stands.says)}{f' ({of})' if of else ''} | {name} |")
+    return "\n".join(lines)
+
+
+def label(statement: Statement) -> str:
+    return f"checked-{statement.name.replace('_', '-').lower()}"
+
+
+def by_file(everything: dict[str, list[Statement]], headlines: list[Headline]) -> str:
+    """Definitions and headline theorems of each file as MyST, folded."""
+    chosen = [headline.statement for headline in headlines]
+    parts = []
+    for file, statements in everything.items():
+        shown = [each for each in statements if each in chosen or each.kind in DEFINING]
+        if shown:
+            held = sum(each in chosen for each in shown)
+            told = f"{file}: {held} headline theorem{'s' * (held != 1)}" if held else f"{file}: definitions"
+            parts += [f"````{{dropdown}} {told}", *map(entry, shown), "````", ""]
+    return "\n".join(parts)
+
+
+def entry(statement: Statement) -> str:
+    """One definition or theorem under its comment; a theorem with its sections' hypotheses, and a name that links lead to."""
+    theorem = statement.kind == "Theorem"
+    code = "\n".join([*(statement.context if theorem else ()), statement.text])
+    target = f"({label(statement)})=\n" if theorem else ""
+    place = f" (line {statement.line})" if theorem else ""
+    return f"{target}{ledger.cell(statement.says) or f'`{statement.name}`'}{place}\n\n```coq\n{code}\n```\n"
+
+
+class MachineChecked(SphinxDirective):
+    optional_arguments = 1
+
+    def run(self):
+        for path in (machine_checked.LIST, *machine_checked.FOLDER.glob("*.v")):
+            self.env.note_dependency(str(path))
+        headlines = machine_checked.headlines()
+        if self.arguments and directives.choice(self.arguments[0], ("files",)):
+            made = by_file(machine_checked.everything(), headlines)
+        else:
+            made = table(headlines)
+        self.content = StringList(made.splitlines(), source=str(machine_checked.LIST))
+        return self.parse_content_to_nodes()
+
+
+def setup(app):
+    app.add_directive("machine-checked", MachineChecked)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,42 @@
+(* The epsilons that miura2022 prints, as functions of n, alpha, d and tau = 4 d / sigma.
+
+   In lib: gaussian_synthesis/bounds.py, unbounded_epsilon and bounded_epsilon, which compute the same numbers in other words
+   (tests/test_machine_checked.py holds the two against each other). For one released record. *)
+From Coq Require Import Reals.
+Local Open Scope R_scope.
+
+Definition tau (d sigma : R) : R := 4 * d / sigma.
+
+(* Theorem 3.1, a record added: n records against n + 1. *)
+Definition eps_added (n alpha d tau : R) : R :=
+  alpha / 2 * (tau / ((n + 1) * (n + 1 - alpha)))
+  + alpha * d / (2 * (alpha - 1)) * ln (n / (n + 1)) - d / (2 * (alpha - 1)) * ln (1 - alpha / (n + 1))
+  - / (2 * (alpha - 1)) * ln (Rmin 1 ((1 + alpha * (n * tau / ((n + 1) * (n + 1 - alpha)))) / Rpower (1 + tau / (n + 1)) alpha)).
+
+(* Theorem 3.1, a record removed: n + 1 records against n. *)
+Definition eps_removed (n alpha d tau : R) : R :=
+  alpha / 2 * (tau / (n * (n + alpha) - alpha * (n + 1) * tau))
+  + alpha * d / (2 * (alpha - 1)) * ln ((n + 1) / n) - d / (2 * (alpha - 1)) * ln (1 + alpha / n)
+  - / (2 * (alpha - 1)) * ln (Rmin 1 ((1 - alpha * (n + 1) * tau / ((n + alpha) * n)) / Rpower (1 - tau / n) alpha)).
+
+(* Theorem 3.1: private n, both directions. *)
+Definition eps_unbounded (n alpha d sigma : R) : R :=
+  Rmax (eps_added n alpha d (tau d sigma)) (eps_removed n alpha d (tau d sigma)).
+
+(* Theorem 3.2: public n, one of n records replaced. *)
+Definition eps_bounded (n alpha d sigma : R) : R :=
+  let v := (n - 1) * tau d sigma / n ^ 2 in
+  alpha / 2 * (tau d sigma / (n ^ 2 * (1 - alpha * v)))
+  + (alpha * ln (1 + v) - ln (1 - alpha * v)) / (2 * (alpha - 1)).
+
+(* What an eigenvalue 1 + t of Sigma_1^-1 Sigma_2 adds to the divergence, twice. *)
+Definition psi (alpha t : R) : R := (alpha * ln (1 + t) - ln (1 + alpha * t)) / (alpha - 1).
+
+(* Theorem A of "Beyond the document": public n, the two eigenvalues kept apart. *)
+Definition eps_bounded_tight (n alpha d sigma : R) : R :=
+  let kappa := (n - 1) * tau d sigma / n ^ 2 in
+  alpha / 2 * (tau d sigma / (n ^ 2 - alpha * (n - 1) * tau d sigma)) + (psi alpha kappa + psi alpha (- kappa)) / 2.
+
+(* The whole release of n records, and its (epsilon, delta): Mironov's conversion, which the document uses. *)
+Definition whole (n eps : R) : R := n * eps.
+Definition converted (alpha eps delta : R) : R := eps + ln (/ delta) / (alpha - 1).

@@ -1,0 +1,44 @@
+"""The cells of Tables 1 and 2 of miura2022 as Coq data, from the ledger: the text of Cells.v, which proofs/Tables.v imports."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from book import claims
+
+HEAD = """(* Written by proofs/cells.py from book/claims.yml: what miura2022 prints in Tables 1 and 2.
+
+   A cell: private or public n; n; alpha; in Table 2 k, where delta = 10^-k; the printed digits m, of which e are decimals. *)
+From Coq Require Import ZArith List.
+Import ListNotations.
+Local Open Scope Z_scope.
+
+Inductive neighbours := private_n | public_n.
+Record cell := { kind : neighbours; n : Z; alpha : Z; k : option Z; m : Z; e : nat }.
+
+"""
+CELL = re.compile(r"miura2022\.table[12]\.(?:(un)?bounded\.)?n1e\d(?:\.alpha\d+\.delta1e-\d)?")
+
+
+def text() -> str:
+    """Cells.v, whole."""
+    cells = {id: term(claim) for id, claim in claims.load().claims.items() if CELL.fullmatch(id)}
+    lines = [f"  {cell}{';' * (i < len(cells))} (* {id} *)\n" for i, (id, cell) in enumerate(cells.items(), 1)]
+    return f"{HEAD}Definition cells : list cell := [\n{''.join(lines)}].\n"
+
+
+def term(claim: claims.Claim) -> str:
+    """One cell. ``ValueError`` for another setting than the one that proofs/Tables.v has."""
+    setting, printed = claim.setting, Decimal(claim.printed)
+    if (setting["d"], setting["sigma"]) != (6, 0.01):
+        raise ValueError(f"{claim.id}: d must be 6 and sigma 0.01, as in proofs/Tables.v, got {setting}")
+    fields = {
+        "kind": "public_n" if ".bounded." in claim.id else "private_n",
+        "n": int(setting["n"]),
+        "alpha": setting["alpha"],
+        "k": f"Some {-Decimal(str(setting['delta'])).adjusted()}" if "delta" in setting else "None",
+        "m": int("".join(map(str, printed.as_tuple().digits))),
+        "e": -int(printed.as_tuple().exponent),
+    }
+    return "{| " + "; ".join(f"{name} := {value}" for name, value in fields.items()) + " |}"

@@ -1,0 +1,119 @@
+"""`make proofs`: Coq checks every file of proofs/, and each theorem of headlines.yml is held to the axioms it may use.
+
+The files are copied to build/proofs, where Coq's own make builds what has changed. Nothing is admitted and nothing assumed:
+words that do so are refused before Coq runs, and at the end Coq itself says what each theorem rests on.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from fnmatch import fnmatch
+from pathlib import Path
+
+from book import machine_checked
+from lib.numerics import files
+from proofs import cells
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build/proofs"
+PACKAGES = (ROOT / "proofs/packages.txt").read_text(encoding="utf-8").split()
+
+# What takes something for true without a proof, or switches a check of Coq's off.
+ASSUMING = re.compile(
+    r"\b(?:Admitted|admit|give_up|Axioms?|Parameters?|Conjecture|Declare\s+Module|bypass_check|type-in-type"
+    r"|Unset\s+(?:Guard|Positivity|Universe)\s+Checking)\b"
+)
+
+
+class Failed(Exception):
+    """What is wrong, in a sentence or in Coq's own words."""
+
+
+def sources() -> dict[str, str]:
+    """{name: text} of all that Coq reads: the files of proofs/, and the cells from the ledger."""
+    names = [ROOT / "proofs/_CoqProject", *sorted((ROOT / "proofs").glob("*.v"))]
+    return {path.name: path.read_text(encoding="utf-8") for path in names} | {"Cells.v": cells.text()}
+
+
+def refuse_assumptions(texts: dict[str, str]) -> None:
+    """`Failed` if a file, outside of its comments, assumes something."""
+    for name, text in texts.items():
+        code = re.sub(r"\(\*.*?\*\)", lambda comment: "\n" * comment[0].count("\n"), text, flags=re.DOTALL)
+        if found := ASSUMING.search(code):
+            line = code.count("\n", 0, found.start()) + 1
+            raise Failed(f"proofs/{name}:{line}: {found[0]} takes for true what is not proved")
+
+
+def build(texts: dict[str, str], folder: Path) -> None:
+    """Have Coq check the files in `folder`, those that changed and those that need them. `Failed` with Coq's words."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        if not (folder / name).is_file() or (folder / name).read_text(encoding="utf-8") != text:
+            with files.whole(folder / name) as draft:
+                draft.write_text(text, encoding="utf-8")
+    coq(["coq_makefile", "-f", "_CoqProject", "-o", "Makefile"], folder)
+    coq(["make", "--no-print-directory"], folder)
+
+
+def coq(command: list[str], folder: Path) -> str:
+    """What a command says. `Failed`, with what it complains of, if it fails; the caller's make has no part in it."""
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    done = subprocess.run(command, cwd=folder, env=plain, capture_output=True, text=True)
+    if done.returncode:
+        raise Failed(done.stderr.strip() or done.stdout.strip())
+    return done.stdout
+
+
+def assumptions(folder: Path, theorems: list[machine_checked.Headline]) -> list[set[str]]:
+    """The axioms that each theorem rests on, as Coq prints them, of files that are built in `folder`."""
+    places = [(theorem.statement.file.removesuffix(".v"), theorem.statement.name) for theorem in theorems]
+    modules = " ".join(dict.fromkeys(module for module, _ in places))
+    lines = [f"Print Assumptions {module}.{name}.\n" for module, name in places]
+    (folder / "Assumptions.v").write_text(f"From Compendium Require {modules}.\n{''.join(lines)}", encoding="utf-8")
+    said = coq(["coqc", "-Q", ".", "Compendium", "Assumptions.v"], folder)
+    each = re.split(r"^(?:Closed under the global context|Axioms:)$", said, flags=re.MULTILINE)[1:]
+    if len(each) != len(theorems):
+        raise Failed(f"Coq answered {len(each)} of {len(theorems)} questions:\n{said}")
+    return [set(re.findall(r"^[\w.']+", part, flags=re.MULTILINE)) for part in each]
+
+
+def hold(theorems: list[machine_checked.Headline], found: list[set[str]]) -> list[str]:
+    """A line for each theorem: where it stands, what it rests on. `Failed` for an axiom that its group lacks."""
+    groups, lines = machine_checked.axioms(), []
+    for theorem, axioms in zip(theorems, found):
+        stands = theorem.statement
+        beyond = sorted(name for name in axioms if not any(fnmatch(name, rule) for rule in groups[theorem.axioms]))
+        if beyond:
+            raise Failed(f"{stands.name} rests on {', '.join(beyond)}, which {theorem.axioms!r} of headlines.yml lacks")
+        shown = sorted({re.sub(r"^(PrimInt63|Uint63)\..*|.*\.", r"\1", name) for name in axioms})
+        lines.append(f"proofs/{stands.file}:{stands.line} {stands.name}: {', '.join(shown) or 'no axiom'}")
+    return lines
+
+
+def main() -> int:
+    if shutil.which("coqc") is None:
+        print(f"The proofs need Coq, which is not installed: apt-get install {' '.join(PACKAGES)}", file=sys.stderr)
+        return 2
+    start, texts = time.monotonic(), sources()
+    try:
+        refuse_assumptions(texts)
+        build(texts, BUILD)
+        theorems = machine_checked.headlines()
+        lines = hold(theorems, assumptions(BUILD, theorems))
+    except (Failed, ValueError) as failure:
+        print(failure, file=sys.stderr)
+        return 1
+    print("\n".join(lines))
+    print(
+        f"{len(theorems)} theorems checked, with the axioms that proofs/headlines.yml grants ({time.monotonic() - start:.0f} s)"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

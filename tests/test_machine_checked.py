@@ -1,0 +1,304 @@
+"""The proofs in proofs/: nothing assumed, the list and the page tell of what is there, and lib's formulas are those of the theorems.
+
+What needs Coq skips where it is not installed; `make proofs` is the check itself.
+"""
+
+import importlib
+import importlib.util
+import itertools
+import re
+import shutil
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from book import claims, machine_checked
+from lib.accounting.divergence import psi
+from lib.gaussian_synthesis import bounded_epsilon, bounded_epsilon_tight, bounds, unbounded_epsilon
+from lib.local import GRR, pure_variance
+from lib.mechanisms import DiscreteLaplace, PermuteAndFlip, RandomizedResponse
+from proofs import cells, check
+from tests.coq_formulas import value
+
+ROOT = Path(__file__).resolve().parents[1]
+_spec = importlib.util.spec_from_file_location("machine_checked_page", ROOT / "book/_ext/machine_checked.py")
+page = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(page)
+
+needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason=f"needs Coq: {' '.join(check.PACKAGES)}")
+
+# ---- nothing is assumed
+
+
+def test_no_file_assumes_anything():
+    check.refuse_assumptions(check.sources())
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "Axiom a : False.",
+        "Lemma l : False. Admitted.",
+        "Proof. admit. Qed.",
+        "Parameter p : R.",
+        "Unset Guard Checking.",
+    ],
+)
+def test_an_assumption_is_refused_with_its_place(planted):
+    texts = {"A.v": "(* No Axiom\n here. *)\nDefinition a := 1.\n", "B.v": f"Definition b := 1.\n{planted}\n"}
+    check.refuse_assumptions({"A.v": texts["A.v"]})
+    with pytest.raises(check.Failed, match=r"^proofs/B\.v:2: "):
+        check.refuse_assumptions(texts)
+
+
+def test_an_axiom_that_is_not_granted_is_named():
+    theorem = machine_checked.headlines()[0]
+    granted = {"ClassicalDedekindReals.sig_not_dec"}
+    assert check.hold([theorem], [granted]) and check.hold([theorem], [set()])[0].endswith("no axiom")
+    with pytest.raises(check.Failed, match=f"{theorem.statement.name} rests on Own.axiom, which 'reals'"):
+        check.hold([theorem], [granted | {"Own.axiom"}])
+
+
+# ---- the list, the page, the files
+
+
+def test_every_file_is_built_and_every_headline_has_its_place_and_words():
+    listed = (ROOT / "proofs/_CoqProject").read_text(encoding="utf-8").split()
+    assert {name for name in listed if name.endswith(".v")} == {name for name in check.sources() if name.endswith(".v")}
+    for theorem in machine_checked.headlines():
+        stands = theorem.statement
+        line = (ROOT / "proofs" / stands.file).read_text(encoding="utf-8").splitlines()[stands.line - 1]
+        assert line.startswith(f"Theorem {stands.name}"), stands
+        assert stands.says and stands.text.count("Theorem") == 1 and "Proof" not in stands.text, stands
+        assert theorem.axioms in machine_checked.axioms(), stands.name
+
+
+def test_the_page_shows_every_headline_with_its_statement():
+    headlines = machine_checked.headlines()
+    table, files = page.table(headlines), page.by_file(machine_checked.everything(), headlines)
+    for theorem in headlines:
+        stands = theorem.statement
+        assert f"{{ref}}`{stands.name} <{page.label(stands)}>` (" in table
+        assert files.count(f"({page.label(stands)})=") == 1 and stands.text in files
+    assert len(table.splitlines()) == len(headlines) + 2
+
+
+def test_what_a_theorem_is_said_to_be_about_exists():
+    for theorem in machine_checked.headlines():
+        for name in theorem.lib:
+            module, _, function = name.rpartition(".")
+            assert hasattr(importlib.import_module(module), function), name
+        assert set(theorem.claims) <= set(claims.load().claims), theorem.statement.name
+
+
+def test_a_theorem_that_is_in_no_file_is_refused(tmp_path, monkeypatch):
+    lost = {"axioms": {}, "theorems": [{"name": "no_such_theorem"}]}
+    (tmp_path / "headlines.yml").write_text(yaml.safe_dump(lost))
+    monkeypatch.setattr(machine_checked, "LIST", tmp_path / "headlines.yml")
+    with pytest.raises(ValueError, match="theorem no_such_theorem must stand in one file of proofs/, found 0"):
+        machine_checked.headlines()
+
+
+def test_statements_are_read_without_proofs_and_with_their_hypotheses(tmp_path):
+    file = tmp_path / "A.v"
+    file.write_text(
+        "(* About. *)\nFrom Coq Require Import Reals.\nSection S.\nVariable x : R. (* any *)\nHypothesis h : 0.5 < x.\nLet z : R := 2 * x.\nLet p : 0 < z.\nProof. lra. Qed.\n"
+        "(* Says\n   so. *)\nTheorem t y : x < y ->\n  0 < y.\nProof using h. intros. (* Theorem no : False. *) lra. Qed.\n"
+        "Lemma l : 0 < x. Proof. lra. Qed.\nEnd S.\nTheorem u : True.\nProof. exact I. Qed.\n"
+    )
+    first, lemma, last = machine_checked.statements(file)
+    assert (first.name, first.line, first.says) == ("t", 11, "Says so.")
+    assert first.text == "Theorem t y : x < y ->\n  0 < y."
+    assert first.context == ("Variable x : R.", "Hypothesis h : 0.5 < x.", "Let z : R := 2 * x.")
+    assert (lemma.name, last.name, last.context, last.says) == ("l", "u", (), "")
+
+
+# ---- the tables' cells
+
+
+def test_the_cells_are_the_ledgers():
+    ids = {id for id in claims.load().claims if re.match(r"miura2022\.table[12]\.", id)}
+    written = re.findall(r"\{\| (.*?) \|\}.*\(\* (.*) \*\)", cells.text())
+    assert {id for _, id in written} == ids and len(written) == 40
+    for fields, id in written:
+        cell = dict(field.split(" := ") for field in fields.split("; "))
+        printed = claims.load()[id].printed
+        assert int(cell["m"]) == int(printed.replace(".", "")) and int(cell["e"]) == len(printed.partition(".")[2])
+
+
+# ---- the proved formula is lib's
+
+
+def points(count=12):
+    """Random rational points: n, alpha, d, sigma, so that the theorems' conditions hold."""
+    rng = np.random.default_rng(21)
+    for _ in range(count):
+        d, sigma, alpha = (
+            int(rng.integers(1, 9)),
+            Fraction(int(rng.integers(1, 16)), 16),
+            Fraction(int(rng.integers(17, 80)), 16),
+        )
+        yield int(alpha * 4 * d / sigma * int(rng.integers(2, 40))) + 2, alpha, d, sigma
+
+
+def test_psi_is_libs():
+    for alpha, t in itertools.product((1.25, 2, 5.5), (-0.125, -0.03125, 0.25, 3)):
+        assert psi(t, alpha) == pytest.approx(float(value("Formulas.v", "psi", alpha, t)), rel=1e-12)
+
+
+BOUNDS = {
+    "eps_unbounded": unbounded_epsilon,
+    "eps_bounded": bounded_epsilon,
+    "eps_bounded_tight": bounded_epsilon_tight,
+}
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_the_epsilons_are_libs(name):
+    for n, alpha, d, sigma in points():
+        proved = value("Formulas.v", name, n, alpha, d, sigma)
+        assert BOUNDS[name](n, float(alpha), d, float(sigma)) == pytest.approx(float(proved), rel=1e-9)
+
+
+def test_the_epsilons_of_each_direction_are_libs():  # of which the larger one is `unbounded_epsilon`
+    for n, alpha, d, sigma in points():
+        *directions, _ = bounds._theorem_3_1_directions(*map(np.float64, (n, float(alpha), d, float(sigma))))
+        for name, found in zip(("eps_added", "eps_removed"), directions):
+            proved = value("Formulas.v", name, n, alpha, d, 4 * d / sigma)
+            assert found == pytest.approx(float(proved), rel=1e-9), name
+
+
+def test_randomized_response_is_libs():
+    rng = np.random.default_rng(22)
+    for _ in range(12):
+        k, epsilon = int(rng.integers(2, 40)), Fraction(int(rng.integers(1, 160)), 32)
+        truth, lie = (float(value("RandomizedResponse.v", name, k, epsilon)) for name in ("truth", "lie"))
+        answer, oracle = RandomizedResponse(float(epsilon), k), GRR(k, float(epsilon))
+        assert (answer.truth, answer.lie) == pytest.approx((truth, lie), rel=1e-12)
+        assert (oracle.p, oracle.q) == pytest.approx((truth, lie), rel=1e-12)
+        share, n = Fraction(int(rng.integers(0, 17)), 16), int(rng.integers(1, 1000))
+        proved = value("RandomizedResponse.v", "pure_variance", truth, lie, share, n)
+        assert pure_variance(truth, lie, float(share), n) == pytest.approx(float(proved), rel=1e-12)
+        assert oracle.variance(float(share), n) == pytest.approx(float(proved), rel=1e-9)
+
+
+def test_the_discrete_laplaces_noise_is_libs():
+    for scale in (Fraction(1, 3), Fraction(2), Fraction(17, 4)):
+        mechanism = DiscreteLaplace(scale, 1)
+        for z in range(-3, 4):
+            proved = [float(value("DiscreteLaplace.v", "noise", scale, at)) for at in (z, z - 1)]
+            loss = np.log(proved[0] / proved[1])  # of neighbours 0 and 1 at the outcome z
+            assert abs(loss) == pytest.approx(mechanism.epsilon, rel=1e-12)
+        beyond = [float(value("DiscreteLaplace.v", "noise", scale, z)) for z in range(60 * int(scale + 1))]
+        assert 2 * np.sum(beyond) - beyond[0] == pytest.approx(1, abs=1e-12)
+
+
+def test_the_coins_of_permute_and_flip_are_libs():
+    mechanism, scores = PermuteAndFlip(0.75, 2.0), np.array([3.0, 5.0, 4.0, -1.0])
+    text = machine_checked_text("PermuteAndFlip.v", "coin")
+    assert text.endswith("exp (- eps * (best k q - q i) / (2 * sensitivity)).")
+    coins = np.exp(-0.75 * (scores.max() - scores) / (2 * 2.0))
+
+    def choice(rest, r):  # the algorithm as `choice` has it: one is drawn, all alike; its coin, or on without it
+        left = {i: [j for j in rest if j != i] for i in rest}
+        return np.mean([coins[i] * (i == r) + (1 - coins[i]) * (choice(left[i], r) if left[i] else 0) for i in rest])
+
+    by_recursion = [choice(range(4), r) for r in range(4)]
+    assert by_recursion == pytest.approx(mechanism.probabilities(scores), rel=1e-12)
+
+
+def machine_checked_text(file, name):
+    return next(each.text for each in machine_checked.statements(machine_checked.FOLDER / file) if each.name == name)
+
+
+def test_a_formula_is_read_as_coq_reads_it(tmp_path, monkeypatch):
+    (tmp_path / "A.v").write_text(
+        "Definition f (x y : R) : R := x - y - 1.\nDefinition g (x : R) : R := - x ^ 2 / 2 * f (2 * x) x + / x.\n"
+        "Definition h (x : R) : R := let v := Rmin x 3 in ln (exp v) + g 1.\nDefinition bad (x : R) : R := x ? 1.\n"
+    )
+    monkeypatch.setattr(machine_checked, "FOLDER", tmp_path)
+    assert value("A.v", "g", 4) == -(4**2) / 2 * (8 - 4 - 1) + 1 / 4
+    assert value("A.v", "h", Fraction(7, 2)) == pytest.approx(3 + (-1 / 2 * (2 - 1 - 1) + 1))
+    with pytest.raises(ValueError, match="not a formula"):
+        value("A.v", "bad", 1)
+    with pytest.raises(ValueError, match="takes x, y, got 1"):
+        value("A.v", "f", 1)
+
+
+# ---- Coq itself
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """The two files that randomized response needs, built."""
+    folder = tmp_path_factory.mktemp("proofs")
+    texts = check.sources()
+    texts = {name: texts[name] for name in ("Finite.v", "RandomizedResponse.v")}
+    texts["_CoqProject"] = "-Q . Compendium\nFinite.v\nRandomizedResponse.v\n"
+    check.build(texts, folder)
+    return texts, folder
+
+
+@needs_coq
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ("(grr k eps) eps.", "(grr k eps) (eps / 2)."),
+        (
+            "lie (k : nat) (eps : R) : R := 1 / (exp eps + INR k - 1)",
+            "lie (k : nat) (eps : R) : R := 1 / (exp eps + INR k)",
+        ),
+        ("(f * p * (1 - p) + (1 - f) * q * (1 - q))", "(f * p * (1 - p) + (1 - f) * p * (1 - q))"),
+        ("eps' -> eps <= eps'.", "eps' -> 2 * eps <= eps'."),
+    ],
+)
+def test_a_change_in_a_statement_fails(small, tmp_path, was, becomes):
+    texts, folder = small
+    shutil.copytree(folder, tmp_path / "planted")
+    file = texts["RandomizedResponse.v"]
+    assert was in file
+    with pytest.raises(check.Failed, match="RandomizedResponse.v"):
+        check.build(texts | {"RandomizedResponse.v": file.replace(was, becomes, 1)}, tmp_path / "planted")
+
+
+@needs_coq
+def test_a_wrong_digit_in_a_cell_fails(tmp_path):
+    texts = check.sources()
+    texts = {name: texts[name] for name in ("Formulas.v", "Cells.v", "Tables.v")}
+    texts["_CoqProject"] = "-Q . Compendium\nFormulas.v\nCells.v\nTables.v\n"
+    right = "m := 353517; e := 2"  # 3535.17, the first cell of Table 1
+    assert texts["Cells.v"].count(right) == 1
+    texts["Cells.v"] = texts["Cells.v"].replace(right, "m := 353518; e := 2")
+    with pytest.raises(check.Failed, match="Tables.v"):
+        check.build(texts, tmp_path)
+
+
+@needs_coq
+def test_coq_names_an_axiom_that_words_do_not_show(small, tmp_path):
+    texts, folder = small
+    shutil.copytree(folder, tmp_path / "planted")
+    theorem = next(each for each in machine_checked.headlines() if each.statement.name == "rr_unbiased")
+    granted = check.assumptions(folder, [theorem])
+    assert check.hold([theorem], granted)
+    outside = texts["RandomizedResponse.v"].replace(
+        "Theorem rr_unbiased", "Variable taken : 1 = 2.\nTheorem rr_unbiased"
+    )
+    outside = re.sub(
+        r"(Theorem rr_unbiased.*?)Proof\..*?Qed\.",
+        r"\1Proof. intros. exfalso. generalize taken. lra. Qed.",
+        outside,
+        flags=re.S,
+    )
+    check.build(texts | {"RandomizedResponse.v": outside}, tmp_path / "planted")
+    with pytest.raises(check.Failed, match="rests on .*taken"):
+        check.hold([theorem], check.assumptions(tmp_path / "planted", [theorem]))
+
+
+def test_without_coq_it_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    assert check.main() == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and all(package in said for package in check.PACKAGES)
