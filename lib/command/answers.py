@@ -14,7 +14,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Answer in JSON; 
 def answer(found: Mapping, in_json: bool) -> None:
     """Print `found`, names to numbers, texts, or mappings of such; as lines, the value under the name that is "least" is marked."""
     if in_json:
-        click.echo(json.dumps(_finite(found), ensure_ascii=False, allow_nan=False, indent=1))
+        click.echo(json.dumps(_finite(found), allow_nan=False, indent=1))
         return
     lines = []
     for name, part in found.items():
@@ -55,4 +55,4 @@ def one_line(error: Exception) -> str:
     """What `error` says, as one sentence."""
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split())
+    return " ".join(str(error).split()) or "there is not enough memory"  # of which a MemoryError says nothing

@@ -97,11 +97,15 @@ def of_dp_sgd(noise_multiplier, sampling, steps, delta, neighbours, as_json):
     "gaussian-synthesis",
     epilog="\b\nExample:\n  dp-compendium epsilon gaussian-synthesis --records 1000000000 --attributes 6 --sigma 0.01 --delta 1e-6 --made 100",
 )
-@option("records", "n, how many records the Gaussian was fitted to.", kind=click.INT)
+@option("records", "n: all data sets that are compared have so many records at least.", kind=click.INT)
 @option("attributes", "d, each scaled to [-1, 1].", kind=click.INT)
 @option("sigma", "The least eigenvalue of the covariance, in (0, 1): a promise about the data that nobody checks here.")
 @delta
-@click.option("--made", type=click.INT, help="How many records are drawn.  [default: as many as there are]")
+@click.option(
+    "--made",
+    type=click.IntRange(1),
+    help="How many are drawn, a number fixed in advance: that of the records may be private.  [default: n]",
+)
 @neighbours
 @as_json
 def of_gaussian_synthesis(records, attributes, sigma, delta, made, neighbours, as_json):

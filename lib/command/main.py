@@ -31,15 +31,20 @@ for each in (epsilon, sigma, compose, synthesize, ledger):
 def main(words=None) -> int:
     """Run the command with `words`, those of the terminal if there are none given; its exit status."""
     try:
-        ended = commands.main(words, prog_name="dp-compendium", standalone_mode=False)
-        sys.stdout.flush()
-        return ended if isinstance(ended, int) else 0
+        if sys.stdout is None:
+            raise OSError("standard output is closed: there is nowhere to answer")
+        # Not by `commands.main`, which answers a closed pipe with 1.
+        with commands.make_context("dp-compendium", sys.argv[1:] if words is None else list(words)) as context:
+            commands.invoke(context)
+        return 0
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
     except click.ClickException as error:
         click.echo(error.format_message(), err=True)
     except BrokenPipeError:  # whoever read has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (ValueError, ArithmeticError, OSError, ImportError) as error:
+    except (ValueError, ArithmeticError, OSError, ImportError, MemoryError) as error:
         click.echo(one_line(error), err=True)
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)

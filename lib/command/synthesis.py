@@ -24,7 +24,9 @@ from .costs import WHICH, option
 @option("delta", "Far below one over the number of records.", default=1e-9)
 @option("neighbours", "A record more, or another one and their number public.", default="unbounded", kind=WHICH)
 @option("workload", "Counts of so many attributes together are preserved.", default=2, kind=click.IntRange(1, 6))
-@option("records", "How many are made; 0 for as many as the noisy counts say.", default=0, kind=click.IntRange(0))
+@option(
+    "records", "How many are made; 0 for as many as the noisy counts say.", default=0, kind=click.IntRange(0, 10**9)
+)
 @option("within", "Where a number lies in its bin.", default="uniform", kind=click.Choice(("uniform", "middle")))
 @click.option("--table", default="", help="Which table of a database.")
 @option("output", "The folder for all that goes out.", default="released", kind=click.Path(path_type=Path))

@@ -38,7 +38,7 @@ def ledger(document, verdict, text, as_json):
     for word in (text or "").lower().split():
         chosen = [claim for claim in chosen if any(word in part.lower() for part in claim.values())]
     if as_json:
-        click.echo(json.dumps(chosen, ensure_ascii=False, indent=1))
+        click.echo(json.dumps(chosen, indent=1))
         return
     if document or verdict or text:
         for claim in chosen:

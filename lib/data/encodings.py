@@ -7,7 +7,10 @@ for a domain that is (bins from the least to the greatest value, say) would disc
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ..numerics import checks
 from ..numerics.extras import extra
@@ -69,7 +72,7 @@ _BANK_MISSING = ("job", "marital", "education", "default", "housing", "loan")
 MISSING = ("drop", "category")
 
 
-def adult_domain(*, numeric=False, missing="drop") -> Domain:
+def adult_domain(*, numeric: bool = False, missing: str = "drop") -> Domain:
     """The domain of `adult_table`; without numeric attributes, sizes 8, 16, 7, 14, 6, 5, 2, 41, 2
     (miura2025, Table 1).
 
@@ -84,7 +87,9 @@ def adult_domain(*, numeric=False, missing="drop") -> Domain:
     return Domain.from_labels({name: labels[name] for name in datasets.ADULT_COLUMNS})
 
 
-def adult_table(part="train", *, numeric=False, missing="drop", source="real", download=True) -> Table:
+def adult_table(
+    part: str = "train", *, numeric: bool = False, missing: str = "drop", source: str = "real", download: bool = True
+) -> Table:
     """Adult's 9 categorical attributes or, if `numeric`, all 15, the numeric ones in `ADULT_BINS`.
 
     part : "train", "test" or "all"; missing : "drop" leaves the complete records (30,162 for
@@ -102,7 +107,7 @@ def adult_table(part="train", *, numeric=False, missing="drop", source="real", d
     return Table.from_frame(_binned(frame) if numeric else frame, domain)
 
 
-def bank_domain(*, missing="drop") -> Domain:
+def bank_domain(*, missing: str = "drop") -> Domain:
     """The domain of `bank_table`, sizes 11, 3, 7, 2, 2, 2, 2, 12, 5, 3, 2 (miura2025, Table 1).
 
     >>> from lib.data.encodings import bank_domain
@@ -112,7 +117,7 @@ def bank_domain(*, missing="drop") -> Domain:
     return Domain.from_labels(_labels(_BANK_VALUES, _BANK_MISSING, "unknown", missing))
 
 
-def bank_table(*, missing="drop", source="real", download=True) -> Table:
+def bank_table(*, missing: str = "drop", source: str = "real", download: bool = True) -> Table:
     """Bank Marketing's 11 categorical attributes.
 
     missing : "drop" leaves the 30,488 complete records of miura2025, Table 1; "category" keeps all
@@ -154,7 +159,7 @@ def _binned(frame) -> pd.DataFrame:
     return frame.assign(**columns)
 
 
-def codes(name, column, labels) -> np.ndarray:
+def codes(name: str, column: pd.Series, labels: Sequence[str]) -> NDArray[np.int64]:
     """The place in `labels`, from 0, of each value of a pandas `column`: whole numbers (n,).
 
     ``ValueError`` for a value, or a missing one, that is none of `labels`; it speaks of the column as `name`.
@@ -170,7 +175,7 @@ def codes(name, column, labels) -> np.ndarray:
     return places
 
 
-def bin_positions(name, labels) -> np.ndarray:
+def bin_positions(name: str, labels: Iterable[str]) -> NDArray[np.int64]:
     """Which bin of ``ADULT_BINS[name]``, from 0, each of its `labels` in a `Table` stands for."""
     cuts = ADULT_BINS[name]
     position = {_interval(low, high): index for index, (low, high) in enumerate(zip(cuts, cuts[1:]))}

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
+
 from ..numerics.extras import extra
-from ..tables.counting import Counter
+from ..tables.counting import Counter, Workload
+from ..tables.table import Domain
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 
-def count(parts, batches, domain, workload=2, *, max_cells=10_000_000, client=None) -> Counter:
+def count(parts: Iterable[Any], batches: Callable[[Any], Iterable[Mapping[str, ArrayLike]]], domain: Domain,
+          workload: Workload = 2, *, max_cells: int = 10_000_000, client: Client | None = None) -> Counter:  # fmt: skip
     """The records of all `parts` in one `Counter`.
 
     parts : what `batches` takes, for example paths

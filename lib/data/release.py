@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -20,6 +21,7 @@ from ..mechanisms.sensitivity import NEIGHBOURS
 from ..numerics import checks, files, in_order
 from ..numerics.extras import extra
 from ..tables.adaptive_iterative import Result, aim
+from ..tables.counting import Counter
 from ..tables.graphical_model import GraphicalModel, Measurement
 from ..tables.table import Domain, Table
 from ..tables.uncertainty import count_intervals, expected_error
@@ -36,7 +38,8 @@ WITHIN = ("uniform", "middle")
 _EPOCH = 719_163  # the ordinal of 1970-01-01
 
 
-def run(table, epsilon, delta, *, size=2, neighbours="unbounded", records=0, seed=None) -> Result:
+def run(table: Table | Counter, epsilon: float, delta: float, *, size: int = 2, neighbours: str = "unbounded",
+        records: int = 0, seed: int | None = None) -> Result:  # fmt: skip
     """AIM on `table`, a `Table` or a `Counter`, preserving all sets of `size` attributes; parameters and errors as of `aim`.
 
     records : how many to synthesise; 0 is as many as there are, by public knowledge or by the noisy counts
@@ -44,8 +47,8 @@ def run(table, epsilon, delta, *, size=2, neighbours="unbounded", records=0, see
         whole number, the run can be repeated, and whoever knows it takes the noise off: for reading only
     """
     rng = None if seed is None else np.random.default_rng(checks.whole("seed", seed, "[0, inf)"))
-    records = checks.whole("records", records, "[0, inf)") or None
-    return aim(table, epsilon, delta, size, neighbours=neighbours, records=records, rng=rng)
+    made = checks.whole("records", records, "[0, inf)") or None
+    return aim(table, epsilon, delta, size, neighbours=neighbours, records=made, rng=rng)
 
 
 # ---- what may be told
@@ -65,7 +68,7 @@ def asked(schema: Schema) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("attribute")
 
 
-def intervals(result, attributes, level=0.95) -> pd.DataFrame:
+def intervals(result: Result, attributes: Collection[str], level: float = 0.95) -> pd.DataFrame:
     """The counts over `attributes`: by the model, as first measured, and an interval (`tables.count_intervals`)."""
     found, domain = count_intervals(result, attributes, level=level), result.model.domain
     values = pd.MultiIndex.from_product([domain.values(name) for name in attributes], names=attributes)
@@ -98,7 +101,7 @@ def _short(number: float) -> float:
     return float(f"{number:.3g}")
 
 
-def unmeasured(found: pd.DataFrame, most=20) -> str:
+def unmeasured(found: pd.DataFrame, most: int = 20) -> str:
     """The sets of `found`, as `errors` gives it, about which the noise says nothing: a sentence with the first `most` of them."""
     names = list(found.index[found["expected error of a count"].isna()])
     rest = f" and {len(names) - most} others, see `errors.csv`" if len(names) > most else ""
@@ -117,7 +120,7 @@ def measured(result: Result) -> str:
     )
 
 
-def statement(epsilon, delta, neighbours, seed=None) -> str:
+def statement(epsilon: float, delta: float, neighbours: str, seed: int | None = None) -> str:
     """What is promised, in words to be pasted beside the table: or, with a seed, that nothing is; arguments as of `run`."""
     epsilon, delta = checks.number("epsilon", epsilon, "(0, inf)"), checks.number("delta", delta, "(0, 1)")
     checks.one_of("neighbours", neighbours, NEIGHBOURS)
@@ -146,7 +149,9 @@ def statement(epsilon, delta, neighbours, seed=None) -> str:
 # ---- the files
 
 
-def write(folder, result: Result, schema: Schema, size, *, within="uniform", seed=None) -> None:
+def write(
+    folder: str | Path, result: Result, schema: Schema, size: int, *, within: str = "uniform", seed: int | None = None
+) -> None:
     """synthetic.csv, synthetic.parquet, errors.csv and model.npz in `folder`, each whole; see `decoded`, `errors`, `save`.
 
     ``FileExistsError`` where one of them is there: it may be another release.
@@ -168,7 +173,7 @@ def write(folder, result: Result, schema: Schema, size, *, within="uniform", see
             writer(draft)
 
 
-def decoded(table: Table, schema: Schema, within="uniform", *, rng) -> pa.Table:
+def decoded(table: Table, schema: Schema, within: str = "uniform", *, rng: np.random.Generator) -> pa.Table:
     """The codes of `table`, whose domain is that of `schema`, as values, a column for each attribute.
 
     within : where in its bin a number or a day lies, "uniform" draws it, "middle" takes the middle; neither looks at a record
@@ -216,7 +221,7 @@ class Release:
     rho: Fraction | float
 
 
-def save(result, path) -> None:
+def save(result: Result, path: str | Path) -> None:
     """Write the `Release` of a `Result` whose labels are texts to `path`, as numpy's .npz; `load` reads it."""
     model, domain = result.model, result.model.domain
     about = {
@@ -235,7 +240,7 @@ def save(result, path) -> None:
         np.savez(file, about=json.dumps(about), **arrays)
 
 
-def load(path) -> Release:
+def load(path: str | Path) -> Release:
     """The `Release` that `save` wrote; ``ValueError`` for a file that is none, ``OSError`` for one that is not to be had."""
     try:
         with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as held:

@@ -40,6 +40,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..numerics import checks
 from ..numerics.extras import extra
@@ -80,7 +81,7 @@ class Attribute:
         """Whether a missing value is a value of its own."""
         return self.labels[self.missing] == MISSING
 
-    def binned(self, numbers) -> np.ndarray:
+    def binned(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
         """Codes (n,) of `numbers` (n,), NaN where they are missing; numbers beyond the range count as its ends."""
         codes = np.searchsorted(self.starts, numbers, side="right") - 1
         return np.where(np.isnan(numbers), self.missing, np.maximum(codes, 0))
@@ -125,7 +126,7 @@ class Schema:
         return Domain.from_labels({each.name: each.labels for each in self.attributes})
 
 
-def read(path) -> Schema:
+def read(path: str | Path) -> Schema:
     """The schema in the YAML file `path`; ``ValueError`` with line and column for what it gets wrong, ``OSError`` if it is not to be had."""
     try:
         return parse(Path(path).read_text(encoding="utf-8-sig"), str(path))
@@ -338,7 +339,7 @@ def _periods(first: int, last: int, by: str) -> tuple[list[float], list[str]]:
 COLUMNS = ("attribute", "kind", "values", "low", "high", "bins", "by", "format", "missing", "unseen")
 
 
-def template(codebook) -> str:
+def template(codebook: str | Path) -> str:
     """A schema in YAML, to be looked through and completed, from the CSV file `codebook`; no data are read.
 
     Its columns are among `COLUMNS`, the first two are needed: kind is one of `KINDS`, values are separated by "|", low and high are

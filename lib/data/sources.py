@@ -12,14 +12,14 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 
 from ..numerics.extras import extra
-from ..tables.counting import Counter
+from ..tables.counting import Counter, Workload
 from ..tables.table import Table
 from . import parts
 from .schema import Attribute, Schema
@@ -39,7 +39,7 @@ _ESCAPED = re.compile("[\udc80-\udcff]")
 _WHITE = " \t\r\n\f\v\u00a0\u3000"
 
 
-def batches(data, schema: Schema, table: str = "") -> Iterator[dict[str, np.ndarray]]:
+def batches(data: str | Path, schema: Schema, table: str = "") -> Iterator[dict[str, np.ndarray]]:
     """The records of `data`, batch after batch: for each attribute of `schema` its codes.
 
     data : a CSV file, also compressed (.csv.gz); a Parquet file or a folder of them; a DuckDB file (.duckdb); or an address,
@@ -60,7 +60,7 @@ def batches(data, schema: Schema, table: str = "") -> Iterator[dict[str, np.ndar
         yield coded
 
 
-def read(data, schema: Schema, table: str = "") -> Table:
+def read(data: str | Path, schema: Schema, table: str = "") -> Table:
     """All records of `data` (see `batches`) as a `Table`; ``ValueError`` also where there are none."""
     parts = [np.stack(list(batch.values()), axis=1) for batch in batches(data, schema, table)]
     if not any(map(len, parts)):
@@ -68,7 +68,7 @@ def read(data, schema: Schema, table: str = "") -> Table:
     return Table(np.concatenate(parts), schema.domain)
 
 
-def count(data, schema: Schema, workload, table: str = "") -> Counter:
+def count(data: str | Path, schema: Schema, workload: Workload, table: str = "") -> Counter:
     """The records of `data` counted over the sets of `workload`, batch after batch, as `aim` takes them; else as `read`."""
     counter = parts.count([data], lambda part: batches(part, schema, table), schema.domain, workload)
     if not len(counter):
@@ -76,12 +76,12 @@ def count(data, schema: Schema, workload, table: str = "") -> Counter:
     return counter
 
 
-def check(data, schema: Schema, table: str = "") -> None:
+def check(data: str | Path, schema: Schema, table: str = "") -> None:
     """``ValueError`` where `data` cannot be opened or lacks an attribute of `schema`; reads hardly more than the names of its columns."""
     next(batches(data, schema, table), None)
 
 
-def codes(attribute: Attribute, column, blanks=frozenset([""])) -> np.ndarray:
+def codes(attribute: Attribute, column: pa.ChunkedArray, blanks: Collection[str] = frozenset([""])) -> np.ndarray:
     """What the Arrow `column` (n,) holds as codes (n,) of `attribute`, in the smallest unsigned type; `blanks` are missing as well."""
     if attribute.kind in ("whole", "real"):
         found = attribute.binned(_numbers(column, blanks))

@@ -25,6 +25,7 @@ import numpy as np
 from ..accounting.divergence import log1pmx, psi
 from ..numerics import checks
 from ..numerics import double_double as dd
+from ..numerics.checks import Numbers
 
 # ---------------------------------------------------------------- the printed theorems
 
@@ -63,7 +64,7 @@ def _elementwise(formula):
 
 
 @_elementwise
-def unbounded_epsilon(n, alpha, d, sigma):
+def unbounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
     """epsilon of Theorem 3.1 (unbounded neighbours: sizes n and n + 1), per released record.
 
     n: records of the smaller neighbour, whole, [1, inf); alpha: Rényi order, (1, inf);
@@ -84,7 +85,7 @@ def unbounded_epsilon(n, alpha, d, sigma):
 
 
 @_elementwise
-def bounded_epsilon(n, alpha, d, sigma):
+def bounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
     """epsilon of Theorem 3.2 (bounded neighbours: one of n records replaced), per released record.
 
     Arguments, ranges, errors and accuracy as in `unbounded_epsilon`; ``inf`` unless
@@ -104,7 +105,7 @@ def bounded_epsilon(n, alpha, d, sigma):
 
 
 @_elementwise
-def bounded_epsilon_tight(n, alpha, d, sigma):
+def bounded_epsilon_tight(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
     """Theorem 3.2 with the two non-zero eigenvalues of Sigma_1^-1 X kept apart.
 
     One eigenvalue lies in [0, kappa], the other in [-kappa, 0], kappa = (n - 1) tau / n^2,
@@ -126,7 +127,7 @@ def bounded_epsilon_tight(n, alpha, d, sigma):
 
 
 @_elementwise
-def bounded_epsilon_joint(n, alpha, d, sigma):
+def bounded_epsilon_joint(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
     """Theorem 3.2 with the two eigenvalues bounded together: half of `bounded_epsilon_tight`.
 
     Inside the cube the record that leaves and the record that comes cannot both be
@@ -147,7 +148,7 @@ def bounded_epsilon_joint(n, alpha, d, sigma):
 
 
 @_elementwise
-def bounded_epsilon_both(n, alpha, d, sigma):
+def bounded_epsilon_both(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
     """Upper bound of D_alpha over bounded neighbours (n records, one replaced) that both lie in D_sigma.
 
     Theorem B's kappa then bounds the eigenvalues t_i and t_i / (1 + t_i) alike, so that with q = kappa / (1 + kappa)
@@ -172,7 +173,7 @@ def bounded_epsilon_both(n, alpha, d, sigma):
     return np.where(left > 0, (alpha * tau / n**2 / left + spread) / 2, np.inf)
 
 
-def largest_radius(d, sigma):
+def largest_radius(d: Numbers, sigma: Numbers) -> Numbers:
     """Largest squared Mahalanobis distance of a record in [-1, 1]^d: d (1 + sqrt(1 - sigma))^2 / sigma.
 
     Each variance is at least sigma and at most 1 - mean^2, so no mean exceeds
@@ -190,7 +191,7 @@ def largest_radius(d, sigma):
 
 
 @_elementwise
-def divergence_added(n, alpha, d, radius):
+def divergence_added(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) -> Numbers:
     """The exact D_alpha of the Gaussian of n records from that of the same records and one more.
 
     radius: the squared Mahalanobis distance r = (x - mu)^T Sigma^-1 (x - mu) of the record
@@ -211,7 +212,7 @@ def divergence_added(n, alpha, d, radius):
 
 
 @_elementwise
-def divergence_removed(n, alpha, d, radius):
+def divergence_removed(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) -> Numbers:
     """The exact D_alpha of the Gaussian of n + 1 records from that of all but one of them.
 
     radius: the squared Mahalanobis distance r of the removed record from the mean of the n that stay, in their
@@ -230,7 +231,9 @@ def divergence_removed(n, alpha, d, radius):
     return np.where(margin > 0, total / 2, np.inf)
 
 
-def unbounded_epsilon_tight(n, alpha, d, sigma, *, radius=None):
+def unbounded_epsilon_tight(
+    n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers, *, radius: Numbers | None = None
+) -> Numbers:
     """Upper bound of D_alpha over unbounded neighbours (n, n + 1), per released record: Theorem D.
 
     Covers all pairs whose smaller data set has no eigenvalue below sigma, hence those with both data sets in D_sigma.
@@ -257,7 +260,7 @@ def _supremum(n, alpha, d, radius):
 
 
 @_elementwise
-def regularised_epsilon(n, alpha, d, sigma):
+def regularised_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
     """Rényi epsilon of one record drawn from N(mu, Sigma + sigma I), with no condition on Sigma.
 
     Unbounded neighbours of sizes n and n + 1; sigma is now a variance that the mechanism adds, not a

@@ -7,11 +7,12 @@ cube; no noise is added.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..numerics import checks
 
 
-def fit(data) -> tuple[np.ndarray, np.ndarray]:
+def fit(data: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean (d,) and covariance (d, d) of `data` (n, d), with the document's 1/n.
 
     Raises ``ValueError`` unless `data` is a table of at least one record in [-1, 1]^d. Source: miura2022, section 2.3.
@@ -29,7 +30,7 @@ def fit(data) -> tuple[np.ndarray, np.ndarray]:
     return mean, centred.T @ centred / len(data)
 
 
-def sample(mean, cov, size, *, rng):
+def sample(mean: ArrayLike, cov: ArrayLike, size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
     """`size` records (size, d) from N(mean, cov), clipped to [-1, 1]^d; mean (d,), cov (d, d), both in [-1e6, 1e6].
 
     `cov` may be singular (a constant attribute stays constant). Raises ``ValueError`` for other shapes or values, and a
@@ -52,7 +53,7 @@ def sample(mean, cov, size, *, rng):
     return np.clip(mean + rng.standard_normal((size, len(root))) @ root, -1, 1)
 
 
-def synthesize(data, size, *, rng):
+def synthesize(data: ArrayLike, size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
     """The mechanism M_G of miura2022: `size` synthetic records (size, d) for `data` (n, d).
 
     For the guarantee, `size` must not depend on the data: under unbounded neighbours n
@@ -70,7 +71,7 @@ def synthesize(data, size, *, rng):
     return sample(*fit(data), size, rng=rng)
 
 
-def smallest_eigenvalue(data):
+def smallest_eigenvalue(data: ArrayLike) -> float:
     """Smallest eigenvalue of the 1/n covariance of `data` (n, d): the largest sigma it satisfies.
 
     >>> from lib.gaussian_synthesis import smallest_eigenvalue
@@ -80,7 +81,7 @@ def smallest_eigenvalue(data):
     return float(np.linalg.eigvalsh(fit(data)[1])[0])
 
 
-def squared_mahalanobis(data, records):
+def squared_mahalanobis(data: ArrayLike, records: ArrayLike) -> NDArray[np.float64]:
     """Squared Mahalanobis distance (m,) of `records` (m, d) from the Gaussian fitted to `data` (n, d).
 
     Raises ``ValueError`` for data outside [-1, 1] or of another width, and ``numpy.linalg.LinAlgError``

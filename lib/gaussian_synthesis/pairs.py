@@ -6,13 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy
+from numpy.typing import ArrayLike, NDArray
 
 from ..accounting.divergence import psi
 from ..numerics import checks
+from ..numerics.checks import Numbers
 from .bounds import divergence_added, divergence_removed
 
 
-def unbounded_epsilon_attained(n, alpha, d, sigma):
+def unbounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -> Numbers:
     """Lower bound of what `unbounded_epsilon_tight` bounds from above: the D_alpha of `worst_case_neighbours`.
 
     Both data sets of that pair lie in D_sigma. alpha: (1, inf), any shape; n, d, sigma: scalars, and errors, as there.
@@ -27,7 +29,7 @@ def unbounded_epsilon_attained(n, alpha, d, sigma):
     return np.maximum(divergence_added(n, alpha, d, radius), divergence_removed(n, alpha, d, radius))
 
 
-def bounded_epsilon_attained(n, alpha, d, sigma):
+def bounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -> Numbers:
     """Lower bound of what `bounded_epsilon_both` bounds from above: the D_alpha of a pair that exists.
 
     The common n - 1 records are those of `worst_case_neighbours` (with an eigenvalue of sigma after the mean of them is
@@ -50,7 +52,7 @@ def bounded_epsilon_attained(n, alpha, d, sigma):
     return np.maximum(to_the_far, np.where(alpha * shrunk < 1, from_it, np.inf)) / 2
 
 
-def attained_radius(n, d, sigma) -> float:
+def attained_radius(n: int, d: int, sigma: float) -> float:
     """The squared Mahalanobis distance of the record of `worst_case_neighbours`, without making the data.
 
     Arguments and errors as there. Source: the chapter "Beyond the document", after Theorem D.
@@ -66,7 +68,7 @@ def attained_radius(n, d, sigma) -> float:
     return float(4 * d * (1 - share) ** 2 / least)
 
 
-def worst_case_neighbours(n, d, sigma):
+def worst_case_neighbours(n: int, d: int, sigma: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """A data set (n, d) and a record (d,) whose addition nearly attains Theorem D, both data sets being in D_sigma.
 
     Attribute j is 1 on k records of its own, all attributes are 1 on another few, and one more of either kind lies in

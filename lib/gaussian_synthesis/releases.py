@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import scipy
+from numpy.typing import ArrayLike
 
 from .. import accounting
 from ..accounting.hockey_stick import HockeyStick, hockey_stick_gaussian
 from ..numerics import checks
+from ..numerics.checks import Numbers
 from .bounds import largest_radius, unbounded_epsilon
 from .pairs import attained_radius
 
@@ -15,7 +19,9 @@ ORDERS = 1 + np.geomspace(1e-2, 1e4, 1200)
 """Default grid of Rényi orders over which a conversion to (epsilon, delta) is optimised."""
 
 
-def released_dp(n, delta, d, sigma, *, size=None, bound=unbounded_epsilon, conversion="canonne2020", orders=ORDERS):
+def released_dp(n: int, delta: float, d: int, sigma: float, *, size: int | None = None,
+                bound: Callable[..., Numbers] = unbounded_epsilon, conversion: str = "canonne2020",
+                orders: ArrayLike = ORDERS) -> accounting.ApproximateDP:  # fmt: skip
     """(epsilon, delta)-DP of a release of `size` records (default n), the best over `orders`.
 
     n, d, sigma: scalars as in `bound` (any of this module's epsilons); delta: (0, 1);
@@ -30,7 +36,9 @@ def released_dp(n, delta, d, sigma, *, size=None, bound=unbounded_epsilon, conve
     return accounting.rdp_to_dp(orders, size * bound(n, orders, d, sigma), delta, conversion=conversion)
 
 
-def extremal_pair(n, d, radius, direction) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def extremal_pair(
+    n: int, d: int, radius: float, direction: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Two Gaussians (mean1, cov1, mean2, cov2) in d dimensions, of n records and of n + 1 or the other way round.
 
     What `divergence_added` (direction "added") and `divergence_removed` ("removed") compare, the changed record at
@@ -55,7 +63,8 @@ def extremal_pair(n, d, radius, direction) -> tuple[np.ndarray, np.ndarray, np.n
     return np.zeros(d), np.eye(d), mean, np.diag(variances)
 
 
-def released_delta(n, epsilon, d, sigma, *, size=None, radius=None, tolerance=1e-14):
+def released_delta(n: int, epsilon: ArrayLike, d: int, sigma: float, *, size: int | None = None,
+                   radius: float | None = None, tolerance: float = 1e-14) -> tuple[Numbers, Numbers]:  # fmt: skip
     """(lower, upper) bounds on the smallest delta for which `size` records are (epsilon, delta)-DP.
 
     Unbounded neighbours of sizes n and n + 1, both in D_sigma; `size` (default n) is fixed in advance;
@@ -93,10 +102,12 @@ def _hockey_stick(n, epsilon, d, radius, size, tolerance) -> HockeyStick:
     size = n if size is None else checks.whole("size", size, "[1, inf)")
     pairs = [extremal_pair(n, d, radius, direction) for direction in ("added", "removed")]
     both = [hockey_stick_gaussian(*pair, epsilon, count=size, tolerance=tolerance) for pair in pairs]
-    return HockeyStick(*np.max(both, axis=0))
+    return HockeyStick(*(np.maximum(*each) for each in zip(*both)))
 
 
-def released_epsilon(n, delta, d, sigma, *, size=None, radius=None):
+def released_epsilon(
+    n: int, delta: float, d: int, sigma: float, *, size: int | None = None, radius: float | None = None
+) -> float:
     """Smallest epsilon (to 1e-9) whose `released_delta` upper bound is at most delta, in (0, 1).
 
     A guarantee for all neighbours, like `released_dp`, but from the privacy loss itself
@@ -111,7 +122,7 @@ def released_epsilon(n, delta, d, sigma, *, size=None, radius=None):
     return epsilon + 1e-9 if epsilon else 0.0
 
 
-def released_epsilon_attained(n, delta, d, sigma, *, size=None):
+def released_epsilon_attained(n: int, delta: float, d: int, sigma: float, *, size: int | None = None) -> float:
     """Lower bound (to 1e-9) of what a theorem about unclipped draws can promise: a pair that exists, from `released_delta`.
 
     0 where no pair is known. Arguments, errors and source as in `released_epsilon`.
@@ -142,7 +153,9 @@ def _epsilon_at(delta, delta_at) -> float:
     return float(scipy.optimize.brentq(excess, 0.0, high, xtol=1e-9))
 
 
-def records_needed(epsilon, cost, *, tolerance=0.0, largest=10**15):
+def records_needed(
+    epsilon: float, cost: Callable[[int], Numbers], *, tolerance: float = 0.0, largest: int = 10**15
+) -> int:
     """Fewest records n for which ``cost(n) <= epsilon``, by bisection; `cost` must decrease in n.
 
     For example ``records_needed(1, lambda n: n * unbounded_epsilon(n, 4, d, sigma))``.

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import numpy as np
 import scipy
+from numpy.typing import ArrayLike, NDArray
 
 from ..numerics import checks, simplex
 
 
-def base_cut(estimates, deviation, alpha=0.05) -> np.ndarray:
+def base_cut(estimates: ArrayLike, deviation: ArrayLike, alpha: ArrayLike = 0.05) -> NDArray[np.float64]:
     """Keep the estimates that noise alone would hardly reach, put the rest to 0; the sum is not corrected.
 
     deviation : standard deviation of an estimate at frequency 0, (0, inf): `oracle.variance(0, n) ** 0.5`
@@ -35,7 +36,7 @@ def base_cut(estimates, deviation, alpha=0.05) -> np.ndarray:
     return np.where(estimates > threshold, estimates, 0.0)
 
 
-def norm_sub(estimates) -> np.ndarray:
+def norm_sub(estimates: ArrayLike) -> NDArray[np.float64]:
     """Shift all estimates by the one number that makes their positive parts sum to 1, and cut at 0.
 
     Those are the conditions of Karush, Kuhn and Tucker for the nearest distribution in the Euclidean norm.

@@ -13,10 +13,14 @@ efficiently, and with little communication, AISTATS 2019 (one block for high pri
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..numerics import checks
+from ..numerics.checks import Numbers
 from .protocol import FrequencyOracle, whole_numbers
 
 
@@ -39,7 +43,7 @@ class HadamardResponse(FrequencyOracle):
     [0.39 0.3  0.18 0.05]
     """
 
-    def __init__(self, k, epsilon, blocks=None):
+    def __init__(self, k: int, epsilon: float, blocks: int | None = None) -> None:
         super().__init__(k, epsilon)
         self.blocks = published_blocks(self.k, self.epsilon) if blocks is None else power_of_two("blocks", blocks)
         self.size = 1 << math.ceil(self.k / self.blocks).bit_length()
@@ -53,12 +57,12 @@ class HadamardResponse(FrequencyOracle):
         self._block, self._row = np.arange(self.k) % self.blocks, np.arange(self.k) // self.blocks + 1
 
     @staticmethod
-    def probabilities(epsilon, blocks, exp=math.exp) -> tuple:
+    def probabilities(epsilon: Any, blocks: Any, exp: Callable[[Any], Any] = math.exp) -> tuple[Any, Any]:
         """(p, q), from numbers or, with sympy's `exp`, from symbols."""
         p = (1 + (blocks - 1) * exp(-epsilon)) / (1 + (2 * blocks - 1) * exp(-epsilon))
         return p, exp(0) / 2  # exp(0): 1.0, or sympy's exact 1
 
-    def perturb(self, values, *, rng) -> np.ndarray:
+    def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """Uniform over all cells or, with probability d, over the row's +1 cells."""
         values = self._checked_values(values)
         cell = rng.integers(self.cells, size=values.size)
@@ -66,17 +70,17 @@ class HadamardResponse(FrequencyOracle):
         within ^= np.where(odd(within & row), row & -row, 0)  # flipping one bit of the row turns a -1 into a +1
         return np.where(rng.random(values.size) < self._forced, self._block[values] * self.size + within, cell)
 
-    def supports(self, reports) -> np.ndarray:
+    def supports(self, reports: ArrayLike) -> NDArray[np.float64]:
         """1 for the values in whose rows the reported cell is a +1, 0 for a -1, 1/2 in other blocks; (n, k)."""
         cells = whole_numbers("reports", reports, self.cells)[:, None]
         negative = odd((cells % self.size) & self._row)
         return np.where(cells // self.size == self._block, np.where(negative, 0.0, 1.0), 0.5)
 
-    def aggregate(self, reports) -> np.ndarray:
+    def aggregate(self, reports: ArrayLike) -> NDArray[np.float64]:
         """Support counts, shape (k,), from the histogram of the reports by one transform a block."""
         return self._support_of(np.bincount(whole_numbers("reports", reports, self.cells), minlength=self.cells))
 
-    def variance(self, f, n, block_share=None) -> np.ndarray:
+    def variance(self, f: ArrayLike, n: ArrayLike, block_share: ArrayLike | None = None) -> Numbers:
         """Exact variance of the raw estimate of a value of true frequency `f` in [0, 1] among `n` users.
 
         block_share : share of the users whose value is in the same block, the value's own included, [0, 1];
@@ -89,13 +93,13 @@ class HadamardResponse(FrequencyOracle):
         share = checks.real("block_share", block_share, "[0, 1]")
         return (self._at_zero(share) - f) / checks.integer("n", n, "[1, inf)")
 
-    def variances(self, counts) -> np.ndarray:
+    def variances(self, counts: ArrayLike) -> np.ndarray:
         """As for every oracle, with the true block shares."""
         own = self._checked_true_counts(counts, none=False)
         shares = np.bincount(self._block, weights=own)[self._block] / own.sum()
-        return self.variance(own / own.sum(), own.sum(), block_share=shares)
+        return np.asarray(self.variance(own / own.sum(), own.sum(), block_share=shares))
 
-    def simulate(self, counts, *, rng) -> np.ndarray:
+    def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
         """The exact joint law, by the histogram of the reports: k multinomial draws over the +1 cells of a row."""
         own = self._checked_true_counts(counts)
         forced = rng.binomial(own, self._forced)
@@ -122,7 +126,7 @@ class HadamardResponse(FrequencyOracle):
         return self._at_zero(shares[..., self._block]), -1.0
 
 
-def published_blocks(k, epsilon) -> int:
+def published_blocks(k: int, epsilon: float) -> int:
     """B = 2^(ceil(log2(min(e^eps, 2k))) - 1) (Acharya et al. 2019).
 
     >>> from lib.local.hadamard_response import published_blocks
@@ -133,7 +137,7 @@ def published_blocks(k, epsilon) -> int:
     return 2 ** (math.ceil(min(epsilon / math.log(2), math.log2(2 * k))) - 1)
 
 
-def power_of_two(name, value) -> int:
+def power_of_two(name: str, value: Any) -> int:
     """`value` as an int, for a power of two >= 1; ``ValueError``, naming `name`, for anything else.
 
     >>> from lib.local.hadamard_response import power_of_two
@@ -146,7 +150,7 @@ def power_of_two(name, value) -> int:
     return whole
 
 
-def odd(words) -> np.ndarray:
+def odd(words: np.ndarray) -> NDArray[np.bool_]:
     """Whether each word has an odd number of ones: where the Hadamard matrix is -1, at row & column.
 
     >>> import numpy as np
@@ -157,7 +161,7 @@ def odd(words) -> np.ndarray:
     return (np.bitwise_count(words) & 1).astype(bool)
 
 
-def walsh_hadamard(table) -> np.ndarray:
+def walsh_hadamard(table: ArrayLike) -> np.ndarray:
     """`table`, shape (..., b), times Sylvester's Hadamard matrix of size b, a power of two: b log2 b additions.
 
     >>> import numpy as np

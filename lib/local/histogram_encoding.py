@@ -8,9 +8,12 @@ Reference: Wang et al. 2017, Section 4.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy
+from numpy.typing import ArrayLike, NDArray
 
 from ..mechanisms import noise
 from ..numerics import checks
@@ -39,32 +42,32 @@ class SHE(FrequencyOracle):
 
     p, q = 1.0, 0.0
 
-    def __init__(self, k, epsilon):
+    def __init__(self, k: int, epsilon: float) -> None:
         super().__init__(k, epsilon)
         self.scale = 2 / self.epsilon
         self.report_bytes = 8 * self.k
 
-    def perturb(self, values, *, rng) -> np.ndarray:
+    def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
         """The one-hot vector of each of the `values` plus Laplace noise, shape (n, k)."""
         values = self._checked_values(values)
         rows = noise.laplace((values.size, self.k), self.scale, rng=rng)
         rows[np.arange(values.size), values] += 1
         return rows
 
-    def supports(self, reports) -> np.ndarray:
+    def supports(self, reports: ArrayLike) -> NDArray[np.float64]:
         """The reports themselves, in [-1e300, 1e300], shape (n, k); ``ValueError`` for anything else."""
         reports = checks.real("reports", reports, "[-1e300, 1e300]")
         if reports.ndim != 2 or reports.shape[1] != self.k:
             raise ValueError(f"reports must have shape (n, {self.k}), got {reports.shape}")
         return reports
 
-    def probability(self, reports) -> np.ndarray:
+    def probability(self, reports: ArrayLike) -> NDArray[np.float64]:
         """Density of each report under each value of its sender, shape (n, k)."""
         reports = self.supports(reports)
         distance = np.abs(reports).sum(axis=1, keepdims=True) - np.abs(reports) + np.abs(reports - 1)
         return np.exp(-distance / self.scale) / (2 * self.scale) ** self.k
 
-    def simulate(self, counts, *, rng) -> np.ndarray:
+    def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
         """The exact joint law: a sum of n Laplace variables is the difference of two gamma variables of shape n."""
         own = self._checked_true_counts(counts)
         plus, minus = rng.standard_gamma(np.full((2, self.k), own.sum(), dtype=float))
@@ -97,18 +100,18 @@ class THE(UnaryEncoding):
     [0.4 0.3 0.2 0.1]
     """
 
-    def __init__(self, k, epsilon, theta=None):
+    def __init__(self, k: int, epsilon: float, theta: float | None = None) -> None:
         epsilon = checks.number("epsilon", epsilon, "(0, inf)")
         self.theta = optimal_threshold(epsilon) if theta is None else checks.number("theta", theta, "[0, 1]")
         super().__init__(k, epsilon, self.theta)
 
     @staticmethod
-    def probabilities(epsilon, theta, exp=math.exp) -> tuple:
+    def probabilities(epsilon: Any, theta: Any, exp: Callable[[Any], Any] = math.exp) -> tuple[Any, Any]:
         """(p, q) for theta in [0, 1], from numbers or, with sympy's `exp`, from symbols."""
         return 1 - exp(epsilon * (theta - 1) / 2) / 2, exp(-epsilon * theta / 2) / 2
 
 
-def optimal_threshold(epsilon) -> float:
+def optimal_threshold(epsilon: float) -> float:
     """The threshold in [1/2, 1] of least variance at frequency 0 (Wang et al. 2017 solve for it numerically too).
 
     With c = e^(-epsilon/2), y = 2 e^(epsilon theta/2) - 1 solves 3 c y^2 = (4 - 2 c) y + c. Found by its slope all the

@@ -24,8 +24,11 @@ random variables via integer arithmetic without primes, STACS 1996.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..numerics import checks
 from .protocol import GRR, FrequencyOracle
@@ -35,7 +38,7 @@ _HALF = np.uint64(32)
 MOST_BUCKETS = 2**16
 
 
-def scramble(values) -> np.ndarray:
+def scramble(values: ArrayLike) -> NDArray[np.uint64]:
     """A fixed bijection of [0, 2^32), as uint64: the finalizer of MurmurHash3 (Appleby 2011).
 
     >>> import numpy as np
@@ -53,7 +56,7 @@ def scramble(values) -> np.ndarray:
     return word.astype(np.uint64)
 
 
-def bucket(position, g) -> np.ndarray:
+def bucket(position: NDArray[np.uint64], g: int) -> NDArray[np.uint64]:
     """The bucket in [0, g) that each `position` on the ring of 2^64 (uint64) lies in.
 
     >>> import numpy as np
@@ -64,7 +67,7 @@ def bucket(position, g) -> np.ndarray:
     return ((position >> _HALF) * np.uint64(g)) >> _HALF
 
 
-def bucket_start(index, g) -> np.ndarray:
+def bucket_start(index: NDArray[np.uint64], g: int) -> NDArray[np.uint64]:
     """The first position of bucket `index` (uint64); that of bucket g is the ring's end, 0.
 
     >>> import numpy as np
@@ -86,7 +89,7 @@ class LocalHashing(FrequencyOracle):
     0.4754
     """
 
-    def __init__(self, k, epsilon, g):
+    def __init__(self, k: int, epsilon: float, g: int) -> None:
         super().__init__(k, epsilon)
         self.g = checks.whole("g", g, f"[2, {MOST_BUCKETS}]")
         self._support_with(*self.probabilities(self.epsilon, self.g))
@@ -95,11 +98,11 @@ class LocalHashing(FrequencyOracle):
         self.report_bytes = 32  # the report and the position on the ring
 
     @staticmethod
-    def probabilities(epsilon, g, exp=math.exp) -> tuple:
+    def probabilities(epsilon: Any, g: Any, exp: Callable[[Any], Any] = math.exp) -> tuple[Any, Any]:
         """(p, q), from numbers or, with sympy's `exp`, from symbols."""
         return 1 / (1 + (g - 1) * exp(-epsilon)), 1 / g
 
-    def perturb(self, values, *, rng) -> np.ndarray:
+    def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.uint64]:
         """A hash function drawn for each of the `values`, and its bucket by randomized response: rows (a, b, bucket)."""
         values = self._checked_values(values)
         reports = np.empty((values.size, 3), dtype=np.uint64)
@@ -108,12 +111,12 @@ class LocalHashing(FrequencyOracle):
         reports[:, 2] = self._randomizer.perturb(own.astype(np.int64), rng=rng)
         return reports
 
-    def supports(self, reports) -> np.ndarray:
+    def supports(self, reports: ArrayLike) -> NDArray[np.bool_]:
         """Whether the report's function sends each value to the reported bucket, shape (n, k)."""
         a, b, reported = self._checked_reports(reports).T[:, :, None]
         return bucket(a * scramble(np.arange(self.k)) + b, self.g) == reported
 
-    def aggregate(self, reports) -> np.ndarray:
+    def aggregate(self, reports: ArrayLike) -> NDArray[np.int64]:
         """Support counts: for every user and value, is the value's position in the reported bucket?"""
         reports = self._checked_reports(reports)
         counts = np.zeros(self.k, dtype=np.int64)
@@ -131,7 +134,7 @@ class LocalHashing(FrequencyOracle):
                 counts[x] += np.count_nonzero(inside)
         return counts
 
-    def simulate(self, counts, *, rng) -> np.ndarray:
+    def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """Each count from its exact law; together, the exact joint law of ideal random hash functions.
 
         Under an ideal function the other values' buckets are independent of each other and of the
@@ -158,7 +161,7 @@ class BLH(LocalHashing):
     0.7311
     """
 
-    def __init__(self, k, epsilon):
+    def __init__(self, k: int, epsilon: float) -> None:
         super().__init__(k, epsilon, 2)
 
 
@@ -173,11 +176,11 @@ class OLH(LocalHashing):
     4 [0.41 0.28 0.18 0.08]
     """
 
-    def __init__(self, k, epsilon):
+    def __init__(self, k: int, epsilon: float) -> None:
         super().__init__(k, epsilon, optimal_buckets(checks.number("epsilon", epsilon, "(0, inf)")))
 
 
-def optimal_buckets(epsilon) -> int:
+def optimal_buckets(epsilon: float) -> int:
     """The g in [2, 65536] of least variance at frequency 0, which over real g is least at e^eps + 1.
 
     >>> from lib.local.local_hashing import optimal_buckets

@@ -17,17 +17,21 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import reduce
+from typing import Any
 
 import numpy as np
 import scipy
+from numpy.typing import ArrayLike, NDArray
 
 from ..numerics import checks
+from ..numerics.checks import Numbers
 
 _CHUNK_BYTES = 2**19  # of reports at a time: they stay in the processor's cache
 
 
-def pure_variance(p, q, f, n):
+def pure_variance(p: Any, q: Any, f: Any, n: Any) -> Any:
     """Variance of a pure protocol's estimate at true frequency `f` among `n` users (numbers, arrays or symbols).
 
     A support count is a sum of independent Bernoulli variables, n f of them with probability p and
@@ -40,7 +44,7 @@ def pure_variance(p, q, f, n):
     return (f * p * (1 - p) + (1 - f) * q * (1 - q)) / (n * (p - q) ** 2)
 
 
-def count_law(own, n, p, q) -> np.ndarray:
+def count_law(own: int, n: int, p: float, q: float) -> NDArray[np.float64]:
     """Probabilities of 0, ..., n as the support count of a value that `own` of `n` users have, shape (n + 1,).
 
     own : whole, [0, n]; n : whole, [0, inf); p, q : of a pure protocol, [0, 1]. The sum of two binomial counts.
@@ -93,7 +97,7 @@ class FrequencyOracle(ABC):
     _unit: float = 1  # what a report lends is a multiple of it,
     _lent: int | None = None  # and this in all, if that is fixed
 
-    def __init__(self, k, epsilon):
+    def __init__(self, k: int, epsilon: float) -> None:
         self.k = checks.whole("k", k, f"[2, {2**32}]")
         self.epsilon = self.privacy_loss = checks.number("epsilon", epsilon, "(0, inf)")
         self.report_bytes = 8  # what a report and the work on it take, roughly
@@ -106,57 +110,59 @@ class FrequencyOracle(ABC):
     # ---- the users' side
 
     @abstractmethod
-    def perturb(self, values, *, rng) -> np.ndarray:
+    def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> np.ndarray:
         """One report for each of the `values`, whole numbers in [0, k), shape (n,); axis 0 runs over users."""
 
     # ---- the collector's side
 
     @abstractmethod
-    def supports(self, reports) -> np.ndarray:
+    def supports(self, reports: ArrayLike) -> np.ndarray:
         """How far each report supports each value, shape (n, k): n k numbers, so for few reports at a time."""
 
-    def probability(self, reports) -> np.ndarray:
+    def probability(self, reports: ArrayLike) -> NDArray[np.float64]:
         """Probability of each report under each value of its sender, shape (n, k).
 
         A report is exp(epsilon) times as likely under the values that it supports as under the others.
         """
         return self._unsupported * np.where(self.supports(reports) == 1, math.exp(self.epsilon), 1.0)
 
-    def aggregate(self, reports) -> np.ndarray:
+    def aggregate(self, reports: ArrayLike) -> np.ndarray:
         """Support counts, shape (k,). ``ValueError`` for reports outside the alphabet."""
         return self.supports(reports).sum(axis=0)
 
-    def collect(self, values, *, rng) -> np.ndarray:
+    def collect(self, values: ArrayLike, *, rng: np.random.Generator) -> np.ndarray:
         """The support counts of `aggregate(perturb(values, rng=rng))`, shape (k,), a few reports at a time."""
         values = np.asarray(values)
         step = max(1, _CHUNK_BYTES // self.report_bytes)
         chunks = [values[start : start + step] for start in range(0, len(values), step)] or [values]
         return reduce(np.add, (self.aggregate(self.perturb(chunk, rng=rng)) for chunk in chunks))
 
-    def estimate(self, counts, n) -> np.ndarray:
+    def estimate(self, counts: ArrayLike, n: int) -> NDArray[np.float64]:
         """The raw, unbiased estimate of every frequency, shape of `counts`; it may be negative or exceed 1.
 
         counts : support counts, shape (..., k); n : number of users, whole, [1, inf)
         Raises ``ValueError`` for counts that cannot come from n users.
         (Wang et al. 2017, Theorem 1; kiri2019, equation 7, prints it in counts rather than frequencies.)
         """
-        n = float(checks.whole("n", n, "[1, inf)"))
-        return (self._checked_counts(counts, n) / n - self.q) / (self.p - self.q)
+        users = float(checks.whole("n", n, "[1, inf)"))
+        return (self._checked_counts(counts, users) / users - self.q) / (self.p - self.q)
 
-    def variance(self, f, n) -> np.ndarray:
+    def variance(self, f: ArrayLike, n: ArrayLike) -> Numbers:
         """Exact variance of the raw estimate of a value of true frequency `f` in [0, 1] among `n` users."""
         intercept, slope = self._variance_line()
         return (intercept + slope * checks.real("f", f, "[0, 1]")) / checks.integer("n", n, "[1, inf)")
 
-    def variances(self, counts) -> np.ndarray:
+    def variances(self, counts: ArrayLike) -> np.ndarray:
         """Exact variance of the raw estimate of every value, shape (k,), if `counts[v]` users have the value v.
 
         counts : whole, [0, 1e15], not all 0, shape (k,)
         """
         own = self._checked_true_counts(counts, none=False)
-        return self.variance(own / own.sum(), own.sum())
+        return np.asarray(self.variance(own / own.sum(), own.sum()))
 
-    def interval(self, counts, n, confidence=0.95) -> tuple[np.ndarray, np.ndarray]:
+    def interval(
+        self, counts: ArrayLike, n: int, confidence: float = 0.95
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Lower and upper ends, in the shape of `counts`, of a confidence interval for each frequency.
 
         The frequencies f that a normal test does not reject, (estimate - f)^2 <= z^2 variance(f, n),
@@ -175,7 +181,7 @@ class FrequencyOracle(ABC):
     # ---- studies without users
 
     @abstractmethod
-    def simulate(self, counts, *, rng) -> np.ndarray:
+    def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> np.ndarray:
         """Support counts as `counts[v]` users of each value v would cause them, in time that does not grow with n.
 
         counts : whole, [0, 1e15], shape (k,). Every oracle says how much of the joint law is exact.
@@ -215,7 +221,7 @@ class FrequencyOracle(ABC):
         return counts
 
 
-def whole_numbers(name, array, size) -> np.ndarray:
+def whole_numbers(name: str, array: ArrayLike, size: int) -> NDArray[np.int64]:
     """`array` as integers, shape (n,), each in [0, size); ``ValueError`` otherwise.
 
     >>> from lib.local.protocol import whole_numbers
@@ -232,7 +238,7 @@ def whole_numbers(name, array, size) -> np.ndarray:
     return array.astype(np.int64, copy=False)
 
 
-def bit_rows(reports, k) -> np.ndarray:
+def bit_rows(reports: ArrayLike, k: int) -> NDArray[np.bool_]:
     """`reports` as a boolean array of shape (n, k); ``ValueError`` for another shape or entries but 0 and 1.
 
     >>> from lib.local.protocol import bit_rows
@@ -248,7 +254,7 @@ def bit_rows(reports, k) -> np.ndarray:
     return reports
 
 
-def column_sums(bits) -> np.ndarray:
+def column_sums(bits: np.ndarray) -> NDArray[np.int64]:
     """How many rows have each bit set, shape (k,): `bits.sum(axis=0)` for booleans, several times as fast.
 
     255 rows at a time add up within a byte.
@@ -280,32 +286,32 @@ class GRR(FrequencyOracle):
 
     _lent = 1
 
-    def __init__(self, k, epsilon):
+    def __init__(self, k: int, epsilon: float) -> None:
         super().__init__(k, epsilon)
         self._support_with(*self.probabilities(self.epsilon, self.k))
         self._unsupported = self.q
 
     @staticmethod
-    def probabilities(epsilon, k, exp=math.exp) -> tuple:
+    def probabilities(epsilon: Any, k: Any, exp: Callable[[Any], Any] = math.exp) -> tuple[Any, Any]:
         """(p, q), from numbers or, with sympy's `exp`, from symbols."""
         return 1 / (1 + (k - 1) * exp(-epsilon)), exp(-epsilon) / (1 + (k - 1) * exp(-epsilon))
 
-    def perturb(self, values, *, rng) -> np.ndarray:
+    def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """Each of the `values` with probability p, and otherwise one of the k - 1 others, all alike."""
         values = self._checked_values(values)
         other = rng.integers(self.k - 1, size=values.size, dtype=np.uint32).astype(np.int64)
         other += other >= values  # uniform among the k - 1 others
         return np.where(rng.random(values.size) < self.p, values, other)
 
-    def supports(self, reports) -> np.ndarray:
+    def supports(self, reports: ArrayLike) -> NDArray[np.bool_]:
         """Whether each report is each value, shape (n, k)."""
         return whole_numbers("reports", reports, self.k)[:, None] == np.arange(self.k)
 
-    def aggregate(self, reports) -> np.ndarray:
+    def aggregate(self, reports: ArrayLike) -> NDArray[np.int64]:
         """Support counts, shape (k,): the histogram of the reports."""
         return np.bincount(whole_numbers("reports", reports, self.k), minlength=self.k)
 
-    def simulate(self, counts, *, rng) -> np.ndarray:
+    def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """The exact joint law: a user reports the own value with probability p - q, else any of the k alike."""
         own = self._checked_true_counts(counts)
         honest = rng.binomial(own, self.p - self.q)

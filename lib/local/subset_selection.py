@@ -11,9 +11,12 @@ local private discrete distribution estimation, arXiv:1607.08025 (2016).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy
+from numpy.typing import ArrayLike, NDArray
 
 from ..numerics import checks
 from .protocol import FrequencyOracle, bit_rows, column_sums
@@ -32,7 +35,7 @@ class SubsetSelection(FrequencyOracle):
     1 [0.39 0.32 0.2  0.09]
     """
 
-    def __init__(self, k, epsilon, d=None):
+    def __init__(self, k: int, epsilon: float, d: int | None = None) -> None:
         super().__init__(k, epsilon)
         chosen = optimal_size(self.k, self.epsilon) if d is None else d
         self.d = self._lent = checks.whole("d", chosen, f"[1, {self.k - 1}]")
@@ -41,12 +44,12 @@ class SubsetSelection(FrequencyOracle):
         self.report_bytes = self.k
 
     @staticmethod
-    def probabilities(epsilon, k, d, exp=math.exp) -> tuple:
+    def probabilities(epsilon: Any, k: Any, d: Any, exp: Callable[[Any], Any] = math.exp) -> tuple[Any, Any]:
         """(p, q), from numbers or, with sympy's `exp`, from symbols."""
         p = d / (d + (k - d) * exp(-epsilon))
         return p, (p * (d - 1) + (1 - p) * d) / (k - 1)
 
-    def perturb(self, values, *, rng) -> np.ndarray:
+    def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.bool_]:
         """Floyd's sampling, all users at once: d (or, beside the own value, d - 1) of the other k - 1 values."""
         values = self._checked_values(values)
         sets = np.zeros((values.size, self.k), dtype=bool)
@@ -64,7 +67,7 @@ class SubsetSelection(FrequencyOracle):
             sets[who, np.where(taken, last + (last >= mine), pick)] = True
         return sets
 
-    def supports(self, reports) -> np.ndarray:
+    def supports(self, reports: ArrayLike) -> NDArray[np.bool_]:
         """The sets themselves, boolean, shape (n, k); ``ValueError`` unless each holds d values."""
         sets = bit_rows(reports, self.k)
         sizes = np.count_nonzero(sets, axis=1)
@@ -72,11 +75,11 @@ class SubsetSelection(FrequencyOracle):
             raise ValueError(f"reports must hold {self.d} values each, got one of {sizes[sizes != self.d][0]}")
         return sets
 
-    def aggregate(self, reports) -> np.ndarray:
+    def aggregate(self, reports: ArrayLike) -> NDArray[np.int64]:
         """Support counts, shape (k,): how many sets hold each value."""
         return column_sums(self.supports(reports))
 
-    def simulate(self, counts, *, rng) -> np.ndarray:
+    def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """The exact joint law, in k steps of 3 (d + 1) draws; for less than 10^9 users.
 
         A user's set is built while the values pass in order: the own value goes in with probability p;
@@ -108,7 +111,7 @@ def _take(users, chance, rng) -> tuple[np.ndarray, int]:
     return users, taken.sum()
 
 
-def optimal_size(k, epsilon) -> int:
+def optimal_size(k: int, epsilon: float) -> int:
     """The d in [1, k-1] next to k/(e^eps + 1) of least total variance, the same for every histogram.
 
     >>> from lib.local.subset_selection import optimal_size

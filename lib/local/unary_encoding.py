@@ -11,14 +11,17 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..numerics import checks
 from .protocol import FrequencyOracle, bit_rows, column_sums
 
 
-def coins(shape, probability, *, rng) -> np.ndarray:
+def coins(shape: int | tuple[int, ...], probability: float, *, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Independent booleans of `shape`, each True with `probability` in [0, 1] (exact to 2^-61).
 
     A random byte below floor(256 probability) means True, one above it False; the one time in 256
@@ -48,7 +51,7 @@ class UnaryEncoding(FrequencyOracle):
     The two bits in which two values' encodings differ give the privacy loss log(p (1-q) / (q (1-p))).
     """
 
-    def __init__(self, k, epsilon, *parameters):
+    def __init__(self, k: int, epsilon: float, *parameters: float) -> None:
         super().__init__(k, epsilon)
         self._support_with(*self.probabilities(self.epsilon, *parameters))
         self.report_bytes = self.k
@@ -57,31 +60,31 @@ class UnaryEncoding(FrequencyOracle):
 
     @staticmethod
     @abstractmethod
-    def probabilities(epsilon, *parameters) -> tuple:
+    def probabilities(epsilon: Any, *parameters: Any) -> tuple[Any, Any]:
         """(p, q): the probability of a 1 for the bit of the own value, and for any other bit."""
 
-    def perturb(self, values, *, rng) -> np.ndarray:
+    def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.bool_]:
         """Bits drawn for each of the `values`, boolean, shape (n, k)."""
         values = self._checked_values(values)
         bits = coins((values.size, self.k), self.q, rng=rng)
         bits[np.arange(values.size), values] = coins((values.size,), self.p, rng=rng)
         return bits
 
-    def supports(self, reports) -> np.ndarray:
+    def supports(self, reports: ArrayLike) -> NDArray[np.bool_]:
         """The bits themselves, boolean, shape (n, k); ``ValueError`` for anything else."""
         return bit_rows(reports, self.k)
 
-    def probability(self, reports) -> np.ndarray:
+    def probability(self, reports: ArrayLike) -> NDArray[np.float64]:
         """Probability of each report under each value of its sender, shape (n, k): a product over its bits."""
         bits = self.supports(reports)
         under_others, under_own = np.where(bits, self.q, 1 - self.q), np.where(bits, self.p, 1 - self.p)
         return under_others.prod(axis=1, keepdims=True) / under_others * under_own
 
-    def aggregate(self, reports) -> np.ndarray:
+    def aggregate(self, reports: ArrayLike) -> NDArray[np.int64]:
         """Support counts, shape (k,): how many reports have each bit set."""
         return column_sums(self.supports(reports))
 
-    def simulate(self, counts, *, rng) -> np.ndarray:
+    def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """The exact joint law: a user's bits are independent, so the counts of different values are."""
         return self._independent_binomials(counts, rng)
 
@@ -96,7 +99,7 @@ class SUE(UnaryEncoding):
     """
 
     @staticmethod
-    def probabilities(epsilon, exp=math.exp) -> tuple:
+    def probabilities(epsilon: Any, exp: Callable[[Any], Any] = math.exp) -> tuple[Any, Any]:
         """(p, q), from a number or, with sympy's `exp`, from a symbol."""
         return 1 / (1 + exp(-epsilon / 2)), exp(-epsilon / 2) / (1 + exp(-epsilon / 2))
 
@@ -114,6 +117,6 @@ class OUE(UnaryEncoding):
     """
 
     @staticmethod
-    def probabilities(epsilon, exp=math.exp) -> tuple:
+    def probabilities(epsilon: Any, exp: Callable[[Any], Any] = math.exp) -> tuple[Any, Any]:
         """(p, q), from a number or, with sympy's `exp`, from a symbol."""
         return exp(0) / 2, exp(-epsilon) / (1 + exp(-epsilon))  # exp(0): 1.0, or sympy's exact 1

@@ -13,14 +13,16 @@ from fractions import Fraction
 from math import inf
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .. import accounting
 from ..accounting import privacy_loss
 from ..accounting.divergence import expm1mx
 from ..numerics import checks
-from ..numerics.checks import PositiveFields, number, plain, whole
+from ..numerics.checks import Numbers, PositiveFields, number, plain, whole
 from . import exact_noise, noise
 from .guarantees import FromLoss
+from .noise import SystemRandomness
 
 
 class _AddedNoise:
@@ -32,10 +34,10 @@ class _AddedNoise:
     _noise: Callable[..., np.ndarray]
 
     @property
-    def worst_case(self):
+    def worst_case(self) -> tuple[float, float]:
         return 0 * self.sensitivity, self.sensitivity
 
-    def release(self, value, *, rng) -> np.ndarray:
+    def release(self, value: ArrayLike, *, rng: np.random.Generator | SystemRandomness) -> np.number | np.ndarray:
         """`value`, finite, any shape, with noise: a float array of that shape.
 
         The discrete ones take and give whole numbers, `value` in [-2^53, 2^53]; their `rng` is also `noise.system_rng()`.
@@ -106,19 +108,19 @@ class Laplace(_AddedNoise, PositiveFields):
         return max(float(expm1mx(-self.epsilon)), np.finfo(float).tiny)
 
     @property
-    def prv(self):
+    def prv(self) -> accounting.PrivacyLossVariable:
         return accounting.laplace_prv(self.scale, self.sensitivity)
 
-    def delta(self, epsilon):
+    def delta(self, epsilon: ArrayLike) -> Numbers:
         """The least delta at `epsilon` in [0, inf), any shape: 1 - e^((epsilon - self.epsilon)/2) (Balle, Barthe,
         Gaboardi 2020, Theorem 3)."""
         return plain(-np.expm1(np.minimum(checks.real("epsilon", epsilon, "[0, inf)") - self.epsilon, 0) / 2) + 0.0)
 
-    def epsilon_at(self, delta):
+    def epsilon_at(self, delta: ArrayLike) -> Numbers:
         """The least epsilon at `delta` in [0, 1), any shape."""
         return plain(np.maximum(self.epsilon + 2 * np.log1p(-checks.real("delta", delta, "[0, 1)")), 0.0))
 
-    def rdp(self, alpha):
+    def rdp(self, alpha: ArrayLike) -> Numbers:
         """The RDP epsilon at orders `alpha` in (1, inf), any shape (Mironov 2017, Proposition 6)."""
         given = checks.real("alpha", alpha, "(1, inf)") - 1
         x = np.minimum(given, 1e150)  # beyond, only the two bounds below
@@ -152,7 +154,9 @@ class Gaussian(_AddedNoise, PositiveFields):
     epsilon = inf
 
     @classmethod
-    def calibrated(cls, epsilon: float, delta: float, sensitivity: float = 1.0, calibration="analytic") -> Gaussian:
+    def calibrated(
+        cls, epsilon: float, delta: float, sensitivity: float = 1.0, calibration: str = "analytic"
+    ) -> Gaussian:
         """One that is (`epsilon`, `delta`)-DP, delta in (0, 1).
 
         calibration : "analytic", the least sigma there is, epsilon in [0, inf) (Balle and Wang 2018, Theorem 8);
@@ -168,25 +172,25 @@ class Gaussian(_AddedNoise, PositiveFields):
                 return cls(float(sensitivity * np.sqrt(2 * (np.log(1.25) - np.log(delta))) / epsilon), sensitivity)
         epsilon = number("epsilon", epsilon, "[0, inf)")
         method = "balle2018" if calibration == "analytic" else "zcdp"
-        return cls(accounting.gaussian_sigma(epsilon, delta, sensitivity, method), sensitivity)
+        return cls(float(accounting.gaussian_sigma(epsilon, delta, sensitivity, method)), sensitivity)
 
     @property
     def rho(self) -> float:
-        return accounting.gaussian_zcdp(self.sigma, self.sensitivity)
+        return float(accounting.gaussian_zcdp(self.sigma, self.sensitivity))
 
     @property
-    def prv(self):
+    def prv(self) -> accounting.PrivacyLossVariable:
         return accounting.gaussian_prv(self.sigma, self.sensitivity)
 
-    def delta(self, epsilon):
+    def delta(self, epsilon: ArrayLike) -> Numbers:
         """The least delta at `epsilon` in [0, inf), any shape: `accounting.gaussian_delta`."""
         return accounting.gaussian_delta(self.sigma, epsilon, self.sensitivity)
 
-    def epsilon_at(self, delta):
+    def epsilon_at(self, delta: ArrayLike) -> Numbers:
         """The least epsilon at `delta` in (0, 1), any shape: `accounting.gaussian_epsilon`."""
         return accounting.gaussian_epsilon(self.sigma, delta, self.sensitivity)
 
-    def rdp(self, alpha):
+    def rdp(self, alpha: ArrayLike) -> Numbers:
         """The RDP epsilon at orders `alpha` in (1, inf), any shape: alpha rho (Mironov 2017, Proposition 7)."""
         return _proportional(self.rho, alpha)
 
@@ -206,12 +210,12 @@ class DiscreteLaplace(_WholeNoise):
     [117  -2]
     """
 
-    scale: Fraction
+    scale: float | Fraction
     sensitivity: int = 1
     _size, _noise = "scale", staticmethod(exact_noise.discrete_laplace)
 
     @classmethod
-    def calibrated(cls, epsilon, sensitivity: int = 1) -> DiscreteLaplace:
+    def calibrated(cls, epsilon: float | Fraction, sensitivity: int = 1) -> DiscreteLaplace:
         """The one that is `epsilon`-DP, epsilon (int, float or Fraction) in (0, inf): scale = sensitivity / epsilon."""
         epsilon = exact_noise.fraction("epsilon", epsilon)
         return cls(whole("sensitivity", sensitivity, "[1, inf)") / epsilon, sensitivity)
@@ -226,7 +230,7 @@ class DiscreteLaplace(_WholeNoise):
         return self.loss.kl
 
     @property
-    def loss(self):
+    def loss(self) -> accounting.DiscreteLoss:
         return privacy_loss.discrete_laplace(float(self.scale), self.sensitivity)
 
 
@@ -245,7 +249,7 @@ class DiscreteGaussian(_WholeNoise):
     4.231 [122   2]
     """
 
-    sigma: Fraction
+    sigma: float | Fraction
     sensitivity: int = 1
     _size, _noise = "sigma", staticmethod(exact_noise.discrete_gaussian)
     epsilon = inf
@@ -255,7 +259,7 @@ class DiscreteGaussian(_WholeNoise):
         """One that is (`epsilon`, `delta`)-DP with nearly the least sigma there is; [0, inf), (0, 1)."""
         epsilon, delta = number("epsilon", epsilon, "[0, inf)"), number("delta", delta, "(0, 1)")
         sensitivity = whole("sensitivity", sensitivity, "[1, inf)")
-        high = accounting.gaussian_sigma(epsilon, delta, sensitivity)  # nearly right, unless very small
+        high = float(accounting.gaussian_sigma(epsilon, delta, sensitivity))  # nearly right, unless very small
         while cls(high, sensitivity).delta(epsilon) > delta:
             high *= 1.5
         low = high / 2
@@ -271,9 +275,9 @@ class DiscreteGaussian(_WholeNoise):
         return float(Fraction(self.sensitivity) ** 2 / (2 * self.sigma**2))
 
     @property
-    def loss(self):
+    def loss(self) -> accounting.DiscreteLoss:
         return privacy_loss.discrete_gaussian(float(self.sigma), self.sensitivity)
 
-    def rdp(self, alpha):
+    def rdp(self, alpha: ArrayLike) -> Numbers:
         """An RDP epsilon at orders `alpha` in (1, inf), any shape: alpha rho, attained at whole orders."""
         return _proportional(self.rho, alpha)

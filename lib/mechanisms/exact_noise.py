@@ -18,11 +18,14 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..numerics import checks
+from .noise import SystemRandomness
 
 _CHUNK = 2**16  # proposals at a time: little memory, all in the cache
 _ONE = np.ones(1, dtype=np.int64)
@@ -31,7 +34,7 @@ _ONE = np.ones(1, dtype=np.int64)
 # ---- coins
 
 
-def bernoulli(num, den, *, rng) -> np.ndarray:
+def bernoulli(num: ArrayLike, den: int, *, rng: np.random.Generator | SystemRandomness) -> NDArray[np.bool_]:
     """Independent coins, True with probability num/den; shape of `num`.
 
     num : whole numbers in [0, den], any shape; den : a whole number >= 1. Python ints of any size.
@@ -47,7 +50,7 @@ def bernoulli(num, den, *, rng) -> np.ndarray:
     return _bernoulli(num.ravel(), den, _bits(rng)).reshape(num.shape)
 
 
-def bernoulli_exp(num, den, *, rng) -> np.ndarray:
+def bernoulli_exp(num: ArrayLike, den: int, *, rng: np.random.Generator | SystemRandomness) -> NDArray[np.bool_]:
     """Independent coins, True with probability exp(-num/den); shape of `num`.
 
     num : whole numbers >= 0, any shape; den : a whole number >= 1. Python ints of any size.
@@ -62,7 +65,9 @@ def bernoulli_exp(num, den, *, rng) -> np.ndarray:
     return _bernoulli_exp(num.ravel(), den, _bits(rng)).reshape(num.shape)
 
 
-def uniform_integers(shape, bound, *, rng) -> np.ndarray:
+def uniform_integers(
+    shape: int | Sequence[int], bound: int, *, rng: np.random.Generator | SystemRandomness
+) -> np.ndarray:
     """Independent draws of `shape` from 0, ..., bound - 1, all exactly as likely; `bound` a whole number >= 1.
 
     int64, or Python ints (dtype object) for bounds above 2^62.
@@ -147,7 +152,9 @@ def _used(num, which):
 # ---- whole numbers
 
 
-def discrete_laplace(shape, scale, *, rng) -> np.ndarray:
+def discrete_laplace(
+    shape: int | Sequence[int], scale: float | Fraction, *, rng: np.random.Generator | SystemRandomness
+) -> np.ndarray:
     """Independent draws of `shape` from the whole numbers with probabilities proportional to e^(-|x|/scale).
 
     scale : (0, inf). int64, or Python ints (dtype object) for scales of 2^50 and more.
@@ -162,7 +169,9 @@ def discrete_laplace(shape, scale, *, rng) -> np.ndarray:
     return _collect(shape, scale, lambda count: _laplace_proposals(count, scale, rng))
 
 
-def discrete_gaussian(shape, sigma, *, rng) -> np.ndarray:
+def discrete_gaussian(
+    shape: int | Sequence[int], sigma: float | Fraction, *, rng: np.random.Generator | SystemRandomness
+) -> np.ndarray:
     """Independent draws of `shape` from the whole numbers with probabilities proportional to e^(-x^2/(2 sigma^2)).
 
     sigma : (0, inf); the standard deviation is a little less than sigma.
@@ -258,7 +267,7 @@ def _long_words(count, bits, rng):
 # ---- parameters
 
 
-def fraction(name: str, value) -> Fraction:
+def fraction(name: str, value: float | Fraction) -> Fraction:
     """`value`, an int, a Fraction or a float in (0, inf), as the very Fraction that it is.
 
     Raises ``ValueError`` that names the parameter, its value and the range.
@@ -287,7 +296,7 @@ def _whole(name, value, least) -> int:
     return int(value)
 
 
-def _counts(num, den):
+def _counts(num, den) -> tuple[np.ndarray, int]:
     """Checked numerators, int64 or Python ints, and denominator."""
     den = _whole("den", den, 1)
     array = np.asarray(num)

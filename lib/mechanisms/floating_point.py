@@ -18,10 +18,12 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..numerics import checks
-from ..numerics.checks import number, whole
+from ..numerics.checks import Numbers, number, whole
 from . import exact_noise, noise
+from .noise import SystemRandomness
 
 # Which k noise below and noise above 0 can have; numpy takes the logarithm of U + U for a U < 1/2, else of
 # (2 - U) - U, whose first difference is rounded. (U is a multiple of 2^-53.)
@@ -37,7 +39,9 @@ def _log(x):
     return np.fromiter(map(math.log, x.ravel().tolist()), dtype=float, count=x.size).reshape(x.shape)
 
 
-def textbook_laplace(value, scale, *, rng, bits=53) -> np.ndarray:
+def textbook_laplace(
+    value: ArrayLike, scale: float, *, rng: np.random.Generator, bits: int = 53
+) -> NDArray[np.float64]:
     """``value +- scale * log(u)`` with fair signs and u = k 2^-bits, k uniform in 1, ..., 2^bits: shape of `value`.
 
     value : finite; scale : (0, inf); bits : whole number in [1, 53]
@@ -53,7 +57,9 @@ def textbook_laplace(value, scale, *, rng, bits=53) -> np.ndarray:
     return value + sign * (scale * _log(np.ldexp(k.astype(float), -bits)))
 
 
-def reachable(output, value, scale, *, sampler="textbook", bits=53) -> np.ndarray:
+def reachable(
+    output: ArrayLike, value: ArrayLike, scale: float, *, sampler: str = "textbook", bits: int = 53
+) -> np.ndarray:
     """Whether the sampler can answer `output` where the truth is `value`; they broadcast, the result is bool.
 
     output, value : finite; scale, bits : as for `textbook_laplace`
@@ -112,7 +118,8 @@ class Attack(NamedTuple):
     trials: int
 
 
-def attack(first, second, scale, *, trials, rng, sampler="textbook", bits=53) -> Attack:
+def attack(first: float, second: float, scale: float, *, trials: int, rng: np.random.Generator,
+           sampler: str = "textbook", bits: int = 53) -> Attack:  # fmt: skip
     """Runs the sampler on the answers `first` and `second` of two tables, and counts what gives itself away.
 
     first, second : finite numbers; trials : whole number >= 1; sampler, bits : as for `reachable`
@@ -138,7 +145,9 @@ def attack(first, second, scale, *, trials, rng, sampler="textbook", bits=53) ->
     return Attack(shares[0], shares[1], errors[0], errors[1], trials)
 
 
-def lattice_laplace(value, epsilon, sensitivity, *, rng, granularity=2.0**-20) -> np.ndarray:
+def lattice_laplace(value: ArrayLike, epsilon: float | Fraction, sensitivity: float, *,
+                    rng: np.random.Generator | SystemRandomness,
+                    granularity: float = 2.0**-20) -> Numbers:  # fmt: skip
     """`value` rounded to a multiple of `granularity`, plus exact discrete Laplace noise on these: epsilon-DP, really.
 
     value : finite, any shape, at most 2^52 granularities from 0; epsilon : (0, inf), a float or a Fraction
@@ -177,6 +186,6 @@ def _grids(sampler, bits):
     return SAMPLERS[sampler]
 
 
-def _parameters(value, scale, bits):
+def _parameters(value, scale, bits) -> tuple[np.ndarray, float, int]:
     bits = whole("bits", bits, "[1, 53]")
     return checks.real("value", value, "(-inf, inf)"), number("scale", scale, "(0, inf)"), bits

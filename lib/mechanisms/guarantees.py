@@ -15,9 +15,11 @@ apart: "thresholds" or "categories"; that is what `audit` needs to know.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .. import accounting
 from ..accounting import DiscreteLoss, privacy_loss
+from ..numerics.checks import Numbers
 
 
 class FromLoss:
@@ -31,15 +33,15 @@ class FromLoss:
     def prv(self) -> accounting.PrivacyLossVariable:
         return self.loss
 
-    def delta(self, epsilon):
+    def delta(self, epsilon: ArrayLike) -> Numbers:
         """The least delta at `epsilon` in [0, inf), any shape."""
         return self.loss.delta(epsilon)
 
-    def epsilon_at(self, delta):
+    def epsilon_at(self, delta: ArrayLike) -> Numbers:
         """The least epsilon at `delta` in [0, 1), any shape."""
         return self.loss.epsilon(delta)
 
-    def rdp(self, alpha):
+    def rdp(self, alpha: ArrayLike) -> Numbers:
         """The RDP epsilon at orders `alpha` in (1, inf), any shape."""
         return self.loss.renyi(alpha)
 

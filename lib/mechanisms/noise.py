@@ -7,8 +7,10 @@ The textbook samplers here compute in floating point; `floating_point` shows wha
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..numerics import checks
 
@@ -37,7 +39,7 @@ def system_rng() -> SystemRandomness:
     return SystemRandomness()
 
 
-def gaussian(shape, sigma, *, rng) -> np.ndarray:
+def gaussian(shape: int | Sequence[int], sigma: ArrayLike, *, rng: np.random.Generator) -> np.ndarray:
     """Independent draws of `shape` from the normal distribution with standard deviation `sigma` in (0, inf).
 
     >>> import numpy as np
@@ -48,7 +50,7 @@ def gaussian(shape, sigma, *, rng) -> np.ndarray:
     return generator(rng).normal(scale=checks.real("sigma", sigma, "(0, inf)"), size=shape)
 
 
-def laplace(shape, scale, *, rng) -> np.ndarray:
+def laplace(shape: int | Sequence[int], scale: ArrayLike, *, rng: np.random.Generator) -> np.ndarray:
     """Independent draws of `shape` from the Laplace distribution with density exp(-|x|/scale)/(2 scale),
     `scale` in (0, inf); the standard deviation is sqrt(2) scale.
 
@@ -60,7 +62,7 @@ def laplace(shape, scale, *, rng) -> np.ndarray:
     return generator(rng).laplace(scale=checks.real("scale", scale, "(0, inf)"), size=shape)
 
 
-def generator(rng) -> np.random.Generator:
+def generator(rng: object) -> np.random.Generator:
     """`rng`, refused (``ValueError``) where it is not a numpy generator.
 
     >>> import numpy as np

@@ -8,12 +8,14 @@ from functools import lru_cache
 
 import numpy as np
 import scipy
+from numpy.typing import ArrayLike, NDArray
 
 from ..accounting import privacy_loss
 from ..numerics import checks
 from ..numerics.checks import number, whole
 from . import exact_noise
 from .guarantees import PureDP
+from .noise import SystemRandomness
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class RandomizedResponse(PureDP):
     events = "categories"
     sensitivity = 1  # one user's value, whatever it is, for any other: the neighbours of local DP
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         number("epsilon", self.epsilon, "(0, 700]")
         object.__setattr__(self, "k", whole("k", self.k, f"[2, {2**31}]"))
 
@@ -49,11 +51,11 @@ class RandomizedResponse(PureDP):
         return float(np.exp(-np.logaddexp(self.epsilon, np.log(self.k - 1))))
 
     @property
-    def loss(self):
+    def loss(self) -> privacy_loss.DiscreteLoss:
         return privacy_loss.randomized_response(float(self.epsilon), self.k)
 
     @property
-    def prv(self):
+    def prv(self) -> privacy_loss.DiscreteLoss:
         return self.loss
 
     @property
@@ -72,10 +74,10 @@ class RandomizedResponse(PureDP):
         return float(min((ratio * divergences / orders).max(), super().rho))
 
     @property
-    def worst_case(self):
+    def worst_case(self) -> tuple[int, int]:
         return 0, 1
 
-    def release(self, value, *, rng) -> np.ndarray:
+    def release(self, value: ArrayLike, *, rng: np.random.Generator | SystemRandomness) -> NDArray[np.int64]:
         """A report for each of the values in {0, ..., k - 1}, any shape: int64 of that shape.
 
         rng : also `noise.system_rng()`

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import scipy
+from numpy.typing import ArrayLike, NDArray
 
 from .. import accounting
 from ..numerics import checks
-from ..numerics.checks import PositiveFields, plain
+from ..numerics.checks import Numbers, PositiveFields, plain
 from . import exact_noise, noise
 from .guarantees import PureDP
+from .noise import SystemRandomness
 
 
-def exponential(scores, epsilon, sensitivity, *, rng) -> int:
+def exponential(scores: ArrayLike, epsilon: float, sensitivity: float, *, rng: np.random.Generator) -> int:
     """The index that the exponential mechanism chooses among `scores`.
 
     scores : finite, shape (k,), k >= 1, higher is better; epsilon : [0, inf)
@@ -37,7 +40,9 @@ def exponential(scores, epsilon, sensitivity, *, rng) -> int:
     return int(_largest(scores, epsilon, checks.number("sensitivity", sensitivity, "(0, inf)"), rng))
 
 
-def exact_exponential(scores, epsilon, sensitivity, *, rng) -> int:
+def exact_exponential(
+    scores: Iterable[int], epsilon: float | Fraction, sensitivity: int, *, rng: np.random.Generator | SystemRandomness
+) -> int:
     """`exponential` for whole scores, with exact probabilities: no floating-point number takes part.
 
     scores : whole numbers of any size, shape (k,), k >= 1; epsilon : (0, inf); sensitivity : whole, [1, inf)
@@ -93,30 +98,30 @@ class Exponential(PositiveFields):
 
     @property
     def rho(self) -> float:
-        return accounting.bounded_range_zcdp(self.epsilon)
+        return float(accounting.bounded_range_zcdp(self.epsilon))
 
     @property
-    def prv(self):
+    def prv(self) -> accounting.PrivacyLossVariable:
         return accounting.bounded_range_prv(self.epsilon)
 
     @property
-    def worst_case(self):
+    def worst_case(self) -> tuple[np.ndarray, np.ndarray]:
         """Two candidates; the odds of the worse one go from e^-3 to e^(epsilon - 3). (epsilon needs odds of 0.)"""
         gap = 6 * self.sensitivity / self.epsilon
         return np.array([0.0, gap]), np.array([self.sensitivity, gap - self.sensitivity])
 
-    def delta(self, epsilon):
+    def delta(self, epsilon: ArrayLike) -> Numbers:
         """The least delta at `epsilon` in [0, inf), any shape, e being that of the mechanism:
         (exp(e/2) - exp(epsilon/2))^2 / (exp(e) - 1) for epsilon <= e."""
         short = np.minimum(checks.real("epsilon", epsilon, "[0, inf)") - self.epsilon, 0)
         return plain(np.expm1(short / 2) ** 2 / -np.expm1(-self.epsilon))
 
-    def epsilon_at(self, delta):
+    def epsilon_at(self, delta: ArrayLike) -> Numbers:
         """The least epsilon at `delta` in [0, 1), any shape."""
         root = np.sqrt(checks.real("delta", delta, "[0, 1)") * -np.expm1(-self.epsilon))
         return plain(np.maximum(self.epsilon + 2 * np.log1p(-np.minimum(root, 1 - 1e-16)), 0.0))
 
-    def rdp(self, alpha):
+    def rdp(self, alpha: ArrayLike) -> Numbers:
         """The RDP epsilon at orders `alpha` in (1, inf), any shape, the most over all mechanisms of the range.
 
         For the pair with the losses t and t - epsilon (see `accounting.bounded_range`), e^((alpha-1) D_alpha) is
@@ -132,11 +137,11 @@ class Exponential(PositiveFields):
         rounding = 4e-15 * (1 - log_whole)  # where the divergence is as small, zCDP is better
         return plain(np.minimum(log_y + (log_rest - log_whole + rounding) / (alpha - 1), np.minimum(zcdp, epsilon)))
 
-    def probabilities(self, scores) -> np.ndarray:
+    def probabilities(self, scores: ArrayLike) -> NDArray[np.float64]:
         """The law of the choice among `scores`, shape (k,)."""
         return scipy.special.softmax(self.epsilon / (2 * self.sensitivity) * _scores(scores, 1))
 
-    def release(self, value, *, rng):
+    def release(self, value: ArrayLike, *, rng: np.random.Generator) -> int | NDArray[np.int64]:
         """The index chosen among the scores `value`, shape (k,); or, for shape (m, k), m of them."""
         chosen = _largest(_scores(value, 2), self.epsilon, self.sensitivity, noise.generator(rng))
         return chosen if chosen.ndim else int(chosen)
@@ -162,11 +167,11 @@ class PermuteAndFlip(PositiveFields, PureDP):
     events = "categories"
 
     @property
-    def worst_case(self):
+    def worst_case(self) -> tuple[np.ndarray, np.ndarray]:
         """Two candidates: one that loses by twice the sensitivity, or not at all."""
         return np.array([0.0, 2.0 * self.sensitivity]), np.array([self.sensitivity, self.sensitivity], dtype=float)
 
-    def probabilities(self, scores) -> np.ndarray:
+    def probabilities(self, scores: ArrayLike) -> NDArray[np.float64]:
         """The law of the choice among `scores`, shape (k,).
 
         In random order is: each at a uniform time in [0, 1]. So candidate i is chosen with probability
@@ -178,7 +183,7 @@ class PermuteAndFlip(PositiveFields, PureDP):
         t = (nodes[:, None] + 1) / 2
         return p * (weights / 2 @ (np.prod(1 - t * p, axis=1)[:, None] / (1 - t * p)))
 
-    def release(self, value, *, rng):
+    def release(self, value: ArrayLike, *, rng: np.random.Generator | SystemRandomness) -> int | NDArray[np.int64]:
         """The index chosen among the scores `value`, shape (k,); or, for shape (m, k), m of them.
 
         rng : also `noise.system_rng()`
@@ -204,7 +209,7 @@ class PermuteAndFlip(PositiveFields, PureDP):
         return whole.reshape(kinds.shape)[which.ravel()], den
 
 
-def _scores(scores, most_axes):
+def _scores(scores, most_axes) -> np.ndarray:
     scores = checks.real("scores", scores, "(-inf, inf)")
     if not 1 <= scores.ndim <= most_axes or scores.size == 0:
         shapes = "(k,)" if most_axes == 1 else "(k,) or (m, k)"

@@ -9,16 +9,18 @@ Records are numbers in [low, high]; values outside must be clamped first.
 from __future__ import annotations
 
 import itertools
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..numerics import checks
 
 NEIGHBOURS = ("unbounded", "bounded")
 
 
-def of_count(neighbours="unbounded") -> float:
+def of_count(neighbours: str = "unbounded") -> float:
     """Of the number of records with a property: 1 under either relation.
 
     (Under "bounded", the number of all records has sensitivity 0: it is public.)
@@ -31,7 +33,7 @@ def of_count(neighbours="unbounded") -> float:
     return 1.0
 
 
-def of_sum(low, high, neighbours="unbounded") -> float:
+def of_sum(low: float, high: float, neighbours: str = "unbounded") -> float:
     """Of the sum of numbers in [low, high]: max(|low|, |high|) for "unbounded", high - low for "bounded".
 
     Source: kiri2019, "sensitivity" (equation 2), which has low 0, high 1.
@@ -45,7 +47,7 @@ def of_sum(low, high, neighbours="unbounded") -> float:
     return max(abs(low), abs(high)) if neighbours == "unbounded" else high - low
 
 
-def of_histogram(norm=1, neighbours="unbounded") -> float:
+def of_histogram(norm: float = 1, neighbours: str = "unbounded") -> float:
     """Of the counts of the cells of a partition, in the norm L1, L2 or L-infinity: `norm` one of 1, 2, inf.
 
     One cell changes by 1 under "unbounded", two under "bounded": 1, 1, 1 and 2, sqrt 2, 1.
@@ -59,7 +61,7 @@ def of_histogram(norm=1, neighbours="unbounded") -> float:
     return 1.0 if neighbours == "unbounded" else float(2 ** (1 / norm))
 
 
-def of_mean(low, high, n=None, *, neighbours, empty=None) -> float:
+def of_mean(low: float, high: float, n: float | None = None, *, neighbours: str, empty: float | None = None) -> float:
     """Of the mean of numbers in [low, high]. What is the mean of no records? `empty`, default the middle.
 
     - "bounded" with n public, a whole number >= 1: (high - low)/n. This is the "1/n" of kiri2019: it rests
@@ -96,7 +98,9 @@ class Witness(NamedTuple):
     second: tuple
 
 
-def brute_force(query, domain, n, *, neighbours, norm=1) -> Witness:
+def brute_force(
+    query: Callable[[tuple], ArrayLike], domain: Iterable[Any], n: int, *, neighbours: str, norm: float = 1
+) -> Witness:
     """Over all tables of records from `domain`: under "bounded" of exactly n records, under "unbounded" of up to n.
 
     query : function of a tuple of records to a number or an array, in which their order does not matter

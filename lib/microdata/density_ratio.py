@@ -10,8 +10,10 @@ is `algorithm_1`.
 from __future__ import annotations
 
 import warnings
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..numerics import checks, mixing_proportions
 from ..numerics.extras import extra
@@ -30,7 +32,7 @@ FIRST_POOL = 100
 NEGLIGIBLE = -100.0
 
 
-def normalised(weights) -> np.ndarray:
+def normalised(weights: ArrayLike) -> NDArray[np.float64]:
     """Weights (n,) divided by their mean (equation 11); ``ValueError`` for one below 0 or not finite, or all 0.
 
     >>> from lib.microdata import normalised
@@ -46,7 +48,7 @@ def normalised(weights) -> np.ndarray:
     return weights / weights.mean()
 
 
-def effective_sample_size(weights) -> float:
+def effective_sample_size(weights: ArrayLike) -> float:
     """(sum w)^2 / sum w^2 in [1, n]: as many equally weighted records would give a mean of the same variance.
 
     >>> from lib.microdata import effective_sample_size
@@ -60,7 +62,9 @@ def effective_sample_size(weights) -> float:
 # ---------------------------------------------------------------- the document's algorithm
 
 
-def algorithm_1(P, K, *, rate=None, tol=1e-12, max_iter=1000, start=None):
+def algorithm_1(P: np.ndarray | Pairwise, K: np.ndarray | Pairwise, *, rate: float | None = None, tol: float = 1e-12,
+                max_iter: int = 1000,
+                start: ArrayLike | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:  # fmt: skip
     """Algorithm 1 of hasegawa2015, its misprints corrected: returns alpha (m,), the trace and whether it converged.
 
     P : (n, n), K : (n, m), arrays or anything with ``@`` and ``.T``; for the linear model K is Y
@@ -122,7 +126,7 @@ def _log_likelihood(density) -> float:
     return float(np.log(density).sum()) if density.min() > 0 else -np.inf
 
 
-def duality_gap(P, K, alpha) -> float:
+def duality_gap(P: np.ndarray | Pairwise, K: np.ndarray | Pairwise, alpha: NDArray[np.float64]) -> float:
     """How far at most the log-likelihood at `alpha` (b . alpha = 1) lies below the maximum over alpha >= 0.
 
     P, K : as in `algorithm_1`, K >= 0; see `lib.numerics.mixing_proportions`
@@ -142,7 +146,9 @@ def duality_gap(P, K, alpha) -> float:
 # ---------------------------------------------------------------- the certified maximum
 
 
-def maximum_likelihood(P, K, *, tol=0.01, max_iter=100) -> tuple[np.ndarray, mixing_proportions.Mixture]:
+def maximum_likelihood(
+    P: np.ndarray | Pairwise, K: np.ndarray | Pairwise, *, tol: float = 0.01, max_iter: int = 100
+) -> tuple[NDArray[np.float64], mixing_proportions.Mixture]:
     """alpha (m,) >= 0 with b . alpha = 1 that maximises sum_i ln(P K alpha)_i (equation 14), and its certificate.
 
     P, K : as in `algorithm_1`, P > 0 and K >= 0; of a K that is an array, P K is formed once, else column by column
@@ -197,7 +203,7 @@ class Features:
         over the `records` given here) or "none"
     """
 
-    def __init__(self, perturbation, records, scaling):
+    def __init__(self, perturbation: Perturbation, records: NDArray[np.float64], scaling: str) -> None:
         self.mechanisms = tuple(perturbation.mechanisms.values())
         if scaling == "range":
             ends = [(0, 1) if _categorical(one) else (one.low, one.high) for one in self.mechanisms]
@@ -211,7 +217,7 @@ class Features:
         else:
             self.origin, self.unit = np.zeros(records.shape[1]), np.ones(records.shape[1])
 
-    def __call__(self, records, *, both_ways=False) -> np.ndarray:
+    def __call__(self, records: NDArray[np.float64], *, both_ways: bool = False) -> NDArray[np.float64]:
         """both_ways : a column 1 - t after each numeric column t"""
         columns = []
         for one, column, origin, unit in zip(self.mechanisms, records.T, self.origin, self.unit):
@@ -233,7 +239,7 @@ def _categorical(mechanism) -> bool:
 class _DensityRatio(BaseEstimator):
     """What the two models share. A model says what K is (`basis`)."""
 
-    def fit(self, records):
+    def fit(self, records: ArrayLike) -> Self:
         """Weights for the perturbed `records`, (n, M) or a pandas frame, n >= 2; returns self."""
         tol, max_iter = self._checked()
         self.records_ = self.perturbation.check(records)
@@ -266,11 +272,11 @@ class _DensityRatio(BaseEstimator):
         tol, max_iter = (value if given is None else given for value, given in zip(default, (self.tol, self.max_iter)))
         return checks.number("tol", tol, "(0, inf)"), checks.whole("max_iter", max_iter, "[1, inf)")
 
-    def predict(self, records) -> np.ndarray:
+    def predict(self, records: ArrayLike) -> NDArray[np.float64]:
         """The fitted w at other perturbed records, (h,)."""
         return self.basis(records) @ self.alpha_
 
-    def score(self, records) -> float:
+    def score(self, records: ArrayLike) -> float:
         """Mean log-density that the fit gives to perturbed `records`: what cross-validation compares."""
         density = self.perturbation.transitions(self.perturbation.check(records), self.records_) @ self.weights_
         return float(np.mean(np.log(density / len(self.records_))))
@@ -310,8 +316,10 @@ class KernelDensityRatio(_DensityRatio):
     0.65 0.79
     """
 
-    def __init__(self, perturbation, width=1000.0, *, scaling="range", solver="certified", rate=None, tol=None,
-                 max_iter=None, folds=5, cv_records=2000, rng=None):  # fmt: skip
+    def __init__(self, perturbation: Perturbation, width: ArrayLike = 1000.0, *, scaling: str = "range",
+                 solver: str = "certified", rate: float | None = None, tol: float | None = None,
+                 max_iter: int | None = None, folds: int = 5, cv_records: int = 2000,
+                 rng: np.random.Generator | None = None) -> None:  # fmt: skip
         self.perturbation, self.width, self.scaling, self.solver, self.rate = perturbation, width, scaling, solver, rate
         self.tol, self.max_iter, self.folds, self.cv_records, self.rng = tol, max_iter, folds, cv_records, rng
 
@@ -339,7 +347,7 @@ class KernelDensityRatio(_DensityRatio):
         self.scores_ = scores
         return float(widths[scores.argmax()])
 
-    def basis(self, records=None) -> Pairwise:
+    def basis(self, records: ArrayLike | None = None) -> Pairwise:
         """K at perturbed `records` (default: those of the fit), (h, n): the kernel of each with each record of the fit."""
         points = None if records is None else self._features(self.perturbation.check(records))
         return gaussian_kernel(self._centres, self.width_, points=points)
@@ -370,7 +378,8 @@ class LinearDensityRatio(_DensityRatio):
     0.3 0.07
     """
 
-    def __init__(self, perturbation, *, scaling="range", solver="certified", rate=None, tol=None, max_iter=None):
+    def __init__(self, perturbation: Perturbation, *, scaling: str = "range", solver: str = "certified",
+                 rate: float | None = None, tol: float | None = None, max_iter: int | None = None) -> None:  # fmt: skip
         self.perturbation, self.scaling, self.solver, self.rate = perturbation, scaling, solver, rate
         self.tol, self.max_iter = tol, max_iter
 
@@ -378,7 +387,7 @@ class LinearDensityRatio(_DensityRatio):
         scaling = "range" if self.solver == "certified" else self.scaling
         self._features = Features(self.perturbation, self.records_, scaling)
 
-    def basis(self, records=None) -> np.ndarray:
+    def basis(self, records: ArrayLike | None = None) -> NDArray[np.float64]:
         """K at perturbed `records` (default: those of the fit): their features, (h, M')."""
         records = self.records_ if records is None else self.perturbation.check(records)
         return self._features(records, both_ways=self.solver == "certified")

@@ -16,10 +16,12 @@ level: where its intervals begin, and the end of the range. Lines that start wit
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..numerics import checks
 from ..numerics.extras import extra
@@ -54,7 +56,7 @@ class Hierarchy:
     positions: tuple[np.ndarray, ...]
     labels: tuple[np.ndarray, ...]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for array in (self.values, *self.positions, *self.labels):
             array.setflags(write=False)
         for level in range(1, len(self.positions)):
@@ -84,7 +86,7 @@ class Hierarchy:
         """Whether the values are numbers and the groups intervals."""
         return self.values.dtype.kind == "i"
 
-    def codes(self, values, level) -> np.ndarray:
+    def codes(self, values: ArrayLike, level: int) -> NDArray[np.int64]:
         """The group of each of `values` (n,) at `level` in [0, height], as a position in ``labels[level]``, (n,).
 
         ``ValueError`` names a value that the hierarchy misses.
@@ -101,11 +103,11 @@ class Hierarchy:
                 raise ValueError(f"{self.attribute} must be one of {known}, got {got!r}")
         return self.positions[level][found]
 
-    def generalize(self, values, level) -> np.ndarray:
+    def generalize(self, values: ArrayLike, level: int) -> np.ndarray:
         """The label of the group of each of `values` at `level`, texts, (n,). Errors as for `codes`."""
         return self.labels[checks.whole("level", level, f"[0, {self.height}]")][self.codes(values, level)]
 
-    def groups(self, level) -> dict:
+    def groups(self, level: int) -> dict[str, tuple]:
         """The values of each group at `level` by its label; for numbers the first and the last, both in it."""
         level = checks.whole("level", level, f"[0, {self.height}]")
         if self.numeric:
@@ -115,7 +117,7 @@ class Hierarchy:
             members[self.labels[level][position]].append(value)
         return {label: tuple(values) for label, values in members.items()}
 
-    def losses(self, level) -> np.ndarray:
+    def losses(self, level: int) -> NDArray[np.float64]:
         """Iyengar's loss of a cell in each group at `level`, in [0, 1]: (values in the group - 1)/(values - 1).
 
         For intervals of whole numbers, this is (greatest - least)/range. V. S. Iyengar, Transforming data to satisfy
@@ -125,7 +127,7 @@ class Hierarchy:
         sizes = np.bincount(self.positions[level], minlength=len(self.labels[level]))
         return (sizes - 1) / max(len(self.values) - 1, 1)
 
-    def midpoints(self, values, level) -> np.ndarray:
+    def midpoints(self, values: ArrayLike, level: int) -> NDArray[np.float64]:
         """The middle of the interval of each of `values` at `level`, floats, (n,). Errors as for `codes`, and for categories."""
         if not self.numeric:
             raise ValueError(f"attribute must be numeric to have midpoints, got {self.attribute!r}")
@@ -139,7 +141,7 @@ class Hierarchy:
         return self.values[starts], self.values[np.append(starts[1:], len(self.values)) - 1]
 
 
-def categories(attribute, rows) -> Hierarchy:
+def categories(attribute: str, rows: Iterable[Sequence[str]]) -> Hierarchy:
     """A hierarchy of texts.
 
     rows : for each value (one at least) a sequence: the value, and the label of its group at level 1, 2, ...; ``*`` last
@@ -166,7 +168,7 @@ def categories(attribute, rows) -> Hierarchy:
     return Hierarchy(attribute, np.array(values, dtype=object), positions, labels)
 
 
-def intervals(attribute, starts) -> Hierarchy:
+def intervals(attribute: str, starts: Iterable[ArrayLike]) -> Hierarchy:
     """A hierarchy of whole numbers.
 
     starts : for each level from 1 an increasing sequence of whole numbers: where its intervals begin, and the end of the
@@ -181,13 +183,13 @@ def intervals(attribute, starts) -> Hierarchy:
     >>> print(apply(pd.DataFrame({"age": [30, 80]}), {"age": age}, {"age": 1})["age"].tolist())
     ['25-49', '75-100']
     """
-    starts = [checks.integer(f"starts of {attribute!r}", level, "(-inf, inf)").astype(int) for level in starts]
-    if not starts:
+    cuts = [checks.integer(f"starts of {attribute!r}", level, "(-inf, inf)").astype(int) for level in starts]
+    if not cuts:
         raise ValueError(f"hierarchy of {attribute!r} must have one level at least, got none")
-    low, high = starts[0][0], starts[0][-1]
+    low, high = cuts[0][0], cuts[0][-1]
     values = np.arange(low, high + 1)
     positions, labels = [np.arange(len(values))], [values.astype(str).astype(object)]
-    for level, numbers in enumerate(starts, 1):
+    for level, numbers in enumerate(cuts, 1):
         falling = np.flatnonzero(np.diff(numbers) <= 0)
         if len(falling) or len(numbers) < 2:
             offenders = numbers[falling + 1].tolist() or numbers.tolist()
@@ -196,7 +198,7 @@ def intervals(attribute, starts) -> Hierarchy:
             wanted, got = f"the ends {low} and {high} at level {level}", f"{numbers[0]} and {numbers[-1]}"
             raise ValueError(f"starts of {attribute!r} must have {wanted}, got {got}")
         last = [*(numbers[1:-1] - 1), high]
-        top = level == len(starts) and len(numbers) == 2
+        top = level == len(cuts) and len(numbers) == 2
         labels.append(np.array([TOP] if top else [_interval(*ends) for ends in zip(numbers, last)], dtype=object))
         positions.append(np.searchsorted(numbers[:-1], values, side="right") - 1)
     return Hierarchy(attribute, values, tuple(positions), tuple(labels))
@@ -206,7 +208,7 @@ def _interval(low, high) -> str:
     return str(low) if low == high else f"{low}-{high}"
 
 
-def load(file, attribute, *, domain=None) -> Hierarchy:
+def load(file: str | Path, attribute: str, *, domain: ArrayLike | None = None) -> Hierarchy:
     """The hierarchy of `attribute` in `file` (a path), of either kind.
 
     domain : values that it has to cover; default: those that it has
@@ -231,7 +233,7 @@ def load(file, attribute, *, domain=None) -> Hierarchy:
     return hierarchy
 
 
-def adult(attributes=QUASI_IDENTIFIERS) -> dict[str, Hierarchy]:
+def adult(attributes: Iterable[str] = QUASI_IDENTIFIERS) -> dict[str, Hierarchy]:
     """Adult's hierarchies by attribute: the ten of hasegawa2015, Table 2, or others of those that have a file
     (education, race and native-country besides).
 
@@ -245,7 +247,7 @@ def adult(attributes=QUASI_IDENTIFIERS) -> dict[str, Hierarchy]:
     return {attribute: load(FOLDER / f"{attribute}.csv", attribute) for attribute in attributes}
 
 
-def apply(frame, hierarchies, levels) -> pd.DataFrame:
+def apply(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], levels: Mapping[str, int]) -> pd.DataFrame:
     """`frame` with each attribute in `levels` replaced by its labels at that level; level 0 leaves it as it is.
 
     frame : has these columns; hierarchies : mapping from attribute to `Hierarchy`; levels : mapping from attribute to level

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..numerics import checks
 from ..numerics.extras import extra
@@ -57,11 +59,12 @@ class IterativeBayes(BaseEstimator):
     0.32 [0.89 0.11]
     """
 
-    def __init__(self, perturbation, *, bins=10, tol=0.1, max_iter=10_000, accelerated=True):
+    def __init__(self, perturbation: Perturbation, *, bins: int | ArrayLike | Mapping[str, ArrayLike] = 10,
+                 tol: float = 0.1, max_iter: int = 10_000, accelerated: bool = True) -> None:  # fmt: skip
         self.perturbation, self.bins = perturbation, bins
         self.tol, self.max_iter, self.accelerated = tol, max_iter, accelerated
 
-    def fit(self, records):
+    def fit(self, records: ArrayLike) -> Self:
         """The histogram for the perturbed `records`, (n, M) or a pandas frame; returns self.
 
         ``ValueError``, which names their number, for more than 10^7 cells.
@@ -156,16 +159,16 @@ def _between_bins(mechanism, edges) -> np.ndarray:
 class ExpectationMaximisation:
     """The steps for one histogram of perturbed records."""
 
-    def __init__(self, matrices, observed):
+    def __init__(self, matrices: Sequence[np.ndarray], observed: np.ndarray) -> None:
         self.matrices, self.observed, self.total = matrices, observed, observed.sum()
 
-    def step(self, shares):
+    def step(self, shares: np.ndarray) -> tuple[np.ndarray, float, float]:
         """The shares after a step, and the log-likelihood and the gap before it."""
         density = _applied(self.matrices, shares)
         score = _applied([matrix.T for matrix in self.matrices], self.observed / density / self.total)
         return shares * score, self.likelihood(density), self.total * (score.max() - 1)
 
-    def likelihood(self, density) -> float:
+    def likelihood(self, density: np.ndarray) -> float:
         seen = self.observed > 0
         return float(self.observed[seen] @ np.log(density[seen]))
 

@@ -24,13 +24,15 @@ stays large enough to rule it out: the p found there rules out all that lies bel
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..numerics import checks
 from ..numerics.extras import extra
-from .hierarchies import apply
+from .hierarchies import Hierarchy, apply
 
 with extra("classifiers"):
     import pandas as pd
@@ -78,7 +80,8 @@ class Generalization(Suppression):
     checked: int
 
 
-def generalize(records, hierarchies, k, *, max_suppression=0.0, loss="lm") -> Generalization:
+def generalize(records: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], k: int, *, max_suppression: float = 0.0,
+               loss: str = "lm") -> Generalization:  # fmt: skip
     """The k-anonymous full-domain generalization of least loss.
 
     records : frame of n >= 1 records; columns without a hierarchy pass through
@@ -112,7 +115,8 @@ def generalize(records, hierarchies, k, *, max_suppression=0.0, loss="lm") -> Ge
     return Generalization(**made, loss=total, measure=loss, nodes=lattice.rising.size, checked=len(lattice.known))
 
 
-def suppress(records, k, *, attributes, levels=None, hierarchies=None) -> Suppression:
+def suppress(records: pd.DataFrame, k: int, *, attributes: Collection[str], levels: Mapping[str, int] | None = None,
+             hierarchies: Mapping[str, Hierarchy] | None = None) -> Suppression:  # fmt: skip
     """`records` without those that share their values of `attributes` with fewer than k - 1 others.
 
     records : frame of n >= 1 records; k : whole number in [1, n]; attributes : names of columns, one at least
@@ -153,7 +157,7 @@ def _made(records, hierarchies, levels, names, k) -> dict:
 # ---------------------------------------------------------------- what a table has
 
 
-def class_sizes(frame, attributes) -> np.ndarray:
+def class_sizes(frame: pd.DataFrame, attributes: Collection[str]) -> NDArray[np.int64]:
     """How many records share each record's values of `attributes`, itself included, (n,).
 
     >>> import pandas as pd
@@ -167,7 +171,7 @@ def class_sizes(frame, attributes) -> np.ndarray:
     return np.bincount(classes)[classes]
 
 
-def anonymity(frame, attributes) -> int:
+def anonymity(frame: pd.DataFrame, attributes: Collection[str]) -> int:
     """The largest k for which `frame`, one record at least, is k-anonymous in `attributes`: its smallest class.
 
     >>> import pandas as pd
@@ -180,7 +184,7 @@ def anonymity(frame, attributes) -> int:
     return int(class_sizes(frame, attributes).min())
 
 
-def discernibility(frame, attributes, n_records=None) -> float:
+def discernibility(frame: pd.DataFrame, attributes: Collection[str], n_records: int | None = None) -> float:
     """Sum of the squared class sizes; each of the `n_records` that is not in `frame` adds n_records (Bayardo and
     Agrawal, ICDE 2005). Default: all are in it.
 
@@ -193,7 +197,7 @@ def discernibility(frame, attributes, n_records=None) -> float:
     return float(class_sizes(frame, attributes).sum() + n * (n - len(frame)))
 
 
-def average_class_size(frame, attributes) -> float:
+def average_class_size(frame: pd.DataFrame, attributes: Collection[str]) -> float:
     """Records a class; not a number where there are none.
 
     >>> import pandas as pd

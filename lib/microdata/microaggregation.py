@@ -49,6 +49,7 @@ from dataclasses import dataclass
 from math import inf
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import isotonic_regression
 
 from ..mechanisms.noise import generator, laplace
@@ -77,7 +78,7 @@ class Anonymized:
 # ---- individual ranking
 
 
-def individual_ranking(values, k):
+def individual_ranking(values: ArrayLike, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Centroids (n // k,), increasing, of groups of k values in order, and the group of each value, (n,).
 
     values : (n,) in [0, 1]; k : whole number in [1, n]. The last group takes what is left, up to 2k - 1 values.
@@ -100,7 +101,9 @@ def individual_ranking(values, k):
     return centroids, group
 
 
-def noisy_centroids(features, k, epsilon, *, rng) -> list:
+def noisy_centroids(
+    features: ArrayLike, k: int, epsilon: float, *, rng: np.random.Generator
+) -> list[NDArray[np.float64]]:
     """The centroids of each column with Laplace noise: d arrays (n // k,), together epsilon-DP (bounded).
 
     features : (n, d) in [0, 1]; k : whole number in [1, n]; epsilon : (0, inf), split equally over the columns
@@ -118,7 +121,9 @@ def noisy_centroids(features, k, epsilon, *, rng) -> list:
     return [c + laplace(c.shape, scale, rng=rng) for c in (individual_ranking(column, k)[0] for column in features.T)]
 
 
-def published(features, labels, epsilon, *, k, rng) -> Anonymized:
+def published(
+    features: ArrayLike, labels: ArrayLike, epsilon: float, *, k: int, rng: np.random.Generator
+) -> Anonymized:
     """AnonymizingFirst's data as the literature has them: NOT differentially private (see above).
 
     features : (n, d) in [0, 1]; labels : (n,) of 0 and 1, treated as one more attribute
@@ -144,7 +149,9 @@ def published(features, labels, epsilon, *, k, rng) -> Anonymized:
 # ---- a total order
 
 
-def total_order(features, labels, epsilon, *, k, rng) -> Anonymized:
+def total_order(
+    features: ArrayLike, labels: ArrayLike, epsilon: float, *, k: int, rng: np.random.Generator
+) -> Anonymized:
     """`epsilon`-DP records (bounded neighbours): noisy means of groups along one order of the domain.
 
     features : (n, d) in [0, 1]; labels : (n,) of 0 and 1; epsilon : (0, inf)
@@ -175,9 +182,9 @@ def total_order(features, labels, epsilon, *, k, rng) -> Anonymized:
 # ---- private, joint structure kept
 
 
-def private(
-    features, labels, epsilon, *, levels, rng, groups=16, joint="naive bayes", centroid_share=0.3, parents=1
-) -> Anonymized:
+def private(features: ArrayLike, labels: ArrayLike, epsilon: float, *, levels: ArrayLike, rng: np.random.Generator,
+            groups: int = 16, joint: str = "naive bayes", centroid_share: float = 0.3,
+            parents: int = 1) -> Anonymized:  # fmt: skip
     """`epsilon`-DP records (bounded neighbours): individual ranking of numeric columns, then a noisy joint distribution.
 
     features : (n, d) in [0, 1]; labels : (n,) of 0 and 1; epsilon : (0, inf)
@@ -250,12 +257,12 @@ def _nearest(column, known):
 # ---- input
 
 
-def _records(features, labels):
+def _records(features, labels) -> tuple[np.ndarray, np.ndarray]:
     features = checks.features(features, "[0, 1]")
     return features, checks.labels(labels, len(features))
 
 
-def _levels(levels, features):
+def _levels(levels, features) -> np.ndarray:
     levels = checks.integer("levels", levels, "[0, 1e6]").astype(int)
     if levels.shape != features.shape[1:] or (levels == 1).any():
         wanted = f"0 or at least 2 for each of {features.shape[1]} columns"

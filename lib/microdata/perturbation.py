@@ -31,8 +31,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..numerics import checks
 from ..numerics.kernel_matrix import Pairwise, Points
@@ -58,12 +60,12 @@ class RetentionReplacement:
     size: int
     rho: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "size", checks.whole("size", self.size, "[2, inf)"))
         object.__setattr__(self, "rho", checks.number("rho", self.rho, "[0, 1)"))
 
     @classmethod
-    def from_epsilon(cls, epsilon, size) -> RetentionReplacement:
+    def from_epsilon(cls, epsilon: float, size: int) -> RetentionReplacement:
         """The mechanism whose local-DP level is `epsilon` in [0, inf)."""
         epsilon = checks.number("epsilon", epsilon, "[0, inf)")
         size = checks.whole("size", size, "[2, inf)")
@@ -75,16 +77,16 @@ class RetentionReplacement:
         """ln of the largest ratio of probabilities, ln((1 + (size - 1) rho) / (1 - rho))."""
         return math.log1p(self.size * self.rho / (1 - self.rho))
 
-    def check(self, name, values) -> np.ndarray:
+    def check(self, name: str, values: ArrayLike) -> NDArray[np.float64]:
         """`values` as floats, all of them codes; else ``ValueError``."""
         return checks.integer(name, values, f"[0, {self.size})")
 
-    def perturb(self, values, *, rng) -> np.ndarray:
+    def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> np.ndarray:
         """A draw for each code in `values` (any shape), as floats."""
         values = self.check("values", values)
         return np.where(rng.random(values.shape) < self.rho, values, rng.integers(self.size, size=values.shape))
 
-    def density(self, outputs, inputs) -> np.ndarray:
+    def density(self, outputs: ArrayLike, inputs: ArrayLike) -> np.ndarray:
         """P(output | input), elementwise, shapes broadcast."""
         same = self.check("outputs", outputs) == self.check("inputs", inputs)
         return np.where(same, self.rho, 0.0) + (1 - self.rho) / self.size
@@ -107,7 +109,7 @@ class BoundedLaplace:
     high: float
     phi: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         low, high = (checks.number(name, getattr(self, name), "(-inf, inf)") for name in ("low", "high"))
         if not low < high:
             raise ValueError(f"low must be in (-inf, {high:g}), below high, got {low:g}")
@@ -116,7 +118,7 @@ class BoundedLaplace:
             object.__setattr__(self, name, value)
 
     @classmethod
-    def from_epsilon(cls, epsilon, low, high) -> BoundedLaplace:
+    def from_epsilon(cls, epsilon: float, low: float, high: float) -> BoundedLaplace:
         """The mechanism whose local-DP level is `epsilon` in [0, inf)."""
         epsilon = checks.number("epsilon", epsilon, "[0, inf)")
         low, high = (checks.number(name, end, "(-inf, inf)") for name, end in (("low", low), ("high", high)))
@@ -127,16 +129,16 @@ class BoundedLaplace:
         """ln of the largest ratio of densities, exactly (high - low)/phi: see the head of the module."""
         return (self.high - self.low) / self.phi
 
-    def check(self, name, values) -> np.ndarray:
+    def check(self, name: str, values: ArrayLike) -> NDArray[np.float64]:
         """`values` as floats, all of them in [low, high]; else ``ValueError``."""
         return checks.real(name, values, f"[{self.low!r}, {self.high!r}]")
 
-    def normaliser(self, values) -> np.ndarray:
+    def normaliser(self, values: ArrayLike) -> np.ndarray:
         """2 gamma(v) of equation (3), elementwise: mass of the doubled Laplace density within [low, high]."""
         values = self.check("values", values)
         return -np.expm1(-(values - self.low) / self.phi) - np.expm1(-(self.high - values) / self.phi)
 
-    def perturb(self, values, *, rng) -> np.ndarray:
+    def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> np.ndarray:
         """A draw for each of `values` (any shape), by the inverse of the distribution function."""
         values = self.check("values", values)
         uniform = rng.random(values.shape)
@@ -149,14 +151,14 @@ class BoundedLaplace:
         draws = values - np.sign(excess) * self.phi * np.log1p(-within)
         return np.clip(draws, self.low, self.high)  # rounding alone could leave the range
 
-    def density(self, outputs, inputs) -> np.ndarray:
+    def density(self, outputs: ArrayLike, inputs: ArrayLike) -> np.ndarray:
         """p(output | input), per unit of the attribute, elementwise, shapes broadcast."""
         outputs, inputs = self.check("outputs", outputs), self.check("inputs", inputs)
         if math.isinf(self.phi):
             return np.full(np.broadcast_shapes(outputs.shape, inputs.shape), 1 / (self.high - self.low))
         return np.exp(-np.abs(outputs - inputs) / self.phi) / (self.phi * self.normaliser(inputs))
 
-    def distribution(self, outputs, inputs) -> np.ndarray:
+    def distribution(self, outputs: ArrayLike, inputs: ArrayLike) -> np.ndarray:
         """Pr[draw <= output | input], elementwise, shapes broadcast."""
         outputs, inputs = self.check("outputs", outputs), self.check("inputs", inputs)
         outputs, inputs = np.broadcast_arrays(outputs, inputs)
@@ -188,7 +190,7 @@ class Perturbation:
     2.0 [[1.  4.1]]
     """
 
-    def __init__(self, mechanisms: Mapping):
+    def __init__(self, mechanisms: Mapping) -> None:
         self.mechanisms = dict(mechanisms)
         if not self.mechanisms:
             raise ValueError("mechanisms must hold one attribute at least, got none")
@@ -199,7 +201,8 @@ class Perturbation:
         self.attributes = tuple(self.mechanisms)
 
     @classmethod
-    def from_epsilon(cls, epsilon, attributes, split="equal") -> Perturbation:
+    def from_epsilon(cls, epsilon: float, attributes: Mapping[str, int | tuple[float, float]],
+                     split: str | Mapping[str, float] = "equal") -> Perturbation:  # fmt: skip
         """The perturbation whose local-DP level is `epsilon` in [0, inf), shared among `attributes`.
 
         attributes : mapping from attribute to its number of categories (>= 2), or to its range (low, high)
@@ -222,33 +225,34 @@ class Perturbation:
         """The local-DP level of a whole record: the sum, which is attained."""
         return math.fsum(self.epsilons)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Perturbation({self.mechanisms!r})"
 
-    def check(self, records) -> np.ndarray:
+    def check(self, records: ArrayLike) -> NDArray[np.float64]:
         """The records as a float array (n, M), n >= 1; else ``ValueError``."""
         if hasattr(records, "columns"):
             absent = [name for name in self.attributes if list(records.columns).count(name) != 1]
             if absent:
                 raise ValueError(f"records must have one column {absent[0]!r}, got {list(records.columns)!r}")
-            records = np.column_stack([records[name] for name in self.attributes])
+            frame: Any = records
+            records = np.column_stack([frame[name] for name in self.attributes])
         records = np.asarray(records)
         if records.ndim != 2 or records.shape[1] != len(self.attributes) or len(records) == 0:
             raise ValueError(f"records must have shape (n, {len(self.attributes)}), n >= 1, got {records.shape}")
         columns = zip(self.attributes, self.mechanisms.values(), records.T)
         return np.column_stack([one.check(f"records of {name!r}", column) for name, one, column in columns])
 
-    def perturb(self, records, *, rng) -> np.ndarray:
+    def perturb(self, records: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
         """One perturbed record for each of `records`, (n, M)."""
         columns = zip(self.mechanisms.values(), self.check(records).T)
         return np.column_stack([mechanism.perturb(column, rng=rng) for mechanism, column in columns])
 
-    def density(self, outputs, inputs) -> np.ndarray:
+    def density(self, outputs: ArrayLike, inputs: ArrayLike) -> NDArray[np.float64]:
         """p(output | input) of records side by side, (n,): (n, M) and (n, M), either of one row."""
         columns = zip(self.mechanisms.values(), self.check(outputs).T, self.check(inputs).T)
         return math.prod(mechanism.density(y, x) for mechanism, y, x in columns)
 
-    def transitions(self, outputs, inputs=None) -> Pairwise:
+    def transitions(self, outputs: ArrayLike, inputs: ArrayLike | None = None) -> Pairwise:
         """The matrix of p(outputs_i | inputs_j), (n, m), as an operator that is multiplied block by block.
 
         inputs : default, the outputs: the matrix P of hasegawa2015, Algorithm 1
@@ -275,7 +279,7 @@ class Perturbation:
 # ---------------------------------------------------------------- Pk-anonymity
 
 
-def pk_level(perturbation: Perturbation, n_records) -> float:
+def pk_level(perturbation: Perturbation, n_records: int) -> float:
     """k = 1 + (N - 1) e^{-2 eps} of `n_records` = N >= 1 records (hasegawa2015, equation 4), in (1, N] for N > 1.
 
     >>> from lib.microdata import Perturbation, pk_level
@@ -287,7 +291,7 @@ def pk_level(perturbation: Perturbation, n_records) -> float:
     return 1 + (n - 1) * math.exp(-2 * perturbation.epsilon)
 
 
-def pk_epsilon(k, n_records) -> float:
+def pk_epsilon(k: float, n_records: int) -> float:
     """The total local-DP level ln((N - 1)/(k - 1))/2 that k means on `n_records` = N >= 2 records.
 
     k : real, in (1, N]: 1 would need an infinite level, N none
@@ -301,7 +305,7 @@ def pk_epsilon(k, n_records) -> float:
     return math.log((n - 1) / (k - 1)) / 2
 
 
-def matching_posteriors(densities) -> np.ndarray:
+def matching_posteriors(densities: ArrayLike) -> NDArray[np.float64]:
     """What whoever knows all originals believes about shuffled rows: Pr[person i holds row r], (N, N), rows sum to 1.
 
     densities : (N, N), p(y_r | x_i) >= 0 in row i and column r, up to a positive factor for each row or column;
@@ -337,7 +341,8 @@ def matching_posteriors(densities) -> np.ndarray:
     return a * np.array(ways) / first[-1]
 
 
-def pk_parameters(k, n_records, attributes, split="equal") -> Perturbation:
+def pk_parameters(k: float, n_records: int, attributes: Mapping[str, int | tuple[float, float]],
+                  split: str | Mapping[str, float] = "equal") -> Perturbation:  # fmt: skip
     """The perturbation whose `pk_level` on `n_records` = N records is `k`: every rho_j and phi_j.
 
     k : real, in (1, N]; n_records : whole number >= 2
@@ -366,7 +371,7 @@ def _shares(attributes, split) -> dict:
 
 def _mechanism(name, kind, epsilon):
     if np.ndim(kind) == 0:
-        return RetentionReplacement.from_epsilon(epsilon, checks.integer(f"categories of {name!r}", kind, "[2, inf)"))
+        return RetentionReplacement.from_epsilon(epsilon, checks.whole(f"categories of {name!r}", kind, "[2, inf)"))
     if len(kind) != 2:
         raise ValueError(f"attribute {name!r} must be a number of categories or a range (low, high), got {kind!r}")
     return BoundedLaplace.from_epsilon(epsilon, *kind)

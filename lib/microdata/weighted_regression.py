@@ -5,14 +5,23 @@ Each minimises the mean loss with a weight for each record (equation 15), by sci
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..numerics import checks
 from ..numerics.extras import extra
 from .density_ratio import normalised
 
+if TYPE_CHECKING:
+    from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.svm import LinearSVC
 
-def logistic_regression(features, labels, weights=None, *, penalty=1e-6):
+
+def logistic_regression(
+    features: ArrayLike, labels: ArrayLike, weights: ArrayLike | None = None, *, penalty: float = 1e-6
+) -> LogisticRegression:
     """Minimises mean_i w_i (-log-likelihood)_i + penalty |gamma|^2 / 2 (hasegawa2015, equations 15 and 16).
 
     features : (n, p); labels : (n,), 0 or 1, both present
@@ -35,7 +44,9 @@ def logistic_regression(features, labels, weights=None, *, penalty=1e-6):
     return model.fit(features, _both(_binary(labels), weights), weights)
 
 
-def support_vector_machine(features, labels, weights=None, *, penalty=1e-6):
+def support_vector_machine(
+    features: ArrayLike, labels: ArrayLike, weights: ArrayLike | None = None, *, penalty: float = 1e-6
+) -> LinearSVC:
     """Minimises mean_i w_i (hinge loss)_i^2 + penalty |gamma|^2 / 2: a linear SVM (hasegawa2015, section 4.1).
 
     Arguments as for `logistic_regression`. Returns a fitted scikit-learn `LinearSVC`, whose intercept is
@@ -56,7 +67,9 @@ def support_vector_machine(features, labels, weights=None, *, penalty=1e-6):
     return model.fit(features, _both(_binary(labels), weights), weights)
 
 
-def linear_regression(features, values, weights=None, *, penalty=1e-6):
+def linear_regression(
+    features: ArrayLike, values: ArrayLike, weights: ArrayLike | None = None, *, penalty: float = 1e-6
+) -> Ridge:
     """Minimises mean_i w_i (value_i - prediction_i)^2 + penalty |gamma|^2 (hasegawa2015, section 4.1).
 
     values : (n,) numbers; other arguments as for `logistic_regression`. Returns a fitted scikit-learn `Ridge`.
@@ -74,7 +87,7 @@ def linear_regression(features, values, weights=None, *, penalty=1e-6):
     return Ridge(alpha=penalty * len(values)).fit(features, values, weights)
 
 
-def _analysed(features, values, weights):
+def _analysed(features, values, weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Features (n, p), values (n,) and weights (n,) of mean 1, all of them finite."""
     features, values = (checks.real(*pair, "[-1e50, 1e50]") for pair in (("features", features), ("values", values)))
     if features.ndim != 2 or len(features) == 0 or values.shape != (len(features),):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ _SETTINGS: Any = numba.config  # it makes its attributes when it is imported
 KEPT = 4  # folders of a module that stay, the last used
 
 
-def compiled(function):
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, of a module of this package, compiled at its first call, and kept, so that the next process need not wait."""
     own, given = folder(inspect.getfile(function)), _SETTINGS.CACHE_DIR
     _SETTINGS.CACHE_DIR = str(own or "")

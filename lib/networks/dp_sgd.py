@@ -23,12 +23,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..accounting.sampled_gaussian import epsilon, noise_multiplier
 from ..numerics.checks import number, whole
 from .compiled import compiled
-from .network import Network, block, checked_records, descend, propagate, summed, workspace
+from .network import Network, checked_records, descend, propagate, summed, workspace
 from .private_networks import PrivateNetwork
+from .views import block
 
 
 @dataclass(frozen=True)
@@ -43,14 +45,16 @@ class Plan:
     noise_multiplier: float
     delta: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         number("sampling", self.sampling, "[1e-6, 1]")
         whole("steps", self.steps, "[1, inf)")
         number("noise_multiplier", self.noise_multiplier, "[0.1, 1e6]")
         number("delta", self.delta, "[1e-12, 1)")
 
     @classmethod
-    def calibrated(cls, epsilon, delta, *, sampling, steps, neighbours="unbounded") -> Plan:
+    def calibrated(
+        cls, epsilon: float, delta: float, *, sampling: float, steps: int, neighbours: str = "unbounded"
+    ) -> Plan:
         """The plan that is (`epsilon`, `delta`)-DP with hardly more noise than it takes: `noise_multiplier`."""
         return cls(sampling, steps, noise_multiplier(epsilon, delta, sampling, steps, neighbours), delta)
 
@@ -72,13 +76,13 @@ class Plan:
             for what, size in (("added or removed", self.epsilon), ("replaced", self.replaced))
         }
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "\n".join(["DP-SGD", *(f"  {of}: {size}" for of, size in self.lines.items())])
 
 
-def train(
-    features, labels, network, plan, *, learning_rate=0.5, clip=1.0, momentum=0.0, l2=0.0, records=None, rng
-) -> PrivateNetwork:
+def train(features: ArrayLike, labels: ArrayLike, network: Network, plan: Plan, *, learning_rate: float = 0.5,
+          clip: float = 1.0, momentum: float = 0.0, l2: float = 0.0, records: float | None = None,
+          rng: np.random.Generator) -> PrivateNetwork:  # fmt: skip
     """`network` after DP-SGD; its `statement` is the plan.
 
     features : (records, n_0) in [0, 1]; labels : (records,), whole numbers from 0 to classes - 1
@@ -125,7 +129,7 @@ def train(
 
 
 @compiled
-def clip_errors(widths, outputs, errors, rows, limit):
+def clip_errors(widths: NDArray[np.int64], outputs: np.ndarray, errors: np.ndarray, rows: int, limit: float) -> None:
     """Shorten the error signals of each record so that its change of all parameters has an L2 norm of `limit` at most."""
     last = widths.size - 1
     squares = np.zeros(rows)
@@ -163,9 +167,8 @@ def _sample(order, size, rng):
 
 
 @compiled
-def _run(
-    parameters, widths, features, labels, sizes, order, rate, limit, sigma, momentum, l2, scale, rng, outputs, errors, change
-):  # fmt: skip
+def _run(parameters, widths, features, labels, sizes, order, rate, limit, sigma, momentum, l2, scale, rng, outputs,
+         errors, change):  # fmt: skip
     velocity = np.zeros_like(change)
     kind = parameters.dtype.type
     unlimited = np.array([-np.inf, np.inf, -np.inf, np.inf])

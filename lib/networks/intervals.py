@@ -17,10 +17,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..numerics import checks
 from .compiled import compiled
-from .network import biases_of, layers, weights_into
+from .network import Network, layers
+from .views import biases_of, weights_into
 
 VARIANTS = ("printed", "corrected", "tight")
 
@@ -43,7 +45,7 @@ class Intervals:
         return self.errors
 
 
-def change_bounds(network, *, variant="corrected") -> Intervals:
+def change_bounds(network: Network, *, variant: str = "corrected") -> Intervals:
     """The `Intervals` of `network` for any record with features in [0, 1] and any label; float64.
 
     With "corrected" and "tight", low <= 0 <= high for all errors and changes; with "printed", a low may exceed its high.
@@ -110,7 +112,7 @@ def _backward(pairs, inputs, probabilities, variant):
 
 
 @compiled
-def fill_change_bounds(parameters, widths, low, high):
+def fill_change_bounds(parameters: np.ndarray, widths: NDArray[np.int64], low: np.ndarray, high: np.ndarray) -> None:
     """The "corrected" bounds of every change into the flat vectors `low` and `high`; widths an int64 array."""
     last = widths.size - 1
     most = np.ones(widths[0], parameters.dtype)

@@ -15,12 +15,15 @@ kernels (OPENBLAS_CORETYPE) and instructions (NUMBA_CPU_NAME).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..numerics import checks
 from .compiled import compiled
+from .views import biases_of, block, offset, weights_into
 
 SCHEMES = ("he", "glorot")
 L2_CONVENTIONS = ("printed", "usual")
@@ -46,7 +49,7 @@ class Network:
     widths: tuple[int, ...]
     parameters: np.ndarray
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         given = checks.integer("widths", self.widths, "[1, inf)")
         if given.ndim != 1 or given.size < 2 or given[-1] < 2:
             raise ValueError(f"widths must hold inputs, hidden layers and two or more classes, got {self.widths!r}")
@@ -63,7 +66,9 @@ class Network:
         object.__setattr__(self, "parameters", parameters)
 
     @classmethod
-    def initial(cls, widths, *, rng, scheme="he", dtype="float32") -> Network:
+    def initial(
+        cls, widths: Sequence[int], *, rng: np.random.Generator, scheme: str = "he", dtype: str = "float32"
+    ) -> Network:
         """A network to start training from: random weights, biases 0.
 
         scheme : "he", normal of variance 2/n_in (He et al. 2015), or "glorot", uniform between
@@ -81,14 +86,14 @@ class Network:
         return cls.of(weights, [np.zeros(m) for m in widths[1:]], dtype=dtype)
 
     @classmethod
-    def of(cls, weights, biases, *, dtype="float32") -> Network:
+    def of(cls, weights: Sequence[ArrayLike], biases: Sequence[ArrayLike], *, dtype: str = "float32") -> Network:
         """The network of L matrices `weights` (n_in, n_out) and L vectors `biases` (n_out,) that fit."""
-        weights, biases = [np.asarray(w) for w in weights], [np.asarray(b) for b in biases]
-        shapes = [w.shape for w in weights]
+        matrices, vectors = [np.asarray(w) for w in weights], [np.asarray(b) for b in biases]
+        shapes = [w.shape for w in matrices]
         chained = all(len(shape) == 2 for shape in shapes) and all(a[1] == b[0] for a, b in zip(shapes, shapes[1:]))
-        if not shapes or not chained or [b.shape for b in biases] != [shape[1:] for shape in shapes]:
-            raise ValueError(f"weights and biases must fit one another, got {shapes} and {[b.shape for b in biases]}")
-        parts = [part.ravel() for pair in zip(weights, biases) for part in pair]
+        if not shapes or not chained or [b.shape for b in vectors] != [shape[1:] for shape in shapes]:
+            raise ValueError(f"weights and biases must fit one another, got {shapes} and {[b.shape for b in vectors]}")
+        parts = [part.ravel() for pair in zip(matrices, vectors) for part in pair]
         return cls((shapes[0][0], *(shape[1] for shape in shapes)), np.concatenate(parts).astype(dtype))
 
     @property
@@ -103,7 +108,7 @@ class Network:
     def biases(self) -> list[np.ndarray]:
         return [b for _, b in layers(self.widths, self.parameters)]
 
-    def outputs(self, features) -> list[np.ndarray]:
+    def outputs(self, features: ArrayLike) -> list[np.ndarray]:
         """What every layer puts out, the input first: matrices (records, n_l) of the network's dtype."""
         outputs = [checked_features(features, self)]
         for w, b in layers(self.widths, self.parameters):
@@ -113,21 +118,21 @@ class Network:
         outputs[-1] = exponentials / exponentials.sum(axis=1, keepdims=True)
         return outputs
 
-    def predict_proba(self, features) -> np.ndarray:
+    def predict_proba(self, features: ArrayLike) -> np.ndarray:
         """Probabilities of the classes, shape (records, classes); features (records, n_0) in [0, 1]."""
         return self.outputs(features)[-1]
 
-    def predict(self, features) -> np.ndarray:
+    def predict(self, features: ArrayLike) -> NDArray[np.int64]:
         """The likeliest class of each record, the first of equals: integers, shape (records,)."""
         return self.predict_proba(features).argmax(axis=1)
 
 
-def count(widths) -> int:
+def count(widths: Sequence[int]) -> int:
     """How many parameters a network of `widths` has."""
     return sum((n + 1) * m for n, m in zip(widths, widths[1:]))
 
 
-def layers(widths, vector) -> list[tuple[np.ndarray, np.ndarray]]:
+def layers(widths: Sequence[int], vector: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """The flat `vector` (of parameters, changes, bounds) as pairs of a matrix (n_in, n_out) and a vector (n_out,): views."""
     pairs, start = [], 0
     for n, m in zip(widths, widths[1:]):
@@ -139,7 +144,7 @@ def layers(widths, vector) -> list[tuple[np.ndarray, np.ndarray]]:
 # ---- records
 
 
-def checked_features(features, network) -> np.ndarray:
+def checked_features(features: ArrayLike, network: Network) -> np.ndarray:
     """`features` of `network`'s dtype, or ``ValueError``: shape (records >= 1, n_0), all in [0, 1]."""
     features = checks.real("features", features, "[0, 1]")
     if features.ndim != 2 or features.shape[0] == 0 or features.shape[1] != network.widths[0]:
@@ -147,7 +152,7 @@ def checked_features(features, network) -> np.ndarray:
     return np.ascontiguousarray(features, dtype=network.parameters.dtype)
 
 
-def checked_records(features, labels, network) -> tuple[np.ndarray, np.ndarray]:
+def checked_records(features: ArrayLike, labels: ArrayLike, network: Network) -> tuple[np.ndarray, np.ndarray]:
     """Features as above and labels as int64, or ``ValueError``: shape (records,), whole numbers from 0 to classes - 1."""
     features = checked_features(features, network)
     labels = checks.integer("labels", labels, f"[0, {network.widths[-1] - 1}]").astype(np.int64)
@@ -156,7 +161,7 @@ def checked_records(features, labels, network) -> tuple[np.ndarray, np.ndarray]:
     return features, labels
 
 
-def checked_range(name, value) -> tuple[float, float]:
+def checked_range(name: str, value: tuple[float, float] | None) -> tuple[float, float]:
     """A pair (low, high) with -inf <= low < high <= inf; None is all numbers."""
     pair = checks.real(name, (-np.inf, np.inf) if value is None else value, "[-inf, inf]")
     if pair.shape != (2,) or not pair[0] < pair[1]:
@@ -164,7 +169,7 @@ def checked_range(name, value) -> tuple[float, float]:
     return float(pair[0]), float(pair[1])
 
 
-def loss(network, features, labels) -> float:
+def loss(network: Network, features: ArrayLike, labels: ArrayLike) -> float:
     """Mean cross-entropy in nats (equation 17), without the L2 term.
 
     >>> import numpy as np
@@ -180,7 +185,7 @@ def loss(network, features, labels) -> float:
         return float(-np.log(probabilities.astype(float)).mean())
 
 
-def changes(network, features, labels) -> np.ndarray:
+def changes(network: Network, features: ArrayLike, labels: ArrayLike) -> np.ndarray:
     """The change of every parameter (equation 4), summed over the records: a flat vector, shape (size,).
 
     It is the gradient of the summed cross-entropy. `layers` shows it as matrices and vectors.
@@ -205,8 +210,10 @@ def changes(network, features, labels) -> np.ndarray:
 # ---- training
 
 
-def train(features, labels, network, *, learning_rate=0.01, batch=50, epochs=500, l2=0.001, l2_convention="printed",
-          weight_range=None, bias_range=None, shuffle=True, rng) -> Network:  # fmt: skip
+def train(features: ArrayLike, labels: ArrayLike, network: Network, *, learning_rate: float = 0.01, batch: int = 50,
+          epochs: int = 500, l2: float = 0.001, l2_convention: str = "printed",
+          weight_range: tuple[float, float] | None = None, bias_range: tuple[float, float] | None = None,
+          shuffle: bool = True, rng: np.random.Generator) -> Network:  # fmt: skip
     """`network` after plain stochastic gradient descent on mini-batches (equations 5 and 6); defaults of section 5-1.
 
     features : shape (records, n_0), in [0, 1]; labels : (records,), whole numbers from 0 to classes - 1
@@ -243,7 +250,9 @@ def train(features, labels, network, *, learning_rate=0.01, batch=50, epochs=500
     return Network(network.widths, parameters)
 
 
-def checked_plan(records, learning_rate, batch, epochs, l2, l2_convention, rng) -> tuple[int, int]:
+def checked_plan(
+    records: int, learning_rate: float, batch: int, epochs: int, l2: float, l2_convention: str, rng: np.random.Generator
+) -> tuple[int, int]:
     """`batch` and `epochs` as int, everything checked."""
     checks.real("learning_rate", learning_rate, "(0, inf)")
     checks.real("l2", l2, "[0, inf)")
@@ -253,7 +262,9 @@ def checked_plan(records, learning_rate, batch, epochs, l2, l2_convention, rng) 
     return checks.whole("batch", batch, f"[1, {records}]"), checks.whole("epochs", epochs, "[1, inf)")
 
 
-def projected(network, weight_range, bias_range) -> Network:
+def projected(
+    network: Network, weight_range: tuple[float, float] | None, bias_range: tuple[float, float] | None
+) -> Network:
     """`network` with its weights and biases cut to the ranges (low, high); None leaves them as they are."""
     parameters = network.parameters.copy()
     for w, b in layers(network.widths, parameters):
@@ -262,14 +273,14 @@ def projected(network, weight_range, bias_range) -> Network:
     return Network(network.widths, parameters)
 
 
-def refuse_divergence(parameters, epoch, learning_rate) -> None:
+def refuse_divergence(parameters: np.ndarray, epoch: int, learning_rate: float) -> None:
     """``FloatingPointError`` where parameters are not finite after `epoch`, counted from 0."""
     if not np.isfinite(parameters).all():
         raise FloatingPointError(f"training diverged in epoch {epoch + 1}: parameters are no longer finite; "
                                  f"lower learning_rate, now {learning_rate:g}")  # fmt: skip
 
 
-def workspace(network, rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def workspace(network: Network, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Room for outputs and errors of `rows` records, and for one change of all parameters."""
     size, dtype = rows * sum(network.widths), network.parameters.dtype
     return np.zeros(size, dtype), np.zeros(size, dtype), np.zeros(network.size, dtype)
@@ -279,39 +290,9 @@ def workspace(network, rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @compiled
-def block(buffer, widths, layer, rows):
-    """The outputs or errors (rows, n) of `layer` in a flat buffer: a view."""
-    start = 0
-    for k in range(layer):
-        start += rows * widths[k]
-    return buffer[start : start + rows * widths[layer]].reshape((rows, widths[layer]))
-
-
-@compiled
-def offset(widths, layer):
-    """Where the weights into `layer` >= 1 begin in a flat vector of parameters."""
-    start = 0
-    for k in range(1, layer):
-        start += (widths[k - 1] + 1) * widths[k]
-    return start
-
-
-@compiled
-def weights_into(vector, widths, layer):
-    """The weights (n_in, n_out) into `layer` >= 1: a view."""
-    start = offset(widths, layer)
-    return vector[start : start + widths[layer - 1] * widths[layer]].reshape((widths[layer - 1], widths[layer]))
-
-
-@compiled
-def biases_of(vector, widths, layer):
-    """The biases (n_out,) of `layer` >= 1: a view."""
-    start = offset(widths, layer) + widths[layer - 1] * widths[layer]
-    return vector[start : start + widths[layer]]
-
-
-@compiled
-def gather(features, labels, chosen, outputs):
+def gather(
+    features: np.ndarray, labels: NDArray[np.int64], chosen: NDArray[np.int64], outputs: np.ndarray
+) -> NDArray[np.int64]:
     """Put the `chosen` records into the input block of `outputs`; their labels, shape (chosen,)."""
     n, batch_labels = features.shape[1], np.empty(chosen.size, np.int64)
     for r in range(chosen.size):
@@ -322,7 +303,7 @@ def gather(features, labels, chosen, outputs):
 
 
 @compiled
-def forward(parameters, widths, outputs, rows):
+def forward(parameters: np.ndarray, widths: NDArray[np.int64], outputs: np.ndarray, rows: int) -> None:
     """Equations (1) and (16): from the input block of `outputs` on, fill the blocks of all layers."""
     last = widths.size - 1
     for layer in range(1, last + 1):
@@ -335,7 +316,7 @@ def forward(parameters, widths, outputs, rows):
 
 
 @compiled
-def relu(x, b):
+def relu(x: np.ndarray, b: np.ndarray) -> None:
     """max(x + b, 0) in place of x (rows, n); what is not a number stays so."""
     zero = x.dtype.type(0)
     for r in range(x.shape[0]):
@@ -346,7 +327,7 @@ def relu(x, b):
 
 
 @compiled
-def softmax(x, b):
+def softmax(x: np.ndarray, b: np.ndarray) -> None:
     """Equation (16) of x + b, in place of x (rows, classes). Exponentials are double: rounded, they are the same anywhere."""
     for r in range(x.shape[0]):
         high = x[r, 0] + b[0]
@@ -364,7 +345,8 @@ def softmax(x, b):
 
 
 @compiled
-def backward(parameters, widths, outputs, labels, errors, room):
+def backward(parameters: np.ndarray, widths: NDArray[np.int64], outputs: np.ndarray, labels: NDArray[np.int64],
+             errors: np.ndarray, room: np.ndarray) -> None:  # fmt: skip
     """Equations (18) and (19): the error signals of each of labels.size records, into the blocks 1 to L of `errors`.
 
     room : a flat vector of the parameters' size, overwritten
@@ -388,7 +370,7 @@ def backward(parameters, widths, outputs, labels, errors, room):
 
 
 @compiled
-def silence(delta, y):
+def silence(delta: np.ndarray, y: np.ndarray) -> None:
     """No signal where a ReLU puts out 0."""
     zero = delta.dtype.type(0)
     for k in range(delta.size):
@@ -396,7 +378,7 @@ def silence(delta, y):
 
 
 @compiled
-def summed(widths, outputs, errors, rows, change):
+def summed(widths: NDArray[np.int64], outputs: np.ndarray, errors: np.ndarray, rows: int, change: np.ndarray) -> None:
     """Equation (4) summed over the records, and the change of the biases, into `change`."""
     for layer in range(1, widths.size):
         delta, bias = block(errors, widths, layer, rows), biases_of(change, widths, layer)
@@ -409,7 +391,8 @@ def summed(widths, outputs, errors, rows, change):
 
 
 @compiled
-def descend(parameters, widths, change, step, shrink, ranges):
+def descend(parameters: np.ndarray, widths: NDArray[np.int64], change: np.ndarray, step: float, shrink: float,
+            ranges: np.ndarray) -> None:  # fmt: skip
     """Equations (5) and (6): parameters - step change - shrink parameters (weights only), cut to the ranges.
 
     ranges : (low, high) of weights, then of biases, shape (4,), -inf and inf for none
@@ -432,7 +415,8 @@ def _descend(part, change, step, shrink, low, high):
 
 
 @compiled
-def propagate(parameters, widths, features, labels, chosen, outputs, errors, room):
+def propagate(parameters: np.ndarray, widths: NDArray[np.int64], features: np.ndarray, labels: NDArray[np.int64],
+              chosen: NDArray[np.int64], outputs: np.ndarray, errors: np.ndarray, room: np.ndarray) -> int:  # fmt: skip
     """Outputs and error signals of the `chosen` records, for `summed`; how many they are. room : as for `backward`."""
     batch_labels = gather(features, labels, chosen, outputs)
     forward(parameters, widths, outputs, chosen.size)

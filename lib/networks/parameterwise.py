@@ -11,15 +11,18 @@ outputs, one axis a parameter. All data sets are neighbours of one another.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..numerics import checks
+from ..numerics.checks import Numbers
 
 # ---- finite mechanisms
 
 
-def loss(law, parameters=None) -> float:
+def loss(law: ArrayLike, parameters: Iterable[int] | None = None) -> float:
     """The smallest epsilon for the `parameters` (numbers from 0 to P - 1; default all) of `law` together.
 
     law : shape (datasets, k_1, ..., k_P), entries >= 0 that sum to 1 for each data set; see the module's text
@@ -43,7 +46,7 @@ def loss(law, parameters=None) -> float:
     return float(np.log(most[possible] / least[possible]).max())
 
 
-def losses(law) -> np.ndarray:
+def losses(law: ArrayLike) -> NDArray[np.float64]:
     """The loss of each parameter of `law` by itself, shape (P,): what parameter-wise privacy asks for.
 
     Source: sei2017, Theorem 2 (equation 9).
@@ -58,7 +61,7 @@ def losses(law) -> np.ndarray:
     return np.array([loss(law, [parameter]) for parameter in range(law.ndim - 1)])
 
 
-def chain(first, second) -> np.ndarray:
+def chain(first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:
     """The law of the outputs of two mechanisms, of which the second reads the data set and the outputs of the first.
 
     first : shape (datasets, *outputs); second : (datasets, *outputs of the first, *outputs of the second), its
@@ -96,7 +99,7 @@ def _check_sums(name, law, given, what) -> None:
 # ---- the Laplace mechanism, limited to a range
 
 
-def atoms(centre, scale, low, high) -> tuple:
+def atoms(centre: ArrayLike, scale: ArrayLike, low: float, high: float) -> tuple[Numbers, Numbers]:
     """Probabilities of the outputs `low` and `high` of min(high, max(low, centre + Lap(scale))) (sei2017, Lemma 1, equations
     10, 11, 13 and 14, mended).
 

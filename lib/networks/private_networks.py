@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from .. import accounting
 from ..mechanisms import noise
@@ -26,8 +27,6 @@ from .compiled import compiled
 from .intervals import fill_change_bounds
 from .network import (
     Network,
-    biases_of,
-    block,
     checked_plan,
     checked_range,
     checked_records,
@@ -38,9 +37,9 @@ from .network import (
     refuse_divergence,
     summed,
     train,
-    weights_into,
     workspace,
-)  # fmt: skip
+)
+from .views import biases_of, block, weights_into
 
 CLIPPING = ("sum", "records")
 
@@ -74,7 +73,7 @@ class PrivacyStatement:
     batches: int = 1
     noise_covers_range: bool = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         checks.one_of("method", self.method, ("LearningFirst", "AnonymizedLearning"))
         number("epsilon", self.epsilon, "(0, inf)")
         for name in ("parameters", "epochs", "batches"):
@@ -97,7 +96,7 @@ class PrivacyStatement:
 
     def epsilon_at(self, delta: float = 1e-5) -> float:
         """Epsilon of (epsilon, `delta`)-DP for the model as published: the lesser of pure DP's and zCDP's; delta in (0, 1)."""
-        return min(self.whole_model, accounting.zcdp_to_dp(self.rho, number("delta", delta, "(0, 1)")))
+        return min(self.whole_model, float(accounting.zcdp_to_dp(self.rho, number("delta", delta, "(0, 1)"))))
 
     @property
     def lines(self) -> dict[str, str]:
@@ -110,7 +109,7 @@ class PrivacyStatement:
             "the whole model, delta = 1e-5": f"epsilon = {self.epsilon_at():.4g}",
         }
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = (f"  {of}: {size}" for of, size in self.lines.items())
         return "\n".join([f"{self.method}, one record replaced", *lines])
 
@@ -134,18 +133,20 @@ class PrivateNetwork:
     network: Network
     statement: Statement
 
-    def predict(self, features) -> np.ndarray:
+    def predict(self, features: ArrayLike) -> NDArray[np.int64]:
         return self.network.predict(features)
 
-    def predict_proba(self, features) -> np.ndarray:
+    def predict_proba(self, features: ArrayLike) -> np.ndarray:
         return self.network.predict_proba(features)
 
 
 # ---- LearningFirst
 
 
-def learning_first(features, labels, network, *, epsilon, weight_range, bias_range, rng, **training) -> PrivateNetwork:
-    """`train` inside the ranges, then `release` (section 4-2 (2)).
+def learning_first(features: ArrayLike, labels: ArrayLike, network: Network, *, epsilon: float,
+                   weight_range: tuple[float, float], bias_range: tuple[float, float], rng: np.random.Generator,
+                   **training: Any) -> PrivateNetwork:  # fmt: skip
+    """`train` inside the ranges, then `release` (section 4-2 (2), Theorem 3).
 
     "Thresholds are set", says the document, but not when; here every step of training ends inside them (projected
     gradient descent), so that clipping before the noise changes nothing more.
@@ -169,7 +170,8 @@ def learning_first(features, labels, network, *, epsilon, weight_range, bias_ran
     return release(trained, epsilon=epsilon, weight_range=weight_range, bias_range=bias_range, rng=rng)
 
 
-def release(network, *, epsilon, weight_range, bias_range, rng) -> PrivateNetwork:
+def release(network: Network, *, epsilon: float, weight_range: tuple[float, float], bias_range: tuple[float, float],
+            rng: np.random.Generator) -> PrivateNetwork:  # fmt: skip
     """A trained network with noise: clip, add Lap((high - low) / epsilon) to every parameter, clip (Theorem 3).
 
     epsilon : (0, inf); weight_range, bias_range : finite pairs (low, high), low < high, chosen without the data
@@ -207,9 +209,12 @@ def _finite_ranges(weights, biases, kind="range"):
 # ---- AnonymizedLearning
 
 
-def anonymized_learning(features, labels, network, *, epsilon, weight_thresholds=None, bias_thresholds=None, clipping="sum",
-                        learning_rate=0.01, batch=50, epochs=500, l2=0.001, l2_convention="printed", shuffle=True,
-                        rng) -> PrivateNetwork:  # fmt: skip
+def anonymized_learning(features: ArrayLike, labels: ArrayLike, network: Network, *, epsilon: float,
+                        weight_thresholds: tuple[float, float] | None = None,
+                        bias_thresholds: tuple[float, float] | None = None, clipping: str = "sum",
+                        learning_rate: float = 0.01, batch: int = 50, epochs: int = 500, l2: float = 0.001,
+                        l2_convention: str = "printed", shuffle: bool = True,
+                        rng: np.random.Generator) -> PrivateNetwork:  # fmt: skip
     """`network` trained with Laplace noise of scale (high - low) epochs / epsilon on every change at every step (Theorem 4).
 
     network : the start, chosen without the data
@@ -333,7 +338,7 @@ _SERIES = tuple(np.float32(1 / k) for k in (3, 5, 7, 9, 11))
 
 
 @compiled
-def leading_zeros(z):
+def leading_zeros(z: np.uint64) -> np.int32:
     """How many zeros lead the upper 41 bits of the uint64 `z`: 0 to 41.
 
     The exponent of these bits and a one behind them, which is exact: they fit into the 53 of a float64.
@@ -343,7 +348,7 @@ def leading_zeros(z):
 
 
 @compiled
-def fill_laplace(draws, state):
+def fill_laplace(draws: NDArray[np.float32], state: NDArray[np.uint64]) -> None:
     """Standard Laplace variates into the float32 vector `draws`; state : one uint64, moved on.
 
     A word of SplitMix64 (Steele, Lea, Flood 2014) each: one bit is the sign, 22 a fraction f, and the zeros that lead

@@ -31,11 +31,12 @@ from dataclasses import dataclass
 from math import inf, log1p, sqrt
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from ..mechanisms.noise import generator
 from ..numerics import checks
-from ..numerics.checks import number, whole
+from ..numerics.checks import Numbers, number, whole
 
 METHODS = ("output", "objective", "none")
 _TOLERANCE = 1e-10  # of the gradient's norm; what remains is paid for in output perturbation
@@ -56,19 +57,19 @@ class LogisticRegression:
     epsilon: float
     regularization: float
 
-    def predict_proba(self, features) -> np.ndarray:
+    def predict_proba(self, features: np.ndarray) -> NDArray[np.float64]:
         """Probabilities of the labels 0 and 1, (n, 2), for features (n, d)."""
         score = checks.real("features", features, "[-1e100, 1e100]") @ self.weights + self.intercept
         return np.column_stack([expit(-score), expit(score)])
 
-    def predict(self, features) -> np.ndarray:
+    def predict(self, features: np.ndarray) -> NDArray[np.int64]:
         """Labels 0 or 1, (n,), for features (n, d)."""
         return self.predict_proba(features).argmax(axis=1)
 
 
-def fit(
-    features, labels, epsilon=inf, *, method="objective", regularization=1e-4, bound=None, rng=None
-) -> LogisticRegression:
+def fit(features: ArrayLike, labels: ArrayLike, epsilon: float = inf, *, method: str = "objective",
+        regularization: float = 1e-4, bound: float | None = None,
+        rng: np.random.Generator | None = None) -> LogisticRegression:  # fmt: skip
     """A logistic regression that is `epsilon`-DP (bounded neighbours).
 
     features : (n, d) in [-1e100, 1e100]; labels : (n,) of 0 and 1
@@ -97,14 +98,14 @@ def fit(
     slope: float | np.ndarray = 0.0
     if method == "objective":
         noise_epsilon, regularization = objective_parameters(n, regularization, epsilon)
-        slope = gamma_noise(d + 1, 2 / noise_epsilon, rng=rng) / n
+        slope = gamma_noise(d + 1, 2 / noise_epsilon, rng=generator(rng)) / n
     w = minimiser(signed, regularization, slope)
     if method == "output":
-        w = w + gamma_noise(d + 1, output_sensitivity(n, regularization) / epsilon, rng=rng)
+        w = w + gamma_noise(d + 1, output_sensitivity(n, regularization) / epsilon, rng=generator(rng))
     return LogisticRegression(w[:-1] / bound, float(w[-1] / bound), method, epsilon, regularization)
 
 
-def output_sensitivity(n, regularization) -> float:
+def output_sensitivity(n: float, regularization: float) -> float:
     """S: how far in L2 replacing one of n records can move the solver's answer; n >= 1, Lambda in [1e-100, 1e100].
 
     >>> from lib.networks.private_regression import output_sensitivity
@@ -115,7 +116,7 @@ def output_sensitivity(n, regularization) -> float:
     return 2 / (n * regularization) + 2 * _TOLERANCE / regularization
 
 
-def objective_parameters(n, regularization, epsilon) -> tuple:
+def objective_parameters(n: float, regularization: float, epsilon: float) -> tuple[float, float]:
     """(e, L) of objective perturbation; n >= 1, Lambda in [1e-100, 1e100], epsilon in [1e-100, inf).
 
     >>> from lib.networks.private_regression import objective_parameters
@@ -130,7 +131,7 @@ def objective_parameters(n, regularization, epsilon) -> tuple:
     return epsilon / 2, 1 / (4 * n * np.expm1(epsilon / 2))
 
 
-def gamma_noise(d, scale, *, rng) -> np.ndarray:
+def gamma_noise(d: int, scale: float, *, rng: np.random.Generator) -> NDArray[np.float64]:
     """b in R^d of density proportional to exp(-|b| / scale): a Gamma(d) length times `scale`, in a uniform direction.
 
     >>> import numpy as np
@@ -143,7 +144,7 @@ def gamma_noise(d, scale, *, rng) -> np.ndarray:
     return direction * (rng.gamma(d, scale) / np.linalg.norm(direction))
 
 
-def minimiser(signed, regularization, slope=0.0) -> np.ndarray:
+def minimiser(signed: NDArray[np.float64], regularization: float, slope: Numbers = 0.0) -> NDArray[np.float64]:
     """w (d,) that minimises J(w) + slope . w for the v_i in `signed` (n, d), by Newton's method with backtracking.
 
     It stops where the gradient g is as small as rounding lets it be, 1e-15 (1 + |slope|), or shrinks no more.

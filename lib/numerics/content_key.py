@@ -40,20 +40,33 @@ class _Unit(NamedTuple):
     texts: tuple[str, ...]
 
 
-def key(*starts, root: Path = ROOT, without=()) -> str:
-    """SHA-256, in hexadecimal, of the `closure` of `starts`: each file's name below `root`, and what it holds."""
+def key(*starts: str | Path, root: Path = ROOT, without: Iterable[str | Path] = ()) -> str:
+    """SHA-256, in hexadecimal, of the `closure` of `starts`: each file's name below `root`, and what it holds.
+
+    >>> from pathlib import Path
+    >>> from lib.numerics import content_key, in_order
+    >>> folder = Path(in_order.__file__).parent
+    >>> print(len(content_key.key("in_order.py", root=folder)))
+    64
+    """
     digest = hashlib.sha256()
     for path in sorted(closure(*starts, root=root, without=without)):
         digest.update(f"{os.path.relpath(path, root)}\0".encode() + _held(path))
     return digest.hexdigest()
 
 
-def closure(*starts, root: Path = ROOT, without=()) -> set[Path]:
+def closure(*starts: str | Path, root: Path = ROOT, without: Iterable[str | Path] = ()) -> set[Path]:
     """The files that `starts`, paths of modules (.py), notebooks (.ipynb) or data, depend on below `root`; themselves too.
 
     without : paths of files, or of folders with all that they hold, that are left out, with what only they lead to
 
     Raises ``FileNotFoundError`` for a start that is not there, ``SyntaxError`` for code that is none.
+
+    >>> from pathlib import Path
+    >>> from lib.numerics import content_key, in_order
+    >>> folder = Path(in_order.__file__).parent
+    >>> print([path.name for path in content_key.closure("in_order.py", root=folder)])
+    ['in_order.py']
     """
     root = Path(root)
     spared = {Path(root, each) for each in without}

@@ -20,6 +20,7 @@ import functools
 import itertools
 import math
 import string
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -49,7 +50,9 @@ class Contraction:
     `tensors` lists the inputs and after them what each step of `steps` made.
     """
 
-    def __init__(self, inputs, sizes, order, keep=()):
+    def __init__(
+        self, inputs: Iterable[Tensor], sizes: Sequence[int], order: Iterable[int], keep: Sequence[int] = ()
+    ) -> None:
         self._sizes = sizes
         self._forward: list[tuple] = []
         self.tensors = list(inputs)
@@ -68,7 +71,7 @@ class Contraction:
         """Multiply and sum, into `roots` and `result`."""
         _execute(self._forward)
 
-    def run_backward(self, seed=1.0) -> None:
+    def run_backward(self, seed: float = 1.0) -> None:
         """Write the derivatives of `seed` times the logarithm of the sum; after `run`, where no root is 0."""
         for root in self.roots:
             np.divide(seed, root.array, out=root.derivative)

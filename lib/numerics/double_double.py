@@ -11,40 +11,68 @@ Exact for finite inputs whose products neither overflow nor underflow (below abo
 
 from __future__ import annotations
 
+from .checks import Numbers
+
 _SPLITTER = 2.0**27 + 1
 
 
-def two_sum(a, b):
-    """``a + b`` of two floats, without any rounding error, as a double-double."""
+def two_sum(a: Numbers, b: Numbers) -> tuple[Numbers, Numbers]:
+    """``a + b`` of two floats, without any rounding error, as a double-double.
+
+    >>> from lib.numerics.double_double import two_sum
+    >>> print(two_sum(1.0, 1e-20))
+    (1.0, 1e-20)
+    """
     high = a + b
     shadow = high - a
     return high, (a - (high - shadow)) + (b - shadow)
 
 
-def two_product(a, b):
-    """``a * b`` of two floats, without any rounding error, as a double-double."""
+def two_product(a: Numbers, b: Numbers) -> tuple[Numbers, Numbers]:
+    """``a * b`` of two floats, without any rounding error, as a double-double.
+
+    >>> from lib.numerics.double_double import two_product
+    >>> high, low = two_product(0.1, 0.1)
+    >>> print(high, low != 0)
+    0.010000000000000002 True
+    """
     a_high, a_low = _split(a)
     b_high, b_low = _split(b)
     high = a * b
     return high, ((a_high * b_high - high) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
-def times(x, b):
-    """Double-double `x` times the float `b`; relative error about 2^-104."""
+def times(x: tuple[Numbers, Numbers], b: Numbers) -> tuple[Numbers, Numbers]:
+    """Double-double `x` times the float `b`; relative error about 2^-104.
+
+    >>> from lib.numerics.double_double import times
+    >>> print(times((1.0, 1e-20), 3.0))
+    (3.0, 2.9999999999999997e-20)
+    """
     high, low = two_product(x[0], b)
     return _renormalise(high, low + x[1] * b)
 
 
-def minus(x, y):
-    """Double-double `x` minus double-double `y`; error about 2^-104 of the larger of the two."""
+def minus(x: tuple[Numbers, Numbers], y: tuple[Numbers, Numbers]) -> tuple[Numbers, Numbers]:
+    """Double-double `x` minus double-double `y`; error about 2^-104 of the larger of the two.
+
+    >>> from lib.numerics.double_double import minus
+    >>> print(minus((1.0, 1e-20), (1.0, 0.0)))
+    (1e-20, 0.0)
+    """
     high, error = two_sum(x[0], -y[0])
     low, tail = two_sum(x[1], -y[1])
     high, low = _renormalise(high, error + low)
     return _renormalise(high, low + tail)
 
 
-def to_float(x):
-    """The float nearest to a double-double."""
+def to_float(x: tuple[Numbers, Numbers]) -> Numbers:
+    """The float nearest to a double-double.
+
+    >>> from lib.numerics.double_double import to_float
+    >>> print(to_float((1.0, 1e-20)))
+    1.0
+    """
     return x[0] + x[1]
 
 

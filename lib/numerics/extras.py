@@ -11,6 +11,12 @@ def extra(name: str) -> Iterator[None]:
     """Around imports: where a package is not installed, ``ModuleNotFoundError`` says that the extra `name` brings it.
 
     name : of one of the extras in pyproject.toml
+
+    >>> from lib.numerics.extras import extra
+    >>> with extra("data"):
+    ...     import no_such_package
+    Traceback (most recent call last):
+    ModuleNotFoundError: no_such_package is not installed here: the extra dp-compendium[data] brings it
     """
     try:
         yield

@@ -12,13 +12,23 @@ from pathlib import Path
 
 
 @contextmanager
-def whole(path) -> Iterator[Path]:
+def whole(path: str | Path) -> Iterator[Path]:
     """A draft, empty, for the block to write; when the block has ended, it takes the place of `path` at once.
 
     A file that was there keeps its permissions; where `path` is a link, what it leads to is written. If the block
     raises, or is killed, `path` is as it was. (Killed, the draft stays beside it, hidden, without an ending.)
 
     Raises ``OSError``, before the block as far as that can be known, if `path` cannot be written.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from lib.numerics.files import whole
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "answer.txt")
+    ...     with whole(path) as draft:
+    ...         length = draft.write_text("42")
+    ...     print(path.read_text())
+    42
     """
     path = Path(os.path.realpath(path))
     draft = _draft(path)
@@ -31,8 +41,16 @@ def whole(path) -> Iterator[Path]:
         draft.unlink(missing_ok=True)
 
 
-def check_writable(path) -> None:
-    """``OSError`` if `whole` could not write `path` now; the folders on the way are made."""
+def check_writable(path: str | Path) -> None:
+    """``OSError`` if `whole` could not write `path` now; the folders on the way are made.
+
+    >>> import os, tempfile
+    >>> from lib.numerics.files import check_writable
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     check_writable(f"{folder}/new/answer.txt")
+    ...     print(os.listdir(folder))
+    ['new']
+    """
     _draft(Path(os.path.realpath(path))).unlink()
 
 

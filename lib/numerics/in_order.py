@@ -7,8 +7,14 @@ differs. AIM's choices hang on last digits. So `lib` leaves the built-in to whol
 import operator
 from collections.abc import Iterable
 from functools import reduce
+from typing import Any
 
 
-def total(values: Iterable):
-    """The sum of `values`; 0 for none."""
+def total(values: Iterable[Any]) -> Any:
+    """The sum of `values`; 0 for none.
+
+    >>> from lib.numerics.in_order import total
+    >>> print(total([0.1, 0.2, 0.3]))
+    0.6000000000000001
+    """
     return reduce(operator.add, values, 0)

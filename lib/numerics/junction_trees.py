@@ -15,6 +15,8 @@ from __future__ import annotations
 import functools
 import heapq
 import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from typing import NamedTuple
 
 _SMALL = 50_000  # cells whose summation takes no longer than looking for a better order
@@ -30,11 +32,18 @@ class JunctionTree(NamedTuple):
 
 
 @functools.lru_cache(maxsize=256)
-def junction_tree(scopes, sizes, order=None) -> JunctionTree:
+def junction_tree(
+    scopes: tuple[tuple[int, ...], ...], sizes: tuple[int, ...], order: tuple[int, ...] | None = None
+) -> JunctionTree:
     """The smaller of the two greedy junction trees of a model, and that of `order` where one is given.
 
     scopes : the factors' variables, in [0, len(sizes)), a tuple of tuples
     sizes : the number of values of each variable, a tuple
+
+    >>> from lib.numerics.junction_trees import junction_tree
+    >>> tree = junction_tree(((0, 1), (1, 2)), (2, 3, 4))
+    >>> print(tree.cliques, tree.cells)
+    ((0, 1), (1, 2)) 18
     """
     parts = _parts(scopes, len(sizes))
     trees = [_joined([_greedy(*part, sizes, cost) for part in parts]) for cost in (_table_size, _fill)]
@@ -52,7 +61,7 @@ class Growth:
     companion. By the greedy rules, only the components that the factor touches are different.
     """
 
-    def __init__(self, scopes, sizes, tree):
+    def __init__(self, scopes: tuple[tuple[int, ...], ...], sizes: tuple[int, ...], tree: JunctionTree) -> None:
         self._sizes, self._parts = sizes, _parts(scopes, len(sizes))
         self._part_of = {v: number for number, (_, variables) in enumerate(self._parts) for v in variables}
         self._cells = [tuple(self._by_rule(*part)) for part in self._parts]
@@ -67,11 +76,11 @@ class Growth:
         self._size_at = tuple(sizes[v] for v in tree.order)
         self._kept_order = sum(self._maximal(v, left) for v, left in enumerate(self._left))
 
-    def has(self, clique) -> bool:
+    def has(self, clique: Sequence[int]) -> bool:
         """Whether `clique`, not empty, is inside a clique of the tree."""
         return any(held.issuperset(clique) for held in self._held[clique[0]])
 
-    def within(self, limit, clique) -> bool:
+    def within(self, limit: float | Fraction, clique: Sequence[int]) -> bool:
         """Whether ``junction_tree((*scopes, clique), sizes, tree.order)`` has at most `limit` cells, often without making it."""
         if math.prod(self._sizes[v] for v in clique) > limit:
             return False
@@ -147,10 +156,16 @@ def _joined(parts) -> JunctionTree:
 
 
 @functools.lru_cache(maxsize=4096)
-def elimination_order(scopes, sizes, keep, order) -> tuple[int, ...]:
+def elimination_order(
+    scopes: tuple[tuple[int, ...], ...], sizes: tuple[int, ...], keep: tuple[int, ...], order: tuple[int, ...]
+) -> tuple[int, ...]:
     """An order in which to sum out what occurs in `scopes` but not in `keep`, that of `order` or a better one.
 
     Small tables are not worth the search.
+
+    >>> from lib.numerics.junction_trees import elimination_order
+    >>> print(elimination_order(((0, 1), (1, 2)), (2, 3, 4), (2,), (0, 1, 2)))
+    (0, 1)
     """
     graph = _graph((*scopes, keep), len(sizes))
     occurring = {v for scope in scopes for v in scope}
@@ -162,8 +177,13 @@ def elimination_order(scopes, sizes, keep, order) -> tuple[int, ...]:
     return min([rest, *orders], key=lambda found: _tree(found, graph, sizes).cells)
 
 
-def components(scopes, d: int) -> list[int]:
-    """For each of d variables, a number that it shares with exactly the variables connected to it."""
+def components(scopes: Iterable[Sequence[int]], d: int) -> list[int]:
+    """For each of d variables, a number that it shares with exactly the variables connected to it.
+
+    >>> from lib.numerics.junction_trees import components
+    >>> print(components([(0, 2), (1,)], 3))
+    [0, 1, 0]
+    """
     component = list(range(d))
     for scope in scopes:
         joined = {component[v] for v in scope}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import LinearOperator
 from scipy.spatial.distance import cdist
@@ -31,10 +32,10 @@ class Points:
     steps: np.ndarray
     factors: np.ndarray
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.factors)
 
-    def __getitem__(self, index) -> Points:
+    def __getitem__(self, index: slice | np.ndarray) -> Points:
         return Points(self.bilinear[index], self.steps[index], self.factors[index])
 
 
@@ -49,13 +50,13 @@ class Pairwise(LinearOperator):
     their result and one block. `dense()` is the array itself.
     """
 
-    def __init__(self, left: Points, right: Points, *, symmetric=False):
+    def __init__(self, left: Points, right: Points, *, symmetric: bool = False) -> None:
         if symmetric and len(left) != len(right):
             raise ValueError(f"symmetric must be False for {len(left)} points by {len(right)}, got True")
         super().__init__(dtype=np.float64, shape=(len(left), len(right)))
         self.left, self.right, self.symmetric = left, right, symmetric
 
-    def columns(self, index) -> np.ndarray:
+    def columns(self, index: ArrayLike) -> NDArray[np.float64]:
         """Some columns, an array (n, len(index))."""
         return Pairwise(self.left, self.right[np.asarray(index)]).dense()
 
@@ -68,7 +69,7 @@ class Pairwise(LinearOperator):
         full *= self.right.factors
         return full
 
-    def thinned(self, least) -> Pairwise | csc_array:
+    def thinned(self, least: float) -> Pairwise | csc_array:
         """The matrix without the entries whose exponents are below `least`, as a sparse array; itself where more than one in
         fifty would be left."""
         smallest = np.exp(least)
@@ -132,10 +133,16 @@ class Pairwise(LinearOperator):
                 yield rows, cols, np.exp(block, out=block)
 
 
-def gaussian_kernel(centres, width, *, points=None) -> Pairwise:
+def gaussian_kernel(centres: np.ndarray, width: float, *, points: np.ndarray | None = None) -> Pairwise:
     """K with K_ij = exp(-|z_i - z_j|^2 / width) over the rows of `points` (n, p) and `centres` (m, p).
 
     width : sigma^2 of hasegawa2015 in (0, inf); no factor 2, as printed. points : default, the centres
+
+    >>> import numpy as np
+    >>> from lib.numerics.kernel_matrix import gaussian_kernel
+    >>> kernel = gaussian_kernel(np.array([[0.0], [1.0]]), width=1.0)
+    >>> print((kernel @ np.ones(2)).round(4))
+    [1.3679 1.3679]
     """
     right = _squared(np.asarray(centres, dtype=float), width)
     if points is None:

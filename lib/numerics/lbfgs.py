@@ -7,13 +7,15 @@ caller gives, with each gradient, the inverse of a diagonal that resembles the H
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 
 import numpy as np
 
 _SUFFICIENT = 1e-4  # of the decrease that the slope promises (Armijo's rule)
 
 
-def minimise(evaluate, x, *, memory=12, max_evaluations=10_000):
+def minimise(evaluate: Callable[[np.ndarray], tuple[float, np.ndarray, np.ndarray, bool]], x: np.ndarray, *,
+             memory: int = 12, max_evaluations: float = 10_000) -> tuple[np.ndarray, int, bool]:  # fmt: skip
     """The minimiser of a convex function, from `x`; (x, evaluations used, whether it was reached).
 
     evaluate : x -> (value, gradient, inverse_diagonal, done), arrays shaped like x that the next
@@ -21,6 +23,14 @@ def minimise(evaluate, x, *, memory=12, max_evaluations=10_000):
     memory : so many of the last steps are remembered
 
     It also ends, not reached, where no step decreases the value (the limit of rounding).
+
+    >>> import numpy as np
+    >>> from lib.numerics.lbfgs import minimise
+    >>> def bowl(x):
+    ...     return ((x - 3) ** 2).sum(), 2 * (x - 3), np.ones_like(x), bool(abs(x - 3).max() < 1e-9)
+    >>> found, evaluations, reached = minimise(bowl, np.zeros(2))
+    >>> print(found.round(6), reached)
+    [3. 3.] True
     """
     value, gradient, inverse_diagonal, done = evaluate(x)
     pairs: deque[tuple] = deque(maxlen=memory)

@@ -12,10 +12,12 @@ Newton step is that of Wang, J. R. Statist. Soc. B 2007).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 NEWTON_STEPS = 100
 
@@ -37,7 +39,9 @@ class Mixture:
     converged: bool
 
 
-def fit(columns, scores, start, *, tol, max_iter, batch=100) -> Mixture:
+def fit(columns: Callable[[NDArray[np.int64]], NDArray[np.float64]],
+        scores: Callable[[NDArray[np.float64]], NDArray[np.float64]], start: NDArray[np.int64], *, tol: float,
+        max_iter: int, batch: int = 100) -> Mixture:  # fmt: skip
     """Proportions whose gap is below `tol`, or the best after `max_iter` rounds.
 
     columns : function from positions (h,) to these columns of A, (n, h)
@@ -46,6 +50,13 @@ def fit(columns, scores, start, *, tol, max_iter, batch=100) -> Mixture:
     batch : at most so many columns join the pool in a round, and some four times as many stay
 
     ``ValueError`` if a row of A is 0 in every column of the first pool.
+
+    >>> import numpy as np
+    >>> from lib.numerics.mixing_proportions import fit
+    >>> a = np.array([[0.8, 0.2], [0.8, 0.2], [0.2, 0.8]])
+    >>> found = fit(lambda at: a[:, at], lambda r: a.T @ r, np.array([0, 1]), tol=1e-6, max_iter=10)
+    >>> print(found.theta.round(4), found.converged)
+    [0.7778 0.2222] True
     """
     pool = np.asarray(start)
     a = columns(pool)
@@ -81,12 +92,18 @@ def _joining(g, pool, slack, batch) -> np.ndarray:
     return np.concatenate([first, rest[np.sort(spread)]])
 
 
-def newton(a, theta, *, tol) -> np.ndarray:
+def newton(a: NDArray[np.float64], theta: NDArray[np.float64], *, tol: float) -> NDArray[np.float64]:
     """The best proportions of the columns of `a` (n, s), from `theta` on, until their gap is below `tol`.
 
     Minimises sum(theta) - mean(ln a theta) over theta >= 0, whose minimum has sum 1. A step goes to the minimum
     of the quadratic model, a problem of non-negative least squares, and is halved until it descends. Where
     rounding allows no further descent, the proportions so far are returned.
+
+    >>> import numpy as np
+    >>> from lib.numerics.mixing_proportions import newton
+    >>> a = np.array([[0.8, 0.2], [0.8, 0.2], [0.2, 0.8]])
+    >>> print(newton(a, np.array([0.5, 0.5]), tol=1e-9).round(4))
+    [0.7778 0.2222]
     """
     n = len(a)
     value = _value(a, theta)

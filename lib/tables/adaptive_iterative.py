@@ -17,17 +17,18 @@ from __future__ import annotations
 import itertools
 import math
 import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
 from .. import accounting
-from ..mechanisms.noise import system_rng
+from ..mechanisms.noise import generator, system_rng
 from ..mechanisms.sensitivity import NEIGHBOURS
 from ..numerics import checks
 from .budget_schedule import ALPHAS, ExactSchedule, Schedule
-from .counting import Counts, downward_closure
+from .counting import Counter, Counts, Workload, downward_closure
 from .graphical_model import GraphicalModel, Measurement, fit_reconciled
 from .private_draws import ExactDraws, FloatingDraws
 from .reconciliation import Reconciliation
@@ -105,9 +106,12 @@ class Result:
     choice: Choice | None = None
 
 
-def aim(table, epsilon, delta, workload=2, *, rng=None, exact=None, rounds=None, alpha=0.9, initialise=True, anneal=True,
-        noise="gaussian", neighbours="unbounded", max_cells=10_000_000, candidates=1000, measurements=(), records=None,
-        errors=(), last_fit=2, progress=False) -> Result:  # fmt: skip
+def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload = 2, *,
+        rng: np.random.Generator | None = None, exact: bool | None = None, rounds: float | None = None,
+        alpha: float = 0.9, initialise: bool = True, anneal: bool = True, noise: str = "gaussian",
+        neighbours: str = "unbounded", max_cells: int = 10_000_000, candidates: int = 1000,
+        measurements: Iterable[Measurement] = (), records: int | None = None, errors: Sequence[int] = (),
+        last_fit: int = 2, progress: bool = False) -> Result:  # fmt: skip
     """Run AIM on a `Table`; the result satisfies (epsilon, delta)-DP towards `neighbours`.
 
     epsilon : (0, inf); delta : (0, 1); of an exact run [1e-6, 1e6] and [1e-300, 1)
@@ -157,8 +161,9 @@ def aim(table, epsilon, delta, workload=2, *, rng=None, exact=None, rounds=None,
         rng = np.random.default_rng()  # for what is made of noisy numbers
         schedule = ExactSchedule(accounting.certified_zcdp(epsilon, delta), Fraction(rounds), Fraction(alpha))
     else:
-        epsilon, delta = checks.real("epsilon", epsilon, "(0, inf)"), checks.real("delta", delta, "(0, 1)")
-        schedule = Schedule(accounting.dp_to_zcdp(epsilon, delta), rounds, alpha)
+        rng = generator(rng)
+        epsilon, delta = checks.number("epsilon", epsilon, "(0, inf)"), checks.number("delta", delta, "(0, 1)")
+        schedule = Schedule(float(accounting.dp_to_zcdp(epsilon, delta)), rounds, alpha)
     run = _Run(table, workload, system_rng() if exact else rng, noise, neighbours, max_cells, errors, exact, last_fit)
     candidates = checks.whole("candidates", candidates, "[1, inf)")
     if records is not None:

@@ -40,6 +40,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .. import accounting
 from ..mechanisms.noise import gaussian, generator, laplace
@@ -75,8 +76,9 @@ class PrivBayes:
     neighbours: str
 
 
-def privbayes(table, epsilon, *, rng, delta=0.0, parents=2, score="dependence", neighbours="unbounded",
-              structure_share=0.3, records=None) -> PrivBayes:  # fmt: skip
+def privbayes(table: Table, epsilon: float, *, rng: np.random.Generator, delta: float = 0.0, parents: int = 2,
+              score: str = "dependence", neighbours: str = "unbounded", structure_share: float = 0.3,
+              records: int | None = None) -> PrivBayes:  # fmt: skip
     """Synthetic records of `table` that satisfy (epsilon, delta)-DP.
 
     table : `Table` over a public domain
@@ -125,7 +127,7 @@ def privbayes(table, epsilon, *, rng, delta=0.0, parents=2, score="dependence", 
     return PrivBayes(drawn, network, selection_epsilon, selections, scale, measurements, epsilon, delta, neighbours)
 
 
-def score_sensitivity(score, neighbours="unbounded", n=None) -> float:
+def score_sensitivity(score: str, neighbours: str = "unbounded", n: int | None = None) -> float:
     """How much one record can change a score, in counts; the proofs stand in the module's text.
 
     score : one of `SCORES`; neighbours : one of `NEIGHBOURS`
@@ -145,7 +147,7 @@ def score_sensitivity(score, neighbours="unbounded", n=None) -> float:
     return 2 * math.log((n + 1) / 2) + (n - 1) * math.log1p(2 / (n - 1))
 
 
-def dependence(counts) -> float:
+def dependence(counts: ArrayLike) -> float:
     """Half the L1 distance of a table of counts (x, y), shape (a, b), from that of independence.
 
     >>> import numpy as np
@@ -157,7 +159,7 @@ def dependence(counts) -> float:
     return float(np.abs(counts - np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()).sum() / 2)
 
 
-def mutual_information_in_counts(counts) -> float:
+def mutual_information_in_counts(counts: ArrayLike) -> float:
     """n times the mutual information, in nats, of a table of counts (x, y), shape (a, b).
 
     >>> import numpy as np

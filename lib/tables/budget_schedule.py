@@ -18,6 +18,7 @@ class Schedule:
 
     rho, rounds : [1e-100, 1e100]; alpha : [1e-9, 0.999999]
     `multiplier` and `epsilon` are those of the next round: sigma_t for sensitivity 1, and epsilon_t.
+    Source: miura2025, Algorithm 2, lines 1, 2 and 10; Algorithm 4.
     """
 
     rho: Any  # floats here, fractions in `ExactSchedule`
@@ -26,7 +27,7 @@ class Schedule:
     multiplier: Any
     epsilon: Any
 
-    def __init__(self, rho, rounds, alpha):
+    def __init__(self, rho: float, rounds: float, alpha: float) -> None:
         rho, rounds = checks.number("rho", rho, "[1e-100, 1e100]"), checks.number("rounds", rounds, "[1e-100, 1e100]")
         self.rho, self.alpha, self.used = rho, checks.number("alpha", alpha, ALPHAS), 0.0
         self.multiplier = math.sqrt(rounds / (2 * self.alpha * rho))
@@ -68,7 +69,7 @@ class ExactSchedule(Schedule):
     rho, rounds : Fractions in (0, inf); alpha : Fraction in (0, 1)
     """
 
-    def __init__(self, rho: Fraction, rounds: Fraction, alpha: Fraction):
+    def __init__(self, rho: Fraction, rounds: Fraction, alpha: Fraction) -> None:
         self.rho, self.alpha, self.used = rho, alpha, Fraction(0)
         self._divide(rho / rounds)
         self.last = self.exhausted = False

@@ -9,13 +9,17 @@ import copy
 import functools
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..numerics import checks, in_order
 from .marginal_effects import subsets
-from .table import Domain, checked_codes
+from .table import Domain, Table, checked_codes
+
+Workload = int | Iterable[Collection[str]] | Mapping[Any, float]
 
 _KEPT = 2**26  # cells of a table's marginals that are kept, at four or eight bytes each
 _TOGETHER = 2**14  # cells up to which sets are counted as one: their table stays in the processor's cache
@@ -42,7 +46,7 @@ class Counter:
     Raises ``ValueError`` for a workload without sets, for sets that the domain does not have, and where all are too large.
     """
 
-    def __init__(self, domain: Domain, workload=2, *, max_cells=10_000_000):
+    def __init__(self, domain: Domain, workload: Workload = 2, *, max_cells: int = 10_000_000) -> None:
         max_cells = checks.whole("max_cells", max_cells, "[1, inf)")
         wanted = [clique for clique in downward_closure(domain, workload) if _cells(clique, domain.sizes) <= max_cells]
         if not wanted:
@@ -52,7 +56,7 @@ class Counter:
         self._counts = {block: np.zeros(_cells(block, domain.sizes), np.int64) for block in self._block.values()}
         self._columns = sorted({v for block in self._counts for v in block})
 
-    def add(self, batch) -> None:
+    def add(self, batch: Mapping[str, ArrayLike]) -> None:
         """Count the records of a batch.
 
         batch : mapping from each attribute that is counted to its codes, integer arrays (n,); what else it holds is left out
@@ -97,7 +101,7 @@ class Counter:
     def __add__(self, other: Counter) -> Counter:
         return copy.deepcopy(self).__iadd__(other)
 
-    def marginal(self, attributes) -> np.ndarray:
+    def marginal(self, attributes: Collection[str]) -> NDArray[np.int64]:
         """Counts over `attributes`, integers of shape ``domain.shape(attributes)``; 0-d for none.
 
         Raises ``ValueError`` if they are not all in one of the sets counted.
@@ -108,16 +112,16 @@ class Counter:
         block = self._block[tuple(sorted(axes))]
         counts = self._counts[block].reshape([self.domain.sizes[v] for v in block])
         counts = counts.sum(axis=tuple(axis for axis, v in enumerate(block) if v not in axes), dtype=np.int64)
-        return counts.transpose([sorted(axes).index(axis) for axis in axes])
+        return np.asarray(counts).transpose([sorted(axes).index(axis) for axis in axes])
 
-    def holds(self, attributes) -> bool:
+    def holds(self, attributes: Collection[str]) -> bool:
         """Whether the records were counted over `attributes`."""
         return tuple(sorted(self.domain.axes(attributes))) in self._block
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._records
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Counter({self._records} records, {len(self._counts)} tables, {self.domain!r})"
 
 
@@ -158,7 +162,7 @@ def _blocks(cliques, sizes) -> dict:
     return {(): next(iter(blocks.values()))} | blocks
 
 
-def downward_closure(domain, workload) -> dict:
+def downward_closure(domain: Domain, workload: Workload) -> dict[tuple[int, ...], float]:
     """The candidates, all non-empty subsets of the workload's sets, each with its weight
     w_r = sum_s c_s |r & s| (miura2025, Algorithm 2, line 7).
 
@@ -199,7 +203,7 @@ class Counts:
     depends on the domain alone.
     """
 
-    def __init__(self, table, sets):
+    def __init__(self, table: Table | Counter, sets: Iterable[tuple[str, ...]]) -> None:
         self._table, self._kept = table, dict[tuple, np.ndarray | None]()
         for attributes in sets:  # now, as later some of the budget would be spent
             if isinstance(table, Counter) and not table.holds(attributes):
@@ -212,7 +216,7 @@ class Counts:
             self._kept[attributes] = None
         self._type = np.min_scalar_type(-len(table) - 1)
 
-    def __call__(self, attributes) -> np.ndarray:
+    def __call__(self, attributes: tuple[str, ...]) -> NDArray[np.int64]:
         """Counts, 64-bit integers with the axes `attributes`."""
         counts = self._kept.get(attributes)
         if counts is None:

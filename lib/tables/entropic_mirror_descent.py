@@ -10,13 +10,15 @@ beside `graphical_model.fit`, which reaches the same distribution in far fewer c
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
 from ..numerics import checks
-from .graphical_model import GraphicalModel
+from .graphical_model import GraphicalModel, Measurement
 from .marginal_oracle import MarginalOracle
+from .table import Domain
 
 WEIGHTS = ("inverse-variance", "inverse-deviation", "equal")  # sigma to the power -2, -1, 0
 
@@ -29,7 +31,8 @@ class Descent(NamedTuple):
     calls: np.ndarray
 
 
-def mirror_descent(domain, measurements, total, *, steps=1000, step_size=None, weights="inverse-variance") -> Descent:
+def mirror_descent(domain: Domain, measurements: Iterable[Measurement], total: float, *, steps: int = 1000,
+                   step_size: float | None = None, weights: str = "inverse-variance") -> Descent:  # fmt: skip
     """Algorithm 1 for `steps` steps from the uniform distribution.
 
     domain : `Domain`; measurements : iterable of `graphical_model.Measurement`, at least one

@@ -22,9 +22,12 @@ which is exactly sum_c w_c/2 |g_c|^2: each model carries this certificate.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..numerics import checks, in_order, lbfgs
 from . import record_sampling
@@ -49,7 +52,7 @@ class Measurement:
     values: np.ndarray
     sigma: float
 
-    def checked(self, domain: Domain):
+    def checked(self, domain: Domain) -> tuple[tuple[int, ...], np.ndarray, float]:
         """(clique, values, sigma): axes sorted as in `domain`, values laid out accordingly.
 
         ``ValueError`` for attributes that the domain does not have, values of another shape than
@@ -80,7 +83,7 @@ class GraphicalModel:
     gap = loss = float("nan")
     evaluations, converged = 0, True
 
-    def __init__(self, domain: Domain, potentials, total=1.0):
+    def __init__(self, domain: Domain, potentials: Mapping[tuple[str, ...], ArrayLike], total: float = 1.0) -> None:
         total = checks.number("total", total, "(0, inf)")
         cliques, tables = [], []
         for attributes, values in potentials.items():
@@ -115,22 +118,22 @@ class GraphicalModel:
         """Cells of the cliques of the junction tree: what a table-based oracle would have to hold."""
         return self.oracle.tree.cells
 
-    def fits(self, attributes, limit) -> bool:
+    def fits(self, attributes: Collection[str], limit: float | Fraction) -> bool:
         """Whether with the clique `attributes` as well `size` would be at most `limit`, or no larger than it is."""
         limit = checks.number("limit", limit, "[-inf, inf]")
         clique = tuple(sorted(self.domain.axes(attributes)))
         return not clique or self.oracle.fits(clique, limit)
 
-    def marginal(self, attributes) -> np.ndarray:
+    def marginal(self, attributes: Collection[str]) -> NDArray[np.float64]:
         """Expected counts over `attributes`, an array of their shape; sums to `total`."""
         axes = self.domain.axes(attributes)
         return self.counts(tuple(sorted(axes))).transpose([sorted(axes).index(axis) for axis in axes])
 
-    def counts(self, clique) -> np.ndarray:
+    def counts(self, clique: tuple[int, ...]) -> NDArray[np.float64]:
         """`marginal` for the sorted positions of attributes in the domain."""
         return self.total * self.oracle.query(clique)
 
-    def synthesize(self, n=None, *, rng) -> Table:
+    def synthesize(self, n: int | None = None, *, rng: np.random.Generator) -> Table:
         """A `Table` of `n` records whose counts follow the model closely.
 
         n : by default `total`, rounded, or as many as have `MOST_CODES` codes if that is less: a noisy total may be enormous
@@ -145,10 +148,10 @@ class GraphicalModel:
     def _names(self, clique):
         return tuple(self.domain.attributes[axis] for axis in clique)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple:
         return _restore, (self.domain, self.potentials, self.total, {k: getattr(self, k) for k in _FIT})
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"GraphicalModel({len(self.cliques)} cliques, {self.size:,} cells, total {self.total:.1f})"
 
 
@@ -161,7 +164,9 @@ def _restore(domain, potentials, total, fitted) -> GraphicalModel:
     return model
 
 
-def fit(domain, measurements, total=None, *, tau=None, tolerance=0.001, start=None, max_evaluations=10_000):
+def fit(domain: Domain, measurements: Iterable[Measurement], total: float | None = None, *, tau: float | None = None,
+        tolerance: float = 0.001, start: GraphicalModel | None = None,
+        max_evaluations: int = 10_000) -> GraphicalModel:  # fmt: skip
     """The `GraphicalModel` that fits noisy marginals best.
 
     domain : `Domain`
@@ -194,19 +199,30 @@ def fit(domain, measurements, total=None, *, tau=None, tolerance=0.001, start=No
     return fit_reconciled(domain, reconciliation, tau, tolerance, start, max_evaluations)
 
 
-def fit_reconciled(
-    domain, reconciliation, tau, tolerance, start=None, max_evaluations=10_000, *, centre=None, interactions=1.0
-):
+def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | None, tolerance: float,
+                   start: GraphicalModel | None = None, max_evaluations: int = 10_000, *,
+                   centre: GraphicalModel | None = None, interactions: float = 1.0) -> GraphicalModel:  # fmt: skip
     """`fit` for measurements that were taken into a `Reconciliation` one by one, with two more choices.
 
     centre : `GraphicalModel` from which the second term counts: tau N KL(mu/N, centre); default, as in `fit`: uniform
     interactions : so many times tau is the second term's weight beside effects of two attributes and more: their part of
         the first term is divided by it, and so of what the gap bounds; [1, 1e100]
+
+    >>> import numpy as np
+    >>> from lib.tables import Domain
+    >>> from lib.tables.graphical_model import fit_reconciled
+    >>> from lib.tables.reconciliation import Reconciliation
+    >>> domain = Domain({"a": 2, "b": 2})
+    >>> noisy = Reconciliation(domain.sizes, total=10)
+    >>> noisy.add((0,), np.array([7.0, 3.0]), 1.0)
+    >>> model = fit_reconciled(domain, noisy, tau=0.01, tolerance=0.001)
+    >>> print(model.marginal(["a"]).round(1))
+    [7. 3.]
     """
     tau = checks.number("tau", tau, "[1e-100, 1e100]")
     tolerance = checks.number("tolerance", tolerance, "(0, inf)")
     interactions = checks.number("interactions", interactions, "[1, 1e100]")
-    max_evaluations = float(checks.whole("max_evaluations", max_evaluations, "[1, inf)"))
+    max_evaluations = checks.whole("max_evaluations", max_evaluations, "[1, inf)")
     cliques = [clique for clique in reconciliation.weights if clique]
     oracle = MarginalOracle(cliques, domain.sizes, None if start is None else start.oracle.tree.order)
     effects, total = Effects(cliques, domain.sizes), reconciliation.total
@@ -247,7 +263,7 @@ def fit_reconciled(
     return model
 
 
-def loss(model, measurements) -> float:
+def loss(model: GraphicalModel, measurements: Iterable[Measurement]) -> float:
     """The sum of the squared residuals of `model` over 2 sigma^2: what `fit` minimises but for the entropy.
 
     `model.loss` is less by what the measurements disagree among themselves, which no model can change.
@@ -264,7 +280,7 @@ def loss(model, measurements) -> float:
     return in_order.total(squares)
 
 
-def least_loss(domain, measurements, total=None) -> tuple[float, float]:
+def least_loss(domain: Domain, measurements: Iterable[Measurement], total: float | None = None) -> tuple[float, float]:
     """(lower, upper) bounds on the least `loss` of any model of the domain; parameters as of `fit`.
 
     A fit with little entropy term has a loss above the least one; less its gap and the entropy term, it is below,

@@ -12,12 +12,14 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 
-def subsets(clique) -> list:
+def subsets(clique: Sequence[int]) -> list[tuple[int, ...]]:
     """The non-empty subsets of a clique, small ones first.
 
     >>> from lib.tables.marginal_effects import subsets
@@ -35,7 +37,7 @@ class Effects:
     effects, `cells` the length of all together.
     """
 
-    def __init__(self, cliques, sizes):
+    def __init__(self, cliques: Iterable[Sequence[int]], sizes: Sequence[int]) -> None:
         size = functools.cache(lambda variables: math.prod(sizes[v] for v in variables))
         self.subsets = sorted({subset for clique in cliques for subset in subsets(clique)})
         ends = [0, *itertools.accumulate(map(size, self.subsets))]
@@ -62,15 +64,15 @@ class Effects:
         self._sums = scipy.sparse.csr_array((ones, self._share.indices, self._share.indptr), self._share.shape).T
         self._collect = self._spread.T  # kept: making it takes longer than many a product with it
 
-    def of_potentials(self, theta) -> np.ndarray:
+    def of_potentials(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """The effects of the function sum_c theta_c(x_c), whichever cliques they stand in."""
         return self._centred(self._collect @ theta)
 
-    def of_counts(self, tables) -> np.ndarray:
+    def of_counts(self, tables: NDArray[np.float64]) -> NDArray[np.float64]:
         """The effects, as sums, of tables that agree where their cliques overlap."""
         return self._centred((self._collect @ tables) / self._copies)
 
-    def spread(self, effects) -> np.ndarray:
+    def spread(self, effects: NDArray[np.float64]) -> NDArray[np.float64]:
         """The tables that have these effects, as sums: the transpose of `of_potentials`, for centred `effects`."""
         return self._spread @ effects
 

@@ -12,8 +12,11 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..numerics import in_order, log_space
 from ..numerics.contraction import Contraction, Tensor
@@ -34,7 +37,9 @@ class MarginalOracle:
     variable that is in no clique is uniform.
     """
 
-    def __init__(self, cliques, sizes, order=None):
+    def __init__(
+        self, cliques: Iterable[tuple[int, ...]], sizes: Sequence[int], order: tuple[int, ...] | None = None
+    ) -> None:
         self.cliques, self.sizes = tuple(cliques), tuple(sizes)
         self.shapes = [self._shape(clique) for clique in cliques]
         ends = [0, *np.cumsum([math.prod(shape) for shape in self.shapes], dtype=int).tolist()]
@@ -89,7 +94,7 @@ class MarginalOracle:
         logs += [(np.zeros(self._shape(one)), one) for one in alone]
         return Contraction(tensors, self.sizes, self.tree.order), logs
 
-    def fits(self, clique, limit) -> bool:
+    def fits(self, clique: tuple[int, ...], limit: float | Fraction) -> bool:
         """Whether a model with `clique` as well has at most `limit` cells, or no more than this one."""
         return self._growth.has(clique) or self._growth.within(limit, clique)
 
@@ -97,7 +102,7 @@ class MarginalOracle:
     def _growth(self):
         return Growth(self._scopes, self.sizes, self.tree)
 
-    def __call__(self, potentials):
+    def __call__(self, potentials: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """(log Z, probabilities of the cells of each clique), for flat `potentials` (cells,).
 
         Potentials may be -inf. The oracle stays at these potentials: `query` and `conditionals` are
@@ -154,7 +159,7 @@ class MarginalOracle:
         np.exp(logs, out=self._factors)
         return float(highest.sum())
 
-    def query(self, variables) -> np.ndarray:
+    def query(self, variables: tuple[int, ...]) -> NDArray[np.float64]:
         """Probabilities over `variables` (sorted) at the last potentials, an array with these axes."""
         parts: dict[int, list[int]] = {}
         for v in variables:
@@ -216,7 +221,7 @@ class MarginalOracle:
         inputs = [Tensor(tensors[number].array, tensors[number].axes) for number in read]
         return [*inputs, Tensor(result.derivative, result.axes)]
 
-    def conditionals(self):
+    def conditionals(self) -> list[tuple[int, list]]:
         """For each variable, last eliminated first: (variable, tensors whose product is, as a function
         of that variable, proportional to its probabilities given the variables before it).
 

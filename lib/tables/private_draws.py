@@ -14,12 +14,15 @@ Sums are of 64-bit integers, which tables of fewer than 2^50 records cannot over
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from ..accounting.certified import root_up
 from ..mechanisms.exact_noise import discrete_gaussian
-from ..mechanisms.noise import gaussian, laplace
+from ..mechanisms.noise import SystemRandomness, gaussian, laplace
 from ..mechanisms.selection import exact_exponential, exponential
 
 GRAIN = 1024
@@ -34,31 +37,33 @@ class FloatingDraws:
     weights : of each candidate, a mapping from cliques
     """
 
-    def __init__(self, noise, changed, weights, rng):
+    weights: Mapping[tuple[int, ...], Any]  # whole numbers in `ExactDraws`
+
+    def __init__(self, noise: str, changed: int, weights: Mapping[tuple[int, ...], float], rng: Any) -> None:
         self.noise, self.changed, self.weights, self.rng = noise, changed, weights, rng
 
-    def scale(self, multiplier):
+    def scale(self, multiplier: Any) -> Any:
         """At equal rho: a Gaussian goes by L2 sensitivity, the square root of the counts changed; Laplace
         noise of scale b for L1 sensitivity s is s/b-DP, hence (s/b)^2/2-zCDP."""
         return multiplier * (math.sqrt(self.changed) if self.noise == "gaussian" else self.changed)
 
-    def per_cell(self, scale) -> float:
+    def per_cell(self, scale: float) -> float:
         """The mean absolute noise of a count."""
         return scale * (math.sqrt(2 / math.pi) if self.noise == "gaussian" else 1.0)
 
-    def noisy(self, counts, scale) -> tuple[np.ndarray, float]:
+    def noisy(self, counts: np.ndarray, scale: Any) -> tuple[np.ndarray, float]:
         """`counts` with noise, and its standard deviation."""
         draw, deviation = (gaussian, scale) if self.noise == "gaussian" else (laplace, scale * math.sqrt(2))
         return counts + draw(counts.shape, scale, rng=self.rng), deviation
 
-    def score(self, clique, truth, believed, scale):
+    def score(self, clique: tuple[int, ...], truth: np.ndarray, believed: np.ndarray, scale: Any) -> float:
         """How wrong the model is about a candidate: the more, the better a choice it is.
 
         truth : counts; believed : the model's; scale : of the noise with which the choice will be measured
         """
         return self.weights[clique] * (np.abs(truth - believed).sum() - self.per_cell(scale) * believed.size)
 
-    def choose(self, scores, epsilon) -> tuple:
+    def choose(self, scores: Mapping[tuple[int, ...], float], epsilon: Any) -> tuple[int, ...]:
         """A clique of high score, of a mapping from cliques, by the exponential mechanism with `epsilon`."""
         sensitivity = self.changed * max(self.weights.values())
         return list(scores)[exponential(list(scores.values()), epsilon, sensitivity, rng=self.rng)]
@@ -67,24 +72,26 @@ class FloatingDraws:
 class ExactDraws(FloatingDraws):
     """Draws of Gaussian noise and choices in whole numbers; scales and epsilons are Fractions. See the module's text."""
 
-    def __init__(self, changed, weights, rng):
+    def __init__(
+        self, changed: int, weights: Mapping[tuple[int, ...], float], rng: np.random.Generator | SystemRandomness
+    ) -> None:
         super().__init__("gaussian", changed, _whole(weights), rng)
 
-    def scale(self, multiplier):
+    def scale(self, multiplier: Fraction) -> Fraction:
         """As in floating point, for Gaussian noise: a Fraction, rounded up."""
         return root_up(multiplier**2 * self.changed, bits=20)
 
-    def noisy(self, counts, scale):
+    def noisy(self, counts: np.ndarray, scale: Fraction) -> tuple[np.ndarray, float]:
         """Whole counts with whole noise, and about its standard deviation."""
         return counts + discrete_gaussian(counts.shape, scale, rng=self.rng), float(scale)
 
-    def score(self, clique, truth, believed, scale):
+    def score(self, clique: tuple[int, ...], truth: np.ndarray, believed: np.ndarray, scale: Fraction) -> int:
         """As in floating point, in whole GRAIN-ths."""
         distance = np.abs(GRAIN * truth - _grains(believed)).sum()
         expected = round(GRAIN * self.per_cell(float(scale)) * believed.size)
         return self.weights[clique] * (int(distance) - expected)
 
-    def choose(self, scores, epsilon):
+    def choose(self, scores: Mapping[tuple[int, ...], Any], epsilon: Fraction) -> tuple[int, ...]:
         """As in floating point, with exact probabilities; `epsilon` is a Fraction."""
         sensitivity = GRAIN * self.changed * max(self.weights.values())
         return list(scores)[exact_exponential(scores.values(), epsilon, sensitivity, rng=self.rng)]

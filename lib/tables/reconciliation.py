@@ -16,10 +16,12 @@ longer contradicts what fits another, and fitting takes fewer steps.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .marginal_effects import subsets
+from .marginal_effects import Effects, subsets
 
 
 class Reconciliation:
@@ -29,12 +31,12 @@ class Reconciliation:
     total : the number of records where it is public; otherwise it is estimated like any effect
     """
 
-    def __init__(self, sizes, total=None):
+    def __init__(self, sizes: Sequence[int], total: float | None = None) -> None:
         self._sizes, self._public_total = sizes, total
-        self._effects = {}  # subset -> (weight, weight times mean), of the effect as a table of sums
-        self.weights = {}  # clique -> sum of 1 / sigma^2 over its measurements
+        self._effects: dict = {}  # subset -> (weight, weight times mean), of the effect as a table of sums
+        self.weights: dict[tuple[int, ...], float] = {}  # clique -> sum of 1 / sigma^2 over its measurements
 
-    def add(self, clique, values, sigma) -> None:
+    def add(self, clique: tuple[int, ...], values: np.ndarray, sigma: float) -> None:
         """Take in noisy counts `values` over `clique`, each with noise of standard deviation `sigma`."""
         self.weights[clique] = self.weights.get(clique, 0.0) + sigma**-2
         for subset in [(), *subsets(clique)]:
@@ -54,7 +56,7 @@ class Reconciliation:
         weight, weighted = self._effects.get((), (1.0, 0.0))
         return max(float(weighted / weight), 1.0)
 
-    def effects(self, effects):
+    def effects(self, effects: Effects) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """(means, weights): for the subsets of an `Effects`, y_e and W_e as flat arrays."""
         means, weights = np.empty(effects.cells), np.empty(effects.cells)
         for subset, part in zip(effects.subsets, effects.slices):

@@ -12,11 +12,14 @@ are scaled so that it occurs as often, over the whole line, as its own marginal 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 
-def from_conditionals(n, conditionals, marginals, *, rng) -> np.ndarray:
+def from_conditionals(
+    n: int, conditionals: Iterable[tuple[int, list]], marginals: Sequence[np.ndarray], *, rng: np.random.Generator
+) -> np.ndarray:
     """`n` records, an integer array (n, d), in random order.
 
     conditionals : for each of the d variables once, (variable, [(logarithms, axes), ...]): the sum of

@@ -11,13 +11,18 @@ the order in which they were asked for.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..numerics import checks
 from ..numerics.extras import extra
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -42,7 +47,7 @@ class Domain:
     labels: dict[str, tuple] = field(hash=False)
     _position: dict[str, int] = field(compare=False)
 
-    def __init__(self, sizes: Mapping[str, int] | Iterable[tuple[str, int]], labels: Mapping | None = None):
+    def __init__(self, sizes: Mapping[str, int] | Iterable[tuple[str, int]], labels: Mapping | None = None) -> None:
         pairs = list(sizes.items() if isinstance(sizes, Mapping) else sizes)
         attributes = tuple(name for name, _ in pairs)
         if not attributes:
@@ -72,7 +77,7 @@ class Domain:
             checked[name] = values
         return checked
 
-    def axes(self, attributes) -> tuple[int, ...]:
+    def axes(self, attributes: Collection[str]) -> tuple[int, ...]:
         """Positions in the domain of `attributes`; ``ValueError`` for an unknown or a repeated one."""
         attributes = _names(attributes)
         for name in attributes:
@@ -82,28 +87,28 @@ class Domain:
         _refuse_repeated(attributes)
         return tuple(self._position[name] for name in attributes)
 
-    def shape(self, attributes=None) -> tuple[int, ...]:
+    def shape(self, attributes: Collection[str] | None = None) -> tuple[int, ...]:
         """Sizes of `attributes` (default: all), in the order given."""
         return self.sizes if attributes is None else tuple(self.sizes[axis] for axis in self.axes(attributes))
 
-    def size(self, attributes=None) -> int:
+    def size(self, attributes: Collection[str] | None = None) -> int:
         """Number of cells of a table over `attributes` (default: all); 1 for no attribute."""
         return math.prod(self.shape(attributes))
 
-    def project(self, attributes) -> Domain:
+    def project(self, attributes: Collection[str]) -> Domain:
         """The domain of `attributes` alone, in the order given."""
         attributes = _names(attributes)
         sizes = zip(attributes, self.shape(attributes))
         return Domain(sizes, {name: self.labels[name] for name in attributes if name in self.labels})
 
-    def values(self, attribute) -> tuple:
+    def values(self, attribute: str) -> tuple:
         """The values of one attribute: its labels, or the codes 0 to size - 1 where it has none."""
         return self.labels.get(attribute, tuple(range(self.shape([attribute])[0])))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.attributes)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Domain({{{', '.join(f'{name!r}: {size}' for name, size in zip(self.attributes, self.sizes))}}})"
 
 
@@ -123,7 +128,7 @@ class Table:
     3 [1 2]
     """
 
-    def __init__(self, records, domain: Domain):
+    def __init__(self, records: ArrayLike, domain: Domain) -> None:
         records = np.asarray(records)
         if records.ndim != 2 or records.shape[1] != len(domain):
             raise ValueError(f"records must have shape (n, {len(domain)}), got {records.shape}")
@@ -135,7 +140,7 @@ class Table:
         self.domain, self._columns = domain, columns
 
     @classmethod
-    def from_frame(cls, frame, domain: Domain) -> Table:
+    def from_frame(cls, frame: pd.DataFrame, domain: Domain) -> Table:
         """Encode the columns of a pandas `frame` that `domain` names; further columns are left out.
 
         Raises ``ValueError`` for a column that is absent or there twice, a missing value, and a value
@@ -146,7 +151,7 @@ class Table:
         columns = [_encode(_column(frame, name), name, domain) for name in domain.attributes]
         return cls(np.stack(columns, axis=1), domain)
 
-    def to_frame(self):
+    def to_frame(self) -> pd.DataFrame:
         """A pandas frame (n, k) of labels, or of codes for attributes that have none."""
         with extra("data"):
             import pandas as pd  # only here: the mechanisms need numpy alone
@@ -162,11 +167,11 @@ class Table:
         """The codes, an integer array (n, k)."""
         return np.stack([column.astype(np.int64) for column in self._columns], axis=1)
 
-    def column(self, attribute) -> np.ndarray:
+    def column(self, attribute: str) -> np.ndarray:
         """The codes (n,) of one attribute, read-only, in the smallest unsigned integer type."""
         return self._columns[self.domain.axes([attribute])[0]]
 
-    def marginal(self, attributes) -> np.ndarray:
+    def marginal(self, attributes: Collection[str]) -> NDArray[np.int64]:
         """Counts over `attributes`, integers of shape ``domain.shape(attributes)``; 0-d for none."""
         axes = self.domain.axes(attributes)
         shape = self.domain.shape(attributes)
@@ -176,17 +181,17 @@ class Table:
             cells += self._columns[axis]
         return np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
 
-    def project(self, attributes) -> Table:
+    def project(self, attributes: Collection[str]) -> Table:
         """The records' values of `attributes` alone, in the order given; one record each, as before."""
         axes = self.domain.axes(attributes)
         projected = object.__new__(Table)
         projected.domain, projected._columns = self.domain.project(attributes), [self._columns[axis] for axis in axes]
         return projected
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._columns[0])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Table({len(self)} records, {self.domain!r})"
 
 
@@ -202,7 +207,7 @@ def _refuse_repeated(attributes) -> None:
         raise ValueError(f"attributes must all be different, got {repeated!r} twice")
 
 
-def checked_codes(name, size, column, first=0) -> np.ndarray:
+def checked_codes(name: str, size: int, column: np.ndarray, first: int = 0) -> np.ndarray:
     """The array `column` of codes, read-only, in the smallest unsigned type that holds all below `size`.
 
     Raises ``ValueError`` for a code outside [0, size), whose record is told, counted from `first`.

@@ -30,15 +30,17 @@ Miklau 2022, Section 5).
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import scipy
 
 from ..numerics import checks, in_order
+from .adaptive_iterative import Result
 from .private_draws import GRAIN
 
 # Any values keep the level; with these, intervals were narrow in runs on the stand-in of Adult.
@@ -67,7 +69,8 @@ class Intervals:
     measured: int
 
 
-def count_intervals(result, attributes=(), where=None, level=0.95) -> Intervals:
+def count_intervals(result: Result, attributes: Collection[str] = (),
+                    where: Mapping[str, Collection[Any]] | None = None, level: float = 0.95) -> Intervals:  # fmt: skip
     """`Intervals` for true counts that a run of `aim` has measured: each covers with probability `level` at least.
 
     result : `Result` of `aim`
@@ -116,7 +119,7 @@ def count_intervals(result, attributes=(), where=None, level=0.95) -> Intervals:
     return Intervals(low, high, values[0][()], mean, combined, deviation, len(covering))
 
 
-def expected_error(result, attributes) -> float:
+def expected_error(result: Result, attributes: Collection[str]) -> float:
     """`Intervals.expected_error` of the counts over `attributes`, without the intervals; NaN if no measurement covers them.
 
     >>> import numpy as np
@@ -145,7 +148,7 @@ def _mean(values, weights):
     return in_order.total(weight * value for weight, value in zip(weights, values)) / in_order.total(weights)
 
 
-def marginal_bounds(result, level=0.95) -> dict:
+def marginal_bounds(result: Result, level: float = 0.95) -> dict[tuple[str, ...], float]:
     """For each candidate of the last round of `aim`, a bound on the L1 distance, in counts, of the true marginal
     from the synthetic table's. All of them hold at once, with probability `level` at least.
 
@@ -174,6 +177,8 @@ def marginal_bounds(result, level=0.95) -> dict:
     True
     """
     error, law, choice = 1 - checks.number("level", level, "(0, 1)"), _Law.of(result), result.choice
+    if choice is None:
+        raise ValueError("result must be of a run that has chosen a measurement, got one without a choice")
     last, weights = result.measurements[-1], choice.weights
     believed = {names: choice.model.marginal(names) for names in weights}
     rounding = 0.0

@@ -9,12 +9,15 @@ such as a `GraphicalModel`: so a model can be followed along the steps of its ma
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..numerics import checks
+from .table import Domain, Table
 
 SCALES = ("counts", "shares")
 DISTANCES = ("l1", "total variation")
@@ -23,7 +26,9 @@ DISTANCES = ("l1", "total variation")
 # ---- counts
 
 
-def marginal_errors(real, synthetic, workload, *, scale="counts", distance="l1") -> np.ndarray:
+def marginal_errors(
+    real: Table, synthetic: Table, workload: Collection[Collection[str]], *, scale: str = "counts", distance: str = "l1"
+) -> NDArray[np.float64]:
     """Distance of the counts of each set of attributes, over the number of real records: shape (k,).
 
     real, synthetic : tables over one domain, the real one not empty
@@ -53,7 +58,9 @@ def marginal_errors(real, synthetic, workload, *, scale="counts", distance="l1")
     return np.array(errors) / (2 if distance == "total variation" else 1)
 
 
-def workload_error(real, synthetic, workload, weights=None, *, scale="counts", distance="l1") -> float:
+def workload_error(real: Table, synthetic: Table, workload: Collection[Collection[str]] | Mapping[Any, float],
+                   weights: ArrayLike | None = None, *, scale: str = "counts",
+                   distance: str = "l1") -> float:  # fmt: skip
     """L(D, D^) = 1/(k |D|) sum_i c_i |p_{r_i}(D) - p_{r_i}(D^)|_1 (miura2025, Definition 3.1).
 
     workload : the sets r_i, or a mapping from them to their weights
@@ -72,7 +79,7 @@ def workload_error(real, synthetic, workload, weights=None, *, scale="counts", d
     if isinstance(workload, Mapping):
         if weights is not None:
             raise ValueError(f"weights must not be given beside a workload that has them, got {weights!r}")
-        workload, weights = list(workload), list(workload.values())
+        weights = list(workload.values())
     errors = marginal_errors(real, synthetic, workload, scale=scale, distance=distance)
     weights = checks.real("weights", np.ones(errors.size) if weights is None else weights, "[0, inf)")
     if weights.shape != errors.shape:
@@ -80,7 +87,7 @@ def workload_error(real, synthetic, workload, weights=None, *, scale="counts", d
     return float(np.mean(weights * errors))
 
 
-def marginal_error(real, synthetic, alpha, *, scale="counts", distance="l1") -> float:
+def marginal_error(real: Table, synthetic: Table, alpha: int, *, scale: str = "counts", distance: str = "l1") -> float:
     """The alpha-way error: `workload_error` over all sets of `alpha` attributes, weights 1.
 
     alpha : whole number from 1 to the number of attributes
@@ -96,7 +103,7 @@ def marginal_error(real, synthetic, alpha, *, scale="counts", distance="l1") -> 
     return workload_error(real, synthetic, all_sets(real.domain, alpha), scale=scale, distance=distance)
 
 
-def all_sets(domain, alpha) -> list[tuple[str, ...]]:
+def all_sets(domain: Domain, alpha: int) -> list[tuple[str, ...]]:
     """W(alpha): all sets of `alpha` attributes of a `Domain`, each in the domain's order.
 
     >>> from lib.tables import Domain
@@ -117,7 +124,7 @@ def _workload(workload) -> list[tuple]:
     return workload
 
 
-def common_domain(real, synthetic):
+def common_domain(real: Table, synthetic: Table) -> Domain:
     """The `Domain` that both have; ``ValueError`` else.
 
     >>> import numpy as np
@@ -142,7 +149,7 @@ def _total(name, table) -> float:
 # ---- dependence
 
 
-def mutual_information(table) -> np.ndarray:
+def mutual_information(table: Table) -> NDArray[np.float64]:
     """I(A_i, A_j) in nats of all pairs of attributes, shape (d, d), symmetric (miura2025, section 3.2).
 
     Of the shares as they are, without correction for small samples. The diagonal, I(A_i, A_i), is
@@ -165,7 +172,7 @@ def mutual_information(table) -> np.ndarray:
     return information
 
 
-def mutual_information_error(real, synthetic) -> float:
+def mutual_information_error(real: Table, synthetic: Table) -> float:
     """Mean of |I(A_i, A_j) - I^(A_i, A_j)| in nats over the pairs i < j (Figure 8); at least two attributes.
 
     >>> import numpy as np
