@@ -82,7 +82,7 @@ endif
 NOTEBOOKS := $(sort $(filter-out notebooks/assignments/%,$(wildcard notebooks/*/*.ipynb)))
 EXECUTED := $(NOTEBOOKS:notebooks/%=build/executed/%)
 PAPERS := $(NOTEBOOKS:notebooks/%=build/papers/%)
-PAGES := $(shell find book -type f -not -path 'book/notebooks/*' -not -path '*/__pycache__/*' -not -path book/scorecard.md | sort)
+PAGES := $(shell find book $(wildcard proofs) -type f -not -path 'book/notebooks/*' -not -path '*/__pycache__/*' -not -path book/scorecard.md | sort)
 
 # What a notebook depends on is read from the code, each time: a key's file is as old as the last change of what it stands for.
 # With `+`, so that `make -n` tells what would be run.
@@ -149,7 +149,7 @@ build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.lis
 
 # ---- commands; the text after ## is what `make help` prints
 
-.PHONY: help book pdf test nbval compare style check slow package recheck papers claims assignments grade document mine schema bench notebooks screenshot stand-in lock coverage mutants faults clean
+.PHONY: help book pdf test nbval compare style check slow package proofs recheck papers claims assignments grade document mine schema bench notebooks screenshot stand-in lock coverage mutants faults clean
 
 book: build/html/index.html ## run what changed, build the book, print where it is
 	@echo "$(CURDIR)/build/html/index.html"
@@ -186,6 +186,9 @@ slow: $(READY) ## measure which test functions `make check` leaves out, and writ
 
 package: $(READY) ## build the package in build/package, and run its tests with the lowest versions it declares; needs an index
 	@$(PY) -m tests.package
+
+proofs: $(READY) ## what Coq has checked: every theorem of proofs/ again, and what each one rests on; needs Coq
+	@$(PY) -m proofs.check
 
 recheck: $(READY) ## some cells of every kept study again, on the real data: SEED=20261122 says which
 	@case "$(SEED)" in ""|*[!0-9]*) echo "Say which cells: make recheck SEED=number" >&2; exit 2;; esac

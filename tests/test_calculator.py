@@ -1,6 +1,8 @@
 """What the calculator of the book hangs on apart from a browser: its links, its scripts, and two functions made for it."""
 
 import math
+import re
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 from scipy.special import comb
 
 from book._ext import calculator
-from lib import local
+from lib import accounting, local
 from lib.attacks.membership_inference import posterior_bound
 from lib.local.communication import report_bits
 
@@ -52,6 +54,19 @@ def test_every_name_that_an_import_brings():
     assert {"lib.local", "lib.accounting", "lib.networks.dp_sgd", "lib.networks", "os"} <= calculator.imported(code)
 
 
+def test_lines_of_a_chart_differ_in_colour_or_are_dashed():
+    css = (ROOT / "book/_static/compendium.css").read_text(encoding="utf-8")
+    dashed = "svg path:is(.line-5, .line-6, .line-7, .line-8) { stroke-dasharray: 8 3; }" in css
+    palettes = re.findall(r"\{ (--l0:.*?) \}", css)
+    for palette in palettes:
+        colours = [
+            np.frombuffer(bytes.fromhex(each), np.uint8).astype(int) for each in re.findall(r"#(\w{6})", palette)
+        ]
+        for group in [colours[:5], colours[5:]] if dashed else [colours]:
+            assert min(np.linalg.norm(one - other) for one, other in combinations(group, 2)) > 50
+    assert len(palettes) == 2
+
+
 @pytest.mark.parametrize("k", [2, 3, 6])
 def test_reports_are_as_many_as_their_bits_say(k):
     """The reports are listed: bits that are set by different users, cells, sets."""
@@ -78,6 +93,27 @@ def test_bits_of_sets_and_hashes():
 def test_the_posterior_is_bayes_rule_for_randomized_response(prior, epsilon):
     p, q = np.exp(epsilon) / (1 + np.exp(epsilon)), 1 / (1 + np.exp(epsilon))
     assert posterior_bound(prior, epsilon) == pytest.approx(prior * p / (prior * p + (1 - prior) * q))
+
+
+def least_epsilon(first, second, delta):
+    losses = np.log(first / second)
+    order = np.argsort(losses)
+    return accounting.DiscreteLoss(losses.max(), losses[order], np.log(first[order])).epsilon(delta)
+
+
+@pytest.mark.parametrize("delta", [1e-4, 0.01, 0.2])
+def test_what_a_suspicion_exceeds_its_bound_by_is_delta_at_most_on_average(delta):
+    """For laws on ten outputs, at the epsilon of their delta; for some it is exceeded more often than with probability delta."""
+    rng, often = np.random.default_rng(18), []
+    for prior in (0.001, 0.1, 0.5):
+        for _ in range(200):
+            used, unused = rng.dirichlet(np.full(10, 0.7), 2)
+            epsilon = max(least_epsilon(used, unused, delta), least_epsilon(unused, used, delta))
+            bound, seen = posterior_bound(prior, epsilon), prior * used + (1 - prior) * unused
+            more = np.maximum(prior * used / seen - bound, 0)
+            assert seen @ more <= (1 - bound) * delta * (1 + 1e-9)
+            often.append(seen[more > 1e-9].sum())
+    assert max(often) > delta
 
 
 def test_without_privacy_any_suspicion_becomes_certain():

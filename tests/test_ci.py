@@ -19,6 +19,7 @@ exit "$status" """,
     "apt-get": "exit 100",
     "chromium": "",
     "chromedriver": "",
+    "coqc": "",
     "python3.11": "exit 127",  # a shim
     "python3.12": "echo Python 3.12.9",
     "python3.13": "exit 127",
@@ -55,8 +56,17 @@ def test_the_pythons_that_are_there_have_their_turn(tree):
         0,
         ["Pythons: equal on 3.11 3.12; failed on: none; not on this machine: 3.13", "12 passed, 0 failed, 3 skipped"],
     )
-    assert [call.split()[-1] for call in calls] == ["book", "style", "test", "nbval", "package", "book", "compare"]
-    assert all("PYTHON3=python3.12" in call for call in calls[5:])
+    assert [call.split()[-1] for call in calls] == [
+        "book",
+        "style",
+        "test",
+        "nbval",
+        "proofs",
+        "package",
+        "book",
+        "compare",
+    ]
+    assert all("PYTHON3=python3.12" in call for call in calls[6:])
 
     tool(tree / "pyenv/versions/3.13.0/bin/python", "echo Python 3.13.0")
     status, said, calls = run(tree)
@@ -64,7 +74,7 @@ def test_the_pythons_that_are_there_have_their_turn(tree):
         "Pythons: equal on 3.11 3.12 3.13; failed on: none; not on this machine: none",
         "16 passed, 0 failed, 4 skipped",
     ]
-    assert all(f"PYTHON3={tree}/pyenv/versions/3.13.0/bin/python" in call for call in calls[7:]) and len(calls) == 9
+    assert all(f"PYTHON3={tree}/pyenv/versions/3.13.0/bin/python" in call for call in calls[8:]) and len(calls) == 10
 
 
 def test_the_clones_are_not_left_behind(tree):
@@ -80,6 +90,7 @@ def test_the_clones_are_not_left_behind(tree):
         ("style", "12 passed, 0 failed, 3 skipped", "none"),
         ("test", "11 passed, 2 failed, 2 skipped", "none"),
         ("nbval", "11 passed, 2 failed, 2 skipped", "none"),
+        ("proofs", "12 passed, 0 failed, 3 skipped", "none"),
         ("package", "12 passed, 0 failed, 3 skipped", "none"),
         ("compare", "11 passed, 2 failed, 2 skipped", "3.12"),
         ("3.12 book", "8 passed, 0 failed, 2 skipped", "3.12"),
@@ -88,4 +99,4 @@ def test_the_clones_are_not_left_behind(tree):
 def test_a_failure_anywhere_is_the_outcome(tree, failing, counted, broke):
     status, said, calls = run(tree, FAILING=failing)
     assert status and said[-1] == counted and f"failed on: {broke};" in said[-2]
-    assert len(calls) == (6 if "book" in failing else 7)  # nothing is compared where no book was built
+    assert len(calls) == (7 if "book" in failing else 8)  # nothing is compared where no book was built

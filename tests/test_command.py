@@ -3,8 +3,10 @@
 import ast
 import csv
 import json
+import os
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -122,6 +124,10 @@ def test_the_least_is_by_value(run):
 
 
 def test_a_method_that_cannot_say_does_not_silence_the_others(run):
+    far = said(run, "compose gaussian:1e-9x3 --delta 1e-6")["epsilon"]
+    assert far["gaussian"] <= far["numerical"] <= far["gaussian"] * 1.01
+    found = said(run, "compose gaussian:10x99999999999999999999 --delta 1e-6")
+    assert list(found["none"]) == ["optimal", "numerical"] and "a grid of 3.7e+13 points" in found["none"]["numerical"]
     found = said(run, "compose gaussian:9x4 --delta 1e-15")
     assert list(found["none"]) == ["numerical"] and found["none"]["numerical"].startswith("delta must be in [1e-12, 1)")
     assert found["least"] == "gaussian"
@@ -279,6 +285,8 @@ BAD = {
     "epsilon dp-sgd --noise-multiplier 1 --sampling 2 --steps 5 --delta 1e-5": "sampling must be in [1e-6, 1], got 2",
     "epsilon dp-sgd --noise-multiplier 1 --sampling 0.5 --steps 0 --delta 1e-5": "steps must be in [1, inf), got 0",
     "epsilon dp-sgd --noise-multiplier 1 --sampling 0.5 --steps 1 --delta 1e-5 --neighbours both": "Invalid value for '--neighbours'",
+    "epsilon dp-sgd --noise-multiplier 1 --sampling 0.5 --steps 99999999999999999999999 --delta 1e-5": "of steps = 1e+23 no epsilon is found",
+    "epsilon gaussian-synthesis --records 9 --attributes 2 --sigma 0.1 --delta 1e-6 --made 0": "Invalid value for '--made'",
     "epsilon gaussian-synthesis --records 0 --attributes 2 --sigma 0.1 --delta 1e-6": "n must be in [1, ",
     "sigma gaussian --epsilon -1 --delta 1e-6": "epsilon must be in [0, 1e150], got -1",
     "sigma laplace --epsilon 0": "epsilon must be in (0, inf), got 0",
@@ -291,6 +299,7 @@ BAD = {
     "synthesize members.csv nothing.yml": "nothing.yml: No such file or directory",
     "synthesize members.csv schema.yml --epsilon 0": "epsilon must be ",
     "synthesize members.csv schema.yml --workload 7": "Invalid value for '--workload'",
+    "synthesize members.csv schema.yml --records 99999999999999": "Invalid value for '--records'",
     "ledger --document smith2026": "document must be one of 'kiri2019'",
     "ledger --verdict wrong": "verdict must be one of ",
     "budget": "No such command 'budget'.",
@@ -313,6 +322,31 @@ def test_an_interruption_is_told(run, monkeypatch):
     monkeypatch.setattr(verdicts, "read", stopped)
     status, _, err = run("ledger")
     assert status == 130 and err.endswith("interrupted\n")
+
+
+def test_too_little_memory_is_told(run, monkeypatch):
+    def full(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(verdicts, "read", full)
+    assert run("ledger") == (2, "", "there is not enough memory\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "err"),
+    [
+        ("epsilon gaussian --sigma 4 --delta 1e-6 >&-", 2, "standard output is closed: there is nowhere to answer\n"),
+        ("ledger --json | true; exit ${PIPESTATUS[0]}", 0, ""),
+        ("ledger --json >/dev/null", 0, ""),
+    ],
+)
+def test_where_the_answer_goes(words, status, err):
+    """Nowhere, to one who has stopped reading, and to a terminal without the letters."""
+    line = f"{sys.executable} -m lib.command.main {words}"
+    ran = subprocess.run(
+        ["bash", "-c", line], cwd=ROOT, env=os.environ | {"PYTHONIOENCODING": "latin-1"}, capture_output=True
+    )
+    assert (ran.returncode, ran.stderr.decode()) == (status, err)
 
 
 def test_the_command_has_no_arithmetic_of_its_own():

@@ -1,5 +1,7 @@
 """The reference: docstrings as pages, who uses what, the index of formulas, and prices that the build computes."""
 
+import importlib
+import inspect
 import re
 from pathlib import Path
 
@@ -21,6 +23,37 @@ def test_every_room_has_its_page():
     for room in rooms():
         assert f"```{{reference}} {room}\n" in (ROOT / f"book/reference/{room}.md").read_text(encoding="utf-8")
     assert sorted(listed) == sorted(rooms()) == sorted(path.stem for path in (ROOT / "book/reference").glob("*.md"))
+
+
+def untyped(thing) -> list[str]:
+    """The arguments of a function, property or class that have no type, and "return" if what it returns has none."""
+    made = thing.__init__ if inspect.isclass(thing) else getattr(thing, "fget", getattr(thing, "func", thing))
+    if not (getattr(made, "__module__", None) or "").startswith(("lib.", __name__)):
+        return []  # a constructor that Python made
+    taken = inspect.signature(made)
+    lacking = [name for name, each in taken.parameters.items() if each.annotation is each.empty]
+    return [name for name in lacking if name not in ("self", "cls")] + ["return"] * (
+        taken.return_annotation is taken.empty
+    )
+
+
+def test_every_argument_and_every_return_value_has_a_type():
+    lacking = {}
+    for (module, name), shown in reference.public().items():
+        thing = getattr(importlib.import_module(module), name)
+        methods = reference.members(thing) if inspect.isclass(thing) else []
+        for each in [thing, *(getattr(thing, method) for method in methods)]:
+            if missing := untyped(each):
+                lacking[getattr(each, "__qualname__", shown)] = missing
+    assert lacking == {}
+
+
+def test_what_has_no_type_is_found():
+    def half(x: float, y=1.0):
+        return x + y
+
+    assert untyped(half) == ["y", "return"]
+    assert untyped(property(lambda self: 1)) == ["return"]
 
 
 def test_what_is_public_is_called_as_it_is_imported():
@@ -137,6 +170,12 @@ def test_each_item_has_a_function_or_a_reason_and_not_both():
     assert both == []
 
 
+def test_an_item_leads_to_what_implements_it():
+    found = formulas.functions()
+    assert "lib.tables.budget_schedule.Schedule" in found["miura2025"]["Algorithm 4"]
+    assert "lib.networks.learning_first" in found["sei2017"]["Theorem 3"]
+
+
 def test_items_are_read_as_texts_write_them():
     known = [f"Lemma 4.{number}" for number in range(2, 7)] + [
         "Theorem 3.1",
@@ -174,6 +213,18 @@ def test_the_list_of_formulas_holds_numbers_and_reasons_only():
 def test_numbers_are_computed_by_lib():
     assert computed.computed("gaussian_sigma(1, 1e-6) :.2f") == "4.22"
     assert computed.computed("local.GRR(2, 1).k") == "2"
+
+
+def test_bits_of_reports_are_those_of_the_calculator():
+    lines = (ROOT / "book/choose.md").read_text(encoding="utf-8").splitlines()
+    rows = [line for line in lines if "<lib.local." in line and "bits from each person |" in line]
+    for line in rows:
+        name = re.search(r"<lib\.local\.(\w+)>", line)[1]
+        assert f"| {{computed}}`ceil(communication.report_bits(local.{name}(1000, 1))) :,.0f` bits" in line
+    assert (
+        len(rows) == 9
+        and computed.computed("ceil(communication.report_bits(local.SubsetSelection(1000, 1))) :,.0f") == "835"
+    )
 
 
 @pytest.mark.parametrize("text", ["nothing_such(1)", "gaussian_sigma(", "inf", "accounting.none"])

@@ -1,6 +1,6 @@
 """The role {computed}: a number that lib computes while the book is built, ``{computed}`gaussian_sigma(1, 1e-6) :.2f```.
 
-The expression sees the faces of the rooms by their names, what `accounting` and `mechanisms` show, and the functions of `math`.
+The expression sees the faces of the rooms by their names, `composition`, `communication` and `dp_sgd`, what `accounting` and `mechanisms` show, and the functions of `math`.
 """
 
 import math
@@ -16,9 +16,10 @@ from book._ext.summaries import FORMAT
 def names() -> dict:
     from lib import accounting, gaussian_synthesis, local, mechanisms, microdata, tables
     from lib.accounting import composition
+    from lib.local import communication
     from lib.networks import dp_sgd
 
-    rooms = (accounting, composition, gaussian_synthesis, local, mechanisms, microdata, tables, dp_sgd)
+    rooms = (accounting, composition, gaussian_synthesis, local, communication, mechanisms, microdata, tables, dp_sgd)
     named = {room.__name__.rpartition(".")[2]: room for room in rooms}
     return vars(math) | vars(accounting) | vars(mechanisms) | named
 

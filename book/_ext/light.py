@@ -6,6 +6,7 @@ which only the search page needs; and style sheets of 0.5 MB, of which a book us
 
 import io
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import tinycss2
@@ -32,8 +33,8 @@ def lighten(app, error):
             continue
         rules = tinycss2.parse_stylesheet(sheet.read_text(encoding="utf-8"))
         sheet.write_text(used(rules, names), encoding="utf-8")
-    for picture in (folder / "_images").glob("*.png"):
-        fewer_colours(picture)
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(fewer_colours, (folder / "_images").glob("*.png")))
 
 
 def used(rules: list, names: set[str]) -> str:

@@ -21,7 +21,10 @@ from book import claims
 from book._ext import chapters, house_text, library
 from book._ext.library import LIB, ROOT
 
+IMPORT = re.compile(r"^(\s*>>> (?:from|import) )lib\b")  # which is the package's name in the repository alone
 FOREIGN = r"(?!lib\.).*"  # types of other packages, which this book does not describe
+
+NAME = "Names are those of the installed package; in the repository ``dp_compendium`` is ``lib``."
 
 
 # ---------------------------------------------------------------- what there is
@@ -37,11 +40,11 @@ def public() -> dict[tuple[str, str], str]:
     """What each public function and class of lib is called, by the (module, name) of its definition: the room's name first."""
     found = {}
     for room, modules in rooms().items():
-        face = vars(importlib.import_module(f"lib.{room}"))
+        face = importlib.import_module(f"lib.{room}")
         for name in modules:
             module = importlib.import_module(f"lib.{room}.{name}")
             for each in _defined(LIB / room / f"{name}.py"):
-                same = face.get(each) is getattr(module, each)
+                same = getattr(face, each, None) is getattr(module, each)
                 found[module.__name__, each] = f"lib.{room}.{each}" if same else f"{module.__name__}.{each}"
     return found
 
@@ -149,7 +152,7 @@ def mend(app, what, name, thing, options, lines):
     """autodoc's event: a docstring becomes reStructuredText, and what uses it is added."""
     shown = list(lines)
     arguments = _arguments(thing)
-    lines[:] = house_text.rst(shown, arguments, linked)
+    lines[:] = [IMPORT.sub(r"\1dp_compendium", line) for line in house_text.rst(shown, arguments, linked)]
     key = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
     pages = _uses().get(key, []) if what in ("function", "class") else []
     if pages:
@@ -163,6 +166,15 @@ def _arguments(thing) -> set[str]:
     except (TypeError, ValueError):
         found = set()
     return found | set(getattr(thing, "__annotations__", {}))
+
+
+def rename(app, doctree):
+    """What stands before a name in its signature is the installed package's; links and addresses keep `lib`."""
+    for place in doctree.findall(addnodes.desc_addname):
+        if place.astext().startswith("lib."):
+            name = nodes.Text(place.astext().replace("lib.", "dp_compendium.", 1))
+            place.clear()
+            place += name
 
 
 class House(SphinxRole):
@@ -202,7 +214,8 @@ class Reference(SphinxDirective):
     def run(self):
         room = self.arguments[0]
         package = importlib.import_module(f"lib.{room}")
-        made = self._parsed(house_text.rst(inspect.getdoc(package).splitlines(), set(), linked), package.__file__)
+        lines = [*house_text.rst(inspect.getdoc(package).splitlines(), set(), linked), "", NAME]
+        made = self._parsed(lines, package.__file__)
         for name in rooms()[room]:
             module = importlib.import_module(f"lib.{room}.{name}")
             own = [(key, shown) for key, shown in public().items() if key[0] == module.__name__]
@@ -252,9 +265,12 @@ def setup(app):
     app.setup_extension("sphinx.ext.autodoc")
     app.setup_extension("sphinx.ext.viewcode")
     app.config.autodoc_preserve_defaults = True
+    app.config.autodoc_typehints_format = "short"
+    app.config.autodoc_type_aliases = {name: name for name in ("ArrayLike", "NDArray")}  # as they are written
     app.config.toc_object_entries_show_parents = "hide"
     app.config.nitpick_ignore_regex = [*app.config.nitpick_ignore_regex, (r"py:.*", FOREIGN)]
     app.add_directive("reference", Reference)
     app.add_role("house", House())
     app.connect("autodoc-process-docstring", mend)
+    app.connect("doctree-read", rename)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -6,18 +6,20 @@
 
   // ---- conversions
 
-  /* (epsilon, delta) from a Rényi epsilon at one order (Canonne, Kamath, Steinke 2020). */
-  function converted(alpha, epsilon, delta) {
+  /* (epsilon, delta) from a Rényi epsilon at one order (Canonne, Kamath, Steinke 2020); `unclipped`, it can be below 0. */
+  function unclipped(alpha, epsilon, delta) {
     const x = alpha - 1;
-    return Math.max(0, epsilon - Math.log1p(1 / x) - Math.log1p(x) / x - Math.log(delta) / x);
+    return epsilon - Math.log1p(1 / x) - Math.log1p(x) / x - Math.log(delta) / x;
   }
+
+  const converted = (alpha, epsilon, delta) => Math.max(0, unclipped(alpha, epsilon, delta));
 
   /* The best of a curve of Rényi epsilons, [order, epsilon] each: [epsilon, its order]. */
   function overOrders(curve, delta) {
-    let best = [Infinity, NaN], unclipped = Infinity;
+    let best = [Infinity, NaN], least = Infinity;
     for (const [alpha, epsilon] of curve) {
-      const x = alpha - 1, value = epsilon - Math.log1p(1 / x) - Math.log1p(x) / x - Math.log(delta) / x;
-      if (value < unclipped) { unclipped = value; best = [Math.max(value, 0), alpha]; }
+      const value = unclipped(alpha, epsilon, delta);
+      if (value < least) { least = value; best = [Math.max(value, 0), alpha]; }
     }
     return best;
   }
@@ -154,9 +156,9 @@
       optimal: fromEpsilon,
       zcdp: zcdp(count * PURE[mechanism].rho(size), delta),
       rdp,
-      numerical: mechanism === 'response' ? fromEpsilon : Math.min(compendium.laplaceComposed(size, count, delta), rdp),
+      numerical: mechanism === 'response' ? fromEpsilon : compendium.laplaceComposed(size, count, delta),
     };
   }
 
-  Object.assign(compendium, {converted, overOrders, zcdp, rhoOf, olderRhoOf, gaussian, logChoose, composed});
+  Object.assign(compendium, {unclipped, converted, overOrders, zcdp, rhoOf, olderRhoOf, gaussian, logChoose, composed});
 })();

@@ -3,7 +3,7 @@
 
 (() => {
   'use strict';
-  const {QUESTIONS, toValue, toPosition, shown, element, chart, advantage, posterior, tradeOff} = compendium;
+  const {QUESTIONS, TIE, toValue, toPosition, shown, element, chart, advantage, posterior, tradeOff} = compendium;
 
   const PRIORS = {'1 in 10': 0.1, '1 in 100': 0.01, '1 in 1,000': 0.001};
   const RISKS = ['advantage', ...Object.keys(PRIORS)];
@@ -15,9 +15,10 @@
 
   /* The number that a field's text means, or {wrong: a sentence}. */
   function parsed(input, text) {
-    const number = Number(text.trim().replaceAll(',', '').replace('−', '-'));
+    const written = text.trim().replace('−', '-'), grouped = input.whole && /^[1-9]\d{0,2}(,\d{3})+$/.test(written);
+    const number = grouped ? Number(written.replaceAll(',', '')) : /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(written) ? Number(written) : NaN;
     const range = `${input.whole ? 'a whole number' : 'a number'} from ${said(input.low)} to ${said(input.high)}`;
-    if (text.trim() === '' || Number.isNaN(number)) return {wrong: `This must be ${range}.`};
+    if (Number.isNaN(number)) return {wrong: `This must be ${range}${written.includes(',') ? ', with a point before decimals' : ''}.`};
     if (number < input.low || number > input.high || (input.whole && !Number.isInteger(number))) return {wrong: `This must be ${range}, and ${text.trim()} is not.`};
     return {number};
   }
@@ -30,7 +31,7 @@
     const id = `calculator-${input.name}`;
     if (input.kind === 'choice') {
       const select = element('select', {id}, ...Object.entries(input.options).map(([value, name]) => element('option', {value}, name)));
-      select.value = text in input.options ? text : Object.keys(input.options)[0];
+      select.value = Object.hasOwn(input.options, text) ? text : Object.keys(input.options)[0];
       select.addEventListener('input', changed);
       return {name: input.name, text: () => select.value, read: () => select.value,
         row: element('div', {class: 'row'}, element('label', {for: id}, input.label), select)};
@@ -71,13 +72,13 @@
   function answered({caption, columns, rows, budgets}, delta) {
     const winners = columns.map(({better}, i) => {
       const values = rows.map(({cells}) => cells[i]).filter(Number.isFinite);
-      return better && rows.length > 1 && values.length ? Math[better === 'less' ? 'min' : 'max'](...values) : null;
+      return better && rows.length > 1 && values.length ? Math[better === 'less' ? 'min' : 'max'](...values) : NaN;
     });
     const heads = [...columns.map(({name}) => name), ...(budgets ? RISKS : [])];
     const body = rows.map(({key, name, cells}) => element('tr', {'data-row': key}, element('th', {scope: 'row'}, name),
       ...cells.map((value, i) => {
         const cell = number(value, columns[i].key, {'data-label': columns[i].name});
-        if (value === winners[i]) cell.append(' ', element('span', {class: 'winner'}, columns[i].better === 'less' ? 'least' : 'most'));
+        if (Math.abs(value - winners[i]) <= TIE * Math.abs(winners[i])) cell.append(' ', element('span', {class: 'winner'}, columns[i].better === 'less' ? 'least' : 'most'));
         return cell;
       }),
       ...(budgets ? risks(cells[0], delta).map((value, i) => number(value, RISKS[i], {'data-label': RISKS[i]})) : [])));
@@ -119,9 +120,9 @@
 
   const whole = points => { let lines = {}; for (lines of points); return lines; };
 
-  /* The curve as comma-separated lines; where there is no guarantee, `inf`. */
+  /* The curve as comma-separated lines; where there is no guarantee, `inf`, and nothing where none is found. */
   function csv(question, values) {
-    const lines = whole(curveOf(question, values)), names = Object.keys(lines), cell = value => (Number.isFinite(value) ? value : 'inf');
+    const lines = whole(curveOf(question, values)), names = Object.keys(lines), cell = value => (Number.isNaN(value) ? '' : Number.isFinite(value) ? value : 'inf');
     return [[question.curve.x, ...names].join(','), ...lines[names[0]].map(([x], i) => [x, ...names.map(name => cell(lines[name][i][1]))].join(','))].join('\n') + '\n';
   }
 
@@ -175,9 +176,9 @@
       const button = element('button', {type: 'button'}, 'Save the curve (CSV)');
       button.addEventListener('click', () => save(`${name}.csv`, csv(question, values)));
       answer.replaceChildren(...question.tables(result, values).map(table => answered(table, delta)), element('p', {class: 'note'}, question.note(values)),
-        element('div', {class: 'risk'}, errors(epsilon, delta), element('p', {class: 'note'}, 'Advantage: how much more often than by chance an attacker is right, true positives less false '
-          + 'ones. 1 in 10: what a suspicion of that size can become'
-          + (delta ? ', but for an event of probability δ.' : '.'))),
+        element('div', {class: 'risk'}, errors(epsilon, delta), element('p', {class: 'note'}, 'Advantage: an attacker’s rate of true positives less that of false '
+          + 'ones; at even odds he is right more often than by chance by half of it. 1 in 10: what a suspicion of that size can become'
+          + (delta ? '; it may become more, but by no more than δ on average over all that may be released.' : '.'))),
         copyable('For a privacy statement', 'p', question.statement(result, values), 'statement'), copyable('In Python', 'pre', question.call(result, values), 'call'), button);
       draw(question, values, [values[question.curve.of], question.mark(result)]);
     }
@@ -193,7 +194,7 @@
 
     const read = () => {
       const [key, query = ''] = location.hash.slice(1).split('?');
-      show(key in QUESTIONS ? key : 'synthesis', Object.fromEntries(new URLSearchParams(query)));
+      show(Object.hasOwn(QUESTIONS, key) ? key : 'synthesis', Object.fromEntries(new URLSearchParams(query)));
     };
     place.replaceChildren(element('fieldset', {class: 'picks'}, element('legend', {}, 'What is to be priced?'), ...picks),
       element('fieldset', {}, element('legend', {class: 'visually-hidden'}, 'Setting'), inputs), answer, picture);

@@ -13,6 +13,8 @@
     return {total: composed(values), curves};
   }
 
+  const leastOf = total => Math.min(...Object.values(total).filter(Number.isFinite));
+
   const EXPLORERS = {
     renyi: {
       title: 'How private is a whole release?',
@@ -50,12 +52,12 @@
       ],
       compute: composition,
       results: r => {
-        const least = Math.min(...Object.values(r.total));
+        const least = leastOf(r.total);
         return Object.entries(r.total).map(([key, total]) => [METHODS[key] + (total === least ? ', the least' : ''), total]);
       },
       heading: 'total ε at δ',
       curves: r => ({x: 'releases', y: 'total ε', lines: r.curves}),
-      mark: (values, r) => [values.count, Math.min(...Object.values(r.total))],
+      mark: (values, r) => [values.count, leastOf(r.total)],
     },
   };
 

@@ -36,7 +36,7 @@
     return Math.max(Math.min(...below), Math.min(...above));
   }
 
-  /* The least epsilon at delta of the loss with K(r + iu) = line(r)(u), r < end; Infinity where too many nodes would be needed. A part of it may be `known`: its
+  /* The least epsilon at delta of the loss with K(r + iu) = line(r)(u), r < end; NaN where too many nodes would be needed. A part of it may be `known`: its
      transform on the line, to be taken off, and its delta, to be added. */
   function invertedEpsilon(line, delta, {end = Infinity, known = null} = {}) {
     const goal = Math.log(delta), place = u => (end === Infinity ? Math.exp(u) : end / (1 + Math.exp(-u)));
@@ -50,10 +50,12 @@
     }
     let r = place((low + high) / 2), found = onLine(line, r, goal, end, known, MOST_NODES[0]);
     for (let pass = 0; pass < 3 && found.epsilon > 0 && (found.faded || Math.abs(found.epsilon - found.saddle) * r > 2); pass++) {
-      r = quickest(line, found.epsilon, r, goal, end);
+      const next = quickest(line, found.epsilon, r, goal, end);
+      if (pass > 0 && Math.abs(next / r - 1) < 1e-9) break;  // it would be the same again
+      r = next;
       found = onLine(line, r, goal, end, known, MOST_NODES[1]);
     }
-    return found.doubt > 1e-3 * found.epsilon + 1e-6 ? Infinity : found.epsilon;  // not settled
+    return found.doubt > 1e-3 * found.epsilon + 1e-6 ? NaN : found.epsilon;  // not settled
   }
 
   /* Of the lines on which the integrand is not much larger than the integral, the one with the shortest period. */
@@ -70,10 +72,10 @@
   function onLine(line, r, goal, end, known, most) {
     const moment = line(r), at = {...saddle(moment, r), end}, delta = Math.exp(goal), {epsilon: saddlePoint} = at;
     at.epsilon = Math.max(at.epsilon, 0);
-    const step = 2 * Math.PI / period(line, at, goal), re = [], im = [];
+    const step = 2 * Math.PI / period(line, at, goal), node = moment.along?.(step) ?? (k => moment(k * step)), re = [], im = [];
     let largest = 0, small = 0;
     for (let k = 0; k < most && small < 4; k++) {
-      const u = k * step, [log, angle] = moment(u), size = Math.exp(log - at.peak);
+      const u = k * step, [log, angle] = node(k), size = Math.exp(log - at.peak);
       let value = [size * Math.cos(angle), size * Math.sin(angle)];
       if (known) { const part = known.transform(r, u, at.peak); value = [value[0] - part[0], value[1] - part[1]]; }
       const [x, y] = over(value, times([r, u], [1 + r, u]));
@@ -86,8 +88,9 @@
       const share = k => (faded && k > count / 2 ? (1 + Math.cos(Math.PI * (2 * k / count - 1))) / 2 : 1);  // over the last half
       const x = re.slice(0, count).map((part, k) => part * share(k)), y = im.slice(0, count).map((part, k) => part * share(k));
       const excess = epsilon => {
-        let sum = 0;
-        for (let k = 0; k < count; k++) sum += x[k] * Math.cos(k * step * epsilon) + y[k] * Math.sin(k * step * epsilon);
+        const cos = Math.cos(step * epsilon), sin = Math.sin(step * epsilon);
+        let sum = 0, off = 0;  // of (x - iy) e^(ik step epsilon), by Horner's rule
+        for (let k = count - 1; k >= 0; k--) [sum, off] = [x[k] + sum * cos - off * sin, sum * sin + off * cos - y[k]];
         const found = step / Math.PI * sum * Math.exp(at.peak - r * epsilon - goal) + (known ? known.delta(epsilon) / delta : 0);
         return Math.log(Math.max(found, 1e-300));
       };

@@ -12,12 +12,14 @@
   'use strict';
   const {slider, choice, LOG, WHOLE, spaced, BOUNDS, renyi, composed, oracles, aimBudget, dpSgd, converted} = compendium;
 
-  const logarithmic = (low, high, count) => spaced(Math.log(low), Math.log(high), count).map(Math.exp);
+  const logarithmic = (low, high, count) => [low, ...spaced(Math.log(low), Math.log(high), count).slice(1, -1).map(Math.exp), high];
   const wholes = (low, high, count) => [...new Set(logarithmic(low, high, count).map(Math.round))];
   const EPSILON = {key: 'epsilon', name: 'ε at δ', better: 'less'};
 
+  const TIE = 1e-12;  // numbers that differ by no more of them are equal: the last digits hang on the way of computing
+
   /* The key with the least number; the first of several. */
-  const leastOf = numbers => Object.keys(numbers).reduce((a, b) => (numbers[b] < numbers[a] ? b : a));
+  const leastOf = numbers => Object.keys(numbers).reduce((a, b) => (numbers[b] < numbers[a] * (1 - TIE) || Number.isNaN(numbers[a]) ? b : a));
 
   /* A number for a guarantee: rounded up, to four digits. */
   function upwards(value) {
@@ -27,6 +29,8 @@
   }
 
   const NO_GUARANTEE = 'No theorem here gives a guarantee for this setting.';
+  const CHANGED = {unbounded: 'added or removed', bounded: 'replaced', regularised: 'added or removed'};
+  const NEIGHBOURS = choice('neighbours', 'a record is', {unbounded: CHANGED.unbounded, bounded: CHANGED.bounded});
   const many = (count, what) => `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
 
   // ---- Gaussian synthesis
@@ -38,11 +42,10 @@
   };
   const CALLS = {unbounded: 'unbounded_epsilon', tight: 'unbounded_epsilon_tight', bounded: 'bounded_epsilon',
     separate: 'bounded_epsilon_tight', joint: 'bounded_epsilon_joint', both: 'bounded_epsilon_both', regularised: 'regularised_epsilon'};
-  const CHANGED = {unbounded: 'added or removed', bounded: 'replaced', regularised: 'added or removed'};
 
   const synthesis = {
     title: 'Gaussian synthesis',
-    lead: 'As many synthetic records as there were, drawn from the Gaussian of the data in a cube.',
+    lead: 'n synthetic records, a number fixed in advance, drawn from the Gaussian of n real ones or more in a cube.',
     inputs: [
       choice('guarantee', 'guarantee', {unbounded: 'private n: a record added or removed', bounded: 'public n: a record replaced',
         regularised: 'private n, σ added to each variance'}),
@@ -81,8 +84,9 @@
       const data = `with ${many(d, 'attribute')} in [−1, 1]`;
       const whom = guarantee === 'regularised' ? `of any data ${data}, with ${sigma} added to each variance`
         : `of data ${data} whose covariance has no eigenvalue below ${sigma}`;
-      return `The release of ${many(n, 'synthetic record')} is (ε = ${upwards(found[best])}, δ = ${delta})-differentially private for a `
-        + `record ${CHANGED[guarantee]}, ${whom} (${THEOREMS[guarantee][best]}).`;
+      return `The release of ${many(n, 'synthetic record')}, a number fixed in advance, is (ε = ${upwards(found[best])}, δ = ${delta})-differentially private for a `
+        + `record ${CHANGED[guarantee]}, ${whom} (${THEOREMS[guarantee][best]}). ${guarantee === 'bounded' ? `There are ${n.toLocaleString('en')} real records, `
+        + 'a number that is public.' : `There are at least ${n.toLocaleString('en')} real records, with that record or without it.`}`;
     },
     call({best}, {n, d, sigma, delta}) {
       const setting = `n=${n}, delta=${delta}, d=${d}, sigma=${sigma}`;
@@ -109,8 +113,8 @@
 
   const composition = {
     title: 'Many releases',
-    lead: 'The same mechanism, run again and again on the same data.',
-    inputs: [choice('mechanism', 'mechanism', MECHANISMS), slider('size', 'ε of one (Gaussian: sensitivity / σ)', 1e-3, 5, 0.1, LOG),
+    lead: 'The same mechanism, run again and again on the same data; what one costs is for the neighbours that are named.',
+    inputs: [choice('mechanism', 'mechanism', MECHANISMS), NEIGHBOURS, slider('size', 'ε of one (Gaussian: sensitivity / σ)', 1e-3, 5, 0.1, LOG),
       slider('count', 'releases', 1, 1e4, 100, WHOLE), slider('delta', 'δ of all together', 1e-12, 1e-2, 1e-5, LOG)],
     compute: values => { const total = composed(values); return {total, best: leastOf(total)}; },
     tables: ({total}) => [{caption: 'All releases together', columns: [EPSILON], budgets: true,
@@ -118,10 +122,10 @@
     note: ({mechanism}) => (mechanism === 'gaussian'
       ? 'The first three know of a run only that it is (ε, δ)-private, at the share of δ that suits each. Gaussian mechanisms together are one Gaussian mechanism: the last is exact.'
       : 'The third knows of a run its ε only, for which randomized response is the worst.'),
-    statement: ({total, best}, {mechanism, size, count, delta}) =>
+    statement: ({total, best}, {mechanism, neighbours, size, count, delta}) =>
       `${many(count, 'release')} by the ${mechanism === 'response' ? '' : `${MECHANISMS[mechanism]} `}mechanism`
       + `${mechanism === 'response' ? ' of randomized response' : ''}, each of ${mechanism === 'gaussian' ? 'sensitivity / σ' : 'ε'} = ${size}, are together `
-      + `(ε = ${upwards(total[best])}, δ = ${delta})-differentially private.`,
+      + `(ε = ${upwards(total[best])}, δ = ${delta})-differentially private for a record ${CHANGED[neighbours]}.`,
     call: ({best}, {mechanism, size, count, delta}) => 'from dp_compendium import mechanisms\nfrom dp_compendium.accounting.composition import repeated\n\n'
       + `mechanism = ${MADE[mechanism](size)}\nprint(repeated(mechanism, ${count}, ${delta}, method="${best === 'numerical' ? EXACTLY[mechanism] : best}"))`,
     budget: ({total, best}, {delta}) => [total[best], delta],
@@ -164,7 +168,7 @@
   const aim = {
     title: 'AIM’s budget',
     lead: 'A synthetic table by AIM: what its rounds may cost.',
-    inputs: [slider('epsilon', 'ε', 0.01, 20, 1, LOG), slider('delta', 'δ', 1e-12, 1e-2, 1e-9, LOG), slider('d', 'attributes d', 1, 100, 8, {whole: true}),
+    inputs: [NEIGHBOURS, slider('epsilon', 'ε', 0.01, 20, 1, LOG), slider('delta', 'δ', 1e-12, 1e-2, 1e-9, LOG), slider('d', 'attributes d', 1, 100, 8, {whole: true}),
       slider('each', 'rounds T for each attribute', 1, 64, 16, {whole: true}), slider('alpha', 'share α for measuring', 0.01, 0.99, 0.9)],
     compute: aimBudget,
     tables({rho, older, slow, quick}, {epsilon}) {
@@ -182,7 +186,8 @@
       ];
     },
     note: () => 'σ is for sensitivity 1. Runs lie between the two columns: a round is annealed when the one before taught the model too little.',
-    statement: ({rho, older}, {epsilon, delta}) => `The synthetic table is (ε = ${epsilon}, δ = ${delta})-differentially private: its choices and `
+    statement: ({rho, older}, {neighbours, epsilon, delta}) => `The synthetic table is (ε = ${epsilon}, δ = ${delta})-differentially private for a `
+      + `record ${CHANGED[neighbours]}, by whose effect its noise is scaled: its choices and `
       + `measurements cost ${upwards(Math.max(rho, older))}-zCDP at most.`,
     call: (result, {epsilon, delta, d, each, alpha}) => 'from dp_compendium.accounting import dp_to_zcdp\nfrom dp_compendium.tables.budget_schedule import Schedule\n\n'
       + `rho = dp_to_zcdp(${epsilon}, ${delta})\nschedule = Schedule(rho, ${each * d}, ${alpha})\nprint(rho)`,
@@ -199,8 +204,7 @@
   const sgd = {
     title: 'DP-SGD',
     lead: 'A network trained on random batches, with each record’s gradient clipped and noise added.',
-    inputs: [choice('neighbours', 'a record is', {unbounded: 'added or removed', bounded: 'replaced'}),
-      slider('sigma', 'noise multiplier σ', 0.5, 100, 1, LOG), slider('q', 'sampling rate q', 1e-4, 1, 0.01, LOG),
+    inputs: [NEIGHBOURS, slider('sigma', 'noise multiplier σ', 0.5, 100, 1, LOG), slider('q', 'sampling rate q', 1e-4, 1, 0.01, LOG),
       slider('steps', 'steps', 1, 1e6, 1e4, WHOLE), slider('delta', 'δ', 1e-12, 1e-2, 1e-5, LOG)],
     compute(values) {
       const {whole, rdp, numerical} = dpSgd(values), found = {whole, rdp, numerical};
@@ -211,8 +215,11 @@
     note: () => 'Each record takes part in a step with probability q, independently (Poisson sampling).',
     statement: ({found, best}, {neighbours, sigma, q, steps, delta}) => `The trained network is (ε = ${upwards(found[best])}, δ = ${delta})-differentially private for a record `
       + `${CHANGED[neighbours]}: ${many(steps, 'step')} of DP-SGD with noise multiplier ${sigma} and Poisson sampling at rate ${q}.`,
-    call: (result, {neighbours, sigma, q, steps, delta}) => 'from dp_compendium.accounting.sampled_gaussian import epsilon\n\n'
-      + `print(epsilon(${sigma}, ${q}, ${steps}, ${delta}, "${neighbours}"))`,
+    call({best}, {neighbours, sigma, q, steps, delta}) {
+      if (best === 'whole') return `from dp_compendium.accounting import gaussian_epsilon\n\nprint(gaussian_epsilon(${sigma}, ${delta}, ${neighbours === 'bounded' ? 2 : 1} * ${steps} ** 0.5))`;
+      const name = best === 'rdp' ? 'rdp_epsilon' : 'epsilon';
+      return `from dp_compendium.accounting.sampled_gaussian import ${name}\n\nprint(${name}(${sigma}, ${q}, ${steps}, ${delta}, "${neighbours}"))`;
+    },
     budget: ({found, best}, {delta}) => [found[best], delta],
     mark: ({found, best}) => found[best],
     curve: {x: 'steps', of: 'steps', y: 'ε at δ', grid: () => wholes(1, 1e6, 13), at(steps, values) {
@@ -221,5 +228,5 @@
     }},
   };
 
-  Object.assign(compendium, {QUESTIONS: {synthesis, composition, local, aim, sgd}, METHODS});
+  Object.assign(compendium, {QUESTIONS: {synthesis, composition, local, aim, sgd}, METHODS, TIE});
 })();

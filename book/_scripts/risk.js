@@ -3,23 +3,18 @@
 (() => {
   'use strict';
 
-  /* The greatest rate of true positives at a rate of false ones (Kairouz, Oh, Viswanath 2015). */
-  function truePositives(fpr, epsilon, delta) {
-    if (epsilon > 700) return fpr > 0 ? 1 : delta;
-    return Math.min(Math.exp(epsilon) * fpr + delta, 1 - Math.exp(-epsilon) * (1 - delta - fpr), 1);
-  }
-
   /* The greatest TPR - FPR. */
   const advantage = (epsilon, delta) => Math.tanh(epsilon / 2) + delta * (1 - Math.tanh(epsilon / 2));
 
-  /* What a suspicion of probability `prior` can become. */
+  /* What a suspicion of probability `prior` can become; with a delta, it exceeds this by (1 - this) delta at most on average. */
   const posterior = (prior, epsilon) => prior / (prior + (1 - prior) * Math.exp(-epsilon));
 
-  /* The false negatives left at each rate of false positives: from (0, 1 - delta) by the corner to (1, 0). */
+  /* The false negatives left at each rate of false positives (Kairouz, Oh, Viswanath 2015): from (0, 1 - delta) by the corner, where both
+     rates are the same, to (1, 0). */
   function tradeOff(epsilon, delta) {
-    const corner = (1 - advantage(epsilon, delta)) / 2;
-    return [[0, 1 - delta], [corner, 1 - truePositives(corner, epsilon, delta)], [1 - delta, 0], [1, 0]];
+    const corner = (1 - delta) / (1 + Math.exp(epsilon));
+    return [[0, 1 - delta], [corner, corner], [1 - delta, 0], [1, 0]];
   }
 
-  Object.assign(compendium, {truePositives, advantage, posterior, tradeOff});
+  Object.assign(compendium, {advantage, posterior, tradeOff});
 })();

@@ -5,9 +5,6 @@ A number is a `Close` to some value, or a `Between` where `lib` itself gives an 
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
-
-import numpy as np
 
 from lib import accounting, gaussian_synthesis, local, mechanisms
 from lib.accounting import composition, sampled_gaussian
@@ -35,14 +32,13 @@ class Close:
 
 @dataclass(frozen=True)
 class Between:
-    """From `low` to `high`; or else `otherwise`, which the page shows where its inversion does not settle."""
+    """From `low` to `high`; or none, where the page's inversion does not settle."""
 
     low: float
     high: float
-    otherwise: float = math.nan
 
     def fits(self, shown):
-        return self.low <= shown <= self.high or self.low <= shown and Close(self.otherwise, 1e-8).fits(shown)
+        return self.low <= shown <= self.high or math.isnan(shown)
 
 
 def risks(epsilon, delta):
@@ -86,10 +82,7 @@ MECHANISMS = {
 }
 
 
-LARGEST = 1000  # beyond, the grid of `prv_compose` overflows
-
-
-def repeated(mechanism, size, count, delta, numerically=True):
+def repeated(mechanism, size, count, delta, neighbours="unbounded", numerically=True):
     made = MECHANISMS[mechanism](size)
     methods = {"basic": "basic", "advanced": "advanced", "optimal": "optimal", "zcdp": "zcdp", "rdp": "rdp"}
     searched = 1e-3 if mechanism == "gaussian" else NINE_DIGITS  # two searches for the best share of delta
@@ -100,8 +93,8 @@ def repeated(mechanism, size, count, delta, numerically=True):
         )
         for name, method in methods.items()
     }
-    if mechanism == "laplace" and not (numerically and rows["rdp"].value < LARGEST):
-        rows["numerical"] = Between(0.5 * rows["rdp"].value, rows["rdp"].value)
+    if mechanism == "laplace" and not numerically:
+        rows["numerical"] = Between(0.25 * rows["rdp"].value, rows["rdp"].value)
     elif mechanism == "laplace":
         error = max(2e-3 * rows["zcdp"].value, 1e-5)
         found = accounting.prv_compose([(made.prv, count)], delta, eps_error=error)
@@ -124,7 +117,7 @@ def oracles(epsilon, k, n, f):
     return rows
 
 
-def aim(epsilon, delta, d, each, alpha):
+def aim(neighbours, epsilon, delta, d, each, alpha):
     rounds = each * d
     rho = accounting.dp_to_zcdp(epsilon, delta)
     rows = {
@@ -149,24 +142,14 @@ def aim(epsilon, delta, d, each, alpha):
     return rows
 
 
-ORDERS = 1 + np.exp(np.linspace(np.log(0.05), np.log(511), 56))
-
-
-@lru_cache(maxsize=4096)
-def _step(sigma, q, direction, alpha, moved):
-    return sampled_gaussian.SampledGaussian(moved / sigma, sigma, q, direction).rdp(alpha)
-
-
 def sgd(neighbours, sigma, q, steps, delta, numerically=True):
     moved = 1 if neighbours == "unbounded" else 2
     directions = sampled_gaussian.NEIGHBOURS[neighbours]
     whole = Close(accounting.gaussian_epsilon(sigma, delta, moved * math.sqrt(steps)))
     rows = {"whole": {"epsilon": whole}}
     if q < 1:
-        curve = [steps * max(_step(sigma, q, one, alpha, moved) for one in directions) for alpha in ORDERS]
-        rows["rdp"] = {
-            "epsilon": Close(float(accounting.rdp_to_dp(ORDERS, curve, delta).epsilon), rel=1e-8, tolerance=1e-9)
-        }
+        found = sampled_gaussian.rdp_epsilon(sigma, q, steps, delta, neighbours)
+        rows["rdp"] = {"epsilon": Close(found, rel=1e-8, tolerance=1e-9)}
     if q == 1:
         rows["numerical"] = {"epsilon": whole}
     elif numerically:
@@ -178,7 +161,7 @@ def sgd(neighbours, sigma, q, steps, delta, numerically=True):
             )
             for one in directions
         ]
-        rows["numerical"] = {"epsilon": Between(max(one.lower for one in found), upper, rows["rdp"]["epsilon"].value)}
+        rows["numerical"] = {"epsilon": Between(max(one.lower for one in found), upper)}
     return rows
 
 

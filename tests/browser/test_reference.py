@@ -52,3 +52,10 @@ def test_the_page_of_a_function_says_where_it_comes_from_and_who_uses_it():
     assert "miura2022/summary.html" in page and "Theorem 3.1" in page
     assert "notebooks/miura2022/02_figures_tables.html" in page
     assert "&gt;&gt;&gt;" in page and "0.576" in page
+
+
+@pytest.mark.parametrize("room", reference.rooms())
+def test_names_and_examples_are_those_of_the_installed_package(room):
+    page = re.sub(r"<[^>]+>", "", article(room))
+    assert f"dp_compendium.{room}." in page and "in the repository dp_compendium is lib" in page
+    assert not re.search(rf"^lib\.{room}\.|&gt;&gt;&gt; (from|import) lib\b", page, flags=re.MULTILINE)
