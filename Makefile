@@ -29,6 +29,8 @@ else
 PY := .venv/bin/python
 ENVIRONMENT := .venv/installed
 READY := .venv/installed
+# Containers like to set this. Then every kernel would compile pandas, scipy and the rest again: three seconds each time.
+unexport PYTHONDONTWRITEBYTECODE
 endif
 
 # The first Python that runs (a shim may exist and fail), is in range and can make a venv.

@@ -1,1 +1,5 @@
 """The chapters, and what runs them."""
+
+import sys
+
+sys.modules.setdefault("rfc3987_syntax", None)  # jsonschema does without: addresses in notebooks, and a second's work

@@ -136,7 +136,8 @@ def grade_all(found: list, course: Course, jobs: int) -> list[dict]:
     waiting = [left for group in groups if (left := [pair for pair in group if not _is_done(pair[1])])]
     with tempfile.TemporaryDirectory() as folder:
         if waiting:
-            cases = [course.case(name, course.variant) for name in assignment.names()]
+            handed_in = {submission.name for group in waiting for submission, _ in group if submission.name}
+            cases = [course.case(name, course.variant) for name in sorted(handed_in)]
             judge.class_folder(cases, Path(folder))
             for case in cases:
                 course.modules(case.name)  # known before anything is forked

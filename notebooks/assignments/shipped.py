@@ -16,7 +16,11 @@ DATA = "lib/data/stand_ins"
 
 def files(released) -> dict[str, bytes]:
     """{path: content} of the files below `lib` that the code cells of the notebook `released` need."""
-    code = "\n".join(cell.source for cell in released.cells if cell.cell_type == "code")
+    return dict(_files("\n".join(cell.source for cell in released.cells if cell.cell_type == "code")))
+
+
+@functools.cache
+def _files(code: str) -> dict[str, bytes]:
     needs = _Needs()
     needs.of_code(ast.parse(code))
     found = {
@@ -92,12 +96,10 @@ class _Needs:
                 elif isinstance(node, ast.Name):
                     self.of_global(module, node.id)
             # A module that is used in a new definition is needed for what is used of it there.
-            for other in _statements(module):
-                for node in ast.walk(other):
-                    if isinstance(node, ast.ImportFrom):
-                        for alias in node.names:
-                            if (alias.asname or alias.name) in self.names[module]:
-                                self.of_import(module, node, alias, statement)
+            for node in _imports(module):
+                for alias in node.names:
+                    if (alias.asname or alias.name) in self.names[module]:
+                        self.of_import(module, node, alias, statement)
 
     def of_global(self, module: Path, name: str) -> None:
         if any(name in _bound(statement) for statement in _statements(module)):
@@ -113,10 +115,16 @@ def _statements(module: Path) -> list[ast.stmt]:
     return ast.parse(module.read_text(encoding="utf-8")).body
 
 
+@functools.cache
+def _imports(module: Path) -> list[ast.ImportFrom]:
+    return [node for each in _statements(module) for node in ast.walk(each) if isinstance(node, ast.ImportFrom)]
+
+
 def _users(module: Path, names: set[str]) -> ast.Module:
     return ast.Module([each for each in _statements(module) if _bound(each) & names], [])
 
 
+@functools.cache
 def _bound(statement: ast.stmt) -> set[str]:
     """The names that a statement of a module gives a meaning."""
     if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
