@@ -1,6 +1,7 @@
 """The built package: `dp_compendium` holds what `lib` does and runs without it, its dependencies are those it declares, and it is quick to import."""
 
 import ast
+import compileall
 import json
 import os
 import shutil
@@ -54,6 +55,7 @@ def build(source: Path, out: Path) -> Path:
 def wheel(source, tmp_path_factory) -> Path:
     copy = tmp_path_factory.mktemp("copy") / "source"
     shutil.copytree(source, copy)  # a build leaves things there
+    compileall.compile_dir(copy / "lib", quiet=1)  # and a run of the repository's code leaves these
     return build(copy, tmp_path_factory.mktemp("wheel"))
 
 
@@ -101,6 +103,7 @@ def test_the_wheel_holds_the_package_and_its_papers(wheel, installed):
     for name in ("LICENSE", "CITATION.cff", "book/changes.md"):
         assert papers[f"licenses/{name}"].read_bytes() == (ROOT / name).read_bytes()
     assert wheel.stat().st_size < 1_500_000
+    assert not [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".pyc")]
 
 
 def test_every_module_is_imported_and_every_example_runs_without_the_repository(installed):
