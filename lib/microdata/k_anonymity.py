@@ -23,6 +23,7 @@ stays large enough to rule it out: the p found there rules out all that lies bel
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -40,6 +41,9 @@ with extra("classifiers"):
 LOSSES = ("lm", "precision")
 MAX_NODES = 10_000_000
 BLOCK = 4096  # nodes whose bounds are looked at together
+SPARSE = (
+    64  # places a row up to which empty classes are counted along, which is quicker than to number those that there are
+)
 TIE = 1e-12  # losses that differ by no more are equal: rounding depends on the order of a sum
 
 
@@ -262,6 +266,9 @@ class _Lattice:
             self.rising += np.expand_dims(means, tuple(other for other in range(len(self.shape)) if other != axis))
             self._attributes.append(levels)
         self.lower, self.upper = np.zeros(self.shape), np.full(self.shape, math.inf)
+        axes = range(len(self.shape))
+        self._halves = axes[: len(axes) // 2], axes[len(axes) // 2 :]
+        self._half = functools.cache(self._half_classes)
 
     def _level(self, hierarchy, values, level, loss):
         groups = hierarchy.positions[level][values]
@@ -295,16 +302,25 @@ class _Lattice:
         return self.rising[node] + self.p(node)
 
     def _count(self, node) -> tuple[float, float]:
-        levels = [attribute[level] for attribute, level in zip(self._attributes, node)]
-        classes = _classes([(codes, size) for codes, size, _ in levels if size > 1] or [levels[0][:2]])
-        sizes = np.bincount(classes, weights=self.weights)
-        small = sizes < self.k
-        gone = sizes[small].sum()
+        # Few nodes share all levels, many share half of them.
+        (key, many), (other, few) = (self._half(half, node[half.start : half.stop]) for half in self._halves)
+        classes = key * few + other
+        if many * few > SPARSE * len(classes):
+            classes = pd.factorize(classes)[0]
+        rows = np.flatnonzero(np.bincount(classes, weights=self.weights)[classes] < self.k)
+        gone = self.weights[rows].sum()
         if gone > self.allowed:
             return math.inf, gone
-        rows = np.flatnonzero(small[classes])
-        left = 1 - sum(losses[rows] for _, _, losses in levels)
+        left = 1 - sum(attribute[level][2][rows] for attribute, level in zip(self._attributes, node))
         return float(self.weights[rows] @ left / self.n), gone
+
+    def _half_classes(self, half: range, levels: tuple[int, ...]) -> tuple[np.ndarray, int]:
+        """The classes of the rows by the attributes `half` at `levels`, and how many there are."""
+        columns = [self._attributes[axis][level][:2] for axis, level in zip(half, levels)]
+        if not columns:
+            return np.zeros(len(self.weights), dtype=np.int64), 1
+        classes = _classes(columns)
+        return classes, int(classes.max()) + 1
 
 
 def _search(lattice) -> tuple[int, ...]:
