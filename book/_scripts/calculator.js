@@ -140,7 +140,7 @@
   // ---- the page
 
   function start(place) {
-    let controls = [], name = null, drawing = 0;
+    let controls = [], name = null, drawing = 0, remembering = 0;
     const entered = {};  // texts, by the slot of their input
     const slot = (key, input) => (SHARED.includes(input.name) ? input.name : `${key} ${input.name}`);
     const picture = element('div', {class: 'picture'}), answer = element('div', {class: 'answers', 'aria-live': 'polite'}), inputs = element('div', {});
@@ -154,9 +154,12 @@
     const kept = key => Object.fromEntries(QUESTIONS[key].inputs.map(input => [input.name, entered[slot(key, input)], input])
       .filter(([, text, input]) => text !== undefined && (input.kind === 'choice' || !parsed(input, text).wrong)));
 
-    const remember = () => {
-      const state = new URLSearchParams(controls.map(one => [one.name, one.text()]));
-      history.replaceState(null, '', `#${name}?${state}`);
+    const remember = () => {  // when it is quiet: an address may not change at every move of a slider (Safari: a hundred times in half a minute)
+      clearTimeout(remembering);
+      remembering = setTimeout(() => {
+        const state = new URLSearchParams(controls.map(one => [one.name, one.text()]));
+        history.replaceState(null, '', `#${name}?${state}`);
+      }, 300);
     };
 
     function draw(question, values, mark) {  // in slices of a few milliseconds, and not at all if the values change meanwhile

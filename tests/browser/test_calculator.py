@@ -282,6 +282,28 @@ def test_a_statement_says_for_whom(calculator, question, changes, words):
     assert words in calculator(question, changes | {"again": time.time()})["statement"]
 
 
+def quiet_address(browser):
+    """The page's address, when it has been written."""
+    time.sleep(0.5)
+    return browser.driver.current_url
+
+
+def test_a_slider_that_is_drawn_along_writes_one_address(browser, book):
+    browser.open(f"{book}/calculator.html#composition")
+    written = browser.driver.execute_async_script("""
+    const [done, replace, slider] = [arguments[0], history.replaceState, document.querySelector('.calculator input[type=range]')];
+    let count = 0;
+    history.replaceState = function (...words) { count += 1; return replace.apply(this, words); };
+    for (let position = 0; position < 300; position++) {
+      slider.value = Math.log(0.01) + position / 300;
+      slider.dispatchEvent(new Event('input'));
+    }
+    setTimeout(() => { history.replaceState = replace; done(count); }, 600);
+    """)
+    shown = browser.driver.find_element("id", "calculator-size").get_attribute("value")
+    assert written == 1 and f"size={shown}&" in browser.driver.current_url
+
+
 def test_keys_move_numbers_and_address(browser, book):
     browser.open(f"{book}/calculator.html#composition?size=0.2&count=50")
     number = browser.driver.find_element("id", "calculator-count")
@@ -290,14 +312,14 @@ def test_keys_move_numbers_and_address(browser, book):
     before = browser.driver.find_element("css selector", "[data-row=basic] td").get_attribute("data-value")
     slider.send_keys(Keys.ARROW_RIGHT)
     moved = number.get_attribute("value")
-    assert int(moved) > 50 and f"count={moved}" in browser.driver.current_url
+    assert int(moved) > 50 and f"count={moved}" in quiet_address(browser)
     assert browser.driver.find_element("css selector", "[data-row=basic] td").get_attribute("data-value") != before
     number.clear()
     number.send_keys("1000")
     assert browser.driver.find_element("css selector", "[data-row=basic] td").get_attribute("data-value") == "200"
     picked = browser.driver.find_element("css selector", "input[value=composition]")
     picked.send_keys(Keys.ARROW_RIGHT)
-    assert "#local?" in browser.driver.current_url
+    assert "#local?" in quiet_address(browser)
 
 
 ENTRIES = """
@@ -367,7 +389,7 @@ def test_the_address_alone_tells_the_state(fields, calculator, browser):
     """Whatever was entered before: what an address leaves out is as at the start."""
     fields.enter("delta", "1e-7")
     fields.pick("sgd")
-    address, there = browser.driver.current_url, fields.now()
+    address, there = quiet_address(browser), fields.now()
     assert there["delta"] == "1e-7" and all(f"{name}=" in address for name in there)
     browser.open(address)
     assert fields.now() == there
