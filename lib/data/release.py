@@ -333,12 +333,12 @@ def save(result: Result, path: str | Path) -> None:
 def load(path: str | Path) -> Release:
     """The `Release` that `save` wrote; ``ValueError`` for a file that is none, ``OSError`` for one that is not to be had.
 
-    >>> import os, tempfile
+    >>> import tempfile
+    >>> from pathlib import Path
     >>> from lib.data.release import load
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "model.npz")
-    ...     with open(path, "w") as file:
-    ...         written = file.write("something else")
+    ...     path = Path(folder, "model.npz")
+    ...     written = path.write_text("something else")
     ...     try:
     ...         load(path)
     ...     except ValueError as error:

@@ -129,12 +129,12 @@ class Schema:
 def read(path: str | Path) -> Schema:
     """The schema in the YAML file `path`; ``ValueError`` with line and column for what it gets wrong, ``OSError`` if it is not to be had.
 
-    >>> import os, tempfile
+    >>> import tempfile
+    >>> from pathlib import Path
     >>> from lib.data.schema import read
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "schema.yml")
-    ...     with open(path, "w") as file:
-    ...         written = file.write("attributes: {age: {range: [0, 99], bins: [0, 18, 65]}}")
+    ...     path = Path(folder, "schema.yml")
+    ...     written = path.write_text("attributes: {age: {range: [0, 99], bins: [0, 18, 65]}}")
     ...     public = read(path)
     >>> print(public.attributes[0].labels)
     ('0 to 17', '18 to 64', '65 to 99', 'missing')
@@ -356,12 +356,13 @@ def template(codebook: str | Path) -> str:
     Its columns are among `COLUMNS`, the first two are needed: kind is one of `KINDS`, values are separated by "|", low and high are
     the ends of a range, or the first and the last day. ``ValueError`` names line and column of what cannot be used.
 
-    >>> import os, tempfile
+    >>> import tempfile
+    >>> from pathlib import Path
     >>> from lib.data.schema import template
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "codebook.csv")
-    ...     with open(path, "w") as file:
-    ...         written = file.write("attribute,kind,values,low,high\nsex,values,female|male,,\nage,whole,,0,99\n")
+    ...     path = Path(folder, "codebook.csv")
+    ...     lines = "attribute,kind,values,low,high", "sex,values,female|male,,", "age,whole,,0,99"
+    ...     written = path.write_text("\n".join(lines))
     ...     print(template(path).partition("\n")[2])
     attributes:
       sex:

@@ -48,14 +48,14 @@ def batches(data: str | Path, schema: Schema, table: str = "") -> Iterator[dict[
 
     Columns that the schema does not name are not read. Raises ``ValueError``, before the first batch as far as that can be known.
 
-    >>> import os, tempfile
+    >>> import tempfile
+    >>> from pathlib import Path
     >>> from lib.data.schema import parse
     >>> from lib.data.sources import batches
     >>> public = parse("attributes: {sex: {values: [female, male]}}")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "people.csv")
-    ...     with open(path, "w") as file:
-    ...         written = file.write("age,sex\n39,male\n50,female\n38,?\n")
+    ...     path = Path(folder, "people.csv")
+    ...     written = path.write_text("age,sex\n39,male\n50,female\n38,?\n")
     ...     print([batch["sex"].tolist() for batch in batches(path, public)], public.attributes[0].labels)
     [[1, 0, 3]] ('female', 'male', 'missing', 'other')
     """
@@ -74,13 +74,13 @@ def batches(data: str | Path, schema: Schema, table: str = "") -> Iterator[dict[
 def read(data: str | Path, schema: Schema, table: str = "") -> Table:
     r"""All records of `data` (see `batches`) as a `Table`; ``ValueError`` also where there are none.
 
-    >>> import os, tempfile
+    >>> import tempfile
+    >>> from pathlib import Path
     >>> from lib.data.schema import parse
     >>> from lib.data.sources import read
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "people.csv")
-    ...     with open(path, "w") as file:
-    ...         written = file.write("age,sex\n39,male\n50,female\n")
+    ...     path = Path(folder, "people.csv")
+    ...     written = path.write_text("age,sex\n39,male\n50,female\n")
     ...     table = read(path, parse("attributes: {sex: {values: [female, male]}}"))
     >>> print(table.marginal(["sex"]))
     [1 1 0 0]
@@ -94,14 +94,14 @@ def read(data: str | Path, schema: Schema, table: str = "") -> Table:
 def count(data: str | Path, schema: Schema, workload: Workload, table: str = "") -> Counter:
     r"""The records of `data` counted over the sets of `workload`, batch after batch, as `aim` takes them; else as `read`.
 
-    >>> import os, tempfile
+    >>> import tempfile
+    >>> from pathlib import Path
     >>> from lib.data.schema import parse
     >>> from lib.data.sources import count
     >>> public = parse("attributes: {sex: {values: [female, male]}, age: {range: [0, 99], bins: 2}}")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "people.csv")
-    ...     with open(path, "w") as file:
-    ...         written = file.write("age,sex\n39,male\n50,female\n")
+    ...     path = Path(folder, "people.csv")
+    ...     written = path.write_text("age,sex\n39,male\n50,female\n")
     ...     counter = count(path, public, workload=2)
     >>> print(len(counter), counter.marginal(["age"]))
     2 [1 1 0]
@@ -115,13 +115,13 @@ def count(data: str | Path, schema: Schema, workload: Workload, table: str = "")
 def check(data: str | Path, schema: Schema, table: str = "") -> None:
     r"""``ValueError`` where `data` cannot be opened or lacks an attribute of `schema`; reads hardly more than the names of its columns.
 
-    >>> import os, tempfile
+    >>> import tempfile
+    >>> from pathlib import Path
     >>> from lib.data.schema import parse
     >>> from lib.data.sources import check
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "people.csv")
-    ...     with open(path, "w") as file:
-    ...         written = file.write("age,sex\n39,male\n50,female\n")
+    ...     path = Path(folder, "people.csv")
+    ...     written = path.write_text("age,sex\n39,male\n50,female\n")
     ...     try:
     ...         check(path, parse("attributes: {height: {range: [0, 3]}}"))
     ...     except ValueError as error:

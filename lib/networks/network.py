@@ -425,7 +425,8 @@ def backward(parameters: np.ndarray, widths: NDArray[np.int64], outputs: np.ndar
     >>> network = Network.of([np.eye(2)], [np.zeros(2)])
     >>> outputs, errors, change = workspace(network, rows=1)
     >>> outputs[:] = 0.0, 1.0, 0.25, 0.75
-    >>> backward(network.parameters.copy(), np.array(network.widths), outputs, np.array([1]), errors, change)
+    >>> parameters, widths = network.parameters.copy(), np.array(network.widths)
+    >>> backward(parameters, widths, outputs, np.array([1]), errors, change)
     >>> print(errors)  # the last layer's outputs less 0 and 1, the label
     [ 0.    0.    0.25 -0.25]
     """
@@ -521,7 +522,8 @@ def propagate(parameters: np.ndarray, widths: NDArray[np.int64], features: np.nd
     >>> features, labels = np.array([[0, 1], [1, 0]], np.float32), np.array([1, 0])
     >>> outputs, errors, change = workspace(network, rows=1)
     >>> chosen = np.array([1])  # the second record
-    >>> propagate(network.parameters.copy(), np.array(network.widths), features, labels, chosen, outputs, errors, change)
+    >>> parameters, widths = network.parameters.copy(), np.array(network.widths)
+    >>> propagate(parameters, widths, features, labels, chosen, outputs, errors, change)
     1
     >>> print(errors.round(3))
     [ 0.     0.    -0.269  0.269]
