@@ -98,13 +98,9 @@ EXEMPT = {
     "network.count": INNER,
     "network.descend": KERNEL,
     "network.forward": KERNEL,
-    "network.gather": KERNEL,
     "network.layers": INNER,
     "network.propagate": KERNEL,
     "network.refuse_divergence": INNER,
-    "network.relu": KERNEL,
-    "network.silence": KERNEL,
-    "network.softmax": KERNEL,
     "network.summed": KERNEL,
     "network.workspace": "memory for the compiled loops",
     "kernel_matrix.": INNER,
@@ -113,7 +109,6 @@ EXEMPT = {
     "privacy_loss.DiscreteLoss.truncated_mean": INNER,
     "checks.plain": INNER,
     "private_networks.fill_laplace": KERNEL,
-    "private_networks.leading_zeros": KERNEL,
     "private_networks.Statement": "a type",
     "private_regression.minimiser": INNER,
     "reconciliation.": INNER,
@@ -868,7 +863,6 @@ def networks():
     yield call("network.Network.of", weights=net.weights, biases=net.biases, dtype="float64")
     for name in ("outputs", "predict_proba", "predict"):
         yield call(f"network.Network.{name}", on=net, features=unit)
-    yield call("network.checked_features", features=unit, network=net)
     for name in ("checked_records", "loss", "changes"):
         yield call(f"network.{name}", **records)
     yield call("network.checked_range", name="x", value=(0.0, 1.0), fixed=("name", "interval"))

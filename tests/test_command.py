@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import click
@@ -347,6 +348,21 @@ def test_where_the_answer_goes(words, status, err):
         ["bash", "-c", line], cwd=ROOT, env=os.environ | {"PYTHONIOENCODING": "latin-1"}, capture_output=True
     )
     assert (ran.returncode, ran.stderr.decode()) == (status, err)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
+def test_letters_that_a_terminal_lacks_are_named(encoding):
+    """And nothing is left out: as lines, with epsilons and a delta."""
+    asked = [sys.executable, "-m", "lib.command.main", "ledger", "--text", "guarantee"]
+    there, plain = (
+        subprocess.run(asked, cwd=ROOT, env=os.environ | {"PYTHONIOENCODING": each}, capture_output=True)
+        for each in (encoding, "utf-8")
+    )
+    told = plain.stdout.decode()
+    for letter in "εδ":
+        assert letter in told
+        told = told.replace(letter, f"\\N{{{unicodedata.name(letter)}}}")
+    assert (there.returncode, there.stderr) == (0, b"") and there.stdout.decode(encoding) == told
 
 
 def test_the_command_has_no_arithmetic_of_its_own():

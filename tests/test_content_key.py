@@ -433,7 +433,7 @@ def test_code_compiled_from_older_modules_goes_in_the_end(tmp_path, monkeypatch)
     folders = []
     for number in range(6):
         monkeypatch.setattr(compiled.content_key, "key", lambda *_, n=number, **__: f"{n}" * 64)
-        folders.append(compiled.folder.__wrapped__("/somewhere/network.py"))
+        folders.append(compiled._folder.__wrapped__("/somewhere/network.py"))
         (folders[-1] / "index").write_text("")
         os.utime(folders[-1], (1000 + number, 1000 + number))
     assert sorted(tmp_path.iterdir()) == folders[-compiled.KEPT :]
@@ -442,10 +442,10 @@ def test_code_compiled_from_older_modules_goes_in_the_end(tmp_path, monkeypatch)
 def test_where_nothing_can_be_written_code_is_compiled_all_the_same(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setattr(compiled, "_places", lambda module: [tmp_path / "file", tmp_path / "next"])
-    assert compiled.folder.__wrapped__(compiled.__file__).parent == tmp_path / "next"
+    assert compiled._folder.__wrapped__(compiled.__file__).parent == tmp_path / "next"
     monkeypatch.setattr(compiled, "_places", lambda module: [tmp_path / "file"])
-    assert compiled.folder.__wrapped__(compiled.__file__) is None
-    monkeypatch.setattr(compiled, "folder", lambda module: None)
+    assert compiled._folder.__wrapped__(compiled.__file__) is None
+    monkeypatch.setattr(compiled, "_folder", lambda module: None)
     assert compiled.compiled(_twice)(3) == 6
 
 

@@ -4,9 +4,11 @@ import ast
 import compileall
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from email.parser import HeaderParser
 from importlib.metadata import packages_distributions
@@ -43,12 +45,12 @@ def source(tmp_path_factory) -> Path:
     return folder
 
 
-def build(source: Path, out: Path) -> Path:
-    """The wheel of `source`, by setuptools itself: nothing is fetched."""
-    code = f"import setuptools.build_meta as backend; backend.build_wheel({str(out)!r})"
+def build(source: Path, out: Path, kind: str = "wheel") -> Path:
+    """The wheel of `source`, or its "sdist", by setuptools itself: nothing is fetched."""
+    code = f"import setuptools.build_meta as backend; backend.build_{kind}({str(out)!r})"
     done = subprocess.run([sys.executable, "-c", code], cwd=source, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return next(out.glob("*.whl"))
+    return next(out.iterdir())
 
 
 @pytest.fixture(scope="module")
@@ -260,8 +262,8 @@ def test_without_git_the_version_is_after_the_last(wheel):
     assert metadata(wheel)["Version"] == fallback
 
 
-def test_the_version_is_that_of_the_tag(source, tmp_path):
-    copy = tmp_path / "copy"
+def committed(source: Path, copy: Path):
+    """`source` under git in the folder `copy`, in one commit without a tag; a function that runs git there."""
     shutil.copytree(source, copy)
 
     def git(*words):
@@ -269,12 +271,31 @@ def test_the_version_is_that_of_the_tag(source, tmp_path):
         subprocess.run(["git", *who, *words], cwd=copy, check=True, capture_output=True)
 
     (copy / ".gitignore").write_text("/build/\n*.egg-info/\n")
-    git("init", "-q"), git("add", "."), git("commit", "-qm", "one"), git("tag", "v3.2.0")
-    git("commit", "-qm", "two", "--allow-empty")
+    git("init", "-q"), git("add", "."), git("commit", "-qm", "one")
+    return git
+
+
+def test_the_version_is_that_of_the_tag(source, tmp_path):
+    git, copy = committed(source, tmp_path / "copy"), tmp_path / "copy"
+    git("tag", "v3.2.0"), git("commit", "-qm", "two", "--allow-empty")
     after = Version(metadata(build(copy, tmp_path / "after"))["Version"])
     assert after.base_version == "3.2.1" and after.dev == 1
     git("tag", "v4.0.0")
     assert metadata(build(copy, tmp_path / "at"))["Version"] == "4.0.0"
+
+
+def test_without_a_tag_commits_are_counted_and_a_source_distribution_says_the_same(source, tmp_path):
+    git, copy = committed(source, tmp_path / "copy"), tmp_path / "copy"
+    git("commit", "-qm", "two", "--allow-empty")
+    archive = build(copy, tmp_path / "sdist", "sdist")
+    with tarfile.open(archive) as file:
+        file.extractall(tmp_path, filter="data")
+    there, here = (
+        Version(metadata(build(folder, tmp_path / f"of-{folder.name}"))["Version"])
+        for folder in (tmp_path / archive.name.removesuffix(".tar.gz"), copy)
+    )
+    last = Version(re.search(r"(?m)^version: (.+)$", (ROOT / "CITATION.cff").read_text())[1])
+    assert there == here > last and here.dev == 2 and here.local.startswith("g")
 
 
 # ---- in place

@@ -10,13 +10,12 @@ import pytest
 from scipy import stats
 
 from lib.mechanisms import Laplace
-from lib.networks import intervals
+from lib.networks import intervals, private_networks
 from lib.networks.network import Network, changes, layers, train
 from lib.networks.private_networks import (
     PrivacyStatement,
     anonymized_learning,
     fill_laplace,
-    leading_zeros,
     learning_first,
     release,
 )
@@ -396,4 +395,6 @@ def test_leading_zeros_are_counted_exactly():
     edges = [(1 << k) + beside for k in range(65) for beside in (-1, 0, 1) if (1 << k) + beside < 1 << 64]
     low = [z | (2**23 - 1) for z in edges]
     words = [*edges, *low, *np.random.default_rng(5).integers(0, 2**64, 10_000, dtype=np.uint64).tolist()]
-    assert [leading_zeros(np.uint64(z)) for z in words] == [41 - (z >> 23).bit_length() for z in words]
+    assert [private_networks._leading_zeros(np.uint64(z)) for z in words] == [
+        41 - (z >> 23).bit_length() for z in words
+    ]

@@ -1,9 +1,10 @@
 /* The calculator: a question of questions.js, its fields and sliders, and everything that follows from them. The state is the
-   address' fragment, `#composition?mechanism=laplace&size=0.1`, so that a setting can be sent. */
+   address' fragment, `#composition?mechanism=laplace&size=0.1`, so that a setting can be sent. What was entered comes back with its
+   question, and goes along to others where it means the same. */
 
 (() => {
   'use strict';
-  const {QUESTIONS, TIE, toValue, toPosition, shown, element, chart, advantage, posterior, tradeOff} = compendium;
+  const {QUESTIONS, SHARED, equal, toValue, toPosition, shown, element, chart, advantage, posterior, tradeOff} = compendium;
 
   const PRIORS = {'1 in 10': 0.1, '1 in 100': 0.01, '1 in 1,000': 0.001};
   const RISKS = ['advantage', ...Object.keys(PRIORS)];
@@ -26,12 +27,14 @@
   /* A slider's value with as few digits as a step of it has. */
   const rounded = (input, value) => Math.min(input.high, Math.max(input.low, input.whole ? Math.round(Number(value.toPrecision(3))) : Number(value.toPrecision(3))));
 
+  const first = input => (input.kind === 'choice' ? Object.keys(input.options)[0] : String(input.start));
+
   /* The row of one input: `text` is what stands in it, `read()` its value or {wrong}. */
   function field(input, text, changed) {
     const id = `calculator-${input.name}`;
     if (input.kind === 'choice') {
       const select = element('select', {id}, ...Object.entries(input.options).map(([value, name]) => element('option', {value}, name)));
-      select.value = Object.hasOwn(input.options, text) ? text : Object.keys(input.options)[0];
+      select.value = Object.hasOwn(input.options, text) ? text : first(input);
       select.addEventListener('input', changed);
       return {name: input.name, text: () => select.value, read: () => select.value,
         row: element('div', {class: 'row'}, element('label', {for: id}, input.label), select)};
@@ -74,14 +77,16 @@
       const values = rows.map(({cells}) => cells[i]).filter(Number.isFinite);
       return better && rows.length > 1 && values.length ? Math[better === 'less' ? 'min' : 'max'](...values) : NaN;
     });
+    const wins = (row, i) => equal(row.cells[i], winners[i]);
+    const words = columns.map(({better}, i) => (better === 'less' ? 'least' : 'most') + (rows.filter(row => wins(row, i)).length > 1 ? ', tied' : ''));
     const heads = [...columns.map(({name}) => name), ...(budgets ? RISKS : [])];
-    const body = rows.map(({key, name, cells}) => element('tr', {'data-row': key}, element('th', {scope: 'row'}, name),
-      ...cells.map((value, i) => {
+    const body = rows.map(row => element('tr', {'data-row': row.key}, element('th', {scope: 'row'}, row.name),
+      ...row.cells.map((value, i) => {
         const cell = number(value, columns[i].key, {'data-label': columns[i].name});
-        if (Math.abs(value - winners[i]) <= TIE * Math.abs(winners[i])) cell.append(' ', element('span', {class: 'winner'}, columns[i].better === 'less' ? 'least' : 'most'));
+        if (wins(row, i)) cell.append(' ', element('span', {class: 'winner'}, words[i]));
         return cell;
       }),
-      ...(budgets ? risks(cells[0], delta).map((value, i) => number(value, RISKS[i], {'data-label': RISKS[i]})) : [])));
+      ...(budgets ? risks(row.cells[0], delta).map((value, i) => number(value, RISKS[i], {'data-label': RISKS[i]})) : [])));
     const above = budgets ? [element('tr', {class: 'above'}, element('td', {colspan: columns.length + 1}), element('th', {scope: 'colgroup', colspan: RISKS.length}, 'attacker'))] : [];
     return element('table', {}, element('caption', {}, caption),
       element('thead', {}, ...above, element('tr', {}, element('td', {}), ...heads.map(name => element('th', {scope: 'col'}, name)))), element('tbody', {}, ...body));
@@ -135,17 +140,26 @@
   // ---- the page
 
   function start(place) {
-    let controls = [], name = null, drawing = 0;
+    let controls = [], name = null, drawing = 0, remembering = 0;
+    const entered = {};  // texts, by the slot of their input
+    const slot = (key, input) => (SHARED.includes(input.name) ? input.name : `${key} ${input.name}`);
     const picture = element('div', {class: 'picture'}), answer = element('div', {class: 'answers', 'aria-live': 'polite'}), inputs = element('div', {});
     const picks = Object.entries(QUESTIONS).map(([key, {title}]) => {
       const radio = element('input', {type: 'radio', name: 'question', value: key});
-      radio.addEventListener('change', () => { show(key, {}); remember(); });
+      radio.addEventListener('change', () => { show(key, kept(key)); remember(); });
       return element('label', {class: 'pick'}, radio, title);
     });
 
-    const remember = () => {
-      const state = new URLSearchParams(controls.map(one => [one.name, one.text()]));
-      history.replaceState(null, '', `#${name}?${state}`);
+    /* What was entered for a question, by name, as far as its ranges permit what was entered for another. */
+    const kept = key => Object.fromEntries(QUESTIONS[key].inputs.map(input => [input.name, entered[slot(key, input)], input])
+      .filter(([, text, input]) => text !== undefined && (input.kind === 'choice' || !parsed(input, text).wrong)));
+
+    const remember = () => {  // when it is quiet: an address may not change at every move of a slider (Safari: a hundred times in half a minute)
+      clearTimeout(remembering);
+      remembering = setTimeout(() => {
+        const state = new URLSearchParams(controls.map(one => [one.name, one.text()]));
+        history.replaceState(null, '', `#${name}?${state}`);
+      }, 300);
     };
 
     function draw(question, values, mark) {  // in slices of a few milliseconds, and not at all if the values change meanwhile
@@ -186,7 +200,10 @@
     function show(key, texts) {
       name = key;
       const question = QUESTIONS[key];
-      controls = question.inputs.map(input => field(input, texts[input.name] ?? String(input.start), () => { update(); remember(); }));
+      controls = question.inputs.map(input => {
+        const one = field(input, texts[input.name] ?? first(input), () => { entered[slot(key, input)] = one.text(); update(); remember(); });
+        return one;
+      });
       inputs.replaceChildren(element('p', {class: 'lead'}, question.lead), ...controls.map(one => one.row));
       for (const pick of picks) pick.firstChild.checked = pick.firstChild.value === key;
       update();
@@ -195,6 +212,9 @@
     const read = () => {
       const [key, query = ''] = location.hash.slice(1).split('?');
       show(Object.hasOwn(QUESTIONS, key) ? key : 'synthesis', Object.fromEntries(new URLSearchParams(query)));
+      QUESTIONS[name].inputs.forEach((input, i) => {  // an address is the whole state: what it leaves out is as at the start
+        entered[slot(name, input)] = controls[i].text() === first(input) ? undefined : controls[i].text();
+      });
     };
     place.replaceChildren(element('fieldset', {class: 'picks'}, element('legend', {}, 'What is to be priced?'), ...picks),
       element('fieldset', {}, element('legend', {class: 'visually-hidden'}, 'Setting'), inputs), answer, picture);

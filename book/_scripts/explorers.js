@@ -2,7 +2,7 @@
 
 (() => {
   'use strict';
-  const {slider, choice, LOG, WHOLE, toValue, shown, element, chart, composed, renyi, local, spaced, METHODS} = compendium;
+  const {slider, choice, LOG, WHOLE, toValue, shown, element, chart, composed, renyi, local, spaced, METHODS, equal} = compendium;
 
   /* All methods together for each number of releases; `total` is at the one asked for. */
   function composition(values) {
@@ -13,7 +13,14 @@
     return {total: composed(values), curves};
   }
 
-  const leastOf = total => Math.min(...Object.values(total).filter(Number.isFinite));
+  const leastOf = numbers => Math.min(...numbers.filter(Number.isFinite));
+
+  /* Rows [name, value], the least of them marked by value, and where several are the least that they tie. */
+  function marked(rows) {
+    const least = leastOf(rows.map(([, value]) => value)), wins = ([, value]) => equal(value, least);
+    const word = rows.filter(wins).length > 1 ? 'tied for the least' : 'the least';
+    return rows.map(row => (wins(row) ? [`${row[0]}, ${word}`, row[1]] : row));
+  }
 
   const EXPLORERS = {
     renyi: {
@@ -38,7 +45,7 @@
       inputs: [slider('epsilon', 'ε', 0.1, 8, 1, LOG), slider('k', 'values k', 2, 1e6, 100, WHOLE),
         slider('n', 'users n', 100, 1e8, 1e5, WHOLE), slider('f', 'true share f', 0, 1, 0)],
       compute: local,
-      results: r => r.ranking.map(([name, deviation], i) => [i ? name : `${name}, the least`, deviation]),
+      results: r => marked(r.ranking),
       heading: 'standard deviation of the estimated share',
       curves: r => ({x: 'ε', y: 'standard deviation', lines: r.curves}),
       mark: (values, r) => [values.epsilon, r.ranking[0][1]],
@@ -51,13 +58,10 @@
         slider('delta', 'δ', 1e-12, 1e-2, 1e-5, LOG),
       ],
       compute: composition,
-      results: r => {
-        const least = leastOf(r.total);
-        return Object.entries(r.total).map(([key, total]) => [METHODS[key] + (total === least ? ', the least' : ''), total]);
-      },
+      results: r => marked(Object.entries(r.total).map(([key, total]) => [METHODS[key], total])),
       heading: 'total ε at δ',
       curves: r => ({x: 'releases', y: 'total ε', lines: r.curves}),
-      mark: (values, r) => [values.count, leastOf(r.total)],
+      mark: (values, r) => [values.count, leastOf(Object.values(r.total))],
     },
   };
 

@@ -18,6 +18,8 @@
 
   const TIE = 1e-12;  // numbers that differ by no more of them are equal: the last digits hang on the way of computing
 
+  const equal = (a, b) => Math.abs(a - b) <= TIE * Math.abs(b);
+
   /* The key with the least number; the first of several. */
   const leastOf = numbers => Object.keys(numbers).reduce((a, b) => (numbers[b] < numbers[a] * (1 - TIE) || Number.isNaN(numbers[a]) ? b : a));
 
@@ -144,8 +146,8 @@
     inputs: [slider('epsilon', 'ε of a report', 0.1, 8, 1, LOG), slider('k', 'values k', 2, 1e6, 100, WHOLE),
       slider('n', 'users n', 100, 1e9, 1e5, WHOLE), slider('f', 'true share f', 0, 1, 0)],
     compute(values) {
-      const found = oracles(values);
-      return {found, best: leastOf(Object.fromEntries(Object.entries(found).map(([name, {deviation}]) => [name, deviation])))};
+      const found = oracles(values), best = leastOf(Object.fromEntries(Object.entries(found).map(([name, {deviation}]) => [name, deviation])));
+      return {found, best, others: Object.keys(found).filter(name => name !== best && equal(found[name].deviation, found[best].deviation))};
     },
     tables: ({found}, {epsilon}) => [
       {caption: 'The estimate of one share, and the report', rows: Object.entries(found).map(([key, {deviation, bits}]) =>
@@ -156,7 +158,8 @@
     note: () => 'Bits: the base-2 logarithm of the number of reports there are. BLH and OLH send their hash function with the bucket.',
     statement: (result, {epsilon, k}) => `Each user’s value, one of ${k.toLocaleString('en')}, leaves the device only in a report that is `
       + `${epsilon}-locally differentially private.`,
-    call: ({best}, {epsilon, k, n, f}) => `from dp_compendium.local import ${ORACLES[best]}\n\noracle = ${ORACLES[best]}(k=${k}, epsilon=${epsilon})\nprint(oracle.variance(${f}, ${n}) ** 0.5)`,
+    call: ({best, others}, {epsilon, k, n, f}) => `from dp_compendium.local import ${ORACLES[best]}\n\n`
+      + `${others.length ? `# the same deviation by ${others.map(name => ORACLES[name]).join(', ')}\n` : ''}oracle = ${ORACLES[best]}(k=${k}, epsilon=${epsilon})\nprint(oracle.variance(${f}, ${n}) ** 0.5)`,
     budget: (result, {epsilon}) => [epsilon, 0],
     mark: ({found, best}) => found[best].deviation,
     curve: {x: 'ε', of: 'epsilon', y: 'standard deviation', grid: () => logarithmic(0.1, 8, 60),
@@ -228,5 +231,8 @@
     }},
   };
 
-  Object.assign(compendium, {QUESTIONS: {synthesis, composition, local, aim, sgd}, METHODS, TIE});
+  // Inputs that mean the same wherever they stand: people, their attributes, and what each is promised. σ and α do not.
+  const SHARED = ['neighbours', 'n', 'd', 'epsilon', 'delta'];
+
+  Object.assign(compendium, {QUESTIONS: {synthesis, composition, local, aim, sgd}, SHARED, METHODS, equal});
 })();

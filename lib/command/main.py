@@ -7,6 +7,7 @@ Words are read by click, which comes alone and is imported quickly; typer would 
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -33,6 +34,10 @@ def main(words=None) -> int:
     try:
         if sys.stdout is None:
             raise OSError("standard output is closed: there is nowhere to answer")
+        if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+            sys.stdout.reconfigure(
+                errors="namereplace"
+            )  # a letter that the terminal lacks: \N{GREEK SMALL LETTER EPSILON}
         # Not by `commands.main`, which answers a closed pipe with 1.
         with commands.make_context("dp-compendium", sys.argv[1:] if words is None else list(words)) as context:
             commands.invoke(context)

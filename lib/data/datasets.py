@@ -231,6 +231,11 @@ def available(dataset: str) -> bool:
 
     Raises `DatasetError` where ``COMPENDIUM_DATA`` names no folder, and for a damaged file in it (whoever
     put it there would not want it passed over); a damaged one in the cache counts as absent.
+
+    >>> from lib.data.datasets import adult, available
+    >>> source = "real" if available("adult") else "stand-in"
+    >>> print(len(adult(source=source)))
+    32561
     """
     checks.one_of("dataset", dataset, sorted({source.dataset for source in SOURCES.values()}))
     wanted = [source for source in SOURCES.values() if source.dataset == dataset]
@@ -243,6 +248,18 @@ def path(name: str, *, download: bool = True) -> Path:
     `download` ``False``, or ``COMPENDIUM_OFFLINE`` set to anything but ``0`` or nothing,
     forbids the fetching. Raises `DatasetError` where the file is not to be had, and where
     ``COMPENDIUM_DATA`` holds a damaged one or names no folder.
+
+    >>> import os, tempfile
+    >>> from pathlib import Path
+    >>> from unittest.mock import patch
+    >>> from lib.data.datasets import DatasetError, path
+    >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, COMPENDIUM_DATA=folder):
+    ...     written = Path(folder, "adult.data").write_text("39, State-gov, 77516")
+    ...     try:
+    ...         path("adult.data")
+    ...     except DatasetError as error:
+    ...         print("damaged" in str(error))
+    True
     """
     checks.one_of("name", name, tuple(SOURCES))
     source = SOURCES[name]
@@ -264,7 +281,12 @@ def path(name: str, *, download: bool = True) -> Path:
 
 
 def fingerprints(source: str, *names: str) -> dict[str, str]:
-    """SHA-256 of the files `names` (keys of `SOURCES`) that results from `source` were made from; none for "stand-in"."""
+    """SHA-256 of the files `names` (keys of `SOURCES`) that results from `source` were made from; none for "stand-in".
+
+    >>> from lib.data.datasets import fingerprints
+    >>> print({name: digest[:8] for name, digest in fingerprints("real", "adult.data").items()})
+    {'adult.data': '5b002646'}
+    """
     checks.one_of("source", source, KINDS)
     for name in names:
         checks.one_of("name", name, tuple(SOURCES))
@@ -275,6 +297,14 @@ def given_folder() -> Path | None:
     """The folder that ``COMPENDIUM_DATA`` names, in full; ``None`` where it is not set.
 
     Raises `DatasetError` where it names something else than a folder, or what cannot be looked into.
+
+    >>> import os, tempfile
+    >>> from pathlib import Path
+    >>> from unittest.mock import patch
+    >>> from lib.data.datasets import given_folder
+    >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, COMPENDIUM_DATA=folder):
+    ...     print(given_folder() == Path(folder))
+    True
     """
     given = os.environ.get("COMPENDIUM_DATA", "")
     if not given:
@@ -292,7 +322,12 @@ def given_folder() -> Path | None:
 
 
 def cache_folder() -> Path:
-    """The user cache: one folder a data set, so it may serve as ``COMPENDIUM_DATA`` elsewhere."""
+    """The user cache: one folder a data set, so it may serve as ``COMPENDIUM_DATA`` elsewhere.
+
+    >>> from lib.data.datasets import cache_folder
+    >>> print("dp-compendium" in cache_folder().parts)
+    True
+    """
     return Path(pooch.os_cache("dp-compendium"))
 
 

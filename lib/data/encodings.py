@@ -176,7 +176,12 @@ def codes(name: str, column: pd.Series, labels: Sequence[str]) -> NDArray[np.int
 
 
 def bin_positions(name: str, labels: Iterable[str]) -> NDArray[np.int64]:
-    """Which bin of ``ADULT_BINS[name]``, from 0, each of its `labels` in a `Table` stands for."""
+    """Which bin of ``ADULT_BINS[name]``, from 0, each of its `labels` in a `Table` stands for.
+
+    >>> from lib.data.encodings import bin_positions
+    >>> print(bin_positions("age", ["17-19", "23-25"]))
+    [0 2]
+    """
     cuts = ADULT_BINS[name]
     position = {_interval(low, high): index for index, (low, high) in enumerate(zip(cuts, cuts[1:]))}
     return np.array([position[label] for label in labels])

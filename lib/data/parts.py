@@ -28,6 +28,13 @@ def count(parts: Iterable[Any], batches: Callable[[Any], Iterable[Mapping[str, A
     another. Sums of whole numbers do not depend on their order: the counts are those of one process.
 
     Raises ``ValueError``, which names the part, for records that do not fit the domain, and what `batches` raises.
+
+    >>> from lib.data.parts import count
+    >>> from lib.tables import Domain
+    >>> morning, evening = [{"sex": [0, 1]}], [{"sex": [1]}, {"sex": [1, 1]}]  # two parts, of one batch and of two
+    >>> counter = count([morning, evening], iter, Domain({"sex": 2}), workload=1)
+    >>> print(len(counter), counter.marginal(["sex"]))
+    5 [1 4]
     """
     total = Counter(domain, workload, max_cells=max_cells)
     given = batches, domain, workload, max_cells

@@ -45,6 +45,14 @@ def run(table: Table | Counter, epsilon: float, delta: float, *, size: int = 2, 
     records : how many to synthesise; 0 is as many as there are, by public knowledge or by the noisy counts
     seed : None is for release: the operating system's randomness, and whole numbers until the noise is on. With a seed, a
         whole number, the run can be repeated, and whoever knows it takes the noise off: for reading only
+
+    >>> import numpy as np
+    >>> from lib.data.release import run
+    >>> from lib.tables import Domain, Table
+    >>> table = Table(np.repeat([[0, 0], [1, 1]], 500, axis=0), Domain({"a": 2, "b": 2}))
+    >>> result = run(table, epsilon=1.0, delta=1e-9, neighbours="bounded", seed=1)
+    >>> print(len(result.synthetic), result.model.marginal(["a", "b"])[0].round(-2))
+    1000 [500.   0.]
     """
     rng = None if seed is None else np.random.default_rng(checks.whole("seed", seed, "[0, inf)"))
     made = checks.whole("records", records, "[0, inf)") or None
@@ -55,7 +63,14 @@ def run(table: Table | Counter, epsilon: float, delta: float, *, size: int = 2, 
 
 
 def asked(schema: Schema) -> pd.DataFrame:
-    """The attributes, how many values each has, and what becomes of others: all of it public beforehand."""
+    """The attributes, how many values each has, and what becomes of others: all of it public beforehand.
+
+    >>> from lib.data.release import asked
+    >>> from lib.data.schema import parse
+    >>> public = parse("attributes: {sex: {values: [female, male], unseen: male}, age: {range: [0, 99], missing: 0}}")
+    >>> print(asked(public)["treatment"].to_list())
+    ['missing: a value of its own; unlisted: male', 'missing: 0 to 5; beyond the range: its end']
+    """
     rows = {
         each.name: {
             "kind": each.kind,
@@ -69,7 +84,16 @@ def asked(schema: Schema) -> pd.DataFrame:
 
 
 def intervals(result: Result, attributes: Collection[str], level: float = 0.95) -> pd.DataFrame:
-    """The counts over `attributes`: by the model, as first measured, and an interval (`tables.count_intervals`)."""
+    """The counts over `attributes`: by the model, as first measured, and an interval (`tables.count_intervals`).
+
+    >>> import numpy as np
+    >>> from lib.data.release import intervals, run
+    >>> from lib.tables import Domain, Table
+    >>> table = Table(np.repeat([[0, 0], [1, 1]], 500, axis=0), Domain({"a": 2, "b": 2}))
+    >>> found = intervals(run(table, epsilon=1.0, delta=1e-9, seed=1), ["a"])
+    >>> print(found.columns.to_list(), (found["at least"] < found["at most"]).all())
+    ['model', 'measured', 'at least', 'at most'] True
+    """
     found, domain = count_intervals(result, attributes, level=level), result.model.domain
     values = pd.MultiIndex.from_product([domain.values(name) for name in attributes], names=attributes)
     counts = {
@@ -86,6 +110,14 @@ def errors(result: Result, size: int) -> pd.DataFrame:
 
     It is of the noise alone: what the model and the synthetic records add is not in it. The last column has it in per cent of
     all records, of which there are as many as the model says.
+
+    >>> import numpy as np
+    >>> from lib.data.release import errors, run
+    >>> from lib.tables import Domain, Table
+    >>> table = Table(np.repeat([[0, 0], [1, 1]], 500, axis=0), Domain({"a": 2, "b": 2}))
+    >>> found = errors(run(table, epsilon=1.0, delta=1e-9, seed=1), size=2)
+    >>> print(found["cells"].to_dict())
+    {'a': 2, 'b': 2, 'a × b': 4}
     """
     domain = result.model.domain
     rows = []
@@ -102,14 +134,31 @@ def _short(number: float) -> float:
 
 
 def unmeasured(found: pd.DataFrame, most: int = 20) -> str:
-    """The sets of `found`, as `errors` gives it, about which the noise says nothing: a sentence with the first `most` of them."""
+    """The sets of `found`, as `errors` gives it, about which the noise says nothing: a sentence with the first `most` of them.
+
+    >>> import numpy as np
+    >>> from lib.data.release import errors, run, unmeasured
+    >>> from lib.tables import Domain, Table
+    >>> table = Table(np.repeat([[0, 0], [1, 1]], 500, axis=0), Domain({"a": 2, "b": 2}))
+    >>> result = run(table, epsilon=1.0, delta=1e-9, size=1, seed=1)
+    >>> print(unmeasured(errors(result, size=2)))
+    Not measured together: a × b.
+    """
     names = list(found.index[found["expected error of a count"].isna()])
     rest = f" and {len(names) - most} others, see `errors.csv`" if len(names) > most else ""
     return f"Not measured together: {', '.join(names[:most])}{rest}." if names else "All sets were measured."
 
 
 def measured(result: Result) -> str:
-    """How much was measured, in a sentence."""
+    """How much was measured, in a sentence.
+
+    >>> import numpy as np
+    >>> from lib.data.release import measured, run
+    >>> from lib.tables import Domain, Table
+    >>> table = Table(np.repeat([[0, 0], [1, 1]], 500, axis=0), Domain({"a": 2, "b": 2}))
+    >>> print(measured(run(table, epsilon=1.0, delta=1e-9, seed=1)).partition(",")[0])
+    AIM measured 6 tables of counts
+    """
     chosen = in_order.total(step.epsilon > 0 for step in result.steps)
     sigmas = [float(step.sigma) for step in result.steps]
     return (
@@ -121,7 +170,14 @@ def measured(result: Result) -> str:
 
 
 def statement(epsilon: float, delta: float, neighbours: str, seed: int | None = None) -> str:
-    """What is promised, in words to be pasted beside the table: or, with a seed, that nothing is; arguments as of `run`."""
+    """What is promised, in words to be pasted beside the table: or, with a seed, that nothing is; arguments as of `run`.
+
+    >>> from lib.data.release import statement
+    >>> print(statement(1.0, 1e-9, "unbounded").partition(", which is ")[2].partition(":")[0])
+    (1, 1e-09)-differentially private
+    >>> print(statement(1.0, 1e-9, "unbounded", seed=7).partition(" The ")[0])
+    **Not for release.**
+    """
     epsilon, delta = checks.number("epsilon", epsilon, "(0, inf)"), checks.number("delta", delta, "(0, 1)")
     checks.one_of("neighbours", neighbours, NEIGHBOURS)
     if seed is not None:
@@ -155,6 +211,18 @@ def write(
     """synthetic.csv, synthetic.parquet, errors.csv and model.npz in `folder`, each whole; see `decoded`, `errors`, `save`.
 
     ``FileExistsError`` where one of them is there: it may be another release.
+
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> from lib.data.release import run, write
+    >>> from lib.data.schema import parse
+    >>> from lib.tables import Table
+    >>> public = parse("attributes: {sex: {values: [female, male], missing: male, unseen: male}}")
+    >>> result = run(Table(np.repeat([[0], [1]], 500, axis=0), public.domain), epsilon=1.0, delta=1e-9, size=1, seed=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(folder, result, public, size=1)
+    ...     print(sorted(os.listdir(folder)))
+    ['errors.csv', 'model.npz', 'synthetic.csv', 'synthetic.parquet']
     """
     folder, rng = Path(folder), np.random.default_rng(seed)
     table = decoded(result.synthetic, schema, within, rng=rng)
@@ -178,6 +246,15 @@ def decoded(table: Table, schema: Schema, within: str = "uniform", *, rng: np.ra
 
     within : where in its bin a number or a day lies, "uniform" draws it, "middle" takes the middle; neither looks at a record
     A value "missing" of its own becomes null.
+
+    >>> import numpy as np
+    >>> from lib.data.release import decoded
+    >>> from lib.data.schema import parse
+    >>> from lib.tables import Table
+    >>> public = parse("attributes: {age: {range: [0, 99], bins: 10}}")
+    >>> table = Table([[1], [3], [10]], public.domain)  # two bins, and the value "missing"
+    >>> print(decoded(table, public, "middle", rng=np.random.default_rng(0)).to_pydict())
+    {'age': [15, 35, None]}
     """
     checks.one_of("within", within, WITHIN)
     if table.domain != schema.domain:
@@ -222,7 +299,20 @@ class Release:
 
 
 def save(result: Result, path: str | Path) -> None:
-    """Write the `Release` of a `Result` whose labels are texts to `path`, as numpy's .npz; `load` reads it."""
+    """Write the `Release` of a `Result` whose labels are texts to `path`, as numpy's .npz; `load` reads it.
+
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> from lib.data.release import load, run, save
+    >>> from lib.tables import Domain, Table
+    >>> table = Table(np.repeat([[0], [1]], 500, axis=0), Domain.from_labels({"sex": ["female", "male"]}))
+    >>> result = run(table, epsilon=1.0, delta=1e-9, size=1, seed=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(result, os.path.join(folder, "model.npz"))
+    ...     released = load(os.path.join(folder, "model.npz"))
+    >>> print(released.model.total == result.model.total, hasattr(released, "synthetic"))
+    True False
+    """
     model, domain = result.model, result.model.domain
     about = {
         "sizes": list(zip(domain.attributes, domain.sizes)),
@@ -241,7 +331,20 @@ def save(result: Result, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> Release:
-    """The `Release` that `save` wrote; ``ValueError`` for a file that is none, ``OSError`` for one that is not to be had."""
+    """The `Release` that `save` wrote; ``ValueError`` for a file that is none, ``OSError`` for one that is not to be had.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from lib.data.release import load
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "model.npz")
+    ...     written = path.write_text("something else")
+    ...     try:
+    ...         load(path)
+    ...     except ValueError as error:
+    ...         print("must be a release that was saved here" in str(error))
+    True
+    """
     try:
         with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as held:
             about = json.loads(str(held["about"]))

@@ -127,7 +127,18 @@ class Schema:
 
 
 def read(path: str | Path) -> Schema:
-    """The schema in the YAML file `path`; ``ValueError`` with line and column for what it gets wrong, ``OSError`` if it is not to be had."""
+    """The schema in the YAML file `path`; ``ValueError`` with line and column for what it gets wrong, ``OSError`` if it is not to be had.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from lib.data.schema import read
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "schema.yml")
+    ...     written = path.write_text("attributes: {age: {range: [0, 99], bins: [0, 18, 65]}}")
+    ...     public = read(path)
+    >>> print(public.attributes[0].labels)
+    ('0 to 17', '18 to 64', '65 to 99', 'missing')
+    """
     try:
         return parse(Path(path).read_text(encoding="utf-8-sig"), str(path))
     except UnicodeDecodeError as error:
@@ -340,10 +351,25 @@ COLUMNS = ("attribute", "kind", "values", "low", "high", "bins", "by", "format",
 
 
 def template(codebook: str | Path) -> str:
-    """A schema in YAML, to be looked through and completed, from the CSV file `codebook`; no data are read.
+    r"""A schema in YAML, to be looked through and completed, from the CSV file `codebook`; no data are read.
 
     Its columns are among `COLUMNS`, the first two are needed: kind is one of `KINDS`, values are separated by "|", low and high are
     the ends of a range, or the first and the last day. ``ValueError`` names line and column of what cannot be used.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from lib.data.schema import template
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "codebook.csv")
+    ...     lines = "attribute,kind,values,low,high", "sex,values,female|male,,", "age,whole,,0,99"
+    ...     written = path.write_text("\n".join(lines))
+    ...     print(template(path).partition("\n")[2])
+    attributes:
+      sex:
+        values: [female, male]
+      age:
+        range: [0, 99]
+    <BLANKLINE>
     """
     try:
         with Path(codebook).open(encoding="utf-8-sig", newline="") as file:

@@ -40,13 +40,24 @@ _WHITE = " \t\r\n\f\v\u00a0\u3000"
 
 
 def batches(data: str | Path, schema: Schema, table: str = "") -> Iterator[dict[str, np.ndarray]]:
-    """The records of `data`, batch after batch: for each attribute of `schema` its codes.
+    r"""The records of `data`, batch after batch: for each attribute of `schema` its codes.
 
     data : a CSV file, also compressed (.csv.gz); a Parquet file or a folder of them; a DuckDB file (.duckdb); or an address,
         sqlite:///people.db or postgresql://host/database
     table : which one of the database, a name or schema.name; elsewhere there is none
 
     Columns that the schema does not name are not read. Raises ``ValueError``, before the first batch as far as that can be known.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from lib.data.schema import parse
+    >>> from lib.data.sources import batches
+    >>> public = parse("attributes: {sex: {values: [female, male]}}")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "people.csv")
+    ...     written = path.write_text("age,sex\n39,male\n50,female\n38,?\n")
+    ...     print([batch["sex"].tolist() for batch in batches(path, public)], public.attributes[0].labels)
+    [[1, 0, 3]] ('female', 'male', 'missing', 'other')
     """
     for batch in _open(str(data), tuple(each.name for each in schema.attributes), table):
         coded = {}
@@ -61,7 +72,19 @@ def batches(data: str | Path, schema: Schema, table: str = "") -> Iterator[dict[
 
 
 def read(data: str | Path, schema: Schema, table: str = "") -> Table:
-    """All records of `data` (see `batches`) as a `Table`; ``ValueError`` also where there are none."""
+    r"""All records of `data` (see `batches`) as a `Table`; ``ValueError`` also where there are none.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from lib.data.schema import parse
+    >>> from lib.data.sources import read
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "people.csv")
+    ...     written = path.write_text("age,sex\n39,male\n50,female\n")
+    ...     table = read(path, parse("attributes: {sex: {values: [female, male]}}"))
+    >>> print(table.marginal(["sex"]))
+    [1 1 0 0]
+    """
     parts = [np.stack(list(batch.values()), axis=1) for batch in batches(data, schema, table)]
     if not any(map(len, parts)):
         raise ValueError(f"{_shown(str(data))} must hold at least one record, got none")
@@ -69,7 +92,20 @@ def read(data: str | Path, schema: Schema, table: str = "") -> Table:
 
 
 def count(data: str | Path, schema: Schema, workload: Workload, table: str = "") -> Counter:
-    """The records of `data` counted over the sets of `workload`, batch after batch, as `aim` takes them; else as `read`."""
+    r"""The records of `data` counted over the sets of `workload`, batch after batch, as `aim` takes them; else as `read`.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from lib.data.schema import parse
+    >>> from lib.data.sources import count
+    >>> public = parse("attributes: {sex: {values: [female, male]}, age: {range: [0, 99], bins: 2}}")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "people.csv")
+    ...     written = path.write_text("age,sex\n39,male\n50,female\n")
+    ...     counter = count(path, public, workload=2)
+    >>> print(len(counter), counter.marginal(["age"]))
+    2 [1 1 0]
+    """
     counter = parts.count([data], lambda part: batches(part, schema, table), schema.domain, workload)
     if not len(counter):
         raise ValueError(f"{_shown(str(data))} must hold at least one record, got none")
@@ -77,12 +113,34 @@ def count(data: str | Path, schema: Schema, workload: Workload, table: str = "")
 
 
 def check(data: str | Path, schema: Schema, table: str = "") -> None:
-    """``ValueError`` where `data` cannot be opened or lacks an attribute of `schema`; reads hardly more than the names of its columns."""
+    r"""``ValueError`` where `data` cannot be opened or lacks an attribute of `schema`; reads hardly more than the names of its columns.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from lib.data.schema import parse
+    >>> from lib.data.sources import check
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "people.csv")
+    ...     written = path.write_text("age,sex\n39,male\n50,female\n")
+    ...     try:
+    ...         check(path, parse("attributes: {height: {range: [0, 3]}}"))
+    ...     except ValueError as error:
+    ...         print(str(error).partition("must ")[2])
+    have one column 'height', got none among 'age', 'sex'
+    """
     next(batches(data, schema, table), None)
 
 
 def codes(attribute: Attribute, column: pa.ChunkedArray, blanks: Collection[str] = frozenset([""])) -> np.ndarray:
-    """What the Arrow `column` (n,) holds as codes (n,) of `attribute`, in the smallest unsigned type; `blanks` are missing as well."""
+    """What the Arrow `column` (n,) holds as codes (n,) of `attribute`, in the smallest unsigned type; `blanks` are missing as well.
+
+    >>> import pyarrow
+    >>> from lib.data.schema import parse
+    >>> from lib.data.sources import codes
+    >>> age = parse("attributes: {age: {range: [0, 99], bins: [0, 18, 65]}}").attributes[0]
+    >>> print(codes(age, pyarrow.chunked_array([["12", "40.0", "130", "unknown"]])))  # beyond the range: its end
+    [0 1 2 3]
+    """
     if attribute.kind in ("whole", "real"):
         found = attribute.binned(_numbers(column, blanks))
     else:

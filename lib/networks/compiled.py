@@ -26,8 +26,16 @@ KEPT = 4  # folders of a module that stay, the last used
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, of a module of this package, compiled at its first call, and kept, so that the next process need not wait."""
-    own, given = folder(inspect.getfile(function)), _SETTINGS.CACHE_DIR
+    """`function`, of a module of this package, compiled at its first call, and kept, so that the next process need not wait.
+
+    >>> import numpy as np
+    >>> from lib.networks.compiled import compiled
+    >>> from lib.networks.views import offset
+    >>> in_python = offset.py_func
+    >>> print(compiled(in_python)(np.array([2, 3, 2]), 2) == in_python(np.array([2, 3, 2]), 2))
+    True
+    """
+    own, given = _folder(inspect.getfile(function)), _SETTINGS.CACHE_DIR
     _SETTINGS.CACHE_DIR = str(own or "")
     try:
         return numba.njit(cache=own is not None, nogil=True, error_model="numpy")(function)
@@ -36,7 +44,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @cache
-def folder(module: str) -> Path | None:
+def _folder(module: str) -> Path | None:
     """Where the compiled functions of the file `module` are kept, in the first of `_places` that can be written to; None if none can.
 
     Of the folders for older keys of the module, all but the last used are removed: `KEPT` stay.

@@ -110,7 +110,7 @@ class Network:
 
     def outputs(self, features: ArrayLike) -> list[np.ndarray]:
         """What every layer puts out, the input first: matrices (records, n_l) of the network's dtype."""
-        outputs = [checked_features(features, self)]
+        outputs = [_checked_features(features, self)]
         for w, b in layers(self.widths, self.parameters):
             x = outputs[-1] @ w + b
             outputs.append(np.maximum(x, 0) if len(outputs) < len(self.widths) - 1 else x)
@@ -128,12 +128,24 @@ class Network:
 
 
 def count(widths: Sequence[int]) -> int:
-    """How many parameters a network of `widths` has."""
+    """How many parameters a network of `widths` has.
+
+    >>> from lib.networks.network import count
+    >>> print(count((2, 3, 2)))  # 2 x 3 weights and 3 biases, 3 x 2 weights and 2 biases
+    17
+    """
     return sum((n + 1) * m for n, m in zip(widths, widths[1:]))
 
 
 def layers(widths: Sequence[int], vector: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The flat `vector` (of parameters, changes, bounds) as pairs of a matrix (n_in, n_out) and a vector (n_out,): views."""
+    """The flat `vector` (of parameters, changes, bounds) as pairs of a matrix (n_in, n_out) and a vector (n_out,): views.
+
+    >>> import numpy as np
+    >>> from lib.networks.network import layers
+    >>> [(weights, biases)] = layers((2, 2), np.arange(6.0))
+    >>> print(weights.tolist(), biases.tolist())
+    [[0.0, 1.0], [2.0, 3.0]] [4.0, 5.0]
+    """
     pairs, start = [], 0
     for n, m in zip(widths, widths[1:]):
         pairs.append((vector[start : start + n * m].reshape(n, m), vector[start + n * m : start + (n + 1) * m]))
@@ -144,7 +156,7 @@ def layers(widths: Sequence[int], vector: np.ndarray) -> list[tuple[np.ndarray, 
 # ---- records
 
 
-def checked_features(features: ArrayLike, network: Network) -> np.ndarray:
+def _checked_features(features: ArrayLike, network: Network) -> np.ndarray:
     """`features` of `network`'s dtype, or ``ValueError``: shape (records >= 1, n_0), all in [0, 1]."""
     features = checks.real("features", features, "[0, 1]")
     if features.ndim != 2 or features.shape[0] == 0 or features.shape[1] != network.widths[0]:
@@ -153,8 +165,19 @@ def checked_features(features: ArrayLike, network: Network) -> np.ndarray:
 
 
 def checked_records(features: ArrayLike, labels: ArrayLike, network: Network) -> tuple[np.ndarray, np.ndarray]:
-    """Features as above and labels as int64, or ``ValueError``: shape (records,), whole numbers from 0 to classes - 1."""
-    features = checked_features(features, network)
+    """`features` of `network`'s dtype and `labels` as int64, or ``ValueError``.
+
+    features : shape (records >= 1, n_0), in [0, 1]; labels : (records,), whole numbers from 0 to classes - 1
+
+    >>> import numpy as np
+    >>> from lib.networks import Network
+    >>> from lib.networks.network import checked_records
+    >>> network = Network.initial((2, 3, 2), rng=np.random.default_rng(0))
+    >>> features, labels = checked_records([[0, 1]], [1.0], network)
+    >>> print(features.dtype, labels.dtype)
+    float32 int64
+    """
+    features = _checked_features(features, network)
     labels = checks.integer("labels", labels, f"[0, {network.widths[-1] - 1}]").astype(np.int64)
     if labels.shape != features.shape[:1]:
         raise ValueError(f"labels must have shape ({features.shape[0]},), one for each record, got {labels.shape}")
@@ -162,7 +185,12 @@ def checked_records(features: ArrayLike, labels: ArrayLike, network: Network) ->
 
 
 def checked_range(name: str, value: tuple[float, float] | None) -> tuple[float, float]:
-    """A pair (low, high) with -inf <= low < high <= inf; None is all numbers."""
+    """A pair (low, high) with -inf <= low < high <= inf; None is all numbers.
+
+    >>> from lib.networks.network import checked_range
+    >>> print(checked_range("weight_range", (-1, 1)), checked_range("bias_range", None))
+    (-1.0, 1.0) (-inf, inf)
+    """
     pair = checks.real(name, (-np.inf, np.inf) if value is None else value, "[-inf, inf]")
     if pair.shape != (2,) or not pair[0] < pair[1]:
         raise ValueError(f"{name} must be a pair (low, high) with low < high, got {value!r}")
@@ -253,7 +281,14 @@ def train(features: ArrayLike, labels: ArrayLike, network: Network, *, learning_
 def checked_plan(
     records: int, learning_rate: float, batch: int, epochs: int, l2: float, l2_convention: str, rng: np.random.Generator
 ) -> tuple[int, int]:
-    """`batch` and `epochs` as int, everything checked."""
+    """`batch` and `epochs` as int, everything checked.
+
+    >>> import numpy as np
+    >>> from lib.networks.network import checked_plan
+    >>> rng = np.random.default_rng(0)
+    >>> print(checked_plan(100, learning_rate=0.1, batch=50.0, epochs=2, l2=0.0, l2_convention="usual", rng=rng))
+    (50, 2)
+    """
     checks.real("learning_rate", learning_rate, "(0, inf)")
     checks.real("l2", l2, "[0, inf)")
     checks.one_of("l2_convention", l2_convention, L2_CONVENTIONS)
@@ -265,7 +300,15 @@ def checked_plan(
 def projected(
     network: Network, weight_range: tuple[float, float] | None, bias_range: tuple[float, float] | None
 ) -> Network:
-    """`network` with its weights and biases cut to the ranges (low, high); None leaves them as they are."""
+    """`network` with its weights and biases cut to the ranges (low, high); None leaves them as they are.
+
+    >>> import numpy as np
+    >>> from lib.networks import Network
+    >>> from lib.networks.network import projected
+    >>> network = Network.of([np.array([[2.0, -3.0]])], [np.array([2.0, 0.5])])
+    >>> print(projected(network, weight_range=(-1, 1), bias_range=None).parameters)
+    [ 1.  -1.   2.   0.5]
+    """
     parameters = network.parameters.copy()
     for w, b in layers(network.widths, parameters):
         np.clip(w, *checked_range("weight_range", weight_range), out=w)
@@ -274,14 +317,30 @@ def projected(
 
 
 def refuse_divergence(parameters: np.ndarray, epoch: int, learning_rate: float) -> None:
-    """``FloatingPointError`` where parameters are not finite after `epoch`, counted from 0."""
+    """``FloatingPointError`` where parameters are not finite after `epoch`, counted from 0.
+
+    >>> import numpy as np
+    >>> from lib.networks.network import refuse_divergence
+    >>> refuse_divergence(np.array([0.0, np.inf]), epoch=4, learning_rate=10.0)
+    Traceback (most recent call last):
+        ...
+    FloatingPointError: training diverged in epoch 5: parameters are no longer finite; lower learning_rate, now 10
+    """
     if not np.isfinite(parameters).all():
         raise FloatingPointError(f"training diverged in epoch {epoch + 1}: parameters are no longer finite; "
                                  f"lower learning_rate, now {learning_rate:g}")  # fmt: skip
 
 
 def workspace(network: Network, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Room for outputs and errors of `rows` records, and for one change of all parameters."""
+    """Room for outputs and errors of `rows` records, and for one change of all parameters.
+
+    >>> import numpy as np
+    >>> from lib.networks import Network
+    >>> from lib.networks.network import workspace
+    >>> network = Network.initial((2, 3, 2), rng=np.random.default_rng(0))
+    >>> print([room.size for room in workspace(network, rows=10)])
+    [70, 70, 17]
+    """
     size, dtype = rows * sum(network.widths), network.parameters.dtype
     return np.zeros(size, dtype), np.zeros(size, dtype), np.zeros(network.size, dtype)
 
@@ -290,9 +349,7 @@ def workspace(network: Network, rows: int) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 @compiled
-def gather(
-    features: np.ndarray, labels: NDArray[np.int64], chosen: NDArray[np.int64], outputs: np.ndarray
-) -> NDArray[np.int64]:
+def _gather(features, labels, chosen, outputs):
     """Put the `chosen` records into the input block of `outputs`; their labels, shape (chosen,)."""
     n, batch_labels = features.shape[1], np.empty(chosen.size, np.int64)
     for r in range(chosen.size):
@@ -304,19 +361,30 @@ def gather(
 
 @compiled
 def forward(parameters: np.ndarray, widths: NDArray[np.int64], outputs: np.ndarray, rows: int) -> None:
-    """Equations (1) and (16): from the input block of `outputs` on, fill the blocks of all layers."""
+    """Equations (1) and (16): from the input block of `outputs` on, fill the blocks of all layers.
+
+    >>> import numpy as np
+    >>> from lib.networks import Network
+    >>> from lib.networks.network import forward, workspace
+    >>> network = Network.of([np.eye(2)], [np.zeros(2)])
+    >>> outputs, errors, change = workspace(network, rows=1)
+    >>> outputs[:2] = 0.0, 1.0  # the record
+    >>> forward(network.parameters.copy(), np.array(network.widths), outputs, 1)
+    >>> print(outputs.round(3))  # and behind it what softmax makes of it
+    [0.    1.    0.269 0.731]
+    """
     last = widths.size - 1
     for layer in range(1, last + 1):
         outcome, b = block(outputs, widths, layer, rows), biases_of(parameters, widths, layer)
         np.dot(block(outputs, widths, layer - 1, rows), weights_into(parameters, widths, layer), outcome)
         if layer < last:
-            relu(outcome, b)
+            _relu(outcome, b)
         else:
-            softmax(outcome, b)
+            _softmax(outcome, b)
 
 
 @compiled
-def relu(x: np.ndarray, b: np.ndarray) -> None:
+def _relu(x, b):
     """max(x + b, 0) in place of x (rows, n); what is not a number stays so."""
     zero = x.dtype.type(0)
     for r in range(x.shape[0]):
@@ -327,7 +395,7 @@ def relu(x: np.ndarray, b: np.ndarray) -> None:
 
 
 @compiled
-def softmax(x: np.ndarray, b: np.ndarray) -> None:
+def _softmax(x, b):
     """Equation (16) of x + b, in place of x (rows, classes). Exponentials are double: rounded, they are the same anywhere."""
     for r in range(x.shape[0]):
         high = x[r, 0] + b[0]
@@ -350,6 +418,17 @@ def backward(parameters: np.ndarray, widths: NDArray[np.int64], outputs: np.ndar
     """Equations (18) and (19): the error signals of each of labels.size records, into the blocks 1 to L of `errors`.
 
     room : a flat vector of the parameters' size, overwritten
+
+    >>> import numpy as np
+    >>> from lib.networks import Network
+    >>> from lib.networks.network import backward, workspace
+    >>> network = Network.of([np.eye(2)], [np.zeros(2)])
+    >>> outputs, errors, change = workspace(network, rows=1)
+    >>> outputs[:] = 0.0, 1.0, 0.25, 0.75
+    >>> parameters, widths = network.parameters.copy(), np.array(network.widths)
+    >>> backward(parameters, widths, outputs, np.array([1]), errors, change)
+    >>> print(errors)  # the last layer's outputs less 0 and 1, the label
+    [ 0.    0.    0.25 -0.25]
     """
     rows, last = labels.size, widths.size - 1
     delta, y = block(errors, widths, last, rows), block(outputs, widths, last, rows)
@@ -366,11 +445,11 @@ def backward(parameters: np.ndarray, widths: NDArray[np.int64], outputs: np.ndar
             for i in range(w.shape[0]):
                 column[i] = w[i, j]
         np.dot(above, turned, delta)
-        silence(delta.ravel(), block(outputs, widths, layer, rows).ravel())
+        _silence(delta.ravel(), block(outputs, widths, layer, rows).ravel())
 
 
 @compiled
-def silence(delta: np.ndarray, y: np.ndarray) -> None:
+def _silence(delta, y):
     """No signal where a ReLU puts out 0."""
     zero = delta.dtype.type(0)
     for k in range(delta.size):
@@ -379,7 +458,16 @@ def silence(delta: np.ndarray, y: np.ndarray) -> None:
 
 @compiled
 def summed(widths: NDArray[np.int64], outputs: np.ndarray, errors: np.ndarray, rows: int, change: np.ndarray) -> None:
-    """Equation (4) summed over the records, and the change of the biases, into `change`."""
+    """Equation (4) summed over the records, and the change of the biases, into `change`.
+
+    >>> import numpy as np
+    >>> from lib.networks.network import summed
+    >>> outputs, errors = np.array([[0.0, 1.0, 0.25, 0.75], [0.0, 0.0, 0.25, -0.25]], np.float32)
+    >>> change = np.zeros(6, np.float32)
+    >>> summed(np.array([2, 2]), outputs, errors, 1, change)
+    >>> print(change)  # of four weights, outputs below times errors above, and of two biases
+    [ 0.    0.    0.25 -0.25  0.25 -0.25]
+    """
     for layer in range(1, widths.size):
         delta, bias = block(errors, widths, layer, rows), biases_of(change, widths, layer)
         np.dot(block(outputs, widths, layer - 1, rows).T, delta, weights_into(change, widths, layer))
@@ -396,6 +484,14 @@ def descend(parameters: np.ndarray, widths: NDArray[np.int64], change: np.ndarra
     """Equations (5) and (6): parameters - step change - shrink parameters (weights only), cut to the ranges.
 
     ranges : (low, high) of weights, then of biases, shape (4,), -inf and inf for none
+
+    >>> import numpy as np
+    >>> from lib.networks.network import descend
+    >>> parameters = np.array([1, 1, 1, 1, 0, 0], np.float32)
+    >>> ranges = np.array([-np.inf, np.inf, -0.1, 0.1])
+    >>> descend(parameters, np.array([2, 2]), np.ones(6, np.float32), 0.25, 0.5, ranges)
+    >>> print(parameters)
+    [ 0.25  0.25  0.25  0.25 -0.1  -0.1 ]
     """
     kind = parameters.dtype.type
     step, shrink, none = kind(step), kind(shrink), kind(0)
@@ -417,8 +513,22 @@ def _descend(part, change, step, shrink, low, high):
 @compiled
 def propagate(parameters: np.ndarray, widths: NDArray[np.int64], features: np.ndarray, labels: NDArray[np.int64],
               chosen: NDArray[np.int64], outputs: np.ndarray, errors: np.ndarray, room: np.ndarray) -> int:  # fmt: skip
-    """Outputs and error signals of the `chosen` records, for `summed`; how many they are. room : as for `backward`."""
-    batch_labels = gather(features, labels, chosen, outputs)
+    """Outputs and error signals of the `chosen` records, for `summed`; how many they are. room : as for `backward`.
+
+    >>> import numpy as np
+    >>> from lib.networks import Network
+    >>> from lib.networks.network import propagate, workspace
+    >>> network = Network.of([np.eye(2)], [np.zeros(2)])
+    >>> features, labels = np.array([[0, 1], [1, 0]], np.float32), np.array([1, 0])
+    >>> outputs, errors, change = workspace(network, rows=1)
+    >>> chosen = np.array([1])  # the second record
+    >>> parameters, widths = network.parameters.copy(), np.array(network.widths)
+    >>> propagate(parameters, widths, features, labels, chosen, outputs, errors, change)
+    1
+    >>> print(errors.round(3))
+    [ 0.     0.    -0.269  0.269]
+    """
+    batch_labels = _gather(features, labels, chosen, outputs)
     forward(parameters, widths, outputs, chosen.size)
     backward(parameters, widths, outputs, batch_labels, errors, room)
     return chosen.size

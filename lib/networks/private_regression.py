@@ -149,6 +149,12 @@ def minimiser(signed: NDArray[np.float64], regularization: float, slope: Numbers
 
     It stops where the gradient g is as small as rounding lets it be, 1e-15 (1 + |slope|), or shrinks no more.
     ``ArithmeticError`` where |g| is not below 1e-10 (1 + |slope|) by then.
+
+    >>> import numpy as np
+    >>> from lib.networks.private_regression import minimiser
+    >>> w = minimiser(np.array([[1.0], [1.0], [-1.0]]), regularization=1e-9)
+    >>> print(np.exp(w).round(4))  # two records to one: the odds
+    [2.]
     """
     n, d = signed.shape
 

@@ -123,19 +123,19 @@ def test_few_records_are_sampled(calculator, neighbours):
     assert differences(calculator("sgd", setting), calculator_in_lib.sgd(**setting)) == []
 
 
-TIMED = """
-return arguments[0].map(values => Math.min(...[1, 2, 3].map(() => {
+SLOW = """
+return arguments[0].filter(values => !Array.from({length: 8}).some(() => {
   const began = performance.now();
   compendium.QUESTIONS.sgd.compute(values);
-  return performance.now() - began;
-})));
+  return performance.now() - began < 50;
+})).length;
 """
 
 
 def test_dp_sgd_answers_within_fifty_milliseconds(calculator, browser):
-    """Nineteen settings of twenty, each at its best of three: what else the machine does is not asked."""
+    """Nineteen settings of twenty, in one of eight attempts: what else the machine does is not asked."""
     settings = list(drawn(calculator.inputs["sgd"], 60, seed=2027))
-    assert np.quantile(browser.driver.execute_script(TIMED, settings), 0.95) < 50
+    assert browser.driver.execute_script(SLOW, settings) <= len(settings) / 20
 
 
 LESS = {"epsilon", "record", "release", "converted", "deviation", "bits"}
@@ -259,9 +259,12 @@ def test_the_line_of_errors_is_the_bound_on_true_positives(calculator, browser, 
 
 def test_equals_are_both_the_least(calculator):
     """At d = 1, subset selection is GRR."""
-    rows = calculator("local", {"epsilon": 5, "k": 100})["rows"]
+    shown = calculator("local", {"epsilon": 5, "k": 100})
     for column in ("deviation", "bits"):
-        assert [name for name in ("GRR", "SS") if rows[name][column][1]] == ["GRR", "SS"]
+        assert [name for name, cells in shown["rows"].items() if cells.get(column, (0, False))[1]] == ["GRR", "SS"]
+    assert shown["all"].count("least, tied") == 4 and "the same deviation by SubsetSelection\n" in shown["call"]
+    alone = calculator("local", {"epsilon": 1, "k": 100})
+    assert "tied" not in alone["all"] and "least" in alone["all"] and "the same" not in alone["call"]
 
 
 SAID = [
@@ -279,6 +282,28 @@ def test_a_statement_says_for_whom(calculator, question, changes, words):
     assert words in calculator(question, changes | {"again": time.time()})["statement"]
 
 
+def quiet_address(browser):
+    """The page's address, when it has been written."""
+    time.sleep(0.5)
+    return browser.driver.current_url
+
+
+def test_a_slider_that_is_drawn_along_writes_one_address(browser, book):
+    browser.open(f"{book}/calculator.html#composition")
+    written = browser.driver.execute_async_script("""
+    const [done, replace, slider] = [arguments[0], history.replaceState, document.querySelector('.calculator input[type=range]')];
+    let count = 0;
+    history.replaceState = function (...words) { count += 1; return replace.apply(this, words); };
+    for (let position = 0; position < 300; position++) {
+      slider.value = Math.log(0.01) + position / 300;
+      slider.dispatchEvent(new Event('input'));
+    }
+    setTimeout(() => { history.replaceState = replace; done(count); }, 600);
+    """)
+    shown = browser.driver.find_element("id", "calculator-size").get_attribute("value")
+    assert written == 1 and f"size={shown}&" in browser.driver.current_url
+
+
 def test_keys_move_numbers_and_address(browser, book):
     browser.open(f"{book}/calculator.html#composition?size=0.2&count=50")
     number = browser.driver.find_element("id", "calculator-count")
@@ -287,14 +312,89 @@ def test_keys_move_numbers_and_address(browser, book):
     before = browser.driver.find_element("css selector", "[data-row=basic] td").get_attribute("data-value")
     slider.send_keys(Keys.ARROW_RIGHT)
     moved = number.get_attribute("value")
-    assert int(moved) > 50 and f"count={moved}" in browser.driver.current_url
+    assert int(moved) > 50 and f"count={moved}" in quiet_address(browser)
     assert browser.driver.find_element("css selector", "[data-row=basic] td").get_attribute("data-value") != before
     number.clear()
     number.send_keys("1000")
     assert browser.driver.find_element("css selector", "[data-row=basic] td").get_attribute("data-value") == "200"
     picked = browser.driver.find_element("css selector", "input[value=composition]")
     picked.send_keys(Keys.ARROW_RIGHT)
-    assert "#local?" in browser.driver.current_url
+    assert "#local?" in quiet_address(browser)
+
+
+ENTRIES = """
+return Object.fromEntries([...document.querySelectorAll('.calculator .row :is(select, input[type=text])')]
+  .map(field => [field.id.replace('calculator-', ''), field.value]))
+"""
+
+
+@pytest.fixture
+def fields(browser, book):
+    """A page newly opened: `enter` writes into a field, `pick` turns to a question and returns what stands in its fields."""
+    browser.open(f"{book}/calculator.html")
+
+    class Fields:
+        def enter(self, name, text):
+            field = browser.driver.find_element("id", f"calculator-{name}")
+            if field.tag_name == "input":
+                field.clear()
+            field.send_keys(text)
+
+        def pick(self, question):
+            browser.script(f"document.querySelector('.picks input[value={question}]').click()")
+            return self.now()
+
+        def now(self):
+            return browser.script(ENTRIES)
+
+    return Fields()
+
+
+def test_entries_come_back_with_their_question_and_go_along_where_they_mean_the_same(fields):
+    for name, text in {"n": "2000000", "d": "9", "sigma": "0.05", "alpha": "7", "delta": "1e-7"}.items():
+        fields.enter(name, text)
+    composition = fields.pick("composition")
+    assert composition["delta"] == "1e-7" and composition["count"] == "100"
+    fields.enter("count", "30")
+    fields.enter("neighbours", "replaced")
+    aim = fields.pick("aim")
+    assert (aim["delta"], aim["d"], aim["neighbours"]) == ("1e-7", "9", "bounded")
+    assert (aim["alpha"], aim["epsilon"]) == ("0.9", "1")  # a share, and no order
+    fields.enter("epsilon", "2.5")
+    local = fields.pick("local")
+    assert (local["n"], local["epsilon"]) == ("2000000", "2.5")
+    sgd = fields.pick("sgd")
+    assert (sgd["sigma"], sgd["delta"], sgd["neighbours"]) == ("1", "1e-7", "bounded")  # noise, and no eigenvalue
+    fields.enter("delta", "1e-8")
+    assert fields.pick("composition")["count"] == "30"
+    back = fields.pick("synthesis")
+    assert {name: back[name] for name in ("n", "d", "sigma", "alpha", "delta")} == {
+        "n": "2000000", "d": "9", "sigma": "0.05", "alpha": "7", "delta": "1e-8",
+    }  # fmt: skip
+
+
+def test_what_nobody_entered_is_as_a_question_has_it(fields):
+    assert fields.now()["delta"] == "0.00001" and fields.pick("aim")["delta"] == "1e-9"
+    assert fields.pick("local")["n"] == "100000" and fields.pick("synthesis")["n"] == "10000000"
+
+
+@pytest.mark.parametrize("text", ["1e12", "many", ""])
+def test_an_entry_that_another_question_does_not_permit_stays_behind(fields, text):
+    fields.enter("n", text)
+    assert fields.pick("local")["n"] == "100000"
+    assert fields.pick("synthesis")["n"] == (text if text == "1e12" else "10000000")
+
+
+def test_the_address_alone_tells_the_state(fields, calculator, browser):
+    """Whatever was entered before: what an address leaves out is as at the start."""
+    fields.enter("delta", "1e-7")
+    fields.pick("sgd")
+    address, there = quiet_address(browser), fields.now()
+    assert there["delta"] == "1e-7" and all(f"{name}=" in address for name in there)
+    browser.open(address)
+    assert fields.now() == there
+    calculator("composition", {"size": "0.2"})
+    assert fields.now()["delta"] == "0.00001" and fields.pick("sgd")["delta"] == "0.00001"
 
 
 def test_the_curve_is_what_the_page_shows(calculator, browser):

@@ -115,6 +115,22 @@ def test_a_key_moves_the_slider_and_the_numbers(browser, book, name, width):
     assert browser.script("return document.documentElement.scrollWidth") <= width
 
 
+LEAST = """
+const [place, epsilon] = [document.querySelector('.explorer[data-explorer="local"]'), arguments[0]];
+const slider = place.querySelector('input[id$=epsilon]');
+slider.value = Math.log(epsilon);
+slider.dispatchEvent(new Event('input'));
+return [...place.querySelectorAll('th')].map(head => head.textContent).filter(text => text.includes(','));
+"""
+
+
+def test_protocols_that_are_equal_tie(browser, book):
+    """At epsilon 5 and 100 values subset selection sends one value, as GRR does."""
+    browser.open(f"{book}/{PAGES['local']}")
+    assert sorted(browser.script(LEAST, 5)) == ["GRR, tied for the least", "SS, tied for the least"]
+    assert browser.script(LEAST, 1) == ["SS, the least"]
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_every_control_has_a_label(browser, book, name):
     browser.open(f"{book}/{PAGES[name]}")
