@@ -2,7 +2,7 @@
 
 The adversary knows everything but whether one record is in the table, sees the released records as they are, clipped
 to the cube, and bets by the likelihood ratio of the two fitted Gaussians (miura2022, section 2.3; `lib.attacks.audit` judges
-the bets). The chapter "Reality check on Adult" uses it.
+the bets). The chapter "What is the promise worth for a real table?" uses it.
 """
 
 from __future__ import annotations

@@ -266,7 +266,7 @@ def regularised_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) 
     Unbounded neighbours of sizes n and n + 1; sigma is now a variance that the mechanism adds, not a
     promise about the data, so every data set in [-1, 1]^d is covered. Arguments, ranges and
     errors as in `unbounded_epsilon`; ``inf`` unless alpha (n + 1) tau < n^2.
-    Source: the chapter "Reality check on Adult", Theorem F.
+    Source: the chapter "What is the promise worth for a real table?", Theorem F.
 
     >>> from lib.gaussian_synthesis import regularised_epsilon
     >>> n = 10**7
