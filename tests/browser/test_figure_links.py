@@ -19,7 +19,7 @@ pytestmark = needs.THE_BOOK
 
 # Of each figure: its name, and of each link its text, accessible name, address, height and whether it downloads.
 FIGURES = """
-return [...document.querySelectorAll('article figure')].map(figure => ({
+return [...document.querySelectorAll('article figure:not(.shown-again)')].map(figure => ({
   name: figure.id,
   links: [...figure.querySelectorAll('.figure-links a')].map(a => ({text: a.textContent, label: a.getAttribute('aria-label'),
     address: a.href, shown: a.checkVisibility() && a.getBoundingClientRect().height > 0, download: a.hasAttribute('download')})),
