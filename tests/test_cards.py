@@ -24,7 +24,10 @@ def finding(judge="digits", printed="0.58", verdict="differs", found="0.6", full
 def test_an_entry_begins_with_the_verdict_and_shows_all_texts_as_they_are():
     made = cards.entry(finding(), "#there")
     assert made.startswith('<div class="claim" id="claim-miura2022.a.b"><p class="claim-verdict"><span class="verdict')
-    assert '<a href="#there">Table 1, left</a> A &lt;b&gt;number&lt;/b&gt; <span class="math">\\(x &lt; 1\\)</span>.' in made
+    assert (
+        '<a href="#there">Table 1, left</a> A &lt;b&gt;number&lt;/b&gt; <span class="math">\\(x &lt; 1\\)</span>.'
+        in made
+    )
     assert "<span>printed <b>0.58</b></span> <span>here <b>0.6</b></span>" in made and "off by 3 &lt; 4" in made
 
 
@@ -37,7 +40,9 @@ def test_the_full_run_decides_where_the_build_had_stand_in_data():
 
 
 def test_each_reading_has_its_own_value():
-    found = finding("statement", "so it is", found="every, wide: holds; every: does not hold", readings=READINGS, own="every")
+    found = finding(
+        "statement", "so it is", found="every, wide: holds; every: does not hold", readings=READINGS, own="every"
+    )
     assert cards.by_reading(found.claim, found.here.reproduced) == {"every, wide": "holds", "every": "does not hold"}
     made = cards.entry(found, "#there")
     assert "<li>every (favoured by the text): at one; <b>does not hold</b></li>" in made
@@ -78,12 +83,18 @@ def test_a_reply_stands_beside_the_verdict(tmp_path, monkeypatch):
     found = cards.replies(tmp_path / "replies.yml")
     monkeypatch.setattr(cards, "replies", lambda: found)
     made = cards.entry(finding(), "#there")
-    assert "<em>Reply by A. Author, 2027-01-31:</em> We meant" in made and "<em>What was done:</em> Judged again." in made
+    assert (
+        "<em>Reply by A. Author, 2027-01-31:</em> We meant" in made and "<em>What was done:</em> Judged again." in made
+    )
 
 
 @pytest.mark.parametrize(
     "text, said",
-    [(REPLY % ", verdict: reproduced", "verdict"), (REPLY % ", text: ''", "by, date and text"), ("- {by: Somebody}", "claim")],
+    [
+        (REPLY % ", verdict: reproduced", "verdict"),
+        (REPLY % ", text: ''", "by, date and text"),
+        ("- {by: Somebody}", "claim"),
+    ],
 )
 def test_what_is_no_reply_is_refused(tmp_path, text, said):
     (tmp_path / "replies.yml").write_text(text)

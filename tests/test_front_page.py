@@ -25,7 +25,9 @@ def test_bars_that_would_mislead_are_refused(numbers, start):
 
 def table(columns, cell="1.5"):
     row = "<tr>" + f"<td>{cell}</td>" * columns + "</tr>"
-    return f'<div><table border="1" class="dataframe"><thead><tr><th></th></tr></thead><tbody>{row}</tbody></table></div>'
+    return (
+        f'<div><table border="1" class="dataframe"><thead><tr><th></th></tr></thead><tbody>{row}</tbody></table></div>'
+    )
 
 
 def test_a_table_of_many_columns_stands_closer_and_its_words_wrap():
