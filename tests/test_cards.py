@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 
 from book import cards, claims, erratum, ledger
+from book._ext import claims_shown
 from book.cards import Finding
 from book.claims import Claim, Record
 
@@ -66,6 +67,33 @@ def test_a_table_is_folded_behind_its_tally():
     assert made == (
         '<details class="claims"><summary>Table 1: 2 claims: 1 reproduced, 1 differs</summary><p>a</p><p>b</p></details>'
     )
+
+
+# ---- in the chapters
+
+CHAPTERS = sorted(path for path in (ROOT / "notebooks").glob("*/*.ipynb") if "assignments" not in path.parts)
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_each_output_of_claims_carries_the_records_it_shows(path):
+    """What claims_shown puts in the place of the HTML that the notebook has."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    outputs = [output["data"] for cell in notebook["cells"] for output in cell.get("outputs", []) if "data" in output]
+    drawn = [
+        "".join(data.get("text/html", ""))
+        for data in outputs
+        if "".join(data.get("text/html", "")).startswith(claims_shown.SHOWN)
+    ]
+    found = claims_shown.recorded(notebook)
+    assert len(found) == len(drawn)
+    for records, markup in zip(found, drawn):
+        made = claims_shown.shown(records, "../../", "notebooks/x", {})
+        assert made.startswith('<details class="claims">' if isinstance(records, list) else '<div class="claim" id=')
+        ids = re.findall(r'id="(claim-[^"]+)"', markup)
+        assert re.findall(r'<div class="claim" id="(claim-[^"]+)"', made) == ids
+        assert re.findall(r'<a href="([^"]+)">', made)[: len(ids)] and all(
+            f'"../../scorecard.html#{id}"' in made for id in ids
+        )
 
 
 # ---- replies

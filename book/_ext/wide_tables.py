@@ -7,7 +7,7 @@ import re
 
 from docutils import nodes
 
-MANY = 7  # columns, heads of rows among them, from which on they stand closer together
+MANY = 6  # columns, heads of rows among them, from which on they stand closer together
 LONG = 24  # letters of a cell that may break into lines
 
 

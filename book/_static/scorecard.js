@@ -69,7 +69,7 @@ document.addEventListener('DOMContentLoaded', () => {
   }
   read(new URLSearchParams(location.search));
   if (location.search) update();
-  place.addEventListener('input', () => { write(); update(); });
+  for (const event of ['input', 'change']) place.addEventListener(event, () => { write(); update(); });
 
   // ---- how to cite one
 
