@@ -91,9 +91,7 @@ def test_each_output_of_claims_carries_the_records_it_shows(path):
         assert made.startswith('<details class="claims">' if isinstance(records, list) else '<div class="claim" id=')
         ids = re.findall(r'id="(claim-[^"]+)"', markup)
         assert re.findall(r'<div class="claim" id="(claim-[^"]+)"', made) == ids
-        assert re.findall(r'<a href="([^"]+)">', made)[: len(ids)] and all(
-            f'"../../scorecard.html#{id}"' in made for id in ids
-        )
+        assert all(f'"../../scorecard.html#{id}"' in made for id in ids)
 
 
 # ---- replies
