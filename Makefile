@@ -128,7 +128,7 @@ build/claims.json: $(EXECUTED) build/notebooks.list build/keys/ledger.key | $(RE
 book/scorecard.md: build/claims.json
 	@$(PY) book/ledger.py page
 
-book/scorecard.md: $(wildcard book/results/claims.csv)
+book/scorecard.md: $(wildcard book/results/claims.csv book/errata.md book/replies.yml CITATION.cff)
 
 # Built from nothing in a scratch folder (Sphinx repeats no warning for a page that it kept),
 # and swapped in when it stands: a failed build leaves the last good book where it is.
