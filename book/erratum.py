@@ -24,10 +24,11 @@ def anchor(document: str, number: int) -> str:
 
 
 def about(document: str, item: str, path: Path = PAGE) -> list[tuple[str, str]]:
-    """(anchor, head) of the document's entries that name a numbered part which `item` names."""
-    wanted = cards.places(item)
-    return [
+    """(anchor, head) of the document's entries that name a numbered part which `item` names; of the very section, if any is."""
+    wanted, section = cards.places(item), item.split(",")[0]
+    found = [
         (anchor(document, number), head)
         for number, head in enumerate(entries(path).get(document, []))
         if wanted & cards.places(head.partition(":")[0])
     ]
+    return [(place, head) for place, head in found if section in head] or found

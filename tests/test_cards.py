@@ -148,6 +148,8 @@ def test_places_are_read_with_their_numbers(text, found):
 def test_errata_of_a_claim_name_its_place():
     heads = [head for _, head in erratum.about("miura2022", "Lemma 4.6")]
     assert heads and all("4.6" in head for head in heads)
+    section = [head for _, head in erratum.about("sei2017", "Section 4-2 (1)")]
+    assert section and all(head.startswith("Section 4-2 (1)") for head in section)
     assert erratum.about("kiri2019", "Lemma 4.6") == [] == erratum.about("miura2022", "Lemma 4")
 
 
