@@ -130,7 +130,7 @@ build/claims.json: $(EXECUTED) build/notebooks.list build/keys/ledger.key | $(RE
 book/scorecard.md: build/claims.json
 	@$(PY) book/ledger.py page
 
-book/scorecard.md: $(wildcard book/results/claims.csv)
+book/scorecard.md: $(wildcard book/results/claims.csv book/errata.md book/replies.yml CITATION.cff)
 
 # Built from nothing in a scratch folder (Sphinx repeats no warning for a page that it kept),
 # and swapped in when it stands: a failed build leaves the last good book where it is.
@@ -144,6 +144,7 @@ build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.lis
 	  tr -d '\033' < build/html.log | sed 's/\[[0-9;]*m//g' | grep -E '(WARNING|ERROR|CRITICAL):' || tail -n 30 build/html.log; \
 	  echo "The book was not built; the last good one, if any, is untouched." >&2; exit 1; }
 	@$(PY) book/ledger.py downloads --output build/scratch/_build/html
+	@$(PY) -m book.site zip build/scratch/_build/html
 	@touch -r build/scratch/begun build/scratch/_build/html/index.html
 	@rm -rf build/html.old; test ! -d build/html || mv build/html build/html.old
 	@mv build/scratch/_build/html build/html
@@ -156,8 +157,9 @@ build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.lis
 book: build/html/index.html ## run what changed, build the book, print where it is
 	@echo "$(CURDIR)/build/html/index.html"
 
-pdf: build/html/index.html ## the whole book as one PDF, printed by Chromium: build/compendium.pdf
+pdf: build/html/index.html ## the whole book as one PDF, printed by Chromium: build/compendium.pdf, and beside the pages
 	@$(PY) -m tests.browser.pdf build/compendium.pdf
+	@$(PY) -m book.site pdf build/html build/compendium.pdf
 	@echo "$(CURDIR)/build/compendium.pdf"
 
 test: build/html/index.html ## the tests, the committed notebooks compared output by output, the book in a browser

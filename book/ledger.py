@@ -22,16 +22,22 @@ import sys
 from collections import Counter
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from functools import cache
+from html import escape
 from itertools import groupby
 from pathlib import Path
+from urllib.parse import quote_plus
 
 import pandas as pd
+import yaml
 
-from book import claims, results
+from book import cards, claims, erratum, results
+from book.cards import Finding
 from book.claims import VERDICTS, Claim, Ledger, Record
 from lib.data import datasets
 
 ROOT = Path(__file__).resolve().parent.parent
+SCHEMA = ROOT / "book/claims.schema.json"
 
 
 class LedgerError(Exception):
@@ -207,12 +213,8 @@ def package(path: Path, output: Path) -> None:
 def standings(gathered: Path, path: Path) -> list[Record]:
     """What the book says of each claim, by the files that `gather` and `full` have written."""
     full = load_full(path, claims.load())
-    return [standing(Record(**entry), full) for entry in json.loads(gathered.read_text(encoding="utf-8"))]
-
-
-def standing(record: Record, full: dict[str, Record]) -> Record:
-    """What the book says of a claim: this build's record, or the full run's where the build used stand-in data."""
-    return full.get(record.id, record) if record.verdict == "stand-in" else record
+    records = [Record(**entry) for entry in json.loads(gathered.read_text(encoding="utf-8"))]
+    return [cards.standing(record, full.get(record.id)) for record in records]
 
 
 # ---------------------------------------------------------------- page
@@ -220,9 +222,9 @@ def standing(record: Record, full: dict[str, Record]) -> Record:
 INTRO = """\
 # Scorecard
 
-Every claim of the documents, as printed, beside what was found. The tables are made from the outputs of
-the executed notebooks, and each verdict links to the place where it is reached. *Here* is this build of
-the book; *full run* is the documents' own settings on the real data, which decides where this build had only stand-in data.
+Every claim of the documents, as printed, beside what was found. The name of a claim's place, such as Table 1, is the address of that
+claim: copy the link and send it. Below each claim stand the chapter that judges it, which opens at the cell, and the rule of the verdict.
+*Here* is this build of the book. The *full run* has the documents' own settings on the real data, and decides where this build had only stand-in data.
 
 - {reproduced}: the value has the printed digits (or lies within the printed spread), the order
   or the trend is found again, the theorem holds as printed.
@@ -235,9 +237,10 @@ the book; *full run* is the documents' own settings on the real data, which deci
 Most verdicts are computed. What cannot be, such as a title, an index or a matter of record, a person has read: beside such a verdict
 stands {read}, and its note says where.
 
-<div class="scorecard-filter" hidden></div>
+<div class="scorecard-filter" data-cite="{cite}" hidden></div>
 
-The same for machines: <a href="claims.json" download>claims.json</a>, <a href="claims.csv" download>claims.csv</a>.
+The same for machines: <a href="claims.json" download>claims.json</a>, <a href="claims.csv" download>claims.csv</a> and the
+<a href="claims.schema.json" download>schema</a> of the first.
 """
 
 FOLD_FROM = 4  # claims of one table or section of a document, from which on they are folded
@@ -245,133 +248,107 @@ FOLD_FROM = 4  # claims of one table or section of a document, from which on the
 
 def page(ledger: Ledger, records: list[Record], full: dict[str, Record] | None = None) -> str:
     """The scorecard as MyST Markdown, from this build's `records` and the full run's, by id."""
-    full = full or {}
+    by_id = {each.claim.id: each for each in cards.findings(ledger, records, full or {})}
+    found = [by_id[id] for id in ledger.claims if id in by_id]
     badges = {verdict.replace(" ", "_").replace("-", "_"): claims.badge(verdict) for verdict in VERDICTS}
-    by_id = {record.id: record for record in records}
-    intro = INTRO.format(read=claims.READ_MARK, **badges)
-    parts = [intro, "## Totals\n", _totals(ledger, [standing(record, full) for record in records])]
-    parts.append(f"This build by itself: {claims.tally(record.verdict for record in records)}.\n")
+    intro = INTRO.format(read=claims.READ_MARK, cite=escape(CITE.format(**cited())), **badges)
+    parts = [intro, "## Totals\n", _totals(ledger, found)]
+    parts.append(f"This build by itself: {claims.tally(each.here.verdict for each in found)}.\n")
     for key, document in ledger.documents.items():
-        own = [by_id[id] for id, claim in ledger.claims.items() if claim.document == key]
+        own = [each for each in found if each.claim.document == key]
         if own:
             parts.append(f"(scorecard-{key})=\n## {cell(document.cited)}\n")
             parts.append(
-                f"{cell(document.authors)}: *{cell(document.title)}*. "
-                f"{cell(document.venue)}.\n\n"
-                f"{claims.tally(standing(record, full).verdict for record in own)}.\n"
+                f"{cell(document.authors)}: *{cell(document.title)}*. {cell(document.venue)}.\n\n{cards.tally(own)}.\n"
             )
             if (ROOT / f"book/{key}/summary.md").is_file():
                 parts.append(f'In a few pages: <a href="{key}/summary.html">summary</a>.\n')
-            parts += _verdicts(ledger, own, full)
+            parts += _verdicts(own)
     return "\n".join(parts)
 
 
-def _totals(ledger: Ledger, records: list[Record]) -> str:
-    rows = []
+def _totals(ledger: Ledger, found: list[Finding]) -> str:
+    rows = [["All", *_counts(found)]]
     for key, document in ledger.documents.items():
-        count = Counter(record.verdict for record in records if record.document == key)
-        if count:
-            rows.append([f"[{cell(document.cited)}](#scorecard-{key})", *_counts(count)])
-    rows.append(["All", *_counts(Counter(record.verdict for record in records))])
-    return _table(["Document", "claims", *VERDICTS], rows)
+        own = [each for each in found if each.claim.document == key]
+        if own:
+            rows.insert(-1, [f"[{cell(document.cited)}](#scorecard-{key})", *_counts(own, f"document={key}&amp;")])
+    lines = [["Document", "claims", *VERDICTS], ["---"] * (2 + len(VERDICTS)), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
-def _counts(count: Counter) -> list[str]:
-    return [str(sum(count.values())), *(str(count[verdict]) for verdict in VERDICTS)]
+def _counts(found: list[Finding], query: str = "") -> list[str]:
+    """How many there are, and how many of each verdict, as links to them."""
+    count = Counter(each.standing.verdict for each in found)
+    linked = [
+        f'<a href="?{query}verdict={quote_plus(verdict)}">{count[verdict]}</a>' if count[verdict] else "0"
+        for verdict in VERDICTS
+    ]
+    return [str(len(found)), *linked]
 
 
-def _verdicts(ledger: Ledger, records: list[Record], full: dict[str, Record]) -> list[str]:
-    """One part for each verdict, what differs first; long tables of a document are folded."""
+def _verdicts(found: list[Finding]) -> list[str]:
+    """One part for each verdict, what differs first. Folded are tables with many claims, and whatever is reproduced."""
     parts = []
     for verdict in ("differs", "not determinable", "stand-in", "reproduced"):
-        chosen = [record for record in records if standing(record, full).verdict == verdict]
+        chosen = [each for each in found if each.standing.verdict == verdict]
         if not chosen:
             continue
-        parts.append(f"```{{rubric}} {verdict.capitalize()} ({len(chosen)})\n```\n")
-        groups = [list(group) for _, group in groupby(chosen, key=_section)]
-        plain = [record for group in groups if len(group) < FOLD_FROM for record in group]
-        if plain:
-            parts.append(_claims_table(ledger, plain, full))
-        parts += [
-            _folded(f"{_section(group[0])}: {len(group)} claims", ledger, group, full)
-            for group in groups
-            if len(group) >= FOLD_FROM
-        ]
+        groups = [list(group) for _, group in groupby(chosen, key=lambda each: each.section)]
+        many = [group for group in groups if len(group) >= FOLD_FROM]
+        few = [each for group in groups if len(group) < FOLD_FROM for each in group]
+        entries = {each.claim.id: cards.entry(each, _address(each.claim), _foot(each)) for each in chosen}
+        blocks = [cards.folded(group, [entries[each.claim.id] for each in group]) for group in many]
+        if few and verdict == "reproduced":
+            blocks.append(cards.folded(few, [entries[each.claim.id] for each in few], "Elsewhere"))
+        elif few:
+            blocks = [*(entries[each.claim.id] for each in few), *blocks]
+        head = f'<p class="rubric">{verdict.capitalize()} ({len(chosen)})</p>'
+        parts.append("\n".join(["``````{raw} html", '<div class="verdicts">', head, *blocks, "</div>", "``````", ""]))
     return parts
 
 
-def _section(record: Record) -> str:
-    return record.item.split(",")[0]
+def _foot(found: Finding) -> str:
+    """Where the claim is judged, what the errata say of its place, and its rule."""
+    claim, record = found.claim, found.standing
+    links = [f'judged in <a href="{_place(record)}">{escape(_chapter(record.notebook))}</a>']
+    if record.verdict not in ("reproduced", "stand-in"):
+        slips = {head.partition(":")[0]: anchor for anchor, head in reversed(erratum.about(claim.document, claim.item))}
+        named = [f'<a href="errata.html#{slips[head]}">{cards.markup(head)}</a>' for head in reversed(slips)]
+        links += [f"errata: {', '.join(named)}"] if named else []
+    rule = "" if claim.judge == claims.READ else claims.rule(replace(claim, readings={}))
+    told = f'<details class="rule"><summary>its rule</summary>{cards.markup(rule)}</details>' if rule else ""
+    return f'<p class="claim-foot">{" · ".join(links)}</p>{told}'
 
 
-def _folded(title: str, ledger: Ledger, records: list[Record], full: dict[str, Record]) -> str:
-    return f"`````{{dropdown}} {cell(title)}\n{_claims_table(ledger, records, full)}`````\n"
+@cache
+def _chapter(notebook: str) -> str:
+    """The title of the chapter, where it is plain text; else the notebook's name in words."""
+    path = ROOT / notebook
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"] if path.is_file() else []
+    title = re.match(r"# ([^`{$\[\n]+)\n", "".join(cells[0]["source"]) + "\n") if cells else None
+    return title[1] if title else path.stem.replace("_", " ")
 
 
-def _claims_table(ledger: Ledger, records: list[Record], full: dict[str, Record]) -> str:
-    """What is claimed and printed, the values, the verdict and its note."""
-    chosen = [ledger.claims[record.id] for record in records]
-    numbers = any(claim.judge in claims.NUMERIC_JUDGES for claim in chosen)
-    both = numbers and any(record.id in full for record in records)
-    head = [
-        "Claim",
-        *(["Printed"] if numbers else []),
-        *(["Full run"] if both else []),
-        *(["Here"] if numbers else []),
-        "Verdict",
-    ]
-    rows = []
-    for claim, above, record in zip(chosen, [None, *chosen], records):
-        is_number = claim.judge in claims.NUMERIC_JUDGES
-        # a printed sentence stands below the claim: in a column of its own it squeezes the others
-        row = [_claim_cell(claim, above, quote=not is_number)]
-        if numbers:
-            row.append(_printed(claim) if is_number else "")
-        if both:
-            row.append(cell(full[record.id].reproduced) if is_number and record.id in full else "")
-        if numbers:
-            row.append(cell(record.reproduced) if is_number else "")
-        row.append(_verdict_cell(claim, standing(record, full)))
-        rows.append(row)
-    return _table(head, rows)
-
-
-def _claim_cell(claim: Claim, above: Claim | None, quote: bool) -> str:
-    """The claim and its rule, which is not told again where that of the claim `above` is the same."""
-    printed = f"<br>Printed: {cell(claim.printed)}" if quote else ""
-    rule = "" if claim.judge == claims.READ else cell(claims.rule(claim))  # beside the verdict stands that it was read
-    if above and rule and above.judge != claims.READ and claims.rule(above) == claims.rule(claim):
-        rule = "That of the claim above."
-    folded = f'<details class="rule"><summary>its rule</summary>{rule}</details>' if rule else ""
-    return f"**{cell(claim.item)}.** {cell(claim.statement)}{printed}{folded}"
-
-
-def _printed(claim: Claim) -> str:
-    return cell(claim.printed) + (f" ± {claim.spread:g}" if claim.spread is not None else "")
-
-
-def _verdict_cell(claim: Claim, record: Record) -> str:
-    told = [record.reproduced] if claim.readings and claim.judge not in claims.NUMERIC_JUDGES else []
-    note = "".join(f"<br>{cell(text)}" for text in (*told, record.note) if text)
-    mark = f" {claims.READ_MARK}" if claim.judge == claims.READ else ""
-    return f"{claims.badge(record.verdict)}{mark} {_link(record)}{note}"
-
-
-def _link(record: Record) -> str:
-    """To the line of the notebook's page where the claim is judged."""
-    name = record.notebook.removesuffix(".ipynb").rsplit("/", 1)[-1].replace("_", " ")
-    return f'<a href="{_place(record)}">{name}</a>'
+def _address(claim: Claim) -> str:
+    """Where the claim stands by itself, on the scorecard."""
+    return f"#{claims.anchor(claim.id)}"
 
 
 def _place(record: Record) -> str:
-    """Its address within the book."""
+    """The cell that judges it, as an address within the book."""
     return f"{record.notebook.removesuffix('.ipynb')}.html#{claims.anchor(record.id)}"
 
 
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f"````{{div}} scorecard\n{body}\n````\n"
+CITE = "{authors} ({year}). {{place}}: {{verdict}}. Claim {{id}} of {title}, version {version}. {{address}}"
+
+
+@cache
+def cited() -> dict[str, str]:
+    """What a citation says of the compendium, from CITATION.cff."""
+    made = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    authors = ", ".join(author["name"] for author in made["authors"])
+    return {"authors": authors, "year": made["date-released"][:4], "title": made["title"], "version": made["version"]}
 
 
 def cell(text: str) -> str:
@@ -382,18 +359,34 @@ def cell(text: str) -> str:
 
 
 def downloads(ledger: Ledger, records: list[Record], full: dict[str, Record], folder: Path) -> None:
-    """claims.json and claims.csv in `folder`: a row for each claim, its rule, this build's finding and the full run's."""
-    rows = []
-    for record in records:
-        real, claim = full.get(record.id), ledger.claims[record.id]
-        rows.append(
-            asdict(record)
-            | {"verdict": standing(record, full).verdict, "note": standing(record, full).note}
-            | {"verdict_here": record.verdict, "full_run": real.reproduced if real else "", "link": _place(record)}
-            | {"judge": claim.judge, "rule": claims.rule(claim)}
-        )
+    """claims.json, its schema and claims.csv in `folder`: all that the scorecard shows of each claim; the CSV without lists."""
+    rows = [_row(ledger, each) for each in cards.findings(ledger, records, full)]
+    plain = [{name: value for name, value in row.items() if isinstance(value, str)} for row in rows]
     results.write(folder / "claims.json", json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
-    results.write(folder / "claims.csv", pd.DataFrame(rows).to_csv(index=False, lineterminator="\n"))
+    results.write(folder / "claims.csv", pd.DataFrame(plain).to_csv(index=False, lineterminator="\n"))
+    results.write(folder / SCHEMA.name, SCHEMA.read_text(encoding="utf-8"))
+
+
+def _row(ledger: Ledger, found: Finding) -> dict:
+    claim, record, here = found.claim, found.standing, found.here
+    address = f"scorecard.html{_address(claim)}"
+    by_reading = cards.by_reading(claim, record.reproduced)
+    told = {"place": here.source, "verdict": record.verdict, "id": claim.id, "address": address}
+    return (
+        asdict(here)
+        | {"verdict": record.verdict, "note": record.note}
+        | {"verdict_here": here.verdict, "full_run": found.full.reproduced if found.full else ""}
+        | {"link": _place(here), "judge": claim.judge, "rule": claims.rule(claim)}
+        | {"statement": claim.statement, "address": address, "cite": CITE.format(**cited()).format(**told)}
+        | {"errata": [f"errata.html#{anchor}" for anchor, _ in erratum.about(claim.document, claim.item)]}
+        | {
+            "readings": [
+                {"name": name, "meaning": meaning, "own": name == claim.own, "found": by_reading.get(name, "")}
+                for name, meaning in claim.readings.items()
+            ],
+            "replies": [asdict(reply) for reply in cards.replies().get(claim.id, [])],
+        }
+    )
 
 
 def main(arguments=None) -> int:

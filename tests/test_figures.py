@@ -1,6 +1,8 @@
 """The house style: visible colours, told apart by every eye, on an opaque light ground."""
 
 import itertools
+import re
+from pathlib import Path
 
 import matplotlib
 import numpy as np
@@ -10,6 +12,8 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 from book import figures
+
+CSS = Path(__file__).resolve().parents[1] / "book/_static/compendium.css"
 
 # Machado, Oliveira and Fernandes (2009), full deficiency, on linear RGB.
 EYES = {
@@ -94,3 +98,17 @@ def test_text_is_legible_on_a_telephone(style):
     figure, axes = plt.subplots()
     smallest = min(plt.rcParams[name] for name in ("font.size", "xtick.labelsize", "legend.fontsize"))
     assert smallest / 72 / figure.get_figwidth() * 320 >= 8
+
+
+def test_the_lettering_of_a_figure_is_no_larger_than_the_text():
+    """At the width that the style sheet permits, in rem, of which the text has one."""
+    rem = float(
+        re.search(
+            r"\.bd-article figure img \{[^}]*max-width: min\(100%, ([\d.]+)rem\)", CSS.read_text(encoding="utf-8")
+        )[1]
+    )
+    largest = max(
+        figures.HOUSE_STYLE[name] for name in figures.HOUSE_STYLE if name.endswith("size") and name != "figure.figsize"
+    )
+    inches = figures.HOUSE_STYLE["figure.figsize"][0]
+    assert largest / 72 * rem / inches <= 1.01

@@ -1,5 +1,6 @@
 """Gathering the verdicts and writing the scorecard, from real and from hand-made notebooks."""
 
+import dataclasses
 import html
 import importlib.util
 import json
@@ -269,15 +270,30 @@ def test_the_page_builds_without_a_warning_and_shows_every_text_as_it_is(house):
     assert "$" not in re.sub(r"<(script|style).*?</\1>", "", page, flags=re.S)
 
 
+def unlinked(line):
+    return re.sub(r"</?a[^>]*>", "", line)
+
+
+def card(text, id):
+    """The entry of one claim in the text of the scorecard."""
+    return re.search(rf'<div class="claim" id="claim-{re.escape(id)}">.*?</div>', text)[0]
+
+
 def test_totals_are_counted_from_the_records(house):
     write(house, "01_a.ipynb", records(GOOD | {"doc.number": 0.9}, reason="why"))
     text = ledger.page(claims.load(), gather(house))
-    totals = [line for line in text.splitlines() if re.match(r"\| (\[Somebody|All)", line)]
+    totals = [unlinked(line) for line in text.splitlines() if re.match(r"\| (\[Somebody|All)", line)]
     assert totals == [
         "| [Somebody (2020)](#scorecard-doc) | 4 | 3 | 1 | 0 | 0 |",
         "| [Somebody Else (2021)](#scorecard-later) | 1 | 1 | 0 | 0 | 0 |",
         "| All | 5 | 4 | 1 | 0 | 0 |",
     ]
+    assert '<a href="?document=doc&amp;verdict=differs">1</a>' in text and '<a href="?verdict=reproduced">4</a>' in text
+
+
+def told(claim):
+    """The rule, and what each reading means: the two stand apart."""
+    return claims.rule(dataclasses.replace(claim, readings={})), *claim.readings.values()
 
 
 def test_the_books_own_ledger_makes_a_page_without_a_warning(house, monkeypatch):
@@ -296,7 +312,7 @@ def test_the_books_own_ledger_makes_a_page_without_a_warning(house, monkeypatch)
             ],
         ),
     )
-    assert page.count("<tr") > len(own.claims)
+    assert page.count('<div class="claim" id=') == len(own.claims)
     assert page.count('<details class="rule"><summary>') == sum(claim.judge != "read" for claim in own.claims.values())
     assert page.count('<span class="judged-read">') == 1 + sum(claim.judge == "read" for claim in own.claims.values())
     visible = re.sub(r"<(script|style).*?</\1>", "", page, flags=re.S)
@@ -304,7 +320,7 @@ def test_the_books_own_ledger_makes_a_page_without_a_warning(house, monkeypatch)
     assert len(re.findall(r'<span class="math', page)) == sum(
         len(re.findall(r"\$[^$]+\$", text))
         for claim in own.claims.values()
-        for text in (claim.item, claim.statement, claim.printed, claims.rule(claim))
+        for text in (claim.item, claim.statement, claim.printed, *told(claim))
     )
 
 
@@ -341,13 +357,14 @@ def test_the_full_run_decides_where_the_build_used_stand_in_data(house):
     )
     here = gather(house)
     text = ledger.page(claims.load(), here, full)
-    totals = [line for line in text.splitlines() if line.startswith("| [Somebody (2020)]")]
+    totals = [unlinked(line) for line in text.splitlines() if line.startswith("| [Somebody (2020)]")]
     assert totals == ["| [Somebody (2020)](#scorecard-doc) | 4 | 3 | 1 | 0 | 0 |"]
     assert "This build by itself: 5 claims: 3 reproduced, 2 stand-in." in text
-    assert "| Claim | Printed | Full run | Here | Verdict |" in text
-    row = next(line for line in text.splitlines() if "A number, $" in line)
-    assert "| 0.576 | 0.900000 |" in row and "a slip: 1, 2" in row and "verdict-differs" in row
-    assert text.count("$") == ledger.page(claims.load(), here).count("$")
+    number = card(text, "doc.number")
+    assert "<span>printed <b>0.576</b></span> <span>full run <b>0.900000</b></span>" in number
+    assert "a slip: 1, 2" in number and "verdict-differs" in number
+    assert "<span>full run <b>6</b></span> <span>here, on stand-in data <b>5</b></span>" in card(text, "doc.data")
+    assert "full run" not in card(text, "doc.other")  # the same as here
     built(house, text)
 
 

@@ -19,8 +19,7 @@ def table(documents: dict) -> list[str]:
     """The lines of a Markdown table: each document, its subject, its summary."""
     rows = ["| Document | Subject | In two pages |", "|---|---|---|"]
     for key, document in documents.items():
-        names = document.authors.replace(" and ", ", ")
-        shown = f"[`{key}`]({key}/index.md): {names} ({document.year})"
+        shown = f"[{document.cited}]({key}/index.md)"
         rows.append(f"| {shown} | {document.subject} | [summary]({key}/summary.md) |")
     return rows
 

@@ -1,6 +1,6 @@
 """The roles by which pages quote numbers; no page writes one of them by hand.
 
-{tally}`miura2022`                    how the claims of a document came out: of 42 claims 32 are reproduced and 10 differ
+{tally}`miura2022`                    how the claims of a document, or of `all`, came out: of 42 claims 32 are reproduced and 10 differ
 {count}`miura2022.table1.* differs`   how many claims of such names have this verdict, or this value (within the noise)
 {printed}`miura2022.headline.rdp`     what the document prints
 {here}`miura2022.headline.rdp :.4f`   the value that was found, in this form
@@ -76,11 +76,11 @@ def record(id: str, sources: Sources):
 
 
 def verdicts(document: str, sources: Sources) -> Counter:
-    """How often each verdict stands in the book for the claims of `document`."""
+    """How often each verdict stands in the book for the claims of `document`, or of `all`."""
     known = claims.load().documents
-    if document not in known:
-        raise ValueError(f"document must be one of {', '.join(known)}, got {document!r}")
-    return Counter(record.verdict for record in standing(sources) if record.document == document)
+    if document not in (*known, "all"):
+        raise ValueError(f"document must be one of {', '.join(known)}, or all, got {document!r}")
+    return Counter(record.verdict for record in standing(sources) if document in (record.document, "all"))
 
 
 def sentence(count: Counter) -> str:

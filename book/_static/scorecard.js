@@ -1,56 +1,89 @@
-/* Filters for the scorecard: document, verdict, how it was judged, and words anywhere in a row. Without JavaScript all rows are shown. */
+/* The scorecard's filters, which live in the address: document, verdict, how it was judged, words anywhere in a claim, and places,
+   such as "Table 2", in its name only. And a citation for each claim. Without JavaScript all claims are shown. */
 
 document.addEventListener('DOMContentLoaded', () => {
   'use strict';
   const place = document.querySelector('.scorecard-filter');
   if (!place) return;
-  const rows = [...document.querySelectorAll('.scorecard tbody tr')].filter(row => row.querySelector('.verdict'));
-  const verdicts = [...new Set(rows.map(row => row.querySelector('.verdict').textContent))];
+  const make = (tag, properties, ...content) => {
+    const made = Object.assign(document.createElement(tag), properties);
+    made.append(...content);
+    return made;
+  };
+  const cards = [...document.querySelectorAll('.bd-article .claim')].map(e => ({
+    element: e,
+    id: e.id.replace('claim-', ''),
+    item: e.querySelector('.claim-says a').textContent,
+    text: e.textContent.toLowerCase(),
+    document: e.closest('section').querySelector('h2').firstChild.textContent,
+    verdict: e.querySelector('.verdict').textContent,
+    judged: e.querySelector('.judged-read') ? 'read' : 'computed',
+  }));
 
-  const documentOf = row => row.closest('section').querySelector('h2').firstChild.textContent;
-  const documents = Object.assign(document.createElement('select'), {id: 'scorecard-document'});
-  documents.append(new Option('all documents', ''), ...[...new Set(rows.map(documentOf))].map(name => new Option(name)));
-  const of = Object.assign(document.createElement('label'), {htmlFor: documents.id, textContent: ' of '});
+  // ---- the form, and the address that says the same
 
-  const judged = Object.assign(document.createElement('select'), {id: 'scorecard-judged'});
-  judged.append(new Option('read or computed', ''), new Option('read'), new Option('not read'));
-  const how = Object.assign(document.createElement('label'), {htmlFor: judged.id, textContent: ' whose verdict is '});
-  const howOf = row => row.querySelector('.judged-read') ? 'read' : 'not read';
-
-  const words = Object.assign(document.createElement('input'), {type: 'search', id: 'scorecard-words', placeholder: 'Table 1, OUE, …'});
-  const label = Object.assign(document.createElement('label'), {htmlFor: words.id, textContent: 'Claims with '});
-  const boxes = verdicts.map(verdict => {
-    const box = Object.assign(document.createElement('input'), {type: 'checkbox', checked: true, value: verdict});
-    const named = document.createElement('label');
-    named.append(box, ` ${verdict}`);
-    place.append(named);
-    return box;
-  });
-  const told = Object.assign(document.createElement('output'), {htmlFor: words.id});
-  place.prepend(label, words, of, documents, how, judged);
-  place.append(told);
+  const documents = new Map(cards.map(card => [card.id.split('.')[0], card.document]));
+  const words = make('input', {type: 'search', id: 'scorecard-words', placeholder: 'Table 2, OUE, …'});
+  const whose = make('select', {id: 'scorecard-document'}, new Option('all documents', ''),
+    ...[...documents].map(([key, name]) => new Option(name, key)));
+  const judged = make('select', {id: 'scorecard-judged'}, new Option('read or computed', ''), new Option('read'), new Option('computed'));
+  const boxes = [...new Set(cards.map(card => card.verdict))].map(value => make('input', {type: 'checkbox', checked: true, value}));
+  const told = make('output', {htmlFor: words.id});
+  place.append(make('label', {htmlFor: words.id}, 'Claims with '), words, make('label', {htmlFor: whose.id}, ' of '), whose,
+    make('label', {htmlFor: judged.id}, ' whose verdict is '), judged,
+    ...boxes.map(box => make('label', {}, box, ` ${box.value}`)), told);
   place.hidden = false;
 
-  function update() {
-    const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const chosen = new Set(boxes.filter(box => box.checked).map(box => box.value));
-    let shown = 0;
-    for (const row of rows) {
-      const text = row.textContent.toLowerCase();
-      row.hidden = !(['', documentOf(row)].includes(documents.value) && ['', howOf(row)].includes(judged.value)
-        && chosen.has(row.querySelector('.verdict').textContent)
-        && wanted.every(word => text.includes(word)));
-      shown += !row.hidden;
-    }
-    const filtered = shown < rows.length;
-    for (const part of document.querySelectorAll('.bd-article details')) {
-      const inside = part.querySelectorAll('.scorecard tbody tr');
-      if (!inside.length) continue;
-      const left = [...inside].filter(row => !row.hidden).length;
-      part.hidden = !left;
-      part.open = filtered && left > 0;
-    }
-    told.textContent = filtered ? `${shown} of ${rows.length} claims` : '';
+  function read(asked) {
+    words.value = asked.get('words') ?? '';
+    whose.value = asked.get('document') ?? '';
+    judged.value = asked.get('judged') ?? '';
+    for (const box of boxes) box.checked = !asked.has('verdict') || asked.getAll('verdict').includes(box.value);
   }
-  for (const event of ['input', 'change']) place.addEventListener(event, update);
+  function write() {
+    const asked = new URLSearchParams();
+    for (const [name, field] of Object.entries({words, document: whose, judged})) if (field.value) asked.set(name, field.value);
+    if (boxes.some(box => !box.checked)) for (const box of boxes) if (box.checked) asked.append('verdict', box.value);
+    history.replaceState(null, '', `?${asked}${location.hash}`);
+  }
+
+  // ---- which claims are shown
+
+  const PLACES = /\b(tables?|figures?|equations?|sections?|theorems?|lemmas?|definitions?|propositions?|algorithms?|footnotes?)\s+\(?((?:[a-z]\.)?\d[\d.-]*)\)?/gi;
+  const named = (kind, number) => new RegExp(
+    `\\b${kind.replace(/s$/, '')}s?\\b[^;,]*?(?<![\\w.-])${number.replace(/\W+$/, '').replace(/\W/g, '\\$&')}(?!\\d)`, 'i');
+
+  function update() {
+    const patterns = [...words.value.matchAll(PLACES)].map(([, kind, number]) => named(kind, number));
+    const wanted = words.value.replace(PLACES, ' ').toLowerCase().split(/\s+/).filter(Boolean);
+    const verdicts = new Set(boxes.filter(box => box.checked).map(box => box.value));
+    for (const card of cards)
+      card.element.hidden = !(card.id.startsWith(whose.value) && ['', card.judged].includes(judged.value) && verdicts.has(card.verdict)
+        && patterns.every(pattern => pattern.test(card.item)) && wanted.every(word => card.text.includes(word)));
+    const shown = cards.filter(card => !card.element.hidden).length, filtered = shown < cards.length;
+    for (const part of document.querySelectorAll('.bd-article :is(details.claims, .verdicts, section section:has(.claim))')) {
+      part.hidden = !part.querySelector('.claim:not([hidden])');
+      if (part.matches('details')) part.open = filtered && !part.hidden;
+    }
+    told.textContent = filtered ? `${shown} of ${cards.length} claims` : '';
+  }
+  read(new URLSearchParams(location.search));
+  if (location.search) update();
+  for (const event of ['input', 'change']) place.addEventListener(event, () => { write(); update(); });
+
+  // ---- how to cite one
+
+  for (const card of cards) {
+    const button = make('button', {type: 'button'}, 'cite');
+    const cited = make('output', {className: 'citation'});
+    button.addEventListener('click', () => {
+      const told = {id: card.id, verdict: card.verdict, place: `${card.document}, ${card.item}`,
+        address: `${location.href.split(/[?#]/)[0]}#${card.element.id}`};
+      cited.textContent = place.dataset.cite.replace(/\{(\w+)\}/g, (_, name) => told[name]);
+      getSelection().selectAllChildren(cited);
+      navigator.clipboard?.writeText(cited.textContent).then(() => { button.textContent = 'copied'; }, () => {});
+    });
+    card.element.querySelector('.claim-foot').append(' · ', button);
+    card.element.append(cited);
+  }
 });

@@ -1,15 +1,49 @@
-// What is wider than its box scrolls in it; by the keyboard, too, once the box can have the focus.
+// What is wider than its box scrolls in it; by the keyboard, too, once the box can have the focus. While something is out of sight on
+// a side, data-more names the side, and compendium.css fades it there.
 
 {
   const BOXES = "p, h1, h2, h3, dt, pre, div.math, mjx-container, .cell_output, .cell_output > .output, .pst-scrollable-table-container";
 
-  const reach = () => {
-    const boxes = [...document.querySelectorAll(`:is(${BOXES}):not([tabindex])`)];
-    boxes
-      .filter((box) => box.scrollWidth > box.clientWidth && ["auto", "scroll"].includes(getComputedStyle(box).overflowX))
-      .forEach((box) => { box.tabIndex = 0; });
+  const mark = (box) => {
+    const left = box.scrollLeft > 1, right = box.scrollLeft + box.clientWidth < box.scrollWidth - 1;
+    box.dataset.more = [left && "left", right && "right"].filter(Boolean).join(" ");
   };
+  const reach = (root) => {
+    // A long formula in a line of text scrolls by itself. All are measured before any is changed.
+    const long = [...root.querySelectorAll("mjx-container:not([display])")].map((formula) =>
+      [formula, formula.firstElementChild?.offsetWidth > formula.closest("p, li, dt, dd, h1, h2, h3, td, th")?.clientWidth]);
+    for (const [formula, is] of long) if (!formula.closest("td, th")) formula.classList.toggle("long", is);
+    for (const box of root.querySelectorAll(BOXES)) {
+      const wide = box.scrollWidth > box.clientWidth && ["auto", "scroll"].includes(getComputedStyle(box).overflowX);
+      if (wide && !box.hasAttribute("tabindex")) {
+        box.tabIndex = 0;
+        box.addEventListener("scroll", () => mark(box), {passive: true});
+      }
+      if (wide || box.dataset.more) mark(box);
+    }
+  };
+  const everywhere = () => document.querySelectorAll(".bd-article").forEach(reach);
 
-  window.addEventListener("load", () => (window.MathJax?.startup?.promise ?? Promise.resolve()).then(reach));
-  window.addEventListener("resize", reach);
+  window.addEventListener("load", () => (window.MathJax?.startup?.promise ?? Promise.resolve()).then(everywhere));
+  window.addEventListener("resize", everywhere);
+  document.addEventListener("toggle", (event) => reach(event.target), true);  // what was folded had no width
+}
+
+// What is folded opens for whoever is led to it by an address, and on paper.
+
+{
+  const lead = () => {
+    const place = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (let fold = place && place.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    if (place && place.matches(".claim")) place.scrollIntoView();
+  };
+  window.addEventListener("load", lead);
+  window.addEventListener("hashchange", lead);
+
+  let unfolded = [];
+  window.addEventListener("beforeprint", () => {
+    unfolded = [...document.querySelectorAll("details.claims:not([open])")];
+    for (const fold of unfolded) fold.open = true;
+  });
+  window.addEventListener("afterprint", () => { for (const fold of unfolded) fold.open = false; });
 }

@@ -80,6 +80,35 @@ return problems.slice(0, 8);
 """
 )
 
+# All that is folded is unfolded first. A box that scrolls must show it, by its edge that fades (book/_static/scrolling.js), and on a
+# desktop no table may need to.
+COLUMNS = (
+    COMMON
+    + r"""
+const done = arguments[0], width = document.documentElement.clientWidth, problems = [];
+const scrolling = e => {
+  for (e = e.parentElement; e && e !== document.body; e = e.parentElement)
+    if (['auto', 'scroll'].includes(getComputedStyle(e).overflowX)) return e;
+  return null;
+};
+const edge = box => box ? box.getBoundingClientRect().left + box.clientLeft + box.clientWidth : width;
+const told = e => e.textContent.trim().replace(/\s+/g, ' ').slice(0, 60);
+const measure = () => {
+  for (const table of [...article.querySelectorAll('table')].filter(shown)) {
+    const box = scrolling(table), over = Math.round(table.getBoundingClientRect().right - edge(box));
+    const fades = box && (box.dataset.more || '').includes('right') && getComputedStyle(box).maskImage !== 'none';
+    if (over > 1 && width >= 1400) problems.push(`${over} pixels of a table are cut: ${told(table)}`);
+    else if (over > 1 && !fades) problems.push(`${over} pixels of a table are out of sight, and nothing says so: ${told(table)}`);
+  }
+  for (const e of [...article.querySelectorAll('.verdict, .claim-note, .claim-says, .claim-values, .claim-reply')].filter(shown))
+    if (e.getBoundingClientRect().right > Math.min(edge(scrolling(e)), width) + 1) problems.push(`out of sight: ${name(e)} ${told(e)}`);
+  done(problems.slice(0, 8));
+};
+for (const e of article.querySelectorAll('details')) e.open = true;
+setTimeout(() => requestAnimationFrame(() => setTimeout(measure, 50)), 50);  // after the events of what was unfolded
+"""
+)
+
 PICTURES = (
     COMMON
     + r"""
@@ -142,6 +171,11 @@ def overflow(browser: Chromium) -> list[str]:
     return browser.script(OVERFLOW)
 
 
+def columns(browser: Chromium) -> list[str]:
+    """Tables wider than their boxes where nothing shows it, and verdicts or notes out of sight; unfolds the page."""
+    return browser.driver.execute_async_script(COLUMNS)
+
+
 def pictures(browser: Chromium) -> list[str]:
     """Pictures that are broken, have no alternative text, or (plots) stand on a dark ground."""
     return browser.script(PICTURES)
@@ -183,7 +217,7 @@ def axe() -> str:
     return next(file for file in files("selenium-axe-python") if file.name == "axe.min.js").read_text(encoding="utf-8")
 
 
-CHECKS = (mathematics, overflow, pictures, contrast, console, network, weight)
+CHECKS = (mathematics, overflow, pictures, contrast, console, network, weight, columns)
 
 
 def problems(browser: Chromium) -> list[str]:

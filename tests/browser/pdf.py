@@ -36,7 +36,7 @@ main.book thead { display: table-header-group; }
 main.book pre { white-space: pre-wrap; overflow-wrap: anywhere; font-size: .78rem; }
 main.book :is(p, h1, h2, h3, h4, dt, pre, div):not(mjx-container *) { overflow: visible !important; max-height: none !important; }
 main.book :is(.highlight, pre) { break-inside: auto; }
-main.book :is(figure, .cell_output) img { max-width: 85%; max-height: 200mm; width: auto; }
+main.book :is(figure, .cell_output) img { max-width: min(85%, 31rem); max-height: 200mm; width: auto; }
 main.book details.hide > summary { display: none !important; }  /* "Show code" */
 main.book table:not(:has(tr:nth-child(13))) { break-inside: avoid; }  /* no header alone at the end of a page */
 main.book .title-page { height: 245mm; display: flex; flex-direction: column; justify-content: center; text-align: center; }

@@ -11,7 +11,7 @@ from tests.browser import needs, page
 from tests.browser.chromium import BOOK, served
 
 PAGES = sorted(str(path.relative_to(BOOK)) for path in BOOK.rglob("*.html") if "_static" not in path.parts)
-VIEWS = [(1280, False), (390, True)]  # both widths and both modes; layout hangs on the one, contrast on the other
+VIEWS = [(1440, False), (390, True)]  # both widths and both modes; layout hangs on the one, contrast on the other
 
 pytestmark = needs.THE_BOOK
 
@@ -58,6 +58,21 @@ BROKEN = {
         page.overflow,
         '<div style="width: 2rem; overflow: hidden; white-space: nowrap">a long line</div>',
         "cut off",
+    ),
+    "wide table": (
+        page.columns,
+        '<div style="width: 9rem; overflow-x: auto"><table><tr><td><div style="width: 20rem">wide</div></td></tr></table></div>',
+        "pixels of a table are out of sight, and nothing says so: wide",
+    ),
+    "wide table in what is folded": (
+        page.columns,
+        '<details><summary>2 claims</summary><table><tr><td><div style="width: 40rem">wide</div></td></tr></table></details>',
+        "out of sight, and nothing says so: wide",
+    ),
+    "verdict that must be scrolled to": (
+        page.columns,
+        '<div style="width: 9rem; overflow-x: auto"><div style="width: 20rem; text-align: right"><b class="verdict">differs</b></div></div>',
+        "out of sight: b.verdict differs",
     ),
     "picture without alt": (page.pictures, '<img src="dot.svg">', "no alternative text"),
     "file name for alt": (page.pictures, '<img src="dot.svg" alt="_images/dot.svg">', "a file name"),
@@ -118,6 +133,17 @@ def small_page(tmp_path_factory):
 def test_a_good_page_has_no_problems(browser, small_page):
     browser.open(small_page(f"<main><h1>A page</h1>{GOOD}</main>"), width=390)
     assert page.problems(browser) + page.accessibility(browser) == []
+
+
+FADES = '<div style="width: 9rem; overflow-x: auto; mask-image: linear-gradient(red, transparent)" data-more="right">{}</div>'
+WIDE = '<table><tr><td><div style="width: 20rem">wide</div></td></tr></table>'
+
+
+def test_a_table_may_scroll_where_its_box_shows_it_and_not_on_a_desktop(browser, small_page):
+    browser.open(small_page(FADES.format(WIDE)), width=390)
+    assert page.columns(browser) == []
+    browser.open(small_page(FADES.format(WIDE)), width=1440)
+    assert "pixels of a table are cut: wide" in "; ".join(page.columns(browser))
 
 
 @pytest.mark.parametrize("fault", BROKEN)

@@ -1,79 +1,155 @@
-"""The scorecard's filters (book/_static/scorecard.js)."""
+"""The scorecard (book/_static/scorecard.js): filters that live in the address, claims with addresses, citations."""
+
+import re
 
 import pytest
 
-from book import claims
+from book import claims, ledger
 from tests.browser import needs
 from tests.browser.chromium import BOOK
 
 pytestmark = needs.THE_BOOK
 
-ROWS = "[...document.querySelectorAll('.scorecard tbody tr')].filter(row => row.querySelector('.verdict'))"
+CARDS = "[...document.querySelectorAll('.bd-article .claim')]"
+SHOWN = f"return {CARDS}.filter(card => !card.hidden)"
+KNOWN = claims.load().claims
+
+
+def opened(browser, book, query=""):
+    browser.open(f"{book}/scorecard.html{query}")
+    return browser
 
 
 @pytest.fixture(scope="module")
 def scorecard(browser, book):
-    browser.open(f"{book}/scorecard.html")
-    return browser
+    return opened(browser, book)
 
 
 def shown(scorecard):
-    return scorecard.script(f"return {ROWS}.filter(row => !row.hidden).map(row => row.textContent)")
+    return scorecard.script(f"{SHOWN}.map(card => card.textContent)")
 
 
-def test_words_and_verdicts_choose_the_rows(scorecard):
+def ids(scorecard):
+    return scorecard.script(f"{SHOWN}.map(card => card.id.replace('claim-', ''))")
+
+
+def test_words_and_verdicts_choose_the_claims(scorecard):
     everything = shown(scorecard)
     words = scorecard.driver.find_element("id", "scorecard-words")
     words.send_keys("laplace  Noise")
     expected = [text for text in everything if "laplace" in text.lower() and "noise" in text.lower()]
-    assert 0 < len(expected) < len(everything)
+    assert 0 < len(expected) < len(everything) == len(KNOWN)
     assert shown(scorecard) == expected
     told = scorecard.driver.find_element("css selector", ".scorecard-filter output").text
     assert told == f"{len(expected)} of {len(everything)} claims"
-    visible = scorecard.script(
-        f"return {ROWS}.filter(row => !row.hidden).every(row => row.getClientRects().length > 0)"
-    )
-    assert visible  # also those in folded tables
+    assert scorecard.script(f"{SHOWN}.every(card => card.getClientRects().length > 0)")  # also in what was folded
+    empty = "[...document.querySelectorAll('.rubric')].filter(e => e.checkVisibility() && !e.parentElement.querySelector('.claim:not([hidden])'))"
+    assert scorecard.script(f"return {empty}.length") == 0
     scorecard.driver.find_element("css selector", ".scorecard-filter input[value=reproduced]").click()
-    left = [text for text in expected if "reproduced" not in text]
-    assert len(shown(scorecard)) <= len(expected)
-    assert set(left) <= set(shown(scorecard))
+    assert set(shown(scorecard)) < set(expected)
     words.clear()
     scorecard.driver.find_element("css selector", ".scorecard-filter input[value=reproduced]").click()
     words.send_keys(" ")
     assert shown(scorecard) == everything
 
 
-def test_a_document_chooses_its_rows(scorecard):
-    everything = shown(scorecard)
+def test_a_document_chooses_its_claims(scorecard):
     choice = scorecard.driver.find_element("id", "scorecard-document")
     options = choice.find_elements("css selector", "option")
-    assert [option.text for option in options] == [
-        "all documents",
-        *(document.cited for document in claims.load().documents.values()),
-    ]
+    cited = {document.cited: key for key, document in claims.load().documents.items()}
+    assert [option.text for option in options] == ["all documents", *cited]
     options[1].click()
-    headings = scorecard.script(
-        f"return [...new Set({ROWS}.filter(row => !row.hidden).map(row => row.closest('section').id))]"
-    )
-    assert headings == ["kiri1701-2019"]
+    assert {claim.split(".")[0] for claim in ids(scorecard)} == {cited[options[1].text]}
     options[0].click()
-    assert shown(scorecard) == everything
+    assert len(ids(scorecard)) == len(KNOWN)
 
 
 def test_what_was_read_and_not_computed_can_be_chosen(scorecard):
-    everything = shown(scorecard)
     options = scorecard.driver.find_element("id", "scorecard-judged").find_elements("css selector", "option")
     counts = {}
     for option in options[1:]:
         option.click()
         counts[option.text] = len(shown(scorecard))
-    read = [claim for claim in claims.load().claims.values() if claim.judge == claims.READ]
-    assert counts == {"read": len(read), "not read": len(everything) - len(read)}
+    read = [claim for claim in KNOWN.values() if claim.judge == claims.READ]
+    assert counts == {"read": len(read), "computed": len(KNOWN) - len(read)}
     options[0].click()
-    assert shown(scorecard) == everything
 
 
-@pytest.mark.parametrize("name", ["claims.json", "claims.csv"])
+@pytest.mark.parametrize(
+    "document, words, place",
+    [
+        ("miura2025", "Table 2", r"Table 2\b"),
+        ("miura2022", "table 1", r"Table 1\b"),
+        ("miura2022", "Theorem 3.2", r"Theorems? (3\.1 and )?3\.2\b"),
+        ("hasegawa2015", "Equation 1", r"Equation 1\b"),
+        ("sei2017", "Equation (2)", r"Equation \(2\)"),
+    ],
+)
+def test_a_place_finds_the_claims_of_that_place(browser, book, document, words, place):
+    asked = f"?document={document}&words={words.replace(' ', '+')}"
+    expected = {id for id, claim in KNOWN.items() if claim.document == document and re.search(place, claim.item)}
+    assert expected and set(ids(opened(browser, book, asked))) == expected
+
+
+def test_the_filters_live_in_the_address(browser, book):
+    opened(browser, book).driver.find_element("id", "scorecard-words").send_keys("Table 2")
+    browser.driver.find_element("css selector", ".scorecard-filter input[value=reproduced]").click()
+    address, before = browser.driver.current_url, ids(browser)
+    assert "words=Table+2" in address and "verdict=differs" in address and "verdict=reproduced" not in address
+    browser.open(address)
+    assert ids(browser) == before and 0 < len(before) < 100
+    assert browser.script("return document.querySelector('.scorecard-filter input[value=reproduced]').checked") is False
+
+
+def test_every_claim_has_an_address_and_is_in_view_there(browser, book):
+    assert sorted(ids(opened(browser, book))) == sorted(KNOWN)
+    folded = browser.script("return document.querySelector('details.claims .claim').id")
+    browser.open(f"{book}/scorecard.html#{folded}", width=390)
+    top = browser.script(
+        f"return document.getElementById('{folded}').querySelector('.verdict').getBoundingClientRect().top"
+    )
+    assert 0 <= top <= 844
+    linked = browser.script(
+        "return [...document.querySelectorAll('.claim')].every(e => e.querySelector('.claim-says a').hash === '#' + e.id)"
+    )
+    assert linked
+
+
+def test_a_claim_can_be_cited(browser, book):
+    opened(browser, book)
+    id = browser.script(
+        "const card = document.querySelector('.claim'); card.querySelector('button').click(); return card.id"
+    )
+    cited = browser.script("return document.querySelector('.claim .citation').textContent")
+    claim, made = KNOWN[id.removeprefix("claim-")], ledger.cited()
+    place = claims.source(claim, claims.load().documents[claim.document])
+    assert cited.startswith(f"{made['authors']} ({made['year']}). {place}: ") and "{" not in cited
+    assert f"version {made['version']}" in cited and cited.endswith(f"{book}/scorecard.html#{id}")
+
+
+def test_a_chapter_folds_its_claims_and_opens_the_one_that_is_asked_for(browser, book):
+    page = f"{book}/notebooks/sei2017/01_theory.html"
+    browser.open(page)
+    last = "[...document.querySelectorAll('details.claims')].at(-1)"
+    assert browser.script(
+        f"return !{last}.open && {last}.querySelector('.claim:not(:has(.claim-verdict:first-child))') === null"
+    )
+    id = browser.script(f"return {last}.querySelector('.claim').id")
+    browser.open(f"{page}#{id}")
+    assert (
+        browser.script(f"return {last}.open")
+        and browser.script("return document.querySelectorAll('details.claims[open]').length") == 1
+    )
+
+
+def test_on_paper_nothing_is_folded(browser, book):
+    browser.open(f"{book}/notebooks/sei2017/01_theory.html")
+    count = "document.querySelectorAll('details.claims:not([open])').length"
+    folded = browser.script(f"return {count}")
+    assert folded > 0 == browser.script(f"dispatchEvent(new Event('beforeprint')); return {count}")
+    assert browser.script(f"dispatchEvent(new Event('afterprint')); return {count}") == folded
+
+
+@pytest.mark.parametrize("name", ["claims.json", "claims.csv", "claims.schema.json", "compendium-site.zip"])
 def test_the_downloads_are_there(name):
-    assert (BOOK / name).stat().st_size > 10_000
+    assert (BOOK / name).stat().st_size > 3_000

@@ -1,0 +1,36 @@
+"""Tables that a notebook shows, made to fit: many columns closer together, words that wrap, and a dash where there is no number.
+
+The notebooks' outputs stay as they are: pandas writes the tables, and this changes what the page shows of them.
+"""
+
+import re
+
+from docutils import nodes
+
+MANY = 6  # columns, heads of rows among them, from which on they stand closer together
+LONG = 24  # letters of a cell that may break into lines
+
+
+def fitted(text: str) -> str:
+    """The HTML of a page's output with the tables of pandas in it marked for compendium.css."""
+    return re.sub(
+        r'<table border="1" class="dataframe">.*?</table>', lambda found: _fitted(found[0]), text, flags=re.DOTALL
+    )
+
+
+def _fitted(table: str) -> str:
+    columns = max(len(re.findall(r"<t[hd]", row)) for row in re.findall(r"<tr.*?</tr>", table, re.DOTALL))
+    table = table.replace("<td>NaN</td>", "<td>–</td>")
+    table = re.sub(rf"<td>(?=[^<]{{{LONG},}})", '<td class="words">', table)
+    return table.replace('class="dataframe"', f'class="dataframe{" many" * (columns >= MANY)}"', 1)
+
+
+def fit(app, doctree):
+    for node in doctree.findall(nodes.raw):
+        if 'class="dataframe"' in node.astext():
+            node.children = [nodes.Text(fitted(node.astext()))]
+
+
+def setup(app):
+    app.connect("doctree-read", fit)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

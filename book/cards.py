@@ -1,0 +1,167 @@
+"""A claim as its readers see it, in HTML: the same entry in the chapter that judges it and on the scorecard.
+
+The verdict comes first, then where the claim stands and what it says, what is printed beside what was found, the reason, and what
+was replied. It is no table, so it fits a telephone and a sheet of paper as it fits a screen.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from pathlib import Path
+
+import yaml
+
+from book import claims
+from book.claims import Claim, Ledger, Record
+
+REPLIES = Path(__file__).resolve().parent / "replies.yml"
+NAMED = r"[A-Z]?\.?\d+(?:[.-]\d+)*"
+PLACE = re.compile(
+    r"\b(table|figure|equation|section|theorem|lemma|definition|proposition|algorithm|footnote|reference)s?"
+    rf" \(?({NAMED}\)?(?:(?:,? and |,? to |, )\(?{NAMED}\)?)*)",
+    re.IGNORECASE,
+)
+
+
+def markup(text: str) -> str:
+    """As `claims.markup`, in fewer words: a page may have thousands of formulas."""
+    return claims.markup(text).replace(' class="math notranslate nohighlight"', ' class="math"')
+
+
+# ---------------------------------------------------------------- what was replied
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What somebody replied to the verdict of one claim, and what came of it."""
+
+    claim: str
+    by: str
+    date: str
+    text: str
+    answer: str = ""
+
+
+@cache
+def replies(path: Path = REPLIES) -> dict[str, list[Reply]]:
+    """The replies by claim; ``ValueError`` for an entry that is no reply."""
+    found: dict[str, list[Reply]] = {}
+    for entry in yaml.safe_load(path.read_text(encoding="utf-8")) or []:
+        try:
+            reply = Reply(**entry)
+        except TypeError as error:
+            raise ValueError(f"{path.name}: a reply has claim, by, date, text and perhaps answer: {error}") from None
+        if not all(isinstance(text, str) and text.strip() for text in (reply.by, reply.date, reply.text)):
+            raise ValueError(f"{path.name}: by, date and text must be (quoted) strings, got {entry}")
+        found.setdefault(reply.claim, []).append(reply)
+    return found
+
+
+# ---------------------------------------------------------------- one claim
+
+
+@dataclass(frozen=True)
+class Finding:
+    """All that is known of one claim: what this build found and, if there is one, the full run on the real data."""
+
+    claim: Claim
+    here: Record
+    full: Record | None = None
+
+    @property
+    def standing(self) -> Record:
+        return standing(self.here, self.full)
+
+    @property
+    def section(self) -> str:
+        """Which table, theorem or section of the document it is from."""
+        return self.claim.item.split(",")[0]
+
+
+def standing(here: Record, full: Record | None) -> Record:
+    """What the book says of a claim: this build's record, or the full run's where the build used stand-in data."""
+    return full if full and here.verdict == "stand-in" else here
+
+
+def findings(ledger: Ledger, records, full: dict[str, Record]) -> list[Finding]:
+    return [Finding(ledger.claims[record.id], record, full.get(record.id)) for record in records]
+
+
+def tally(found: list[Finding]) -> str:
+    """``22 claims: 20 reproduced, 2 differs``, by the verdicts that count."""
+    return claims.tally(each.standing.verdict for each in found)
+
+
+def entry(finding: Finding, place: str, foot: str = "") -> str:
+    """One claim; `place` is the address that the name of its place leads to, `foot` what stands below all else."""
+    claim, record = finding.claim, finding.standing
+    read = f" {claims.READ_MARK}" if claim.judge == claims.READ else ""
+    parts = [
+        f'<p class="claim-verdict">{claims.badge(record.verdict)}{read}</p>',
+        f'<p class="claim-says"><a href="{place}">{markup(claim.item)}</a> {markup(claim.statement)}</p>',
+        _values(finding),
+        _readings(finding),
+        f'<p class="claim-note">{markup(record.note)}</p>' if record.note else "",
+        *(_reply(reply) for reply in replies().get(claim.id, [])),
+        foot,
+    ]
+    return f'<div class="claim" id="{claims.anchor(claim.id)}">{"".join(parts)}</div>'
+
+
+def folded(found: list[Finding], entries: list[str], name: str = "") -> str:
+    """The `entries` of `found` behind one line: their number, verdicts and, if they are all from one, their place or `name`."""
+    places = {each.section for each in found}
+    name = name or (places.pop() if len(places) == 1 else "")
+    line = f"{name}: {tally(found)}" if name else tally(found)
+    return f'<details class="claims"><summary>{markup(line)}</summary>{"".join(entries)}</details>'
+
+
+def _values(finding: Finding) -> str:
+    """What is printed and, of a number, what was found; each value is told once."""
+    claim, here, full = finding.claim, finding.here, finding.full
+    if claim.judge not in claims.NUMERIC_JUDGES:
+        return f'<p class="claim-values"><span>Printed: {markup(claim.printed)}</span></p>'
+    spread = f" ± {claim.spread:g}" if claim.spread is not None else ""
+    told = {"printed": claim.printed + spread}
+    if not claim.readings:
+        told |= {"full run": full.reproduced} if full and full.reproduced != here.reproduced else {}
+        told |= {"here, on stand-in data" if here.verdict == "stand-in" else "here": here.reproduced}
+    shown = [f"<span>{name} <b>{markup(value)}</b></span>" for name, value in told.items() if value]
+    return f'<p class="claim-values">{" ".join(shown)}</p>'
+
+
+def _readings(finding: Finding) -> str:
+    """What the document's words may mean, and what was found for each."""
+    claim = finding.claim
+    found = by_reading(claim, finding.standing.reproduced)
+    items = [
+        f"<li>{escape(name)}{' (favoured by the text)' if name == claim.own else ''}: {markup(meaning)}"
+        f"{f'; <b>{markup(found[name])}</b>' if name in found else ''}</li>"
+        for name, meaning in claim.readings.items()
+    ]
+    return f'<ul class="claim-readings">{"".join(items)}</ul>' if items else ""
+
+
+def by_reading(claim: Claim, reproduced: str) -> dict[str, str]:
+    """The value for each of the claim's readings, from a record's text, ``first: holds; second: does not hold``."""
+    names = "|".join(sorted(map(re.escape, claim.readings), key=len, reverse=True))
+    parts = re.split(rf"(?:^|; )({names}): ", reproduced) if names else []
+    return dict(zip(parts[1::2], parts[2::2]))
+
+
+def _reply(reply: Reply) -> str:
+    answer = f" <em>What was done:</em> {markup(reply.answer)}" if reply.answer else ""
+    return f'<p class="claim-reply"><em>Reply by {escape(reply.by)}, {escape(reply.date)}:</em> {markup(reply.text)}{answer}</p>'
+
+
+# ---------------------------------------------------------------- where a claim stands
+
+
+def places(text: str) -> set[tuple[str, str]]:
+    """The numbered parts of a document that `text` names: ``Lemmas 4.3 and 4.5`` are (lemma, 4.3) and (lemma, 4.5)."""
+    return {
+        (kind.lower(), number.lower()) for kind, numbers in PLACE.findall(text) for number in re.findall(NAMED, numbers)
+    }

@@ -1,0 +1,60 @@
+"""What the front page and the page of what can be taken away are made of: bars, wide tables, the site in one file."""
+
+import zipfile
+
+import pytest
+
+from book import site
+from book._ext import findings, wide_tables
+
+
+def test_bars_are_as_long_as_their_numbers():
+    assert findings.parts([3200.58, 1.15], 0) == pytest.approx([1, 1.15 / 3200.58])
+    assert findings.parts([0.9, 0.7], 0.5) == pytest.approx([1, 0.5])
+    made = findings.drawn([("as printed", "3,200.58"), (r"$\alpha$", "1.15")], "Bound", unit=" %")
+    assert '<th scope="row">as printed</th><td><span style="--part: 1.0000"></span>3,200.58 %</td>' in made
+    assert "--part: 0.0004" in made and r"\(\alpha\)" in made and "begin" not in made
+    assert "Bound; bars begin at 0.5" in findings.drawn([("a", "0.9"), ("b", "0.7")], "Bound", 0.5)
+
+
+@pytest.mark.parametrize("numbers, start", [([0.4, 0.9], 0.5), ([0.0, 0.0], 0), ([-1.0], 0)])
+def test_bars_that_would_mislead_are_refused(numbers, start):
+    with pytest.raises(ValueError, match="bars must begin below"):
+        findings.parts(numbers, start)
+
+
+def table(columns, cell="1.5"):
+    row = "<tr>" + f"<td>{cell}</td>" * columns + "</tr>"
+    return (
+        f'<div><table border="1" class="dataframe"><thead><tr><th></th></tr></thead><tbody>{row}</tbody></table></div>'
+    )
+
+
+def test_a_table_of_many_columns_stands_closer_and_its_words_wrap():
+    assert 'class="dataframe many"' in wide_tables.fitted(table(wide_tables.MANY))
+    assert wide_tables.fitted(table(wide_tables.MANY - 1)) == table(wide_tables.MANY - 1)
+    assert '<td class="words">' + "a b " * 8 in wide_tables.fitted(table(2, "a b " * 8))
+    assert wide_tables.fitted(table(2, "NaN")).count("<td>–</td>") == 2
+
+
+OFFERED = '<td><p><span class="offer" data-file="{}">`make` puts it here</span></p></td>'
+
+
+def test_the_site_is_offered_in_one_file_and_the_pdf_beside_it(tmp_path):
+    page = tmp_path / "html/take-away.html"
+    page.parent.mkdir()
+    page.write_text(OFFERED.format(site.SITE) + OFFERED.format(site.PDF))
+    (tmp_path / "html/theme.css.map").write_text("{}")
+    (tmp_path / "book.pdf").write_bytes(b"%PDF" + b"0" * 2_000_000)
+    assert site.main(["zip", str(page.parent)]) == 0 == site.main(["pdf", str(page.parent), str(tmp_path / "book.pdf")])
+    assert site.main(["zip", str(page.parent)]) == 0  # again: neither file is packed
+    assert zipfile.ZipFile(page.parent / site.SITE).namelist() == ["compendium/take-away.html"]
+    assert f'<a href="{site.PDF}" download>{site.PDF}</a>, 2 MB</span>' in page.read_text()
+    assert (page.parent / site.PDF).stat().st_size > 2_000_000
+
+
+def test_what_cannot_be_offered_is_said(tmp_path, capsys):
+    assert site.main(["zip", str(tmp_path)]) == 2 and "Say what to offer" in capsys.readouterr().err
+    (tmp_path / site.PAGE).write_text("no place for it")
+    with pytest.raises(ValueError, match="must have one place for compendium-site.zip, got 0"):
+        site.main(["zip", str(tmp_path)])
