@@ -9,6 +9,13 @@ WRONG = [
     ("laplace", "budget not shared", "epsilon / 2", "epsilon", {"mean-private"}),
     ("laplace", "exact count", "release(len(hours), 1, epsilon / 2, rng=rng)", "len(hours)", {"mean-private"}),
     ("laplace", "not clipped", "np.clip(hours, 0, cap)", "hours", {"mean", "mean-private"}),
+    (
+        "laplace",
+        "a mean of nobody",
+        "clipped = np.clip(hours, 0, cap)\n",
+        "return release(40.0, cap, epsilon, rng=rng)\n    clipped = np.clip(hours, 0, cap)\n",
+        {"mean", "mean-private"},
+    ),
     ("laplace", "both limits with the whole error", "(1 - confidence) / 2", "1 - confidence", {"audit"}),
     ("laplace", "event too common", "> 1)", "> -3)", {"verdicts"}),
     (
@@ -70,6 +77,13 @@ WRONG = [
     ("aim_by_hand", "last round too late", "left <= 2 *", "left <=", {"last"}),
     ("pk_anonymity", "old value not drawn again", "(rho + (1 - rho) / s) /", "rho /", {"epsilon", "level"}),
     ("pk_anonymity", "forgotten 2", "np.exp(-2 *", "np.exp(-1 *", {"level"}),
+    (
+        "pk_anonymity",
+        "a matrix that nothing is to be undone of",
+        "return rho * np.eye(s) + (1 - rho) / s",
+        "return np.eye(s)",
+        {"matrix", "reconstruct", "error", "auc"},
+    ),
     (
         "pk_anonymity",
         "always another value",
@@ -173,6 +187,17 @@ WRONG = [
     ("frequency_oracles", "an error, not its square", "/ wanted**2", "/ wanted", {"needed"}),
     (
         "frequency_oracles",
+        "reports looked at where few are asked",
+        '    if protocol == "grr":\n',
+        """    if len(values) > 100:
+        p, q = grr_chances(k, epsilon) if protocol == "grr" else oue_chances(epsilon)
+        share = np.bincount(values, minlength=k) / len(values)
+        return share + rng.normal(size=k) * np.sqrt(variance(share, len(values), p, q))
+    if protocol == "grr":\n""",
+        {"collect"},
+    ),
+    (
+        "frequency_oracles",
         "no reports, but the shares",
         'if protocol == "grr":',
         "return np.bincount(values, minlength=k) / len(values)\n    if False:",
@@ -206,6 +231,16 @@ WRONG = [
     ("synthetic_tables", "noise by the variance", "scale=sigma", "scale=sigma**2", {"accuracy", "live", "measure"}),
     ("synthetic_tables", "forgotten 2", "epsilon_t / (2 * delta)", "epsilon_t / delta", {"choose"}),
     ("synthetic_tables", "always the best", " + rng.gumbel(size=len(scores))", "", {"choose"}),
+    (
+        "synthetic_tables",
+        "a table known by heart",
+        "    ways = range(counts.ndim)\n",
+        """    sigma = np.sqrt((4 + rounds) / (2 * share * rho))
+    known = globals()["counts"]
+    return known * (1 + rng.normal() * np.sqrt(sum(shape)) * sigma / 4 / known.sum())
+    ways = range(counts.ndim)\n""",
+        {"private", "accuracy", "live"},
+    ),
     (
         "synthetic_tables",
         "the last measurement only",

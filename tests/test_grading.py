@@ -358,6 +358,40 @@ def test_marks_by_hand_are_added_and_none_is_lost(one):
     ]
 
 
+def test_points_for_an_answer_in_another_place_stay(one):
+    """The instructor adds a row for what the student wrote into a cell of his own."""
+    notebook = reference()
+    cell(notebook, "gaussian-explain-size").source = "YOUR ANSWER HERE"
+    nbformat.write(notebook, one / f"class/ann/{NAME}.ipynb")
+    assert grade(one / "class", one / "out").returncode == 0
+    [row] = table(one / "out/by-hand.csv")
+    added = row | {"question": "gaussian-explain-size", "points": "3", "comment": "below part 5", "answer": ""}
+    write_table(one / "out/by-hand.csv", [row, added])
+    for _ in range(2):
+        assert grade(one / "class", one / "out").returncode == 0
+        assert table(one / "out/grades.csv")[0]["points"] == "19"
+
+
+def test_marks_that_are_entered_while_a_run_goes_on_count_and_a_second_run_is_refused(one, monkeypatch):
+    from notebooks.assignments import grade as command
+
+    assert grade(one / "class", one / "out").returncode == 0
+
+    def graded(*arguments, real=command.grade_all):
+        found = real(*arguments)
+        rows = table(one / "out/by-hand.csv")
+        write_table(one / "out/by-hand.csv", [rows[0] | {"points": "2"}, rows[1]])
+        done = grade(one / "class", one / "out")
+        assert done.returncode == 2 and "another run writes to" in done.stderr
+        return found
+
+    monkeypatch.setattr(command, "grade_all", graded)
+    monkeypatch.setattr(sys, "argv", ["grade", str(one / "class"), "-o", str(one / "out")])
+    assert command.main() == 0
+    assert [row["points"] for row in table(one / "out/by-hand.csv")] == ["2", ""]
+    assert table(one / "out/platform.csv") == [{"student": "ann", NAME: "15"}]
+
+
 def write_table(path, rows):
     with path.open("w", encoding="utf-8-sig", newline="") as stream:
         writer = csv.DictWriter(stream, list(rows[0]))
@@ -398,3 +432,13 @@ def test_what_could_not_be_graded_is_tried_again(one, monkeypatch, capsys):
     assert command.main() == 0
     [row] = table(one / "out/grades.csv")
     assert row["points"] == "13" and row["problems"] == "" and "could not be graded" not in capsys.readouterr().out
+
+    # The same later, when marks by hand are there, which it must not cost.
+    write_table(one / "out/by-hand.csv", [row | {"points": "2"} for row in table(one / "out/by-hand.csv")])
+    monkeypatch.setattr(sys, "argv", [*sys.argv, "--cell-seconds", "31"])
+    with monkeypatch.context() as hurt:
+        hurt.setattr(command.judge, "grade", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        assert command.main() == 0
+    assert [row["points"] for row in table(one / "out/by-hand.csv")] == ["2", "2"]
+    assert command.main() == 0
+    assert table(one / "out/grades.csv")[0]["points"] == "17"

@@ -52,6 +52,39 @@ def test_an_answer_that_was_changed_is_to_be_marked_again():
     assert "changed after it got 3 points by hand" in told[0]
 
 
+FILLED_IN = [f"student,file,question,out_of,points,comment\nann,ann/{NAME}.ipynb,gaussian-explain-size,3,2.5,a pair; of tables",
+             f"file\tstudent\tquestion\tpoints\tcomment\r\nann/{NAME}.ipynb\tann\tgaussian-explain-size\t2,5\ta pair; of tables\r\n",
+             f'question;comment;points;student;file\ngaussian-explain-size;"a pair; of tables";2,5;ann;ann/{NAME}.ipynb']  # fmt: skip
+
+
+@pytest.mark.parametrize("saved", FILLED_IN)
+def test_marks_are_read_as_spreadsheets_save_them(tmp_path, saved):
+    (tmp_path / "m.csv").write_text(saved, encoding="utf-8-sig")
+    record = answered("It is small.")
+    assert tables.enter_marks([record], tables.read_marks(tmp_path / "m.csv")) == []
+    [question] = record["questions"]
+    assert (question["points"], question["note"]) == (2.5, "a pair; of tables")
+
+
+def test_a_table_in_another_encoding_and_two_marks_for_one_answer_are_refused(tmp_path):
+    (tmp_path / "m.csv").write_bytes(f"file,question,points,comment\n{NAME},a,2,佐藤".encode("cp932"))
+    with pytest.raises(ValueError, match="m.csv must be in UTF-8: save it as"):
+        tables.read_marks(tmp_path / "m.csv")
+    (tmp_path / "m.csv").write_text("file,question,points,comment\nx,a,2,\nx,b,,\nx,b,1,\nx,a,1,")
+    with pytest.raises(ValueError, match="line 5: another row marks 'a' in 'x'"):
+        tables.read_marks(tmp_path / "m.csv")
+
+
+def test_a_comment_without_points_stays_and_so_do_points_for_what_was_changed(tmp_path):
+    record = answered("It is small.")
+    [question] = record["questions"]
+    place = record["file"], question["id"]
+    tables.enter_marks([record], {place: (None, "read again", tables.sign_of(question))})
+    assert (question["points"], question["note"]) == (None, "read again")
+    tables.enter_marks([record], {place: (3.0, "good", "another")})
+    assert (question["points"], question["note"]) == (None, "(3 points before it was changed) good")
+
+
 def test_of_several_files_the_best_counts():
     def record(points, **more):
         return answered("") | {"questions": [{"points": points, "out_of": 17.0}]} | more
@@ -92,6 +125,9 @@ def test_a_command_that_makes_no_sense_is_refused(tmp_path, monkeypatch, capsys,
     ("tanaka_laplace.ipynb", "tanaka"),
     ("laplace.ipynb", "laplace"),
     ("tanaka.zip/a/b.ipynb", "tanaka"),
+    ("delaplace_laplace.ipynb", "delaplace"),
+    ("laplace2_tanaka (1).ipynb", "2_tanaka (1)"),
+    ("tanakalaplace.ipynb", "tanaka"),
 ])  # fmt: skip
 def test_the_student_is_read_off_the_path(file, student):
     assert submissions._student(file, {"laplace": None}) == student
@@ -127,6 +163,25 @@ def test_a_folder_zipped_with_its_environment_is_graded(tmp_path):
         archive.writestr(f"gaussian/{NAME}.ipynb", nbformat.writes(hostile.solved()))
     [found] = submissions.collect(tmp_path, {NAME: hostile.assignment.key(NAME)})
     assert found.cells and found.problems == []
+
+
+def test_other_notebooks_in_the_zip_do_not_count(tmp_path):
+    other = json.dumps({"nbformat": 4, "cells": [{"cell_type": "markdown", "source": "A lecture"}]})
+    with zipfile.ZipFile(tmp_path / "ann.zip", "w") as archive:
+        for number in range(submissions.MOST_FILES + 1):
+            archive.writestr(f"course/{number}.ipynb", other)
+        archive.writestr(f"course/{NAME}.ipynb", nbformat.writes(hostile.solved()))
+    found = submissions.collect(tmp_path, {NAME: hostile.assignment.key(NAME)})
+    assert [each.problems for each in found if each.name] == [[]] and len(found) == submissions.MOST_FILES + 2
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_files_of_one_name_in_a_zip_are_two(tmp_path):
+    with zipfile.ZipFile(tmp_path / "ann.zip", "w") as archive:
+        for answer in ("One answer", "Another answer"):
+            archive.writestr(f"{NAME}.ipynb", nbformat.writes(hostile.solved(answer)))
+    found = submissions.collect(tmp_path, {NAME: hostile.assignment.key(NAME)})
+    assert [(each.student, each.name) for each in found] == [("ann", NAME)] * 2 and found[0].file != found[1].file
 
 
 def test_what_can_be_mended_is_read_or_comes_with_advice(tmp_path):

@@ -96,6 +96,12 @@ def test_a_subclass_is_sent_as_what_it_holds():
     assert type(found) is float and found != 3
 
 
+def test_numbers_of_more_digits_are_sent_with_those_of_a_float():
+    for value in (np.longdouble(1) / 3, np.full((2, 1), np.longdouble(1) / 3)):
+        found = plain.decode(plain.encode(value))
+        assert np.shape(found) == np.shape(value) and np.all(found == 1 / 3)
+
+
 @pytest.mark.parametrize(("value", "empty"), [([], True), (np.zeros((0, 1)), True), ({"a": ()}, True), ([[1], []], True), ([0], False), (0, False), ("", False)])  # fmt: skip
 def test_what_is_empty_is_known(value, empty):
     assert plain.is_empty(value) is empty
@@ -403,6 +409,13 @@ def test_each_student_gets_a_zip_and_a_line_in_the_table(tmp_path, monkeypatch, 
     zips = [(tmp_path / "out" / student / "laplace.zip").read_bytes() for student in ("ann", "bob")]
     assert zips[0] != zips[1]
     assert (tmp_path / "secret.txt").stat().st_mode & 0o077 == 0
+
+    # Whoever comes later, with a name that a spreadsheet would take for a formula, is added.
+    (tmp_path / "names.txt").write_text("=zoe\n")
+    assert make_assignments.main() == 0
+    assert tables.variants(tmp_path / "out/variants.csv") == variants | {
+        "=zoe": make_assignments.variant_of("=zoe", secret)
+    }
 
     (tmp_path / "names.txt").write_text("../ann\n")
     assert make_assignments.main() == 2 and "STUDENTS must hold a name a line" in capsys.readouterr().err

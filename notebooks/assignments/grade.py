@@ -25,6 +25,8 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 os.environ["MPLBACKEND"] = "agg"
 
 import argparse  # noqa: E402
+import contextlib  # noqa: E402
+import fcntl  # noqa: E402
 import functools  # noqa: E402
 import gc  # noqa: E402
 import hashlib  # noqa: E402
@@ -187,20 +189,16 @@ def _judged(submission, course: Course, box: Box) -> dict:
 
 def _give_up(submission, place: Path, course: Course, reason: str) -> None:
     submission.problems.append(f"{GIVEN_UP}: {reason}")
-    _write_record(judge.blank(submission, course.case_of(submission), GIVEN_UP), place)
+    _write_record(judge.blank(submission, course.case_of(submission), GIVEN_UP) | {"given_up": True}, place)
 
 
 def _is_done(place: Path) -> bool:
     """Whether there is a record to keep: where judging itself failed, as for want of memory, it is tried again."""
-    return place.exists() and not _is_given_up(_read(place))
-
-
-def _is_given_up(record: dict) -> bool:
-    return any(problem.startswith(GIVEN_UP) for problem in record["problems"])
+    return place.exists() and not _read(place).get("given_up")
 
 
 def _given_up(records: list[dict]) -> list[str]:
-    count = sum(map(_is_given_up, records))
+    count = sum("given_up" in record for record in records)
     return [f"{count} could not be graded and have no points; the same command tries them again"] if count else []
 
 
@@ -247,20 +245,20 @@ def _not_known(records: list[dict], variant: str) -> list[str]:
 
 def write(records: list[dict], cases: dict, target: Path) -> None:
     """All tables and pages into the folder `target`, each written whole."""
-    pages = feedback.write_pages(records, cases, target)
-    table(target / "grades.csv", [_row(record, page) for record, page in zip(records, pages)])
     every = [(record, question) for record in records for question in record["questions"]]
-    table(target / "marks.csv", [_mark(*pair) | {"part": pair[1]["part"], "note": pair[1]["note"]} for pair in every])
     by_hand = [
-        _mark(*pair) | {"comment": pair[1]["note"], "answer": sign_of(pair[1])}
+        _mark(*pair) | {"comment": pair[1]["note"], "answer": pair[1].get("sign", sign_of(pair[1]))}
         for pair in every
-        if pair[1]["by_hand"] and pair[1]["text"].strip()
+        if pair[1]["by_hand"] and (pair[1]["text"].strip() or "sign" in pair[1])
     ]
     table(
         target / "by-hand.csv",
         by_hand,
         ["student", "assignment", "file", "question", "out_of", "points", "comment", "answer"],
     )
+    pages = feedback.write_pages(records, cases, target)
+    table(target / "grades.csv", [_row(record, page) for record, page in zip(records, pages)])
+    table(target / "marks.csv", [_mark(*pair) | {"part": pair[1]["part"], "note": pair[1]["note"]} for pair in every])
     table(target / "platform.csv", platform := _platform(records))
     table(target / "canvas.csv", _canvas(platform, cases))
 
@@ -358,15 +356,10 @@ def _run(arguments) -> None:
     for path in sorted(arguments.bank.glob("*.py")) if arguments.bank else ():
         if path.stem not in assignment.names():
             raise ValueError(f"BANK: {path.name} is named for no assignment; they are {', '.join(assignment.names())}")
-    filled = [
-        path
-        for path in (target / "by-hand.csv", arguments.marks)
-        if path and (path == arguments.marks or path.exists())
-    ]
     for name, least in (("jobs", 1), ("memory", 1), ("cell_seconds", 1), ("notebook_seconds", 1)):
         if not getattr(arguments, name) >= least:
             raise ValueError(f"{name} must be at least {least}, got {getattr(arguments, name):g}")
-    marks = [read_marks(path) for path in filled]
+    _filled_in(target, arguments.marks)  # what cannot be read is told before anything is run
     keys = {name: assignment.key(name, arguments.variant) for name in assignment.names()}
     each = variants(arguments.variants) if arguments.variants else {}
     found = submissions.collect(folder, keys, each)
@@ -374,13 +367,33 @@ def _run(arguments) -> None:
         raise ValueError(f"there is no submission in {arguments.submissions}")
     limits = Limits(arguments.cell_seconds, arguments.notebook_seconds, arguments.memory)
     course = Course(each, arguments.variant, limits, arguments.bank, target / "records")
-    print(confinement.SAID[confinement.way()], flush=True)
-    records = grade_all(found, course, arguments.jobs)
-    told = enter_marks(records, {place: mark for given in marks for place, mark in given.items()})
-    told += _given_up(records) + _not_known(records, arguments.variant)
-    write(records, keys, target)
+    with _alone(course.records):
+        print(confinement.SAID[confinement.way()], flush=True)
+        records = grade_all(found, course, arguments.jobs)
+        told = enter_marks(records, _filled_in(target, arguments.marks))  # as it is by now
+        told += _given_up(records) + _not_known(records, arguments.variant)
+        write(records, keys, target)
     print("".join(f"{line}\n" for line in told), end="")
     print(f"{len(records)} graded in {time.monotonic() - began:.0f} s: {target}/grades.csv")
+
+
+def _filled_in(target: Path, copy: Path | None) -> dict:
+    """The marks that stand in by-hand.csv, and in the `copy` that goes before it."""
+    here = target / "by-hand.csv"
+    return (read_marks(here) if here.exists() else {}) | (read_marks(copy) if copy else {})
+
+
+@contextlib.contextmanager
+def _alone(folder: Path):
+    """``ValueError`` if another run has `folder`: the later one to end would undo the marks of the other."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("a") as held:
+        try:
+            # A lock of this process alone: what it has forked does not hold it when it was killed.
+            fcntl.lockf(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(f"another run writes to {folder.parent}: wait until it has ended") from None
+        yield
 
 
 if __name__ == "__main__":

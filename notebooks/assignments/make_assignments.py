@@ -89,15 +89,16 @@ def for_class(variant: str, output: Path, box: judge.Box) -> None:
 
 
 def for_each(students: list[str], secret: bytes, output: Path, box: judge.Box) -> None:
-    """A zip of each assignment for each student, and the table of their variants."""
-    rows = []
+    """A zip of each assignment for each student, and the table of their variants; those who are in it already stay there."""
+    listed = output / "variants.csv"
+    known = tables.variants(listed) if listed.exists() else {}
     for student in students:
         variant, cases = _suiting(student, secret, box)
         for case in cases:
             make(case, output / student / f"{case.name}.zip")
-        rows.append({"student": student, "variant": variant})
+        known[student] = variant
         print(f"{student}: {variant}", flush=True)
-    tables.table(output / "variants.csv", rows)
+    tables.table(listed, [{"student": student, "variant": variant} for student, variant in known.items()])
 
 
 def _suiting(student: str, secret: bytes, box: judge.Box) -> tuple[str, list[assignment.Case]]:

@@ -26,7 +26,7 @@ _DTYPE = re.compile(r"[<>|][biuf][1248]")
 def encode(value, functions: list | None = None):
     """`value` as JSON has it; functions are appended to `functions`, or refused without it."""
     if isinstance(value, np.generic):
-        value = value.item()
+        value = float(value) if isinstance(value, np.floating) else value.item()  # a longdouble's item is a longdouble
     if value is None or isinstance(value, (bool, int, float, str)):
         # A subclass may print itself as it likes: only its value goes.
         plain = {bool: bool, int: int, float: float, str: str}
@@ -42,6 +42,7 @@ def encode(value, functions: list | None = None):
         return ["function", len(functions) - 1]
     if isinstance(value, np.ndarray) or hasattr(value, "__array__"):
         array = np.ascontiguousarray(value)
+        array = array.astype(float) if array.dtype == np.longdouble else array
         if _DTYPE.fullmatch(array.dtype.str):
             return ["array", array.dtype.str, list(np.shape(value)), base64.b64encode(array.tobytes()).decode()]
     raise ValueError(

@@ -23,7 +23,7 @@ from notebooks.assignments import assignment
 LARGEST = 20 * 2**20  # bytes of a file that is looked at
 LARGEST_ZIP = 400 * 2**20  # bytes of a zip file: a student may well hand in the whole folder, with its `.venv`
 LARGEST_HELD = 100 * 2**20  # bytes that are looked at of what it holds
-MOST_FILES = 20  # of one student
+MOST_FILES = 20  # of one student, of those that are notebooks of an assignment
 MOST_MEMBERS = 1000  # of a zip file, those not counted that are ignored
 MOST_CELLS = 1000
 NOT_KNOWN = "is not among the students that have variants"
@@ -49,8 +49,11 @@ def collect(folder: Path, keys: dict, known: Collection[str] = ()) -> list[Submi
 
     With `known`, the names of the students, each gets the one that its folder or file means.
     """
-    found, others = [], {}
+    found, others, taken = [], {}, set()
     for file, content, problem in _files(folder):
+        while file in taken:  # a zip file may hold two of one name, and marks by hand are found by it
+            file += " (again)"
+        taken.add(file)
         student = _student(file, keys)
         if problem or _is_notebook(file, content):
             found.append(_read(student, file, content, problem, keys))
@@ -75,7 +78,8 @@ def collect(folder: Path, keys: dict, known: Collection[str] = ()) -> list[Submi
             submission.student = meant
     found.sort(key=lambda submission: (submission.student, submission.name, submission.file))
     for _, group in itertools.groupby(found, lambda submission: submission.student):
-        for submission in list(group)[MOST_FILES:]:
+        to_run = [submission for submission in group if submission.name and submission.cells]
+        for submission in to_run[MOST_FILES:]:
             submission.cells, submission.problems = [], [f"not graded: more than {MOST_FILES} files from one student"]
     _note_repeated(found, keys)
     return found
@@ -146,7 +150,9 @@ def _student(file: str, keys) -> str:
         if folder not in keys:
             return folder
     stem = re.sub(r"\.(ipynb|json|txt|zip)\b", "", name)
-    rest = re.sub("|".join(map(re.escape, keys)), "", stem).strip(" _-.") if keys else stem
+    names = "|".join(map(re.escape, keys))
+    word = rf"(?<![^\W_])(?:{names})(?![^\W\d_])"  # the name as a word, lest it is taken out of "delaplace"
+    rest = re.sub(word if re.search(word, stem) else names, "", stem).strip(" _-.") if keys else stem
     return rest or stem
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import re
 from pathlib import Path
 
@@ -19,9 +20,14 @@ def table(path: Path, rows: list[dict], header=None) -> None:
 
 
 def read_table(path: Path) -> list[dict]:
-    """The rows of a table that `table` has written, or a spreadsheet since."""
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        return list(csv.DictReader(stream))
+    """The rows of a table that `table` has written, or a spreadsheet since, which may put semicolons or tabs between cells."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            text = stream.read()
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} must be in UTF-8: save it as CSV UTF-8") from None
+    between = max(",;\t", key=text.partition("\n")[0].count)
+    return list(csv.DictReader(io.StringIO(text, newline=""), delimiter=between))
 
 
 def _cell(value: str) -> str:
@@ -31,37 +37,45 @@ def _cell(value: str) -> str:
     return f"'{value}" if value[:1] in tuple("=+-@\t\r") and value[:1] else value
 
 
+def _uncelled(value: str) -> str:
+    """What `_cell` was given."""
+    return re.sub(r"^'(?=[=+\-@])", "", value)
+
+
 def variants(path: Path) -> dict[str, str]:
     """{student: variant} from the table that `make assignments` has written."""
     rows = read_table(path)
     if not all(row.get("student") and row.get("variant") for row in rows):
         raise ValueError(f"VARIANTS must be a table with the columns student and variant, got {path}")
-    return {row["student"]: row["variant"] for row in rows}
+    return {_uncelled(row["student"]): row["variant"] for row in rows}
 
 
 # ---- marks given by hand
 
 
 def read_marks(path: Path) -> dict:
-    """by-hand.csv, filled in: {(file, question): (points, comment, sign of the answer)}; rows without points are left out."""
-    marks = {}
+    """by-hand.csv, filled in: {(file, question): (points or None, comment, sign of the answer)}; rows with neither are left out."""
+    marks: dict = {}
     for number, row in enumerate(read_table(path), start=2):
         try:
-            if (row["points"] or "").strip():
-                file = re.sub(r"^'(?=[=+\-@])", "", row["file"])  # as `_cell` has written it
-                said = (row["comment"] or "").strip()
-                marks[file, row["question"]] = (float(row["points"]), said, (row.get("answer") or "").strip())
+            points, said = (row["points"] or "").strip(), (row["comment"] or "").strip()
+            place = _uncelled(row["file"]), row["question"]
+            mark = (float(points.replace(",", ".")) if points else None, said, (row.get("answer") or "").strip())
         except (KeyError, ValueError) as error:
             raise ValueError(
                 f"{path}, line {number}: points must be a number, and the columns those of by-hand.csv: {error}"
             ) from error
+        if not (points or said):
+            continue
+        if marks.setdefault(place, mark) != mark:
+            raise ValueError(f"{path}, line {number}: another row marks {place[1]!r} in {place[0]!r}: keep one of them")
     return marks
 
 
 def enter_marks(records: list[dict], marks: dict) -> list[str]:
     """Put the marks in their places, but for answers that are others by now: these are told, in the problems and as the result.
 
-    ``ValueError`` for a mark that is out of range or has no place: none is dropped.
+    ``ValueError`` for a mark that is out of range or has no place: none is dropped. A question with a mark keeps its `sign`.
     """
     places = {
         (record["file"], question["id"]): (record, question)
@@ -74,21 +88,28 @@ def enter_marks(records: list[dict], marks: dict) -> list[str]:
         file, ident = place
         if place not in places:
             raise ValueError(
-                f"MARKS: there is no question {ident!r} in {file!r}, which has {points:g} points by hand: "
-                "write the file's new name into the table, or clear the points"
+                f"MARKS: there is no question {ident!r} in {file!r}, which has {_said(points)}: "
+                "write the file's new name into the table, or clear the points and the comment"
             )
         record, question = places[place]
-        if not 0 <= points <= question["out_of"]:
+        if points is not None and not 0 <= points <= question["out_of"]:
             raise ValueError(
                 f"MARKS: points for {ident!r} in {file!r} must be in [0, {question['out_of']:g}], got {points:g}"
             )
-        if sign not in ("", sign_of(question)):
+        kept = record.get("given_up")  # there is no answer to compare with until it is judged again
+        if points is not None and not kept and sign not in ("", sign_of(question)):
             problem = f"{ident} was changed after it got {points:g} points by hand: mark it again"
             record["problems"].append(problem)
             told.append(f"{file}: {problem}")
-        else:
-            question |= {"points": points, "note": comment}
+            comment = f"({points:g} points before it was changed) {comment}".strip()
+            points = None
+        question |= {"note": comment, "sign": sign if kept else sign_of(question)}
+        question |= {} if points is None else {"points": points}
     return told
+
+
+def _said(points) -> str:
+    return "a comment" if points is None else f"{points:g} points by hand"
 
 
 def sign_of(question: dict) -> str:
