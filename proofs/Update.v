@@ -94,6 +94,21 @@ rewrite mulmxDr -scalemxAr !dotDl !dotDr !dotZl !dotZr inverse_sym -/a -/b -/g =
 by rewrite (_ : _ + _ = a + l * g + (l * g + l * (l * b))) //; ring.
 Qed.
 
+(* It is nowhere above 1 / s times the plain one. *)
+Lemma inverse_below l : s * (a + 2 * l * g + l ^+ 2 * b) <= dot v v + 2 * l * dot u v + l ^+ 2 * dot u u.
+Proof.
+have /andP[_] := inv_bound (v + l *: u) s0 fA; rewrite ler_pdivl_mulr // mulrC.
+rewrite mulmxDr -scalemxAr !dotDl !dotDr !dotZl !dotZr inverse_sym -/a -/b -/g (dotC v u) => H.
+rewrite (_ : a + _ + _ = a + l * g + (l * g + l * (l * b))); last by ring.
+by rewrite (_ : dot v v + _ + _ = dot v v + l * dot u v + (l * dot u v + l * (l * dot u u))) //; ring.
+Qed.
+
+Lemma plain_form l : 0 <= dot v v + 2 * l * dot u v + l ^+ 2 * dot u u.
+Proof.
+have := dot_ge0 (v + l *: u); rewrite !dotDl !dotDr !dotZl !dotZr (dotC v u) => H.
+by rewrite (_ : _ + _ = dot v v + l * dot u v + (l * dot u v + l * (l * dot u u))) //; ring.
+Qed.
+
 (* The determinant where v comes and u goes. *)
 Lemma det_replaced k : 0 <= k ->
   \det (A + k *: (v *m v^T) - k *: (u *m u^T)) = ((1 + k * a) * (1 - k * b) + k ^+ 2 * g ^+ 2) * \det A.
