@@ -23,9 +23,6 @@ Proof. by move=> sA; rewrite /sym linearB linearD !linearZ /= !trmx_mul !trmxK s
 Lemma pow_pos (x : R) k : (0 < x)%coqR -> (x ^ k)%coqR <> 0%coqR.
 Proof. by move=> x0; apply: not_eq_sym (Rlt_not_eq _ _ (pow_lt _ _ x0)). Qed.
 
-Lemma same_terms (j : nat) (c : R) : \sum_(i < j) c = (INR j * c)%coqR.
-Proof. by rewrite sumr_const card_ord -mulr_natl INRE. Qed.
-
 (* v v' - u u' for records y and x of the cube, seen from a point of it: no entry is larger than 4. *)
 Lemma cube_frobenius j (x y m : 'cV[R]_j) : cube x -> cube y -> cube m ->
   (dot (y - m) (y - m) ^ 2 + dot (x - m) (x - m) ^ 2 - 2 * dot (x - m) (y - m) ^ 2 <= (INR j * 4) ^ 2)%coqR.
@@ -202,5 +199,56 @@ rewrite /Formulas.eps_bounded_joint -/tau -/kappa (_ : (n ^ 2 - alpha * (n - 1) 
   have -> : (tau / (n ^ 2 * (1 - alpha * kappa)) = d * 4 / (n ^ 2 * (sigma * (1 - alpha * kappa))))%coqR by rewrite /tau /Formulas.tau; field; lra.
   by have : (alpha / 2 * L1 <= alpha / 2 * (d * 4 / (n ^ 2 * (sigma * (1 - alpha * kappa)))))%coqR by [apply: Rmult_le_compat_l; lra]; lra.
 by rewrite /kappa; field; lra.
+Qed.
+
+(* The mixed covariance, where both data sets lie in D_sigma. *)
+Lemma floor_both (u v : 'cV[R]_j.+1) : cov D' = cov D + k *: (v *m v^T) - k *: (u *m u^T) -> dot u u <= (d * 4)%coqR ->
+  floor (cov D) sigma -> floor (cov D') sigma -> (alpha * (kappa / (1 + kappa)) < 1)%coqR ->
+  floor (Sigma_alpha alpha (cov D) (cov D')) (sigma * (1 - alpha * (kappa / (1 + kappa))))%coqR.
+Proof.
+move=> eB ur fA fB small z; apply/RleP.
+have /RleP lowA := fA z; have /RleP lowB := fB z.
+have -> : qf (Sigma_alpha alpha (cov D) (cov D')) z = ((1 - alpha) * qf (cov D) z + alpha * qf (cov D') z)%coqR.
+  by rewrite /qf /Sigma_alpha mulmxDl dotDr -!scalemxAl !dotZr.
+apply: (Spread.mixed_form _ alpha1 _ _ _ _ _ kappa0 small lowA lowB).
+have -> : qf (cov D') z = (qf (cov D) z + k * dot v z ^ 2 - k * dot u z ^ 2)%coqR.
+  have -> : cov D' = 1 *: (1 *: cov D + k *: (v *m v^T)) + (- k) *: (u *m u^T) by rewrite eB !scale1r scaleNr.
+  by rewrite !qf_update !mul1r -!RpowE mulNr.
+have /RleP uz : dot u z ^+ 2 <= (d * 4)%coqR * dot z z.
+  by apply: le_trans (cauchy u z) _; rewrite ler_wpmul2r ?dot_ge0.
+rewrite -RpowE -RmultE in uz; have vz := pow2_ge_0 (dot v z).
+have kv : (0 <= k * dot v z ^ 2)%coqR by apply: Rmult_le_pos.
+have ku : (k * dot u z ^ 2 <= k * (d * 4 * dot z z))%coqR by apply: Rmult_le_compat_l.
+have -> : (kappa * (sigma * dot z z))%coqR = (k * (d * 4 * dot z z))%coqR by rewrite -kappaE; field; lra.
+lra.
+Qed.
+
+(* Theorem G: if both D and D' lie in D_sigma and alpha q < 1, q = kappa / (1 + kappa), the divergence of D from D' is at most eps_bounded_both(n). *)
+Theorem theorem_G : floor (cov D) sigma -> floor (cov D') sigma ->
+  (alpha * ((n - 1) * Formulas.tau d sigma / n ^ 2 / (1 + (n - 1) * Formulas.tau d sigma / n ^ 2)) < 1)%coqR ->
+  finite alpha D D' /\ (divergence alpha D D' <= Formulas.eps_bounded_both n alpha d sigma)%coqR.
+Proof.
+move=> fA fB; rewrite -/tau -/kappa => small; have [u [v [w [eB [em [ur [vr [wr frob]]]]]]]] := unpacked.
+have [t1 [t2 [r1 [r2 [_ detE]]]]] := spectrum s0 fA (cov_sym D) k0 ur vr frob.
+have [s1 [s2 [_ [_ [sq detE']]]]] := spectrum s0 fB (cov_sym D') k0 ur vr frob.
+rewrite kappaE in r1 r2 sq; have np := n1; have k0' := kappa0.
+have dA := det_first s0 fA (cov_sym D); have dB := det_first s0 fB (cov_sym D').
+have e1 : \det (cov D') = ((1 + t1) * (1 + t2) * \det (cov D))%coqR.
+  by have := detE 1%coqR; rewrite !Rmult_1_l -eB => -> //; lra.
+have pos : (0 < (1 + t1) * (1 + t2))%coqR.
+  by apply: (Rmult_lt_reg_r (\det (cov D))) => //; rewrite Rmult_0_l -e1.
+have same s : (0 <= s)%coqR -> ((1 + (1 + s) * t1) * (1 + (1 + s) * t2) = (1 + s * s1) * (1 + s * s2) * ((1 + t1) * (1 + t2)))%coqR.
+  move=> sp; apply: (Rmult_eq_reg_r (\det (cov D))); last by apply: not_eq_sym (Rlt_not_eq _ _ dA).
+  rewrite -detE; last lra.
+  rewrite Rmult_assoc -e1 -detE' // eB; congr (\det _).
+  have -> (t : R) : ((1 + t) * k)%coqR = k + (t * k)%coqR by rewrite -RplusE; ring.
+  by rewrite !scalerDl opprD !addrA; congr (_ - _); rewrite addrAC.
+have [D1 [D2 P]] := Spread.seen_from_second _ alpha1 _ _ _ _ _ k0' small r1 (proj2 r2) pos sq same.
+have t0 : (0 < sigma * (1 - alpha * (kappa / (1 + kappa))))%coqR by apply: Rmult_lt_0_compat; lra.
+have [fin [L1 HL ->]] := closed eB em wr fA t0 (floor_both eB ur fA fB small) detE D1 D2; split=> //.
+rewrite /Formulas.eps_bounded_both -/tau -/kappa.
+have -> : (tau / (n ^ 2 * (1 - alpha * (kappa / (1 + kappa)))) = d * 4 / (n ^ 2 * (sigma * (1 - alpha * (kappa / (1 + kappa))))))%coqR.
+  rewrite /tau /Formulas.tau; move: (kappa / (1 + kappa))%coqR small => q small; field; lra.
+by have : (alpha / 2 * L1 <= alpha / 2 * (d * 4 / (n ^ 2 * (sigma * (1 - alpha * (kappa / (1 + kappa)))))))%coqR by [apply: Rmult_le_compat_l; lra]; lra.
 Qed.
 End Public.

@@ -306,4 +306,56 @@ Proof using a1.
   assert (M / kappa ^ 2 * (s1 ^ 2 + s2 ^ 2) <= M / kappa ^ 2 * kappa ^ 2) by (apply Rmult_le_compat_l; lra).
   replace (M / kappa ^ 2 * kappa ^ 2) with M in H by (field; lra). lra.
 Qed.
+
+(* The same from what the determinants say: t1, t2 are the eigenvalues seen from the first data set, s1, s2 from the second. *)
+Lemma seen_from_second kappa t1 t2 s1 s2 : 0 <= kappa -> a * (kappa / (1 + kappa)) < 1 -> 0 <= t1 <= kappa -> t2 <= 0 ->
+  0 < (1 + t1) * (1 + t2) -> s1 ^ 2 + s2 ^ 2 <= kappa ^ 2 ->
+  (forall s, 0 <= s -> (1 + (1 + s) * t1) * (1 + (1 + s) * t2) = (1 + s * s1) * (1 + s * s2) * ((1 + t1) * (1 + t2))) ->
+  0 < 1 + a * t1 /\ 0 < 1 + a * t2 /\
+  psi a t1 + psi a t2 <= Rmax (psi a (- (kappa / (1 + kappa)))) ((1 + kappa) ^ 2 * psi a kappa).
+Proof using a1.
+  intros k0 small [t10 t1k] t20 det sq split.
+  assert (e1 : 0 < 1 + t1) by lra. assert (e2 : 0 < 1 + t2) by nra.
+  set (x := t1 / (1 + t1)). set (y := t2 / (1 + t2)).
+  assert (ex : x * (1 + t1) = t1) by (unfold x; field; lra). assert (ey : y * (1 + t2) = t2) by (unfold y; field; lra).
+  assert (same : forall s, 0 <= s -> (1 + s * x) * (1 + s * y) = (1 + s * s1) * (1 + s * s2)).
+  { intros s s0. specialize (split s s0). apply (Rmult_eq_reg_r ((1 + t1) * (1 + t2))); [|lra]. rewrite <- split.
+    replace ((1 + s * x) * (1 + s * y) * ((1 + t1) * (1 + t2))) with ((1 + t1 + s * (x * (1 + t1))) * (1 + t2 + s * (y * (1 + t2)))) by ring.
+    rewrite ex, ey. ring. }
+  assert (A := same 1 ltac:(lra)). assert (B := same 2 ltac:(lra)).
+  assert (S : x + y = s1 + s2) by lra. assert (P : x * y = s1 * s2) by lra.
+  assert (sq' : x ^ 2 + y ^ 2 <= kappa ^ 2).
+  { replace (x ^ 2 + y ^ 2) with ((x + y) ^ 2 - 2 * (x * y)) by ring. rewrite S, P. lra. }
+  assert (x0 : 0 <= x) by (apply Rmult_le_pos; [assumption|now apply Rlt_le, Rinv_0_lt_compat]).
+  assert (y0 : y <= 0) by nra.
+  assert (yk : - kappa <= y) by (assert (X := pow2_ge_0 x); apply Rnot_lt_le; intros F; nra).
+  set (q := kappa / (1 + kappa)) in *. assert (eq : q * (1 + kappa) = kappa) by (unfold q; field; lra).
+  assert (q0 : 0 <= q) by (apply Rmult_le_pos; [assumption|apply Rlt_le, Rinv_0_lt_compat; lra]).
+  assert (xq : x <= q).
+  { apply Rnot_lt_le. intros F. assert (x < 1) by nra. assert (q < 1) by nra. nra. }
+  assert (t2q : - q <= t2) by nra.
+  assert (D1 : 0 < 1 + a * t1) by nra. assert (D2 : 0 < 1 + a * t2) by nra.
+  split; [exact D1|]. split; [exact D2|].
+  assert (x1 : x < 1) by nra. assert (y1 : y < 1) by lra.
+  assert (X : psi a t1 = chi x).
+  { rewrite <- chi_psi; [f_equal; unfold x; field; lra|assumption|].
+    replace (1 + (a - 1) * x) with ((1 + a * t1) / (1 + t1)) by (unfold x; field; lra). now apply Rdiv_lt_0_compat. }
+  assert (Y : psi a t2 = chi y).
+  { rewrite <- chi_psi; [f_equal; unfold y; field; lra|assumption|].
+    replace (1 + (a - 1) * y) with ((1 + a * t2) / (1 + t2)) by (unfold y; field; lra). now apply Rdiv_lt_0_compat. }
+  rewrite X, Y. apply psi_both; fold q; try assumption; lra.
+Qed.
+
+(* The mixed covariance's quadratic form, where both forms lie above s |z|^2: qa, qb and zz are z' A z, z' B z and z' z. *)
+Lemma mixed_form s kappa qa qb zz : 0 <= kappa -> a * (kappa / (1 + kappa)) < 1 -> s * zz <= qa -> s * zz <= qb ->
+  qa - kappa * (s * zz) <= qb -> s * (1 - a * (kappa / (1 + kappa))) * zz <= (1 - a) * qa + a * qb.
+Proof using a1.
+  intros k0 small fa fb low. set (q := kappa / (1 + kappa)) in *.
+  assert (K : 0 <= kappa * (qb - s * zz)) by (apply Rmult_le_pos; lra).
+  assert (B : (1 - q) * qa <= qb).
+  { replace (1 - q) with (/ (1 + kappa)) by (unfold q; field; lra). apply (Rmult_le_reg_l (1 + kappa)); [lra|].
+    rewrite <- Rmult_assoc, Rinv_r, Rmult_1_l by lra. lra. }
+  assert (a * ((1 - q) * qa) <= a * qb) by (apply Rmult_le_compat_l; lra).
+  assert ((1 - a * q) * (s * zz) <= (1 - a * q) * qa) by (apply Rmult_le_compat_l; lra). lra.
+Qed.
 End Spread.

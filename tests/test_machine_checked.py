@@ -17,7 +17,18 @@ import yaml
 
 from book import claims, machine_checked
 from lib.accounting.divergence import psi
-from lib.gaussian_synthesis import bounded_epsilon, bounded_epsilon_tight, bounds, unbounded_epsilon
+from lib.gaussian_synthesis import (
+    bounded_epsilon,
+    bounded_epsilon_both,
+    bounded_epsilon_joint,
+    bounded_epsilon_tight,
+    bounds,
+    divergence_added,
+    divergence_removed,
+    largest_radius,
+    unbounded_epsilon,
+    unbounded_epsilon_tight,
+)
 from lib.local import GRR, pure_variance
 from lib.mechanisms import DiscreteLaplace, PermuteAndFlip, RandomizedResponse
 from proofs import cells, check
@@ -153,6 +164,9 @@ BOUNDS = {
     "eps_unbounded": unbounded_epsilon,
     "eps_bounded": bounded_epsilon,
     "eps_bounded_tight": bounded_epsilon_tight,
+    "eps_bounded_joint": bounded_epsilon_joint,
+    "eps_bounded_both": bounded_epsilon_both,
+    "eps_unbounded_tight": unbounded_epsilon_tight,
 }
 
 
@@ -169,6 +183,16 @@ def test_the_epsilons_of_each_direction_are_libs():  # of which the larger one i
         for name, found in zip(("eps_added", "eps_removed"), directions):
             proved = value("Formulas.v", name, n, alpha, d, 4 * d / sigma)
             assert found == pytest.approx(float(proved), rel=1e-9), name
+
+
+def test_theorem_d_is_libs():
+    for n, alpha, d, sigma in points():
+        radius = value("Formulas.v", "largest_radius", d, sigma)
+        assert largest_radius(d, float(sigma)) == pytest.approx(float(radius), rel=1e-12)
+        for name, formula in {"div_added": divergence_added, "div_removed": divergence_removed}.items():
+            for r in (Fraction(0), Fraction(1, 3), Fraction(int(radius))):
+                proved = value("Formulas.v", name, n, alpha, d, r)
+                assert formula(n, float(alpha), d, float(r)) == pytest.approx(float(proved), rel=1e-9), name
 
 
 def test_randomized_response_is_libs():
