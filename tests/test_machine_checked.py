@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from docutils import nodes
 
 from book import claims, machine_checked
 from lib.accounting.divergence import psi
@@ -103,6 +104,28 @@ def test_what_a_theorem_is_said_to_be_about_exists():
             module, _, function = name.rpartition(".")
             assert hasattr(importlib.import_module(module), function), name
         assert set(theorem.claims) <= set(claims.load().claims), theorem.statement.name
+
+
+def test_the_box_that_a_theorem_is_said_to_stand_in_exists():
+    said = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "notebooks").glob("*/*.ipynb"))
+    labels = set(re.findall(r":label: ([\w-]+)", said))
+    assert {theorem.box for theorem in machine_checked.headlines()} - {""} <= labels
+
+
+def test_a_box_names_what_is_checked_of_it_unless_it_does_so_itself():
+    theorem = next(each for each in machine_checked.headlines() if each.box)
+
+    def box(label, *inside):
+        made = nodes.container("", nodes.section("", *inside), classes=["proof", "theorem"])
+        made["label"] = label
+        return made
+
+    own = nodes.paragraph("", "", page.link_to(theorem.statement, "here"))
+    doctree = nodes.container("", box(theorem.box), box("another"), box(theorem.box, own))
+    assert page.mark(doctree, [theorem], "here") and not page.mark(nodes.container(), [theorem], "here")
+    told = [each.astext() for each in doctree]
+    assert told == [f"Checked by a machine: {theorem.statement.name}.", "", theorem.statement.name]
+    assert [link["reftarget"] for link in doctree.findall(page.pending_xref)] == [page.label(theorem.statement)] * 2
 
 
 def test_a_theorem_that_is_in_no_file_is_refused(tmp_path, monkeypatch):
