@@ -32,8 +32,9 @@ from lib.gaussian_synthesis import (
 )
 from lib.local import GRR, pure_variance
 from lib.mechanisms import DiscreteLaplace, PermuteAndFlip, RandomizedResponse
+from lib.networks.parameterwise import atoms
 from proofs import cells, check
-from tests.coq_formulas import value
+from tests.coq_formulas import Definitions, Reader, value
 
 ROOT = Path(__file__).resolve().parents[1]
 _spec = importlib.util.spec_from_file_location("machine_checked_page", ROOT / "book/_ext/machine_checked.py")
@@ -126,6 +127,19 @@ def test_a_box_names_what_is_checked_of_it_unless_it_does_so_itself():
     told = [each.astext() for each in doctree]
     assert told == [f"Checked by a machine: {theorem.statement.name}.", "", theorem.statement.name]
     assert [link["reftarget"] for link in doctree.findall(page.pending_xref)] == [page.label(theorem.statement)] * 2
+
+
+def test_bounds_name_the_theorem_that_is_checked_of_them():
+    bounds_of = {
+        name for theorem in machine_checked.headlines() for name in theorem.lib if "gaussian_synthesis" in name
+    }
+    names = {theorem.statement.name for theorem in machine_checked.headlines()}
+    for name in bounds_of:
+        module, _, function = name.rpartition(".")
+        said = re.findall(
+            r"Checked by Coq, but for rounding: `(\w+)`", getattr(importlib.import_module(module), function).__doc__
+        )
+        assert len(said) == 1 and said[0] in names, name
 
 
 def test_a_theorem_that_is_in_no_file_is_refused(tmp_path, monkeypatch):
@@ -232,6 +246,15 @@ def test_randomized_response_is_libs():
         assert oracle.variance(float(share), n) == pytest.approx(float(proved), rel=1e-9)
 
 
+def test_the_limited_noise_of_learning_is_libs():
+    text = machine_checked_text("Learning.v", "noisy")
+    ends = [Definitions("Learning.v"), *re.findall(r"f (?:low|high) \* \((.*?\) / scale\))\)", text)]
+    for centre, scale, low, high in ((0.25, 1.5, 0.0, 1.0), (-0.5, 0.3, -0.5, 0.5), (0.1, 2.0, -0.5, 0.5)):
+        given = {"c": centre, "scale": scale, "low": low, "high": high}
+        proved = [float(Reader(ends[0], end, dict(given)).all()) for end in ends[1:]]
+        assert atoms(centre, scale, low, high) == pytest.approx(proved, rel=1e-12)
+
+
 def test_the_discrete_laplaces_noise_is_libs():
     for scale in (Fraction(1, 3), Fraction(2), Fraction(17, 4)):
         mechanism = DiscreteLaplace(scale, 1)
@@ -309,6 +332,59 @@ def test_a_change_in_a_statement_fails(small, tmp_path, was, becomes):
     assert was in file
     with pytest.raises(check.Failed, match="RandomizedResponse.v"):
         check.build(texts | {"RandomizedResponse.v": file.replace(was, becomes, 1)}, tmp_path / "planted")
+
+
+SCALARS = ("Formulas.v", "Psi.v", "Scalars.v", "Spread.v", "Distance.v", "Growth.v")
+
+
+@pytest.fixture(scope="module")
+def scalars(tmp_path_factory):
+    """What the bounds of Gaussian synthesis need once the matrices are gone, built."""
+    folder = tmp_path_factory.mktemp("scalars")
+    texts = {name: check.sources()[name] for name in SCALARS}
+    texts["_CoqProject"] = "-Q . Compendium\n" + "\n".join(SCALARS)
+    check.build(texts, folder)
+    return texts, folder
+
+
+@needs_coq
+@pytest.mark.parametrize(
+    ("file", "was", "becomes"),
+    [
+        ("Formulas.v", "- n * (alpha - 1) * r) + (d - 1)", "- n * alpha * r) + (d - 1)"),  # Theorem D, a record removed
+        ("Formulas.v", "+ alpha * n * r) + (d - 1)", "+ n * r) + (d - 1)"),  # a record added
+        ("Distance.v", "a <= (n + 1) ^ 2 / (2 * n + 1).", "a <= (n + 1) ^ 2 / (2 * n)."),
+        ("Distance.v", "s <= turn -> a < n + 1 -> div_added n a d s <", "a < n + 1 -> div_added n a d s <"),
+        ("Spread.v", "<= psi a (- kappa).", "<= psi a kappa."),  # Theorem B's step
+        ("Spread.v", "Rmax (psi a (- (kappa / (1 + kappa))))", "Rmax (psi a (- kappa / 2))"),  # Theorem G's
+        ("Growth.v", "2 <= n < m", "1 <= n < m"),
+        ("Growth.v", "eps_unbounded m a d sigma < eps_unbounded n a d sigma", "m * eps_unbounded m a d sigma < eps_unbounded n a d sigma"),
+    ],
+)  # fmt: skip
+def test_a_change_in_a_bound_fails(scalars, tmp_path, file, was, becomes):
+    texts, folder = scalars
+    shutil.copytree(folder, tmp_path / "planted")
+    assert was in texts[file]
+    with pytest.raises(check.Failed, match=r"(Spread|Distance|Growth)\.v"):
+        check.build(texts | {file: texts[file].replace(was, becomes, 1)}, tmp_path / "planted")
+
+
+@needs_coq
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ("exp e * probability s (four true) w0", "exp (2 * e) * probability s (four true) w0"),
+        ("probability s (four false) w0 value.", "probability s (four true) w0 value."),
+        ("{| input := 0; second := true |}];", "{| input := 0; second := false |}];"),  # the second record
+    ],
+)
+def test_a_change_in_the_four_records_fails(tmp_path, was, becomes):
+    text = check.sources()["Learning.v"]
+    assert text.count(was) >= 1
+    with pytest.raises(check.Failed, match=r"Learning\.v"):
+        check.build(
+            {"Learning.v": text.replace(was, becomes, 1), "_CoqProject": "-Q . Compendium\nLearning.v"}, tmp_path
+        )
 
 
 @needs_coq
