@@ -19,11 +19,13 @@ DEFINING = ("Definition", "Fixpoint", "Inductive", "Record")
 
 
 def table(headlines: list[Headline]) -> str:
-    """The theorems as MyST: what each says, and of what in lib; its name, file and line, and the axioms it may use."""
+    """The theorems as MyST: what each says, of what in lib and which claims; its name, file and line, and its axioms' group."""
     lines = ["| What is proved | Theorem, file and line, axioms |", "|---|---|"]
     for each in headlines:
         stands = each.statement
-        of = ", ".join(f"`{name.rsplit('.', 1)[-1]}`" for name in each.lib)
+        of = ", ".join(
+            [*(f"`{name.rsplit('.', 1)[-1]}`" for name in each.lib), *(f"claim `{id}`" for id in each.claims)]
+        )
         name = f"{{ref}}`{stands.name} <{label(stands)}>` ({stands.file}, {stands.line}; {each.axioms})"
         lines.append(f"| {ledger.cell(stands.says)}{f' ({of})' if of else ''} | {name} |")
     return "\n".join(lines)
