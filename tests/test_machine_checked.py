@@ -369,6 +369,40 @@ def test_a_change_in_a_bound_fails(scalars, tmp_path, file, was, becomes):
         check.build(texts | {file: texts[file].replace(was, becomes, 1)}, tmp_path / "planted")
 
 
+MATRICES = ("Eigenvalues.v", "Forms.v", "Data.v", "Update.v", "Theorem31.v", "PublicN.v", "TheoremD.v")
+
+
+@pytest.fixture(scope="module")
+def matrices(scalars, tmp_path_factory):
+    """What joins the bounds to data sets, built but for the theorems on top."""
+    texts, folder = scalars[0].copy(), tmp_path_factory.mktemp("matrices") / "proofs"
+    shutil.copytree(scalars[1], folder)
+    texts |= {name: check.sources()[name] for name in MATRICES}
+    texts["_CoqProject"] = "-Q . Compendium\n" + "\n".join((*SCALARS, *MATRICES[:-2]))
+    check.build(texts, folder)
+    return texts, folder
+
+
+@needs_coq
+@pytest.mark.parametrize(
+    ("file", "was", "becomes"),
+    [
+        ("PublicN.v", "eps_bounded_joint n alpha d sigma)", "eps_bounded_joint (n + 1) alpha d sigma)"),
+        ("PublicN.v", "floor (cov D) sigma -> floor (cov D') sigma ->\n", "floor (cov D) sigma ->\n"),
+        ("TheoremD.v", "<= Formulas.largest_radius (INR j.+1) sigma)", "<= Formulas.largest_radius (INR j) sigma)"),
+        ("TheoremD.v", "Formulas.div_added n alpha d (distance D x)", "Formulas.div_added (n + 1) alpha d (distance D x)"),
+        ("TheoremD.v", "Theorem theorem_D : in_D_sigma sigma D", "Theorem theorem_D : in_D_sigma sigma D'"),
+    ],
+)  # fmt: skip
+def test_a_change_in_a_theorem_of_data_sets_fails(matrices, tmp_path, file, was, becomes):
+    texts, folder = matrices
+    shutil.copytree(folder, tmp_path / "planted")
+    assert was in texts[file]
+    listed = {"_CoqProject": f"{texts['_CoqProject']}\n{file}"}
+    with pytest.raises(check.Failed, match=file.replace(".", r"\.")):
+        check.build(texts | listed | {file: texts[file].replace(was, becomes, 1)}, tmp_path / "planted")
+
+
 @needs_coq
 @pytest.mark.parametrize(
     ("was", "becomes"),
