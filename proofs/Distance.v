@@ -113,14 +113,14 @@ Definition turn := (n + 1) * (a * (2 * n + 1) - (n + 1) ^ 2) / (a * n ^ 2).
 Lemma bracket_turn : bracket_added turn = 0.
 Proof using a1 n0. unfold bracket_added, turn. field. lra. Qed.
 
-(* Theorem D, a record added, alpha < n + 1: the divergence falls as far as the turn, *)
+(* Theorem D, a record added, alpha < n + 1: the divergence falls as far as the turn. *)
 Theorem added_falls d r s : 0 <= r < s -> s <= turn -> a < n + 1 -> div_added n a d s < div_added n a d r.
 Proof using a1 n0.
   intros H st an. destruct (added_mvt d r s H an) as [z [p [Hz [p0 E]]]].
   assert (B : bracket_added z < 0) by (rewrite <- bracket_turn; apply bracket_up; lra). nra.
 Qed.
 
-(* and grows from there on. *)
+(* Theorem D, a record added, alpha < n + 1: the divergence grows from the turn on. *)
 Theorem added_grows d r s : 0 <= r < s -> turn <= r -> a < n + 1 -> div_added n a d r < div_added n a d s.
 Proof using a1 n0.
   intros H tr an. destruct (added_mvt d r s H an) as [z [p [Hz [p0 E]]]].

@@ -517,7 +517,7 @@ Proof using e0 al0 la0 small.
 Qed.
 End Counterexample.
 
-(* Theorem 4 of sei2017 is false, for every epsilon: with these networks, two batches and one epoch. *)
+(* Theorem 4 of sei2017 is false: with these networks, two batches, one epoch and epsilon 1. *)
 Theorem theorem4_is_false : ~ theorem4.
 Proof.
   intros H.

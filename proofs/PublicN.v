@@ -79,7 +79,7 @@ Let n : R := INR (size D).
 Let d : R := INR j.+1.
 Hypotheses (two : (1 < size D)%N) (neighbours : one_replaced D D') (inside : table D) (inside' : table D').
 Hypotheses (s0 : (0 < sigma)%coqR) (alpha1 : (1 < alpha)%coqR).
-Let tau := Formulas.tau d sigma.
+Let tau : R := Formulas.tau d sigma.
 Let kappa : R := ((n - 1) * tau / n ^ 2)%coqR.
 Let k : R := ((n - 1) / n ^ 2)%coqR.
 
