@@ -35,12 +35,13 @@ class Statement:
 
 @dataclass(frozen=True)
 class Headline:
-    """A theorem of the list: its statement, the group of axioms that it may use, the functions of lib it bounds, its claims."""
+    """A theorem of the list: its statement, its axioms' group, the functions of lib it bounds, its claims, the box it stands in."""
 
     statement: Statement
     axioms: str
     lib: tuple[str, ...]
     claims: tuple[str, ...]
+    box: str = ""
 
 
 def statements(path: Path) -> list[Statement]:
@@ -94,7 +95,7 @@ def headlines() -> list[Headline]:
                 f"{LIST.name}: theorem {entry['name']} must stand in one file of proofs/, found {len(places)}"
             )
         listed = (tuple(entry.get(key, ())) for key in ("lib", "claims"))
-        made.append(Headline(places[0], entry.get("axioms", "reals"), *listed))
+        made.append(Headline(places[0], entry.get("axioms", "reals"), *listed, entry.get("box", "")))
     return made
 
 

@@ -107,6 +107,15 @@ move=> D0; rewrite -[mean (x :: D)](subrK (mean D)) -[mean (y :: D)](subrK (mean
 by rewrite opprD addrACA subrr addr0 -scalerBr opprB addrA subrK.
 Qed.
 
+(* The squared Frobenius norm of v v' - u u', entry by entry. *)
+Lemma frobenius (u v : 'cV[F]_d) :
+  \sum_i \sum_j (v i 0 * v j 0 - u i 0 * u j 0) ^+ 2 = dot v v ^+ 2 + dot u u ^+ 2 - 2 * dot u v ^+ 2.
+Proof.
+rewrite !dotE !expr2 !big_distrlr /= mulr_sumr -big_split -sumrB /=; apply: eq_bigr => i _.
+rewrite mulr_sumr -big_split -sumrB /=; apply: eq_bigr => k _.
+by rewrite expr2; ring.
+Qed.
+
 (* --------------------------------------------------------------- neighbours *)
 
 (* D' is D and one record more, wherever it stands: the document's unbounded neighbours. *)

@@ -36,24 +36,25 @@ Proof.
   rewrite rr. unfold q. field.
 Qed.
 
-(* Through psi: the closed form with these determinants, and a bound of its mean term. *)
-Lemma through_psi alpha kappa t1 t2 L1 B dA : 1 < alpha -> alpha * kappa < 1 -> 0 <= t1 <= kappa -> - kappa <= t2 <= 0 -> 0 < dA -> L1 <= B ->
+(* The closed form with these determinants, through psi. *)
+Lemma closed_psi alpha t1 t2 L1 dA : 1 < alpha -> 0 < 1 + alpha * t1 -> 0 < 1 + alpha * t2 -> 0 < dA ->
   alpha / 2 * L1 - / (2 * (alpha - 1)) * (ln ((1 + alpha * t1) * (1 + alpha * t2) * dA) - (1 - alpha) * ln dA - alpha * ln ((1 + t1) * (1 + t2) * dA))
-  <= alpha / 2 * B + (psi alpha kappa + psi alpha (- kappa)) / 2.
+  = alpha / 2 * L1 + (psi alpha t1 + psi alpha t2) / 2.
 Proof.
-  intros a1 small [t10 t1k] [t2k t20] d0 HL.
-  assert (K : 0 <= kappa) by lra. assert (D1 : 0 < 1 + alpha * t1) by (assert (0 <= alpha * t1) by (apply Rmult_le_pos; lra); lra).
-  assert (D2 : 0 < 1 + alpha * - kappa) by lra.
-  assert (D3 : 0 < 1 + alpha * t2) by (apply (dom_up alpha a1 (- kappa)); assumption).
-  assert (E1 := dom_weaker alpha a1 t1 D1). assert (E2 := dom_weaker alpha a1 t2 D3).
+  intros a1 D1 D3 d0. assert (E1 := dom_weaker alpha a1 t1 D1). assert (E2 := dom_weaker alpha a1 t2 D3).
+  rewrite !ln_mult; try assumption; try (apply Rmult_lt_0_compat; assumption). unfold psi. field. lra.
+Qed.
+
+(* Each of the two is largest at its end. *)
+Lemma psi_apart alpha kappa t1 t2 : 1 < alpha -> alpha * kappa < 1 -> 0 <= t1 <= kappa -> - kappa <= t2 <= 0 ->
+  psi alpha t1 + psi alpha t2 <= psi alpha kappa + psi alpha (- kappa).
+Proof.
+  intros a1 small [t10 t1k] [t2k t20].
   assert (P1 : psi alpha t1 <= psi alpha kappa).
   { destruct t1k as [t1k| ->]; [left; apply psi_increasing; lra|lra]. }
   assert (P2 : psi alpha t2 <= psi alpha (- kappa)).
   { destruct t2k as [t2k| <-]; [left; apply psi_decreasing; lra|lra]. }
-  rewrite !ln_mult; try assumption; try (apply Rmult_lt_0_compat; assumption).
-  assert (H : alpha / 2 * L1 <= alpha / 2 * B) by (apply Rmult_le_compat_l; lra).
-  apply Rle_trans with (alpha / 2 * L1 + (psi alpha t1 + psi alpha t2) / 2); [|lra].
-  apply Req_le. unfold psi. field. lra.
+  lra.
 Qed.
 
 (* Theorem 3.2 bounds both logarithms apart from each other, and so lies above Theorem A. *)

@@ -37,6 +37,34 @@ Definition eps_bounded_tight (n alpha d sigma : R) : R :=
   let kappa := (n - 1) * tau d sigma / n ^ 2 in
   alpha / 2 * (tau d sigma / (n ^ 2 - alpha * (n - 1) * tau d sigma)) + (psi alpha kappa + psi alpha (- kappa)) / 2.
 
+(* Theorem B: the two eigenvalues together. *)
+Definition eps_bounded_joint (n alpha d sigma : R) : R :=
+  let kappa := (n - 1) * tau d sigma / n ^ 2 in
+  alpha / 2 * (tau d sigma / (n ^ 2 - alpha * (n - 1) * tau d sigma)) + psi alpha (- kappa) / 2.
+
+(* Theorem G: both data sets in D_sigma. *)
+Definition eps_bounded_both (n alpha d sigma : R) : R :=
+  let kappa := (n - 1) * tau d sigma / n ^ 2 in
+  let q := kappa / (1 + kappa) in
+  alpha / 2 * (tau d sigma / (n ^ 2 * (1 - alpha * q))) + Rmax (psi alpha (- q)) ((1 + kappa) ^ 2 * psi alpha kappa) / 2.
+
+(* Lemma C: the largest squared Mahalanobis distance of a record of the cube. *)
+Definition largest_radius (d sigma : R) : R := d * (1 + sqrt (1 - sigma)) ^ 2 / sigma.
+
+(* Theorem D, what the divergence is for a record at squared distance r from the n others: n records against n + 1, *)
+Definition div_added (n alpha d r : R) : R :=
+  (alpha * r / ((n + 1) * (n + 1 - alpha) + alpha * n * r) + (d - 1) * psi alpha (- 1 / (n + 1))
+   + psi alpha ((n * r - (n + 1)) / (n + 1) ^ 2)) / 2.
+
+(* and n + 1 records against n. *)
+Definition div_removed (n alpha d r : R) : R :=
+  (alpha * r / ((n + 1) * (n + alpha) - n * (alpha - 1) * r) + (d - 1) * psi alpha (1 / n)
+   + psi alpha ((n + 1 - n * r) / (n * (n + 1 + r)))) / 2.
+
+(* Theorem D: the largest of both over 0 <= r <= R. *)
+Definition eps_unbounded_tight (n alpha d sigma : R) : R :=
+  Rmax (Rmax (div_added n alpha d 0) (div_added n alpha d (largest_radius d sigma))) (div_removed n alpha d (largest_radius d sigma)).
+
 (* The whole release of n records, and its (epsilon, delta): Mironov's conversion, which the document uses. *)
 Definition whole (n eps : R) : R := n * eps.
 Definition converted (alpha eps delta : R) : R := eps + ln (/ delta) / (alpha - 1).

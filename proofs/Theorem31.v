@@ -87,6 +87,9 @@ End Pair.
 Lemma quotient (x y : R) : y <> 0%coqR -> (x / y)%R = (x / y)%coqR.
 Proof. by move=> y0; rewrite RdivE //; apply/eqP. Qed.
 
+Lemma same_terms (j : nat) (c : R) : \sum_(i < j) c = (INR j * c)%coqR.
+Proof. by rewrite sumr_const card_ord -mulr_natl INRE. Qed.
+
 Section Theorem31.
 Variables (j : nat) (D D' : seq 'cV[R]_j.+1) (alpha sigma : R).
 Let n : R := INR (size D).

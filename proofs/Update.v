@@ -63,6 +63,53 @@ Proof.
 move=> vR; have /andP[_] := inv_bound (g *: v) s0 fA; rewrite ler_pdivl_mulr // => /le_trans; apply.
 by rewrite dotZl dotZr mulrA -expr2 ler_wpmul2l // sqr_ge0.
 Qed.
+
+(* The inequality of Cauchy and Schwarz in the metric of A. *)
+Lemma metric_cauchy v z : sym A -> dot v z ^+ 2 <= dot v (invmx A *m v) * qf A z.
+Proof.
+move=> sA; set w := invmx A *m v; set r := dot v w.
+have Aw : A *m w = v by rewrite /w mulKVmx // (floor_unit s0 fA).
+have qw : qf A w = r by rewrite /qf Aw dotC.
+have pos y : 0 <= qf A y by apply: le_trans (fA y); rewrite mulr_ge0 ?dot_ge0 // ltW.
+have r0 : 0 <= r by rewrite -qw.
+have [e|rn] := eqVneq r 0.
+  have w0 : w = 0.
+    apply: dot_eq0; apply/eqP; rewrite eq_le dot_ge0 andbT -(pmulr_rle0 _ s0); apply: le_trans (fA w) _.
+    by rewrite qw e.
+  by rewrite e -Aw w0 mulmx0 dot0l expr0n mul0r.
+have rp : 0 < r by rewrite lt_def rn.
+have := pos (r *: z - dot v z *: w).
+rewrite /qf mulmxDr mulmxN -!scalemxAr Aw !dotDl !dotDr !(dotNl, dotNr, dotZl, dotZr) -/(qf A z).
+have -> : dot w (A *m z) = dot v z by rewrite dot_sym // Aw dotC.
+rewrite (dotC w v) -/r (dotC z v).
+rewrite (_ : _ + _ = r * (r * qf A z - dot v z ^+ 2)); last by ring.
+by rewrite pmulr_rge0 // subr_ge0.
+Qed.
+
+(* The update is positive definite where its eigenvalue along v is positive. *)
+Lemma pd_update q k v : sym A -> 0 < q -> 0 < q + k * dot v (invmx A *m v) -> pd (q *: A + k *: (v *m v^T)).
+Proof.
+move=> sA q0 e0; split=> [|z z0].
+  by rewrite /sym linearD !linearZ /= trmx_mul trmxK sA.
+have pz : 0 < qf A z by apply: lt_le_trans (fA z); rewrite mulr_gt0 ?dot_gt0.
+rewrite qf_update; have [k0|k0] := lerP 0 k.
+  by apply: ltr_spaddl; [rewrite mulr_gt0|rewrite mulr_ge0 ?sqr_ge0].
+apply: (@lt_le_trans _ _ ((q + k * dot v (invmx A *m v)) * qf A z)); first by rewrite mulr_gt0.
+by rewrite mulrDl ler_add2l -(mulrA k) ler_nmul2l //; apply: metric_cauchy.
+Qed.
+
+(* The mean term, with equality. *)
+Lemma mean_term_exact q k g v : q *: A + k *: (v *m v^T) \in unitmx -> q + k * dot v (invmx A *m v) != 0 ->
+  dot (g *: v) (invmx (q *: A + k *: (v *m v^T)) *m (g *: v)) = g ^+ 2 * dot v (invmx A *m v) / (q + k * dot v (invmx A *m v)).
+Proof.
+move=> Cu e0; set C := q *: A + _; set r := dot v _; set w := invmx A *m v.
+have Cw : C *m ((q + k * r)^-1 *: w) = v.
+  rewrite -scalemxAr /C mulmxDl -!scalemxAl -mulmxA [v^T *m w]mx11_scalar mul_mx_scalar -/(dot v w) -/r scalerA.
+  by rewrite /w mulKVmx ?(floor_unit s0 fA) // -scalerDl scalerA mulVf // scale1r.
+have -> : invmx C *m (g *: v) = g *: ((q + k * r)^-1 *: w).
+  by rewrite -scalemxAr -[in LHS]Cw mulKmx.
+by rewrite dotZl !dotZr -/r expr2; rewrite -!mulrA; congr (_ * (_ * _)); rewrite mulrC.
+Qed.
 End Update.
 
 (* The determinant of the update, in d = j + 1 dimensions and without a division. *)
@@ -92,6 +139,21 @@ Proof.
 have /andP[+ _] := inv_bound (v + l *: u) s0 fA.
 rewrite mulmxDr -scalemxAr !dotDl !dotDr !dotZl !dotZr inverse_sym -/a -/b -/g => H.
 by rewrite (_ : _ + _ = a + l * g + (l * g + l * (l * b))) //; ring.
+Qed.
+
+(* It is nowhere above 1 / s times the plain one. *)
+Lemma inverse_below l : s * (a + 2 * l * g + l ^+ 2 * b) <= dot v v + 2 * l * dot u v + l ^+ 2 * dot u u.
+Proof.
+have /andP[_] := inv_bound (v + l *: u) s0 fA; rewrite ler_pdivl_mulr // mulrC.
+rewrite mulmxDr -scalemxAr !dotDl !dotDr !dotZl !dotZr inverse_sym -/a -/b -/g (dotC v u) => H.
+rewrite (_ : a + _ + _ = a + l * g + (l * g + l * (l * b))); last by ring.
+by rewrite (_ : dot v v + _ + _ = dot v v + l * dot u v + (l * dot u v + l * (l * dot u u))) //; ring.
+Qed.
+
+Lemma plain_form l : 0 <= dot v v + 2 * l * dot u v + l ^+ 2 * dot u u.
+Proof.
+have := dot_ge0 (v + l *: u); rewrite !dotDl !dotDr !dotZl !dotZr (dotC v u) => H.
+by rewrite (_ : _ + _ = dot v v + l * dot u v + (l * dot u v + l * (l * dot u u))) //; ring.
 Qed.
 
 (* The determinant where v comes and u goes. *)

@@ -16,6 +16,7 @@ TOKEN = re.compile(r"\s*(:=|<=|[\w']+|[-+*/^()])")
 GIVEN = {
     "ln": (1, mp.log),
     "exp": (1, mp.exp),
+    "sqrt": (1, mp.sqrt),
     "INR": (1, lambda n: n),
     "IZR": (1, lambda n: n),
     "Rmin": (2, min),

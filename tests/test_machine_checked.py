@@ -14,14 +14,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from docutils import nodes
 
 from book import claims, machine_checked
 from lib.accounting.divergence import psi
-from lib.gaussian_synthesis import bounded_epsilon, bounded_epsilon_tight, bounds, unbounded_epsilon
+from lib.gaussian_synthesis import (
+    bounded_epsilon,
+    bounded_epsilon_both,
+    bounded_epsilon_joint,
+    bounded_epsilon_tight,
+    bounds,
+    divergence_added,
+    divergence_removed,
+    largest_radius,
+    unbounded_epsilon,
+    unbounded_epsilon_tight,
+)
 from lib.local import GRR, pure_variance
 from lib.mechanisms import DiscreteLaplace, PermuteAndFlip, RandomizedResponse
+from lib.networks.parameterwise import atoms
 from proofs import cells, check
-from tests.coq_formulas import value
+from tests.coq_formulas import Definitions, Reader, value
 
 ROOT = Path(__file__).resolve().parents[1]
 _spec = importlib.util.spec_from_file_location("machine_checked_page", ROOT / "book/_ext/machine_checked.py")
@@ -94,6 +107,41 @@ def test_what_a_theorem_is_said_to_be_about_exists():
         assert set(theorem.claims) <= set(claims.load().claims), theorem.statement.name
 
 
+def test_the_box_that_a_theorem_is_said_to_stand_in_exists():
+    said = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "notebooks").glob("*/*.ipynb"))
+    labels = set(re.findall(r":label: ([\w-]+)", said))
+    assert {theorem.box for theorem in machine_checked.headlines()} - {""} <= labels
+
+
+def test_a_box_names_what_is_checked_of_it_unless_it_does_so_itself():
+    theorem = next(each for each in machine_checked.headlines() if each.box)
+
+    def box(label, *inside):
+        made = nodes.container("", nodes.section("", *inside), classes=["proof", "theorem"])
+        made["label"] = label
+        return made
+
+    own = nodes.paragraph("", "", page.link_to(theorem.statement, "here"))
+    doctree = nodes.container("", box(theorem.box), box("another"), box(theorem.box, own))
+    assert page.mark(doctree, [theorem], "here") and not page.mark(nodes.container(), [theorem], "here")
+    told = [each.astext() for each in doctree]
+    assert told == [f"Checked by a machine: {theorem.statement.name}.", "", theorem.statement.name]
+    assert [link["reftarget"] for link in doctree.findall(page.pending_xref)] == [page.label(theorem.statement)] * 2
+
+
+def test_bounds_name_the_theorem_that_is_checked_of_them():
+    bounds_of = {
+        name for theorem in machine_checked.headlines() for name in theorem.lib if "gaussian_synthesis" in name
+    }
+    names = {theorem.statement.name for theorem in machine_checked.headlines()}
+    for name in bounds_of:
+        module, _, function = name.rpartition(".")
+        said = re.findall(
+            r"Checked by Coq, but for rounding: `(\w+)`", getattr(importlib.import_module(module), function).__doc__
+        )
+        assert len(said) == 1 and said[0] in names, name
+
+
 def test_a_theorem_that_is_in_no_file_is_refused(tmp_path, monkeypatch):
     lost = {"axioms": {}, "theorems": [{"name": "no_such_theorem"}]}
     (tmp_path / "headlines.yml").write_text(yaml.safe_dump(lost))
@@ -153,6 +201,9 @@ BOUNDS = {
     "eps_unbounded": unbounded_epsilon,
     "eps_bounded": bounded_epsilon,
     "eps_bounded_tight": bounded_epsilon_tight,
+    "eps_bounded_joint": bounded_epsilon_joint,
+    "eps_bounded_both": bounded_epsilon_both,
+    "eps_unbounded_tight": unbounded_epsilon_tight,
 }
 
 
@@ -171,6 +222,16 @@ def test_the_epsilons_of_each_direction_are_libs():  # of which the larger one i
             assert found == pytest.approx(float(proved), rel=1e-9), name
 
 
+def test_theorem_d_is_libs():
+    for n, alpha, d, sigma in points():
+        radius = value("Formulas.v", "largest_radius", d, sigma)
+        assert largest_radius(d, float(sigma)) == pytest.approx(float(radius), rel=1e-12)
+        for name, formula in {"div_added": divergence_added, "div_removed": divergence_removed}.items():
+            for r in (Fraction(0), Fraction(1, 3), Fraction(int(radius))):
+                proved = value("Formulas.v", name, n, alpha, d, r)
+                assert formula(n, float(alpha), d, float(r)) == pytest.approx(float(proved), rel=1e-9), name
+
+
 def test_randomized_response_is_libs():
     rng = np.random.default_rng(22)
     for _ in range(12):
@@ -183,6 +244,15 @@ def test_randomized_response_is_libs():
         proved = value("RandomizedResponse.v", "pure_variance", truth, lie, share, n)
         assert pure_variance(truth, lie, float(share), n) == pytest.approx(float(proved), rel=1e-12)
         assert oracle.variance(float(share), n) == pytest.approx(float(proved), rel=1e-9)
+
+
+def test_the_limited_noise_of_learning_is_libs():
+    text = machine_checked_text("Learning.v", "noisy")
+    ends = [Definitions("Learning.v"), *re.findall(r"f (?:low|high) \* \((.*?\) / scale\))\)", text)]
+    for centre, scale, low, high in ((0.25, 1.5, 0.0, 1.0), (-0.5, 0.3, -0.5, 0.5), (0.1, 2.0, -0.5, 0.5)):
+        given = {"c": centre, "scale": scale, "low": low, "high": high}
+        proved = [float(Reader(ends[0], end, dict(given)).all()) for end in ends[1:]]
+        assert atoms(centre, scale, low, high) == pytest.approx(proved, rel=1e-12)
 
 
 def test_the_discrete_laplaces_noise_is_libs():
@@ -262,6 +332,93 @@ def test_a_change_in_a_statement_fails(small, tmp_path, was, becomes):
     assert was in file
     with pytest.raises(check.Failed, match="RandomizedResponse.v"):
         check.build(texts | {"RandomizedResponse.v": file.replace(was, becomes, 1)}, tmp_path / "planted")
+
+
+SCALARS = ("Formulas.v", "Psi.v", "Scalars.v", "Spread.v", "Distance.v", "Growth.v")
+
+
+@pytest.fixture(scope="module")
+def scalars(tmp_path_factory):
+    """What the bounds of Gaussian synthesis need once the matrices are gone, built."""
+    folder = tmp_path_factory.mktemp("scalars")
+    texts = {name: check.sources()[name] for name in SCALARS}
+    texts["_CoqProject"] = "-Q . Compendium\n" + "\n".join(SCALARS)
+    check.build(texts, folder)
+    return texts, folder
+
+
+@needs_coq
+@pytest.mark.parametrize(
+    ("file", "was", "becomes"),
+    [
+        ("Formulas.v", "- n * (alpha - 1) * r) + (d - 1)", "- n * alpha * r) + (d - 1)"),  # Theorem D, a record removed
+        ("Formulas.v", "+ alpha * n * r) + (d - 1)", "+ n * r) + (d - 1)"),  # a record added
+        ("Distance.v", "a <= (n + 1) ^ 2 / (2 * n + 1).", "a <= (n + 1) ^ 2 / (2 * n)."),
+        ("Distance.v", "s <= turn -> a < n + 1 -> div_added n a d s <", "a < n + 1 -> div_added n a d s <"),
+        ("Spread.v", "<= psi a (- kappa).", "<= psi a kappa."),  # Theorem B's step
+        ("Spread.v", "Rmax (psi a (- (kappa / (1 + kappa))))", "Rmax (psi a (- kappa / 2))"),  # Theorem G's
+        ("Growth.v", "2 <= n < m", "1 <= n < m"),
+        ("Growth.v", "eps_unbounded m a d sigma < eps_unbounded n a d sigma", "m * eps_unbounded m a d sigma < eps_unbounded n a d sigma"),
+    ],
+)  # fmt: skip
+def test_a_change_in_a_bound_fails(scalars, tmp_path, file, was, becomes):
+    texts, folder = scalars
+    shutil.copytree(folder, tmp_path / "planted")
+    assert was in texts[file]
+    with pytest.raises(check.Failed, match=r"(Spread|Distance|Growth)\.v"):
+        check.build(texts | {file: texts[file].replace(was, becomes, 1)}, tmp_path / "planted")
+
+
+MATRICES = ("Eigenvalues.v", "Forms.v", "Data.v", "Update.v", "Theorem31.v", "PublicN.v", "TheoremD.v")
+
+
+@pytest.fixture(scope="module")
+def matrices(scalars, tmp_path_factory):
+    """What joins the bounds to data sets, built but for the theorems on top."""
+    texts, folder = scalars[0].copy(), tmp_path_factory.mktemp("matrices") / "proofs"
+    shutil.copytree(scalars[1], folder)
+    texts |= {name: check.sources()[name] for name in MATRICES}
+    texts["_CoqProject"] = "-Q . Compendium\n" + "\n".join((*SCALARS, *MATRICES[:-2]))
+    check.build(texts, folder)
+    return texts, folder
+
+
+@needs_coq
+@pytest.mark.parametrize(
+    ("file", "was", "becomes"),
+    [
+        ("PublicN.v", "eps_bounded_joint n alpha d sigma)", "eps_bounded_joint (n + 1) alpha d sigma)"),
+        ("PublicN.v", "floor (cov D) sigma -> floor (cov D') sigma ->\n", "floor (cov D) sigma ->\n"),
+        ("TheoremD.v", "<= Formulas.largest_radius (INR j.+1) sigma)", "<= Formulas.largest_radius (INR j) sigma)"),
+        ("TheoremD.v", "Formulas.div_added n alpha d (distance D x)", "Formulas.div_added (n + 1) alpha d (distance D x)"),
+        ("TheoremD.v", "Theorem theorem_D : in_D_sigma sigma D", "Theorem theorem_D : in_D_sigma sigma D'"),
+    ],
+)  # fmt: skip
+def test_a_change_in_a_theorem_of_data_sets_fails(matrices, tmp_path, file, was, becomes):
+    texts, folder = matrices
+    shutil.copytree(folder, tmp_path / "planted")
+    assert was in texts[file]
+    listed = {"_CoqProject": f"{texts['_CoqProject']}\n{file}"}
+    with pytest.raises(check.Failed, match=file.replace(".", r"\.")):
+        check.build(texts | listed | {file: texts[file].replace(was, becomes, 1)}, tmp_path / "planted")
+
+
+@needs_coq
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ("exp e * probability s (four true) w0", "exp (2 * e) * probability s (four true) w0"),
+        ("probability s (four false) w0 value.", "probability s (four true) w0 value."),
+        ("{| input := 0; second := true |}];", "{| input := 0; second := false |}];"),  # the second record
+    ],
+)
+def test_a_change_in_the_four_records_fails(tmp_path, was, becomes):
+    text = check.sources()["Learning.v"]
+    assert text.count(was) >= 1
+    with pytest.raises(check.Failed, match=r"Learning\.v"):
+        check.build(
+            {"Learning.v": text.replace(was, becomes, 1), "_CoqProject": "-Q . Compendium\nLearning.v"}, tmp_path
+        )
 
 
 @needs_coq

@@ -2,10 +2,14 @@
 
 Without an argument it is the table of the headline theorems, with places and axioms. With `files` it is, file by file, what a
 reader compares with the prose: definitions, hypotheses and headline theorems as Coq reads them, each under its comment.
+
+A theorem's box in a chapter ends with a line that names the headline theorems about it, by the `box` of proofs/headlines.yml.
 """
 
+from docutils import nodes
 from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
+from sphinx.addnodes import pending_xref
 from sphinx.util.docutils import SphinxDirective
 
 from book import ledger, machine_checked
@@ -15,11 +19,13 @@ DEFINING = ("Definition", "Fixpoint", "Inductive", "Record")
 
 
 def table(headlines: list[Headline]) -> str:
-    """The theorems as MyST: what each says, and of what in lib; its name, file and line, and the axioms it may use."""
+    """The theorems as MyST: what each says, of what in lib and which claims; its name, file and line, and its axioms' group."""
     lines = ["| What is proved | Theorem, file and line, axioms |", "|---|---|"]
     for each in headlines:
         stands = each.statement
-        of = ", ".join(f"`{name.rsplit('.', 1)[-1]}`" for name in each.lib)
+        of = ", ".join(
+            [*(f"`{name.rsplit('.', 1)[-1]}`" for name in each.lib), *(f"claim `{id}`" for id in each.claims)]
+        )
         name = f"{{ref}}`{stands.name} <{label(stands)}>` ({stands.file}, {stands.line}; {each.axioms})"
         lines.append(f"| {ledger.cell(stands.says)}{f' ({of})' if of else ''} | {name} |")
     return "\n".join(lines)
@@ -66,6 +72,37 @@ class MachineChecked(SphinxDirective):
         return self.parse_content_to_nodes()
 
 
+def mark(doctree, headlines: list[Headline], page: str) -> bool:
+    """Name below each theorem that has a `box` what is checked of it, unless its text does so itself. Whether there is such a box."""
+    boxes = [
+        node for node in doctree.findall(nodes.Element) if "proof" in node.get("classes", ()) and node.get("label")
+    ]
+    for box in boxes:
+        said = {link["reftarget"] for link in box.findall(pending_xref)}
+        links = [link_to(each.statement, page) for each in headlines if each.box == box["label"]]
+        new = [link for link in links if link["reftarget"] not in said]
+        if new and len(new) == len(links):
+            line = nodes.paragraph("", "Checked by a machine: ", classes=["machine-checked"])
+            for before, link in zip(["", *[", "] * len(new)], new):
+                line += [nodes.Text(before), link]
+            line += nodes.Text(".")
+            box[-1] += line
+    return bool(boxes)
+
+
+def link_to(statement: Statement, page: str) -> pending_xref:
+    """A link to the statement on the page of what is checked, as {ref} makes it."""
+    where = {"refdomain": "std", "reftype": "ref", "refexplicit": True, "refwarn": True, "refdoc": page}
+    name = nodes.literal(statement.name, statement.name)
+    return pending_xref("", name, reftarget=label(statement), **where)
+
+
+def read(app, doctree):
+    if mark(doctree, machine_checked.headlines(), app.env.docname):
+        app.env.note_dependency(str(machine_checked.LIST))
+
+
 def setup(app):
     app.add_directive("machine-checked", MachineChecked)
+    app.connect("doctree-read", read)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

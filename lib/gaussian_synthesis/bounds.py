@@ -74,6 +74,7 @@ def unbounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) ->
     Returns the larger of epsilon_alpha1 (n against n + 1) and epsilon_alpha2 (n + 1
     against n), ``inf`` where the theorem's condition fails. Relative error below 1e-10.
     Raises ``ValueError`` for arguments outside these ranges. Source: miura2022, Theorem 3.1 (Lemmas 4.2-4.5) and, times n, Table 1.
+    Checked by Coq, but for rounding: `theorem_3_1` in proofs/.
 
     >>> from lib.gaussian_synthesis import unbounded_epsilon
     >>> n = 10**7
@@ -90,6 +91,7 @@ def bounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> N
 
     Arguments, ranges, errors and accuracy as in `unbounded_epsilon`; ``inf`` unless
     alpha < n^2 / (tau (n - 1)). Source: miura2022, Theorem 3.2 (Lemmas 4.6-4.9).
+    Checked by Coq, but for rounding: `theorem_3_2` in proofs/.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon
     >>> n = 10**7
@@ -115,6 +117,7 @@ def bounded_epsilon_tight(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers
 
     Arguments, ranges and errors as in `bounded_epsilon`, and finite on the same condition. Source: the improvement
     that miura2022 (end of section 3.2) hopes for; proved in the chapter "Beyond the document", Theorem A.
+    Checked by Coq, but for rounding: `theorem_A` in proofs/.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_tight
     >>> n = 10**7
@@ -137,6 +140,7 @@ def bounded_epsilon_joint(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers
 
     Covers all pairs whose first data set lies in D_sigma, as Theorem 3.2 does. Arguments, ranges and errors as in
     `bounded_epsilon`. Source: the chapter "Beyond the document", Theorem B.
+    Checked by Coq, but for rounding: `theorem_B` in proofs/.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_joint
     >>> n = 10**7
@@ -157,6 +161,7 @@ def bounded_epsilon_both(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers)
 
     ``inf`` unless alpha q < 1. Arguments, ranges and errors as in `bounded_epsilon`.
     Source: the chapter "Beyond the document", Theorem G.
+    Checked by Coq, but for rounding: `theorem_G` in proofs/.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_both
     >>> n = 10**7
@@ -179,6 +184,7 @@ def largest_radius(d: Numbers, sigma: Numbers) -> Numbers:
     Each variance is at least sigma and at most 1 - mean^2, so no mean exceeds
     sqrt(1 - sigma) in size. The document uses tau = 4 d / sigma.
     Source: the chapter "Beyond the document", Lemma C.
+    Checked by Coq, but for rounding: `lemma_C` in proofs/.
 
     >>> from lib.gaussian_synthesis import largest_radius
     >>> print(round(float(largest_radius(d=6, sigma=0.01)), 1))
@@ -198,6 +204,7 @@ def divergence_added(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) ->
     from the mean of the n, [0, inf); the divergence depends on it alone. n, alpha, d
     as in `unbounded_epsilon`. ``inf`` where the divergence is: for alpha >= n + 1, if d > 1 or r is too small.
     Source: miura2022, Lemmas 4.2-4.5 (s = 1) without their inequalities; "Beyond the document", Theorem D.
+    Checked by Coq, but for rounding: `theorem_D_added` in proofs/.
 
     >>> from lib.gaussian_synthesis import divergence_added
     >>> print(f"{divergence_added(n=1000, alpha=4, d=6, radius=100.0):.5f}")
@@ -219,6 +226,7 @@ def divergence_removed(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) 
     covariance, [0, inf), as in `divergence_added`. (From the mean of the n + 1 it is n r / (n + 1 + r).)
     ``inf`` unless n (alpha - 1) r < (n + 1) (n + alpha).
     Source: miura2022, Lemmas 4.2-4.5 (s = -1) without their inequalities; "Beyond the document", Theorem D.
+    Checked by Coq, but for rounding: `theorem_D_removed` in proofs/.
 
     >>> from lib.gaussian_synthesis import divergence_removed
     >>> print(f"{divergence_removed(n=1000, alpha=4, d=6, radius=100.0):.5f}")
@@ -243,6 +251,7 @@ def unbounded_epsilon_tight(
 
     Arguments, ranges and errors as in `unbounded_epsilon`, but sigma in (0, 1): at 1 no data set has a neighbour.
     Source: the chapter "Beyond the document", Theorem D.
+    Checked by Coq, but for rounding: `theorem_D` in proofs/.
 
     >>> from lib.gaussian_synthesis import unbounded_epsilon_tight
     >>> n = 10**7
