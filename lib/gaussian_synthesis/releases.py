@@ -158,7 +158,8 @@ def records_needed(
 ) -> int:
     """Fewest records n for which ``cost(n) <= epsilon``, by bisection; `cost` must decrease in n.
 
-    For example ``records_needed(1, lambda n: n * unbounded_epsilon(n, 4, d, sigma))``.
+    For example ``records_needed(1, lambda n: n * unbounded_epsilon(n, 4, d, sigma))``. Where `cost` rises in places, as that of
+    `bounded_epsilon` does by parts in a thousand for orders near 1, n is enough and n - 1 is not, but still fewer may be.
     epsilon: (0, inf); tolerance: [0, 1), how much too large the answer may be, relatively; largest: whole, [1, 1e100].
     Raises ``ValueError`` where `largest` records are too few.
 
