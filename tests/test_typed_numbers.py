@@ -59,6 +59,7 @@ ALLOWED = {
         "a hundred coin answers at $\\varepsilon = 0.1$": "a setting of chapter 3",
         "at $\\delta = 10^{-6}$": "a setting of chapter 3",
     },
+    "book/miura2022/index.md": {"of ten million": "a setting of the ledger, in words"},
     "book/miura2022/summary.md": {
         "on a hundred random and adversarial instances": "a setting of chapter 1",
         "at $n = 10^{11}$": "a size, for an example",
@@ -97,13 +98,20 @@ ALLOWED = {
         "$(1, 10^{-5})$": "a setting of chapter 3",
         "$\\varepsilon = 100$ for each": "a setting of chapter 3",
     },
+    "notebooks/kiri2019/03_composition.ipynb": {
+        "A hundred coin answers of $\\varepsilon = 0.1$": "a setting of the chapter",
+        "with $\\delta = 10^{-6}$": "a setting of the chapter",
+    },
+    "notebooks/sei2017/02_figure5.ipynb": {"($\\delta = 10^{-5}$)": "a setting of the kept study"},
+    "notebooks/sei2017/03_beyond.ipynb": {"With $(1, 10^{-5})$": "a setting of the kept study"},
     "notebooks/hasegawa2015/04_beyond.ipynb": {
         "at total $\\varepsilon$ from 1 to 50": "settings of the kept study",
+        "At $\\varepsilon = 4.5$": "a setting of the kept study",
         "From $\\varepsilon = 4.5$ on": "a setting of the kept study",
     },
     "notebooks/miura2022/02_figures_tables.ipynb": {"at ten million": "a setting of the ledger, in words"},
     "notebooks/miura2022/03_beyond.ipynb": {"At ten million records": "a setting of the ledger, in words"},
-    "notebooks/miura2022/04_adult.ipynb": {"Adult has 32,561": "the number of public records"},
+    "notebooks/miura2022/04_adult.ipynb": {"Adult's training part has 32,561": "the number of public records"},
     "notebooks/miura2025/04_beyond.ipynb": {
         "from 0.1 to 100": "settings of the kept study",
         "from 0.3 to 10": "settings of the kept study",

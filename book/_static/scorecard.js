@@ -65,10 +65,14 @@ document.addEventListener('DOMContentLoaded', () => {
       part.hidden = !part.querySelector('.claim:not([hidden])');
       if (part.matches('details')) part.open = filtered && !part.hidden;
     }
+    document.getElementById('totals').hidden = filtered;
     told.textContent = filtered ? `${shown} of ${cards.length} claims` : '';
   }
   read(new URLSearchParams(location.search));
-  if (location.search) update();
+  if (location.search) {
+    update();
+    if (!location.hash) place.scrollIntoView();  // whoever asks for some claims sees them, not what the verdicts mean
+  }
   for (const event of ['input', 'change']) place.addEventListener(event, () => { write(); update(); });
 
   // ---- how to cite one
