@@ -361,7 +361,7 @@ def main() -> int:
             return 0
         content, used = prepare(notebook, requested(arguments))
         for place in filter(None, (output, arguments.failed)):
-            files.check_writable(place)
+            files.check_writable(place, notebook.stat().st_size)  # about what its last run took
         if record:
             files.check_writable(record / "told")
     except (ValueError, OSError) as refusal:

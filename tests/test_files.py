@@ -101,6 +101,21 @@ def test_a_check_leaves_nothing(tmp_path):
     assert names(tmp_path) == ["file"] and (tmp_path / "file").read_text() == "before"
 
 
+def test_a_check_finds_a_full_disk(tmp_path, monkeypatch):
+    make = files._draft
+
+    def on_a_full_disk(path):
+        draft = make(path)
+        draft.unlink()
+        draft.symlink_to("/dev/full")
+        return draft
+
+    monkeypatch.setattr(files, "_draft", on_a_full_disk)
+    with pytest.raises(OSError, match=r"cannot be written \(No space left on device\)") as refusal:
+        files.check_writable(tmp_path / "file")
+    assert refusal.value.filename == str(tmp_path / "file") and names(tmp_path) == []
+
+
 def test_many_at_once_leave_one_whole_file(tmp_path):
     def write(text):
         with files.whole(tmp_path / "file") as draft:

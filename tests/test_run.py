@@ -313,6 +313,16 @@ def test_a_full_disk_is_told_in_a_sentence_and_leaves_the_old_file(notebook, tmp
     assert "x" * 100_000 in (tmp_path / "failed.ipynb").read_text()  # what was computed is not lost
 
 
+def test_a_disk_that_is_too_full_is_refused_before_the_run(notebook, tmp_path, small_disk):
+    """For as much as the notebook takes with the outputs that it has."""
+    (small_disk / "out.ipynb").write_text("the last good one")
+    (small_disk / "full").write_bytes(bytes(40_000))
+    path = notebook(code=f"\n# {'x' * 50_000}")
+    words = refused(path, "-o", small_disk / "out.ipynb", folder=tmp_path)
+    assert words == f"{small_disk}/out.ipynb: cannot be written (No space left on device)"
+    assert (small_disk / "out.ipynb").read_text() == "the last good one" and len([*small_disk.iterdir()]) == 2
+
+
 def test_a_failing_notebook_leaves_its_partial_copy_and_the_last_good_output(notebook, tmp_path):
     (tmp_path / "out.ipynb").write_text("the last good one")
     path = notebook(code="print('before')\nraise ArithmeticError('it broke here')")

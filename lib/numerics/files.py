@@ -41,8 +41,8 @@ def whole(path: str | Path) -> Iterator[Path]:
         draft.unlink(missing_ok=True)
 
 
-def check_writable(path: str | Path) -> None:
-    """``OSError`` if `whole` could not write `path` now; the folders on the way are made.
+def check_writable(path: str | Path, size: int = 1) -> None:
+    """``OSError`` if `whole` could not write `size` bytes to `path` now; the folders on the way are made.
 
     >>> import os, tempfile
     >>> from lib.numerics.files import check_writable
@@ -51,7 +51,14 @@ def check_writable(path: str | Path) -> None:
     ...     print(os.listdir(folder))
     ['new']
     """
-    _draft(Path(os.path.realpath(path))).unlink()
+    path = Path(os.path.realpath(path))
+    draft = _draft(path)
+    try:
+        draft.write_bytes(bytes(size))
+    except OSError as error:
+        raise OSError(error.errno, f"cannot be written ({error.strerror})", str(path)) from error
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _draft(path: Path) -> Path:
