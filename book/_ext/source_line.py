@@ -1,4 +1,4 @@
-"""Under each notebook's title: which notebook the page is, and the parameters it ran with."""
+"""At the end of a chapter's opening, after the answer: which notebook the page is, and the parameters it ran with."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,9 @@ def add_source_line(app, doctree):
         return
     run = json.loads(path.read_text(encoding="utf-8"))["metadata"].get("compendium")
     if run:
-        title.parent.insert(title.parent.index(title) + 1, source_line(run))
+        opening = title.parent
+        end = opening.first_child_matching_class(nodes.section)
+        opening.insert(len(opening) if end is None else end, source_line(run))
 
 
 def source_line(run: dict) -> nodes.paragraph:
