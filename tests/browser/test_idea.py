@@ -45,7 +45,6 @@ def panel_shown(browser, count) -> int:
     cuts = [round(whole.height * cut / count) for cut in range(count + 1)]
     parts = [blurred(whole.crop((0, above, whole.width, below))) for above, below in zip(cuts, cuts[1:])]
     far = [np.abs(part - shot).mean() for part in parts]
-    assert min(far) < 4
     return 1 + int(np.argmin(far))
 
 
