@@ -53,6 +53,13 @@ def test_words_and_verdicts_choose_the_claims(scorecard):
     assert shown(scorecard) == everything
 
 
+def test_an_address_with_filters_opens_at_them_and_without_the_totals(browser, book):
+    page = opened(browser, book, "?verdict=differs")
+    assert 0 <= page.script("return document.querySelector('.scorecard-filter').getBoundingClientRect().top") < 100
+    assert not page.script("return document.getElementById('totals').checkVisibility()")
+    assert opened(browser, book).script("return document.getElementById('totals').checkVisibility() && scrollY === 0")
+
+
 def test_a_document_chooses_its_claims(scorecard):
     choice = scorecard.driver.find_element("id", "scorecard-document")
     options = choice.find_elements("css selector", "option")
