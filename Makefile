@@ -194,7 +194,7 @@ package: $(READY) ## build the package in build/package, and run its tests with 
 proofs: $(READY) ## what Coq has checked: every theorem of proofs/ again, and what each one rests on; needs Coq
 	@$(PY) -m proofs.check
 
-recheck: $(READY) ## some cells of every kept study again, on the real data: SEED=20261122 says which
+recheck: $(READY) ## some cells of the kept results of studies on the real data again: SEED=20261122 says which
 	@case "$(SEED)" in ""|*[!0-9]*) echo "Say which cells: make recheck SEED=number" >&2; exit 2;; esac
 	@$(PY) -m tests.recheck $(SEED)
 

@@ -20,6 +20,7 @@ import tempfile
 import warnings
 from pathlib import Path
 
+from lib.command.answers import one_line
 from lib.data import schema, sources
 from lib.numerics import files
 
@@ -111,12 +112,6 @@ def propose(codebook: str, output: Path) -> None:
     print(f"{output}: proposed from {codebook}, to be looked through before it is used")
 
 
-def _told(error: Exception) -> str:
-    if isinstance(error, OSError) and error.filename:
-        return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split())
-
-
 def main(words=None) -> int:
     parser = argparse.ArgumentParser(prog="python -m notebooks.mine", description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
@@ -140,7 +135,7 @@ def main(words=None) -> int:
         print(error, file=sys.stderr)
         return 1
     except (Refused, ValueError, OSError) as error:
-        print(_told(error), file=sys.stderr)
+        print(one_line(error), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("interrupted; nothing was released", file=sys.stderr)

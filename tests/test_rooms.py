@@ -1,5 +1,6 @@
 """The order of rooms: what `pyproject.toml` says of it holds, and a planted import that breaks it is found."""
 
+import ast
 import subprocess
 import sys
 import tomllib
@@ -53,6 +54,45 @@ def test_a_planted_import_is_found(copy, module, line):
         file.write(f"\n{line}\n")
     done = lint(copy)
     assert done.returncode and "BROKEN" in done.stdout or "a_new_room" in done.stdout, done.stdout + done.stderr
+
+
+# ---- folders that are no packages, which import-linter does not see: the book's extensions, the assignments
+
+ABOVE = {"lib": {"book", "notebooks", "tests"}, "book": {"notebooks", "tests"}, "notebooks": {"tests"}}
+
+
+def backwards(root: Path) -> set[tuple[str, str]]:
+    """The files below `root` that import from above, each with the name."""
+    found = set()
+    for top, above in ABOVE.items():
+        for path in (root / top).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Import) or isinstance(node, ast.ImportFrom) and not node.level:
+                    start = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+                    names = {start + alias.name for alias in node.names}
+                    found |= {
+                        (path.relative_to(root).as_posix(), name) for name in names if name.split(".")[0] in above
+                    }
+    return found
+
+
+def test_nothing_imports_backwards():
+    assert backwards(ROOT) == set()
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "name"),
+    [
+        ("book/_ext/kept_results.py", "from notebooks.studies import grid", "notebooks.studies.grid"),
+        ("book/_ext/library.py", "def late():\n    import notebooks.run", "notebooks.run"),
+        ("notebooks/assignments/grade.py", "from tests import hostile", "tests.hostile"),
+        ("lib/data/parts.py", "import book", "book"),
+    ],
+)
+def test_a_planted_import_backwards_is_found(copy, module, line, name):
+    with (copy / module).open("a") as file:
+        file.write(f"\n{line}\n")
+    assert backwards(copy) == {(module, name)}
 
 
 def test_every_room_is_a_package_and_stands_in_the_order():

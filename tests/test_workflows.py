@@ -122,6 +122,15 @@ def test_the_commands_that_it_runs_exist(path):
     assert "${{" not in ran  # a value that GitHub would paste into the shell
 
 
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_who_draws_pages_has_japanese_letters(path):
+    """The documents' titles are Japanese; a runner has no such font of its own."""
+    for job in jobs(path):
+        ran = [step.get("run", "") for step in job["steps"]]
+        drawn = [number for number, step in enumerate(ran) if re.search(r"\bmake (test|pdf)\b", step)]
+        assert not drawn or any("fonts-noto-cjk" in step for step in ran[: drawn[0]])
+
+
 def test_the_matrix_is_what_the_project_supports():
     (matrix,) = [
         job["strategy"]["matrix"]["python"] for job in jobs(ROOT / ".github/workflows/ci.yml") if "strategy" in job

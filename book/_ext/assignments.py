@@ -7,8 +7,7 @@ from pathlib import Path
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
-from notebooks.assignments import assignment
-
+FOLDER = Path(__file__).resolve().parents[2] / "notebooks/assignments"
 SAID = (
     r"# (?P<title>.+)\n[\s\S]*`(?P<document>[a-z]+\d{4})`[\s\S]*?"
     r"About (?P<minutes>\d+) minutes, \d+\s+points:\s+(?P<tests>\d+) by tests, (?P<text>\d+)"
@@ -16,7 +15,7 @@ SAID = (
 
 
 def notebooks() -> list[Path]:
-    return list(map(assignment.source, assignment.names()))
+    return sorted(path for path in FOLDER.glob("*/*.ipynb") if path.stem == path.parent.name)
 
 
 def row(path: Path) -> dict:
@@ -42,7 +41,7 @@ class Assignments(SphinxDirective):
     def run(self):
         for path in notebooks():
             self.env.note_dependency(str(path))
-        self.content = StringList(table(map(row, notebooks())).splitlines(), source=str(assignment.FOLDER))
+        self.content = StringList(table(map(row, notebooks())).splitlines(), source=str(FOLDER))
         made = self.parse_content_to_nodes()
         for part in made:
             part["classes"].append("whole-names")

@@ -307,7 +307,9 @@ class _Lattice:
         classes = key * few + other
         if many * few > SPARSE * len(classes):
             classes = pd.factorize(classes)[0]
-        rows = np.flatnonzero(np.bincount(classes, weights=self.weights)[classes] < self.k)
+        sizes = np.bincount(classes, weights=self.weights)[classes]
+        small = sizes < self.k
+        rows = np.flatnonzero(small)
         gone = self.weights[rows].sum()
         if gone > self.allowed:
             return math.inf, gone
