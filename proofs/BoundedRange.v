@@ -144,11 +144,11 @@ Section Mechanism.
 Variables (X A : Type) (neighbours : X -> X -> Prop) (outcomes : list A) (M : X -> A -> R) (eps : R).
 Hypothesis laws : forall x, positive_law outcomes (M x).
 
-(* An eps-bounded-range mechanism is (eps^2 / 8)-zero-concentrated differentially private. *)
+(* An eps-bounded-range mechanism with finitely many outcomes, all possible, is (eps^2 / 8)-zero-concentrated differentially private. *)
 Theorem bounded_range_zcdp : bounded_range neighbours outcomes M eps -> zero_concentrated neighbours outcomes M (eps ^ 2 / 8).
 Proof using laws. intros H x x' near alpha Ha. apply concentrated; auto. Qed.
 
-(* An eps-differentially private mechanism is (eps^2 / 2)-zero-concentrated differentially private. *)
+(* An eps-differentially private mechanism with finitely many outcomes, all possible, is (eps^2 / 2)-zero-concentrated differentially private. *)
 Theorem pure_dp_zcdp : private neighbours (fun a => In a outcomes) M eps -> zero_concentrated neighbours outcomes M (eps ^ 2 / 2).
 Proof using laws.
   intros H x x' near alpha Ha. replace (eps ^ 2 / 2) with ((2 * eps) ^ 2 / 8) by field. apply concentrated; auto.

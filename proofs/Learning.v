@@ -502,7 +502,7 @@ Proof using e0 al0 la0 small.
   - apply (f_equal (fun w => w * (/ 2 * exp (- e * (m + / 2))))). apply E_ext. intros c1. apply E_ext. intros d0. apply E_ext. intros d1. rewrite second_batch. exact (then_upper c1 d0 d1).
 Qed.
 
-(* Two batches of two records, one epoch, thresholds -1/2 and 1/2, any epsilon, any learning rate and any L2 factor with alpha lambda < 2: the weight from the
+(* Two batches of two records, one epoch, thresholds -1/2 and 1/2, any positive epsilon, any positive learning rate alpha and any positive L2 factor lambda with alpha lambda < 2: the weight from the
    input to class 0 ends at -alpha^2 lambda / 8 more than e^eps times as probably if the first record is of class 0 as if it is of class 1. *)
 Theorem theorem4_counterexample : exp e * probability s (four true) w0 value < probability s (four false) w0 value.
 Proof using e0 al0 la0 small.

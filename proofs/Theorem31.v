@@ -121,7 +121,7 @@ move=> fE vr; have := r_range s0 fE vr; rewrite /tau /Formulas.tau.
 by have -> : (d * 4 / sigma = 4 * d / sigma)%coqR by field; lra.
 Qed.
 
-(* Theorem 3.1, a record added: if D lies in D_sigma, its divergence from D' = D and one record more is at most eps_added(n). *)
+(* Theorem 3.1, a record added: if D lies in D_sigma and alpha < n + 1, its divergence from D' = D and one record more is at most eps_added(n). *)
 Theorem theorem_3_1_added : in_D_sigma sigma D -> (alpha < n + 1)%coqR ->
   finite alpha D D' /\ (divergence alpha D D' <= Formulas.eps_added n alpha d (Formulas.tau d sigma))%coqR.
 Proof.
@@ -154,7 +154,8 @@ have t4 := tau4; rewrite -[in X in (_ <= X)%coqR]eD; apply: Scalars.added; rewri
   by apply: Req_le; field; repeat split; lra.
 Qed.
 
-(* Theorem 3.1, a record removed: if D' = D and one record more lies in D_sigma, its divergence from D is at most eps_removed(n). *)
+(* Theorem 3.1, a record removed: if D' = D and one record more lies in D_sigma and alpha < n^2 / (tau (n + 1) - n), its divergence from D is at
+   most eps_removed(n). *)
 Theorem theorem_3_1_removed : in_D_sigma sigma D' -> (alpha < n ^ 2 / (Formulas.tau d sigma * (n + 1) - n))%coqR ->
   finite alpha D' D /\ (divergence alpha D' D <= Formulas.eps_removed n alpha d (Formulas.tau d sigma))%coqR.
 Proof.

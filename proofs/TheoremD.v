@@ -81,7 +81,7 @@ Let one : cov D = 1%coqR *: cov D + 0%coqR *: ((x - mean D) *m (x - mean D)^T).
 Proof. by rewrite scale0r addr0 scale1r. Qed.
 Let jd : INR j = (d - 1)%coqR. Proof. by rewrite /d S_INR; ring. Qed.
 
-(* Theorem D, a record added: the divergence of D from D' = D and the record x, at squared distance r, is div_added(n, r). *)
+(* Theorem D, a record added: for alpha < n + 1 the divergence of D from D' = D and the record x, at squared distance r, is div_added(n, r). *)
 Theorem theorem_D_added : (1 < alpha)%coqR -> (alpha < n + 1)%coqR ->
   finite alpha D D' /\ divergence alpha D D' = Formulas.div_added n alpha d (distance D x).
 Proof.
@@ -182,8 +182,8 @@ Let n : R := INR (size D).
 Let d : R := INR j.+1.
 Hypotheses (some : (0 < size D)%N) (neighbours : one_more D D') (inside : table D') (sigma0 : (0 < sigma)%coqR) (alpha1 : (1 < alpha)%coqR).
 
-(* Theorem D: if the smaller data set D lies in D_sigma, D' is D and one record more, and both divergences are finite at the largest
-   radius R of Lemma C, both are at most eps_unbounded_tight(n). *)
+(* Theorem D: if the smaller data set D lies in D_sigma, D' is D and one record more, alpha < n + 1, and the divergence of a removed record is finite at the
+   largest radius R of Lemma C, both divergences are at most eps_unbounded_tight(n). *)
 Theorem theorem_D : in_D_sigma sigma D -> (alpha < n + 1)%coqR -> (n * (alpha - 1) * Formulas.largest_radius d sigma < (n + 1) * (n + alpha))%coqR ->
   (finite alpha D D' /\ (divergence alpha D D' <= Formulas.eps_unbounded_tight n alpha d sigma)%coqR) /\
   (finite alpha D' D /\ (divergence alpha D' D <= Formulas.eps_unbounded_tight n alpha d sigma)%coqR).
