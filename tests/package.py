@@ -56,6 +56,8 @@ def imported(path: Path) -> frozenset[str]:
             found |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:
             found.add(node.module.split(".")[0])
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "importlib.import_module":
+            found |= modules(declared("all"))  # whatever is named when it runs
         elif "TYPE_CHECKING" not in ast.dump(getattr(node, "test", node)) and (
             path.parent == ROOT / "tests" or not isinstance(node, (ast.FunctionDef, ast.ClassDef))
         ):
