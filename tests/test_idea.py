@@ -5,7 +5,6 @@ import io
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import matplotlib
 import nbformat
@@ -17,17 +16,9 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 from book import figures, ideas
+from tests.test_picture import CONF as SMALL_BOOK
 
-EXTENSIONS = Path(__file__).resolve().parents[1] / "book/_ext"
-CONF = f"""
-import sys
-sys.path.insert(0, {str(EXTENSIONS)!r})
-extensions = ["myst_nb", "idea"]
-myst_enable_extensions = ["colon_fence", "dollarmath"]
-nb_execution_mode = "off"
-numfig = True
-html_theme = "basic"
-"""
+CONF = SMALL_BOOK.replace("picture", "idea")
 TOLD = "1. A dot where $x = 1$.\n2. Another.\n3. A third."
 
 
