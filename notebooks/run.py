@@ -29,6 +29,7 @@ import re
 import shutil
 import signal
 import sys
+import tempfile
 import time
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
@@ -49,8 +50,6 @@ from lib.numerics import checks, files  # noqa: E402  (the repository root must 
 from notebooks import kept, progress  # noqa: E402
 
 FULL = ROOT / "notebooks/full.yml"
-# A kernel that ends may find a socket closed that it still wanted to use, and would tell the reader so.
-QUIET = "__import__('logging').getLogger('tornado.general').disabled = True"
 PYTHON = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python", "file_extension": ".py", "mimetype": "text/x-python"},
@@ -236,11 +235,18 @@ def execute(content, keeper: kept.Keeper | None = None) -> None:
         raise_on_iopub_timeout=True,  # rather than to lose outputs
         record_timing=False,
         coalesce_streams=True,  # how printed lines arrive in batches is chance
-        extra_arguments=["--log-level=CRITICAL", f"--IPKernelApp.exec_lines={QUIET}"],
+        extra_arguments=["--log-level=CRITICAL"],
     )
-    with client.setup_kernel(cwd=str(ROOT)):
-        for index in keeper.left(client) if keeper else range(len(content.cells)):
-            client.execute_cell(content.cells[index], index)
+    # A kernel that ends may stumble over a socket closed before, and say so: its own words count only if it dies early.
+    with tempfile.TemporaryFile() as words:
+        try:
+            with client.setup_kernel(cwd=str(ROOT), stderr=words):
+                for index in keeper.left(client) if keeper else range(len(content.cells)):
+                    client.execute_cell(content.cells[index], index)
+        except DeadKernelError:
+            words.seek(0)
+            sys.stderr.write(words.read().decode(errors="replace"))
+            raise
 
 
 @contextmanager

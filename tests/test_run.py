@@ -345,6 +345,16 @@ def test_a_kernel_that_dies_is_a_failure_too(notebook, tmp_path):
     assert (tmp_path / "failed/small.ipynb").is_file() and not (tmp_path / "out.ipynb").exists()
 
 
+# Under pytest a kernel leaves its own stream of errors as it was.
+STUMBLES = "import os\nos.write(2, b'it stumbled\\n')\n"
+
+
+@pytest.mark.parametrize(("end", "told"), [("", ""), ("os.abort()", "it stumbled\n")], ids=["at its end", "early"])
+def test_what_a_kernel_itself_says_counts_only_if_it_dies_early(notebook, tmp_path, end, told):
+    done = command(notebook(code=STUMBLES + end), "-o", "out.ipynb", folder=tmp_path)
+    assert done.stderr.startswith(told) and ("stumbled" in done.stderr) == (done.returncode == 1) == bool(told)
+
+
 @pytest.fixture
 def listening():
     """Started in the background by a shell, this process ignores interrupts, and so would its children."""
