@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from lib.attacks import audit
-from lib.networks import dp_sgd
+from lib.networks import backpropagation, dp_sgd
 from lib.networks import network as net
 from lib.networks.dp_sgd import Plan, epsilon, noise_multiplier, train
 from lib.networks.network import Network, changes, workspace
@@ -85,10 +85,10 @@ def test_clipped_errors_sum_to_the_clipped_changes(seed, widths, records, limit)
     parameters, widths = network.parameters.copy(), np.array(network.widths)
     outputs, errors, change = workspace(network, records)
     outputs[: features.size] = features.ravel()
-    net.forward(parameters, widths, outputs, records)
-    net.backward(parameters, widths, outputs, labels, errors, change)
+    backpropagation.forward(parameters, widths, outputs, records)
+    backpropagation.backward(parameters, widths, outputs, labels, errors, change)
     dp_sgd.clip_errors(widths, outputs, errors, records, limit)
-    net.summed(widths, outputs, errors, records, change)
+    backpropagation.summed(widths, outputs, errors, records, change)
     wanted = clipped_changes(network, features, labels, limit)
     assert np.allclose(change, np.sum(wanted, axis=0), rtol=1e-9, atol=1e-12)
     assert max(np.linalg.norm(one) for one in wanted) <= limit * (1 + 1e-12)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.neural_network import MLPClassifier
 
-from lib.networks import network
+from lib.networks import backpropagation, network, views
 from lib.networks.network import Network, changes, count, layers, loss, train
 
 ROOT = os.path.dirname(os.path.dirname(__file__))
@@ -88,9 +88,9 @@ def test_the_compiled_outputs_are_those_of_numpy():
     model, (features, _) = random_network((4, 6, 5, 3)), records(9, 4, 3)
     outputs, widths = network.workspace(model, 9)[0], np.array(model.widths)
     outputs[: features.size] = features.ravel()
-    network.forward(model.parameters.copy(), widths, outputs, 9)
+    backpropagation.forward(model.parameters.copy(), widths, outputs, 9)
     for layer, expected in enumerate(model.outputs(features)):
-        np.testing.assert_allclose(network.block(outputs, widths, layer, 9), expected, rtol=1e-13)
+        np.testing.assert_allclose(views.block(outputs, widths, layer, 9), expected, rtol=1e-13)
     np.testing.assert_allclose(model.predict_proba(features).sum(axis=1), 1, rtol=1e-14)
 
 

@@ -27,8 +27,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..accounting.sampled_gaussian import epsilon, noise_multiplier
 from ..numerics.checks import number, whole
+from .backpropagation import descend, propagate, summed
 from .compiled import compiled
-from .network import Network, checked_records, descend, propagate, summed, workspace
+from .network import Network, checked_records, workspace
 from .private_networks import PrivateNetwork
 from .views import block
 

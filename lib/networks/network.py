@@ -1,15 +1,9 @@
 """A multilayer perceptron and its training, whole epochs compiled (sei2017, section 2-2, equations 1 to 6 and 16 to 19).
 
 Hidden layers are ReLU, the last one is softmax, the loss is cross-entropy; depth and widths are free. `Network` holds
-the parameters, `train` returns another one.
+the parameters, `train` returns another one. The steps of an epoch are in `backpropagation`.
 
-The compiled functions at the end are for other ways of training, too. All of them work on flat vectors:
-
-- parameters and changes: layer by layer the weights (n_in, n_out), row by row, then the biases (n_out,)
-- outputs and errors of `rows` records: layer by layer, input included, a block (rows, n); see `block`
-
-The matrix products are BLAS's: a run repeats on one processor to the last digit, on another kind only with the same
-kernels (OPENBLAS_CORETYPE) and instructions (NUMBA_CPU_NAME).
+Parameters and changes are flat vectors: layer by layer the weights (n_in, n_out), row by row, then the biases (n_out,).
 """
 
 from __future__ import annotations
@@ -22,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..numerics import checks
+from .backpropagation import backward, descend, forward, propagate, summed
 from .compiled import compiled
-from .views import biases_of, block, offset, weights_into
 
 SCHEMES = ("he", "glorot")
 L2_CONVENTIONS = ("printed", "usual")
@@ -343,195 +337,6 @@ def workspace(network: Network, rows: int) -> tuple[np.ndarray, np.ndarray, np.n
     """
     size, dtype = rows * sum(network.widths), network.parameters.dtype
     return np.zeros(size, dtype), np.zeros(size, dtype), np.zeros(network.size, dtype)
-
-
-# ---- compiled: widths are an int64 array, everything else flat vectors of the network's dtype
-
-
-@compiled
-def _gather(features, labels, chosen, outputs):
-    """Put the `chosen` records into the input block of `outputs`; their labels, shape (chosen,)."""
-    n, batch_labels = features.shape[1], np.empty(chosen.size, np.int64)
-    for r in range(chosen.size):
-        batch_labels[r] = labels[chosen[r]]
-        for i in range(n):
-            outputs[r * n + i] = features[chosen[r], i]
-    return batch_labels
-
-
-@compiled
-def forward(parameters: np.ndarray, widths: NDArray[np.int64], outputs: np.ndarray, rows: int) -> None:
-    """Equations (1) and (16): from the input block of `outputs` on, fill the blocks of all layers.
-
-    >>> import numpy as np
-    >>> from lib.networks import Network
-    >>> from lib.networks.network import forward, workspace
-    >>> network = Network.of([np.eye(2)], [np.zeros(2)])
-    >>> outputs, errors, change = workspace(network, rows=1)
-    >>> outputs[:2] = 0.0, 1.0  # the record
-    >>> forward(network.parameters.copy(), np.array(network.widths), outputs, 1)
-    >>> print(outputs.round(3))  # and behind it what softmax makes of it
-    [0.    1.    0.269 0.731]
-    """
-    last = widths.size - 1
-    for layer in range(1, last + 1):
-        outcome, b = block(outputs, widths, layer, rows), biases_of(parameters, widths, layer)
-        np.dot(block(outputs, widths, layer - 1, rows), weights_into(parameters, widths, layer), outcome)
-        if layer < last:
-            _relu(outcome, b)
-        else:
-            _softmax(outcome, b)
-
-
-@compiled
-def _relu(x, b):
-    """max(x + b, 0) in place of x (rows, n); what is not a number stays so."""
-    zero = x.dtype.type(0)
-    for r in range(x.shape[0]):
-        y = x[r]
-        for j in range(b.size):
-            value = y[j] + b[j]
-            y[j] = zero if value <= 0 else value
-
-
-@compiled
-def _softmax(x, b):
-    """Equation (16) of x + b, in place of x (rows, classes). Exponentials are double: rounded, they are the same anywhere."""
-    for r in range(x.shape[0]):
-        high = x[r, 0] + b[0]
-        for j in range(b.size):
-            x[r, j] += b[j]
-            if x[r, j] > high:
-                high = x[r, j]
-        total = 0.0
-        for j in range(b.size):
-            exponential = math.exp(np.float64(x[r, j] - high))
-            total += exponential
-            x[r, j] = exponential
-        for j in range(b.size):
-            x[r, j] /= total
-
-
-@compiled
-def backward(parameters: np.ndarray, widths: NDArray[np.int64], outputs: np.ndarray, labels: NDArray[np.int64],
-             errors: np.ndarray, room: np.ndarray) -> None:  # fmt: skip
-    """Equations (18) and (19): the error signals of each of labels.size records, into the blocks 1 to L of `errors`.
-
-    room : a flat vector of the parameters' size, overwritten
-
-    >>> import numpy as np
-    >>> from lib.networks import Network
-    >>> from lib.networks.network import backward, workspace
-    >>> network = Network.of([np.eye(2)], [np.zeros(2)])
-    >>> outputs, errors, change = workspace(network, rows=1)
-    >>> outputs[:] = 0.0, 1.0, 0.25, 0.75
-    >>> parameters, widths = network.parameters.copy(), np.array(network.widths)
-    >>> backward(parameters, widths, outputs, np.array([1]), errors, change)
-    >>> print(errors)  # the last layer's outputs less 0 and 1, the label
-    [ 0.    0.    0.25 -0.25]
-    """
-    rows, last = labels.size, widths.size - 1
-    delta, y = block(errors, widths, last, rows), block(outputs, widths, last, rows)
-    for r in range(rows):
-        for j in range(widths[last]):
-            delta[r, j] = y[r, j]
-        delta[r, labels[r]] -= 1
-    for layer in range(last - 1, 0, -1):
-        delta, above = block(errors, widths, layer, rows), block(errors, widths, layer + 1, rows)
-        w = weights_into(parameters, widths, layer + 1)
-        turned = room[: w.size].reshape((w.shape[1], w.shape[0]))  # faster than a product with w.T
-        for j in range(w.shape[1]):
-            column = turned[j]
-            for i in range(w.shape[0]):
-                column[i] = w[i, j]
-        np.dot(above, turned, delta)
-        _silence(delta.ravel(), block(outputs, widths, layer, rows).ravel())
-
-
-@compiled
-def _silence(delta, y):
-    """No signal where a ReLU puts out 0."""
-    zero = delta.dtype.type(0)
-    for k in range(delta.size):
-        delta[k] = zero if y[k] <= 0 else delta[k]
-
-
-@compiled
-def summed(widths: NDArray[np.int64], outputs: np.ndarray, errors: np.ndarray, rows: int, change: np.ndarray) -> None:
-    """Equation (4) summed over the records, and the change of the biases, into `change`.
-
-    >>> import numpy as np
-    >>> from lib.networks.network import summed
-    >>> outputs, errors = np.array([[0.0, 1.0, 0.25, 0.75], [0.0, 0.0, 0.25, -0.25]], np.float32)
-    >>> change = np.zeros(6, np.float32)
-    >>> summed(np.array([2, 2]), outputs, errors, 1, change)
-    >>> print(change)  # of four weights, outputs below times errors above, and of two biases
-    [ 0.    0.    0.25 -0.25  0.25 -0.25]
-    """
-    for layer in range(1, widths.size):
-        delta, bias = block(errors, widths, layer, rows), biases_of(change, widths, layer)
-        np.dot(block(outputs, widths, layer - 1, rows).T, delta, weights_into(change, widths, layer))
-        bias[:] = 0
-        for r in range(rows):
-            d = delta[r]
-            for j in range(bias.size):
-                bias[j] += d[j]
-
-
-@compiled
-def descend(parameters: np.ndarray, widths: NDArray[np.int64], change: np.ndarray, step: float, shrink: float,
-            ranges: np.ndarray) -> None:  # fmt: skip
-    """Equations (5) and (6): parameters - step change - shrink parameters (weights only), cut to the ranges.
-
-    ranges : (low, high) of weights, then of biases, shape (4,), -inf and inf for none
-
-    >>> import numpy as np
-    >>> from lib.networks.network import descend
-    >>> parameters = np.array([1, 1, 1, 1, 0, 0], np.float32)
-    >>> ranges = np.array([-np.inf, np.inf, -0.1, 0.1])
-    >>> descend(parameters, np.array([2, 2]), np.ones(6, np.float32), 0.25, 0.5, ranges)
-    >>> print(parameters)
-    [ 0.25  0.25  0.25  0.25 -0.1  -0.1 ]
-    """
-    kind = parameters.dtype.type
-    step, shrink, none = kind(step), kind(shrink), kind(0)
-    for layer in range(1, widths.size):
-        start = offset(widths, layer)
-        middle = start + widths[layer - 1] * widths[layer]
-        end = middle + widths[layer]
-        _descend(parameters[start:middle], change[start:middle], step, shrink, kind(ranges[0]), kind(ranges[1]))
-        _descend(parameters[middle:end], change[middle:end], step, none, kind(ranges[2]), kind(ranges[3]))
-
-
-@compiled
-def _descend(part, change, step, shrink, low, high):
-    for k in range(part.size):
-        value = part[k] - (step * change[k] + shrink * part[k])
-        part[k] = low if value < low else (high if value > high else value)
-
-
-@compiled
-def propagate(parameters: np.ndarray, widths: NDArray[np.int64], features: np.ndarray, labels: NDArray[np.int64],
-              chosen: NDArray[np.int64], outputs: np.ndarray, errors: np.ndarray, room: np.ndarray) -> int:  # fmt: skip
-    """Outputs and error signals of the `chosen` records, for `summed`; how many they are. room : as for `backward`.
-
-    >>> import numpy as np
-    >>> from lib.networks import Network
-    >>> from lib.networks.network import propagate, workspace
-    >>> network = Network.of([np.eye(2)], [np.zeros(2)])
-    >>> features, labels = np.array([[0, 1], [1, 0]], np.float32), np.array([1, 0])
-    >>> outputs, errors, change = workspace(network, rows=1)
-    >>> chosen = np.array([1])  # the second record
-    >>> parameters, widths = network.parameters.copy(), np.array(network.widths)
-    >>> propagate(parameters, widths, features, labels, chosen, outputs, errors, change)
-    1
-    >>> print(errors.round(3))
-    [ 0.     0.    -0.269  0.269]
-    """
-    batch_labels = _gather(features, labels, chosen, outputs)
-    forward(parameters, widths, outputs, chosen.size)
-    backward(parameters, widths, outputs, batch_labels, errors, room)
-    return chosen.size
 
 
 @compiled

@@ -23,6 +23,7 @@ from ..mechanisms import noise
 from ..mechanisms.additive_noise import Laplace
 from ..numerics import checks
 from ..numerics.checks import number, whole
+from .backpropagation import descend, propagate, summed
 from .compiled import compiled
 from .intervals import fill_change_bounds
 from .network import (
@@ -30,12 +31,9 @@ from .network import (
     checked_plan,
     checked_range,
     checked_records,
-    descend,
     layers,
     projected,
-    propagate,
     refuse_divergence,
-    summed,
     train,
     workspace,
 )
