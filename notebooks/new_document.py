@@ -33,6 +33,7 @@ INSERTIONS = [
     ("book/_toc.yml", r"^- caption: Documents\n(?:  .*\n)*", "contents.yml"),
     ("book/documents.bib", WHOLE, "entry.bib"),
     ("README.md", r"^\| Key \|.*\n(?:\|.*\n)*", "row.md"),
+    ("README.ja.md", r"^\| キー \|.*\n(?:\|.*\n)*", "row.md"),
     ("book/claims.yml", WHOLE, "claim.yml"),
 ]
 # Marks of Markdown, LaTeX and YAML, which a title would have to escape differently in each file.

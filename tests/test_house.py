@@ -118,6 +118,7 @@ def test_make_help_lists_every_command():
 
 PROSE = [
     "README.md",
+    "README.ja.md",
     "CONTRIBUTING.md",
     ".github/pull_request_template.md",
     "book/how-to.md",
@@ -130,11 +131,11 @@ PROSE = [
 def test_the_commands_that_the_prose_names_exist(name):
     named = set(re.findall(r"(?m)(?:^|`)make (?:PYTHON=python )?([a-z-]+)", text(name)))
     assert named <= COMMANDS
-    if name == "README.md":
+    if name.startswith("README"):
         assert named == COMMANDS
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "book/how-to.md"])
+@pytest.mark.parametrize("name", ["README.md", "README.ja.md", "CONTRIBUTING.md", "book/how-to.md"])
 def test_the_files_that_the_prose_names_exist(name):
     named = re.findall(r"\b((?:notebooks|book|tests|lib)/[\w/.-]+\.\w+)", text(name))
     assert named and [path for path in named if not (ROOT / path).is_file()] == []
@@ -206,6 +207,21 @@ def test_the_licences_are_both_stated():
         assert "MIT" in text(name) and "CC BY 4.0" in text(name)
 
 
+@pytest.mark.parametrize(
+    "same",
+    [
+        r"(?ms)^```.*?^```",  # the code
+        r"(?m)^\| (`[^|]+`) \|",  # commands and documents
+        r"\b[A-Z]{4,}=\S+\b",  # what commands are given
+        r"\]\((?!README)(.*?)\)",  # links and pictures
+        r"(?m)^(#+) ",
+    ],
+)
+def test_both_readmes_say_the_same(same):
+    english, japanese = (re.findall(same, text(name)) for name in ("README.md", "README.ja.md"))
+    assert english == japanese and english
+
+
 def test_the_picture_in_the_readme_is_there_and_small():
     picture = ROOT / "book/_static/screenshot.png"
     assert "](book/_static/screenshot.png)" in text("README.md")
@@ -223,10 +239,13 @@ def test_a_document_has_its_pages_and_its_row(key):
     listed = re.findall(r"file: (\S+)", text("book/_toc.yml"))
     assert {f"{key}/index", f"{key}/summary"} <= set(listed)
     assert any(name.startswith(f"notebooks/{key}/") for name in listed)
-    row = next((line for line in text("README.md").splitlines() if line.startswith(f"| `{key}` |")), "")
     document = DOCUMENTS[key]
-    for said in (f"*{document.title}*", f"({document.year})", f"| {document.subject} |"):
-        assert said in row
+    for name, words in (
+        ("README.md", (f"*{document.title}*", f"| {document.subject} |")),
+        ("README.ja.md", (document.title_ja or document.title,)),
+    ):
+        row = next((line for line in text(name).splitlines() if line.startswith(f"| `{key}` |")), "")
+        assert all(said in row for said in (*words, f"({document.year})")), row
 
 
 NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
@@ -243,7 +262,7 @@ def test_nothing_is_left_to_be_filled_in():
     places = [
         f"{name}:{number}"
         for name in ours()
-        if name.startswith(("book/", "notebooks/", "README.md"))
+        if name.startswith(("book/", "notebooks/", "README"))
         and not name.startswith("notebooks/templates/")
         and name.endswith((".md", ".yml", ".bib", ".ipynb"))
         for number, line in enumerate(text(name).splitlines(), start=1)
