@@ -1,8 +1,6 @@
 """What the calculator of the book hangs on apart from a browser: its links, its scripts, and two functions made for it."""
 
 import math
-import re
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -52,19 +50,6 @@ def test_every_name_that_an_import_brings():
         "import lib.local\nfrom lib import accounting as a\nfrom lib.networks.dp_sgd import train\nfrom os import path"
     )
     assert {"lib.local", "lib.accounting", "lib.networks.dp_sgd", "lib.networks", "os"} <= calculator.imported(code)
-
-
-def test_lines_of_a_chart_differ_in_colour_or_are_dashed():
-    css = (ROOT / "book/_static/compendium.css").read_text(encoding="utf-8")
-    dashed = "svg path:is(.line-5, .line-6, .line-7, .line-8) { stroke-dasharray: 8 3; }" in css
-    palettes = re.findall(r"\{ (--l0:.*?) \}", css)
-    for palette in palettes:
-        colours = [
-            np.frombuffer(bytes.fromhex(each), np.uint8).astype(int) for each in re.findall(r"#(\w{6})", palette)
-        ]
-        for group in [colours[:5], colours[5:]] if dashed else [colours]:
-            assert min(np.linalg.norm(one - other) for one, other in combinations(group, 2)) > 50
-    assert len(palettes) == 2
 
 
 @pytest.mark.parametrize("k", [2, 3, 6])

@@ -68,6 +68,23 @@ def test_every_pair_of_colours_can_be_told_apart(eye):
     assert min(distances) > 15  # a just noticeable difference is about 2.3
 
 
+def explorers():
+    """The nine colours of the explorers' lines, in light and in dark mode, and those of each pattern of dashes."""
+    css = CSS.read_text(encoding="utf-8")
+    dashes = [re.findall(r"line-(\d)", rule) for rule in re.findall(r"path:is\(([^)]*)\) \{ stroke-dasharray", css)]
+    assert [len(each) for each in dashes] == [3, 3] and set(map(int, sum(dashes, []))) == set(range(3, 9))
+    return [re.findall(r"--l\d: (#\w+);", palette) for palette in re.findall(r"svg \{ (--l0:.*?) \}", css)]
+
+
+@pytest.mark.parametrize("eye", EYES)
+def test_every_pair_of_an_explorers_lines_can_be_told_apart(eye):
+    for palette in explorers():
+        seen = [lab(EYES[eye] @ linear(colour)) for colour in palette]
+        distances = {(i, j): np.linalg.norm(seen[i] - seen[j]) for i, j in itertools.combinations(range(9), 2)}
+        assert min(distances.values()) > 15
+        assert min(distance for (i, j), distance in distances.items() if i // 3 == j // 3) > 22  # of the same dashes
+
+
 def test_colours_stand_out_and_text_is_legible(style):
     ground = plt.rcParams["axes.facecolor"]
     assert min(contrast(colour, ground) for colour in figures.COLORS) >= 3

@@ -1,5 +1,7 @@
 """A chapter's claims, as the scorecard shows them (`book.cards`): a table folded behind its tally, a single claim in the open.
 
+How all of them came out stands in the box that opens the chapter, and leads to them.
+
 The directive {replies} lists what was replied to verdicts.
 
 The notebook's outputs stay as they are; what the page shows is made from the records that they carry. Where the chapter ran on
@@ -32,11 +34,26 @@ def recorded(notebook: dict) -> list:
 
 def shown(found, to_root: str, page: str, full: dict) -> str:
     """A record, or a table's records, as HTML for the page of the chapter."""
-    many = isinstance(found, list)
-    records = [replace(claims.Record(**each), notebook=page) for each in (found if many else [found])]
-    listed = cards.findings(claims.load(), records, full)
+    listed = findings([found], page, full)
     entries = [cards.entry(each, f"{to_root}scorecard.html#{claims.anchor(each.claim.id)}") for each in listed]
-    return cards.folded(listed, entries) if many else entries[0]
+    return cards.folded(listed, entries) if isinstance(found, list) else entries[0]
+
+
+def findings(found: list, page: str, full: dict) -> list[cards.Finding]:
+    """All records of `found`, which holds them one by one and in lists."""
+    each = [record for one in found for record in (one if isinstance(one, list) else [one])]
+    return cards.findings(claims.load(), [replace(claims.Record(**record), notebook=page) for record in each], full)
+
+
+def tally(listed: list[cards.Finding]) -> str:
+    """How many claims have each verdict, as badges, each of which leads to the first of these claims on the page."""
+    verdicts = {each.claim.id: each.standing.verdict for each in listed}
+    badges = []
+    for verdict in claims.VERDICTS:
+        ids = [id for id, own in verdicts.items() if own == verdict]
+        shown = f'<span class="verdict {claims.css_class(verdict)}">{len(ids)} {verdict}</span>'
+        badges += [f'<a href="#{claims.anchor(ids[0])}">{shown}</a>'] if ids else []
+    return f'<p class="tally">Claims judged here: {" ".join(badges)}</p>'
 
 
 def show(app, doctree):
@@ -48,6 +65,9 @@ def show(app, doctree):
         to_root = "../" * app.env.docname.count("/")
         for node, record in zip(raw, found, strict=True):
             node.children = [nodes.Text(shown(record, to_root, app.env.docname, full))]
+        answer = next(doctree.findall(nodes.admonition), None)
+        if found and answer is not None:
+            answer += nodes.raw("", tally(findings(found, app.env.docname, full)), format="html")
         for file in (claims.ledger_path(), FULL, cards.REPLIES) if found else ():
             app.env.note_dependency(str(file))
     if any('<span class="math' in each.astext() for each in doctree.findall(nodes.raw)):

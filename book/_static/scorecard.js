@@ -28,17 +28,27 @@ document.addEventListener('DOMContentLoaded', () => {
     ...[...documents].map(([key, name]) => new Option(name, key)));
   const judged = make('select', {id: 'scorecard-judged'}, new Option('read or computed', ''), new Option('read'), new Option('computed'));
   const boxes = [...new Set(cards.map(card => card.verdict))].map(value => make('input', {type: 'checkbox', checked: true, value}));
-  const told = make('output', {htmlFor: words.id});
+  const told = make('output', {htmlFor: words.id}), wrong = make('p', {className: 'wrong', role: 'status'});
   place.append(make('label', {htmlFor: words.id}, 'Claims with '), words, make('label', {htmlFor: whose.id}, ' of '), whose,
     make('label', {htmlFor: judged.id}, ' whose verdict is '), judged,
-    ...boxes.map(box => make('label', {}, box, ` ${box.value}`)), told);
+    ...boxes.map(box => make('label', {}, box, ` ${box.value}`)), told, wrong);
   place.hidden = false;
 
+  // What an address may ask for. A verdict that no claim has at present, such as stand-in, is explained at the top of the page.
+  const permitted = {
+    document: [...documents.keys()],
+    judged: ['read', 'computed'],
+    verdict: [...new Set([...document.querySelectorAll('.bd-article .verdict')].map(badge => badge.textContent))],
+  };
   function read(asked) {
+    const known = name => asked.getAll(name).filter(value => permitted[name].includes(value));
     words.value = asked.get('words') ?? '';
-    whose.value = asked.get('document') ?? '';
-    judged.value = asked.get('judged') ?? '';
-    for (const box of boxes) box.checked = !asked.has('verdict') || asked.getAll('verdict').includes(box.value);
+    whose.value = known('document')[0] ?? '';
+    judged.value = known('judged')[0] ?? '';
+    for (const box of boxes) box.checked = !known('verdict').length || known('verdict').includes(box.value);
+    wrong.textContent = Object.entries(permitted).flatMap(([name, values]) => asked.getAll(name)
+      .filter(value => value && !values.includes(value))
+      .map(value => `${name} must be one of ${values.join(', ')}, got “${value}”.`)).join(' ');
   }
   function write() {
     const asked = new URLSearchParams();
@@ -73,18 +83,22 @@ document.addEventListener('DOMContentLoaded', () => {
     update();
     if (!location.hash) place.scrollIntoView();  // whoever asks for some claims sees them, not what the verdicts mean
   }
-  for (const event of ['input', 'change']) place.addEventListener(event, () => { write(); update(); });
+  for (const event of ['input', 'change']) place.addEventListener(event, () => { wrong.textContent = ''; write(); update(); });
 
   // ---- how to cite one
 
+  // A copy that lies on somebody's own disk has no address for others: then the page is named, and a sentence says why.
+  const own = location.protocol === 'file:';
+  const page = own ? location.pathname.split('/').pop() : location.href.split(/[?#]/)[0];
   for (const card of cards) {
     const button = make('button', {type: 'button'}, 'cite');
     const cited = make('output', {className: 'citation'});
     button.addEventListener('click', () => {
       const told = {id: card.id, verdict: card.verdict, place: `${card.document}, ${card.item}`,
-        address: `${location.href.split(/[?#]/)[0]}#${card.element.id}`};
+        address: `${page}#${card.element.id}`};
       cited.textContent = place.dataset.cite.replace(/\{(\w+)\}/g, (_, name) => told[name]);
       getSelection().selectAllChildren(cited);
+      if (own && !cited.nextSibling) cited.after(make('p', {className: 'citation'}, 'You read a copy on your own disk, so the address is that within the book.'));
       navigator.clipboard?.writeText(cited.textContent).then(() => { button.textContent = 'copied'; }, () => {});
     });
     card.element.querySelector('.claim-foot').append(' · ', button);

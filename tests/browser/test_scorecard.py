@@ -1,6 +1,7 @@
 """The scorecard (book/_static/scorecard.js): filters that live in the address, claims with addresses, citations."""
 
 import re
+from collections import Counter
 
 import pytest
 
@@ -108,6 +109,43 @@ def test_the_filters_live_in_the_address(browser, book):
     assert browser.script("return document.querySelector('.scorecard-filter input[value=reproduced]').checked") is False
 
 
+@pytest.mark.parametrize(
+    "query, sentence, count",
+    [
+        (
+            "?verdict=nonsense",
+            "verdict must be one of reproduced, differs, not determinable, stand-in, got “nonsense”.",
+            None,
+        ),
+        ("?document=foo", f"document must be one of {', '.join(claims.load().documents)}, got “foo”.", None),
+        ("?judged=guessed", "judged must be one of read, computed, got “guessed”.", None),
+        ("?document=sei2017&verdict=nonsense", "got “nonsense”.", "sei2017"),
+        ("?verdict=reproduced&document=sei2017", "", None),
+    ],
+)
+def test_a_filter_that_is_not_permitted_is_said_and_left_out(browser, book, query, sentence, count):
+    page = opened(browser, book, query)
+    told = "document.querySelector('.scorecard-filter .wrong')"
+    assert page.script(f"return {told}.textContent").endswith(sentence) and page.script(
+        f"return {told}.checkVisibility()"
+    ) == bool(sentence)
+    if sentence:
+        assert len(ids(page)) == sum(count in (None, claim.document) for claim in KNOWN.values())
+        page.driver.find_element("css selector", ".scorecard-filter input[value=reproduced]").click()
+        assert page.script(f"return {told}.textContent") == ""
+
+
+def test_a_citation_from_a_copy_on_disk_has_no_address_of_the_disk(browser):
+    browser.driver.get((BOOK / "scorecard.html").as_uri())
+    id = browser.script(
+        "const card = document.querySelector('.claim'); card.querySelector('button').click(); return card.id"
+    )
+    cited, why = browser.script(
+        "return [...document.querySelector('.claim').querySelectorAll('.citation')].map(e => e.textContent)"
+    )
+    assert cited.endswith(f" scorecard.html#{id}") and "file:" not in cited and "copy on your own disk" in why
+
+
 def test_every_claim_has_an_address_and_is_in_view_there(browser, book):
     assert sorted(ids(opened(browser, book))) == sorted(KNOWN)
     folded = browser.script("return document.querySelector('details.claims .claim').id")
@@ -147,6 +185,22 @@ def test_a_chapter_folds_its_claims_and_opens_the_one_that_is_asked_for(browser,
         browser.script(f"return {last}.open")
         and browser.script("return document.querySelectorAll('details.claims[open]').length") == 1
     )
+
+
+def test_the_answer_of_a_chapter_has_the_tally_of_its_claims_and_leads_to_them(browser, book):
+    page = f"{book}/notebooks/sei2017/01_theory.html"
+    browser.open(page)
+    shown = (
+        "[...document.querySelectorAll('.bd-article .claim')].map(e => [e.id, e.querySelector('.verdict').textContent])"
+    )
+    judged = dict(browser.script(f"return {shown}"))
+    badges = browser.script(
+        "return [...document.querySelector('.admonition').querySelectorAll('p.tally a')].map(e => [e.textContent, e.hash.slice(1)])"
+    )
+    counted = Counter(judged.values())
+    assert {text: judged[id] for text, id in badges} == {f"{counted[each]} {each}": each for each in counted}
+    browser.driver.find_element("css selector", "p.tally a").click()
+    assert browser.script("return document.querySelectorAll('details.claims[open]').length") == 1
 
 
 def test_on_paper_nothing_is_folded(browser, book):
