@@ -33,7 +33,7 @@ from lib.gaussian_synthesis import (
 from lib.local import GRR, pure_variance
 from lib.mechanisms import DiscreteLaplace, PermuteAndFlip, RandomizedResponse
 from lib.networks.parameterwise import atoms
-from proofs import cells, check
+from proofs import cells, check, stated
 from tests.coq_formulas import Definitions, Reader, value
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -47,24 +47,90 @@ needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason=f"needs Coq:
 
 
 def test_no_file_assumes_anything():
-    check.refuse_assumptions(check.sources())
+    check.refuse_assumptions(stated.sources())
 
 
-@pytest.mark.parametrize(
-    "planted",
-    [
-        "Axiom a : False.",
-        "Lemma l : False. Admitted.",
-        "Proof. admit. Qed.",
-        "Parameter p : R.",
-        "Unset Guard Checking.",
-    ],
-)
+OUTSIDE = """
+Axiom a : False.|Axioms a b : False.|Parameter p : R.|Parameters p q : R.|Conjecture c : False.|Local Axiom a : False.
+Context (h : False).|Context {h : False}.|Variable taken : 1 = 2.|Variables (x y : R).|Hypothesis h : False.|Hypotheses (h : False).
+Declare Module M : T.|Declare ML Module "plugin".|Declare Instance i : C.|Module Type T. Axiom a : False. End T.
+Lemma l : False. Admitted.|Lemma l : False. Proof. Admitted.|Lemma l : False. Proof. Abort.|Lemma l : False. Proof. admit. Qed.
+Lemma l : False. Proof. give_up. Qed.|Lemma l : False. Proof. intros; admit. Qed.|Next Obligation.|Admit Obligations.
+Program Definition d : False := _.|Obligation Tactic := idtac.|Unset Guard Checking.|Unset Positivity Checking.
+Unset Universe Checking.|Set Guard Checking.|#[bypass_check(guard)] Fixpoint f (n : nat) : False := f n.|#[local] Axiom a : False.
+Local Unset Guard Checking.|Global Unset Guard Checking.|Typing Flags.|Primitive p := #int63_add.|Register p as kernel.q.
+Notation "x <= y" := True.|Infix "<=" := any.|Local Notation sigma := 0.|Let p : False.|Canonical Structure c.|Coercion c : A >-> B.
+Instance i : C.|Existing Instance i.|Require Import Elsewhere.|From Elsewhere Require Import A.|Load "A".|Import Elsewhere(a). Axiom b : 0.
+Lemma l : True. Proof. Definition eps := 0. exact I. Qed.|Lemma l : True. Proof. - Unset Guard Checking. exact I. Qed.
+Set Implicit Arguments. Set Universe Polymorphism.|Local Open Scope R_scope. Unset Program Cases.|Definition d := "(*". Axiom a : False. Definition e := "*)".
+(* a comment (* in another *) *) Axiom a : False. (* and after it *)|Definition d : False. Proof. Defined.
+"""
+
+
+@pytest.mark.parametrize("planted", [each for line in OUTSIDE.strip().split("\n") for each in line.split("|")])
 def test_an_assumption_is_refused_with_its_place(planted):
-    texts = {"A.v": "(* No Axiom\n here. *)\nDefinition a := 1.\n", "B.v": f"Definition b := 1.\n{planted}\n"}
+    texts = {
+        "A.v": "(* No Axiom\n (* here. *) Axiom. *)\nDefinition a := 1.\n",
+        "B.v": f"Definition b := 1.\n{planted}\n",
+    }
     check.refuse_assumptions({"A.v": texts["A.v"]})
     with pytest.raises(check.Failed, match=r"^proofs/B\.v:2: "):
         check.refuse_assumptions(texts)
+
+
+def test_hypotheses_of_a_section_are_none():
+    check.refuse_assumptions({"A.v": "Section S.\nVariable x : R.\nHypotheses (h : x = 1).\nLet y := x.\nEnd S.\n"})
+    with pytest.raises(check.Failed, match=r"^proofs/A\.v:2: 'Variable x : R\.' is no command"):
+        check.refuse_assumptions({"A.v": "Section S. End S.\nVariable x : R.\n"})
+
+
+@pytest.mark.parametrize(
+    "planted", ["-arg -type-in-type", "-arg -impredicative-set", "-arg -noinit", "-R ../other Other"]
+)
+def test_coq_is_given_no_other_flag(planted):
+    project = stated.sources()["_CoqProject"]
+    with pytest.raises(check.Failed, match=r"^proofs/_CoqProject:1: "):
+        check.refuse_assumptions({"_CoqProject": f"{planted}\n{project}"})
+
+
+# ---- what is stated is kept
+
+
+def test_what_is_stated_is_what_was_kept():
+    stated.hold(stated.sources())
+
+
+@pytest.mark.parametrize(
+    ("file", "was", "becomes"),
+    [
+        ("Theorem31.v", "in_D_sigma sigma D -> (alpha < n + 1)%coqR ->", "in_D_sigma sigma D -> (alpha < n)%coqR ->"),
+        ("Theorem31.v", "(alpha1 : (1 < alpha)%coqR).", "(alpha1 : (2 < alpha)%coqR)."),  # a section's hypothesis
+        ("Theorem31.v", "table D /\\ floor (cov D) sigma.", "table D /\\ floor (cov D) (2 * sigma)."),  # a definition
+        ("Theorem31.v", " (inside : table D')", ""),  # dropped
+        ("Theorem31.v", "(D D' : seq 'cV[R]_j.+1)", "(D : seq 'cV[R]_j.+1)"),
+        ("Theorem31.v", "Let n : R := INR (size D).", "Let n : R := 2 * INR (size D)."),
+        ("PublicN.v", "Section Public.", "Lemma eps_bounded : R. Proof. exact: 0. Qed.\nSection Public."),  # in another's place
+        ("Formulas.v", "4 * d / sigma.", "5 * d / sigma."),
+        ("Finite.v", "Local Open Scope R_scope.", "Local Open Scope nat_scope."),
+        ("Cells.v", "m := 353517; e := 2", "m := 353517; e := 1"),
+        ("_CoqProject", "Growth.v\n", ""),
+    ],
+)  # fmt: skip
+def test_a_weaker_statement_is_seen(file, was, becomes):
+    texts = stated.sources()
+    assert was in texts[file]
+    with pytest.raises(check.Failed, match=r"^--- statements\.txt\n(.|\n)*\n[-+](.|\n)*python -m proofs\.stated$"):
+        stated.hold(texts | {file: texts[file].replace(was, becomes, 1)})
+
+
+def test_another_proof_is_no_other_statement():
+    texts = stated.sources()
+    for old, new in (
+        ("Proof. induction l as [|a l IH]; simpl; [lra|].", "Proof. induction l; simpl; [lra|]."),
+        ("(* The sum", "(* A sum"),
+    ):
+        assert old in texts["Finite.v"]
+        stated.hold(texts | {"Finite.v": texts["Finite.v"].replace(old, new)})
 
 
 def test_an_axiom_that_is_not_granted_is_named():
@@ -80,7 +146,9 @@ def test_an_axiom_that_is_not_granted_is_named():
 
 def test_every_file_is_built_and_every_headline_has_its_place_and_words():
     listed = (ROOT / "proofs/_CoqProject").read_text(encoding="utf-8").split()
-    assert {name for name in listed if name.endswith(".v")} == {name for name in check.sources() if name.endswith(".v")}
+    assert {name for name in listed if name.endswith(".v")} == {
+        name for name in stated.sources() if name.endswith(".v")
+    }
     for theorem in machine_checked.headlines():
         stands = theorem.statement
         line = (ROOT / "proofs" / stands.file).read_text(encoding="utf-8").splitlines()[stands.line - 1]
@@ -305,7 +373,7 @@ def test_a_formula_is_read_as_coq_reads_it(tmp_path, monkeypatch):
 def small(tmp_path_factory):
     """The two files that randomized response needs, built."""
     folder = tmp_path_factory.mktemp("proofs")
-    texts = check.sources()
+    texts = stated.sources()
     texts = {name: texts[name] for name in ("Finite.v", "RandomizedResponse.v")}
     texts["_CoqProject"] = "-Q . Compendium\nFinite.v\nRandomizedResponse.v\n"
     check.build(texts, folder)
@@ -341,7 +409,7 @@ SCALARS = ("Formulas.v", "Psi.v", "Scalars.v", "Spread.v", "Distance.v", "Growth
 def scalars(tmp_path_factory):
     """What the bounds of Gaussian synthesis need once the matrices are gone, built."""
     folder = tmp_path_factory.mktemp("scalars")
-    texts = {name: check.sources()[name] for name in SCALARS}
+    texts = {name: stated.sources()[name] for name in SCALARS}
     texts["_CoqProject"] = "-Q . Compendium\n" + "\n".join(SCALARS)
     check.build(texts, folder)
     return texts, folder
@@ -377,7 +445,7 @@ def matrices(scalars, tmp_path_factory):
     """What joins the bounds to data sets, built but for the theorems on top."""
     texts, folder = scalars[0].copy(), tmp_path_factory.mktemp("matrices") / "proofs"
     shutil.copytree(scalars[1], folder)
-    texts |= {name: check.sources()[name] for name in MATRICES}
+    texts |= {name: stated.sources()[name] for name in MATRICES}
     texts["_CoqProject"] = "-Q . Compendium\n" + "\n".join((*SCALARS, *MATRICES[:-2]))
     check.build(texts, folder)
     return texts, folder
@@ -413,7 +481,7 @@ def test_a_change_in_a_theorem_of_data_sets_fails(matrices, tmp_path, file, was,
     ],
 )
 def test_a_change_in_the_four_records_fails(tmp_path, was, becomes):
-    text = check.sources()["Learning.v"]
+    text = stated.sources()["Learning.v"]
     assert text.count(was) >= 1
     with pytest.raises(check.Failed, match=r"Learning\.v"):
         check.build(
@@ -423,7 +491,7 @@ def test_a_change_in_the_four_records_fails(tmp_path, was, becomes):
 
 @needs_coq
 def test_a_wrong_digit_in_a_cell_fails(tmp_path):
-    texts = check.sources()
+    texts = stated.sources()
     texts = {name: texts[name] for name in ("Formulas.v", "Cells.v", "Tables.v")}
     texts["_CoqProject"] = "-Q . Compendium\nFormulas.v\nCells.v\nTables.v\n"
     right = "m := 353517; e := 2"  # 3535.17, the first cell of Table 1
