@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -46,7 +48,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Headline:
-    """A theorem of the list: its statement, its axioms' group, the functions of lib it bounds, its claims, the box it stands in."""
+    """A theorem of the list: its statement, its axioms' group, the functions of lib it bounds, its claims' ids or patterns, its box."""
 
     statement: Statement
     axioms: str
@@ -126,6 +128,25 @@ def headlines() -> list[Headline]:
         listed = (tuple(entry.get(key, ())) for key in ("lib", "claims"))
         made.append(Headline(places[0], entry.get("axioms", "reals"), *listed, entry.get("box", "")))
     return made
+
+
+def about(claim: str) -> list[Headline]:
+    """The theorems that prove or refute the claim of the ledger with this id, whole or in part."""
+    return [each for each in _of_claims() if any(fnmatchcase(claim, pattern) for pattern in each.claims)]
+
+
+@cache
+def _of_claims() -> list[Headline]:
+    return [each for each in headlines() if each.claims]
+
+
+def address(statement: Statement) -> str:
+    """Where the page of what is checked shows the statement, within the book."""
+    return f"machine-checked.html#{label(statement)}"
+
+
+def label(statement: Statement) -> str:
+    return f"checked-{statement.name.replace('_', '-').lower()}"
 
 
 def axioms() -> dict[str, list[str]]:

@@ -3,6 +3,7 @@
 What needs Coq skips where it is not installed; `make proofs` is the check itself.
 """
 
+import fnmatch
 import importlib
 import importlib.util
 import itertools
@@ -16,7 +17,7 @@ import pytest
 import yaml
 from docutils import nodes
 
-from book import claims, machine_checked
+from book import cards, claims, ledger, machine_checked
 from lib.accounting.divergence import psi
 from lib.gaussian_synthesis import (
     bounded_epsilon,
@@ -172,7 +173,25 @@ def test_what_a_theorem_is_said_to_be_about_exists():
         for name in theorem.lib:
             module, _, function = name.rpartition(".")
             assert hasattr(importlib.import_module(module), function), name
-        assert set(theorem.claims) <= set(claims.load().claims), theorem.statement.name
+        for pattern in theorem.claims:
+            assert fnmatch.filter(claims.load().claims, pattern), (theorem.statement.name, pattern)
+
+
+def test_a_claim_names_the_theorems_about_it_here_and_in_the_ledger_to_take_away():
+    ledger_ = claims.load()
+    for id, theorems in {
+        "miura2022.table1.unbounded.n1e4": ["tables_1_and_2"],
+        "sei2017.lemma2.cited": ["composed_is_law", "basic_composition"],
+        "kiri2019.laplace.variance": [],
+    }.items():
+        record = claims.Record(id, ledger_[id].document, "", "", "", "reproduced", "", "", "notebooks/a/b.ipynb")
+        found = cards.Finding(ledger_[id], record)
+        assert ledger._row(ledger_, found)["checked"] == ", ".join(theorems)
+        for root in ("", "../../"):
+            made = cards.entry(found, f"{root}scorecard.html#there" if root else "#there")
+            for each in machine_checked.about(id):
+                assert f'<a href="{root}{machine_checked.address(each.statement)}"><code>{each.statement.name}' in made
+            assert ("Checked by a machine: " in made) == bool(theorems)
 
 
 def test_the_box_that_a_theorem_is_said_to_stand_in_exists():
