@@ -1,7 +1,7 @@
 """A claim as its readers see it, in HTML: the same entry in the chapter that judges it and on the scorecard.
 
-The verdict comes first, then where the claim stands and what it says, what is printed beside what was found, the reason, and what
-was replied. It is no table, so it fits a telephone and a sheet of paper as it fits a screen.
+The verdict comes first, then where the claim stands and what it says, what is printed beside what was found, the reason, what
+a machine has checked of it, and what was replied. It is no table, so it fits a telephone and a sheet of paper as it fits a screen.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import yaml
 
-from book import claims
+from book import claims, machine_checked
 from book.claims import Claim, Ledger, Record
 
 REPLIES = Path(__file__).resolve().parent / "replies.yml"
@@ -105,10 +105,21 @@ def entry(finding: Finding, place: str, foot: str = "") -> str:
         _values(finding),
         _readings(finding),
         f'<p class="claim-note">{markup(record.note)}</p>' if record.note else "",
+        _checked(claim, place),
         *(_reply(reply) for reply in replies().get(claim.id, [])),
         foot,
     ]
     return f'<div class="claim" id="{claims.anchor(claim.id)}">{"".join(parts)}</div>'
+
+
+def _checked(claim: Claim, place: str) -> str:
+    """The theorems about it that Coq has checked, as links to where they stand; `place` says where the book's root is."""
+    root = place.partition("#")[0].removesuffix("scorecard.html")
+    links = [
+        f'<a href="{root}{machine_checked.address(each.statement)}"><code>{each.statement.name}</code></a>'
+        for each in machine_checked.about(claim.id)
+    ]
+    return f'<p class="claim-checked">Checked by a machine: {", ".join(links)}</p>' if links else ""
 
 
 def folded(found: list[Finding], entries: list[str], name: str = "") -> str:

@@ -31,7 +31,7 @@ from urllib.parse import quote_plus
 import pandas as pd
 import yaml
 
-from book import cards, claims, erratum, results
+from book import cards, claims, erratum, machine_checked, results
 from book.cards import Finding
 from book.claims import VERDICTS, Claim, Ledger, Record
 from lib.data import datasets
@@ -234,6 +234,9 @@ claim: copy the link and send it. Below each claim stand the chapter that judges
   disagree: reproduced takes its own reading or all of them, and a difference that all fail.
 - {stand_in}: computed on stand-in data; the real data are needed for a verdict.
 
+Where a machine has checked a theorem that proves or refutes a claim, whole or in part, the name of the theorem stands below the claim and
+leads to <a href="machine-checked.html">its statement</a>.
+
 Most verdicts are computed. What cannot be, such as a title, an index or a matter of record, a person has read: beside such a verdict
 stands {read}, and its note says where.
 
@@ -378,6 +381,7 @@ def _row(ledger: Ledger, found: Finding) -> dict:
         | {"verdict_here": here.verdict, "full_run": found.full.reproduced if found.full else ""}
         | {"link": _place(here), "judge": claim.judge, "rule": claims.rule(claim)}
         | {"statement": claim.statement, "address": address, "cite": CITE.format(**cited()).format(**told)}
+        | {"checked": ", ".join(each.statement.name for each in machine_checked.about(claim.id))}
         | {"errata": [f"errata.html#{anchor}" for anchor, _ in erratum.about(claim.document, claim.item)]}
         | {
             "readings": [

@@ -7,7 +7,10 @@ for theorem in machine_checked.headlines():
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -15,9 +18,19 @@ import yaml
 FOLDER = Path(__file__).resolve().parents[1] / "proofs"
 LIST = FOLDER / "headlines.yml"
 
-# A comment, or a sentence of Coq: up to a full stop before white space.
-PART = re.compile(r"\(\*.*?\*\)|[^\s(].*?\.(?=\s)", re.DOTALL)
+# What Coq's reader tells apart: the ends of comments, which may lie in one another; strings; and the full stop that ends a sentence.
+TOKEN = re.compile(r'\(\*|\*\)|"[^"]*"|(\.(?=\s|$))|[^(*".]+|.', re.DOTALL)
 NAMED = re.compile(r"(?:Local )?(Definition|Fixpoint|Inductive|Record|Theorem|Lemma)\s+(\w+)")
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence of Coq, to its full stop: `says` is the comment right before it, `proving` whether it stands in a proof."""
+
+    line: int
+    text: str
+    says: str = ""
+    proving: bool = False
 
 
 @dataclass(frozen=True)
@@ -35,7 +48,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Headline:
-    """A theorem of the list: its statement, its axioms' group, the functions of lib it bounds, its claims, the box it stands in."""
+    """A theorem of the list: its statement, its axioms' group, the functions of lib it bounds, its claims' ids or patterns, its box."""
 
     statement: Statement
     axioms: str
@@ -44,33 +57,51 @@ class Headline:
     box: str = ""
 
 
+def sentences(text: str) -> Iterator[Sentence]:
+    """The sentences of a file, without comments. A proof lies between `Proof` and `Qed`, which belong to it."""
+    depth, start, said, comment, says, proving = 0, 0, "", "", "", False
+    for token in TOKEN.finditer(text):
+        word = token[0]
+        if word == "(*":
+            depth += 1
+        elif word == "*)" and depth:
+            depth -= 1
+            if not depth and not said:
+                says, comment = " ".join(comment.split()), ""
+        elif depth:
+            comment += word
+        else:
+            if not said:
+                start, word = token.end() - len(word.lstrip()), word.lstrip()
+            said += word
+            if token[1]:
+                proving = proving or said.startswith("Proof")
+                yield Sentence(text.count("\n", 0, start) + 1, said, says, proving)
+                proving = proving and not re.search(r"(?:^|\s)Qed\.$", said)
+                said, comment, says = "", "", ""
+    if said or depth:
+        raise ValueError(
+            f"line {text.count(chr(10), 0, start) + 1}: a sentence or comment that starts there has no end"
+        )
+
+
 def statements(path: Path) -> list[Statement]:
     """The definitions and theorems of one file, in its order."""
-    text = path.read_text(encoding="utf-8")
     found: list[Statement] = []
     sections: list[list[str]] = []
-    says, proving = "", False
-    for part in PART.finditer(text):
-        said = part[0]
-        if said.startswith("(*"):
-            says = " ".join(said[2:-2].split()) if not proving else says
+    for sentence in sentences(path.read_text(encoding="utf-8")):
+        said = sentence.text
+        if sentence.proving:
             continue
-        if proving or said.startswith("Proof"):
-            proving = not re.search(r"(?:^|\s)(?:Qed|Defined)\.$", said)
-            says = ""
-        elif said.startswith("Section "):
+        if said.startswith("Section "):
             sections.append([])
         elif said.startswith("End "):
             sections.pop()
         elif re.match(r"(?:Variables?|Hypothes[ie]s)\b|Let \w+ :[^=]+:=", said):
             sections[-1].append(said)
         elif named := NAMED.match(said):
-            line = text.count("\n", 0, part.start()) + 1
             context = tuple(held for section in sections for held in section)
-            found.append(Statement(path.name, line, named[1], named[2], said, says, context))
-            says = ""
-        else:
-            says = ""
+            found.append(Statement(path.name, sentence.line, named[1], named[2], said, sentence.says, context))
     return found
 
 
@@ -97,6 +128,25 @@ def headlines() -> list[Headline]:
         listed = (tuple(entry.get(key, ())) for key in ("lib", "claims"))
         made.append(Headline(places[0], entry.get("axioms", "reals"), *listed, entry.get("box", "")))
     return made
+
+
+def about(claim: str) -> list[Headline]:
+    """The theorems that prove or refute the claim of the ledger with this id, whole or in part."""
+    return [each for each in _of_claims() if any(fnmatchcase(claim, pattern) for pattern in each.claims)]
+
+
+@cache
+def _of_claims() -> list[Headline]:
+    return [each for each in headlines() if each.claims]
+
+
+def address(statement: Statement) -> str:
+    """Where the page of what is checked shows the statement, within the book."""
+    return f"machine-checked.html#{label(statement)}"
+
+
+def label(statement: Statement) -> str:
+    return f"checked-{statement.name.replace('_', '-').lower()}"
 
 
 def axioms() -> dict[str, list[str]]:

@@ -212,3 +212,26 @@ Proof.
     destruct F as [F|F]; [left; now apply exp_increasing|right; now rewrite F]. }
   split; [exact B|]. apply bounded_range_zcdp; [intros; now apply exponential_is_law|exact B].
 Qed.
+
+(* Where one sum is no larger than another, one of its terms is no larger. *)
+Lemma somewhere {A} (l : list A) f g : l <> [] -> sum l f <= sum l g -> exists a, In a l /\ f a <= g a.
+Proof.
+  induction l as [|a l IH]; [congruence|]. intros _ H. simpl in H.
+  destruct (Rle_lt_dec (f a) (g a)) as [L|L]; [exists a; split; [now left|exact L]|].
+  destruct l as [|b l]; [simpl in H; lra|]. destruct IH as [c [I C]]; [discriminate|lra|]. exists c. split; [now right|exact C].
+Qed.
+
+(* The exponential mechanism is eps-differentially private, for scores of that sensitivity. *)
+Theorem exponential_private {A} (outcomes : list A) eps sensitivity : outcomes <> [] -> 0 < sensitivity -> 0 <= eps ->
+  private (scores_within outcomes sensitivity) (fun a => In a outcomes) (exponential outcomes eps sensitivity) eps.
+Proof.
+  intros N s0 e0. apply private_by_outcome; [intros u u' near a Ha; rewrite Rabs_minus_sym; now apply near|].
+  intros u u' a near Ha. destruct (exponential_zcdp outcomes eps sensitivity N s0 e0) as [B _].
+  destruct (exponential_is_law outcomes eps sensitivity u N) as [[_ S] P], (exponential_is_law outcomes eps sensitivity u' N) as [[_ S'] P'].
+  destruct (somewhere outcomes (exponential outcomes eps sensitivity u) (exponential outcomes eps sensitivity u') N) as [b [Hb C]]; [lra|].
+  specialize (B u u' near a b Ha Hb). assert (Pa := P' a Ha). assert (Pb := P' b Hb). assert (E := exp_pos eps).
+  apply (Rmult_le_reg_r (/ exponential outcomes eps sensitivity u' a)); [now apply Rinv_0_lt_compat|].
+  rewrite Rmult_assoc, Rinv_r, Rmult_1_r by lra. apply Rle_trans with (1 := B).
+  rewrite <- (Rmult_1_r (exp eps)) at 2. apply Rmult_le_compat_l; [lra|].
+  apply (Rmult_le_reg_r (exponential outcomes eps sensitivity u' b)); [exact Pb|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. lra.
+Qed.

@@ -176,6 +176,15 @@ rewrite /Rdiv Rmult_assoc Rinv_l ?Rmult_1_r; last lra.
 exact: Rle_trans H far.
 Qed.
 
+(* tau = 4 d / sigma bounds the squared distance, too; Lemma C is sharper. *)
+Theorem tau_bounds (j : nat) (D : seq 'cV[R]_j.+1) (x : 'cV[R]_j.+1) (sigma : R) : (0 < size D)%N -> in_D_sigma sigma D -> cube x -> (0 < sigma)%coqR ->
+  (distance D x <= Formulas.tau (INR j.+1) sigma)%coqR.
+Proof.
+move=> D0 [tD fA] cx s0; rewrite /Formulas.tau (_ : 4%coqR = 4%:R); last by rewrite -INRE INR_IZR_INZ.
+have far : dot (x - mean D) (x - mean D) <= (4%:R * INR j.+1)%coqR by rewrite RmultE INRE mulrC; apply: radius.
+by have [_] := r_range s0 fA far.
+Qed.
+
 Section Largest.
 Variables (j : nat) (D D' : seq 'cV[R]_j.+1) (alpha sigma : R).
 Let n : R := INR (size D).

@@ -1,7 +1,8 @@
 """`make proofs`: Coq checks every file of proofs/, and each theorem of headlines.yml is held to the axioms it may use.
 
-The files are copied to build/proofs, where Coq's own make builds what has changed. Nothing is admitted and nothing assumed:
-words that do so are refused before Coq runs, and at the end Coq itself says what each theorem rests on.
+The files are copied to build/proofs, where Coq's own make builds what has changed. Nothing is admitted and nothing assumed: a
+command that could do so is refused before Coq runs, and at the end Coq itself says what each theorem rests on. Definitions and
+theorems must be those of statements.txt, so that none is weakened unseen.
 """
 
 from __future__ import annotations
@@ -12,41 +13,53 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 
 from book import machine_checked
 from lib.numerics import files
-from proofs import cells
+from proofs import stated
+from proofs.stated import Failed, sources
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build/proofs"
 PACKAGES = (ROOT / "proofs/packages.txt").read_text(encoding="utf-8").split()
 
-# What takes something for true without a proof, or switches a check of Coq's off.
-ASSUMING = re.compile(
-    r"\b(?:Admitted|admit|give_up|Axioms?|Parameters?|Conjecture|Declare\s+Module|bypass_check|type-in-type"
-    r"|Unset\s+(?:Guard|Positivity|Universe)\s+Checking)\b"
+# The commands of these files. Whatever else Coq knows, such as Axiom, Context, an attribute or a flag, is refused.
+COMMAND = re.compile(
+    r"From (?:Coq|mathcomp|Coquelicot|Interval|Compendium) Require |Import |Local Open Scope \w+\.$"
+    r"|Set Implicit Arguments\.$|Unset Strict Implicit\.$|Unset Printing Implicit Defensive\.$"
+    r"|Delimit Scope |Implicit Types |Arguments |Ltac |Section |End "
+    r"|(?:Local )?(?:Definition|Fixpoint|Inductive|Record|Lemma|Theorem) "
 )
-
-
-class Failed(Exception):
-    """What is wrong, in a sentence or in Coq's own words."""
-
-
-def sources() -> dict[str, str]:
-    """{name: text} of all that Coq reads: the files of proofs/, and the cells from the ledger."""
-    names = [ROOT / "proofs/_CoqProject", *sorted((ROOT / "proofs").glob("*.v"))]
-    return {path.name: path.read_text(encoding="utf-8") for path in names} | {"Cells.v": cells.text()}
+IN_SECTIONS = re.compile(r"(?:Variables?|Hypothes[ie]s|Let) ")
+IN_PROOFS = re.compile(r"Proof(?:\.$| using)|Qed\.$|(?!.*\b(?:admit|give_up)\b)[^A-Z#]", re.DOTALL)
+PROJECT = re.compile(r"-Q \. Compendium|-arg -w -arg [\w,-]+|\w+\.v")
 
 
 def refuse_assumptions(texts: dict[str, str]) -> None:
-    """`Failed` if a file, outside of its comments, assumes something."""
+    """`Failed` for a command that the files do not need, for it may assume something or switch a check of Coq's off."""
     for name, text in texts.items():
-        code = re.sub(r"\(\*.*?\*\)", lambda comment: "\n" * comment[0].count("\n"), text, flags=re.DOTALL)
-        if found := ASSUMING.search(code):
-            line = code.count("\n", 0, found.start()) + 1
-            raise Failed(f"proofs/{name}:{line}: {found[0]} takes for true what is not proved")
+        if name == "_CoqProject":
+            refused = [line for line in enumerate(text.splitlines(), 1) if not PROJECT.fullmatch(line[1])]
+        else:
+            refused = list(not_needed(text))
+        for line, said in refused:
+            raise Failed(
+                f"proofs/{name}:{line}: {said!r} is no command of proofs/check.py: it may take for true what is not proved"
+            )
+
+
+def not_needed(text: str) -> Iterator[tuple[int, str]]:
+    """(line, the first words) of each sentence that is not among the commands above, where it stands."""
+    depth = 0
+    for sentence in machine_checked.sentences(text):
+        said = sentence.text.lstrip("-+*{} \n")
+        depth += said.startswith("Section ") - said.startswith("End ")
+        known = IN_PROOFS.match(said) if sentence.proving else COMMAND.match(said) or depth and IN_SECTIONS.match(said)
+        if not known:
+            yield sentence.line, " ".join(said.split()[:4])
 
 
 def build(texts: dict[str, str], folder: Path) -> None:
@@ -102,6 +115,7 @@ def main() -> int:
     start, texts = time.monotonic(), sources()
     try:
         refuse_assumptions(texts)
+        stated.hold(texts)
         build(texts, BUILD)
         theorems = machine_checked.headlines()
         lines = hold(theorems, assumptions(BUILD, theorems))

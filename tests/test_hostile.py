@@ -44,7 +44,7 @@ def folder(tmp_path_factory):
     folder = top / "class"
     told = f"RESULTS, REPOSITORY = {str(top / 'out')!r}, {str(ROOT)!r}\n"
     for number, (what, code) in enumerate(CODE.items()):
-        place = folder / f"crook {number // 15}" / what
+        place = folder / f"crook {number // 10}" / what
         place.mkdir(parents=True)
         nbformat.write(hostile.unsolved(told + code), place / f"{NAME}.ipynb")
     for student in [*folder.iterdir(), folder / "good", folder / FORMULA]:
@@ -71,7 +71,7 @@ def folder(tmp_path_factory):
 def graded(folder):
     target = folder.parent / "out"
     command = [sys.executable, "-m", "notebooks.assignments.grade", folder, "-o", target]
-    command += ["--cell-seconds", "4", "--notebook-seconds", "40", "--memory", "1024"]
+    command += ["--cell-seconds", "4", "--notebook-seconds", "40", "--memory", "1024", "--jobs", "3"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     (target / "printed").write_text(done.stdout)

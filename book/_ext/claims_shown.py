@@ -16,7 +16,7 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
-from book import cards, claims, ledger
+from book import cards, claims, ledger, machine_checked
 
 FULL = Path(__file__).resolve().parents[1] / "results/claims.csv"
 SHOWN = ('<div class="claims">', '<div class="claim" ')  # how book.claims begins a table, and a line
@@ -68,7 +68,7 @@ def show(app, doctree):
         answer = next(doctree.findall(nodes.admonition), None)
         if found and answer is not None:
             answer += nodes.raw("", tally(findings(found, app.env.docname, full)), format="html")
-        for file in (claims.ledger_path(), FULL, cards.REPLIES) if found else ():
+        for file in (claims.ledger_path(), FULL, cards.REPLIES, machine_checked.LIST) if found else ():
             app.env.note_dependency(str(file))
     if any('<span class="math' in each.astext() for each in doctree.findall(nodes.raw)):
         app.env.get_domain("math").data["has_equations"][app.env.docname] = True  # else MathJax is left out

@@ -12,8 +12,8 @@ from docutils.statemachine import StringList
 from sphinx.addnodes import pending_xref
 from sphinx.util.docutils import SphinxDirective
 
-from book import ledger, machine_checked
-from book.machine_checked import Headline, Statement
+from book import claims, ledger, machine_checked
+from book.machine_checked import Headline, Statement, label
 
 DEFINING = ("Definition", "Fixpoint", "Inductive", "Record")
 
@@ -23,16 +23,17 @@ def table(headlines: list[Headline]) -> str:
     lines = ["| What is proved | Theorem, file and line, axioms |", "|---|---|"]
     for each in headlines:
         stands = each.statement
-        of = ", ".join(
-            [*(f"`{name.rsplit('.', 1)[-1]}`" for name in each.lib), *(f"claim `{id}`" for id in each.claims)]
-        )
+        of = ", ".join([*(f"`{name.rsplit('.', 1)[-1]}`" for name in each.lib), *map(linked, each.claims)])
         name = f"{{ref}}`{stands.name} <{label(stands)}>` ({stands.file}, {stands.line}; {each.axioms})"
         lines.append(f"| {ledger.cell(stands.says)}{f' ({of})' if of else ''} | {name} |")
     return "\n".join(lines)
 
 
-def label(statement: Statement) -> str:
-    return f"checked-{statement.name.replace('_', '-').lower()}"
+def linked(claim: str) -> str:
+    """A claim as a link to its place on the scorecard; a pattern of many as it stands."""
+    if "*" in claim:
+        return f"claims `{claim}`"
+    return f'claim <a href="scorecard.html#{claims.anchor(claim)}"><code>{claim}</code></a>'
 
 
 def by_file(everything: dict[str, list[Statement]], headlines: list[Headline]) -> str:

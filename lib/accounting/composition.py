@@ -37,6 +37,7 @@ def basic(epsilons: ArrayLike, deltas: ArrayLike = 0.0) -> Cost:
     """Any mechanisms, chosen as one likes: the sums. epsilons in [0, inf), deltas in [0, 1], shape (k,) or one for all.
 
     Source: Dwork, Kenthapadi, McSherry, Mironov, Naor 2006.
+    Checked by Coq, for deltas of 0 and finitely many outcomes: `basic_composition` in proofs/.
 
     >>> from lib.accounting.composition import basic
     >>> basic([0.5, 1.0], [0.0, 1e-6])

@@ -129,6 +129,8 @@ def rdp_to_delta(
 def pure_dp_to_zcdp(epsilon: ArrayLike) -> Numbers:
     """rho = epsilon^2 / 2 of every epsilon-DP mechanism, epsilon in [0, inf) (Bun and Steinke 2016, Prop. 1.4).
 
+    Checked by Coq, of finitely many outcomes and but for rounding: `pure_dp_zcdp` in proofs/.
+
     >>> from lib.accounting import pure_dp_to_zcdp
     >>> print(pure_dp_to_zcdp(0.5))
     0.125
@@ -140,6 +142,7 @@ def bounded_range_zcdp(epsilon: ArrayLike) -> Numbers:
     """rho = epsilon^2/8 of an epsilon-bounded-range mechanism, epsilon in [0, inf), any shape.
 
     Source: Cesar and Rogers 2021; Rogers and Steinke 2021; miura2025, Definition 2.6.
+    Checked by Coq, of finitely many outcomes and but for rounding: `bounded_range_zcdp` in proofs/.
 
     >>> from lib.accounting import bounded_range_zcdp
     >>> print(bounded_range_zcdp(0.5))

@@ -88,6 +88,7 @@ def psi(t: ArrayLike, alpha: ArrayLike) -> Numbers:
     t < 0. With s = t / (1 + t) and phi(x) = log1p(x) - x it is -phi(-s) - phi((alpha - 1) s) / (alpha - 1): two terms
     >= 0, so nothing cancels. The relative error is a few roundings, times 1 / (1 + alpha t) near the edge of the
     region, where rounding `t` itself does as much.
+    Checked by Coq, but for rounding: `psi_nonneg`, `psi_increasing` and `psi_decreasing` in proofs/.
 
     >>> from lib.accounting.divergence import psi
     >>> print(round(float(psi(0.5, 2.0)), 6))

@@ -202,6 +202,7 @@ class DiscreteLaplace(_WholeNoise):
     The curves are those of neighbours that differ in one entry, by `sensitivity`, the worst there are.
     For sensitivity 1 the mechanism is as private as randomized response, no more and no less.
     Source: Ghosh, Roughgarden, Sundararajan 2012; Canonne, Kamath, Steinke 2020.
+    Checked by Coq: `noise_is_law`, `discrete_laplace_private` and `discrete_laplace_no_better` in proofs/.
 
     >>> import numpy as np
     >>> from lib.mechanisms import DiscreteLaplace

@@ -25,6 +25,7 @@ class RandomizedResponse(PureDP):
 
     The sampling is exact.
     Source: kiri2019, "Random Response" (equation 6, k = 2); Kairouz, Bonawitz, Ramage 2016 (k-RR).
+    Checked by Coq: `grr_private` and `grr_no_better` in proofs/.
 
     >>> import numpy as np
     >>> from lib.mechanisms import RandomizedResponse

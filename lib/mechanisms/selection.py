@@ -86,6 +86,7 @@ class Exponential(PositiveFields):
     epsilon : (0, inf); sensitivity : by how much neighbours can change any score, (0, inf)
     The guarantee is that of bounded range (Durfee and Rogers 2019): see `accounting.bounded_range_prv`.
     Composed with others, `accounting.compose_schedule` is sharper than `prv_compose`.
+    Checked by Coq, but for rounding: `exponential_private` and `exponential_zcdp` in proofs/.
 
     >>> from lib.mechanisms import Exponential
     >>> print(Exponential(epsilon=1.0).probabilities([3.0, 5.0, 4.0]).round(3))
@@ -156,6 +157,7 @@ class PermuteAndFlip(PositiveFields, PureDP):
     Never worse in expected score than the exponential mechanism of the same epsilon; but it has no bounded range, and
     composes as any epsilon-DP mechanism. It is the same as adding exponential noise of scale 2 sensitivity / epsilon
     to each score and reporting the largest (Ding et al. 2021). Source: McKenna and Sheldon 2020, Algorithm 1.
+    Checked by Coq: `permute_and_flip_private` and `law_is_integral` in proofs/.
 
     >>> from lib.mechanisms import PermuteAndFlip
     >>> print(PermuteAndFlip(epsilon=1.0).probabilities([3.0, 5.0, 4.0]).round(3))

@@ -1,0 +1,69 @@
+"""What proofs/ says, without its proofs: proofs/statements.txt, in which a change of a statement or a definition is seen.
+
+    python -m proofs.stated         # writes the file anew
+
+Kept is all that Coq reads but comments, the proofs between `Proof` and `Qed`, and of a lemma all but its name.
+"""
+
+from __future__ import annotations
+
+import difflib
+import textwrap
+from pathlib import Path
+
+from book import machine_checked
+from lib.numerics import files
+from proofs import cells
+
+FOLDER = Path(__file__).resolve().parent
+KEPT = FOLDER / "statements.txt"
+HEAD = """\
+Written by `python -m proofs.stated`: what the files of proofs/ state. Definitions, theorems, and the sections and scopes
+around them, in the words that Coq reads; of lemmas the names. `make proofs` fails where the files differ from this one.
+"""
+
+
+class Failed(Exception):
+    """What is wrong, in a sentence or in Coq's own words."""
+
+
+def sources() -> dict[str, str]:
+    """{name: text} of all that Coq reads: the files of proofs/, and the cells from the ledger."""
+    names = [FOLDER / "_CoqProject", *sorted(FOLDER.glob("*.v"))]
+    return {path.name: path.read_text(encoding="utf-8") for path in names} | {"Cells.v": cells.text()}
+
+
+def text(texts: dict[str, str]) -> str:
+    """The file, whole, from the texts that Coq reads."""
+    parts = [HEAD, "==== _CoqProject", texts["_CoqProject"]]
+    for name in texts["_CoqProject"].split():
+        if name in texts:
+            parts += [f"==== {name}", *kept(texts[name]), ""]
+    return "\n".join(parts)
+
+
+def kept(source: str) -> list[str]:
+    """The sentences of one file that say something, in lines of one width."""
+    lines = []
+    for sentence in machine_checked.sentences(source):
+        said = " ".join(sentence.text.split())
+        if said.startswith("Lemma "):
+            said = " ".join(said.split()[:2])
+        if not sentence.proving:
+            lines += textwrap.wrap(said, 120, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
+    return lines
+
+
+def hold(texts: dict[str, str], path: Path = KEPT) -> None:
+    """`Failed`, with the lines that differ, unless the texts state what the file at `path` says."""
+    was, now = path.read_text(encoding="utf-8").splitlines(), text(texts).splitlines()
+    if was != now:
+        lines = "\n".join(difflib.unified_diff(was, now, path.name, "the files of proofs/", n=1, lineterm=""))
+        raise Failed(
+            f"{lines}\nproofs/ states something else than proofs/{path.name}. If that is meant: python -m proofs.stated"
+        )
+
+
+if __name__ == "__main__":
+    with files.whole(KEPT) as draft:
+        draft.write_text(text(sources()), encoding="utf-8")
