@@ -50,6 +50,7 @@ with extra("data"):
     import yaml
 
 KINDS = ("values", "whole", "real", "dates")
+NUMBERS = ("whole", "real")
 PERIODS = {"year": 12, "quarter": 3, "month": 1, "day": 0}  # in months
 MOST_VALUES = 10_000
 MISSING, OTHER = "missing", "other"

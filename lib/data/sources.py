@@ -22,7 +22,7 @@ from ..numerics.extras import extra
 from ..tables.counting import Counter, Workload
 from ..tables.table import Table
 from . import parts
-from .schema import Attribute, Schema
+from .schema import NUMBERS, Attribute, Schema
 
 with extra("data"):
     import pyarrow as pa
@@ -91,6 +91,30 @@ def read(data: str | Path, schema: Schema, table: str = "") -> Table:
     return Table(np.concatenate(parts), schema.domain)
 
 
+def numbers(data: str | Path, schema: Schema, table: str = "") -> dict[str, np.ndarray]:
+    r"""The values of each number of `schema` in the records of `data` (see `batches`): (n,), NaN where missing, beyond the range its end.
+
+    These are not in bins, and for whoever holds the records.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from lib.data.schema import parse
+    >>> from lib.data.sources import numbers
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "people.csv")
+    ...     written = path.write_text("age,sex\n39,male\n130,female\n")
+    ...     print(numbers(path, parse("attributes: {sex: {values: [female, male]}, age: {range: [0, 99], bins: 2}}")))
+    {'age': array([39., 99.])}
+    """
+    numeric = [each for each in schema.attributes if each.kind in NUMBERS]
+    read = list(_open(str(data), tuple(each.name for each in numeric), table))
+    columns = [[_numbers(batch.columns[place], schema.blanks) for batch in read] for place in range(len(numeric))]
+    return {
+        each.name: np.clip(np.concatenate([*column, np.zeros(0)]), each.starts[0], each.last)
+        for each, column in zip(numeric, columns)
+    }
+
+
 def count(data: str | Path, schema: Schema, workload: Workload, table: str = "") -> Counter:
     r"""The records of `data` counted over the sets of `workload`, batch after batch, as `aim` takes them; else as `read`.
 
@@ -141,7 +165,7 @@ def codes(attribute: Attribute, column: pa.ChunkedArray, blanks: Collection[str]
     >>> print(codes(age, pyarrow.chunked_array([["12", "40.0", "130", "unknown"]])))  # beyond the range: its end
     [0 1 2 3]
     """
-    if attribute.kind in ("whole", "real"):
+    if attribute.kind in NUMBERS:
         found = attribute.binned(_numbers(column, blanks))
     else:
         encoded = _texts(column).dictionary_encode()

@@ -1,0 +1,135 @@
+"""A table of one's own in chapters about Adult and Bank: their parameters `data` and `schema` name it in place of these.
+
+`data` is "stand-in", "real", or the file of a table (`lib.data.sources`), whose public schema is the file `schema`. On such a table no
+claim of a document is judged, and cells that begin with `THEIRS` are left out: both are about the document's own records.
+What a chapter cannot work with is refused by a ``ValueError`` of one sentence.
+
+Nothing that a chapter shows of the records is private: it is for whoever holds them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pandas as pd
+
+from lib.data import datasets, encodings, sources
+from lib.data import schema as schemas
+from lib.numerics import checks
+from lib.tables.table import Table
+from notebooks.studies import aim_comparison
+
+ROOT = Path(__file__).resolve().parents[2]
+THEIRS = "# The document's own records only"
+WAYS = ("observed", "public")
+
+
+def given(data: str, schema: str) -> schemas.Schema | None:
+    """The schema of a table of one's own, which is told and keeps cells about others out; None where `data` is one of `datasets.KINDS`."""
+    if data in datasets.KINDS:
+        if schema:
+            raise ValueError(f"schema must be left out where data is {data}, got {schema!r}")
+        return None
+    if not schema:
+        known = ", ".join(datasets.KINDS)
+        raise ValueError(f"data must be one of {known}, or a file whose public schema is named as well, got {data!r}")
+    try:
+        public = schemas.read(ROOT / schema)
+    except OSError as error:
+        raise ValueError(f"schema must be a file, got {schema!r}: {error.strerror}") from None
+    sources.check(place(data), public)
+    _leave_out(data)
+    print(
+        f"This run is on {data}. What the text says of Adult and Bank, and results that are kept of them, are not about it."
+    )
+    return public
+
+
+def categorical(data: str, schema: str, *, adult: Callable[..., Table] = encodings.adult_table) -> Table:
+    """The records as codes, numbers in their bins: of one's own, three attributes at least, else `adult` from `data`."""
+    public = given(data, schema)
+    if public is None:
+        return adult(source=data)
+    if len(public.attributes) < 3:
+        raise ValueError(f"schema must have 3 attributes at least for this chapter, got {len(public.attributes)}")
+    return sources.read(place(data), public)
+
+
+def cases(data: str, schema: str, target: str) -> list[aim_comparison.Case]:
+    """What `aim_comparison.grid` compares methods on: a table of one's own, a fifth held out; or the document's two."""
+    if data in datasets.KINDS:
+        given(data, schema)
+        return aim_comparison.cases(data)
+    table = categorical(data, schema)
+    checks.one_of("target", target, table.domain.attributes)
+    return [aim_comparison.Case(Path(data).name, table, table, target, held=0.2)]
+
+
+def numeric(data: str, schema: str) -> tuple[dict[str, pd.DataFrame], Callable[..., pd.DataFrame]]:
+    """Frames by name, the first of which the chapter goes on with, and what scales one of them, one of `WAYS`, to [-1, 1]."""
+    public = given(data, schema)
+    if public is None:
+        which = "Adult" if data == "real" else data
+        frames = {f"{which}, {part}": datasets.adult(part, source=data) for part in ("train", "all")}
+        return frames | {f"{name}, complete": frame.dropna() for name, frame in frames.items()}, datasets.adult_numeric
+    ends = ranges(public)
+    if not 2 <= len(ends) <= 12:
+        raise ValueError(f"schema must have 2 to 12 attributes with a range for this chapter, got {len(ends)}")
+    frame = pd.DataFrame(sources.numbers(place(data), public)).dropna()
+    return {f"{Path(data).name}, complete": frame}, partial(_scaled, ends=ends)
+
+
+def _scaled(frame, ends, *, scaling="observed") -> pd.DataFrame:
+    checks.one_of("scaling", scaling, WAYS)
+    used = pd.DataFrame(ends, index=["low", "high"]) if scaling == "public" else frame.agg(["min", "max"])
+    low, high = used.to_numpy()
+    for name, least, most in zip(frame.columns, low, high):
+        if not least < most:
+            raise ValueError(
+                f"{name} must take two values at least in complete records to be scaled, got {least:g} only"
+            )
+    return 2 * (frame - low) / (high - low) - 1
+
+
+def ranges(public) -> dict[str, tuple[float, float]]:
+    """The declared ends of each number."""
+    return {each.name: (each.starts[0], each.last) for each in public.attributes if each.kind in schemas.NUMBERS}
+
+
+def place(data: str) -> str:
+    """Where `data` is: a path is from the repository's top folder, wherever the notebook runs."""
+    return str(ROOT / data) if (ROOT / data).exists() else data
+
+
+# ---- cells that are about the document's own records
+
+
+class _Unjudged(ast.NodeTransformer):
+    """Takes the statements that judge claims out of a cell, and says so once."""
+
+    def visit_Module(self, node):
+        self.taken = False
+        self.generic_visit(node)
+        if self.taken:
+            node.body.append(ast.parse("print('Claims are not judged: they are about other records.')").body[0])
+        return ast.fix_missing_locations(node)
+
+    def visit_Expr(self, node):
+        called = ast.unparse(node.value.func) if isinstance(node.value, ast.Call) else ""
+        if called != "judge" and not called.startswith("claims."):
+            return node
+        self.taken = True
+        return ast.copy_location(ast.Pass(), node)
+
+
+def _leave_out(data: str) -> None:
+    """From the next cell on, in a notebook."""
+    from IPython import get_ipython
+
+    if shell := get_ipython():
+        said = f"print({f'Left out: this cell is about other records than those of {data}.'!r})\n"
+        shell.input_transformers_cleanup.append(lambda lines: [said] if lines[:1] == [f"{THEIRS}\n"] else lines)
+        shell.ast_transformers.append(_Unjudged())
