@@ -70,7 +70,7 @@ def build(texts: dict[str, str], folder: Path) -> None:
             with files.whole(folder / name) as draft:
                 draft.write_text(text, encoding="utf-8")
     coq(["coq_makefile", "-f", "_CoqProject", "-o", "Makefile"], folder)
-    coq(["make", "--no-print-directory"], folder)
+    coq(["make", "--no-print-directory", f"-j{os.cpu_count() or 1}"], folder)
 
 
 def coq(command: list[str], folder: Path) -> str:
