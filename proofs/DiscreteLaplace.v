@@ -18,9 +18,10 @@ Fixpoint release (t : R) (answers o : list Z) : R :=
   | _, _ => 0
   end.
 
-(* The L1 distance of two vectors of answers; neighbours are as far apart as the sensitivity at most. *)
+(* The L1 distance of two vectors of answers. *)
 Fixpoint distance (fs gs : list Z) : Z :=
   match fs, gs with f :: fs', g :: gs' => Z.abs (f - g) + distance fs' gs' | _, _ => 0%Z end.
+(* Neighbours: answers to as many queries, no farther apart than the sensitivity. *)
 Definition within (sensitivity : Z) (fs gs : list Z) : Prop := length fs = length gs /\ (distance fs gs <= sensitivity)%Z.
 
 Section Noise.

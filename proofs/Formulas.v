@@ -5,6 +5,7 @@
 From Coq Require Import Reals.
 Local Open Scope R_scope.
 
+(* tau, which bounds a record's squared Mahalanobis distance. *)
 Definition tau (d sigma : R) : R := 4 * d / sigma.
 
 (* Theorem 3.1, a record added: n records against n + 1. *)
@@ -65,6 +66,7 @@ Definition div_removed (n alpha d r : R) : R :=
 Definition eps_unbounded_tight (n alpha d sigma : R) : R :=
   Rmax (Rmax (div_added n alpha d 0) (div_added n alpha d (largest_radius d sigma))) (div_removed n alpha d (largest_radius d sigma)).
 
-(* The whole release of n records, and its (epsilon, delta): Mironov's conversion, which the document uses. *)
+(* The whole release of n records. *)
 Definition whole (n eps : R) : R := n * eps.
+(* (alpha, eps)-RDP converted to the epsilon at delta, by Mironov's conversion, which the document uses. *)
 Definition converted (alpha eps delta : R) : R := eps + ln (/ delta) / (alpha - 1).
