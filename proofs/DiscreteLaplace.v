@@ -112,7 +112,7 @@ Proof.
     destruct H as [H|H]; [left; now apply exp_increasing|right; now rewrite H].
 Qed.
 
-(* It is not eps'-differentially private for any eps' below eps. *)
+(* That release is not eps'-differentially private for any eps' below eps. *)
 Theorem discrete_laplace_no_better (sensitivity : Z) (eps eps' : R) : (0 < sensitivity)%Z -> 0 < eps ->
   private (within sensitivity) (fun _ => True) (release (IZR sensitivity / eps)) eps' -> eps <= eps'.
 Proof.

@@ -101,7 +101,7 @@ Proof.
   unfold rr. destruct (Nat.eqb y x), (Nat.eqb y x'); nra.
 Qed.
 
-(* It is not so for any smaller epsilon. *)
+(* kiri2019, equation 6: the answer is not eps-locally differentially private for any eps below ln(p / (1 - p)). *)
 Theorem rr_no_better p eps : 1 / 2 <= p < 1 -> private (any_two 2) (is_value 2) (rr p) eps -> ln (p / (1 - p)) <= eps.
 Proof.
   intros [Hp H1] H. assert (G := private_outcome _ _ _ _ 0%nat 1%nat 0%nat H). unfold any_two, is_value in G.
