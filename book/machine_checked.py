@@ -15,6 +15,8 @@ from pathlib import Path
 
 import yaml
 
+from proofs import cells
+
 FOLDER = Path(__file__).resolve().parents[1] / "proofs"
 LIST = FOLDER / "headlines.yml"
 
@@ -87,9 +89,14 @@ def sentences(text: str) -> Iterator[Sentence]:
 
 def statements(path: Path) -> list[Statement]:
     """The definitions and theorems of one file, in its order."""
+    return stated(path.name, path.read_text(encoding="utf-8"))
+
+
+def stated(file: str, text: str) -> list[Statement]:
+    """The definitions and theorems in the text of a file."""
     found: list[Statement] = []
     sections: list[list[str]] = []
-    for sentence in sentences(path.read_text(encoding="utf-8")):
+    for sentence in sentences(text):
         said = sentence.text
         if sentence.proving:
             continue
@@ -97,18 +104,18 @@ def statements(path: Path) -> list[Statement]:
             sections.append([])
         elif said.startswith("End "):
             sections.pop()
-        elif re.match(r"(?:Variables?|Hypothes[ie]s)\b|Let \w+ :[^=]+:=", said):
+        elif re.match(r"(?:Variables?|Hypothes[ie]s)\b|Let\b.*:=", said, re.DOTALL):
             sections[-1].append(said)
         elif named := NAMED.match(said):
             context = tuple(held for section in sections for held in section)
-            found.append(Statement(path.name, sentence.line, named[1], named[2], said, sentence.says, context))
+            found.append(Statement(file, sentence.line, named[1], named[2], said, sentence.says, context))
     return found
 
 
 def everything() -> dict[str, list[Statement]]:
     """{file: its definitions and theorems}, in the order in which the files build on one another."""
     names = [line for line in (FOLDER / "_CoqProject").read_text(encoding="utf-8").split() if line.endswith(".v")]
-    return {name: statements(FOLDER / name) for name in names if (FOLDER / name).is_file()}
+    return {name: stated(name, cells.text()) if name == cells.FILE else statements(FOLDER / name) for name in names}
 
 
 def headlines() -> list[Headline]:

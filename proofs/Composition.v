@@ -24,6 +24,7 @@ Fixpoint all_steps (steps : list step) (past : list O) (x : X) (os : list O) : R
 (* All sequences of m outputs. *)
 Fixpoint sequences (m : nat) : list (list O) :=
   match m with 0%nat => [[]] | S j => flat_map (fun o => map (cons o) (sequences j)) outcomes end.
+(* All outputs are among the outcomes. *)
 Definition possible (os : list O) : Prop := Forall (fun o => In o outcomes) os.
 
 (* `steps` with the epsilon of each: every step is a distribution, and eps-private, whatever came out before. *)

@@ -38,21 +38,21 @@ Let n0 : n != 0. Proof. by rewrite pnatr_eq0 -lt0n. Qed.
 Let n1 : n + 1 != 0. Proof. by rewrite -[1]/(1%:R) -natrD addn1 pnatr_eq0. Qed.
 Let sizeE : (size (x :: D))%:R = n + 1 :> F. Proof. by rewrite /= -addn1 natrD. Qed.
 
-(* Lemma 4.2, n records and one more: what the record does to the mean, *)
+(* Lemma 4.2: what one record more does to the mean of n records. *)
 Theorem mean_added : mean (x :: D) - mean D = (n + 1)^-1 *: (x - mean D).
 Proof.
 rewrite /mean sizeE big_cons -/n; move: (\sum_(_ <- D) _) => S.
 by apply/matrixP => i j; rewrite !mxE; set s := S i j; field; apply/andP.
 Qed.
 
-(* and what its removal does; *)
+(* Lemma 4.2: what the removal of one of n + 1 records does to the mean. *)
 Theorem mean_removed : mean D - mean (x :: D) = - n^-1 *: (x - mean (x :: D)).
 Proof.
 rewrite /mean sizeE big_cons -/n; move: (\sum_(_ <- D) _) => S.
 by apply/matrixP => i j; rewrite !mxE; set s := S i j; field; apply/andP.
 Qed.
 
-(* what it does to the covariance, *)
+(* Lemma 4.2: what one record more does to the covariance of n records. *)
 Theorem cov_added : cov (x :: D) = (n / (n + 1)) *: cov D + (n / (n + 1) ^+ 2) *: outer (x - mean D).
 Proof.
 rewrite /cov /outer /mean sizeE !big_cons -/n.
@@ -60,7 +60,7 @@ move: (\sum_(_ <- D) _) (\sum_(_ <- D) _) => S Q.
 by apply/matrixP => i j; rewrite !mxE !big_ord1 !mxE; move: n0 n1; move: n (S i 0) (S j 0) (x i 0) (x j 0) (Q i j) => m s t a b q m0 m1; field; rewrite m0 m1.
 Qed.
 
-(* and what its removal does. *)
+(* Lemma 4.2: what the removal of one of n + 1 records does to the covariance. *)
 Theorem cov_removed : cov D = ((n + 1) / n) *: cov (x :: D) - ((n + 1) / n ^+ 2) *: outer (x - mean (x :: D)).
 Proof.
 rewrite /cov /outer /mean sizeE !big_cons -/n.
@@ -99,12 +99,12 @@ Qed.
 Theorem radius D x : (0 < size D)%N -> table D -> cube x -> dot (x - mean D) (x - mean D) <= d%:R * 4.
 Proof. by move=> D0 tD cx; apply: cube_distance => //; apply: mean_cube. Qed.
 
-(* Lemma 4.6: of n + 1 records, those of D and x, the record x is replaced by y. What that does to the covariance, *)
+(* Lemma 4.6: what it does to the covariance of n + 1 records, those of D and x, that x is replaced by y. *)
 Theorem cov_replaced D x y : (0 < size D)%N ->
   cov (y :: D) = cov (x :: D) + ((size D)%:R / ((size D)%:R + 1) ^+ 2) *: (outer (y - mean D) - outer (x - mean D)).
 Proof. by move=> D0; rewrite !cov_added // -[RHS]addrA; congr (_ + _); rewrite scalerBr [RHS]addrC subrK. Qed.
 
-(* and to the mean. *)
+(* Lemma 4.6: what it does to the mean of n + 1 records, those of D and x, that x is replaced by y. *)
 Theorem mean_replaced D x y : (0 < size D)%N -> mean (x :: D) - mean (y :: D) = ((size D)%:R + 1)^-1 *: (x - y).
 Proof.
 move=> D0; rewrite -[mean (x :: D)](subrK (mean D)) -[mean (y :: D)](subrK (mean D)) !mean_added //.

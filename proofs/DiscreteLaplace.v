@@ -18,9 +18,10 @@ Fixpoint release (t : R) (answers o : list Z) : R :=
   | _, _ => 0
   end.
 
-(* The L1 distance of two vectors of answers; neighbours are as far apart as the sensitivity at most. *)
+(* The L1 distance of two vectors of answers. *)
 Fixpoint distance (fs gs : list Z) : Z :=
   match fs, gs with f :: fs', g :: gs' => Z.abs (f - g) + distance fs' gs' | _, _ => 0%Z end.
+(* Neighbours: answers to as many queries, no farther apart than the sensitivity. *)
 Definition within (sensitivity : Z) (fs gs : list Z) : Prop := length fs = length gs /\ (distance fs gs <= sensitivity)%Z.
 
 Section Noise.
@@ -111,7 +112,7 @@ Proof.
     destruct H as [H|H]; [left; now apply exp_increasing|right; now rewrite H].
 Qed.
 
-(* It is not eps'-differentially private for any eps' below eps. *)
+(* That release is not eps'-differentially private for any eps' below eps. *)
 Theorem discrete_laplace_no_better (sensitivity : Z) (eps eps' : R) : (0 < sensitivity)%Z -> 0 < eps ->
   private (within sensitivity) (fun _ => True) (release (IZR sensitivity / eps)) eps' -> eps <= eps'.
 Proof.

@@ -31,7 +31,9 @@ Qed.
 Variable n : R.
 Hypothesis n0 : 0 < n.
 
+(* For the proof: what stands below the fraction in div_added. *)
 Definition room_added r := (n + 1) * (n + 1 - a) + a * n * r.
+(* For the proof: what stands below the fraction in div_removed. *)
 Definition room_removed r := (n + 1) * (n + a) - n * (a - 1) * r.
 
 Lemma room_added_pos r : 0 <= r -> a < n + 1 -> 0 < room_added r.
@@ -39,8 +41,9 @@ Proof using a1 n0. intros r0 an. unfold room_added.
   assert (0 <= a * n * r) by (repeat apply Rmult_le_pos; lra).
   assert (0 < (n + 1) * (n + 1 - a)) by (apply Rmult_lt_0_compat; lra). lra. Qed.
 
-(* The brackets of the two slopes. *)
+(* For the proof: the factor of the slope in r on which its sign depends, a record added. *)
 Definition bracket_added r := a * n ^ 2 * r - a * (2 * n + 1) * (n + 1) + (n + 1) ^ 3.
+(* For the proof: the factor of the slope in r on which its sign depends, a record removed. *)
 Definition bracket_removed r := a * (2 * n + 1) * (n + 1) + n ^ 2 * (n + 1) - n ^ 2 * (a - 1) * r.
 
 Lemma added_derive d r : 0 <= r -> a < n + 1 ->

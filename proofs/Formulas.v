@@ -5,6 +5,7 @@
 From Coq Require Import Reals.
 Local Open Scope R_scope.
 
+(* tau, which bounds a record's squared Mahalanobis distance. *)
 Definition tau (d sigma : R) : R := 4 * d / sigma.
 
 (* Theorem 3.1, a record added: n records against n + 1. *)
@@ -51,12 +52,12 @@ Definition eps_bounded_both (n alpha d sigma : R) : R :=
 (* Lemma C: the largest squared Mahalanobis distance of a record of the cube. *)
 Definition largest_radius (d sigma : R) : R := d * (1 + sqrt (1 - sigma)) ^ 2 / sigma.
 
-(* Theorem D, what the divergence is for a record at squared distance r from the n others: n records against n + 1, *)
+(* Theorem D, what the divergence of n records from n + 1 is for a record at squared distance r from the n others. *)
 Definition div_added (n alpha d r : R) : R :=
   (alpha * r / ((n + 1) * (n + 1 - alpha) + alpha * n * r) + (d - 1) * psi alpha (- 1 / (n + 1))
    + psi alpha ((n * r - (n + 1)) / (n + 1) ^ 2)) / 2.
 
-(* and n + 1 records against n. *)
+(* Theorem D, what the divergence of n + 1 records from n is for such a record. *)
 Definition div_removed (n alpha d r : R) : R :=
   (alpha * r / ((n + 1) * (n + alpha) - n * (alpha - 1) * r) + (d - 1) * psi alpha (1 / n)
    + psi alpha ((n + 1 - n * r) / (n * (n + 1 + r)))) / 2.
@@ -65,6 +66,7 @@ Definition div_removed (n alpha d r : R) : R :=
 Definition eps_unbounded_tight (n alpha d sigma : R) : R :=
   Rmax (Rmax (div_added n alpha d 0) (div_added n alpha d (largest_radius d sigma))) (div_removed n alpha d (largest_radius d sigma)).
 
-(* The whole release of n records, and its (epsilon, delta): Mironov's conversion, which the document uses. *)
+(* The whole release of n records. *)
 Definition whole (n eps : R) : R := n * eps.
+(* (alpha, eps)-RDP converted to the epsilon at delta, by Mironov's conversion, which the document uses. *)
 Definition converted (alpha eps delta : R) : R := eps + ln (/ delta) / (alpha - 1).

@@ -17,6 +17,7 @@ Definition noisy (low high scale c : R) (f : R -> R) : R :=
 Record record := { input : R; second : bool }.
 (* The weights from the input to either class, and the biases of both. *)
 Record model := { w0 : R; w1 : R; b0 : R; b1 : R }.
+(* All weights and biases are 0 at the start. *)
 Definition start : model := {| w0 := 0; w1 := 0; b0 := 0; b1 := 0 |}.
 
 (* Softmax: the output of class 0; that of class 1 is 1 less it. *)
@@ -26,6 +27,7 @@ Definition signal (m : model) (r : record) : R := output m (input r) - (if secon
 (* What a batch says of a change: of a weight with the input as a factor, of a bias without. *)
 Fixpoint total (f : record -> R) (batch : list record) : R :=
   match batch with [] => 0 | r :: rest => f r + total f rest end.
+(* x, limited to [low, high]. *)
 Definition limit (low high x : R) : R := Rmin high (Rmax low x).
 
 (* The settings: epsilon, learning rate, factor of the L2 term, thresholds of the changes, epochs. *)
@@ -47,6 +49,7 @@ Definition step (s : settings) (batch : list record) (m : model) (f : model -> R
 (* Batch after batch, and epoch after epoch. *)
 Fixpoint learn (s : settings) (batches : list (list record)) (m : model) (f : model -> R) : R :=
   match batches with [] => f m | batch :: rest => step s batch m (fun m' => learn s rest m' f) end.
+(* AnonymizedLearning: all batches, in each epoch, from the start. What f of the finished model is on average. *)
 Definition anonymized_learning (s : settings) (data : list (list record)) (f : model -> R) : R :=
   learn s (concat (repeat data (epochs s))) start f.
 
@@ -77,8 +80,10 @@ Section Noise.
 Variable e : R.
 Hypothesis e0 : 0 < e.
 Let E (c : R) (f : R -> R) := noisy (- / 2) (/ 2) (/ e) c f.
+(* For the proof: the density of the noise, within the thresholds. *)
 Definition density (c x : R) : R := e / 2 * exp (- e * Rabs (x - c)).
 
+(* For the proof: a function that nowhere grows faster than some constant. *)
 Definition lipschitz (f : R -> R) := exists L, forall x y, Rabs (f x - f y) <= L * Rabs (x - y).
 
 Lemma lipschitz_continuous f : lipschitz f -> forall x, continuous f x.
@@ -337,11 +342,12 @@ Proof using.
   destruct (Rle_dec (- / 2) x), (Rle_dec (- / 2) y); repeat destruct (Rle_dec (/ 2) _); repeat destruct (Rcase_abs _); lra.
 Qed.
 
-(* The probability of the second change, as a function of what the first batch has told the other parameters. *)
 Section Second.
 Variable k : R.
 Hypothesis k0 : 0 < k.
+(* For the proof: the second record's output of class 0, after a first change of z. *)
 Definition share z := / (1 + exp (- (k * (/ 2 + z)))).
+(* For the proof: the probability that the second change is the lowest that there is, as a function of what the first batch has told the other parameters. *)
 Definition chance z := / 2 * exp (- e * (/ 2 - lim (2 * share z - 1))).
 
 Lemma share_mono x y : x < y -> share x < share y.

@@ -19,10 +19,13 @@ Fixpoint choice (turns : nat) (p : nat -> R) (rest : list nat) (r : nat) : R :=
   | S later => sum rest (fun i => / INR (length rest) * (p i * (if Nat.eqb i r then 1 else 0) + (1 - p i) * choice later p (without i rest) r))
   end.
 
-(* The coins: e^(-eps (best - q i) / (2 Delta)), so that the coin of the best candidate always succeeds. *)
+(* The candidates 0 to k. *)
 Definition candidates (k : nat) : list nat := seq 0 (S k).
+(* The highest of the scores q 0, ..., q k. *)
 Fixpoint best (k : nat) (q : nat -> R) : R := match k with O => q O | S j => Rmax (best j q) (q (S j)) end.
+(* The coin of candidate i: e^(-eps (best - q i) / (2 Delta)). That of the best candidate always succeeds. *)
 Definition coin (k : nat) (eps sensitivity : R) (q : nat -> R) (i : nat) : R := exp (- eps * (best k q - q i) / (2 * sensitivity)).
+(* Permute-and-flip: the probability of each candidate, for the scores q. *)
 Definition permute_and_flip (k : nat) (eps sensitivity : R) (q : nat -> R) : nat -> R :=
   choice (S k) (coin k eps sensitivity q) (candidates k).
 

@@ -7,12 +7,16 @@ From Compendium Require Import Finite.
 Import ListNotations.
 Local Open Scope R_scope.
 
+(* The k values, 0 to k - 1. *)
 Definition values (k : nat) : list nat := seq 0 k.
+(* x is one of them. *)
 Definition is_value (k x : nat) : Prop := (x < k)%nat.
 
-(* The truth with probability p = e^eps / (e^eps + k - 1), each other value with probability q = 1 / (e^eps + k - 1). *)
+(* p, the probability of the truth. *)
 Definition truth (k : nat) (eps : R) : R := exp eps / (exp eps + INR k - 1).
+(* q, the probability of each other value. *)
 Definition lie (k : nat) (eps : R) : R := 1 / (exp eps + INR k - 1).
+(* Generalized randomized response: the probability of the report y, if the value is x. *)
 Definition grr (k : nat) (eps : R) (x y : nat) : R := if Nat.eqb y x then truth k eps else lie k eps.
 
 (* kiri2019, equation 6: the true bit with probability p, the opposite one with probability 1 - p. *)
@@ -97,7 +101,7 @@ Proof.
   unfold rr. destruct (Nat.eqb y x), (Nat.eqb y x'); nra.
 Qed.
 
-(* It is not so for any smaller epsilon. *)
+(* kiri2019, equation 6: the answer is not eps-locally differentially private for any eps below ln(p / (1 - p)). *)
 Theorem rr_no_better p eps : 1 / 2 <= p < 1 -> private (any_two 2) (is_value 2) (rr p) eps -> ln (p / (1 - p)) <= eps.
 Proof.
   intros [Hp H1] H. assert (G := private_outcome _ _ _ _ 0%nat 1%nat 0%nat H). unfold any_two, is_value in G.
@@ -116,9 +120,11 @@ Fixpoint expectation (k : nat) (M : nat -> nat -> R) (xs : list nat) (g : list n
   | x :: others => sum (values k) (fun y => M x y * expectation k M others (fun ys => g (y :: ys)))
   end.
 
-(* How many of the entries are v; the share of them. *)
+(* How many of the entries are v. *)
 Definition count (v : nat) (xs : list nat) : R := sum xs (fun x => if Nat.eqb x v then 1 else 0).
+(* How many entries there are. *)
 Definition size (xs : list nat) : R := sum xs (fun _ => 1).
+(* The share of the entries that are v. *)
 Definition share (v : nat) (xs : list nat) : R := count v xs / size xs.
 
 (* kiri2019, equation 7: from n reports, (number of reports of v - n q) / (p - q) users have the value v. *)

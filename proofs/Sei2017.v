@@ -9,9 +9,11 @@ From Compendium Require Import Finite.
 Import ListNotations.
 Local Open Scope R_scope.
 
-(* Data sets of one record, a bit, which is replaced; the parameters are bits, too, so that two steps of any size can be said. *)
+(* Data sets of one record, a bit, which is replaced: any two are neighbours. *)
 Definition replaced (x x' : bool) : Prop := True.
+(* The two bits. *)
 Definition bits : list bool := [false; true].
+(* All vectors of m bits. *)
 Fixpoint vectors (m : nat) : list (list bool) :=
   match m with 0%nat => [[]] | S j => map (cons false) (vectors j) ++ map (cons true) (vectors j) end.
 
@@ -33,9 +35,10 @@ Definition lemma2 : Prop := forall m1 m2 M1 M2 eps1 eps2, 0 <= eps1 -> 0 <= eps2
   parameter_private m1 M1 eps1 -> (forall w1, In w1 (vectors m1) -> parameter_private m2 (M2 w1) eps2) ->
   parameter_private m2 (chain m1 M1 M2) (eps1 + eps2).
 
-(* The first publishes (r, r xor x) for a fair coin r; the second, which does not look at the data, adds the two up. *)
+(* The counterexample's first step publishes (r, r xor x) for a fair coin r. *)
 Definition masked (x : bool) (w : list bool) : R :=
   match w with [r; s] => if eqb s (xorb r x) then 1 / 2 else 0 | _ => 0 end.
+(* The second step adds the two up, and does not look at the data. *)
 Definition unmask (w1 : list bool) (x : bool) (w2 : list bool) : R :=
   match w1, w2 with [r; s], [o] => if eqb o (xorb r s) then 1 else 0 | _, _ => 0 end.
 

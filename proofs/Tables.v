@@ -8,15 +8,17 @@ From Compendium Require Import Formulas Cells.
 Import ListNotations.
 Local Open Scope R_scope.
 
-(* The document's setting: d = 6 attributes, sigma = 0.01. *)
+(* The document's setting: d = 6 attributes. *)
 Definition d : R := 6.
+(* sigma = 0.01: no eigenvalue of the covariance lies below it. *)
 Definition sigma : R := 1 / 100.
 
-(* What stands in a cell: epsilon of a release of n records; in Table 2 converted to the epsilon at delta = 10^-k. *)
+(* The Renyi epsilon of a release of n records, with the formula of the cell's neighbours. *)
 Definition renyi_cell (c : cell) : R :=
   whole (IZR (n c)) (match kind c with
     | private_n => eps_unbounded (IZR (n c)) (IZR (alpha c)) d sigma
     | public_n => eps_bounded (IZR (n c)) (IZR (alpha c)) d sigma end).
+(* What stands in a cell: of Table 1 that epsilon, of Table 2 the epsilon at delta = 10^-k. *)
 Definition value (c : cell) : R :=
   match k c with None => renyi_cell c | Some k => converted (IZR (alpha c)) (renyi_cell c) (/ IZR (10 ^ k)) end.
 

@@ -25,7 +25,7 @@ Definition renyi (d : nat) (alpha : R) (m1 m2 : 'cV[R]_d) (A B : 'M[R]_d) : R :=
 Definition divergence (d : nat) (alpha : R) (D D' : seq 'cV[R]_d) : R :=
   renyi alpha (mean D) (mean D') (cov D) (cov D').
 
-(* It is finite. *)
+(* That divergence is finite: Sigma_alpha is positive definite. *)
 Definition finite (d : nat) (alpha : R) (D D' : seq 'cV[R]_d) : Prop := pd (Sigma_alpha alpha (cov D) (cov D')).
 
 (* D_sigma: data sets in the cube whose covariance has no eigenvalue below sigma. *)

@@ -11,6 +11,7 @@ Local Open Scope R_scope.
 Definition renyi {A} (outcomes : list A) (alpha : R) (P Q : A -> R) : R :=
   / (alpha - 1) * ln (sum outcomes (fun a => Rpower (P a) alpha * Rpower (Q a) (1 - alpha))).
 
+(* A law that gives each outcome of the list a positive probability. *)
 Definition positive_law {A} (outcomes : list A) (P : A -> R) : Prop := law outcomes P /\ forall a, In a outcomes -> 0 < P a.
 
 (* The inequality with a factor that depends on alpha and p. *)
@@ -20,6 +21,7 @@ Definition weak_triangle (factor : R -> R -> R) : Prop :=
   forall alpha p q, 1 < alpha -> 1 < p -> 1 < q -> / p + / q = 1 ->
   renyi outcomes alpha P Q <= factor alpha p * renyi outcomes (p * alpha) P R + renyi outcomes (q * (alpha - / p)) R Q.
 
+(* The factor that is printed in Lemma A.1.2. *)
 Definition printed_factor (alpha p : R) : R := (alpha - 1) / (alpha - / p).
 
 (* At alpha = p = q = 2: a coin that shows heads with probability 1/3 against one with 2/3, which is its own way station. *)

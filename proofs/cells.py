@@ -7,14 +7,17 @@ from decimal import Decimal
 
 from book import claims
 
+FILE = "Cells.v"
 HEAD = """(* Written by proofs/cells.py from book/claims.yml: what miura2022 prints in Tables 1 and 2.
 
-   A cell: private or public n; n; alpha; in Table 2 k, where delta = 10^-k; the printed digits m, of which e are decimals. *)
+   One definition holds the cells of both tables. *)
 From Coq Require Import ZArith List.
 Import ListNotations.
 Local Open Scope Z_scope.
 
+(* Whether n is private, and a record is added or removed, or public, and one is replaced. *)
 Inductive neighbours := private_n | public_n.
+(* A cell: n; alpha; in Table 2 k, where delta = 10^-k; the printed number without its point, m, of which e digits are decimals. *)
 Record cell := { kind : neighbours; n : Z; alpha : Z; k : option Z; m : Z; e : nat }.
 
 """
@@ -25,7 +28,7 @@ def text() -> str:
     """Cells.v, whole."""
     cells = {id: term(claim) for id, claim in claims.load().claims.items() if CELL.fullmatch(id)}
     lines = [f"  {cell}{';' * (i < len(cells))} (* {id} *)\n" for i, (id, cell) in enumerate(cells.items(), 1)]
-    return f"{HEAD}Definition cells : list cell := [\n{''.join(lines)}].\n"
+    return f"{HEAD}(* What is printed, each number with its claim of the ledger. *)\nDefinition cells : list cell := [\n{''.join(lines)}].\n"
 
 
 def term(claim: claims.Claim) -> str:

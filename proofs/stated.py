@@ -30,7 +30,7 @@ class Failed(Exception):
 def sources() -> dict[str, str]:
     """{name: text} of all that Coq reads: the files of proofs/, and the cells from the ledger."""
     names = [FOLDER / "_CoqProject", *sorted(FOLDER.glob("*.v"))]
-    return {path.name: path.read_text(encoding="utf-8") for path in names} | {"Cells.v": cells.text()}
+    return {path.name: path.read_text(encoding="utf-8") for path in names} | {cells.FILE: cells.text()}
 
 
 def text(texts: dict[str, str]) -> str:

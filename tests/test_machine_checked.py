@@ -174,6 +174,17 @@ def test_the_page_shows_every_headline_with_its_statement():
     assert len(table.splitlines()) == len(headlines) + 2
 
 
+def test_each_definition_that_the_page_shows_has_a_sentence_and_the_cells_are_among_them():
+    everything = machine_checked.everything()
+    defined = [each for file in everything.values() for each in file if each.kind in page.DEFINING]
+    assert [(each.file, each.name) for each in defined if not each.says] == []
+    assert {"neighbours", "cell", "cells"} <= {each.name for each in everything[cells.FILE]}
+    files = page.by_file(everything, machine_checked.headlines())
+    assert "kind := private_n; n := 1000" in files and "Definition rounds_to_printed" in files
+    turn = next(each for each in everything["Distance.v"] if each.name == "turn")
+    assert "```coq\nVariable a : R.\nVariable n : R.\nDefinition turn" in page.entry(turn)
+
+
 def test_what_a_theorem_is_said_to_be_about_exists():
     for theorem in machine_checked.headlines():
         for name in theorem.lib:

@@ -50,9 +50,10 @@ def by_file(everything: dict[str, list[Statement]], headlines: list[Headline]) -
 
 
 def entry(statement: Statement) -> str:
-    """One definition or theorem under its comment; a theorem with its sections' hypotheses, and a name that links lead to."""
+    """One definition or theorem under its comment, with the variables of its sections; a theorem with their hypotheses, and a name for links."""
     theorem = statement.kind == "Theorem"
-    code = "\n".join([*(statement.context if theorem else ()), statement.text])
+    context = [said for said in statement.context if theorem or said.startswith("Variable")]
+    code = "\n".join([*context, statement.text])
     target = f"({label(statement)})=\n" if theorem else ""
     place = f" (line {statement.line})" if theorem else ""
     return f"{target}{ledger.cell(statement.says) or f'`{statement.name}`'}{place}\n\n```coq\n{code}\n```\n"
@@ -62,7 +63,7 @@ class MachineChecked(SphinxDirective):
     optional_arguments = 1
 
     def run(self):
-        for path in (machine_checked.LIST, *machine_checked.FOLDER.glob("*.v")):
+        for path in (machine_checked.LIST, claims.ledger_path(), *machine_checked.FOLDER.glob("*.v")):
             self.env.note_dependency(str(path))
         headlines = machine_checked.headlines()
         if self.arguments and directives.choice(self.arguments[0], ("files",)):
