@@ -164,6 +164,15 @@ def check(paths: list[Path]) -> int:
     return int(bool(wrong))
 
 
+def update_claims(language: str) -> None:
+    """The claims, with the notes of the records that count."""
+    from book import claims, ledger, retold
+
+    known = claims.load()
+    for name, found in retold.messages(known, ledger.standings(ledger.GATHERED, ledger.FULL)).items():
+        update(name, found, language)
+
+
 def read_pages() -> int:
     """Reads every page, at whose end the builder of `book._ext.translated` updates the catalogues."""
     from jupyter_book.sphinx import build_sphinx
@@ -184,6 +193,7 @@ def read_pages() -> int:
 def main(arguments: list[str]) -> int:
     match arguments:
         case ["update"]:
+            update_claims("ja")
             return read_pages()
         case ["check", *files]:
             return check([Path(file) for file in files] or sorted(LOCALE.rglob("*.po")))
