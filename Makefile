@@ -250,7 +250,8 @@ stand-in: $(READY) ## make the embedded stand-ins in lib/data/stand_ins again, f
 
 catalogues: book/scorecard.md | $(READY) ## bring locale/, the messages of every page for translators, up to date with the pages
 	@ln -sfn ../build/executed book/notebooks
-	@$(PY) -m book.catalogues update
+	@rm -rf build/catalogues
+	@$(PY) -m book.build catalogues build/catalogues
 
 lock: $(READY) ## pin requirements.in, with hashes, in requirements.lock; likewise the benchmarks' peers
 	@$(PY) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \

@@ -1,6 +1,7 @@
 """The catalogues of the book's other languages: locale/ja/how-to.po holds the messages of the page how-to, each with its translation.
 
-    python -m book.catalogues update             reads every page and brings the catalogues up to date
+`make catalogues` reads every page and brings them up to date.
+
     python -m book.catalogues check [file ...]   compares each translation with its message; what is not translated is counted
 
 A changed message keeps its old translation, marked fuzzy: it is outdated, and not shown.
@@ -56,6 +57,15 @@ def update(page: str, found: dict[str, str], language: str) -> None:
     catalogue = load(path) if path.is_file() else Catalog()
     catalogue.update(template)
     save(path, catalogue, language)
+
+
+def translations(path: Path) -> dict[str, str]:
+    """Of each message its translation, where there is one that is up to date and keeps what a translation keeps."""
+    return {
+        message.id: message.string
+        for message in (messages(load(path)) if path.is_file() else [])
+        if message.string and not message.fuzzy and not differences(message.id, message.string)
+    }
 
 
 def save(path: Path, catalogue: Catalog, language: str) -> None:
@@ -173,31 +183,11 @@ def update_claims(language: str) -> None:
         update(name, found, language)
 
 
-def read_pages() -> int:
-    """Reads every page, at whose end the builder of `book._ext.translated` updates the catalogues."""
-    from jupyter_book.sphinx import build_sphinx
-
-    return build_sphinx(
-        str(ROOT / "book"),
-        str(ROOT / "build/catalogues"),
-        noconfig=True,
-        path_config=ROOT / "_config.yml",
-        confoverrides={"external_toc_path": str(ROOT / "book/_toc.yml"), "latex_individualpages": False},
-        doctreedir=str(ROOT / "build/catalogues"),
-        builder="catalogues",
-        freshenv=True,
-        quiet=True,
-    )
-
-
 def main(arguments: list[str]) -> int:
     match arguments:
-        case ["update"]:
-            update_claims("ja")
-            return read_pages()
         case ["check", *files]:
             return check([Path(file) for file in files] or sorted(LOCALE.rglob("*.po")))
-    print("Say what to do: python -m book.catalogues update, or check [file ...]", file=sys.stderr)
+    print("Say what to check: python -m book.catalogues check [file ...]", file=sys.stderr)
     return 2
 
 

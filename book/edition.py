@@ -1,17 +1,40 @@
-"""What is said in the language of the edition that is being built."""
+"""What is said in the language of the edition that is being built.
+
+`say` is for sentences of the code, which locale/ja/words.po translates; `told` is for texts of a page that a directive makes
+something of, which stand in the page's own catalogue.
+"""
 
 from __future__ import annotations
 
 import re
+from functools import cache
+from pathlib import Path
 
 from docutils import nodes
+
+from book import catalogues
+
+SOURCE, OTHERS = "en", ("ja",)
+
+language = SOURCE
+editions: list[str] = [SOURCE]
+"""The languages of this build."""
+environment = Path()
+"""Where Sphinx has kept what it knows of the English pages, once they are built."""
+page = ""
+"""Which is being read."""
+found: dict[str, dict[str, str]] = {}
+"""By page, its messages so far, with what each is part of."""
 
 # What stands in a message beside its words: formulas, code with its role, addresses of links, tags.
 NO_WORDS = re.compile(r"\$[^$]*\$|\{[\w:-]+\}`[^`<]*`|`[^`]*`|\]\([^)]*\)|<[^>]*>|https?://\S+")
 
-page = ""  # which is being read
-found: dict[str, dict[str, str]] = {}
-"""By page, its messages so far, with what each is part of."""
+
+def begin(one: str, of=(), kept: Path = Path()) -> None:
+    """From now on all is said in the language `one`, one `of` the languages of the build; `kept` is the `environment`."""
+    global language, editions, environment, page
+    language, editions, environment, page = one, list(of) or [one], kept, ""
+    found.clear()
 
 
 def messages(page: str) -> dict[str, str]:
@@ -23,11 +46,32 @@ def worded(message: str) -> bool:
     return bool(re.search(r"[^\W\d_]{2}", NO_WORDS.sub(" ", message)))
 
 
+@cache
+def _translations(name: str, language: str) -> dict[str, str]:
+    return {} if language == SOURCE else catalogues.translations(catalogues.place(name, language))
+
+
+def translated(message: str, catalogue: str) -> str:
+    """`message` as `catalogue` has it in the edition's language, or as it is."""
+    return _translations(catalogue, language).get(message, message)
+
+
+def missing(message: str) -> bool:
+    """Whether the page has no translation of `message`, which stands there in English."""
+    return language != SOURCE and message not in _translations(page, language)
+
+
+def say(sentence: str, /, **parts) -> str:
+    """A sentence of the code, with `parts` in the places that it names."""
+    said = translated(sentence, "words")
+    return said.format(**parts) if parts else said
+
+
 def told(message: str, kind: str = "generated") -> str:
-    """`message`, of which a directive makes its part of the page, in the edition's language: one of the page's messages."""
+    """`message`, of which a directive makes its part of the page: one of the page's messages."""
     if page and worded(message):
         messages(page).setdefault(message, kind)
-    return message
+    return translated(message, page)
 
 
 def parsed(directive, **options) -> list:

@@ -1,22 +1,25 @@
-"""An edition in another language: the messages of each page, for its catalogue, and their translations in its place.
+"""An edition in another language: the messages of each page, for its catalogue, and their translations in their places.
 
-A message is a paragraph, title, cell, caption or alternative text as it is written. Sphinx translates what
-`sphinx.util.nodes.extract_messages` finds; this prepares what it would miss, and leaves out what is nobody's to translate.
+A message is a paragraph, title, cell, caption or alternative text as it is written: what Sphinx would translate, titles of
+exercises, and words in formulas; but not what is nobody's to translate. What has no translation yet is marked.
 """
 
 import re
 
 from docutils import nodes
+from myst_parser.mdit_to_docutils.sphinx_ import SphinxRenderer
+from myst_parser.parsers.mdit import create_md_parser
 from sphinx import addnodes
 from sphinx.builders.dummy import DummyBuilder
 from sphinx.transforms import SphinxTransform
 from sphinx.util.nodes import extract_messages
-from sphinx_exercise.nodes import exercise_subtitle, exercise_title, solution_title
+from sphinx_exercise.nodes import exercise_subtitle, exercise_title, is_exercise_node, solution_title
 
 from book import catalogues, edition
 
-HEADS = (exercise_title, solution_title)  # which hold a label, and a message
+LABELLED = (exercise_title, solution_title)  # titles that hold a label, and a message
 NO_CATALOGUE = re.compile(r"reference/|scorecard$")  # made from docstrings, and written by the ledger in each language
+TEXT = re.compile(r"\\text\{([^{}]*)\}")
 
 
 class Prepare(SphinxTransform):
@@ -36,19 +39,36 @@ class Prepare(SphinxTransform):
         for fields in self.document.findall(nodes.field_list):  # a notebook's metadata
             edition.generated([fields])
         for node, message in extract_messages(self.document):
-            if isinstance(node, HEADS) or (isinstance(node, nodes.TextElement) and not edition.worded(message)):
+            if isinstance(node, LABELLED) or (isinstance(node, nodes.TextElement) and not edition.worded(message)):
                 node["translatable"] = False
 
 
-class Collect(SphinxTransform):
-    """The page's messages, as they are looked up a moment later, with what each is part of."""
+class Translate(SphinxTransform):
+    """The page's messages are collected, with what each is part of; each that has a translation makes place for it.
 
-    default_priority = 19
+    Sphinx's own transform does as much with a document, a parser and all transforms for every message: four minutes for the book.
+    """
+
+    default_priority = 20
 
     def apply(self):
-        found = edition.messages(self.env.docname)
-        for node, message in extract_messages(self.document):
-            found.setdefault(message, node.tagname)
+        reader = create_md_parser(self.env.myst_config, SphinxRenderer)
+        reader.options["document"] = self.document
+        reader.renderer.setup_render(reader.options, {"relative-images": None})
+        for node, message in list(extract_messages(self.document)):
+            text = edition.told(message, node.tagname)
+            if isinstance(node, nodes.image):
+                node["alt"] = text
+            elif text != message:
+                node.children = []
+                with reader.renderer.current_node_context(node):
+                    reader.renderer.nested_render_text(text, node.line or 0, inline=True)
+            elif edition.missing(message):
+                node.children = [nodes.inline("", "", *node.children, classes=["untranslated", "language-en"])]
+        for formula in self.document.findall(nodes.math_block):
+            text = TEXT.sub(lambda match: rf"\text{{{edition.told(match[1], 'in a formula')}}}", formula.astext())
+            if text != formula.astext():
+                formula.children = [nodes.Text(text)]
 
 
 class Captions(SphinxTransform):
@@ -57,10 +77,26 @@ class Captions(SphinxTransform):
     default_priority = 101
 
     def apply(self):
-        found = edition.messages(self.env.docname)
         for toctree in self.document.findall(addnodes.toctree):
-            for message in toctree.extract_original_messages():
-                found.setdefault(message, "toctree")
+            if toctree.get("caption"):
+                toctree["caption"] = edition.told(toctree["caption"], "toctree")
+
+
+class Finish(SphinxTransform):
+    """After the translations: the copies of exercises' titles, and the order of terms."""
+
+    default_priority = 102
+
+    def apply(self):
+        if edition.language == edition.SOURCE:
+            return
+        for exercise in self.document.findall(is_exercise_node):  # of whose title sphinx-exercise keeps a copy for the solution
+            kept = self.env.sphinx_exercise_registry[exercise["label"]]["node"]
+            for title, copied in zip(exercise.findall(exercise_subtitle), kept.findall(exercise_subtitle)):
+                copied.children = [child.deepcopy() for child in title.children]
+        for glossary in self.document.findall(addnodes.glossary):
+            for item in glossary.findall(nodes.definition_list_item):
+                item.children.sort(key=lambda child: (isinstance(child, nodes.definition), child.astext().isascii()))
 
 
 class Catalogues(DummyBuilder):
@@ -74,7 +110,8 @@ class Catalogues(DummyBuilder):
     def write(self, *_):
         for page, messages in edition.found.items():
             if not NO_CATALOGUE.match(page):
-                catalogues.update(page, messages, self.config.translated_into)
+                for language in edition.OTHERS:
+                    catalogues.update(page, messages, language)
 
 
 def begin(app, docname, source):
@@ -82,9 +119,8 @@ def begin(app, docname, source):
 
 
 def setup(app):
-    app.add_config_value("translated_into", "ja", "")
     app.add_builder(Catalogues)
     app.connect("source-read", begin)
-    for transform in (Prepare, Collect, Captions):
+    for transform in (Prepare, Translate, Captions, Finish):
         app.add_transform(transform)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}
