@@ -152,7 +152,7 @@ build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.lis
 
 # ---- commands; the text after ## is what `make help` prints
 
-.PHONY: help book pdf test nbval compare style check slow package proofs recheck papers claims assignments grade document mine schema bench notebooks screenshot stand-in lock coverage mutants faults clean
+.PHONY: help book pdf test nbval compare style check slow package proofs recheck papers claims assignments grade document mine schema bench notebooks screenshot stand-in catalogues lock coverage mutants faults clean
 
 book: build/html/index.html ## run what changed, build the book, print where it is
 	@echo "$(CURDIR)/build/html/index.html"
@@ -247,6 +247,11 @@ screenshot: build/html/index.html ## retake the picture in the README
 
 stand-in: $(READY) ## make the embedded stand-ins in lib/data/stand_ins again, from the real files
 	@$(PY) -m notebooks.studies.stand_in
+
+catalogues: book/scorecard.md | $(READY) ## bring locale/, the messages of every page for translators, up to date with the pages
+	@ln -sfn ../build/executed book/notebooks
+	@rm -rf build/catalogues
+	@$(PY) -m book.build catalogues build/catalogues
 
 lock: $(READY) ## pin requirements.in, with hashes, in requirements.lock; likewise the benchmarks' peers
 	@$(PY) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \

@@ -38,6 +38,7 @@ from lib.data import datasets
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = ROOT / "book/claims.schema.json"
+GATHERED, FULL = ROOT / "build/claims.json", ROOT / "book/results/claims.csv"
 
 
 class LedgerError(Exception):

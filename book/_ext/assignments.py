@@ -7,6 +7,8 @@ from pathlib import Path
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
+from book.edition import parsed, told
+
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks/assignments"
 SAID = (
     r"# (?P<title>.+)\n[\s\S]*`(?P<document>[a-z]+\d{4})`[\s\S]*?"
@@ -29,7 +31,7 @@ def row(path: Path) -> dict:
 
 def table(rows: list[dict]) -> str:
     lines = [
-        f"| `{each['name']}` | [`{each['document']}`](../{each['document']}/index.md) | {each['title']} | {each['minutes']} | {each['tests']} + {each['text']} |"
+        f"| `{each['name']}` | [`{each['document']}`](../{each['document']}/index.md) | {told(each['title'])} | {each['minutes']} | {each['tests']} + {each['text']} |"
         for each in rows
     ]
     return "\n".join(
@@ -42,7 +44,7 @@ class Assignments(SphinxDirective):
         for path in notebooks():
             self.env.note_dependency(str(path))
         self.content = StringList(table(map(row, notebooks())).splitlines(), source=str(FOLDER))
-        made = self.parse_content_to_nodes()
+        made = parsed(self)
         for part in made:
             part["classes"].append("whole-names")
         return made

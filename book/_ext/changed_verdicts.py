@@ -11,6 +11,7 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 from book import claims, ledger, results
+from book.edition import parsed
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 GATHERED = RESULTS.parents[1] / "build" / "claims.json"
@@ -56,7 +57,7 @@ class ChangedVerdicts(SphinxDirective):
             self.env.note_dependency(str(path))
         found = page(changes(before, ledger.standings(GATHERED, full)))
         self.content = StringList(found.splitlines(), source=str(kept))
-        return self.parse_content_to_nodes()
+        return parsed(self)
 
 
 def setup(app):

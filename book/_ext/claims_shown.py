@@ -17,6 +17,7 @@ from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
 from book import cards, claims, ledger, machine_checked
+from book.edition import parsed
 
 FULL = Path(__file__).resolve().parents[1] / "results/claims.csv"
 SHOWN = ('<div class="claims">', '<div class="claim" ')  # how book.claims begins a table, and a line
@@ -90,7 +91,7 @@ class Replies(SphinxDirective):
     def run(self):
         self.env.note_dependency(str(cards.REPLIES))
         self.content = StringList(listed(cards.replies()).splitlines(), source=str(cards.REPLIES))
-        return self.parse_content_to_nodes()
+        return parsed(self)
 
 
 def setup(app):

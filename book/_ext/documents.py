@@ -11,6 +11,7 @@ from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
 from book import claims
+from book.edition import parsed
 
 BIBLIOGRAPHY = Path(__file__).resolve().parents[1] / "documents.bib"
 
@@ -33,10 +34,8 @@ def entries(bibliography: str) -> dict[str, str]:
 class Documents(SphinxDirective):
     def run(self):
         self.env.note_dependency(str(claims.ledger_path()))
-        made = nodes.Element()
-        lines = table(claims.load().documents)
-        self.state.nested_parse(StringList(lines, self.get_source_info()[0]), self.content_offset, made)
-        return made.children
+        self.content = StringList(table(claims.load().documents), source=self.get_source_info()[0])
+        return parsed(self)
 
 
 class Entries(SphinxDirective):

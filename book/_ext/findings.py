@@ -15,6 +15,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from book import claims
 from book._ext.summaries import Sources, quote
+from book.edition import told
 
 LINE = re.compile(r"(.+?) \| \{(\w+)\}`([^`]+)`")
 
@@ -43,12 +44,12 @@ def parts(numbers: list[float], start: float) -> list[float]:
 def drawn(rows: list[tuple[str, str]], of: str, start: float = 0, unit: str = "") -> str:
     """HTML for (label, number as text) rows."""
     lengths = parts([float(text.replace(",", "")) for _, text in rows], start)
-    told = f"{of}; bars begin at {start:g}" if start else of
+    head = f"{told(of)}; bars begin at {start:g}" if start else told(of)
     bars = [
-        f'<tr><th scope="row">{claims.markup(label)}</th><td><span style="--part: {length:.4f}"></span>{escape(text + unit)}</td></tr>'
+        f'<tr><th scope="row">{claims.markup(told(label))}</th><td><span style="--part: {length:.4f}"></span>{escape(text + unit)}</td></tr>'
         for (label, text), length in zip(rows, lengths)
     ]
-    return f'<table class="bars"><caption>{claims.markup(told)}</caption><tbody>{"".join(bars)}</tbody></table>'
+    return f'<table class="bars"><caption>{claims.markup(head)}</caption><tbody>{"".join(bars)}</tbody></table>'
 
 
 class Bars(SphinxDirective):

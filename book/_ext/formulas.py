@@ -20,6 +20,7 @@ from sphinx.util.docutils import SphinxDirective
 from book import claims, ledger, numbered
 from book._ext import reference
 from book._ext.library import LIB, ROOT
+from book.edition import parsed, told
 
 LIST = ROOT / "book/formulas.yml"
 GATHERED, FULL = ROOT / "build/claims.json", ROOT / "book/results/claims.csv"
@@ -152,7 +153,7 @@ def page(key: str, standings: list) -> list[str]:
         own = records.get(item, [])
         names = made.get(item, [])
         names = [name for name in names if name in known] or names  # a module says where else it is needed
-        shown = "<br>".join(map(_link, names)) or reason
+        shown = "<br>".join(map(_link, names)) or told(reason)
         if not shown:
             raise ExtensionError(f"formulas.yml must say why no function computes {item} of {key}")
         pages = dict.fromkeys(record.notebook.removesuffix(".ipynb") for record in own)
@@ -188,7 +189,7 @@ class Formulas(SphinxDirective):
                 "",
             ]
         self.content = StringList(lines, source=str(LIST))
-        return self.parse_content_to_nodes(allow_section_headings=True)
+        return parsed(self, allow_section_headings=True)
 
 
 def setup(app):

@@ -8,6 +8,7 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 from book import ledger, results
+from book.edition import parsed, told
 
 
 def page(rows: list[dict[str, str]], heads: dict[str, str]) -> str:
@@ -15,7 +16,7 @@ def page(rows: list[dict[str, str]], heads: dict[str, str]) -> str:
     unknown = heads.keys() - rows[0].keys()
     if unknown:
         raise ExtensionError(f"kept-table: no column {', '.join(sorted(unknown))} in {', '.join(rows[0])}")
-    lines = ["| " + " | ".join(ledger.cell(shown(row[name])) for name in heads) + " |" for row in rows]
+    lines = ["| " + " | ".join(ledger.cell(told(shown(row[name]))) for name in heads) + " |" for row in rows]
     return "\n".join(["| " + " | ".join(heads.values()) + " |", "|---" * len(heads) + "|", *lines])
 
 
@@ -34,9 +35,9 @@ class KeptTable(SphinxDirective):
     def run(self):
         file = results.FOLDER / f"{self.arguments[0]}.csv"
         self.env.note_dependency(str(file))
-        heads = {name: head.strip() for name, _, head in (line.partition(":") for line in self.content)}
+        heads = {name: told(head.strip()) for name, _, head in (line.partition(":") for line in self.content)}
         self.content = StringList(page(results.rows(file), heads).splitlines(), source=str(file))
-        return self.parse_content_to_nodes()
+        return parsed(self)
 
 
 def setup(app):

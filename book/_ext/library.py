@@ -10,6 +10,8 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
+from book.edition import generated, told
+
 ROOT = Path(__file__).resolve().parents[2]
 LIB = ROOT / "lib"
 
@@ -42,18 +44,18 @@ class Library(SphinxDirective):
         for room, modules in rooms().items():
             name = _linked(nodes.Text(room), room)
             section = nodes.section("", nodes.title(room, "", name), ids=[nodes.make_id(room)])
-            said = first_sentence(LIB / room / "__init__.py")
+            said = told(first_sentence(LIB / room / "__init__.py"))
             section += nodes.paragraph(said, f"{said}.")
             section += nodes.definition_list("", *(self._item(room, name) for name in modules))
             made.append(section)
         for path in (ROOT / "pyproject.toml", *LIB.rglob("*.py")):
             self.env.note_dependency(str(path))
-        return made
+        return generated(made)
 
     def _item(self, room, name):
         code = nodes.literal(name, f"lib.{room}.{name}")
         term = nodes.term("", "", _linked(code, room, f"#{nodes.make_id(f'{room}-{name}')}"))
-        line = first_sentence(LIB / room / f"{name}.py")
+        line = told(first_sentence(LIB / room / f"{name}.py"))
         return nodes.definition_list_item("", term, nodes.definition("", nodes.paragraph(line, line)))
 
 

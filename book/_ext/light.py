@@ -14,6 +14,8 @@ from fontTools import subset
 from fontTools.ttLib import TTFont
 from PIL import Image
 
+from book import edition
+
 UNUSED = re.compile(r'\s*<script\b[^>]*\bsrc="[^"]*/scripts/fontawesome\.js[^"]*"[^>]*></script>')
 FOR_SEARCH = re.compile(
     r'\s*<script\b[^>]*\bsrc="[^"]*(?:searchtools|language_data|searchindex)\.js[^"]*"[^>]*></script>'
@@ -28,6 +30,8 @@ def lighten(app, error):
     for page in pages:
         text = UNUSED.sub("", page.read_text(encoding="utf-8"))
         page.write_text(text if page.name == "search.html" else FOR_SEARCH.sub("", text), encoding="utf-8")
+    if edition.language != edition.SOURCE:  # whose files are the English edition's
+        return
     scripts = [script for script in (folder / "_static").rglob("*.js") if "mathjax" not in script.parts]
     names = {name for file in [*pages, *scripts] for name in re.findall(r"[\w-]+", file.read_text(encoding="utf-8"))}
     for sheet in (folder / "_static").rglob("*.css"):

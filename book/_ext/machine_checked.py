@@ -13,6 +13,7 @@ from sphinx.addnodes import pending_xref
 from sphinx.util.docutils import SphinxDirective
 
 from book import claims, ledger, machine_checked
+from book.edition import parsed, told
 from book.machine_checked import Headline, Statement, label
 
 DEFINING = ("Definition", "Fixpoint", "Inductive", "Record")
@@ -25,7 +26,7 @@ def table(headlines: list[Headline]) -> str:
         stands = each.statement
         of = ", ".join([*(f"`{name.rsplit('.', 1)[-1]}`" for name in each.lib), *map(linked, each.claims)])
         name = f"{{ref}}`{stands.name} <{label(stands)}>` ({stands.file}, {stands.line}; {each.axioms})"
-        lines.append(f"| {ledger.cell(stands.says)}{f' ({of})' if of else ''} | {name} |")
+        lines.append(f"| {ledger.cell(told(stands.says))}{f' ({of})' if of else ''} | {name} |")
     return "\n".join(lines)
 
 
@@ -44,8 +45,8 @@ def by_file(everything: dict[str, list[Statement]], headlines: list[Headline]) -
         shown = [each for each in statements if each in chosen or each.kind in DEFINING]
         if shown:
             held = sum(each in chosen for each in shown)
-            told = f"{file}: {held} headline theorem{'s' * (held != 1)}" if held else f"{file}: definitions"
-            parts += [f"````{{dropdown}} {told}", *map(entry, shown), "````", ""]
+            head = f"{file}: {held} headline theorem{'s' * (held != 1)}" if held else f"{file}: definitions"
+            parts += [f"````{{dropdown}} {head}", *map(entry, shown), "````", ""]
     return "\n".join(parts)
 
 
@@ -56,7 +57,7 @@ def entry(statement: Statement) -> str:
     code = "\n".join([*context, statement.text])
     target = f"({label(statement)})=\n" if theorem else ""
     place = f" (line {statement.line})" if theorem else ""
-    return f"{target}{ledger.cell(statement.says) or f'`{statement.name}`'}{place}\n\n```coq\n{code}\n```\n"
+    return f"{target}{ledger.cell(told(statement.says)) or f'`{statement.name}`'}{place}\n\n```coq\n{code}\n```\n"
 
 
 class MachineChecked(SphinxDirective):
@@ -71,7 +72,7 @@ class MachineChecked(SphinxDirective):
         else:
             made = table(headlines)
         self.content = StringList(made.splitlines(), source=str(machine_checked.LIST))
-        return self.parse_content_to_nodes()
+        return parsed(self)
 
 
 def mark(doctree, headlines: list[Headline], page: str) -> bool:

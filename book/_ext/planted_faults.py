@@ -7,6 +7,7 @@ from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
 from book import claims, ledger, results
+from book.edition import parsed, told
 
 FILE = Path(__file__).resolve().parents[1] / "results" / "faults.csv"
 
@@ -17,13 +18,13 @@ def page(rows: list[dict]) -> str:
     for key, document in claims.load().documents.items():
         own = [row for row in rows if row["document"] == key]
         by = Counter(noticed_by(row)[0] for row in own)
-        told = (
+        counts = (
             f"{len(own)} faults: {by['verdicts']} move verdicts, {by['error']} end a chapter in an error, "
             f"{by['test']} move no verdict and fail a test, {by['nothing']} are not noticed"
         )
-        lines = [f"| {ledger.cell(row['fault'])} | `{row['file']}` | {noticed_by(row)[1]} |" for row in own]
+        lines = [f"| {ledger.cell(told(row['fault']))} | `{row['file']}` | {noticed_by(row)[1]} |" for row in own]
         table = ["| Fault | In | Noticed by |", "|---|---|---|", *lines]
-        parts.append("\n".join([f"````{{dropdown}} {document.cited}, {told}", *table, "````", ""]))
+        parts.append("\n".join([f"````{{dropdown}} {document.cited}, {counts}", *table, "````", ""]))
     return "\n".join(parts)
 
 
@@ -34,7 +35,7 @@ def noticed_by(row: dict) -> tuple[str, str]:
         return "verdicts", f"{len(ids)} verdict{'s' * (len(ids) > 1)}: " + ", ".join(f"`{id}`" for id in ids)
     if row["stopped"]:
         return "error", ledger.cell(row["stopped"])
-    return ("test", f"{row['explained']}; `{row['test']}`") if row["test"] else ("nothing", "nothing")
+    return ("test", f"{told(row['explained'])}; `{row['test']}`") if row["test"] else ("nothing", "nothing")
 
 
 class PlantedFaults(SphinxDirective):
@@ -42,7 +43,7 @@ class PlantedFaults(SphinxDirective):
         self.env.note_dependency(str(FILE))
         rows = results.rows(FILE)
         self.content = StringList(page(rows).splitlines(), source=str(FILE))
-        return self.parse_content_to_nodes()
+        return parsed(self)
 
 
 def setup(app):

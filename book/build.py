@@ -1,0 +1,66 @@
+"""The book, an edition for each language, from the same executed notebooks.
+
+    python -m book.build html build/scratch en ja     the HTML, English in that folder's html/, Japanese in html/ja/
+    python -m book.build catalogues build/scratch     brings the catalogues in locale/ up to date with the pages
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from jupyter_book.sphinx import build_sphinx
+
+from book import catalogues, edition
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def pages(builder: str, folder: Path, language: str, editions: list[str]) -> int:
+    """Read every page, and write what `builder` makes of it into `folder`/language/`builder`; what Sphinx makes of the run."""
+    own = folder / language
+    edition.begin(language, editions, folder / edition.SOURCE / "doctrees" / "environment.pickle")
+    overrides = {"external_toc_path": str(ROOT / "book/_toc.yml"), "latex_individualpages": False, "nitpicky": True}
+    if language != edition.SOURCE:
+        overrides |= {"language": language, "html_search_language": "en"}  # the project's own search, for any language
+        overrides |= {"html_title": edition.say("The Differential Privacy Reproduction Compendium")}
+    return build_sphinx(
+        str(ROOT / "book"),
+        str(own / builder),
+        noconfig=True,
+        path_config=ROOT / "_config.yml",
+        confoverrides=overrides,
+        doctreedir=str(own / "doctrees"),
+        builder=builder,
+        freshenv=True,
+        warningiserror=True,
+        keep_going=True,
+    )
+
+
+def html(folder: Path, languages: list[str]) -> int:
+    """The editions, the first at `folder`/html and the others in folders of it by their language."""
+    for language in languages:
+        if status := pages("html", folder, language, languages):
+            return int(bool(status))
+    first, *others = languages
+    (folder / first / "html").rename(folder / "html")
+    for language in others:
+        (folder / language / "html").rename(folder / "html" / language)
+    return 0
+
+
+def main(arguments: list[str]) -> int:
+    match arguments:
+        case ["html", folder, *languages] if languages:
+            return html(Path(folder).resolve(), languages)
+        case ["catalogues", folder]:
+            for language in edition.OTHERS:
+                catalogues.update_claims(language)
+            return int(bool(pages("catalogues", Path(folder).resolve(), edition.SOURCE, [edition.SOURCE])))
+    print("Say what to build: python -m book.build html FOLDER en ja, or catalogues FOLDER", file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

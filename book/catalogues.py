@@ -1,0 +1,195 @@
+"""The catalogues of the book's other languages: locale/ja/how-to.po holds the messages of the page how-to, each with its translation.
+
+`make catalogues` reads every page and brings them up to date.
+
+    python -m book.catalogues check [file ...]   compares each translation with its message; what is not translated is counted
+
+A changed message keeps its old translation, marked fuzzy: it is outdated, and not shown.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+from babel.messages.catalog import Catalog, Message
+from babel.messages.pofile import read_po, write_po
+from markdown_it import MarkdownIt
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCALE = ROOT / "locale"
+HEADER = """\
+msgid ""
+msgstr ""
+"Language: {language}\\n"
+"MIME-Version: 1.0\\n"
+"Content-Type: text/plain; charset=UTF-8\\n"
+"Content-Transfer-Encoding: 8bit\\n"
+
+"""
+
+# ---------------------------------------------------------------- files
+
+
+def place(page: str, language: str) -> Path:
+    return LOCALE / language / f"{page}.po"
+
+
+def load(path: Path) -> Catalog:
+    with path.open(encoding="utf-8") as file:
+        return read_po(file)
+
+
+def messages(catalogue: Catalog) -> list[Message]:
+    """All but the header."""
+    return [message for message in catalogue if message.id]
+
+
+def update(page: str, found: dict[str, str], language: str) -> None:
+    """Bring the page's catalogue up to date with the messages `found`, which say of each what it is part of."""
+    template = Catalog()
+    for message, kind in found.items():
+        template.add(message, auto_comments=[] if kind == "paragraph" else [kind])
+    path = place(page, language)
+    catalogue = load(path) if path.is_file() else Catalog()
+    catalogue.update(template)
+    save(path, catalogue, language)
+
+
+def translations(path: Path) -> dict[str, str]:
+    """Of each message its translation, where there is one that is up to date and keeps what a translation keeps."""
+    return {
+        message.id: message.string
+        for message in (messages(load(path)) if path.is_file() else [])
+        if message.string and not message.fuzzy and not differences(message.id, message.string)
+    }
+
+
+def save(path: Path, catalogue: Catalog, language: str) -> None:
+    text = io.BytesIO()
+    for message in catalogue:
+        message.flags &= {"fuzzy"}  # and not what babel takes for Python's formats
+    write_po(text, catalogue, width=0, no_location=True, omit_header=True, include_previous=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(HEADER.format(language=language) + text.getvalue().decode("utf-8").lstrip(), encoding="utf-8")
+
+
+# ---------------------------------------------------------------- what a translation keeps
+
+ROLE = re.compile(r"\{(?P<role>[\w:-]+)\}(?P<ticks>`+)(?P<text>.+?)(?P=ticks)")
+TITLED = re.compile(r".*?<([^<>]+)>", re.DOTALL)
+QUOTES = ("shown", "kept", "noted", "here", "count", "computed")  # whose texts may have a < of their own
+CODE = re.compile(r"(`+)(.+?)\1")
+FORMULA = re.compile(r"(?<![\\$])\$(?!\$)(.+?)(?<!\\)\$")
+LINK = re.compile(r"\]\(([^)]*)\)|<(https?://[^>]+)>")
+TAG = re.compile(r"</?[a-zA-Z][^>]*>")
+FIELD = re.compile(r"\{(\w+)\}(?!`)")
+NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+NUMBER_WORD = re.compile(
+    r"\b(zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|eighteen|twenty|"
+    r"thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|billion|dozen|half|halves|third|quarter|tenth|"
+    r"first|second|fourth|fifth|sixth|once|twice|thrice|both|single|double|twofold|pair|a|an|each|neither|either|last)s?\b",
+    re.IGNORECASE,
+)
+
+
+def target(role: re.Match) -> tuple[str, str]:
+    titled = None if role["role"] in QUOTES else TITLED.fullmatch(role["text"])
+    return role["role"], titled[1] if titled else role["text"]
+
+
+def kept(text: str) -> dict[str, Counter]:
+    """What `text` shares with its translation: roles with their targets, links, tags, formulas, code and numbers."""
+    roles = Counter(map(target, ROLE.finditer(text)))
+    text = ROLE.sub(lambda role: f" {role['text'].partition('<')[0]} " if "<" in role["text"] else " ", text)
+    code = Counter(match[2].strip() for match in CODE.finditer(text))
+    text = CODE.sub(" ", text)
+    formulas = Counter(match[1].strip() for match in FORMULA.finditer(text))
+    text = FORMULA.sub(" ", text)
+    links = Counter(match[1] or match[2] for match in LINK.finditer(text))
+    text = LINK.sub(" ", text)
+    tags = Counter(TAG.findall(text))
+    numbers = Counter(number.replace(",", "") for number in NUMBER.findall(TAG.sub(" ", text)))
+    return {"roles": roles, "links": links, "tags": tags, "formulas": formulas, "code": code, "numbers": numbers}
+
+
+def differences(message: str, translation: str) -> list[str]:
+    """What is wrong with a translation, a sentence each."""
+    told = []
+    if "\n" in translation:
+        told.append("a translation must be one line")
+    before, after = kept(message), kept(translation)
+    for name in before:
+        one, other = before[name], after[name]
+        if name in ("formulas", "code", "numbers"):  # which may be said once more, or once less
+            one, other = Counter(set(one)), Counter(set(other))
+        lost, added = one - other, other - one
+        if name == "numbers" and NUMBER_WORD.search(message):
+            added = Counter()
+        if lost or added:
+            told.append(f"{name} differ: only in English {sorted(lost)}, only in the translation {sorted(added)}")
+    if stars(translation) > stars(message):
+        told.append(
+            "asterisks stay in the text: ** does not close between a bracket and a letter, so put a space there"
+        )
+    return told
+
+
+def stars(text: str) -> int:
+    """How many asterisks stay when `text` is read as Markdown."""
+    for pattern in (ROLE, CODE, FORMULA):
+        text = pattern.sub("`x`", text)
+    return MarkdownIt("commonmark").renderInline(text).count("*")
+
+
+def problems(path: Path) -> list[str]:
+    """What is wrong with a catalogue's translations, those that are missing or outdated left out."""
+    return [
+        f'{path}: "{message.id[:60]}": {each}'
+        for message in messages(load(path))
+        if message.string and not message.fuzzy
+        for each in differences(message.id, message.string)
+    ]
+
+
+def state(path: Path) -> tuple[int, int, int]:
+    """How many messages a catalogue has, how many of them without a translation, and how many outdated."""
+    all = messages(load(path))
+    return len(all), sum(not each.string for each in all), sum(bool(each.string) and each.fuzzy for each in all)
+
+
+def check(paths: list[Path]) -> int:
+    """Prints what is wrong in the files, and how far each is; 1 if something is wrong, or not translated."""
+    wrong = 0
+    for path in paths:
+        found, (count, missing, outdated) = problems(path), state(path)
+        print(*found, sep="\n", end="\n" * bool(found))
+        if missing or outdated:
+            print(f"{path}: of {count} messages {missing} are not translated and {outdated} are outdated")
+        wrong += len(found) + missing + outdated
+    print(f"{len(paths)} catalogues: {'all is translated' if not wrong else f'{wrong} messages to look at'}")
+    return int(bool(wrong))
+
+
+def update_claims(language: str) -> None:
+    """The claims, with the notes of the records that count."""
+    from book import claims, ledger, retold
+
+    known = claims.load()
+    for name, found in retold.messages(known, ledger.standings(ledger.GATHERED, ledger.FULL)).items():
+        update(name, found, language)
+
+
+def main(arguments: list[str]) -> int:
+    match arguments:
+        case ["check", *files]:
+            return check([Path(file) for file in files] or sorted(LOCALE.rglob("*.po")))
+    print("Say what to check: python -m book.catalogues check [file ...]", file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

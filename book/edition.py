@@ -1,0 +1,92 @@
+"""What is said in the language of the edition that is being built.
+
+`say` is for sentences of the code, which locale/ja/words.po translates; `told` is for texts of a page that a directive makes
+something of, which stand in the page's own catalogue.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+from docutils import nodes
+
+from book import catalogues
+
+SOURCE, OTHERS = "en", ("ja",)
+
+language = SOURCE
+editions: list[str] = [SOURCE]
+"""The languages of this build."""
+environment = Path()
+"""Where Sphinx has kept what it knows of the English pages, once they are built."""
+page = ""
+"""Which is being read."""
+found: dict[str, dict[str, str]] = {}
+"""By page, its messages so far, with what each is part of."""
+
+# What stands in a message beside its words: formulas, code with its role, addresses of links, tags.
+NO_WORDS = re.compile(r"\$[^$]*\$|\{[\w:-]+\}`[^`<]*`|`[^`]*`|\]\([^)]*\)|<[^>]*>|https?://\S+")
+
+
+def begin(one: str, of=(), kept: Path = Path()) -> None:
+    """From now on all is said in the language `one`, one `of` the languages of the build; `kept` is the `environment`."""
+    global language, editions, environment, page
+    language, editions, environment, page = one, list(of) or [one], kept, ""
+    found.clear()
+
+
+def messages(page: str) -> dict[str, str]:
+    return found.setdefault(page, {})
+
+
+def worded(message: str) -> bool:
+    """Whether there is something to translate: a word of two letters outside formulas and code."""
+    return bool(re.search(r"[^\W\d_]{2}", NO_WORDS.sub(" ", message)))
+
+
+@cache
+def _translations(name: str, language: str) -> dict[str, str]:
+    return {} if language == SOURCE else catalogues.translations(catalogues.place(name, language))
+
+
+def translated(message: str, catalogue: str) -> str:
+    """`message` as `catalogue` has it in the edition's language, or as it is."""
+    return _translations(catalogue, language).get(message, message)
+
+
+def missing(message: str) -> bool:
+    """Whether the page has no translation of `message`, which stands there in English."""
+    return language != SOURCE and message not in _translations(page, language)
+
+
+def say(sentence: str, /, **parts) -> str:
+    """A sentence of the code, with `parts` in the places that it names."""
+    said = translated(sentence, "words")
+    return said.format(**parts) if parts else said
+
+
+def told(message: str, kind: str = "generated") -> str:
+    """`message`, of which a directive makes its part of the page: one of the page's messages."""
+    if page and worded(message):
+        messages(page).setdefault(message, kind)
+    return translated(message, page)
+
+
+def parsed(directive, **options) -> list:
+    """What a directive's content makes, where it is translated already or not to be translated."""
+    before = set(directive.state.document.findall(nodes.TextElement))  # sections come into the page at once
+    made = directive.parse_content_to_nodes(**options)
+    generated(node for node in directive.state.document.findall(nodes.TextElement) if node not in before)
+    return generated(made)
+
+
+def generated(made):
+    """The nodes `made`, marked as nothing to translate."""
+    made = list(made)
+    for part in made:
+        for node in part.findall(nodes.TextElement):
+            if not isinstance(node, nodes.Inline):
+                node["translatable"] = False
+    return made
