@@ -125,10 +125,10 @@ build/papers/record/plan: FORCE keys | $(READY)
 build/claims.json: $(EXECUTED) build/notebooks.list build/keys/ledger.key | $(READY)
 	@find build/executed -type f -name '*.ipynb' 2>/dev/null | while read -r executed; do \
 	  test -f "notebooks/$${executed#build/executed/}" || rm -f "$$executed"; done
-	@$(PY) book/ledger.py gather
+	@$(PY) -m book.ledger gather
 
 book/scorecard.md: build/claims.json
-	@$(PY) book/ledger.py page
+	@$(PY) -m book.ledger page
 
 book/scorecard.md: $(wildcard book/results/claims.csv book/errata.md book/replies.yml CITATION.cff)
 
@@ -143,7 +143,7 @@ build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.lis
 	  --path-output build/scratch -W -n --keep-going > build/html.log 2>&1 || { \
 	  tr -d '\033' < build/html.log | sed 's/\[[0-9;]*m//g' | grep -E '(WARNING|ERROR|CRITICAL):' || tail -n 30 build/html.log; \
 	  echo "The book was not built; the last good one, if any, is untouched." >&2; exit 1; }
-	@$(PY) book/ledger.py downloads --output build/scratch/_build/html
+	@$(PY) -m book.ledger downloads --output build/scratch/_build/html
 	@$(PY) -m book.site zip build/scratch/_build/html
 	@touch -r build/scratch/begun build/scratch/_build/html/index.html
 	@rm -rf build/html.old; test ! -d build/html || mv build/html build/html.old
@@ -199,8 +199,8 @@ recheck: $(READY) ## some cells of the kept results of studies on the real data 
 	@$(PY) -m tests.recheck $(SEED)
 
 papers: $(PAPERS) ## the documents' own settings (notebooks/full.yml) on the real data; goes on where it was interrupted
-	@$(PY) book/ledger.py full
-	@$(PY) book/ledger.py package
+	@$(PY) -m book.ledger full
+	@$(PY) -m book.ledger package
 	@$(PY) -m notebooks.progress build/papers/record
 
 claims: book/scorecard.md ## judge every claim: build/claims.json and the scorecard page

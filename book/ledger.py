@@ -1,10 +1,10 @@
 """Gather the verdicts of the executed notebooks, and write the scorecard page.
 
-    python book/ledger.py gather    build/executed/**/*.ipynb    ->  build/claims.json
-    python book/ledger.py full      build/papers/**/*.ipynb      ->  book/results/claims.csv
-    python book/ledger.py page      build/claims.json, book/results/claims.csv  ->  book/scorecard.md
-    python book/ledger.py downloads the same                     ->  claims.json and claims.csv beside the HTML
-    python book/ledger.py package   book/results/claims.csv      ->  lib/command/ledger.csv, for `dp-compendium ledger`
+    python -m book.ledger gather    build/executed/**/*.ipynb    ->  build/claims.json
+    python -m book.ledger full      build/papers/**/*.ipynb      ->  book/results/claims.csv
+    python -m book.ledger page      build/claims.json, book/results/claims.csv  ->  book/scorecard.md
+    python -m book.ledger downloads the same                     ->  claims.json and claims.csv beside the HTML
+    python -m book.ledger package   book/results/claims.csv      ->  lib/command/ledger.csv, for `dp-compendium ledger`
 
 `gather` and `full` fail, naming every id, where a claim is judged nowhere, an id is unknown,
 notebooks disagree about a claim, or a value differs without a reason.

@@ -192,7 +192,7 @@ def test_where_it_fails_nothing_is_left(run, folder, monkeypatch):
 
 
 def test_the_ledger_is_todays():
-    """Who changes claims or their verdicts runs `python book/ledger.py package`."""
+    """Who changes claims or their verdicts runs `python -m book.ledger package`."""
     full = {row["id"]: row for row in results.rows(ROOT / "book/results/claims.csv")}
     held = verdicts.read()
     assert [claim["id"] for claim in held] == list(claims.load().claims)
@@ -201,7 +201,7 @@ def test_the_ledger_is_todays():
         assert claim == {
             "id": known.id, "document": known.document, "item": known.item, "statement": known.statement, "printed": known.printed,
             "reproduced": row["reproduced"], "verdict": row["verdict"], "note": row["note"], "chapter": row["notebook"],
-        }, "run python book/ledger.py package"  # fmt: skip
+        }, "run python -m book.ledger package"  # fmt: skip
 
 
 def test_claims_are_found_by_document_verdict_and_words(run):

@@ -86,8 +86,8 @@ def test_one_more_document_is_made_judged_and_shown(clone):
     )
     assert again.cells == committed.cells
 
-    run(clone, python, "book/ledger.py", "gather")
-    run(clone, python, "book/ledger.py", "page")
+    run(clone, python, "-m", "book.ledger", "gather")
+    run(clone, python, "-m", "book.ledger", "page")
     judged = {record["id"]: record for record in json.loads((clone / "build/claims.json").read_text())}
     assert judged["smith2026.example.deviation"]["verdict"] == "reproduced"
     assert judged["smith2026.example.deviation"]["notebook"] == chapter

@@ -90,7 +90,9 @@ class Finish(SphinxTransform):
     def apply(self):
         if edition.language == edition.SOURCE:
             return
-        for exercise in self.document.findall(is_exercise_node):  # of whose title sphinx-exercise keeps a copy for the solution
+        for exercise in self.document.findall(
+            is_exercise_node
+        ):  # of whose title sphinx-exercise keeps a copy for the solution
             kept = self.env.sphinx_exercise_registry[exercise["label"]]["node"]
             for title, copied in zip(exercise.findall(exercise_subtitle), kept.findall(exercise_subtitle)):
                 copied.children = [child.deepcopy() for child in title.children]

@@ -1,6 +1,6 @@
 """`dp-compendium ledger`: what the five documents claim, and what was found.
 
-The claims and their verdicts, by the documents' own settings, lie beside this file: `python book/ledger.py package` writes them.
+The claims and their verdicts, by the documents' own settings, lie beside this file: `python -m book.ledger package` writes them.
 """
 
 from __future__ import annotations
