@@ -1,7 +1,7 @@
 """The book, an edition for each language, from the same executed notebooks.
 
-    python -m book.build html build/scratch en ja     the HTML, English in that folder's html/, Japanese in html/ja/
-    python -m book.build catalogues build/scratch     brings the catalogues in locale/ up to date with the pages
+python -m book.build html build/scratch en ja     the HTML, English in that folder's html/, Japanese in html/ja/
+python -m book.build catalogues build/scratch     brings the catalogues in locale/ up to date with the pages
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def save(path: Path, catalogue: Catalog, language: str) -> None:
     text = io.BytesIO()
     for message in catalogue:
         message.flags &= {"fuzzy"}  # and not what babel takes for Python's formats
-    write_po(text, catalogue, width=0, no_location=True, omit_header=True, include_previous=True)
+    write_po(text, catalogue, width=0, no_location=True, omit_header=True, include_previous=True, ignore_obsolete=True)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(HEADER.format(language=language) + text.getvalue().decode("utf-8").lstrip(), encoding="utf-8")
 

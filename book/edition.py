@@ -58,7 +58,7 @@ def translated(message: str, catalogue: str) -> str:
 
 def missing(message: str) -> bool:
     """Whether the page has no translation of `message`, which stands there in English."""
-    return language != SOURCE and message not in _translations(page, language)
+    return language != SOURCE and worded(message) and message not in _translations(page, language)
 
 
 def say(sentence: str, /, **parts) -> str:

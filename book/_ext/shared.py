@@ -45,7 +45,9 @@ def take_pages(app, env, pages):
 def leave_pages(app, env):
     if edition.language != edition.SOURCE:
         env.project.docnames -= lent(env)  # or they would be written
-        app.builder.load_indexer = lambda pages: None  # of an earlier build there is none, and Sphinx would warn of these pages
+        app.builder.load_indexer = lambda pages: (
+            None
+        )  # of an earlier build there is none, and Sphinx would warn of these pages
 
 
 def lead_up(app, error):

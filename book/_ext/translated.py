@@ -19,7 +19,7 @@ from book import catalogues, edition
 
 LABELLED = (exercise_title, solution_title)  # titles that hold a label, and a message
 NO_CATALOGUE = re.compile(r"reference/|scorecard$")  # made from docstrings, and written by the ledger in each language
-TEXT = re.compile(r"\\text\{([^{}]*)\}")
+TEXT = re.compile(r"(\\text\{\s*)([^{}]*?)(\s*\})")
 
 
 class Prepare(SphinxTransform):
@@ -28,6 +28,8 @@ class Prepare(SphinxTransform):
     default_priority = 5
 
     def apply(self):
+        for title in self.document.findall(lambda node: isinstance(node, LABELLED)):
+            title["translatable"] = False
         for title in self.document.findall(exercise_subtitle):
             title.source, title.line = self.document["source"], title.parent.parent.line or 1
             title.rawsource = title.rawsource or title.astext()
@@ -39,7 +41,7 @@ class Prepare(SphinxTransform):
         for fields in self.document.findall(nodes.field_list):  # a notebook's metadata
             edition.generated([fields])
         for node, message in extract_messages(self.document):
-            if isinstance(node, LABELLED) or (isinstance(node, nodes.TextElement) and not edition.worded(message)):
+            if isinstance(node, nodes.TextElement) and not edition.worded(message):
                 node["translatable"] = False
 
 
@@ -66,7 +68,9 @@ class Translate(SphinxTransform):
             elif edition.missing(message):
                 node.children = [nodes.inline("", "", *node.children, classes=["untranslated", "language-en"])]
         for formula in self.document.findall(nodes.math_block):
-            text = TEXT.sub(lambda match: rf"\text{{{edition.told(match[1], 'in a formula')}}}", formula.astext())
+            text = TEXT.sub(
+                lambda match: match[1] + edition.told(match[2], "in a formula") + match[3], formula.astext()
+            )
             if text != formula.astext():
                 formula.children = [nodes.Text(text)]
 
@@ -90,7 +94,9 @@ class Finish(SphinxTransform):
     def apply(self):
         if edition.language == edition.SOURCE:
             return
-        for exercise in self.document.findall(is_exercise_node):  # of whose title sphinx-exercise keeps a copy for the solution
+        for exercise in self.document.findall(
+            is_exercise_node
+        ):  # of whose title sphinx-exercise keeps a copy for the solution
             kept = self.env.sphinx_exercise_registry[exercise["label"]]["node"]
             for title, copied in zip(exercise.findall(exercise_subtitle), kept.findall(exercise_subtitle)):
                 copied.children = [child.deepcopy() for child in title.children]
