@@ -113,7 +113,10 @@ def kept(text: str) -> dict[str, Counter]:
     text = LINK.sub(" ", text)
     tags = Counter(TAG.findall(text))
     numbers = Counter(number.replace(",", "") for number in NUMBER.findall(TAG.sub(" ", text)))
-    return {"roles": roles, "links": links, "tags": tags, "formulas": formulas, "code": code, "numbers": numbers}
+    places = Counter(FIELD.findall(text))
+    numbers -= Counter(place for place in places if place.isdecimal())
+    found = {"roles": roles, "links": links, "tags": tags, "places": places}
+    return found | {"formulas": formulas, "code": code, "numbers": numbers}
 
 
 def differences(message: str, translation: str) -> list[str]:
@@ -172,6 +175,13 @@ def check(paths: list[Path]) -> int:
         wrong += len(found) + missing + outdated
     print(f"{len(paths)} catalogues: {'all is translated' if not wrong else f'{wrong} messages to look at'}")
     return int(bool(wrong))
+
+
+def update_words(language: str) -> None:
+    """What the code says."""
+    from book import sentences
+
+    update("words", sentences.everywhere(), language)
 
 
 def update_claims(language: str) -> None:

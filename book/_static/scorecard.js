@@ -16,22 +16,24 @@ document.addEventListener('DOMContentLoaded', () => {
     item: e.querySelector('.claim-says a').textContent,
     text: e.textContent.toLowerCase(),
     document: e.closest('section').querySelector('h2').firstChild.textContent,
-    verdict: e.querySelector('.verdict').textContent,
+    verdict: e.querySelector('.verdict').className.match(/verdict-(\S+)/)[1].replaceAll('-', ' ').replace('stand in', 'stand-in'),
+    named: e.querySelector('.verdict').textContent,
     judged: e.querySelector('.judged-read') ? 'read' : 'computed',
   }));
 
   // ---- the form, and the address that says the same
 
   const documents = new Map(cards.map(card => [card.id.split('.')[0], card.document]));
-  const words = make('input', {type: 'search', id: 'scorecard-words', placeholder: 'Table 2, OUE, …'});
-  const whose = make('select', {id: 'scorecard-document'}, new Option('all documents', ''),
+  const words = make('input', {type: 'search', id: 'scorecard-words', placeholder: say('Table 2, OUE, …')});
+  const whose = make('select', {id: 'scorecard-document'}, new Option(say('all documents'), ''),
     ...[...documents].map(([key, name]) => new Option(name, key)));
-  const judged = make('select', {id: 'scorecard-judged'}, new Option('read or computed', ''), new Option('read'), new Option('computed'));
+  const judged = make('select', {id: 'scorecard-judged'}, new Option(say('read or computed'), ''), new Option(say('read'), 'read'), new Option(say('computed'), 'computed'));
+  const named = new Map(cards.map(card => [card.verdict, card.named]));
   const boxes = [...new Set(cards.map(card => card.verdict))].map(value => make('input', {type: 'checkbox', checked: true, value}));
   const told = make('output', {htmlFor: words.id});
-  place.append(make('label', {htmlFor: words.id}, 'Claims with '), words, make('label', {htmlFor: whose.id}, ' of '), whose,
-    make('label', {htmlFor: judged.id}, ' whose verdict is '), judged,
-    ...boxes.map(box => make('label', {}, box, ` ${box.value}`)), told);
+  place.append(make('label', {htmlFor: words.id}, say('Claims with ')), words, make('label', {htmlFor: whose.id}, say(' of ')), whose,
+    make('label', {htmlFor: judged.id}, say(' whose verdict is ')), judged,
+    ...boxes.map(box => make('label', {}, box, ` ${named.get(box.value)}`)), told);
   place.hidden = false;
 
   function read(asked) {
@@ -50,11 +52,11 @@ document.addEventListener('DOMContentLoaded', () => {
   // ---- which claims are shown
 
   const PLACES = /\b(tables?|figures?|equations?|sections?|theorems?|lemmas?|definitions?|propositions?|algorithms?|footnotes?)\s+\(?((?:[a-z]\.)?\d[\d.-]*)\)?/gi;
-  const named = (kind, number) => new RegExp(
+  const naming = (kind, number) => new RegExp(
     `\\b${kind.replace(/s$/, '')}s?\\b[^;,]*?(?<![\\w.-])${number.replace(/\W+$/, '').replace(/\W/g, '\\$&')}(?!\\d)`, 'i');
 
   function update() {
-    const patterns = [...words.value.matchAll(PLACES)].map(([, kind, number]) => named(kind, number));
+    const patterns = [...words.value.matchAll(PLACES)].map(([, kind, number]) => naming(kind, number));
     const wanted = words.value.replace(PLACES, ' ').toLowerCase().split(/\s+/).filter(Boolean);
     const verdicts = new Set(boxes.filter(box => box.checked).map(box => box.value));
     for (const card of cards)
@@ -66,7 +68,7 @@ document.addEventListener('DOMContentLoaded', () => {
       if (part.matches('details')) part.open = filtered && !part.hidden;
     }
     document.getElementById('totals').hidden = filtered;
-    told.textContent = filtered ? `${shown} of ${cards.length} claims` : '';
+    told.textContent = filtered ? say('{shown} of {all} claims', {shown, all: cards.length}) : '';
   }
   read(new URLSearchParams(location.search));
   if (location.search) {
@@ -78,14 +80,14 @@ document.addEventListener('DOMContentLoaded', () => {
   // ---- how to cite one
 
   for (const card of cards) {
-    const button = make('button', {type: 'button'}, 'cite');
+    const button = make('button', {type: 'button'}, say('cite'));
     const cited = make('output', {className: 'citation'});
     button.addEventListener('click', () => {
-      const told = {id: card.id, verdict: card.verdict, place: `${card.document}, ${card.item}`,
+      const told = {id: card.id, verdict: card.named, place: `${card.document}, ${card.item}`,
         address: `${location.href.split(/[?#]/)[0]}#${card.element.id}`};
       cited.textContent = place.dataset.cite.replace(/\{(\w+)\}/g, (_, name) => told[name]);
       getSelection().selectAllChildren(cited);
-      navigator.clipboard?.writeText(cited.textContent).then(() => { button.textContent = 'copied'; }, () => {});
+      navigator.clipboard?.writeText(cited.textContent).then(() => { button.textContent = say('copied'); }, () => {});
     });
     card.element.querySelector('.claim-foot').append(' · ', button);
     card.element.append(cited);
