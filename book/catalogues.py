@@ -90,7 +90,7 @@ FIELD = re.compile(r"\{(\w+)\}(?!`)")
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 NUMBER_WORD = re.compile(
     r"\b(zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|eighteen|twenty|"
-    r"thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|billion|dozen|half|halves|third|quarter|tenth|"
+    r"thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|billion|dozen|half|halves|january|february|march|april|may|june|july|august|september|october|november|december|third|quarter|tenth|"
     r"first|second|fourth|fifth|sixth|once|twice|thrice|both|single|double|twofold|pair|a|an|each|neither|either|last)s?\b",
     re.IGNORECASE,
 )

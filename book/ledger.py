@@ -245,6 +245,13 @@ def _intro() -> str:
 """
 
 
+def scorecard() -> str:
+    """The page in the edition's language, from what `gather` and `full` have written."""
+    known = claims.load()
+    records = [Record(**entry) for entry in json.loads(GATHERED.read_text("utf-8"))]
+    return page(known, records, load_full(FULL, known))
+
+
 FOLD_FROM = 4  # claims of one table or section of a document, from which on they are folded
 
 

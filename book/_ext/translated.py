@@ -15,7 +15,7 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util.nodes import extract_messages
 from sphinx_exercise.nodes import exercise_subtitle, exercise_title, is_exercise_node, solution_title
 
-from book import catalogues, edition
+from book import catalogues, edition, ledger
 
 LABELLED = (exercise_title, solution_title)  # titles that hold a label, and a message
 NO_CATALOGUE = re.compile(r"reference/|scorecard$")  # made from docstrings, and written by the ledger in each language
@@ -122,6 +122,8 @@ class Catalogues(DummyBuilder):
 
 def begin(app, docname, source):
     edition.page = docname
+    if docname == "scorecard" and edition.language != edition.SOURCE:
+        source[0] = ledger.scorecard()
 
 
 def setup(app):
