@@ -84,7 +84,16 @@ endif
 NOTEBOOKS := $(sort $(filter-out notebooks/assignments/%,$(wildcard notebooks/*/*.ipynb)))
 EXECUTED := $(NOTEBOOKS:notebooks/%=build/executed/%)
 PAPERS := $(NOTEBOOKS:notebooks/%=build/papers/%)
-PAGES := $(shell find book $(wildcard proofs) -type f -not -path 'book/notebooks/*' -not -path '*/__pycache__/*' -not -path book/scorecard.md | sort)
+PAGES := $(shell find book locale $(wildcard proofs) -type f -not -path 'book/notebooks/*' -not -path '*/__pycache__/*' -not -path book/scorecard.md | sort)
+
+# The languages of the book, the first that of its sources. (Systems set LANGUAGE for themselves, so only the command line counts.)
+EDITIONS := en ja
+ifeq ($(origin LANGUAGE),command line)
+ifneq ($(filter-out $(EDITIONS),$(LANGUAGE)),)
+$(error LANGUAGE must be one of $(EDITIONS), got $(LANGUAGE))
+endif
+EDITIONS := en $(filter-out en,$(LANGUAGE))
+endif
 
 # What a notebook depends on is read from the code, each time: a key's file is as old as the last change of what it stands for.
 # With `+`, so that `make -n` tells what would be run.
@@ -100,6 +109,7 @@ $(KEYS): keys
 .PHONY: FORCE
 build/pages.list: NAMES = $(PAGES)
 build/notebooks.list: NAMES = $(NOTEBOOKS)
+build/editions.list: NAMES = $(EDITIONS)
 # The commit that the figures' links name, and whether anything they show has been changed since.
 FIGURES_OF = -- notebooks lib book/claims.yml book/results ':(glob)book/*.py'
 build/commit.list: NAMES = $(shell git log -1 --format=%H $(FIGURES_OF) 2>/dev/null; git status --porcelain $(FIGURES_OF) 2>/dev/null | sed 's/.*/changed/;q')
@@ -135,26 +145,25 @@ book/scorecard.md: $(wildcard book/results/claims.csv book/errata.md book/replie
 # Built from nothing in a scratch folder (Sphinx repeats no warning for a page that it kept),
 # and swapped in when it stands: a failed build leaves the last good book where it is.
 # The page is as old as the start of the build: an edit made meanwhile is built next time.
-build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.list build/commit.list build/keys/pages.key book/scorecard.md _config.yml $(ENVIRONMENT) | $(READY)
+build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.list build/editions.list build/commit.list build/keys/pages.key book/scorecard.md _config.yml $(ENVIRONMENT) | $(READY)
 	@rm -rf build/scratch && mkdir -p build/scratch && touch build/scratch/begun
 	@ln -sfn ../build/executed book/notebooks
 	@echo "building the HTML (details in build/html.log)"
-	@$(PY) -c 'from jupyter_book.cli.main import main; main()' build book --config _config.yml \
-	  --path-output build/scratch -W -n --keep-going > build/html.log 2>&1 || { \
+	@$(PY) -m book.build html build/scratch $(EDITIONS) > build/html.log 2>&1 || { \
 	  tr -d '\033' < build/html.log | sed 's/\[[0-9;]*m//g' | grep -E '(WARNING|ERROR|CRITICAL):' || tail -n 30 build/html.log; \
 	  echo "The book was not built; the last good one, if any, is untouched." >&2; exit 1; }
-	@$(PY) -m book.ledger downloads --output build/scratch/_build/html
-	@$(PY) -m book.site zip build/scratch/_build/html
-	@touch -r build/scratch/begun build/scratch/_build/html/index.html
+	@$(PY) -m book.ledger downloads --output build/scratch/html
+	@$(PY) -m book.site zip build/scratch/html
+	@touch -r build/scratch/begun build/scratch/html/index.html
 	@rm -rf build/html.old; test ! -d build/html || mv build/html build/html.old
-	@mv build/scratch/_build/html build/html
+	@mv build/scratch/html build/html
 	@rm -rf build/html.old build/scratch
 
 # ---- commands; the text after ## is what `make help` prints
 
 .PHONY: help book pdf test nbval compare style check slow package proofs recheck papers claims assignments grade document mine schema bench notebooks screenshot stand-in catalogues lock coverage mutants faults clean
 
-book: build/html/index.html ## run what changed, build the book, print where it is
+book: build/html/index.html ## run what changed, build the book in English and Japanese (LANGUAGE=en for one), print where it is
 	@echo "$(CURDIR)/build/html/index.html"
 
 pdf: build/html/index.html ## the whole book as one PDF, printed by Chromium: build/compendium.pdf, and beside the pages

@@ -56,6 +56,7 @@ def main(arguments: list[str]) -> int:
             return html(Path(folder).resolve(), languages)
         case ["catalogues", folder]:
             for language in edition.OTHERS:
+                catalogues.update_words(language)
                 catalogues.update_claims(language)
             return int(bool(pages("catalogues", Path(folder).resolve(), edition.SOURCE, [edition.SOURCE])))
     print("Say what to build: python -m book.build html FOLDER en ja, or catalogues FOLDER", file=sys.stderr)

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import yaml
 
-from book import claims, machine_checked
+from book import claims, machine_checked, retold
 from book.claims import Claim, Ledger, Record
+from book.edition import say
 
 REPLIES = Path(__file__).resolve().parent / "replies.yml"
 NAMED = r"[A-Z]?\.?\d+(?:[.-]\d+)*"
@@ -78,7 +79,7 @@ class Finding:
     @property
     def section(self) -> str:
         """Which table, theorem or section of the document it is from."""
-        return self.claim.item.split(",")[0]
+        return re.split("[,、]", self.claim.item)[0]
 
 
 def standing(here: Record, full: Record | None) -> Record:
@@ -87,20 +88,24 @@ def standing(here: Record, full: Record | None) -> Record:
 
 
 def findings(ledger: Ledger, records, full: dict[str, Record]) -> list[Finding]:
-    return [Finding(ledger.claims[record.id], record, full.get(record.id)) for record in records]
+    known = {id: retold.record(full[id], ledger) for id in {record.id for record in records} & full.keys()}
+    return [
+        Finding(retold.claim(ledger.claims[each.id]), retold.record(each, ledger), known.get(each.id))
+        for each in records
+    ]
 
 
 def tally(found: list[Finding]) -> str:
     """``22 claims: 20 reproduced, 2 differs``, by the verdicts that count."""
-    return claims.tally(each.standing.verdict for each in found)
+    return retold.tally(each.standing.verdict for each in found)
 
 
 def entry(finding: Finding, place: str, foot: str = "") -> str:
     """One claim; `place` is the address that the name of its place leads to, `foot` what stands below all else."""
     claim, record = finding.claim, finding.standing
-    read = f" {claims.READ_MARK}" if claim.judge == claims.READ else ""
+    read = f" {retold.read_mark()}" if claim.judge == claims.READ else ""
     parts = [
-        f'<p class="claim-verdict">{claims.badge(record.verdict)}{read}</p>',
+        f'<p class="claim-verdict">{retold.badge(record.verdict)}{read}</p>',
         f'<p class="claim-says"><a href="{place}">{markup(claim.item)}</a> {markup(claim.statement)}</p>',
         _values(finding),
         _readings(finding),
@@ -119,14 +124,15 @@ def _checked(claim: Claim, place: str) -> str:
         f'<a href="{root}{machine_checked.address(each.statement)}"><code>{each.statement.name}</code></a>'
         for each in machine_checked.about(claim.id)
     ]
-    return f'<p class="claim-checked">Checked by a machine: {", ".join(links)}</p>' if links else ""
+    told = say("Checked by a machine: {theorems}", theorems=say(", ").join(links))
+    return f'<p class="claim-checked">{told}</p>' if links else ""
 
 
 def folded(found: list[Finding], entries: list[str], name: str = "") -> str:
     """The `entries` of `found` behind one line: their number, verdicts and, if they are all from one, their place or `name`."""
     places = {each.section for each in found}
     name = name or (places.pop() if len(places) == 1 else "")
-    line = f"{name}: {tally(found)}" if name else tally(found)
+    line = say("{name}: {tally}", name=name, tally=tally(found)) if name else tally(found)
     return f'<details class="claims"><summary>{markup(line)}</summary>{"".join(entries)}</details>'
 
 
@@ -134,12 +140,12 @@ def _values(finding: Finding) -> str:
     """What is printed and, of a number, what was found; each value is told once."""
     claim, here, full = finding.claim, finding.here, finding.full
     if claim.judge not in claims.NUMERIC_JUDGES:
-        return f'<p class="claim-values"><span>Printed: {markup(claim.printed)}</span></p>'
+        return f'<p class="claim-values"><span>{say("Printed:")} {markup(claim.printed)}</span></p>'
     spread = f" ± {claim.spread:g}" if claim.spread is not None else ""
-    told = {"printed": claim.printed + spread}
+    told = {say("printed"): claim.printed + spread}
     if not claim.readings:
-        told |= {"full run": full.reproduced} if full and full.reproduced != here.reproduced else {}
-        told |= {"here, on stand-in data" if here.verdict == "stand-in" else "here": here.reproduced}
+        told |= {say("full run"): full.reproduced} if full and full.reproduced != here.reproduced else {}
+        told |= {say("here, on stand-in data") if here.verdict == "stand-in" else say("here"): here.reproduced}
     shown = [f"<span>{name} <b>{markup(value)}</b></span>" for name, value in told.items() if value]
     return f'<p class="claim-values">{" ".join(shown)}</p>'
 
@@ -148,8 +154,9 @@ def _readings(finding: Finding) -> str:
     """What the document's words may mean, and what was found for each."""
     claim = finding.claim
     found = by_reading(claim, finding.standing.reproduced)
+    own = " " + say("(favoured by the text)")
     items = [
-        f"<li>{escape(name)}{' (favoured by the text)' if name == claim.own else ''}: {markup(meaning)}"
+        f"<li>{escape(name)}{own if name == claim.own else ''}: {markup(meaning)}"
         f"{f'; <b>{markup(found[name])}</b>' if name in found else ''}</li>"
         for name, meaning in claim.readings.items()
     ]
@@ -164,8 +171,9 @@ def by_reading(claim: Claim, reproduced: str) -> dict[str, str]:
 
 
 def _reply(reply: Reply) -> str:
-    answer = f" <em>What was done:</em> {markup(reply.answer)}" if reply.answer else ""
-    return f'<p class="claim-reply"><em>Reply by {escape(reply.by)}, {escape(reply.date)}:</em> {markup(reply.text)}{answer}</p>'
+    head = say("Reply by {by}, {date}:", by=escape(reply.by), date=escape(reply.date))
+    answer = f" <em>{say('What was done:')}</em> {markup(reply.answer)}" if reply.answer else ""
+    return f'<p class="claim-reply"><em>{head}</em> {markup(reply.text)}{answer}</p>'
 
 
 # ---------------------------------------------------------------- where a claim stands

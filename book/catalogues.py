@@ -72,7 +72,7 @@ def save(path: Path, catalogue: Catalog, language: str) -> None:
     text = io.BytesIO()
     for message in catalogue:
         message.flags &= {"fuzzy"}  # and not what babel takes for Python's formats
-    write_po(text, catalogue, width=0, no_location=True, omit_header=True, include_previous=True)
+    write_po(text, catalogue, width=0, no_location=True, omit_header=True, include_previous=True, ignore_obsolete=True)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(HEADER.format(language=language) + text.getvalue().decode("utf-8").lstrip(), encoding="utf-8")
 
@@ -90,7 +90,7 @@ FIELD = re.compile(r"\{(\w+)\}(?!`)")
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 NUMBER_WORD = re.compile(
     r"\b(zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|eighteen|twenty|"
-    r"thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|billion|dozen|half|halves|third|quarter|tenth|"
+    r"thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|billion|dozen|half|halves|january|february|march|april|may|june|july|august|september|october|november|december|third|quarter|tenth|"
     r"first|second|fourth|fifth|sixth|once|twice|thrice|both|single|double|twofold|pair|a|an|each|neither|either|last)s?\b",
     re.IGNORECASE,
 )
@@ -113,7 +113,10 @@ def kept(text: str) -> dict[str, Counter]:
     text = LINK.sub(" ", text)
     tags = Counter(TAG.findall(text))
     numbers = Counter(number.replace(",", "") for number in NUMBER.findall(TAG.sub(" ", text)))
-    return {"roles": roles, "links": links, "tags": tags, "formulas": formulas, "code": code, "numbers": numbers}
+    places = Counter(FIELD.findall(text))
+    numbers -= Counter(place for place in places if place.isdecimal())
+    found = {"roles": roles, "links": links, "tags": tags, "places": places}
+    return found | {"formulas": formulas, "code": code, "numbers": numbers}
 
 
 def differences(message: str, translation: str) -> list[str]:
@@ -172,6 +175,13 @@ def check(paths: list[Path]) -> int:
         wrong += len(found) + missing + outdated
     print(f"{len(paths)} catalogues: {'all is translated' if not wrong else f'{wrong} messages to look at'}")
     return int(bool(wrong))
+
+
+def update_words(language: str) -> None:
+    """What the code says."""
+    from book import sentences
+
+    update("words", sentences.everywhere(), language)
 
 
 def update_claims(language: str) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from docutils import nodes
 
-from book import catalogues
+from book import catalogues, sentences
 
 SOURCE, OTHERS = "en", ("ja",)
 
@@ -58,13 +58,24 @@ def translated(message: str, catalogue: str) -> str:
 
 def missing(message: str) -> bool:
     """Whether the page has no translation of `message`, which stands there in English."""
-    return language != SOURCE and message not in _translations(page, language)
+    return language != SOURCE and worded(message) and message not in _translations(page, language)
 
 
-def say(sentence: str, /, **parts) -> str:
-    """A sentence of the code, with `parts` in the places that it names."""
-    said = translated(sentence, "words")
+def say(sentence: str, many: str = "", /, **parts) -> str:
+    """A sentence of the code, with `parts` in the places that it names; of the two, `many` is for another number `n` than 1."""
+    said = translated(many if many and parts["n"] != 1 else sentence, "words")
     return said.format(**parts) if parts else said
+
+
+def words(*scripts: Path) -> dict[str, str]:
+    """What the scripts say, with its translation."""
+    return {sentence: translated(sentence, "words") for sentence in sentences.of_scripts(*scripts)}
+
+
+def enumerated(parts: list[str]) -> str:
+    """``a, b and c``"""
+    *before, last = parts
+    return say("{before} and {last}", before=say(", ").join(before), last=last) if before else last
 
 
 def told(message: str, kind: str = "generated") -> str:

@@ -31,9 +31,10 @@ from urllib.parse import quote_plus
 import pandas as pd
 import yaml
 
-from book import cards, claims, erratum, machine_checked, results
+from book import cards, claims, edition, erratum, machine_checked, results, retold
 from book.cards import Finding
 from book.claims import VERDICTS, Claim, Ledger, Record
+from book.edition import say
 from lib.data import datasets
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -220,32 +221,38 @@ def standings(gathered: Path, path: Path) -> list[Record]:
 
 # ---------------------------------------------------------------- page
 
-INTRO = """\
-# Scorecard
 
-Every claim of the documents, as printed, beside what was found. The name of a claim's place, such as Table 1, is the address of that
-claim: copy the link and send it. Below each claim stand the chapter that judges it, which opens at the cell, and the rule of the verdict.
-*Here* is this build of the book. The *full run* has the documents' own settings on the real data, and decides where this build had only stand-in data.
+def _intro() -> str:
+    badges = {verdict.replace(" ", "_").replace("-", "_"): retold.badge(verdict) for verdict in VERDICTS}
+    links = {name: f'<a href="{name}" download>{name}</a>' for name in ("claims.json", "claims.csv")}
+    citation = _citation(**{name: f"{{{name}}}" for name in ("place", "verdict", "id", "address")})
+    schema = f'<a href="{SCHEMA.name}" download>{say("schema")}</a>'
+    return f"""\
+# {say("Scorecard")}
 
-- {reproduced}: the value has the printed digits (or lies within the printed spread), the order
-  or the trend is found again, the theorem holds as printed.
-- {differs}: it does not; the reason stands beside it.
-- {not_determinable}: the document leaves out what one would need, and the note says what; or the difference that
-  would decide lies within the noise, two standard errors; or the document can be read in several ways, and they
-  disagree: reproduced takes its own reading or all of them, and a difference that all fail.
-- {stand_in}: computed on stand-in data; the real data are needed for a verdict.
+{say("Every claim of the documents, as printed, beside what was found. The name of a claim's place, such as Table 1, is the address of that claim: copy the link and send it. Below each claim stand the chapter that judges it, which opens at the cell, and the rule of the verdict. *Here* is this build of the book. The *full run* has the documents' own settings on the real data, and decides where this build had only stand-in data.")}
 
-Where a machine has checked a theorem that proves or refutes a claim, whole or in part, the name of the theorem stands below the claim and
-leads to <a href="machine-checked.html">its statement</a>.
+- {say("{reproduced}: the value has the printed digits (or lies within the printed spread), the order or the trend is found again, the theorem holds as printed.", **badges)}
+- {say("{differs}: it does not; the reason stands beside it.", **badges)}
+- {say("{not_determinable}: the document leaves out what one would need, and the note says what; or the difference that would decide lies within the noise, two standard errors; or the document can be read in several ways, and they disagree: reproduced takes its own reading or all of them, and a difference that all fail.", **badges)}
+- {say("{stand_in}: computed on stand-in data; the real data are needed for a verdict.", **badges)}
 
-Most verdicts are computed. What cannot be, such as a title, an index or a matter of record, a person has read: beside such a verdict
-stands {read}, and its note says where.
+{say("Where a machine has checked a theorem that proves or refutes a claim, whole or in part, the name of the theorem stands below the claim and leads to {link}.", link=f'<a href="machine-checked.html">{say("its statement")}</a>')}
 
-<div class="scorecard-filter" data-cite="{cite}" hidden></div>
+{say("Most verdicts are computed. What cannot be, such as a title, an index or a matter of record, a person has read: beside such a verdict stands {read}, and its note says where.", read=retold.read_mark())}
 
-The same for machines: <a href="claims.json" download>claims.json</a>, <a href="claims.csv" download>claims.csv</a> and the
-<a href="claims.schema.json" download>schema</a> of the first.
+<div class="scorecard-filter" data-cite="{escape(citation)}" hidden></div>
+
+{say("The same for machines: {json}, {csv} and the {schema} of the first.", json=links["claims.json"], csv=links["claims.csv"], schema=schema)}
 """
+
+
+def scorecard() -> str:
+    """The page in the edition's language, from what `gather` and `full` have written."""
+    known = claims.load()
+    records = [Record(**entry) for entry in json.loads(GATHERED.read_text("utf-8"))]
+    return page(known, records, load_full(FULL, known))
+
 
 FOLD_FROM = 4  # claims of one table or section of a document, from which on they are folded
 
@@ -254,30 +261,34 @@ def page(ledger: Ledger, records: list[Record], full: dict[str, Record] | None =
     """The scorecard as MyST Markdown, from this build's `records` and the full run's, by id."""
     by_id = {each.claim.id: each for each in cards.findings(ledger, records, full or {})}
     found = [by_id[id] for id in ledger.claims if id in by_id]
-    badges = {verdict.replace(" ", "_").replace("-", "_"): claims.badge(verdict) for verdict in VERDICTS}
-    intro = INTRO.format(read=claims.READ_MARK, cite=escape(CITE.format(**cited())), **badges)
-    parts = [intro, "## Totals\n", _totals(ledger, found)]
-    parts.append(f"This build by itself: {claims.tally(each.here.verdict for each in found)}.\n")
+    here = retold.tally(each.here.verdict for each in found)
+    name = "" if edition.language == edition.SOURCE else "(totals)=\n"  # which an English title has by itself
+    parts = [_intro(), f"{name}## {say('Totals')}\n", _totals(ledger, found)]
+    parts.append(say("This build by itself: {tally}.", tally=here) + "\n")
     for key, document in ledger.documents.items():
         own = [each for each in found if each.claim.document == key]
         if own:
-            parts.append(f"(scorecard-{key})=\n## {cell(document.cited)}\n")
-            parts.append(
-                f"{cell(document.authors)}: *{cell(document.title)}*. {cell(document.venue)}.\n\n{cards.tally(own)}.\n"
-            )
+            parts.append(f"(scorecard-{key})=\n## {cell(retold.cited(document))}\n")
+            texts = {
+                name: cell(text) for name, text in vars(retold.document(document)).items() if isinstance(text, str)
+            }
+            parts.append(say("{authors}: *{title}*. {venue}.", **texts) + f"\n\n{cards.tally(own)}{say('.')}\n")
             if (ROOT / f"book/{key}/summary.md").is_file():
-                parts.append(f'In a few pages: <a href="{key}/summary.html">summary</a>.\n')
+                link = f'<a href="{key}/summary.html">{say("summary")}</a>'
+                parts.append(say("In a few pages: {summary}.", summary=link) + "\n")
             parts += _verdicts(own)
     return "\n".join(parts)
 
 
 def _totals(ledger: Ledger, found: list[Finding]) -> str:
-    rows = [["All", *_counts(found)]]
+    rows = [[say("All"), *_counts(found)]]
     for key, document in ledger.documents.items():
         own = [each for each in found if each.claim.document == key]
         if own:
-            rows.insert(-1, [f"[{cell(document.cited)}](#scorecard-{key})", *_counts(own, f"document={key}&amp;")])
-    lines = [["Document", "claims", *VERDICTS], ["---"] * (2 + len(VERDICTS)), *rows]
+            rows.insert(
+                -1, [f"[{cell(retold.cited(document))}](#scorecard-{key})", *_counts(own, f"document={key}&amp;")]
+            )
+    lines = [[say("Document"), say("claims"), *map(retold.verdict, VERDICTS)], ["---"] * (2 + len(VERDICTS)), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
@@ -304,10 +315,12 @@ def _verdicts(found: list[Finding]) -> list[str]:
         entries = {each.claim.id: cards.entry(each, _address(each.claim), _foot(each)) for each in chosen}
         blocks = [cards.folded(group, [entries[each.claim.id] for each in group]) for group in many]
         if few and verdict == "reproduced":
-            blocks.append(cards.folded(few, [entries[each.claim.id] for each in few], "Elsewhere"))
+            blocks.append(cards.folded(few, [entries[each.claim.id] for each in few], say("Elsewhere")))
         elif few:
             blocks = [*(entries[each.claim.id] for each in few), *blocks]
-        head = f'<p class="rubric">{verdict.capitalize()} ({len(chosen)})</p>'
+        head = (
+            f'<p class="rubric">{say("{verdict} ({n})", verdict=_capital(retold.verdict(verdict)), n=len(chosen))}</p>'
+        )
         parts.append("\n".join(["``````{raw} html", '<div class="verdicts">', head, *blocks, "</div>", "``````", ""]))
     return parts
 
@@ -315,23 +328,34 @@ def _verdicts(found: list[Finding]) -> list[str]:
 def _foot(found: Finding) -> str:
     """Where the claim is judged, what the errata say of its place, and its rule."""
     claim, record = found.claim, found.standing
-    links = [f'judged in <a href="{_place(record)}">{escape(_chapter(record.notebook))}</a>']
+    chapter = f'<a href="{_place(record)}">{escape(_chapter(record.notebook, edition.language))}</a>'
+    links = [say("judged in {chapter}", chapter=chapter)]
     if record.verdict not in ("reproduced", "stand-in"):
-        slips = {head.partition(":")[0]: anchor for anchor, head in reversed(erratum.about(claim.document, claim.item))}
+        item = claims.load()[claim.id].item  # as the errata name it
+        slips = {_head(head): anchor for anchor, head in reversed(erratum.about(claim.document, item))}
         named = [f'<a href="errata.html#{slips[head]}">{cards.markup(head)}</a>' for head in reversed(slips)]
-        links += [f"errata: {', '.join(named)}"] if named else []
-    rule = "" if claim.judge == claims.READ else claims.rule(replace(claim, readings={}))
-    told = f'<details class="rule"><summary>its rule</summary>{cards.markup(rule)}</details>' if rule else ""
+        links += [say("errata: {heads}", heads=", ".join(named))] if named else []
+    rule = "" if claim.judge == claims.READ else retold.rule(claim)
+    told = f'<details class="rule"><summary>{say("its rule")}</summary>{cards.markup(rule)}</details>' if rule else ""
     return f'<p class="claim-foot">{" · ".join(links)}</p>{told}'
 
 
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _head(entry: str) -> str:
+    """Which place an entry of the errata is about: what stands before its colon."""
+    return re.split("[:：]", edition.translated(entry, erratum.PAGE.stem))[0]
+
+
 @cache
-def _chapter(notebook: str) -> str:
+def _chapter(notebook: str, language: str) -> str:
     """The title of the chapter, where it is plain text; else the notebook's name in words."""
     path = ROOT / notebook
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"] if path.is_file() else []
     title = re.match(r"# ([^`{$\[\n]+)\n", "".join(cells[0]["source"]) + "\n") if cells else None
-    return title[1] if title else path.stem.replace("_", " ")
+    return edition.translated(title[1], notebook.removesuffix(".ipynb")) if title else path.stem.replace("_", " ")
 
 
 def _address(claim: Claim) -> str:
@@ -344,7 +368,10 @@ def _place(record: Record) -> str:
     return f"{record.notebook.removesuffix('.ipynb')}.html#{claims.anchor(record.id)}"
 
 
-CITE = "{authors} ({year}). {{place}}: {{verdict}}. Claim {{id}} of {title}, version {version}. {{address}}"
+def _citation(**told) -> str:
+    return say(
+        "{authors} ({year}). {place}: {verdict}. Claim {id} of {title}, version {version}. {address}", **cited(), **told
+    )
 
 
 @cache
@@ -381,7 +408,7 @@ def _row(ledger: Ledger, found: Finding) -> dict:
         | {"verdict": record.verdict, "note": record.note}
         | {"verdict_here": here.verdict, "full_run": found.full.reproduced if found.full else ""}
         | {"link": _place(here), "judge": claim.judge, "rule": claims.rule(claim)}
-        | {"statement": claim.statement, "address": address, "cite": CITE.format(**cited()).format(**told)}
+        | {"statement": claim.statement, "address": address, "cite": _citation(**told)}
         | {"checked": ", ".join(each.statement.name for each in machine_checked.about(claim.id))}
         | {"errata": [f"errata.html#{anchor}" for anchor, _ in erratum.about(claim.document, claim.item)]}
         | {

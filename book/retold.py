@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 
-from book import edition
-from book.claims import Claim, Ledger, Record
+from book import claims, edition
+from book.claims import VERDICTS, Claim, Document, Ledger, Record
+from book.edition import say
 
 PART = re.compile(
     r"(?:\([^()]*\)|\$[^$]*\$|[^;]|;(?! ))+"
@@ -72,3 +74,115 @@ def _own(claim: Claim, note: str) -> list[str]:
     """The parts of a note but those that say of a reading what was found."""
     made = {f"{name}: {found}" for name in claim.readings for found in FOUND}
     return [part for part in parts(note) if part not in made]
+
+
+# ---------------------------------------------------------------- in the edition's language
+
+
+def _told(text: str, key: str) -> str:
+    return edition.translated(text, catalogue(key))
+
+
+def document(one: Document) -> Document:
+    texts = {name: _told(getattr(one, name), one.key) for name in ("title", "authors", "venue", "subject")}
+    return replace(one, **texts)
+
+
+def cited(one: Document) -> str:
+    """How the document is cited."""
+    return _told(one.cited, one.key)
+
+
+def claim(one: Claim) -> Claim:
+    texts = {name: _told(getattr(one, name), one.document) for name in ("item", "statement", "printed", "rule")}
+    readings = {_reading(name, one): _told(meaning, one.document) for name, meaning in one.readings.items()}
+    return replace(one, **texts, readings=readings, own=_reading(one.own, one))
+
+
+def record(one: Record, ledger: Ledger) -> Record:
+    if edition.language == edition.SOURCE:
+        return one
+    known = ledger.claims[one.id]
+    found = claims_found(known, one.reproduced)
+    note = say("; ").join(_part(part, known) for part in parts(one.note))
+    item, published = _told(one.item, one.document), _told(one.published, one.document)
+    told = source(known, ledger)
+    return replace(one, item=item, published=published, reproduced=found, note=note, source=told)
+
+
+def source(one: Claim, ledger: Ledger) -> str:
+    """Where a claim stands."""
+    item = _told(one.item, one.document)
+    return say("{document}, {item}", document=cited(ledger.documents[one.document]), item=item)
+
+
+def claims_found(one: Claim, reproduced: str) -> str:
+    """The value, or whether it holds, for each of the claim's readings; names and words told again."""
+    pieces = reproduced.split("; ") if one.readings else [reproduced]
+    return "; ".join(_part(piece, one) for piece in pieces)
+
+
+def _reading(name: str, one: Claim) -> str:
+    return ", ".join(_told(part, one.document) for part in name.split(", ")) if name else ""
+
+
+def _part(part: str, one: Claim) -> str:
+    """A part of a note, or of what was found."""
+    name, colon, found = part.rpartition(": ")
+    if colon and name in one.readings:
+        return f"{_reading(name, one)}: {_found(found)}"
+    if part in FOUND:
+        return _found(part)
+    shape, numbers = without_numbers(part)
+    said = _told(part, one.document)
+    if said != part or not numbers or (told := _told(shape, one.document)) == shape:
+        return said
+    return re.sub(r"\{(\d+)\}", lambda place: numbers[int(place[1]) - 1], told)
+
+
+def _found(text: str) -> str:
+    words = {"holds": say("holds"), "fails": say("fails"), "does not hold": say("does not hold")}
+    return (words | {"within the noise": say("within the noise")}).get(text, text)
+
+
+def verdict(one: str) -> str:
+    words = [say("reproduced"), say("differs"), say("not determinable"), say("stand-in"), say("not judged")]
+    return dict(zip((*VERDICTS, "not judged"), words))[one]
+
+
+def badge(one: str) -> str:
+    return claims.badge(one).replace(f">{one}<", f">{verdict(one)}<")
+
+
+def read_mark() -> str:
+    return claims.READ_MARK.replace(f">{claims.READ}<", f">{say('read')}<")
+
+
+def tally(verdicts) -> str:
+    """``32 claims: 31 reproduced, 1 differs`` (in the order of `VERDICTS`)."""
+    count = Counter(verdicts)
+    shown = [each for each in (*VERDICTS, "not judged") if count[each]]
+    listed = say(", ").join(say("{n} {verdict}", n=count[each], verdict=verdict(each)) for each in shown)
+    return say("{n} claim: {listed}", "{n} claims: {listed}", n=count.total(), listed=listed)
+
+
+def rule(one: Claim) -> str:
+    """How `one`, told again, is judged, but for its readings."""
+    if one.rule or one.judge not in claims.RULES:
+        return one.rule
+    rules = {
+        "digits": say(
+            "Reproduced if the value lies within {tolerance} of {printed}, half a unit of the last printed place."
+        ),
+        "within": say(
+            "Reproduced if the value lies within {tolerance} of {printed}, the spread that the document prints."
+        ),
+        "proof": say(
+            "Reproduced if all that the chapter computes for it comes out as claimed; numbers are equal where they differ by no"
+            " more than the computation's own error."
+        ),
+        claims.READ: say("Read, not computed: the note says where, and what stands there."),
+    }
+    if one.judge in claims.NUMERIC_JUDGES:
+        return rules[one.judge].format(printed=one.printed, tolerance=f"{claims.tolerance(one):f}")
+    return rules[one.judge]

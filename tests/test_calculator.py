@@ -20,7 +20,7 @@ def test_every_script_is_read_and_every_question_is_linked():
     script = (calculator.SCRIPTS / "questions.js").read_text(encoding="utf-8")
     assert f"QUESTIONS: {{{', '.join(calculator.QUESTIONS)}}}" in script
     assert all((ROOT / module.replace(".", "/")).exists() or (ROOT / f"{module.replace('.', '/')}.py").exists()
-               for _, modules in calculator.QUESTIONS.values() for module in modules)  # fmt: skip
+               for modules in calculator.QUESTIONS.values() for module in modules)  # fmt: skip
 
 
 def test_no_script_asks_the_network():

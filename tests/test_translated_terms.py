@@ -2,7 +2,6 @@
 
 import re
 from functools import cache
-from pathlib import Path
 
 import pytest
 import yaml
@@ -24,7 +23,9 @@ def pattern(term: str) -> re.Pattern:
 
 def prose(message: str) -> str:
     """`message` without what is no prose; of a role with a title, the title."""
-    titles = catalogues.ROLE.sub(lambda role: f" {role['text'].partition('<')[0]} " if "<" in role["text"] else " ", message)
+    titles = catalogues.ROLE.sub(
+        lambda role: f" {role['text'].partition('<')[0]} " if "<" in role["text"] else " ", message
+    )
     for each in ASIDE:
         titles = each.sub(" ", titles)
     return titles
@@ -43,7 +44,10 @@ def lacking(message: str, translation: str) -> list[str]:
 
 def test_terms_are_found_in_any_number_and_case_and_the_longest_counts():
     assert lacking("The Laplace mechanism has sensitivities.", "ラプラスメカニズムには感度がある。") == []
-    assert lacking("The Laplace mechanism has sensitivities.", "ラプラス機構には敏感さがある。") == ["Laplace mechanism", "sensitivity"]
+    assert lacking("The Laplace mechanism has sensitivities.", "ラプラス機構には敏感さがある。") == [
+        "Laplace mechanism",
+        "sensitivity",
+    ]
     assert lacking("`mechanism` {ref}`x <mechanism>` $\\text{mechanism}$", "何もない") == []
 
 

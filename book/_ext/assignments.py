@@ -7,7 +7,7 @@ from pathlib import Path
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
-from book.edition import parsed, told
+from book.edition import parsed, say, told
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks/assignments"
 SAID = (
@@ -34,9 +34,8 @@ def table(rows: list[dict]) -> str:
         f"| `{each['name']}` | [`{each['document']}`](../{each['document']}/index.md) | {told(each['title'])} | {each['minutes']} | {each['tests']} + {each['text']} |"
         for each in rows
     ]
-    return "\n".join(
-        ["| Assignment | Document | What it is about | Minutes | Points |", "|---|---|---|---|---|", *lines]
-    )
+    heads = [say("Assignment"), say("Document"), say("What it is about"), say("Minutes"), say("Points")]
+    return "\n".join(["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|", *lines])
 
 
 class Assignments(SphinxDirective):

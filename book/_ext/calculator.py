@@ -10,20 +10,30 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.util.fileutil import copy_asset
 
+from book import edition
+from book.edition import say
+
 SCRIPTS = Path(__file__).resolve().parents[1] / "_scripts"
-FORMULAS = ("numbers", "accounting", "fourier", "gaussian_synthesis", "local", "dp_sgd", "budget", "risk")
+FORMULAS = ("say", "numbers", "accounting", "fourier", "gaussian_synthesis", "local", "dp_sgd", "budget", "risk")
 PAGES = ("drawing", "questions", "explorers", "calculator")
+SCORECARD = SCRIPTS.parent / "_static/scorecard.js"
+WORDS = "words.js"  # the translations, in `_static`
 FILES = [f"{name}.js" for name in (*FORMULAS, *PAGES)]
 """In the order in which they are to be read."""
 
-# The questions of _scripts/questions.js: their titles, and the modules of `lib` behind them.
+# The questions of _scripts/questions.js, and the modules of `lib` behind them.
 QUESTIONS = {
-    "synthesis": ("Gaussian synthesis", {"lib.gaussian_synthesis"}),
-    "composition": ("many releases", {"lib.accounting", "lib.mechanisms"}),
-    "local": ("local protocols", {"lib.local"}),
-    "aim": ("AIM's budget", {"lib.tables.adaptive_iterative"}),
-    "sgd": ("DP-SGD", {"lib.networks.dp_sgd", "lib.accounting.sampled_gaussian"}),
+    "synthesis": {"lib.gaussian_synthesis"},
+    "composition": {"lib.accounting", "lib.mechanisms"},
+    "local": {"lib.local"},
+    "aim": {"lib.tables.adaptive_iterative"},
+    "sgd": {"lib.networks.dp_sgd", "lib.accounting.sampled_gaussian"},
 }
+
+
+def titles() -> dict[str, str]:
+    told = say("Gaussian synthesis"), say("many releases"), say("local protocols"), say("AIM's budget"), say("DP-SGD")
+    return dict(zip(QUESTIONS, told))
 
 
 def imported(code: str) -> set[str]:
@@ -41,7 +51,7 @@ def questions(notebook: Path) -> list[str]:
     """Of which questions of the calculator a chapter has the functions."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
-    return [name for name, (_, modules) in QUESTIONS.items() if modules & imported(code)]
+    return [name for name, modules in QUESTIONS.items() if modules & imported(code)]
 
 
 def add_link(app, doctree):
@@ -53,12 +63,12 @@ def add_link(app, doctree):
 
 def link(docname: str, names: list[str]) -> nodes.paragraph:
     """ "With your own numbers in the calculator: ...", one link a question."""
-    line = nodes.paragraph("", "With your own numbers, in the calculator: ", classes=["calculator-link"])
+    line = nodes.paragraph("", say("With your own numbers, in the calculator: "), classes=["calculator-link"])
     up = "../" * docname.count("/")
     for position, name in enumerate(names):
-        text = QUESTIONS[name][0]
+        text = titles()[name]
         line += [
-            nodes.Text(", " if position else ""),
+            nodes.Text(say(", ") if position else ""),
             nodes.reference(text, text, refuri=f"{up}calculator.html#{name}"),
         ]
     return line
@@ -66,14 +76,24 @@ def link(docname: str, names: list[str]) -> nodes.paragraph:
 
 def add_scripts(app, page, template, context, doctree):
     if 'class="explorer"' in context.get("body", "") or 'class="calculator"' in context.get("body", ""):
-        for name in FILES:
-            app.add_js_file(f"formulas/{name}", loading_method="defer")
+        files = FILES
+    elif 'class="scorecard-filter"' in context.get("body", ""):
+        files = ["say.js"]
+    else:
+        return
+    if edition.language != edition.SOURCE:
+        app.add_js_file(WORDS, loading_method="defer")
+    for name in files:
+        app.add_js_file(f"formulas/{name}", loading_method="defer")
 
 
 def copy_scripts(app, error):
     if error is None and app.builder.format == "html":
         for name in FILES:
             copy_asset(SCRIPTS / name, Path(app.outdir, "_static", "formulas"))
+        if edition.language != edition.SOURCE:
+            said = json.dumps(edition.words(SCRIPTS, SCORECARD), ensure_ascii=False, indent=1)
+            Path(app.outdir, "_static", WORDS).write_text(f"globalThis.WORDS = {said};\n", encoding="utf-8")
 
 
 def setup(app):

@@ -10,8 +10,8 @@ from docutils.statemachine import StringList
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from book import claims, ledger, results
-from book.edition import parsed
+from book import claims, ledger, results, retold
+from book.edition import parsed, say
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 GATHERED = RESULTS.parents[1] / "build" / "claims.json"
@@ -25,24 +25,28 @@ def changes(before: dict[str, str], now: list) -> list[tuple]:
 def page(found: list[tuple]) -> str:
     """The changes as MyST: how many of each kind, over a folded table for each document."""
     kinds = Counter((was, record.verdict) for record, was in found)
-    told = "; ".join(f"{count} from *{was}* to *{verdict}*" for (was, verdict), count in sorted(kinds.items()))
-    parts = [f"{len(found)} verdicts are others now: {told}.", ""]
+    told = say("; ").join(
+        say("{count} from *{was}* to *{now}*", count=count, was=retold.verdict(was), now=retold.verdict(now))
+        for (was, now), count in sorted(kinds.items())
+    )
+    parts = [say("{count} verdicts are others now: {told}.", count=len(found), told=told), ""]
     for key, document in claims.load().documents.items():
         own = [(record, was) for record, was in found if record.document == key]
         rows = [
-            f"| {ledger.cell(each.id.split('.', 1)[1])}<br>*{was}* → *{each.verdict}* | {_why(each)} |"
+            f"| {ledger.cell(each.id.split('.', 1)[1])}<br>*{retold.verdict(was)}* → *{retold.verdict(each.verdict)}* | {_why(each)} |"
             for each, was in own
         ]
         if rows:
-            table = ["| Claim | Why |", "|---|---|", *rows]
-            parts += [f"````{{dropdown}} {document.cited}: {len(own)}", *table, "````", ""]
+            table = [f"| {say('Claim')} | {say('Why')} |", "|---|---|", *rows]
+            parts += [f"````{{dropdown}} {retold.cited(document)}: {len(own)}", *table, "````", ""]
     return "\n".join(parts)
 
 
 def _why(record) -> str:
     """What was found, if that is in words, and the note."""
+    record = retold.record(record, claims.load())
     found = record.reproduced if ":" in record.reproduced else ""
-    return ledger.cell("; ".join(filter(None, [found, record.note])))
+    return ledger.cell(say("; ").join(filter(None, [found, record.note])))
 
 
 class ChangedVerdicts(SphinxDirective):

@@ -16,8 +16,8 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
-from book import cards, claims, ledger, machine_checked
-from book.edition import parsed
+from book import cards, claims, ledger, machine_checked, retold
+from book.edition import parsed, say
 
 FULL = Path(__file__).resolve().parents[1] / "results/claims.csv"
 SHOWN = ('<div class="claims">', '<div class="claim" ')  # how book.claims begins a table, and a line
@@ -79,12 +79,17 @@ def listed(replies: dict) -> str:
     """The replies as MyST, each a link to its claim."""
     known = claims.load()
     lines = [
-        f'- {ledger.cell(reply.by)}, {reply.date}, to <a href="scorecard.html#{claims.anchor(id)}">'
-        f"{ledger.cell(claims.source(known[id], known.documents[known[id].document]))}</a>"
+        "- "
+        + say(
+            "{by}, {date}, to {claim}",
+            by=ledger.cell(reply.by),
+            date=reply.date,
+            claim=f'<a href="scorecard.html#{claims.anchor(id)}">{ledger.cell(retold.source(known[id], known))}</a>',
+        )
         for id, each in replies.items()
         for reply in each
     ]
-    return "\n".join(lines or ["None has come so far."])
+    return "\n".join(lines or [say("None has come so far.")])
 
 
 class Replies(SphinxDirective):

@@ -10,18 +10,18 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
-from book import claims
-from book.edition import parsed
+from book import claims, retold
+from book.edition import parsed, say
 
 BIBLIOGRAPHY = Path(__file__).resolve().parents[1] / "documents.bib"
 
 
 def table(documents: dict) -> list[str]:
     """The lines of a Markdown table: each document, its subject, its summary."""
-    rows = ["| Document | Subject | In two pages |", "|---|---|---|"]
+    rows = [f"| {say('Document')} | {say('Subject')} | {say('In two pages')} |", "|---|---|---|"]
     for key, document in documents.items():
-        shown = f"[{document.cited}]({key}/index.md)"
-        rows.append(f"| {shown} | {document.subject} | [summary]({key}/summary.md) |")
+        shown = f"[{retold.cited(document)}]({key}/index.md)"
+        rows.append(f"| {shown} | {retold.document(document).subject} | [{say('summary')}]({key}/summary.md) |")
     return rows
 
 
@@ -44,7 +44,7 @@ class Entries(SphinxDirective):
         self.env.note_dependency(str(claims.ledger_path()))
         known = claims.load().documents
         return [
-            self._entry(known[key].cited if key in known else f"The {key}", text)
+            self._entry(retold.cited(known[key]) if key in known else say("The compendium"), text)
             for key, text in entries(BIBLIOGRAPHY.read_text(encoding="utf-8")).items()
         ]
 

@@ -17,14 +17,14 @@ from pathlib import Path, PurePosixPath
 from docutils import nodes
 from sphinx.util import logging
 
-from book import claims, results
+from book import claims, edition, results
+from book.edition import say
 from lib.data import datasets
 
 ROOT = Path(__file__).resolve().parents[2]
 MIME = "application/vnd.compendium.figure+json"  # book.plotted.MIME; a build need not import matplotlib
 FOLDER = "_figures"
 MADE_FROM = ("notebooks", "lib", "book/claims.yml", "book/results", ":(glob)book/*.py")  # what a figure can depend on
-STAND_INS = {"adult.csv.gz": "Adult stand-in", "bank.csv.gz": "Bank stand-in"}
 REAL = {"adult": "Adult", "bank": "Bank Marketing"}
 HOW_MADE = "how-made"  # the line under the page's title
 
@@ -49,17 +49,21 @@ def figures(notebook: dict):
                 yield known["name"], known.get("caption", ""), cell["execution_count"], output["data"].get(MIME)
 
 
+def stand_ins() -> dict[str, str]:
+    return {"adult.csv.gz": say("Adult stand-in"), "bank.csv.gz": say("Bank stand-in")}
+
+
 def sources(read: list[str]) -> list[tuple[str, str]]:
     """(name, place in the book) of the data among the files that were `read`; a full run's file by its path."""
     found = []
     for name in read:
         path = PurePosixPath(Path(os.path.relpath(name, ROOT) if os.path.isabs(name) else name).as_posix())
-        if path.name in STAND_INS:
-            found.append((STAND_INS[path.name], "data.html#embedded-stand-ins"))
+        if path.name in stand_ins():
+            found.append((stand_ins()[path.name], "data.html#embedded-stand-ins"))
         elif path.name in datasets.SOURCES:
             found.append((REAL[datasets.SOURCES[path.name].dataset], "data.html"))
         elif str(path).startswith("book/results/"):
-            found.append((f"full run ({path.name})", f"{FOLDER}/{path.relative_to('book')}"))
+            found.append((say("full run ({file})", file=path.name), f"{FOLDER}/{path.relative_to('book')}"))
     return sorted(set(found))
 
 
@@ -105,18 +109,29 @@ def line(
     hash, _, changed = version.partition(" ")
     source = f"{repository}/blob/{hash}/{notebook}" if repository and hash else f"{to_root}_sources/{notebook}"
     parts = [
-        link(source, f"notebook, cell {cell}", f"Notebook, cell {cell}, of figure {name}"),
-        link(f"#{HOW_MADE}", "parameters", f"Parameters of figure {name}"),
+        link(
+            source,
+            say("notebook, cell {cell}", cell=cell),
+            say("Notebook, cell {cell}, of figure {name}", cell=cell, name=name),
+        ),
+        link(f"#{HOW_MADE}", say("parameters"), say("Parameters of figure {name}", name=name)),
     ]
-    known = [link(to_root + address, text, f"Data of figure {name}: {text}") for text, address in data]
-    parts.append(f"data read: {', '.join(known)}" if known else "no data read")
+    known = [
+        link(to_root + address, text, say("Data of figure {name}: {data}", name=name, data=text))
+        for text, address in data
+    ]
+    parts.append(say("data read: {data}", data=say(", ").join(known)) if known else say("no data read"))
     if hash:
-        text = f"commit {hash[:7]}{'+' if changed else ''}"
-        parts.append(
-            link(f"{repository}/commit/{hash}" if repository else f"#{HOW_MADE}", text, f"{text} of figure {name}")
-        )
+        text = say("commit {hash}", hash=f"{hash[:7]}{'+' if changed else ''}")
+        address = f"{repository}/commit/{hash}" if repository else f"#{HOW_MADE}"
+        parts.append(link(address, text, say("{commit} of figure {name}", commit=text, name=name)))
     parts += [
-        link(f"{to_root}{place}.{kind}", kind.upper(), f"Download figure {name} as {kind.upper()}", " download")
+        link(
+            f"{to_root}{place}.{kind}",
+            kind.upper(),
+            say("Download figure {name} as {kind}", name=name, kind=kind.upper()),
+            " download",
+        )
         for kind in ("svg", "csv")
     ]
     return f'<p class="figure-links">{" · ".join(parts)}</p>'
@@ -150,8 +165,9 @@ def add_links(app, doctree):
             )
             continue
         data = sources(record["read"])
-        write_files(Path(app.outdir, folder), name, provenance(name, caption, run, cell, data, version), record)
-        _copy_results(Path(app.outdir), data)
+        if edition.language == edition.SOURCE:  # the files are the same in all
+            write_files(Path(app.outdir, folder), name, provenance(name, caption, run, cell, data, version), record)
+            _copy_results(Path(app.outdir), data)
         text = line(name, cell, data, to_root, f"{folder}/{name}", run["notebook"], version, repository)
         _add(nodes_by_name[name], nodes.raw("", text, format="html"))
 
@@ -179,7 +195,7 @@ def _mark_how_made(doctree, version: str) -> None:
         if "source-line" in paragraph["classes"]:
             paragraph["ids"].append(HOW_MADE)
             if version:
-                paragraph += [nodes.Text(" \u00b7 commit "), nodes.literal(text=version)]
+                paragraph += [nodes.Text(say(" · commit ")), nodes.literal(text=version)]
 
 
 def relieve_sources(app, error):

@@ -13,9 +13,9 @@ from docutils.statemachine import StringList
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from book import claims
+from book import claims, retold
 from book._ext.summaries import Sources, quote
-from book.edition import told
+from book.edition import say, told
 
 LINE = re.compile(r"(.+?) \| \{(\w+)\}`([^`]+)`")
 
@@ -28,7 +28,9 @@ class Finding(SphinxDirective):
 
     def run(self):
         document = claims.load().documents[self.arguments[0]]
-        name = StringList([f"[{document.cited}]({document.key}/index.md)", ""], source=self.get_source_info()[0])
+        name = StringList(
+            [f"[{retold.cited(document)}]({document.key}/index.md)", ""], source=self.get_source_info()[0]
+        )
         self.content = name + self.content
         return [nodes.container("", *self.parse_content_to_nodes(), classes=["finding"])]
 
@@ -44,7 +46,7 @@ def parts(numbers: list[float], start: float) -> list[float]:
 def drawn(rows: list[tuple[str, str]], of: str, start: float = 0, unit: str = "") -> str:
     """HTML for (label, number as text) rows."""
     lengths = parts([float(text.replace(",", "")) for _, text in rows], start)
-    head = f"{told(of)}; bars begin at {start:g}" if start else told(of)
+    head = say("{of}; bars begin at {start}", of=told(of), start=f"{start:g}") if start else told(of)
     bars = [
         f'<tr><th scope="row">{claims.markup(told(label))}</th><td><span style="--part: {length:.4f}"></span>{escape(text + unit)}</td></tr>'
         for (label, text), length in zip(rows, lengths)

@@ -17,10 +17,10 @@ from docutils.statemachine import StringList
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from book import claims, ledger, numbered
+from book import claims, ledger, numbered, retold
 from book._ext import reference
 from book._ext.library import LIB, ROOT
-from book.edition import parsed, told
+from book.edition import parsed, say, told
 
 LIST = ROOT / "book/formulas.yml"
 GATHERED, FULL = ROOT / "build/claims.json", ROOT / "book/results/claims.csv"
@@ -148,7 +148,7 @@ def page(key: str, standings: list) -> list[str]:
     """A document's table, as MyST."""
     records, made = judged(key, standings), functions()[key]
     known = set(reference.public().values())
-    lines = ["| Item | Function | Chapter | Verdict |", "|---|---|---|---|"]
+    lines = [f"| {say('Item')} | {say('Function')} | {say('Chapter')} | {say('Verdict')} |", "|---|---|---|---|"]
     for item, reason in items()[key].items():
         own = records.get(item, [])
         names = made.get(item, [])
@@ -159,9 +159,27 @@ def page(key: str, standings: list) -> list[str]:
         pages = dict.fromkeys(record.notebook.removesuffix(".ipynb") for record in own)
         chapters = "<br>".join(f"{{doc}}`/{each}`" for each in pages) or "–"
         count = Counter(record.verdict for record in own)
-        verdicts = ", ".join(f"{number} {verdict}" if len(own) > 1 else verdict for verdict, number in count.items())
-        lines.append(f"| {item.replace(' ', NBSP)} | {shown} | {chapters} | {verdicts or 'no claim'} |")
+        verdicts = say(", ").join(
+            say("{n} {verdict}", n=number, verdict=name) if len(own) > 1 else name
+            for name, number in ((retold.verdict(verdict), number) for verdict, number in count.items())
+        )
+        lines.append(f"| {_numbered(item)} | {shown} | {chapters} | {verdicts or say('no claim')} |")
     return lines
+
+
+def _numbered(item: str) -> str:
+    """`Theorem 3.1`, which does not break in two lines."""
+    kind, number = item.split(" ")
+    kinds = {
+        "Theorem": say("Theorem {number}", number=number),
+        "Proposition": say("Proposition {number}", number=number),
+        "Lemma": say("Lemma {number}", number=number),
+        "Definition": say("Definition {number}", number=number),
+        "Algorithm": say("Algorithm {number}", number=number),
+        "Table": say("Table {number}", number=number),
+        "Equation": say("Equation {number}", number=number),
+    }
+    return kinds[kind].replace(" ", NBSP)
 
 
 def _link(name: str) -> str:
@@ -181,9 +199,9 @@ class Formulas(SphinxDirective):
         lines = []
         for key, document in claims.load().documents.items():
             lines += [
-                f"## {document.cited}",
+                f"## {retold.cited(document)}",
                 "",
-                f"[`{key}`]({key}/summary.md): {document.title}.",
+                say("[`{key}`]({key}/summary.md): {title}.", key=key, title=retold.document(document).title),
                 "",
                 *page(key, standings),
                 "",

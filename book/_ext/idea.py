@@ -10,6 +10,8 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.images import get_image_size
 
+from book.edition import say
+
 PANEL = 5 / 3  # width to height, as in book.ideas and compendium.css
 
 log = logging.getLogger(__name__)
@@ -61,17 +63,18 @@ def counted(size) -> float:
 
 def buttons(label: str, count: int) -> str:
     """A radio button for each step, the first chosen."""
+    named = {number: say("Step {number}", number=number) for number in range(1, count + 1)}
     each = [
-        f'<label><input type="radio" name="{label}-step" id="{label}-step-{number}" aria-label="Step {number}"'
+        f'<label><input type="radio" name="{label}-step" id="{label}-step-{number}" aria-label="{name}"'
         f"{' checked' * (number == 1)}>{number}</label>"
-        for number in range(1, count + 1)
+        for number, name in named.items()
     ]
-    return f"<fieldset><legend>The idea in a picture</legend>{''.join(each)}</fieldset>"
+    return f"<fieldset><legend>{say('The idea in a picture')}</legend>{''.join(each)}</fieldset>"
 
 
 def onwards(label: str, number: int, count: int) -> str:
     """What leads on from a step, for the mouse and the finger; the keyboard moves the buttons themselves."""
-    then, text = (number + 1, "Next") if number < count else (1, "From the beginning")
+    then, text = (number + 1, say("Next")) if number < count else (1, say("From the beginning"))
     return f'<label class="onwards" for="{label}-step-{then}" aria-hidden="true">{text}</label>'
 
 

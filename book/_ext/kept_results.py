@@ -3,12 +3,14 @@
 All is read from their own first lines, and from the code.
 """
 
+import re
 from pathlib import Path
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from book import results
+from book.edition import say
 
 FOLDER = Path(__file__).resolve().parents[1] / "results"
 
@@ -20,16 +22,24 @@ def rows(folder: Path = FOLDER) -> list[tuple[str, str, str, str]]:
         made = results.provenance(path)
         if "command" in made:
             name, took = path.relative_to(folder).as_posix(), made.get("CPU time", "").split(" in ")[0]
-            found.append((name, made["command"], took, results.made_by(path)))
+            found.append((name, made["command"], took, _told(results.made_by(path))))
     return found
+
+
+def _told(made_by: str) -> str:
+    words = {
+        "the code of today": say("the code of today"),
+        "earlier code (made before keys were kept)": say("earlier code (made before keys were kept)"),
+    }
+    commit = re.search(r"\(commit (.+)\)", made_by)
+    return say("earlier code (commit {commit})", commit=commit[1]) if commit else words[made_by]
 
 
 class KeptResults(SphinxDirective):
     def run(self):
         group = nodes.tgroup("", *(nodes.colspec(colwidth=width) for width in (25, 45, 12, 18)), cols=4)
-        head = nodes.row(
-            "", *(nodes.entry("", nodes.paragraph(text, text)) for text in ("File", "Made by", "CPU time", "Made with"))
-        )
+        heads = say("File"), say("Made by"), say("CPU time"), say("Made with")
+        head = nodes.row("", *(nodes.entry("", nodes.paragraph(text, text)) for text in heads))
         body = [
             nodes.row("", *(self._entry(text, code) for text, code in zip(row, (True, True, False, False))))
             for row in rows()

@@ -8,7 +8,7 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 from book import ledger, results
-from book.edition import parsed, told
+from book.edition import parsed, say, told
 
 
 def page(rows: list[dict[str, str]], heads: dict[str, str]) -> str:
@@ -16,7 +16,7 @@ def page(rows: list[dict[str, str]], heads: dict[str, str]) -> str:
     unknown = heads.keys() - rows[0].keys()
     if unknown:
         raise ExtensionError(f"kept-table: no column {', '.join(sorted(unknown))} in {', '.join(rows[0])}")
-    lines = ["| " + " | ".join(ledger.cell(told(shown(row[name]))) for name in heads) + " |" for row in rows]
+    lines = ["| " + " | ".join(ledger.cell(shown(row[name])) for name in heads) + " |" for row in rows]
     return "\n".join(["| " + " | ".join(heads.values()) + " |", "|---" * len(heads) + "|", *lines])
 
 
@@ -25,7 +25,7 @@ def shown(text: str) -> str:
     try:
         return f"{float(text):.3g}"
     except ValueError:
-        return {"True": "yes", "False": "no", "": "–"}.get(text, text)
+        return {"True": say("yes"), "False": say("no"), "": "–"}.get(text) or told(text)
 
 
 class KeptTable(SphinxDirective):

@@ -10,7 +10,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from book.edition import generated, told
+from book.edition import generated, say, told
 
 ROOT = Path(__file__).resolve().parents[2]
 LIB = ROOT / "lib"
@@ -45,7 +45,7 @@ class Library(SphinxDirective):
             name = _linked(nodes.Text(room), room)
             section = nodes.section("", nodes.title(room, "", name), ids=[nodes.make_id(room)])
             said = told(first_sentence(LIB / room / "__init__.py"))
-            section += nodes.paragraph(said, f"{said}.")
+            section += nodes.paragraph(said, f"{said}{say('.')}")
             section += nodes.definition_list("", *(self._item(room, name) for name in modules))
             made.append(section)
         for path in (ROOT / "pyproject.toml", *LIB.rglob("*.py")):

@@ -13,7 +13,7 @@ from sphinx.addnodes import pending_xref
 from sphinx.util.docutils import SphinxDirective
 
 from book import claims, ledger, machine_checked
-from book.edition import parsed, told
+from book.edition import parsed, say, told
 from book.machine_checked import Headline, Statement, label
 
 DEFINING = ("Definition", "Fixpoint", "Inductive", "Record")
@@ -21,20 +21,25 @@ DEFINING = ("Definition", "Fixpoint", "Inductive", "Record")
 
 def table(headlines: list[Headline]) -> str:
     """The theorems as MyST: what each says, of what in lib and which claims; its name, file and line, and its axioms' group."""
-    lines = ["| What is proved | Theorem, file and line, axioms |", "|---|---|"]
+    lines = [f"| {say('What is proved')} | {say('Theorem, file and line, axioms')} |", "|---|---|"]
     for each in headlines:
         stands = each.statement
-        of = ", ".join([*(f"`{name.rsplit('.', 1)[-1]}`" for name in each.lib), *map(linked, each.claims)])
-        name = f"{{ref}}`{stands.name} <{label(stands)}>` ({stands.file}, {stands.line}; {each.axioms})"
-        lines.append(f"| {ledger.cell(told(stands.says))}{f' ({of})' if of else ''} | {name} |")
+        of = say(", ").join([*(f"`{name.rsplit('.', 1)[-1]}`" for name in each.lib), *map(linked, each.claims)])
+        name = f"{{ref}}`{stands.name} <{label(stands)}>` ({stands.file}, {stands.line}; {_axioms(each.axioms)})"
+        lines.append(f"| {ledger.cell(told(stands.says))}{say(' ({of})', of=of) if of else ''} | {name} |")
     return "\n".join(lines)
 
 
 def linked(claim: str) -> str:
     """A claim as a link to its place on the scorecard; a pattern of many as it stands."""
     if "*" in claim:
-        return f"claims `{claim}`"
-    return f'claim <a href="scorecard.html#{claims.anchor(claim)}"><code>{claim}</code></a>'
+        return say("claims `{id}`", id=claim)
+    return say("claim {link}", link=f'<a href="scorecard.html#{claims.anchor(claim)}"><code>{claim}</code></a>')
+
+
+def _axioms(group: str) -> str:
+    words = {"none": say("none"), "reals": say("reals"), "matrices": say("matrices"), "interval": say("interval")}
+    return words.get(group, group)
 
 
 def by_file(everything: dict[str, list[Statement]], headlines: list[Headline]) -> str:
@@ -45,7 +50,8 @@ def by_file(everything: dict[str, list[Statement]], headlines: list[Headline]) -
         shown = [each for each in statements if each in chosen or each.kind in DEFINING]
         if shown:
             held = sum(each in chosen for each in shown)
-            head = f"{file}: {held} headline theorem{'s' * (held != 1)}" if held else f"{file}: definitions"
+            theorems = say("{file}: {n} headline theorem", "{file}: {n} headline theorems", file=file, n=held)
+            head = theorems if held else say("{file}: definitions", file=file)
             parts += [f"````{{dropdown}} {head}", *map(entry, shown), "````", ""]
     return "\n".join(parts)
 
@@ -56,7 +62,7 @@ def entry(statement: Statement) -> str:
     context = [said for said in statement.context if theorem or said.startswith("Variable")]
     code = "\n".join([*context, statement.text])
     target = f"({label(statement)})=\n" if theorem else ""
-    place = f" (line {statement.line})" if theorem else ""
+    place = say(" (line {line})", line=statement.line) if theorem else ""
     return f"{target}{ledger.cell(told(statement.says)) or f'`{statement.name}`'}{place}\n\n```coq\n{code}\n```\n"
 
 
@@ -85,10 +91,10 @@ def mark(doctree, headlines: list[Headline], page: str) -> bool:
         links = [link_to(each.statement, page) for each in headlines if each.box == box["label"]]
         new = [link for link in links if link["reftarget"] not in said]
         if new and len(new) == len(links):
-            line = nodes.paragraph("", "Checked by a machine: ", classes=["machine-checked"])
-            for before, link in zip(["", *[", "] * len(new)], new):
+            line = nodes.paragraph("", say("Checked by a machine: "), classes=["machine-checked"])
+            for before, link in zip(["", *[say(", ")] * len(new)], new):
                 line += [nodes.Text(before), link]
-            line += nodes.Text(".")
+            line += nodes.Text(say("."))
             box[-1] += line
     return bool(boxes)
 

@@ -23,7 +23,7 @@ class Picture(SphinxDirective):
         caption = self.parse_content_to_nodes()
         if [type(each) for each in caption] != [nodes.paragraph]:
             raise self.error(f"picture must have one paragraph, the caption, got {len(caption)}")
-        place = shown_again("", *caption[0].children, label=self.arguments[0])
+        place = shown_again("", caption[0], label=self.arguments[0])
         self.set_source_info(place)
         return [place]
 
@@ -48,7 +48,7 @@ def show(app, doctree, docname):
         link = nodes.reference("", "", image.deepcopy(), refuri=address, internal=True)
         name = f"again-{target}"  # a figure must have one, and this one no number
         place.replace_self(
-            nodes.figure("", link, nodes.caption("", "", *place.children), ids=[name], classes=["shown-again"])
+            nodes.figure("", link, nodes.caption("", "", *place[0].children), ids=[name], classes=["shown-again"])
         )
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
-from book import claims, ledger, results
-from book.edition import parsed, told
+from book import claims, ledger, results, retold
+from book.edition import parsed, say, told
 
 FILE = Path(__file__).resolve().parents[1] / "results" / "faults.csv"
 
@@ -18,13 +18,16 @@ def page(rows: list[dict]) -> str:
     for key, document in claims.load().documents.items():
         own = [row for row in rows if row["document"] == key]
         by = Counter(noticed_by(row)[0] for row in own)
-        counts = (
-            f"{len(own)} faults: {by['verdicts']} move verdicts, {by['error']} end a chapter in an error, "
-            f"{by['test']} move no verdict and fail a test, {by['nothing']} are not noticed"
+        counts = say(
+            "{document}, {n} faults: {verdicts} move verdicts, {error} end a chapter in an error, {test} move no verdict and fail a"
+            " test, {nothing} are not noticed",
+            document=retold.cited(document),
+            n=len(own),
+            **{what: by[what] for what in ("verdicts", "error", "test", "nothing")},
         )
         lines = [f"| {ledger.cell(told(row['fault']))} | `{row['file']}` | {noticed_by(row)[1]} |" for row in own]
-        table = ["| Fault | In | Noticed by |", "|---|---|---|", *lines]
-        parts.append("\n".join([f"````{{dropdown}} {document.cited}, {counts}", *table, "````", ""]))
+        table = [f"| {say('Fault')} | {say('In')} | {say('Noticed by')} |", "|---|---|---|", *lines]
+        parts.append("\n".join([f"````{{dropdown}} {counts}", *table, "````", ""]))
     return "\n".join(parts)
 
 
@@ -32,10 +35,12 @@ def noticed_by(row: dict) -> tuple[str, str]:
     """Of one fault, what noticed it: verdicts, error, test or nothing; and the same as MyST for its cell."""
     if row["moved"]:
         ids = [each.split(": ")[0].split(".", 1)[1] for each in row["moved"].split("; ")]
-        return "verdicts", f"{len(ids)} verdict{'s' * (len(ids) > 1)}: " + ", ".join(f"`{id}`" for id in ids)
+        listed = ", ".join(f"`{id}`" for id in ids)
+        return "verdicts", say("{n} verdict: {ids}", "{n} verdicts: {ids}", n=len(ids), ids=listed)
     if row["stopped"]:
         return "error", ledger.cell(row["stopped"])
-    return ("test", f"{told(row['explained'])}; `{row['test']}`") if row["test"] else ("nothing", "nothing")
+    explained = say("{why}; `{test}`", why=told(row["explained"]), test=row["test"])
+    return ("test", explained) if row["test"] else ("nothing", say("nothing"))
 
 
 class PlantedFaults(SphinxDirective):

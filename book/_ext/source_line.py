@@ -5,6 +5,8 @@ from pathlib import Path
 
 from docutils import nodes
 
+from book.edition import say
+
 
 def add_source_line(app, doctree):
     path = Path(app.env.doc2path(app.env.docname))
@@ -21,9 +23,9 @@ def add_source_line(app, doctree):
 def source_line(run: dict) -> nodes.paragraph:
     """`run` holds the notebook's path and the parameters of this run, by name."""
     line = nodes.paragraph("", "", classes=["source-line"])
-    line += [nodes.Text("Source: "), nodes.literal(text=run["notebook"])]
+    line += [nodes.Text(say("Source: ")), nodes.literal(text=run["notebook"])]
     for position, (name, value) in enumerate(run["parameters"].items()):
-        line += [nodes.Text(", " if position else " \u00b7 run with "), nodes.literal(text=f"{name} = {value!r}")]
+        line += [nodes.Text(say(", ") if position else say(" · run with ")), nodes.literal(text=f"{name} = {value!r}")]
     return line
 
 

@@ -28,14 +28,9 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
 from book import claims, ledger, results
+from book.edition import enumerated, say
 
 BOOK = Path(__file__).resolve().parents[1]
-WORDS = {
-    "reproduced": ("is reproduced", "are reproduced"),
-    "differs": ("differs", "differ"),
-    "not determinable": ("is not determinable", "are not determinable"),
-    "stand-in": ("still needs the real data", "still need the real data"),
-}
 NUMBER = r"(?<![\d.])[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(?!\d)"
 END = "\0"
 FORMAT = re.compile(r"(.*?)(?:\s+:(\S+))?", re.DOTALL)
@@ -85,9 +80,14 @@ def verdicts(document: str, sources: Sources) -> Counter:
 
 def sentence(count: Counter) -> str:
     """``of 42 claims 32 are reproduced, 9 differ and 1 is not determinable``."""
-    parts = [f"{count[verdict]} {words[count[verdict] != 1]}" for verdict, words in WORDS.items() if count[verdict]]
-    listed = " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
-    return f"of {count.total()} claim{'s' * (count.total() != 1)} {listed}"
+    told = {
+        "reproduced": say("{n} is reproduced", "{n} are reproduced", n=count["reproduced"]),
+        "differs": say("{n} differs", "{n} differ", n=count["differs"]),
+        "not determinable": say("{n} is not determinable", "{n} are not determinable", n=count["not determinable"]),
+        "stand-in": say("{n} still needs the real data", "{n} still need the real data", n=count["stand-in"]),
+    }
+    listed = enumerated([sentence for verdict, sentence in told.items() if count[verdict]])
+    return say("of {n} claim {listed}", "of {n} claims {listed}", n=count.total(), listed=listed)
 
 
 def tally(text: str, sources: Sources) -> str:

@@ -15,11 +15,11 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util.nodes import extract_messages
 from sphinx_exercise.nodes import exercise_subtitle, exercise_title, is_exercise_node, solution_title
 
-from book import catalogues, edition
+from book import catalogues, edition, ledger
 
 LABELLED = (exercise_title, solution_title)  # titles that hold a label, and a message
 NO_CATALOGUE = re.compile(r"reference/|scorecard$")  # made from docstrings, and written by the ledger in each language
-TEXT = re.compile(r"\\text\{([^{}]*)\}")
+TEXT = re.compile(r"(\\text\{\s*)([^{}]*?)(\s*\})")
 
 
 class Prepare(SphinxTransform):
@@ -28,6 +28,8 @@ class Prepare(SphinxTransform):
     default_priority = 5
 
     def apply(self):
+        for title in self.document.findall(lambda node: isinstance(node, LABELLED)):
+            title["translatable"] = False
         for title in self.document.findall(exercise_subtitle):
             title.source, title.line = self.document["source"], title.parent.parent.line or 1
             title.rawsource = title.rawsource or title.astext()
@@ -39,7 +41,7 @@ class Prepare(SphinxTransform):
         for fields in self.document.findall(nodes.field_list):  # a notebook's metadata
             edition.generated([fields])
         for node, message in extract_messages(self.document):
-            if isinstance(node, LABELLED) or (isinstance(node, nodes.TextElement) and not edition.worded(message)):
+            if isinstance(node, nodes.TextElement) and not edition.worded(message):
                 node["translatable"] = False
 
 
@@ -66,7 +68,9 @@ class Translate(SphinxTransform):
             elif edition.missing(message):
                 node.children = [nodes.inline("", "", *node.children, classes=["untranslated", "language-en"])]
         for formula in self.document.findall(nodes.math_block):
-            text = TEXT.sub(lambda match: rf"\text{{{edition.told(match[1], 'in a formula')}}}", formula.astext())
+            text = TEXT.sub(
+                lambda match: match[1] + edition.told(match[2], "in a formula") + match[3], formula.astext()
+            )
             if text != formula.astext():
                 formula.children = [nodes.Text(text)]
 
@@ -118,6 +122,8 @@ class Catalogues(DummyBuilder):
 
 def begin(app, docname, source):
     edition.page = docname
+    if docname == "scorecard" and edition.language != edition.SOURCE:
+        source[0] = ledger.scorecard()
 
 
 def setup(app):

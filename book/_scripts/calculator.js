@@ -8,6 +8,8 @@
 
   const PRIORS = {'1 in 10': 0.1, '1 in 100': 0.01, '1 in 1,000': 0.001};
   const RISKS = ['advantage', ...Object.keys(PRIORS)];
+  const NAMES = {advantage: say('advantage'), '1 in 10': say('1 in 10'), '1 in 100': say('1 in 100'), '1 in 1,000': say('1 in 1,000')};
+  const named = risk => NAMES[risk];
   const risks = (epsilon, delta) => [advantage(epsilon, delta), ...Object.values(PRIORS).map(prior => posterior(prior, epsilon))];
 
   // ---- fields
@@ -18,9 +20,10 @@
   function parsed(input, text) {
     const written = text.trim().replace('−', '-'), grouped = input.whole && /^[1-9]\d{0,2}(,\d{3})+$/.test(written);
     const number = grouped ? Number(written.replaceAll(',', '')) : /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(written) ? Number(written) : NaN;
-    const range = `${input.whole ? 'a whole number' : 'a number'} from ${said(input.low)} to ${said(input.high)}`;
-    if (Number.isNaN(number)) return {wrong: `This must be ${range}${written.includes(',') ? ', with a point before decimals' : ''}.`};
-    if (number < input.low || number > input.high || (input.whole && !Number.isInteger(number))) return {wrong: `This must be ${range}, and ${text.trim()} is not.`};
+    const ends = {low: said(input.low), high: said(input.high)};
+    const range = input.whole ? say('a whole number from {low} to {high}', ends) : say('a number from {low} to {high}', ends);
+    if (Number.isNaN(number)) return {wrong: written.includes(',') ? say('This must be {range}, with a point before decimals.', {range}) : say('This must be {range}.', {range})};
+    if (number < input.low || number > input.high || (input.whole && !Number.isInteger(number))) return {wrong: say('This must be {range}, and {text} is not.', {range, text: text.trim()})};
     return {number};
   }
 
@@ -40,7 +43,7 @@
         row: element('div', {class: 'row'}, element('label', {for: id}, input.label), select)};
     }
     const number = element('input', {id, type: 'text', inputmode: 'decimal', autocomplete: 'off', spellcheck: 'false', value: text, 'aria-describedby': `${id}-wrong`});
-    const range = element('input', {type: 'range', 'aria-label': `${input.label}, slider`, step: !input.log && input.whole ? 1 : 'any',
+    const range = element('input', {type: 'range', 'aria-label': say('{label}, slider', {label: input.label}), step: !input.log && input.whole ? 1 : 'any',
       min: toPosition(input, input.low), max: toPosition(input, input.high)});
     const wrong = element('p', {class: 'wrong', id: `${id}-wrong`, 'aria-live': 'polite'});
     const read = () => {
@@ -78,16 +81,16 @@
       return better && rows.length > 1 && values.length ? Math[better === 'less' ? 'min' : 'max'](...values) : NaN;
     });
     const wins = (row, i) => equal(row.cells[i], winners[i]);
-    const words = columns.map(({better}, i) => (better === 'less' ? 'least' : 'most') + (rows.filter(row => wins(row, i)).length > 1 ? ', tied' : ''));
-    const heads = [...columns.map(({name}) => name), ...(budgets ? RISKS : [])];
+    const words = columns.map(({better}, i) => (rows.filter(row => wins(row, i)).length > 1 ? (better === 'less' ? say('least, tied') : say('most, tied')) : better === 'less' ? say('least') : say('most')));
+    const heads = [...columns.map(({name}) => name), ...(budgets ? RISKS.map(named) : [])];
     const body = rows.map(row => element('tr', {'data-row': row.key}, element('th', {scope: 'row'}, row.name),
       ...row.cells.map((value, i) => {
         const cell = number(value, columns[i].key, {'data-label': columns[i].name});
         if (wins(row, i)) cell.append(' ', element('span', {class: 'winner'}, words[i]));
         return cell;
       }),
-      ...(budgets ? risks(row.cells[0], delta).map((value, i) => number(value, RISKS[i], {'data-label': RISKS[i]})) : [])));
-    const above = budgets ? [element('tr', {class: 'above'}, element('td', {colspan: columns.length + 1}), element('th', {scope: 'colgroup', colspan: RISKS.length}, 'attacker'))] : [];
+      ...(budgets ? risks(row.cells[0], delta).map((value, i) => number(value, RISKS[i], {'data-label': named(RISKS[i])})) : [])));
+    const above = budgets ? [element('tr', {class: 'above'}, element('td', {colspan: columns.length + 1}), element('th', {scope: 'colgroup', colspan: RISKS.length}, say('attacker')))] : [];
     return element('table', {}, element('caption', {}, caption),
       element('thead', {}, ...above, element('tr', {}, element('td', {}), ...heads.map(name => element('th', {scope: 'col'}, name)))), element('tbody', {}, ...body));
   }
@@ -95,21 +98,21 @@
   /* False negatives against false positives: what an attacker can reach lies above the line. */
   function errors(epsilon, delta) {
     const size = 220, left = 52, top = 12, x = value => left + value * (size - left - 12), y = value => top + (1 - value) * (size - top - 44);
-    const made = element('svg', {viewBox: `0 0 ${size} ${size}`, role: 'img', 'aria-label': 'Least share of false negatives for each share of false positives'});
+    const made = element('svg', {viewBox: `0 0 ${size} ${size}`, role: 'img', 'aria-label': say('Least share of false negatives for each share of false positives')});
     for (const share of [0, 0.5, 1]) made.append(element('line', {x1: x(share), x2: x(share), y1: y(0), y2: y(1)}), element('line', {x1: x(0), x2: x(1), y1: y(share), y2: y(share)}),
       element('text', {x: x(share), y: y(0) + 16, 'text-anchor': 'middle'}, String(share)), element('text', {x: x(0) - 6, y: y(share) + 4, 'text-anchor': 'end'}, String(share)));
     const path = points => `M${points.map(point => `${x(point[0]).toFixed(1)} ${y(point[1]).toFixed(1)}`).join(' L')}`;
     made.append(element('path', {d: path([[0, 1], [1, 0]]), class: 'chance'}), element('path', {d: path(tradeOff(epsilon, delta)), class: 'line-0'}),
-      element('text', {x: x(0.5), y: size - 8, 'text-anchor': 'middle'}, 'false positives'),
-      element('text', {x: 12, y: y(0.5), 'text-anchor': 'middle', transform: `rotate(-90 12 ${y(0.5)})`}, 'false negatives'));
-    return element('figure', {class: 'errors'}, made, element('figcaption', {}, 'An attacker’s errors at the smallest ε: at least those of the line. Dashed: guessing.'));
+      element('text', {x: x(0.5), y: size - 8, 'text-anchor': 'middle'}, say('false positives')),
+      element('text', {x: 12, y: y(0.5), 'text-anchor': 'middle', transform: `rotate(-90 12 ${y(0.5)})`}, say('false negatives')));
+    return element('figure', {class: 'errors'}, made, element('figcaption', {}, say('An attacker’s errors at the smallest ε: at least those of the line. Dashed: guessing.')));
   }
 
   /* A block of text, and a button that copies it. */
   function copyable(title, tag, text, key) {
-    const button = element('button', {type: 'button'}, 'Copy'), body = element(tag, {'data-text': key}, text);
-    button.setAttribute('aria-label', `Copy: ${title}`);
-    button.addEventListener('click', () => navigator.clipboard.writeText(text).then(() => { button.textContent = 'Copied'; }, () => { getSelection().selectAllChildren(body); }));
+    const button = element('button', {type: 'button'}, say('Copy')), body = element(tag, {'data-text': key}, text);
+    button.setAttribute('aria-label', say('Copy: {title}', {title}));
+    button.addEventListener('click', () => navigator.clipboard.writeText(text).then(() => { button.textContent = say('Copied'); }, () => { getSelection().selectAllChildren(body); }));
     return element('div', {class: 'copyable'}, element('h3', {}, title), body, button);
   }
 
@@ -183,17 +186,18 @@
       if (Object.values(values).some(value => value.wrong)) {
         drawing++;
         picture.replaceChildren();
-        answer.replaceChildren(element('p', {class: 'wrong'}, 'The numbers wait for the marked field.'));
+        answer.replaceChildren(element('p', {class: 'wrong'}, say('The numbers wait for the marked field.')));
         return;
       }
       const result = question.compute(values), [epsilon, delta] = question.budget(result, values);
-      const button = element('button', {type: 'button'}, 'Save the curve (CSV)');
+      const button = element('button', {type: 'button'}, say('Save the curve (CSV)'));
       button.addEventListener('click', () => save(`${name}.csv`, csv(question, values)));
       answer.replaceChildren(...question.tables(result, values).map(table => answered(table, delta)), element('p', {class: 'note'}, question.note(values)),
-        element('div', {class: 'risk'}, errors(epsilon, delta), element('p', {class: 'note'}, 'Advantage: an attacker’s rate of true positives less that of false '
-          + 'ones; at even odds he is right more often than by chance by half of it. 1 in 10: what a suspicion of that size can become'
-          + (delta ? '; it may become more, but by no more than δ on average over all that may be released.' : '.'))),
-        copyable('For a privacy statement', 'p', question.statement(result, values), 'statement'), copyable('In Python', 'pre', question.call(result, values), 'call'), button);
+        element('div', {class: 'risk'}, errors(epsilon, delta), element('p', {class: 'note'}, `${say('Advantage: an attacker’s rate of true positives less that of false '
+          + 'ones; at even odds he is right more often than by chance by half of it.')} ${delta
+          ? say('1 in 10: what a suspicion of that size can become; it may become more, but by no more than δ on average over all that may be released.')
+          : say('1 in 10: what a suspicion of that size can become.')}`)),
+        copyable(say('For a privacy statement'), 'p', question.statement(result, values), 'statement'), copyable(say('In Python'), 'pre', question.call(result, values), 'call'), button);
       draw(question, values, [values[question.curve.of], question.mark(result)]);
     }
 
@@ -216,8 +220,8 @@
         entered[slot(name, input)] = controls[i].text() === first(input) ? undefined : controls[i].text();
       });
     };
-    place.replaceChildren(element('fieldset', {class: 'picks'}, element('legend', {}, 'What is to be priced?'), ...picks),
-      element('fieldset', {}, element('legend', {class: 'visually-hidden'}, 'Setting'), inputs), answer, picture);
+    place.replaceChildren(element('fieldset', {class: 'picks'}, element('legend', {}, say('What is to be priced?')), ...picks),
+      element('fieldset', {}, element('legend', {class: 'visually-hidden'}, say('Setting')), inputs), answer, picture);
     window.addEventListener('hashchange', read);
     read();
   }

@@ -14,7 +14,7 @@
   };
   const toPosition = (input, value) => (input.log ? Math.log(value) : value);
   const shown = value => {
-    if (!Number.isFinite(value)) return Number.isNaN(value) ? 'none' : '∞ (no guarantee)';
+    if (!Number.isFinite(value)) return Number.isNaN(value) ? say('none') : say('∞ (no guarantee)');
     if (Number.isInteger(value)) return value.toLocaleString('en');
     return value !== 0 && (value >= 1e5 || value < 1e-3) ? value.toExponential(3) : value.toPrecision(4);
   };
@@ -33,9 +33,9 @@
   function chart({x, y, lines}, mark) {
     const width = 460, height = 290, left = 58, right = 66, top = 12, bottom = 44;
     const points = Object.values(lines).flat().filter(p => p.every(v => Number.isFinite(v) && v > 0));
-    const made = element('svg', {viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `${y} against ${x}`});
+    const made = element('svg', {viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': say('{y} against {x}', {x, y})});
     if (!points.length) {
-      made.append(element('text', {x: left, y: height / 2}, 'no finite value here'));
+      made.append(element('text', {x: left, y: height / 2}, say('no finite value here')));
       return made;
     }
     const range = (i, pad) => [Math.min(...points.map(p => p[i])) / pad, Math.max(...points.map(p => p[i])) * pad];

@@ -18,49 +18,49 @@
   /* Rows [name, value], the least of them marked by value, and where several are the least that they tie. */
   function marked(rows) {
     const least = leastOf(rows.map(([, value]) => value)), wins = ([, value]) => equal(value, least);
-    const word = rows.filter(wins).length > 1 ? 'tied for the least' : 'the least';
-    return rows.map(row => (wins(row) ? [`${row[0]}, ${word}`, row[1]] : row));
+    const many = rows.filter(wins).length > 1;
+    return rows.map(row => (wins(row) ? [say(many ? '{row}, tied for the least' : '{row}, the least', {row: row[0]}), row[1]] : row));
   }
 
   const EXPLORERS = {
     renyi: {
-      title: 'How private is a whole release?',
+      title: say('How private is a whole release?'),
       inputs: [
-        choice('bound', 'guarantee', {tight: 'Theorems D and E: private n', unbounded: 'Theorem 3.1: private n, as printed',
-          both: 'Theorem G: public n', joint: 'Theorem B: public n, the first data set only', bounded: 'Theorem 3.2: public n, as printed'}),
-        slider('n', 'records n', 1e3, 1e12, 1e7, WHOLE), slider('d', 'attributes d', 1, 50, 6, {whole: true}),
-        slider('sigma', 'smallest eigenvalue σ', 1e-3, 0.99, 0.01, LOG), slider('alpha', 'order α', 1.01, 1000, 4, LOG),
+        choice('bound', say('guarantee'), {tight: say('Theorems D and E: private n'), unbounded: say('Theorem 3.1: private n, as printed'),
+          both: say('Theorem G: public n'), joint: say('Theorem B: public n, the first data set only'), bounded: say('Theorem 3.2: public n, as printed')}),
+        slider('n', say('records n'), 1e3, 1e12, 1e7, WHOLE), slider('d', say('attributes d'), 1, 50, 6, {whole: true}),
+        slider('sigma', say('smallest eigenvalue σ'), 1e-3, 0.99, 0.01, LOG), slider('alpha', say('order α'), 1.01, 1000, 4, LOG),
         slider('delta', 'δ', 1e-12, 1e-2, 1e-5, LOG),
       ],
       compute: renyi,
-      results: r => [['Rényi ε of one record, at α', r.record], ['of n records', r.release],
-        ['ε at δ of n records, converted* from this α', r.converted], ['converted* from the best α', r.best],
-        ['the best α', r.bestAlpha], ...(Number.isNaN(r.direct) ? [] : [['without any α (Theorem E)', r.direct]])],
-      note: '* by the conversion of Canonne, Kamath and Steinke (2020), tighter than the document’s.',
-      curves: r => ({x: 'order α', y: 'ε at δ, n records', lines: {'ε': r.curve}}),
+      results: r => [[say('Rényi ε of one record, at α'), r.record], [say('of n records'), r.release],
+        [say('ε at δ of n records, converted* from this α'), r.converted], [say('converted* from the best α'), r.best],
+        [say('the best α'), r.bestAlpha], ...(Number.isNaN(r.direct) ? [] : [[say('without any α (Theorem E)'), r.direct]])],
+      note: say('* by the conversion of Canonne, Kamath and Steinke (2020), tighter than the document’s.'),
+      curves: r => ({x: say('order α'), y: say('ε at δ, n records'), lines: {'ε': r.curve}}),
       mark: (values, r) => [values.alpha, r.converted],
     },
     local: {
-      title: 'Which protocol?',
-      inputs: [slider('epsilon', 'ε', 0.1, 8, 1, LOG), slider('k', 'values k', 2, 1e6, 100, WHOLE),
-        slider('n', 'users n', 100, 1e8, 1e5, WHOLE), slider('f', 'true share f', 0, 1, 0)],
+      title: say('Which protocol?'),
+      inputs: [slider('epsilon', 'ε', 0.1, 8, 1, LOG), slider('k', say('values k'), 2, 1e6, 100, WHOLE),
+        slider('n', say('users n'), 100, 1e8, 1e5, WHOLE), slider('f', say('true share f'), 0, 1, 0)],
       compute: local,
       results: r => marked(r.ranking),
-      heading: 'standard deviation of the estimated share',
-      curves: r => ({x: 'ε', y: 'standard deviation', lines: r.curves}),
+      heading: say('standard deviation of the estimated share'),
+      curves: r => ({x: 'ε', y: say('standard deviation'), lines: r.curves}),
       mark: (values, r) => [values.epsilon, r.ranking[0][1]],
     },
     composition: {
-      title: 'What do many releases cost?',
+      title: say('What do many releases cost?'),
       inputs: [
-        choice('mechanism', 'mechanism', {laplace: 'Laplace', response: 'randomized response', gaussian: 'Gaussian'}),
-        slider('size', 'ε of one (Gaussian: sensitivity / σ)', 0.01, 3, 0.1, LOG), slider('count', 'releases', 1, 1000, 100, WHOLE),
+        choice('mechanism', say('mechanism'), {laplace: say('Laplace'), response: say('randomized response'), gaussian: say('Gaussian')}),
+        slider('size', say('ε of one (Gaussian: sensitivity / σ)'), 0.01, 3, 0.1, LOG), slider('count', say('releases'), 1, 1000, 100, WHOLE),
         slider('delta', 'δ', 1e-12, 1e-2, 1e-5, LOG),
       ],
       compute: composition,
       results: r => marked(Object.entries(r.total).map(([key, total]) => [METHODS[key], total])),
-      heading: 'total ε at δ',
-      curves: r => ({x: 'releases', y: 'total ε', lines: r.curves}),
+      heading: say('total ε at δ'),
+      curves: r => ({x: say('releases'), y: say('total ε'), lines: r.curves}),
       mark: (values, r) => [values.count, leastOf(Object.values(r.total))],
     },
   };

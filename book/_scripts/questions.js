@@ -14,7 +14,7 @@
 
   const logarithmic = (low, high, count) => [low, ...spaced(Math.log(low), Math.log(high), count).slice(1, -1).map(Math.exp), high];
   const wholes = (low, high, count) => [...new Set(logarithmic(low, high, count).map(Math.round))];
-  const EPSILON = {key: 'epsilon', name: 'ε at δ', better: 'less'};
+  const EPSILON = {key: 'epsilon', name: say('ε at δ'), better: 'less'};
 
   const TIE = 1e-12;  // numbers that differ by no more of them are equal: the last digits hang on the way of computing
 
@@ -30,29 +30,30 @@
     return String(Number(up.toPrecision(4)));
   }
 
-  const NO_GUARANTEE = 'No theorem here gives a guarantee for this setting.';
-  const CHANGED = {unbounded: 'added or removed', bounded: 'replaced', regularised: 'added or removed'};
-  const NEIGHBOURS = choice('neighbours', 'a record is', {unbounded: CHANGED.unbounded, bounded: CHANGED.bounded});
-  const many = (count, what) => `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
+  const NO_GUARANTEE = say('No theorem here gives a guarantee for this setting.');
+  const CHANGED = {unbounded: say('added or removed'), bounded: say('replaced'), regularised: say('added or removed')};
+  const NEIGHBOURS = choice('neighbours', say('a record is'), {unbounded: CHANGED.unbounded, bounded: CHANGED.bounded});
+  const count = number => number.toLocaleString('en');
+  const many = (number, one, other) => say(number === 1 ? one : other, {n: count(number)});
 
   // ---- Gaussian synthesis
 
   const THEOREMS = {
-    unbounded: {unbounded: 'Theorem 3.1, as printed', tight: 'Theorem D', direct: 'Theorem E, without Rényi orders'},
-    bounded: {bounded: 'Theorem 3.2, as printed', separate: 'Theorem A', joint: 'Theorem B', both: 'Theorem G'},
-    regularised: {regularised: 'Theorem F'},
+    unbounded: {unbounded: say('Theorem 3.1, as printed'), tight: say('Theorem D'), direct: say('Theorem E, without Rényi orders')},
+    bounded: {bounded: say('Theorem 3.2, as printed'), separate: say('Theorem A'), joint: say('Theorem B'), both: say('Theorem G')},
+    regularised: {regularised: say('Theorem F')},
   };
   const CALLS = {unbounded: 'unbounded_epsilon', tight: 'unbounded_epsilon_tight', bounded: 'bounded_epsilon',
     separate: 'bounded_epsilon_tight', joint: 'bounded_epsilon_joint', both: 'bounded_epsilon_both', regularised: 'regularised_epsilon'};
 
   const synthesis = {
-    title: 'Gaussian synthesis',
-    lead: 'n synthetic records, a number fixed in advance, drawn from the Gaussian of n real ones or more in a cube.',
+    title: say('Gaussian synthesis'),
+    lead: say('n synthetic records, a number fixed in advance, drawn from the Gaussian of n real ones or more in a cube.'),
     inputs: [
-      choice('guarantee', 'guarantee', {unbounded: 'private n: a record added or removed', bounded: 'public n: a record replaced',
-        regularised: 'private n, σ added to each variance'}),
-      slider('n', 'records n', 1e3, 1e12, 1e7, WHOLE), slider('d', 'attributes d', 1, 50, 6, {whole: true}),
-      slider('sigma', 'smallest eigenvalue σ', 1e-3, 0.99, 0.01, LOG), slider('alpha', 'Rényi order α', 1.01, 1000, 4, LOG),
+      choice('guarantee', say('guarantee'), {unbounded: say('private n: a record added or removed'), bounded: say('public n: a record replaced'),
+        regularised: say('private n, σ added to each variance')}),
+      slider('n', say('records n'), 1e3, 1e12, 1e7, WHOLE), slider('d', say('attributes d'), 1, 50, 6, {whole: true}),
+      slider('sigma', say('smallest eigenvalue σ'), 1e-3, 0.99, 0.01, LOG), slider('alpha', say('Rényi order α'), 1.01, 1000, 4, LOG),
       slider('delta', 'δ', 1e-12, 1e-2, 1e-5, LOG),
     ],
     compute(values) {
@@ -68,27 +69,28 @@
     tables({found, renyis}, {guarantee}) {
       const names = THEOREMS[guarantee];
       return [
-        {caption: 'The whole release, (ε, δ), at the order that suits each bound', columns: [EPSILON], budgets: true,
+        {caption: say('The whole release, (ε, δ), at the order that suits each bound'), columns: [EPSILON], budgets: true,
           rows: Object.entries(names).map(([key, name]) => ({key, name, cells: [found[key]]}))},
-        {caption: 'Rényi divergence at the order α', rows: Object.entries(renyis).map(([key, one]) =>
+        {caption: say('Rényi divergence at the order α'), rows: Object.entries(renyis).map(([key, one]) =>
           ({key: `renyi-${key}`, name: names[key], cells: [one.record, one.release, one.converted]})),
-        columns: [{key: 'record', name: 'of one record', better: 'less'}, {key: 'release', name: 'of n records', better: 'less'},
-          {key: 'converted', name: 'ε at δ from it', better: 'less'}]},
+        columns: [{key: 'record', name: say('of one record'), better: 'less'}, {key: 'release', name: say('of n records'), better: 'less'},
+          {key: 'converted', name: say('ε at δ from it'), better: 'less'}]},
       ];
     },
     note: ({guarantee}) => ({
-      unbounded: 'For data in [−1, 1] to the d whose covariance has no eigenvalue below σ.',
-      bounded: 'Theorems 3.2, A and B cover pairs whose first data set lies in 𝒟σ; Theorem G covers those of which both do.',
-      regularised: 'For all data in [−1, 1] to the d: noise of variance σ on each attribute takes the place of a promise about them.',
+      unbounded: say('For data in [−1, 1] to the d whose covariance has no eigenvalue below σ.'),
+      bounded: say('Theorems 3.2, A and B cover pairs whose first data set lies in 𝒟σ; Theorem G covers those of which both do.'),
+      regularised: say('For all data in [−1, 1] to the d: noise of variance σ on each attribute takes the place of a promise about them.'),
     })[guarantee],
     statement({found, best}, {guarantee, n, d, sigma, delta}) {
       if (!Number.isFinite(found[best])) return NO_GUARANTEE;
-      const data = `with ${many(d, 'attribute')} in [−1, 1]`;
-      const whom = guarantee === 'regularised' ? `of any data ${data}, with ${sigma} added to each variance`
-        : `of data ${data} whose covariance has no eigenvalue below ${sigma}`;
-      return `The release of ${many(n, 'synthetic record')}, a number fixed in advance, is (ε = ${upwards(found[best])}, δ = ${delta})-differentially private for a `
-        + `record ${CHANGED[guarantee]}, ${whom} (${THEOREMS[guarantee][best]}). ${guarantee === 'bounded' ? `There are ${n.toLocaleString('en')} real records, `
-        + 'a number that is public.' : `There are at least ${n.toLocaleString('en')} real records, with that record or without it.`}`;
+      const data = {attributes: many(d, '{n} attribute', '{n} attributes'), sigma};
+      const whom = guarantee === 'regularised' ? say('of any data with {attributes} in [−1, 1], with {sigma} added to each variance', data)
+        : say('of data with {attributes} in [−1, 1] whose covariance has no eigenvalue below {sigma}', data);
+      const said = say('The release of {records}, a number fixed in advance, is (ε = {epsilon}, δ = {delta})-differentially private for a record {changed}, {whom} ({theorem}).',
+        {records: many(n, '{n} synthetic record', '{n} synthetic records'), epsilon: upwards(found[best]), delta, changed: CHANGED[guarantee], whom, theorem: THEOREMS[guarantee][best]});
+      return `${said} ${guarantee === 'bounded' ? say('There are {n} real records, a number that is public.', {n: count(n)})
+        : say('There are at least {n} real records, with that record or without it.', {n: count(n)})}`;
     },
     call({best}, {n, d, sigma, delta}) {
       const setting = `n=${n}, delta=${delta}, d=${d}, sigma=${sigma}`;
@@ -98,41 +100,42 @@
     budget: ({found, best}, {delta}) => [found[best], delta],
     mark: () => NaN,
     curve: {
-      x: 'order α', of: 'alpha', y: 'ε at δ, n records', grid: () => logarithmic(1.01, 1e4, 200),
+      x: say('order α'), of: 'alpha', y: say('ε at δ, n records'), grid: () => logarithmic(1.01, 1e4, 200),
       at: (alpha, {guarantee, n, d, sigma, delta}) => Object.fromEntries(Object.keys(THEOREMS[guarantee]).filter(bound => BOUNDS[bound])
-        .map(bound => [THEOREMS[guarantee][bound].replace(', as printed', ''), converted(alpha, n * BOUNDS[bound](n, alpha, d, sigma), delta)])),
+        .map(bound => [THEOREMS[guarantee][bound].replace(say(', as printed'), ''), converted(alpha, n * BOUNDS[bound](n, alpha, d, sigma), delta)])),
     },
   };
 
   // ---- composition
 
-  const METHODS = {basic: 'basic: epsilons add up', advanced: 'advanced (Dwork, Rothblum, Vadhan)',
-    optimal: 'from each ε alone (Kairouz, Oh, Viswanath)', zcdp: 'zCDP', rdp: 'RDP', numerical: 'numerically, from the loss itself'};
-  const MECHANISMS = {laplace: 'Laplace', response: 'randomized response', gaussian: 'Gaussian'};
+  const METHODS = {basic: say('basic: epsilons add up'), advanced: say('advanced (Dwork, Rothblum, Vadhan)'),
+    optimal: say('from each ε alone (Kairouz, Oh, Viswanath)'), zcdp: 'zCDP', rdp: 'RDP', numerical: say('numerically, from the loss itself')};
+  const MECHANISMS = {laplace: say('Laplace'), response: say('randomized response'), gaussian: say('Gaussian')};
+  const BY = {laplace: say('the Laplace mechanism'), response: say('the mechanism of randomized response'), gaussian: say('the Gaussian mechanism')};
   const MADE = {laplace: size => `mechanisms.Laplace(scale=1 / ${size})`, response: size => `mechanisms.RandomizedResponse(${size})`,
     gaussian: size => `mechanisms.Gaussian(sigma=1 / ${size})`};
   const EXACTLY = {laplace: 'numerical', response: 'optimal', gaussian: 'gaussian'};  // how `repeated` calls it
 
   const composition = {
-    title: 'Many releases',
-    lead: 'The same mechanism, run again and again on the same data; what one costs is for the neighbours that are named.',
-    inputs: [choice('mechanism', 'mechanism', MECHANISMS), NEIGHBOURS, slider('size', 'ε of one (Gaussian: sensitivity / σ)', 1e-3, 5, 0.1, LOG),
-      slider('count', 'releases', 1, 1e4, 100, WHOLE), slider('delta', 'δ of all together', 1e-12, 1e-2, 1e-5, LOG)],
+    title: say('Many releases'),
+    lead: say('The same mechanism, run again and again on the same data; what one costs is for the neighbours that are named.'),
+    inputs: [choice('mechanism', say('mechanism'), MECHANISMS), NEIGHBOURS, slider('size', say('ε of one (Gaussian: sensitivity / σ)'), 1e-3, 5, 0.1, LOG),
+      slider('count', say('releases'), 1, 1e4, 100, WHOLE), slider('delta', say('δ of all together'), 1e-12, 1e-2, 1e-5, LOG)],
     compute: values => { const total = composed(values); return {total, best: leastOf(total)}; },
-    tables: ({total}) => [{caption: 'All releases together', columns: [EPSILON], budgets: true,
+    tables: ({total}) => [{caption: say('All releases together'), columns: [EPSILON], budgets: true,
       rows: Object.entries(METHODS).map(([key, name]) => ({key, name, cells: [total[key]]}))}],
     note: ({mechanism}) => (mechanism === 'gaussian'
-      ? 'The first three know of a run only that it is (ε, δ)-private, at the share of δ that suits each. Gaussian mechanisms together are one Gaussian mechanism: the last is exact.'
-      : 'The third knows of a run its ε only, for which randomized response is the worst.'),
+      ? say('The first three know of a run only that it is (ε, δ)-private, at the share of δ that suits each. Gaussian mechanisms together are one Gaussian mechanism: the last is exact.')
+      : say('The third knows of a run its ε only, for which randomized response is the worst.')),
     statement: ({total, best}, {mechanism, neighbours, size, count, delta}) =>
-      `${many(count, 'release')} by the ${mechanism === 'response' ? '' : `${MECHANISMS[mechanism]} `}mechanism`
-      + `${mechanism === 'response' ? ' of randomized response' : ''}, each of ${mechanism === 'gaussian' ? 'sensitivity / σ' : 'ε'} = ${size}, are together `
-      + `(ε = ${upwards(total[best])}, δ = ${delta})-differentially private for a record ${CHANGED[neighbours]}.`,
+      say('{releases} by {mechanism}, each of {size}, are together (ε = {epsilon}, δ = {delta})-differentially private for a record {changed}.',
+        {releases: many(count, '{n} release', '{n} releases'), mechanism: BY[mechanism], changed: CHANGED[neighbours], epsilon: upwards(total[best]), delta,
+          size: `${mechanism === 'gaussian' ? say('sensitivity / σ') : 'ε'} = ${size}`}),
     call: ({best}, {mechanism, size, count, delta}) => 'from dp_compendium import mechanisms\nfrom dp_compendium.accounting.composition import repeated\n\n'
       + `mechanism = ${MADE[mechanism](size)}\nprint(repeated(mechanism, ${count}, ${delta}, method="${best === 'numerical' ? EXACTLY[mechanism] : best}"))`,
     budget: ({total, best}, {delta}) => [total[best], delta],
     mark: ({total, best}) => total[best],
-    curve: {x: 'releases', of: 'count', y: 'total ε', grid: () => wholes(1, 1e4, 17),
+    curve: {x: say('releases'), of: 'count', y: say('total ε'), grid: () => wholes(1, 1e4, 17),
       at: (count, values) => Object.fromEntries(Object.entries(composed({...values, count})).map(([key, total]) => [key, total]))},
   };
 
@@ -141,57 +144,57 @@
   const ORACLES = {GRR: 'GRR', SUE: 'SUE', OUE: 'OUE', BLH: 'BLH', OLH: 'OLH', SHE: 'SHE', THE: 'THE', SS: 'SubsetSelection', HR: 'HadamardResponse'};
 
   const local = {
-    title: 'Local protocols',
-    lead: 'Each user sends one report, and a collector who is not trusted estimates how often each value occurs.',
-    inputs: [slider('epsilon', 'ε of a report', 0.1, 8, 1, LOG), slider('k', 'values k', 2, 1e6, 100, WHOLE),
-      slider('n', 'users n', 100, 1e9, 1e5, WHOLE), slider('f', 'true share f', 0, 1, 0)],
+    title: say('Local protocols'),
+    lead: say('Each user sends one report, and a collector who is not trusted estimates how often each value occurs.'),
+    inputs: [slider('epsilon', say('ε of a report'), 0.1, 8, 1, LOG), slider('k', say('values k'), 2, 1e6, 100, WHOLE),
+      slider('n', say('users n'), 100, 1e9, 1e5, WHOLE), slider('f', say('true share f'), 0, 1, 0)],
     compute(values) {
       const found = oracles(values), best = leastOf(Object.fromEntries(Object.entries(found).map(([name, {deviation}]) => [name, deviation])));
       return {found, best, others: Object.keys(found).filter(name => name !== best && equal(found[name].deviation, found[best].deviation))};
     },
     tables: ({found}, {epsilon}) => [
-      {caption: 'The estimate of one share, and the report', rows: Object.entries(found).map(([key, {deviation, bits}]) =>
+      {caption: say('The estimate of one share, and the report'), rows: Object.entries(found).map(([key, {deviation, bits}]) =>
         ({key, name: key, cells: [deviation, bits]})),
-      columns: [{key: 'deviation', name: 'standard deviation', better: 'less'}, {key: 'bits', name: 'bits of a report', better: 'less'}]},
-      {caption: 'What a report tells', columns: [{key: 'epsilon', name: 'ε, pure'}], budgets: true, rows: [{key: 'report', name: 'any of them', cells: [epsilon]}]},
+      columns: [{key: 'deviation', name: say('standard deviation'), better: 'less'}, {key: 'bits', name: say('bits of a report'), better: 'less'}]},
+      {caption: say('What a report tells'), columns: [{key: 'epsilon', name: say('ε, pure')}], budgets: true, rows: [{key: 'report', name: say('any of them'), cells: [epsilon]}]},
     ],
-    note: () => 'Bits: the base-2 logarithm of the number of reports there are. BLH and OLH send their hash function with the bucket.',
-    statement: (result, {epsilon, k}) => `Each user’s value, one of ${k.toLocaleString('en')}, leaves the device only in a report that is `
-      + `${epsilon}-locally differentially private.`,
+    note: () => say('Bits: the base-2 logarithm of the number of reports there are. BLH and OLH send their hash function with the bucket.'),
+    statement: (result, {epsilon, k}) => say('Each user’s value, one of {k}, leaves the device only in a report that is {epsilon}-locally differentially private.',
+      {k: count(k), epsilon}),
     call: ({best, others}, {epsilon, k, n, f}) => `from dp_compendium.local import ${ORACLES[best]}\n\n`
       + `${others.length ? `# the same deviation by ${others.map(name => ORACLES[name]).join(', ')}\n` : ''}oracle = ${ORACLES[best]}(k=${k}, epsilon=${epsilon})\nprint(oracle.variance(${f}, ${n}) ** 0.5)`,
     budget: (result, {epsilon}) => [epsilon, 0],
     mark: ({found, best}) => found[best].deviation,
-    curve: {x: 'ε', of: 'epsilon', y: 'standard deviation', grid: () => logarithmic(0.1, 8, 60),
+    curve: {x: 'ε', of: 'epsilon', y: say('standard deviation'), grid: () => logarithmic(0.1, 8, 60),
       at: (epsilon, values) => Object.fromEntries(Object.entries(oracles({...values, epsilon})).map(([name, {deviation}]) => [name, deviation]))},
   };
 
   // ---- AIM
 
   const aim = {
-    title: 'AIM’s budget',
-    lead: 'A synthetic table by AIM: what its rounds may cost.',
-    inputs: [NEIGHBOURS, slider('epsilon', 'ε', 0.01, 20, 1, LOG), slider('delta', 'δ', 1e-12, 1e-2, 1e-9, LOG), slider('d', 'attributes d', 1, 100, 8, {whole: true}),
-      slider('each', 'rounds T for each attribute', 1, 64, 16, {whole: true}), slider('alpha', 'share α for measuring', 0.01, 0.99, 0.9)],
+    title: say('AIM’s budget'),
+    lead: say('A synthetic table by AIM: what its rounds may cost.'),
+    inputs: [NEIGHBOURS, slider('epsilon', 'ε', 0.01, 20, 1, LOG), slider('delta', 'δ', 1e-12, 1e-2, 1e-9, LOG), slider('d', say('attributes d'), 1, 100, 8, {whole: true}),
+      slider('each', say('rounds T for each attribute'), 1, 64, 16, {whole: true}), slider('alpha', say('share α for measuring'), 0.01, 0.99, 0.9)],
     compute: aimBudget,
     tables({rho, older, slow, quick}, {epsilon}) {
-      const schedule = [['first.multiplier', 'σ of the first measurements', slow.first.multiplier, quick.first.multiplier],
-        ['first.epsilon', 'ε of the first choice', slow.first.epsilon, quick.first.epsilon],
-        ['initial', 'ρ of measuring each attribute once', slow.initial, quick.initial], ['taken', 'rounds until it is spent', slow.taken, quick.taken],
-        ['last.multiplier', 'σ of the last measurement', slow.last.multiplier, quick.last.multiplier],
-        ['last.epsilon', 'ε of the last choice', slow.last.epsilon, quick.last.epsilon]];
+      const schedule = [['first.multiplier', say('σ of the first measurements'), slow.first.multiplier, quick.first.multiplier],
+        ['first.epsilon', say('ε of the first choice'), slow.first.epsilon, quick.first.epsilon],
+        ['initial', say('ρ of measuring each attribute once'), slow.initial, quick.initial], ['taken', say('rounds until it is spent'), slow.taken, quick.taken],
+        ['last.multiplier', say('σ of the last measurement'), slow.last.multiplier, quick.last.multiplier],
+        ['last.epsilon', say('ε of the last choice'), slow.last.epsilon, quick.last.epsilon]];
       return [
-        {caption: 'The budget in zCDP', columns: [{key: 'rho', name: 'ρ', better: 'more'}], rows: [
-          {key: 'canonne2020', name: 'by Canonne, Kamath and Steinke (2020)', cells: [rho]}, {key: 'mironov2017', name: 'by the older conversion', cells: [older]}]},
-        {caption: 'How it is spent, from the larger', columns: [{key: 'slow', name: 'never annealed'}, {key: 'quick', name: 'after every round'}],
+        {caption: say('The budget in zCDP'), columns: [{key: 'rho', name: 'ρ', better: 'more'}], rows: [
+          {key: 'canonne2020', name: say('by Canonne, Kamath and Steinke (2020)'), cells: [rho]}, {key: 'mironov2017', name: say('by the older conversion'), cells: [older]}]},
+        {caption: say('How it is spent, from the larger'), columns: [{key: 'slow', name: say('never annealed')}, {key: 'quick', name: say('after every round')}],
           rows: schedule.map(([key, name, ...cells]) => ({key, name, cells}))},
-        {caption: 'What the synthetic table tells', columns: [{key: 'epsilon', name: 'ε at δ'}], budgets: true, rows: [{key: 'table', name: 'all rounds', cells: [epsilon]}]},
+        {caption: say('What the synthetic table tells'), columns: [{key: 'epsilon', name: say('ε at δ')}], budgets: true, rows: [{key: 'table', name: say('all rounds'), cells: [epsilon]}]},
       ];
     },
-    note: () => 'σ is for sensitivity 1. Runs lie between the two columns: a round is annealed when the one before taught the model too little.',
-    statement: ({rho, older}, {neighbours, epsilon, delta}) => `The synthetic table is (ε = ${epsilon}, δ = ${delta})-differentially private for a `
-      + `record ${CHANGED[neighbours]}, by whose effect its noise is scaled: its choices and `
-      + `measurements cost ${upwards(Math.max(rho, older))}-zCDP at most.`,
+    note: () => say('σ is for sensitivity 1. Runs lie between the two columns: a round is annealed when the one before taught the model too little.'),
+    statement: ({rho, older}, {neighbours, epsilon, delta}) => say('The synthetic table is (ε = {epsilon}, δ = {delta})-differentially private for a '
+      + 'record {changed}, by whose effect its noise is scaled: its choices and measurements cost {rho}-zCDP at most.',
+    {epsilon, delta, changed: CHANGED[neighbours], rho: upwards(Math.max(rho, older))}),
     call: (result, {epsilon, delta, d, each, alpha}) => 'from dp_compendium.accounting import dp_to_zcdp\nfrom dp_compendium.tables.budget_schedule import Schedule\n\n'
       + `rho = dp_to_zcdp(${epsilon}, ${delta})\nschedule = Schedule(rho, ${each * d}, ${alpha})\nprint(rho)`,
     budget: (result, {epsilon, delta}) => [epsilon, delta],
@@ -202,22 +205,23 @@
 
   // ---- DP-SGD
 
-  const SGD = {whole: 'as if every record took part in every step', rdp: 'RDP of the sampled Gaussian', numerical: 'numerically, from the loss itself'};
+  const SGD = {whole: say('as if every record took part in every step'), rdp: say('RDP of the sampled Gaussian'), numerical: say('numerically, from the loss itself')};
 
   const sgd = {
-    title: 'DP-SGD',
-    lead: 'A network trained on random batches, with each record’s gradient clipped and noise added.',
-    inputs: [NEIGHBOURS, slider('sigma', 'noise multiplier σ', 0.5, 100, 1, LOG), slider('q', 'sampling rate q', 1e-4, 1, 0.01, LOG),
-      slider('steps', 'steps', 1, 1e6, 1e4, WHOLE), slider('delta', 'δ', 1e-12, 1e-2, 1e-5, LOG)],
+    title: say('DP-SGD'),
+    lead: say('A network trained on random batches, with each record’s gradient clipped and noise added.'),
+    inputs: [NEIGHBOURS, slider('sigma', say('noise multiplier σ'), 0.5, 100, 1, LOG), slider('q', say('sampling rate q'), 1e-4, 1, 0.01, LOG),
+      slider('steps', say('steps'), 1, 1e6, 1e4, WHOLE), slider('delta', 'δ', 1e-12, 1e-2, 1e-5, LOG)],
     compute(values) {
       const {whole, rdp, numerical} = dpSgd(values), found = {whole, rdp, numerical};
       return {found, best: leastOf(found)};
     },
-    tables: ({found}) => [{caption: 'All steps together', columns: [EPSILON], budgets: true, rows: Object.entries(SGD).map(([key, name]) =>
+    tables: ({found}) => [{caption: say('All steps together'), columns: [EPSILON], budgets: true, rows: Object.entries(SGD).map(([key, name]) =>
       ({key, name, cells: [found[key]]}))}],
-    note: () => 'Each record takes part in a step with probability q, independently (Poisson sampling).',
-    statement: ({found, best}, {neighbours, sigma, q, steps, delta}) => `The trained network is (ε = ${upwards(found[best])}, δ = ${delta})-differentially private for a record `
-      + `${CHANGED[neighbours]}: ${many(steps, 'step')} of DP-SGD with noise multiplier ${sigma} and Poisson sampling at rate ${q}.`,
+    note: () => say('Each record takes part in a step with probability q, independently (Poisson sampling).'),
+    statement: ({found, best}, {neighbours, sigma, q, steps, delta}) => say('The trained network is (ε = {epsilon}, δ = {delta})-differentially private for a record '
+      + '{changed}: {steps} of DP-SGD with noise multiplier {sigma} and Poisson sampling at rate {q}.',
+    {epsilon: upwards(found[best]), delta, changed: CHANGED[neighbours], steps: many(steps, '{n} step', '{n} steps'), sigma, q}),
     call({best}, {neighbours, sigma, q, steps, delta}) {
       if (best === 'whole') return `from dp_compendium.accounting import gaussian_epsilon\n\nprint(gaussian_epsilon(${sigma}, ${delta}, ${neighbours === 'bounded' ? 2 : 1} * ${steps} ** 0.5))`;
       const name = best === 'rdp' ? 'rdp_epsilon' : 'epsilon';
@@ -225,7 +229,7 @@
     },
     budget: ({found, best}, {delta}) => [found[best], delta],
     mark: ({found, best}) => found[best],
-    curve: {x: 'steps', of: 'steps', y: 'ε at δ', grid: () => wholes(1, 1e6, 13), at(steps, values) {
+    curve: {x: say('steps'), of: 'steps', y: say('ε at δ'), grid: () => wholes(1, 1e6, 13), at(steps, values) {
       const {rdp, numerical} = dpSgd({...values, steps});
       return {RDP: rdp, numerical};
     }},

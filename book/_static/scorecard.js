@@ -10,35 +10,38 @@ document.addEventListener('DOMContentLoaded', () => {
     made.append(...content);
     return made;
   };
+  const verdict = badge => badge.className.match(/verdict-(\S+)/)[1].replaceAll('-', ' ').replace('stand in', 'stand-in');
   const cards = [...document.querySelectorAll('.bd-article .claim')].map(e => ({
     element: e,
     id: e.id.replace('claim-', ''),
     item: e.querySelector('.claim-says a').textContent,
     text: e.textContent.toLowerCase(),
     document: e.closest('section').querySelector('h2').firstChild.textContent,
-    verdict: e.querySelector('.verdict').textContent,
+    verdict: verdict(e.querySelector('.verdict')),
+    named: e.querySelector('.verdict').textContent,
     judged: e.querySelector('.judged-read') ? 'read' : 'computed',
   }));
 
   // ---- the form, and the address that says the same
 
   const documents = new Map(cards.map(card => [card.id.split('.')[0], card.document]));
-  const words = make('input', {type: 'search', id: 'scorecard-words', placeholder: 'Table 2, OUE, …'});
-  const whose = make('select', {id: 'scorecard-document'}, new Option('all documents', ''),
+  const words = make('input', {type: 'search', id: 'scorecard-words', placeholder: say('Table 2, OUE, …')});
+  const whose = make('select', {id: 'scorecard-document'}, new Option(say('all documents'), ''),
     ...[...documents].map(([key, name]) => new Option(name, key)));
-  const judged = make('select', {id: 'scorecard-judged'}, new Option('read or computed', ''), new Option('read'), new Option('computed'));
+  const judged = make('select', {id: 'scorecard-judged'}, new Option(say('read or computed'), ''), new Option(say('read'), 'read'), new Option(say('computed'), 'computed'));
+  const named = new Map(cards.map(card => [card.verdict, card.named]));
   const boxes = [...new Set(cards.map(card => card.verdict))].map(value => make('input', {type: 'checkbox', checked: true, value}));
   const told = make('output', {htmlFor: words.id}), wrong = make('p', {className: 'wrong', role: 'status'});
-  place.append(make('label', {htmlFor: words.id}, 'Claims with '), words, make('label', {htmlFor: whose.id}, ' of '), whose,
-    make('label', {htmlFor: judged.id}, ' whose verdict is '), judged,
-    ...boxes.map(box => make('label', {}, box, ` ${box.value}`)), told, wrong);
+  place.append(make('label', {htmlFor: words.id}, say('Claims with ')), words, make('label', {htmlFor: whose.id}, say(' of ')), whose,
+    make('label', {htmlFor: judged.id}, say(' whose verdict is ')), judged,
+    ...boxes.map(box => make('label', {}, box, ` ${named.get(box.value)}`)), told, wrong);
   place.hidden = false;
 
   // What an address may ask for. A verdict that no claim has at present, such as stand-in, is explained at the top of the page.
   const permitted = {
     document: [...documents.keys()],
     judged: ['read', 'computed'],
-    verdict: [...new Set([...document.querySelectorAll('.bd-article .verdict')].map(badge => badge.textContent))],
+    verdict: [...new Set([...document.querySelectorAll('.bd-article .verdict')].map(verdict))],
   };
   function read(asked) {
     const known = name => asked.getAll(name).filter(value => permitted[name].includes(value));
@@ -48,7 +51,7 @@ document.addEventListener('DOMContentLoaded', () => {
     for (const box of boxes) box.checked = !known('verdict').length || known('verdict').includes(box.value);
     wrong.textContent = Object.entries(permitted).flatMap(([name, values]) => asked.getAll(name)
       .filter(value => value && !values.includes(value))
-      .map(value => `${name} must be one of ${values.join(', ')}, got “${value}”.`)).join(' ');
+      .map(value => say('{name} must be one of {permitted}, got “{value}”.', {name, permitted: values.join(', '), value}))).join(' ');
   }
   function write() {
     const asked = new URLSearchParams();
@@ -60,11 +63,11 @@ document.addEventListener('DOMContentLoaded', () => {
   // ---- which claims are shown
 
   const PLACES = /\b(tables?|figures?|equations?|sections?|theorems?|lemmas?|definitions?|propositions?|algorithms?|footnotes?)\s+\(?((?:[a-z]\.)?\d[\d.-]*)\)?/gi;
-  const named = (kind, number) => new RegExp(
+  const naming = (kind, number) => new RegExp(
     `\\b${kind.replace(/s$/, '')}s?\\b[^;,]*?(?<![\\w.-])${number.replace(/\W+$/, '').replace(/\W/g, '\\$&')}(?!\\d)`, 'i');
 
   function update() {
-    const patterns = [...words.value.matchAll(PLACES)].map(([, kind, number]) => named(kind, number));
+    const patterns = [...words.value.matchAll(PLACES)].map(([, kind, number]) => naming(kind, number));
     const wanted = words.value.replace(PLACES, ' ').toLowerCase().split(/\s+/).filter(Boolean);
     const verdicts = new Set(boxes.filter(box => box.checked).map(box => box.value));
     for (const card of cards)
@@ -76,7 +79,7 @@ document.addEventListener('DOMContentLoaded', () => {
       if (part.matches('details')) part.open = filtered && !part.hidden;
     }
     document.getElementById('totals').hidden = filtered;
-    told.textContent = filtered ? `${shown} of ${cards.length} claims` : '';
+    told.textContent = filtered ? say('{shown} of {all} claims', {shown, all: cards.length}) : '';
   }
   read(new URLSearchParams(location.search));
   if (location.search) {
@@ -91,15 +94,15 @@ document.addEventListener('DOMContentLoaded', () => {
   const own = location.protocol === 'file:';
   const page = own ? location.pathname.split('/').pop() : location.href.split(/[?#]/)[0];
   for (const card of cards) {
-    const button = make('button', {type: 'button'}, 'cite');
+    const button = make('button', {type: 'button'}, say('cite'));
     const cited = make('output', {className: 'citation'});
     button.addEventListener('click', () => {
-      const told = {id: card.id, verdict: card.verdict, place: `${card.document}, ${card.item}`,
+      const told = {id: card.id, verdict: card.named, place: `${card.document}, ${card.item}`,
         address: `${page}#${card.element.id}`};
       cited.textContent = place.dataset.cite.replace(/\{(\w+)\}/g, (_, name) => told[name]);
       getSelection().selectAllChildren(cited);
-      if (own && !cited.nextSibling) cited.after(make('p', {className: 'citation'}, 'You read a copy on your own disk, so the address is that within the book.'));
-      navigator.clipboard?.writeText(cited.textContent).then(() => { button.textContent = 'copied'; }, () => {});
+      if (own && !cited.nextSibling) cited.after(make('p', {className: 'citation'}, say('You read a copy on your own disk, so the address is that within the book.')));
+      navigator.clipboard?.writeText(cited.textContent).then(() => { button.textContent = say('copied'); }, () => {});
     });
     card.element.querySelector('.claim-foot').append(' · ', button);
     card.element.append(cited);

@@ -1,0 +1,55 @@
+"""The sentences that the code says: what stands in `say("…")` in the modules and scripts of the book."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+BOOK = Path(__file__).resolve().parent
+CALL = re.compile(r"\b(?:say|many)\(")
+TOKEN = re.compile(r"""(?P<text>(?:'(?:[^'\\]|\\.)*'\s*\+?\s*)+)|(?P<open>[({\[])|(?P<close>[)}\]])|[^'(){}\[\]]+""")
+
+
+def everywhere() -> dict[str, str]:
+    """All of them, each with the file that says it first."""
+    found: dict[str, str] = {}
+    for path in sorted(BOOK.rglob("*.py")):
+        for sentence in of_module(path.read_text(encoding="utf-8")):
+            found.setdefault(sentence, path.name)
+    for path in sorted([*BOOK.glob("_scripts/*.js"), *BOOK.glob("_static/*.js")]):
+        for sentence in of_scripts(path):
+            found.setdefault(sentence, path.name)
+    return found
+
+
+def of_module(source: str) -> list[str]:
+    """Of Python's calls of `say`, the texts among the arguments."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    said = sorted((call for call in calls if getattr(call.func, "id", "") == "say"), key=lambda call: call.lineno)
+    texts = [argument.value for call in said for argument in call.args if isinstance(argument, ast.Constant)]
+    return [text for text in texts if isinstance(text, str)]
+
+
+def of_scripts(*paths: Path) -> list[str]:
+    """Of JavaScript's calls of `say` and `many`, the texts among the arguments, in single quotes."""
+    found = []
+    for path in paths:
+        for script in sorted(path.glob("*.js")) if path.is_dir() else [path]:
+            source = script.read_text(encoding="utf-8")
+            for call in CALL.finditer(source):
+                found += _arguments(source, call.end())
+    return list(dict.fromkeys(found))
+
+
+def _arguments(source: str, start: int) -> list[str]:
+    """The texts between the bracket before `start` and its partner, but what stands in brackets of its own."""
+    depth, found = 1, []
+    for token in TOKEN.finditer(source, start):
+        depth += bool(token["open"]) - bool(token["close"])
+        if not depth:
+            break
+        if token["text"] and depth == 1:
+            pieces = re.findall(r"'((?:[^'\\]|\\.)*)'", token["text"])
+            found.append("".join(pieces).replace("\\'", "'"))
+    return found
