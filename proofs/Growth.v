@@ -1,4 +1,4 @@
-(* miura2022, "larger data sets are safer": the printed epsilons of Theorems 3.1 and 3.2 fall as the number of records grows. *)
+(* miura2022, "larger data sets are safer": the epsilons of Theorems 3.1 and 3.2, and of A, B and G, fall as the number of records grows. *)
 From Coq Require Import Reals Lra Psatz.
 From Coquelicot Require Import Coquelicot.
 From Compendium Require Import Formulas Psi Scalars.
@@ -12,25 +12,66 @@ Section Growth.
 Variable a : R.
 Hypothesis a1 : 1 < a.
 
+(* kappa of n >= 2 records falls. *)
+Lemma kappa_falls n m d sigma : 0 < d -> 0 < sigma -> 2 <= n < m -> 0 < (m - 1) * tau d sigma / m ^ 2 < (n - 1) * tau d sigma / n ^ 2.
+Proof using.
+  intros d0 s0 [n2 nm]. assert (t0 : 0 < tau d sigma) by (apply Rdiv_lt_0_compat; lra). set (t := tau d sigma) in *.
+  split; [apply Rdiv_lt_0_compat; [apply Rmult_lt_0_compat; lra|apply pow_lt; lra]|].
+  apply Rminus_gt_0_lt. replace (_ - _) with (t * (m - n) * ((m - 1) * (n - 1) - 1) / (n ^ 2 * m ^ 2)) by (field; lra).
+  apply Rdiv_lt_0_compat; [|apply Rmult_lt_0_compat; apply pow_lt; lra]. apply Rmult_lt_0_compat; [apply Rmult_lt_0_compat; lra|nra].
+Qed.
+
+(* So does the term of the means, with kappa or with what falls as it does. *)
+Lemma means_fall n m t k l : 0 < t -> 2 <= n < m -> a * k < 1 -> l < k -> t / (m ^ 2 * (1 - a * l)) < t / (n ^ 2 * (1 - a * k)).
+Proof using a1.
+  intros t0 [n2 nm] C lk. assert (alk : a * l < a * k) by (apply Rmult_lt_compat_l; lra).
+  assert (nn : n ^ 2 < m ^ 2) by nra. assert (n0 : 0 < n ^ 2) by (apply pow_lt; lra).
+  apply over_falls; [assumption|apply Rmult_lt_0_compat; lra|]. apply Rmult_le_0_lt_compat; lra.
+Qed.
+
 (* Theorem 3.2: with at least 2 records, where the condition alpha kappa < 1 holds for n it holds for more, and epsilon is smaller. *)
 Theorem bounded_falls n m d sigma : 0 < d -> 0 < sigma -> 2 <= n < m -> a * ((n - 1) * tau d sigma / n ^ 2) < 1 ->
   a * ((m - 1) * tau d sigma / m ^ 2) < 1 /\ eps_bounded m a d sigma < eps_bounded n a d sigma.
 Proof using a1.
-  intros d0 s0 [n2 nm] C. unfold eps_bounded. assert (t0 : 0 < tau d sigma) by (apply Rdiv_lt_0_compat; lra).
-  set (t := tau d sigma) in *. set (k := (n - 1) * t / n ^ 2) in *. set (l := (m - 1) * t / m ^ 2).
-  assert (l0 : 0 < l) by (apply Rdiv_lt_0_compat; [apply Rmult_lt_0_compat; lra|apply pow_lt; lra]).
-  assert (lk : l < k).
-  { apply Rminus_gt_0_lt. replace (k - l) with (t * (m - n) * ((m - 1) * (n - 1) - 1) / (n ^ 2 * m ^ 2)) by (unfold k, l; field; lra).
-    apply Rdiv_lt_0_compat; [|apply Rmult_lt_0_compat; apply pow_lt; lra]. apply Rmult_lt_0_compat; [apply Rmult_lt_0_compat; lra|nra]. }
+  intros d0 s0 nm C. destruct (kappa_falls n m d sigma d0 s0 nm) as [l0 lk].
+  assert (t0 : 0 < tau d sigma) by (apply Rdiv_lt_0_compat; lra). assert (M := means_fall n m (tau d sigma) _ _ t0 nm C lk).
+  unfold eps_bounded. set (t := tau d sigma) in *. set (k := (n - 1) * t / n ^ 2) in *. set (l := (m - 1) * t / m ^ 2) in *.
   assert (alk : a * l < a * k) by (apply Rmult_lt_compat_l; lra). split; [lra|].
   assert (al0 : 0 < a * l) by (apply Rmult_lt_0_compat; lra).
-  assert (nn : n ^ 2 < m ^ 2) by nra. assert (n0 : 0 < n ^ 2) by (apply pow_lt; lra).
-  assert (M : t / (m ^ 2 * (1 - a * l)) < t / (n ^ 2 * (1 - a * k))).
-  { apply over_falls; [assumption|apply Rmult_lt_0_compat; lra|]. apply Rmult_le_0_lt_compat; lra. }
   assert (L1 : ln (1 + l) < ln (1 + k)) by (apply ln_increasing; lra).
   assert (L2 : ln (1 - a * k) < ln (1 - a * l)) by (apply ln_increasing; lra).
   apply Rplus_lt_compat; [apply Rmult_lt_compat_l; lra|].
   apply Rmult_lt_compat_r; [apply Rinv_0_lt_compat; lra|]. assert (a * ln (1 + l) < a * ln (1 + k)) by (apply Rmult_lt_compat_l; lra). lra.
+Qed.
+
+(* Theorem A: with at least 2 records, where its condition holds for n it holds for more, and epsilon is smaller. *)
+Theorem tight_falls n m d sigma : 0 < d -> 0 < sigma -> 2 <= n < m -> a * ((n - 1) * tau d sigma / n ^ 2) < 1 ->
+  a * ((m - 1) * tau d sigma / m ^ 2) < 1 /\ eps_bounded_tight m a d sigma < eps_bounded_tight n a d sigma.
+Proof using a1.
+  intros d0 s0 nm C. destruct (kappa_falls n m d sigma d0 s0 nm) as [l0 lk].
+  assert (t0 : 0 < tau d sigma) by (apply Rdiv_lt_0_compat; lra). assert (M := means_fall n m (tau d sigma) _ _ t0 nm C lk).
+  unfold eps_bounded_tight. set (t := tau d sigma) in *.
+  replace (n ^ 2 - a * (n - 1) * t) with (n ^ 2 * (1 - a * ((n - 1) * t / n ^ 2))) by (field; lra).
+  replace (m ^ 2 - a * (m - 1) * t) with (m ^ 2 * (1 - a * ((m - 1) * t / m ^ 2))) by (field; lra).
+  set (k := (n - 1) * t / n ^ 2) in *. set (l := (m - 1) * t / m ^ 2) in *.
+  assert (alk : a * l < a * k) by (apply Rmult_lt_compat_l; lra). split; [lra|].
+  assert (P : psi a l < psi a k) by (apply psi_increasing; lra). assert (Q : psi a (- l) < psi a (- k)) by (apply psi_decreasing; lra).
+  apply Rplus_lt_compat; [apply Rmult_lt_compat_l; lra|lra].
+Qed.
+
+(* Theorem B: with at least 2 records, where its condition holds for n it holds for more, and epsilon is smaller. *)
+Theorem joint_falls n m d sigma : 0 < d -> 0 < sigma -> 2 <= n < m -> a * ((n - 1) * tau d sigma / n ^ 2) < 1 ->
+  a * ((m - 1) * tau d sigma / m ^ 2) < 1 /\ eps_bounded_joint m a d sigma < eps_bounded_joint n a d sigma.
+Proof using a1.
+  intros d0 s0 nm C. destruct (kappa_falls n m d sigma d0 s0 nm) as [l0 lk].
+  assert (t0 : 0 < tau d sigma) by (apply Rdiv_lt_0_compat; lra). assert (M := means_fall n m (tau d sigma) _ _ t0 nm C lk).
+  unfold eps_bounded_joint. set (t := tau d sigma) in *.
+  replace (n ^ 2 - a * (n - 1) * t) with (n ^ 2 * (1 - a * ((n - 1) * t / n ^ 2))) by (field; lra).
+  replace (m ^ 2 - a * (m - 1) * t) with (m ^ 2 * (1 - a * ((m - 1) * t / m ^ 2))) by (field; lra).
+  set (k := (n - 1) * t / n ^ 2) in *. set (l := (m - 1) * t / m ^ 2) in *.
+  assert (alk : a * l < a * k) by (apply Rmult_lt_compat_l; lra). split; [lra|].
+  assert (Q : psi a (- l) < psi a (- k)) by (apply psi_decreasing; lra).
+  apply Rplus_lt_compat; [apply Rmult_lt_compat_l; lra|lra].
 Qed.
 
 (* The printed minimum, through psi. *)
@@ -90,6 +131,28 @@ Qed.
 
 Lemma max_falls x y u v : x < u -> y < v -> Rmax x y < Rmax u v.
 Proof using. intros H G. apply Rmax_lub_lt; [apply Rlt_le_trans with (2 := Rmax_l u v)|apply Rlt_le_trans with (2 := Rmax_r u v)]; assumption. Qed.
+
+(* Theorem G: with at least 2 records, where its condition holds for n it holds for more, and epsilon is smaller. *)
+Theorem both_falls n m d sigma : 0 < d -> 0 < sigma -> 2 <= n < m ->
+  a * ((n - 1) * tau d sigma / n ^ 2 / (1 + (n - 1) * tau d sigma / n ^ 2)) < 1 ->
+  a * ((m - 1) * tau d sigma / m ^ 2 / (1 + (m - 1) * tau d sigma / m ^ 2)) < 1 /\ eps_bounded_both m a d sigma < eps_bounded_both n a d sigma.
+Proof using a1.
+  intros d0 s0 nm C. destruct (kappa_falls n m d sigma d0 s0 nm) as [l0 lk].
+  assert (t0 : 0 < tau d sigma) by (apply Rdiv_lt_0_compat; lra). unfold eps_bounded_both. set (t := tau d sigma) in *.
+  set (k := (n - 1) * t / n ^ 2) in *. set (l := (m - 1) * t / m ^ 2) in *.
+  set (q := k / (1 + k)) in *. set (r := l / (1 + l)).
+  assert (r0 : 0 < r) by (apply Rdiv_lt_0_compat; lra).
+  assert (rq : r < q).
+  { apply Rminus_gt_0_lt. replace (q - r) with ((k - l) / ((1 + k) * (1 + l))) by (unfold q, r; field; lra).
+    apply Rdiv_lt_0_compat; [lra|apply Rmult_lt_0_compat; lra]. }
+  assert (M := means_fall n m t q r t0 nm C rq). assert (arq : a * r < a * q) by (apply Rmult_lt_compat_l; lra). split; [lra|].
+  assert (P : psi a l < psi a k) by (apply psi_increasing; lra). assert (Q : psi a (- r) < psi a (- q)) by (apply psi_decreasing; lra).
+  assert (p0 : 0 <= psi a l) by (apply psi_nonneg; [assumption|]; assert (0 < a * l) by (apply Rmult_lt_0_compat; lra); lra).
+  assert (S : (1 + l) ^ 2 * psi a l < (1 + k) ^ 2 * psi a k).
+  { apply Rle_lt_trans with ((1 + k) ^ 2 * psi a l); [apply Rmult_le_compat_r; [assumption|apply pow_incr; lra]|].
+    apply Rmult_lt_compat_l; [apply pow_lt; lra|assumption]. }
+  assert (R := max_falls _ _ _ _ Q S). apply Rplus_lt_compat; [apply Rmult_lt_compat_l; lra|lra].
+Qed.
 
 (* Theorem 3.1: where the condition holds for n it holds for more, and epsilon is smaller. *)
 Theorem unbounded_falls n m d sigma : 1 <= d -> 0 < sigma <= 1 -> 0 < n < m -> a < n ^ 2 / (tau d sigma * (n + 1) - n) ->

@@ -331,7 +331,17 @@ BOUNDS = {
 
 
 @compares(
-    "theorem_3_1", "theorem_3_2", "theorem_A", "theorem_B", "theorem_G", "theorem_D", "unbounded_falls", "bounded_falls"
+    "theorem_3_1",
+    "theorem_3_2",
+    "theorem_A",
+    "theorem_B",
+    "theorem_G",
+    "theorem_D",
+    "unbounded_falls",
+    "tight_falls",
+    "joint_falls",
+    "both_falls",
+    "bounded_falls",
 )
 @pytest.mark.parametrize("name", BOUNDS)
 def test_the_epsilons_are_libs(name):
