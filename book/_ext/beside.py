@@ -6,7 +6,6 @@ The style sheet (compendium.css) can do that once the two have an element of the
 from docutils import nodes
 from sphinx_design.shared import create_component, is_component
 
-
 LED_TO = (nodes.math_block, nodes.bullet_list, nodes.enumerated_list)
 
 
