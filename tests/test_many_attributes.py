@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from lib.tables import adaptive_iterative
 from lib.tables.adaptive_iterative import aim
 from lib.tables.counting import Counter
 from lib.tables.graphical_model import GraphicalModel
@@ -58,6 +59,18 @@ def test_a_run_with_all_pairs_learns_what_depends_on_what():
     assert sum((f"a{v}", f"a{v + 1}") in chosen for v in range(d - 4)) >= 20
     for pair in chosen:
         assert np.abs(result.synthetic.marginal(pair) - counter.marginal(pair)).sum() / n < 0.1
+
+
+@pytest.mark.parametrize(("d", "limit"), [(32, 10_000_000), (33, 2_000_000)])
+def test_a_model_of_many_attributes_has_less_room_by_default(d, limit, monkeypatch):
+    def noted(*given):
+        raise InterruptedError(given[5])
+
+    monkeypatch.setattr(adaptive_iterative, "_Run", noted)
+    with pytest.raises(InterruptedError, match=f"^{limit}$"):
+        aim(similar(d), 1.0, 1e-6)
+    with pytest.raises(InterruptedError, match="^5000$"):
+        aim(similar(d), 1.0, 1e-6, max_cells=5000)
 
 
 def test_very_many_attributes_of_one_value_are_refused():

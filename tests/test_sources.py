@@ -107,6 +107,15 @@ KINDS = [
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_every_source_gives_the_same_numbers(places, kind):
+    found = sources.numbers(places[kind][0], SCHEMA, places[kind][1])
+    assert list(found) == ["age", "loans", "fines"]
+    for name, (low, high) in {"age": (4, 99), "loans": (0, 30), "fines": (0, 50)}.items():
+        expected = pd.to_numeric(FRAME[name], errors="coerce").clip(low, high).to_numpy()
+        np.testing.assert_array_equal(found[name], expected)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_source_gives_the_same_codes(places, kind):
     data, table = places[kind]
     sources.check(data, SCHEMA, table)

@@ -41,9 +41,7 @@ with extra("classifiers"):
 LOSSES = ("lm", "precision")
 MAX_NODES = 10_000_000
 BLOCK = 4096  # nodes whose bounds are looked at together
-SPARSE = (
-    64  # places a row up to which empty classes are counted along, which is quicker than to number those that there are
-)
+SPARSE = 16  # places a record up to which empty classes are counted along, which is quicker than to number those that there are
 TIE = 1e-12  # losses that differ by no more are equal: rounding depends on the order of a sum
 
 
@@ -115,8 +113,9 @@ def generalize(records: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], k: i
     lattice = _Lattice(records, hierarchies, k, math.floor(share * len(records) + 1e-9), loss)
     node = _search(lattice)
     made = _made(records, hierarchies, dict(zip(names, node)), names, k)
-    total = float(lattice.total(node))
-    return Generalization(**made, loss=total, measure=loss, nodes=lattice.rising.size, checked=len(lattice.known))
+    return Generalization(
+        **made, loss=lattice.loss(node), measure=loss, nodes=lattice.rising.size, checked=len(lattice.known)
+    )
 
 
 def suppress(records: pd.DataFrame, k: int, *, attributes: Collection[str], levels: Mapping[str, int] | None = None,
@@ -258,13 +257,15 @@ class _Lattice:
             return_counts=True,
         )
         self.weights, self.known = weights.astype(float), {}
-        self._attributes = []  # for each attribute and level: codes of the rows, their number, losses of the rows
+        # The row of every record, each row once before any comes again: so counting needs no weights.
+        self._records = np.concatenate([np.arange(len(rows)), np.repeat(np.arange(len(rows)), weights - 1)])
+        self._attributes = []  # for each attribute and level: codes of the records, their number, losses of the rows
         self.rising = np.zeros(self.shape)
         for axis, hierarchy in enumerate(hierarchies.values()):
             levels = [self._level(hierarchy, rows[:, axis], level, loss) for level in range(hierarchy.height + 1)]
             means = np.array([self.weights @ losses / self.n for _, _, losses in levels])
             self.rising += np.expand_dims(means, tuple(other for other in range(len(self.shape)) if other != axis))
-            self._attributes.append(levels)
+            self._attributes.append([(codes[self._records], many, losses) for codes, many, losses in levels])
         self.lower, self.upper = np.zeros(self.shape), np.full(self.shape, math.inf)
         axes = range(len(self.shape))
         self._halves = axes[: len(axes) // 2], axes[len(axes) // 2 :]
@@ -281,48 +282,83 @@ class _Lattice:
         return sorted(range(len(self.shape)), key=lambda axis: -self._attributes[axis][0][1])
 
     def p(self, node) -> float:
-        """p of the head of the module, by counting unless it is known; bounds what lies below and above."""
+        """p of the head of the module, by counting unless it is known."""
         if node not in self.known:
-            penalty, _ = self.known[node] = self._count(node)
-            below, above = tuple(slice(None, level + 1) for level in node), tuple(slice(level, None) for level in node)
-            if penalty > 0:
-                np.maximum(self.lower[below], penalty, out=self.lower[below])
-            if penalty < math.inf:
-                np.minimum(self.upper[above], penalty, out=self.upper[above])
+            self.known[node] = self._count(node)
         return self.known[node][0]
 
     def exceeds(self, node, need) -> bool:
-        """Whether p(node) > need, by counting only where the bounds do not say."""
-        if self.lower[node] > need:
+        """Whether p(node) > need, by counting only where the bounds do not say; if not, that bounds what lies above."""
+        if self.lower[node] > need or not self.upper[node] > need:
+            return bool(self.lower[node] > need)
+        if self.p(node) > need:
             return True
-        return bool(self.upper[node] > need) and self.p(node) > need
+        above = self.upper[tuple(slice(level, None) for level in node)]
+        np.minimum(above, self.p(node), out=above)
+        return False
+
+    def rule_out(self, node) -> None:
+        """Bound what lies below by p(node)."""
+        below = self.lower[tuple(slice(None, level + 1) for level in node)]
+        np.maximum(below, self.p(node), out=below)
 
     def total(self, node) -> float:
         """The loss L."""
         return self.rising[node] + self.p(node)
 
+    def loss(self, node) -> float:
+        """The loss L, to the last digit the same whatever was counted before: a term for each attribute, in their order."""
+        rows, _ = self._left_out(node)
+        left = 1 - sum(attribute[level][2][rows] for attribute, level in zip(self._attributes, node))
+        return float(self.rising[node] + float(self.weights[rows] @ left / self.n))
+
     def _count(self, node) -> tuple[float, float]:
-        # Few nodes share all levels, many share half of them.
-        (key, many), (other, few) = (self._half(half, node[half.start : half.stop]) for half in self._halves)
-        classes = key * few + other
-        if many * few > SPARSE * len(classes):
-            classes = pd.factorize(classes)[0]
-        sizes = np.bincount(classes, weights=self.weights)[classes]
-        small = sizes < self.k
-        rows = np.flatnonzero(small)
-        gone = self.weights[rows].sum()
+        rows, gone = self._left_out(node)
         if gone > self.allowed:
             return math.inf, gone
-        left = 1 - sum(attribute[level][2][rows] for attribute, level in zip(self._attributes, node))
+        left = 1 - sum(losses[rows] for _, _, losses in self._by_halves(node))
         return float(self.weights[rows] @ left / self.n), gone
 
-    def _half_classes(self, half: range, levels: tuple[int, ...]) -> tuple[np.ndarray, int]:
-        """The classes of the rows by the attributes `half` at `levels`, and how many there are."""
-        columns = [self._attributes[axis][level][:2] for axis, level in zip(half, levels)]
-        if not columns:
-            return np.zeros(len(self.weights), dtype=np.int64), 1
-        classes = _classes(columns)
-        return classes, int(classes.max()) + 1
+    def _left_out(self, node) -> tuple[np.ndarray, float]:
+        """The rows that would have to go, and the records in them: more than are allowed, if it is infinite."""
+        (key, many, _), (other, few, _) = self._by_halves(node)
+        classes, places = key * few + other, many * few
+        if places > SPARSE * self.n:
+            # Classes that share a place are counted as one, so that no more records go than in truth.
+            if np.count_nonzero(self._small(classes % (SPARSE * self.n + 1))) > self.allowed:
+                return np.zeros(0, dtype=int), math.inf
+            classes = pd.factorize(classes)[0]
+        small = self._small(classes)
+        return np.flatnonzero(small[: len(self.weights)]), float(np.count_nonzero(small))
+
+    def _small(self, classes) -> np.ndarray:
+        """Whether each record is in a class smaller than k."""
+        sizes = np.bincount(classes)[classes]
+        small = sizes < self.k
+        return small
+
+    def _by_halves(self, node):
+        # Few nodes share all levels, many share half of them.
+        return [self._half(half, node[half.start : half.stop]) for half in self._halves]
+
+    def _half_classes(self, axes: range, levels: tuple[int, ...]) -> tuple[np.ndarray, int, np.ndarray]:
+        """The class of every record by the attributes `axes` at `levels`, how many classes there are, and the rows' losses."""
+        if not axes:
+            return np.zeros(self.n, dtype=np.int64), 1, np.zeros(len(self.weights))
+        classes, many, losses = self._half(axes[:-1], levels[:-1])
+        codes, few, more = self._attributes[axes[-1]][levels[-1]]
+        return *_numbered(classes * few + codes, many * few), losses + more
+
+
+def _numbered(classes, places) -> tuple[np.ndarray, int]:
+    """`classes`, whole numbers below `places`, as the numbers from 0 of those that occur, and how many do."""
+    if places > SPARSE * len(classes):
+        numbers, distinct = pd.factorize(classes)
+        return numbers, len(distinct)
+    occur = np.zeros(places, dtype=bool)
+    occur[classes] = True
+    numbers = np.cumsum(occur)
+    return (numbers - 1)[classes], int(numbers[-1])
 
 
 def _search(lattice) -> tuple[int, ...]:
@@ -350,6 +386,8 @@ def _push_upwards(lattice, node, need) -> None:
         levels = range(lattice.shape[axis] - 1, node[axis], -1)
         higher = (node[:axis] + (level,) + node[axis + 1 :] for level in levels)
         node = next((one for one in higher if lattice.exceeds(one, need)), node)
+    if node in lattice.known:  # else one above it has been ruled out already
+        lattice.rule_out(node)
 
 
 def _descend(lattice) -> float:

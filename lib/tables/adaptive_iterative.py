@@ -109,7 +109,7 @@ class Result:
 def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload = 2, *,
         rng: np.random.Generator | None = None, exact: bool | None = None, rounds: float | None = None,
         alpha: float = 0.9, initialise: bool = True, anneal: bool = True, noise: str = "gaussian",
-        neighbours: str = "unbounded", max_cells: int = 10_000_000, candidates: int = 1000,
+        neighbours: str = "unbounded", max_cells: int | None = None, candidates: int = 1000,
         measurements: Iterable[Measurement] = (), records: int | None = None, errors: Sequence[int] = (),
         last_fit: int = 2, progress: bool = False) -> Result:  # fmt: skip
     """Run AIM on a `Table`; the result satisfies (epsilon, delta)-DP towards `neighbours`.
@@ -128,7 +128,8 @@ def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload
         and 2); otherwise every round but the last costs the same
     noise : "gaussian" or "laplace", at equal rho a round
     max_cells : size limit of the model, in cells of its junction tree; at most the share of it that
-        equals the share of the budget spent is used, so that early rounds leave room for later ones.
+        equals the share of the budget spent is used, so that early rounds leave room for later ones; default: 10,000,000
+        up to d = 32, from where on the many rounds would each fit so large a model, then 2,000,000.
         The records are not counted over attributes that never fit
     candidates : how many attribute sets a round chooses from at most, at least 1. Where the workload has more, they are drawn anew in
         each round, whatever the records are: the promise is the same and a round quicker, for errors a few percent larger
@@ -156,6 +157,7 @@ def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload
     exact = _exact(exact, rng, noise, errors)
     d = len(table.domain)
     rounds = max(min(16 * d, 512), 4 * d) if rounds is None else checks.number("rounds", rounds, f"[{d}, inf)")
+    max_cells = (10_000_000 if d <= 32 else 2_000_000) if max_cells is None else max_cells
     alpha = checks.number("alpha", alpha, ALPHAS)
     if exact:
         rng = np.random.default_rng()  # for what is made of noisy numbers
