@@ -10,8 +10,8 @@ from book import catalogues
 
 FILES = sorted((catalogues.LOCALE / "ja").rglob("*.po"))
 TERMS = yaml.safe_load((catalogues.LOCALE / "ja/terms.yml").read_text(encoding="utf-8"))
-# Where an English word is not the term: addresses, code, formulas, tags, the targets of roles, what a document prints in Latin letters.
-ASIDE = (catalogues.CODE, catalogues.FORMULA, catalogues.LINK, catalogues.TAG, re.compile(r"\*[^*]+\*\s*\(<span"))
+# Where an English word is not the term: addresses, code, formulas, tags, the targets of roles, places for parts.
+ASIDE = (catalogues.CODE, catalogues.FORMULA, catalogues.LINK, catalogues.TAG, re.compile(r"\{\w+\}"))
 
 
 @cache
