@@ -23,7 +23,10 @@ def pages(builder: str, folder: Path, language: str, editions: list[str]) -> int
     overrides = {"external_toc_path": str(ROOT / "book/_toc.yml"), "latex_individualpages": False, "nitpicky": True}
     if language != edition.SOURCE:
         overrides |= {"language": language, "html_search_language": "en"}  # the project's own search, for any language
-        overrides |= {"html_title": edition.say("The Differential Privacy Reproduction Compendium")}
+        overrides |= {
+            "html_title": edition.say("The Differential Privacy Reproduction Compendium"),
+            "copyright": edition.say("2026, prose CC BY 4.0, code MIT"),
+        }
     return build_sphinx(
         str(ROOT / "book"),
         str(own / builder),

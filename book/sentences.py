@@ -26,9 +26,13 @@ def everywhere() -> dict[str, str]:
 def of_module(source: str) -> list[str]:
     """Of Python's calls of `say`, the texts among the arguments."""
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
-    said = sorted((call for call in calls if getattr(call.func, "id", "") == "say"), key=lambda call: call.lineno)
+    said = sorted((call for call in calls if _name(call) == "say"), key=lambda call: call.lineno)
     texts = [argument.value for call in said for argument in call.args if isinstance(argument, ast.Constant)]
     return [text for text in texts if isinstance(text, str)]
+
+
+def _name(call: ast.Call) -> str:
+    return getattr(call.func, "id", getattr(call.func, "attr", ""))
 
 
 def of_scripts(*paths: Path) -> list[str]:

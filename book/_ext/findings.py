@@ -15,7 +15,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from book import claims, retold
 from book._ext.summaries import Sources, quote
-from book.edition import say, told
+from book.edition import generated, say, told
 
 LINE = re.compile(r"(.+?) \| \{(\w+)\}`([^`]+)`")
 
@@ -32,7 +32,8 @@ class Finding(SphinxDirective):
             [f"[{retold.cited(document)}]({document.key}/index.md)", ""], source=self.get_source_info()[0]
         )
         self.content = name + self.content
-        return [nodes.container("", *self.parse_content_to_nodes(), classes=["finding"])]
+        name, *rest = self.parse_content_to_nodes()
+        return [nodes.container("", *generated([name]), *rest, classes=["finding"])]
 
 
 def parts(numbers: list[float], start: float) -> list[float]:
@@ -68,7 +69,7 @@ class Bars(SphinxDirective):
         except (KeyError, ValueError) as error:
             logging.getLogger(__name__).error(str(error), location=self.get_location())
             return []
-        return [nodes.raw("", text, format="html")]
+        return [nodes.raw("", text, format="html", translatable=False)]
 
 
 def setup(app):

@@ -22,6 +22,16 @@ NO_CATALOGUE = re.compile(r"reference/|scorecard$")  # made from docstrings, and
 TEXT = re.compile(r"(\\text\{\s*)([^{}]*?)(\s*\})")
 
 
+def of_the_page(raw: nodes.raw) -> bool:
+    """Whether HTML stands in the page as a paragraph of its own: not what a cell shows, a directive made, or stands in a line."""
+    if not raw.get("translatable", True) or not raw.source or raw["format"] != "html" or isinstance(raw.parent, nodes.TextElement):
+        return False
+    parent = raw.parent
+    while parent is not None and "nb_element" not in parent and "mime_type" not in parent:
+        parent = parent.parent
+    return parent is None
+
+
 class Prepare(SphinxTransform):
     """Before any message is looked for: titles of exercises are messages; formulas, terms and what has no words are not."""
 
@@ -67,6 +77,10 @@ class Translate(SphinxTransform):
                     reader.renderer.nested_render_text(text, node.line or 0, inline=True)
             elif edition.missing(message):
                 node.children = [nodes.inline("", "", *node.children, classes=["untranslated", "language-en"])]
+        for raw in filter(of_the_page, list(self.document.findall(nodes.raw))):
+            pieces = re.split(r"(<[^>]*>)", raw.astext())
+            pieces[::2] = [text.replace(text.strip(), edition.told(text.strip(), "in HTML")) for text in pieces[::2]]
+            raw.children = [nodes.Text("".join(pieces))]
         for formula in self.document.findall(nodes.math_block):
             text = TEXT.sub(
                 lambda match: match[1] + edition.told(match[2], "in a formula") + match[3], formula.astext()

@@ -1,0 +1,50 @@
+"""The theme's own words in the edition's language, where its catalogues leave them in English."""
+
+import re
+from pathlib import Path
+
+from book import edition
+from book.edition import say
+
+
+def words() -> dict[str, str]:
+    return {
+        "Link to this heading": say("Link to this heading"),
+        "Link to this image": say("Link to this image"),
+        "Link to this table": say("Link to this table"),
+        "Link to this term": say("Link to this term"),
+        "Link to this equation": say("Link to this equation"),
+        "Link to this code": say("Link to this code"),
+        "Show code cell source": say("Show code cell source"),
+        "Hide code cell source": say("Hide code cell source"),
+        "Show code cell content": say("Show code cell content"),
+        "Hide code cell content": say("Hide code cell content"),
+        "Show code cell output": say("Show code cell output"),
+        "Hide code cell output": say("Hide code cell output"),
+        "Toggle hidden content": say("Toggle hidden content"),
+        "Toggle primary sidebar": say("Toggle primary sidebar"),
+        "Toggle secondary sidebar": say("Toggle secondary sidebar"),
+        "Search this book...": say("Search this book..."),
+        "Color mode": say("Color mode"),
+        "System Settings": say("System Settings"),
+        "Light": say("Light"),
+        "Dark": say("Dark"),
+        "Main": say("Main"),
+        "Page": say("Page"),
+    }
+
+
+def retell(app, error):
+    """In attributes and between tags, where a word stands by itself."""
+    if error is not None or app.builder.format != "html" or edition.language == edition.SOURCE:
+        return
+    said = words()
+    place = re.compile(rf'(?P<before>="|>\s*)(?P<word>{"|".join(map(re.escape, said))})(?=\s*<|")')
+    for page in Path(app.outdir).rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        page.write_text(place.sub(lambda found: found["before"] + said[found["word"]], text), encoding="utf-8")
+
+
+def setup(app):
+    app.connect("build-finished", retell, priority=940)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
