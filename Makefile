@@ -84,7 +84,7 @@ endif
 NOTEBOOKS := $(sort $(filter-out notebooks/assignments/%,$(wildcard notebooks/*/*.ipynb)))
 EXECUTED := $(NOTEBOOKS:notebooks/%=build/executed/%)
 PAPERS := $(NOTEBOOKS:notebooks/%=build/papers/%)
-PAGES := $(shell find book locale $(wildcard proofs) -type f -not -path 'book/notebooks/*' -not -path '*/__pycache__/*' -not -path book/scorecard.md | sort)
+PAGES := $(shell find book $(wildcard locale proofs) -type f -not -path 'book/notebooks/*' -not -path '*/__pycache__/*' -not -path book/scorecard.md | sort)
 
 # The languages of the book, the first that of its sources. (Systems set LANGUAGE for themselves, so only the command line counts.)
 EDITIONS := en ja
