@@ -23,8 +23,8 @@ case "$*" in
   notebooks/run.py*) echo "ran $2" >> log; ps -o comm= -p $PPID > parent; test ! -e broken-notebook || exit 1; mkdir -p "$(dirname "$4")"; cp "$2" "$4" ;;
   *gather*) find build/executed -name '*.ipynb' | sort > build/claims.json ;;
   *page*) cp build/claims.json book/scorecard.md ;;
-  *jupyter_book*) echo "built" >> log; test ! -e broken-page || { echo 'x.md:1: WARNING: a bad page'; exit 1; }
-    mkdir -p build/scratch/_build/html; cat book/*.md > build/scratch/_build/html/index.html ;;
+  *book.build*) echo "built" >> log; test ! -e broken-page || { echo 'x.md:1: WARNING: a bad page'; exit 1; }
+    mkdir -p build/scratch/html; cat book/*.md > build/scratch/html/index.html ;;
 esac
 """
 
