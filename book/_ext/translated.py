@@ -18,13 +18,17 @@ from sphinx_exercise.nodes import exercise_subtitle, exercise_title, is_exercise
 from book import catalogues, edition, ledger
 
 LABELLED = (exercise_title, solution_title)  # titles that hold a label, and a message
-NO_CATALOGUE = re.compile(r"reference/|scorecard$")  # made from docstrings, and written by the ledger in each language
 TEXT = re.compile(r"(\\text\{\s*)([^{}]*?)(\s*\})")
 
 
 def of_the_page(raw: nodes.raw) -> bool:
     """Whether HTML stands in the page as a paragraph of its own: not what a cell shows, a directive made, or stands in a line."""
-    if not raw.get("translatable", True) or not raw.source or raw["format"] != "html" or isinstance(raw.parent, nodes.TextElement):
+    if (
+        not raw.get("translatable", True)
+        or not raw.source
+        or raw["format"] != "html"
+        or isinstance(raw.parent, nodes.TextElement)
+    ):
         return False
     parent = raw.parent
     while parent is not None and "nb_element" not in parent and "mime_type" not in parent:
@@ -64,6 +68,8 @@ class Translate(SphinxTransform):
     default_priority = 20
 
     def apply(self):
+        if edition.language != edition.SOURCE and catalogues.NO_PAGES.match(self.env.docname):
+            return  # it is in the edition's language already
         reader = create_md_parser(self.env.myst_config, SphinxRenderer)
         reader.options["document"] = self.document
         reader.renderer.setup_render(reader.options, {"relative-images": None})
@@ -129,7 +135,7 @@ class Catalogues(DummyBuilder):
 
     def write(self, *_):
         for page, messages in edition.found.items():
-            if not NO_CATALOGUE.match(page):
+            if not catalogues.NO_PAGES.match(page):
                 for language in edition.OTHERS:
                     catalogues.update(page, messages, language)
 

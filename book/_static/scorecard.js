@@ -63,12 +63,16 @@ document.addEventListener('DOMContentLoaded', () => {
   // ---- which claims are shown
 
   const PLACES = /\b(tables?|figures?|equations?|sections?|theorems?|lemmas?|definitions?|propositions?|algorithms?|footnotes?)\s+\(?((?:[a-z]\.)?\d[\d.-]*)\)?/gi;
-  const naming = (kind, number) => new RegExp(
-    `\\b${kind.replace(/s$/, '')}s?\\b[^;,]*?(?<![\\w.-])${number.replace(/\W+$/, '').replace(/\W/g, '\\$&')}(?!\\d)`, 'i');
+  const PLACES_IN_JAPANESE = /(表|図|式|定理|補題|定義|命題|アルゴリズム|脚注)[\s(（]*((?:[A-Z]\.)?\d(?:[\d.-]*\d)?)[)）]?|(\d(?:[\d.-]*\d)?)([節章])/gi;
+  const literal = number => number.replace(/\W+$/, '').replace(/\W/g, '\\$&');
+  const naming = (kind, number) => new RegExp(`\\b${kind.replace(/s$/, '')}s?\\b[^;,]*?(?<![\\w.-])${literal(number)}(?!\\d)`, 'i');
+  const namingInJapanese = (kind, number, section, mark) => new RegExp(
+    kind ? `${kind}[\\s(（]*${literal(number)}(?!\\d)` : `(?<![\\d.-])${literal(section)}${mark}`, 'i');
 
   function update() {
-    const patterns = [...words.value.matchAll(PLACES)].map(([, kind, number]) => naming(kind, number));
-    const wanted = words.value.replace(PLACES, ' ').toLowerCase().split(/\s+/).filter(Boolean);
+    const patterns = [...[...words.value.matchAll(PLACES)].map(([, ...place]) => naming(...place)),
+      ...[...words.value.matchAll(PLACES_IN_JAPANESE)].map(([, ...place]) => namingInJapanese(...place))];
+    const wanted = words.value.replace(PLACES, ' ').replace(PLACES_IN_JAPANESE, ' ').toLowerCase().split(/\s+/).filter(Boolean);
     const verdicts = new Set(boxes.filter(box => box.checked).map(box => box.value));
     for (const card of cards)
       card.element.hidden = !(card.id.startsWith(whose.value) && ['', card.judged].includes(judged.value) && verdicts.has(card.verdict)

@@ -8,6 +8,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 from selenium.webdriver.support.ui import WebDriverWait
 
+from book.edition import OTHERS
 from tests.browser import needs
 from tests.browser.chromium import BOOK
 
@@ -18,30 +19,34 @@ pytestmark = needs.THE_BOOK
 def search(browser, book):
     """A function that types words into the book's search and returns the pages it finds."""
 
-    def typed(words: str) -> set[str]:
-        browser.open(f"{book}/search.html?q={quote(words)}")
+    def typed(words: str, edition: str = "") -> set[str]:
+        browser.open(f"{book}/{edition}search.html?q={quote(words)}")
         WebDriverWait(browser.driver, 60).until(
             lambda _: browser.script("return document.querySelector('.search-summary')?.innerText")
         )
         links = browser.script("return [...document.querySelectorAll('ul.search > li > a')].map(a => a.href)")
-        return {urlsplit(link).path.lstrip("/") for link in links}
+        return {urlsplit(link).path.lstrip("/").removeprefix(edition) for link in links}
 
     return typed
 
 
 @pytest.fixture(scope="module")
 def texts():
-    """The text of the article of every page, in lower case."""
-    articles = {
+    return articles("")
+
+
+def articles(edition: str) -> dict[str, str]:
+    """The text of the article of every page of an edition, by its folder (`ja/`), in lower case."""
+    found = {
         path: re.search(r"<article\b.*?</article>", path.read_text(encoding="utf-8"), flags=re.DOTALL)
-        for path in BOOK.rglob("*.html")
-        if "_static" not in path.parts
+        for path in (BOOK / edition).rglob("*.html")
+        if "_static" not in path.parts and (edition or path.relative_to(BOOK).parts[0] not in OTHERS)
     }
     return {
-        str(path.relative_to(BOOK)): unicodedata.normalize(
+        str(path.relative_to(BOOK / edition)): unicodedata.normalize(
             "NFKC", html.unescape(re.sub(r"<[^>]+>", "", article[0]))
         ).lower()
-        for path, article in articles.items()
+        for path, article in found.items()
         if article and path.name != "search.html"
     }
 
@@ -90,3 +95,14 @@ def test_every_word_must_be_on_the_page(search, texts):
 @pytest.mark.parametrize("words", ["xyzzyq", "猫犬", "量子猫", "感度 xyzzyq", "sensitivity 猫犬"])
 def test_what_the_book_does_not_have_is_not_found(search, words):
     assert search(words) == set()
+
+
+# Ten terms in the Japanese edition: its own pages, and all of them.
+@pytest.mark.parametrize(
+    "word",
+    ["感度", "雑音", "再構築", "合成データ", "差分プライバシー", "判定不能", "正誤表", "隣接", "反例", "メカニズム"],
+)
+def test_the_japanese_edition_finds_its_pages(search, word):
+    expected = {name for name, text in articles("ja/").items() if word in text}
+    assert len(expected) > 1
+    assert search(word, "ja/") == expected
