@@ -61,7 +61,7 @@ def test_a_run_with_all_pairs_learns_what_depends_on_what():
         assert np.abs(result.synthetic.marginal(pair) - counter.marginal(pair)).sum() / n < 0.1
 
 
-@pytest.mark.parametrize(("d", "limit"), [(32, 10_000_000), (33, 2_000_000)])
+@pytest.mark.parametrize(("d", "limit"), [(32, 10_000_000), (33, 500_000)])
 def test_a_model_of_many_attributes_has_less_room_by_default(d, limit, monkeypatch):
     def noted(*given):
         raise InterruptedError(given[5])

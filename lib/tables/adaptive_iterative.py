@@ -129,7 +129,7 @@ def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload
     noise : "gaussian" or "laplace", at equal rho a round
     max_cells : size limit of the model, in cells of its junction tree; at most the share of it that
         equals the share of the budget spent is used, so that early rounds leave room for later ones; default: 10,000,000
-        up to d = 32, from where on the many rounds would each fit so large a model, then 2,000,000.
+        up to d = 32, from where on the many rounds would each fit so large a model, then 500,000.
         The records are not counted over attributes that never fit
     candidates : how many attribute sets a round chooses from at most, at least 1. Where the workload has more, they are drawn anew in
         each round, whatever the records are: the promise is the same and a round quicker, for errors a few percent larger
@@ -157,7 +157,7 @@ def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload
     exact = _exact(exact, rng, noise, errors)
     d = len(table.domain)
     rounds = max(min(16 * d, 512), 4 * d) if rounds is None else checks.number("rounds", rounds, f"[{d}, inf)")
-    max_cells = (10_000_000 if d <= 32 else 2_000_000) if max_cells is None else max_cells
+    max_cells = (10_000_000 if d <= 32 else 500_000) if max_cells is None else max_cells
     alpha = checks.number("alpha", alpha, ALPHAS)
     if exact:
         rng = np.random.default_rng()  # for what is made of noisy numbers
