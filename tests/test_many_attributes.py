@@ -73,6 +73,16 @@ def test_a_model_of_many_attributes_has_less_room_by_default(d, limit, monkeypat
         aim(similar(d), 1.0, 1e-6, max_cells=5000)
 
 
+@pytest.mark.parametrize(("d", "most"), [(32, 1000), (33, 100)])
+def test_a_round_of_many_attributes_has_fewer_candidates_by_default(d, most, monkeypatch):
+    def noted(run, asked, rng):
+        raise InterruptedError(asked)
+
+    monkeypatch.setattr(adaptive_iterative._Run, "drawn", noted)
+    with pytest.raises(InterruptedError, match=f"^{most}$"):
+        aim(similar(d), 1.0, 1e-6, initialise=False)
+
+
 def test_very_many_attributes_of_one_value_are_refused():
     """They take no cells, and would make a table of more axes than numpy has."""
     table = Table(np.zeros((3, 31), int), Domain({f"a{v}": 1 if v < 29 else 2 for v in range(31)}))
