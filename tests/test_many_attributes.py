@@ -61,7 +61,7 @@ def test_a_run_with_all_pairs_learns_what_depends_on_what():
         assert np.abs(result.synthetic.marginal(pair) - counter.marginal(pair)).sum() / n < 0.1
 
 
-@pytest.mark.parametrize(("d", "limit"), [(32, 10_000_000), (33, 2_000_000)])
+@pytest.mark.parametrize(("d", "limit"), [(32, 10_000_000), (33, 500_000)])
 def test_a_model_of_many_attributes_has_less_room_by_default(d, limit, monkeypatch):
     def noted(*given):
         raise InterruptedError(given[5])
@@ -71,6 +71,16 @@ def test_a_model_of_many_attributes_has_less_room_by_default(d, limit, monkeypat
         aim(similar(d), 1.0, 1e-6)
     with pytest.raises(InterruptedError, match="^5000$"):
         aim(similar(d), 1.0, 1e-6, max_cells=5000)
+
+
+@pytest.mark.parametrize(("d", "most"), [(32, 1000), (33, 100)])
+def test_a_round_of_many_attributes_has_fewer_candidates_by_default(d, most, monkeypatch):
+    def noted(run, asked, rng):
+        raise InterruptedError(asked)
+
+    monkeypatch.setattr(adaptive_iterative._Run, "drawn", noted)
+    with pytest.raises(InterruptedError, match=f"^{most}$"):
+        aim(similar(d), 1.0, 1e-6, initialise=False)
 
 
 def test_very_many_attributes_of_one_value_are_refused():

@@ -109,7 +109,7 @@ class Result:
 def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload = 2, *,
         rng: np.random.Generator | None = None, exact: bool | None = None, rounds: float | None = None,
         alpha: float = 0.9, initialise: bool = True, anneal: bool = True, noise: str = "gaussian",
-        neighbours: str = "unbounded", max_cells: int | None = None, candidates: int = 1000,
+        neighbours: str = "unbounded", max_cells: int | None = None, candidates: int | None = None,
         measurements: Iterable[Measurement] = (), records: int | None = None, errors: Sequence[int] = (),
         last_fit: int = 2, progress: bool = False) -> Result:  # fmt: skip
     """Run AIM on a `Table`; the result satisfies (epsilon, delta)-DP towards `neighbours`.
@@ -129,10 +129,11 @@ def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload
     noise : "gaussian" or "laplace", at equal rho a round
     max_cells : size limit of the model, in cells of its junction tree; at most the share of it that
         equals the share of the budget spent is used, so that early rounds leave room for later ones; default: 10,000,000
-        up to d = 32, from where on the many rounds would each fit so large a model, then 2,000,000.
+        up to d = 32, from where on the many rounds would each fit so large a model, then 500,000.
         The records are not counted over attributes that never fit
     candidates : how many attribute sets a round chooses from at most, at least 1. Where the workload has more, they are drawn anew in
-        each round, whatever the records are: the promise is the same and a round quicker, for errors a few percent larger
+        each round, whatever the records are: the promise is the same and a round quicker, for errors a few percent larger;
+        default: 1000 up to d = 32, from where on it takes long to see which of them the model has room for, then 100
     measurements : iterable of `Measurement` to continue from; their privacy is not accounted for here
     records : how many to synthesise; default: the model's total, which is noisy under unbounded neighbours, but no more
         than hold `graphical_model.MOST_CODES` codes
@@ -157,7 +158,7 @@ def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload
     exact = _exact(exact, rng, noise, errors)
     d = len(table.domain)
     rounds = max(min(16 * d, 512), 4 * d) if rounds is None else checks.number("rounds", rounds, f"[{d}, inf)")
-    max_cells = (10_000_000 if d <= 32 else 2_000_000) if max_cells is None else max_cells
+    max_cells = (10_000_000 if d <= 32 else 500_000) if max_cells is None else max_cells
     alpha = checks.number("alpha", alpha, ALPHAS)
     if exact:
         rng = np.random.default_rng()  # for what is made of noisy numbers
@@ -167,7 +168,9 @@ def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload
         epsilon, delta = checks.number("epsilon", epsilon, "(0, inf)"), checks.number("delta", delta, "(0, 1)")
         schedule = Schedule(float(accounting.dp_to_zcdp(epsilon, delta)), rounds, alpha)
     run = _Run(table, workload, system_rng() if exact else rng, noise, neighbours, max_cells, errors, exact, last_fit)
-    candidates = checks.whole("candidates", candidates, "[1, inf)")
+    candidates = checks.whole(
+        "candidates", (1000 if d <= 32 else 100) if candidates is None else candidates, "[1, inf)"
+    )
     if records is not None:
         records = checks.whole("records", records, "[1, inf)")
     for measurement in measurements:
