@@ -93,7 +93,9 @@ ifneq ($(filter-out $(EDITIONS),$(LANGUAGE)),)
 $(error LANGUAGE must be one of $(EDITIONS), got $(LANGUAGE))
 endif
 EDITIONS := en $(filter-out en,$(LANGUAGE))
+PAPER_IN := $(filter-out en,$(LANGUAGE))
 endif
+PAPER := build/compendium$(PAPER_IN:%=.%).pdf
 
 # What a notebook depends on is read from the code, each time: a key's file is as old as the last change of what it stands for.
 # With `+`, so that `make -n` tells what would be run.
@@ -166,10 +168,10 @@ build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.lis
 book: build/html/index.html ## run what changed, build the book in English and Japanese (LANGUAGE=en for one), print where it is
 	@echo "$(CURDIR)/build/html/index.html"
 
-pdf: build/html/index.html ## the whole book as one PDF, printed by Chromium: build/compendium.pdf, and beside the pages
-	@$(PY) -m tests.browser.pdf build/compendium.pdf
-	@$(PY) -m book.site pdf build/html build/compendium.pdf
-	@echo "$(CURDIR)/build/compendium.pdf"
+pdf: build/html/index.html ## the whole book as one PDF, printed by Chromium: build/compendium.pdf, and beside the pages (LANGUAGE=ja for the Japanese one)
+	@$(PY) -m tests.browser.pdf $(PAPER) --language $(lastword en $(PAPER_IN))
+	@$(PY) -m book.site pdf build/html$(PAPER_IN:%=/%) $(PAPER)
+	@echo "$(CURDIR)/$(PAPER)"
 
 test: build/html/index.html ## the tests, the committed notebooks compared output by output, the book in a browser
 	@status=0; \

@@ -1,7 +1,7 @@
 """What the built book offers to take away: the site in one file, and the PDF once it has been printed.
 
     python -m book.site zip build/html                          compendium-site.zip in that folder
-    python -m book.site pdf build/html build/compendium.pdf     the PDF beside the pages
+    python -m book.site pdf build/html build/compendium.pdf     the PDF beside the pages, or beside those in build/html/ja
 
 The page take-away.html then has a link where it said how to make the file.
 """
@@ -14,6 +14,12 @@ import sys
 import zipfile
 from pathlib import Path
 
+import yaml
+
+from book import edition
+from book.edition import say
+
+ROOT = Path(__file__).resolve().parent.parent
 SITE, PDF = "compendium-site.zip", "compendium.pdf"
 PAGE = "take-away.html"
 
@@ -27,23 +33,44 @@ def pack(site: Path) -> None:
             if path.name not in (SITE, PDF, unfinished.name):
                 packed.write(path, Path("compendium", path.relative_to(site)))
     unfinished.replace(site / SITE)
-    offer(site, SITE)
+    for page in (site / PAGE, *site.glob(f"*/{PAGE}")):  # of each edition
+        offer(page, site / SITE)
 
 
 def print_beside(site: Path, pdf: Path) -> None:
     shutil.copyfile(pdf, site / PDF)
-    offer(site, PDF)
+    offer(site / PAGE, site / PDF)
 
 
-def offer(site: Path, name: str) -> None:
-    """A link to the file `name` on the page of what can be taken away, with its size."""
-    link = f'<a href="{name}" download>{name}</a>, {(site / name).stat().st_size / 1e6:.0f} MB'
-    page = site / PAGE
-    place = rf'(<span class="offer" data-file="{re.escape(name)}">).*?(</span>)(?=</p></td>|</td>)'
+def offer(page: Path, file: Path) -> None:
+    """A link to the file, with its size, on the `page` of what can be taken away."""
+    address = "../" * (page.parent != file.parent) + file.name
+    link = f'<a href="{address}" download>{file.name}</a>, {file.stat().st_size / 1e6:.0f} MB'
+    place = rf'(<span class="offer" data-file="{re.escape(file.name)}">).*?(</span>)(?=</p></td>|</td>)'
     text, count = re.subn(place, rf"\g<1>{link}\g<2>", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     if count != 1:
-        raise ValueError(f"{PAGE} must have one place for {name}, got {count}")
+        raise ValueError(f"{PAGE} must have one place for {file.name}, got {count}")
     page.write_text(text, encoding="utf-8")
+
+
+def title_page() -> dict:
+    """What the title page of the book on paper says, and what else stands there in no page of the book; in the edition's language."""
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    year, month, day = map(int, cited["date-released"].split("-"))
+    date = say("{year}-{month}-{day}", year=year, month=f"{month:02}", day=f"{day:02}")
+    return {
+        "name": say("The Differential Privacy Reproduction Compendium"),
+        "lines": [
+            cited["abstract"].strip()
+            if edition.language == edition.SOURCE
+            else say("Five Japanese documents, computed again"),
+            ", ".join(author["name"] for author in cited["authors"]),
+            say("Version {version}, {date}", version=cited["version"], date=date),
+            say("Prose CC BY 4.0, code MIT"),
+        ],
+        "contents": say("Contents"),
+        "sliders": say("Here the book in the browser has sliders."),
+    }
 
 
 def main(arguments: list[str]) -> int:

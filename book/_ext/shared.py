@@ -12,7 +12,7 @@ from book import edition
 
 PAGES = "reference/"
 FOLDERS = ("_static", "_images", "_figures", "_sources", "_modules", "_downloads", "reference")
-FILES = ("claims.json", "claims.csv", "claims.schema.json", "compendium-site.zip", "compendium.pdf")
+FILES = ("claims.json", "claims.csv", "claims.schema.json")
 OWN = ("documentation_options.js", "translations.js", "words.js")  # of _static, in the edition's language
 UP = re.compile(
     rf'(?P<before>\b(?:href|src|data-src|action)="(?:\.\./)*)'

@@ -2,6 +2,7 @@
 
     python -m tests.browser.pdf build/compendium.pdf
     python -m tests.browser.pdf build/kiri2019.pdf --only kiri2019
+    python -m tests.browser.pdf build/compendium.ja.pdf --language ja
 
 The articles of all pages, in the order of the sidebar, come together on one page behind a title and the contents; links
 between pages become links within it, and the headings its bookmarks.
@@ -12,11 +13,9 @@ import base64
 import sys
 from pathlib import Path
 
-import yaml
-
+from book import edition, site
 from tests.browser.chromium import BOOK, BROWSERS, DRIVERS, chromium, found, served
 
-ROOT = Path(__file__).resolve().parents[2]
 WIDTH = 650  # CSS pixels between the margins of a page of A4
 SECONDS = 900
 
@@ -66,7 +65,7 @@ const chapter = async a => {
   section.id = key(a.href);
   section.append(document.adoptNode(parsed.querySelector('article.bd-article')));
   section.querySelectorAll('a.headerlink, script, button, .scorecard-filter').forEach(e => e.remove());
-  section.querySelectorAll('.explorer, .calculator').forEach(e => { e.textContent = 'Here the book in the browser has sliders.'; });
+  section.querySelectorAll('.explorer, .calculator').forEach(e => { e.textContent = title.sliders; });
   section.querySelectorAll('details').forEach(e => { e.open = true; });
   section.querySelectorAll('[id]').forEach(e => { e.id = `${section.id}--${e.id}`; });
   section.querySelectorAll('img').forEach(e => { e.src = new URL(e.getAttribute('src'), a.href); e.loading = 'eager'; });
@@ -99,7 +98,7 @@ const element = (tag, name, ...content) => {
 const assemble = async () => {
   const logo = document.querySelector('.navbar-brand img').cloneNode();
   const front = element('div', 'title-page', logo, element('h1', '', title.name), ...title.lines.map(line => element('p', '', line)));
-  const contents = element('div', 'contents', element('h1', 'chapter-title', 'Contents'));
+  const contents = element('div', 'contents', element('h1', 'chapter-title', title.contents));
   nav.querySelectorAll('p.caption, nav > div > ul, ul.nav').forEach(e => {
     if (!e.parentElement.closest('ul')) contents.append(e.cloneNode(true));
   });
@@ -132,29 +131,16 @@ assemble().then(done, problem => done({problem: String(problem.stack)}));
 """
 
 
-def title_page() -> dict:
-    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    authors = ", ".join(author["name"] for author in cited["authors"])
-    return {
-        "name": cited["title"],
-        "lines": [
-            cited["abstract"].strip(),
-            authors,
-            f"Version {cited['version']}, {cited['date-released']}",
-            "Prose CC BY 4.0, code MIT",
-        ],
-    }
-
-
-def assemble(browser, address: str, only: str = "") -> dict:
+def assemble(browser, address: str, only: str = "", language: str = edition.SOURCE) -> dict:
     """Make the book of the pages at `address` in `browser`, or of those with `only` in their addresses; returns what it holds."""
+    edition.begin(language)
     browser.driver.set_script_timeout(SECONDS)
     browser.driver.command_executor.client_config.timeout = SECONDS
     browser.open(f"{address}/index.html", width=WIDTH)
     browser._command(
         "Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "light"}]
     )
-    told = browser.driver.execute_async_script(ASSEMBLE, title_page(), STYLE, only)
+    told = browser.driver.execute_async_script(ASSEMBLE, site.title_page(), STYLE, only)
     if "problem" in told:
         raise RuntimeError(told["problem"])
     return told
@@ -176,12 +162,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pdf", type=Path)
     parser.add_argument("--only", default="", help="the pages whose addresses contain this")
+    parser.add_argument("--language", default=edition.SOURCE, choices=[edition.SOURCE, *edition.OTHERS])
     asked = parser.parse_args()
+    folder = "" if asked.language == edition.SOURCE else f"/{asked.language}"
     if not (found(BROWSERS) and found(DRIVERS)):
         print("The PDF needs Chromium and its driver (Debian: chromium, chromium-driver).", file=sys.stderr)
         return 1
     with served(BOOK) as address, chromium() as browser:
-        told = assemble(browser, address, asked.only)
+        told = assemble(browser, address + folder, asked.only or f"{folder}/", asked.language)
         if told["broken"] or told["wide"]:
             print("\n".join(["Not as it should be:", *told["broken"], *told["wide"]]), file=sys.stderr)
             return 1
