@@ -215,8 +215,9 @@ papers: $(PAPERS) ## the documents' own settings (notebooks/full.yml) on the rea
 claims: book/scorecard.md ## judge every claim: build/claims.json and the scorecard page
 	@echo "$(CURDIR)/build/claims.json"
 
-assignments: $(READY) ## student versions of the assignments, a zip each, in build/assignments (VARIANT=name; or STUDENTS=names.txt SECRET=file)
-	@$(PY) -m notebooks.assignments.make_assignments --variant "$(or $(VARIANT),default)" $(if $(STUDENTS),--students "$(STUDENTS)") $(if $(SECRET),--secret "$(SECRET)")
+assignments: $(READY) ## student versions of the assignments, a zip each, in build/assignments (LANGUAGE=ja, VARIANT=name; or STUDENTS=names.txt SECRET=file)
+	@$(PY) -m notebooks.assignments.make_assignments --variant "$(or $(VARIANT),default)" \
+	  $(if $(filter command,$(origin LANGUAGE)),--language "$(LANGUAGE)") $(if $(STUDENTS),--students "$(STUDENTS)") $(if $(SECRET),--secret "$(SECRET)")
 
 grade: $(READY) ## grade a class: SUBMISSIONS=folder, its VARIANT or VARIANTS=variants.csv (BANK=folder of tests, MARKS=by-hand.csv)
 	@test -n "$(SUBMISSIONS)" || { echo "Say what to grade: make grade SUBMISSIONS=folder" >&2; exit 2; }

@@ -58,6 +58,7 @@ def main(arguments: list[str]) -> int:
             for language in edition.OTHERS:
                 catalogues.update_words(language)
                 catalogues.update_claims(language)
+                catalogues.update_assignments(language)
             return int(bool(pages("catalogues", Path(folder).resolve(), edition.SOURCE, [edition.SOURCE])))
     print("Say what to build: python -m book.build html FOLDER en ja, or catalogues FOLDER", file=sys.stderr)
     return 2

@@ -193,6 +193,14 @@ def update_claims(language: str) -> None:
         update(name, found, language)
 
 
+def update_assignments(language: str) -> None:
+    """The assignments' texts, and what those who hand them in are told."""
+    from notebooks.assignments import language as assignments
+
+    for name, found in assignments.everything().items():
+        update(name, found, language)
+
+
 def main(arguments: list[str]) -> int:
     match arguments:
         case ["check", *files]:
