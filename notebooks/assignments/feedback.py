@@ -126,7 +126,7 @@ def page(record: dict) -> str:
     file = say(f"File: {record['file']}", to)
     body = [f"<p>{html.escape(file)}</p>", _problems(record["problems"], to)]
     if rows:
-        body.append(f"<p><strong>{say(f'{got:g} of {out_of:g} points', to)}</strong></p>")
+        body.append(f"<p><strong>{got:g} {say('of', to)} {out_of:g} {say('points', to)}</strong></p>")
         heads = (say("question", to), say("part", to), say("points", to), say("remark", to))
         body.append(f"<table><tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr>{rows}</table>")
     body += record["shown"]["cells"]
@@ -137,7 +137,7 @@ def page(record: dict) -> str:
 
 def _row(question: dict, record: dict) -> str:
     points, out_of, to = question["points"], question["out_of"], record["language"]
-    shown = say("to be marked", to) if points is None else say(f"{points:g} of {out_of:g}", to)
+    shown = say("to be marked", to) if points is None else f"{points:g} {say('of', to)} {out_of:g}"
     colour = "full" if points == out_of else "lost" if points is not None else ""
     note = say(re.sub(r"^AssertionError: ", "", question["note"]), to)
     part = language.part(question["part"], record["assignment"], to)
