@@ -100,7 +100,9 @@ def say(text: str, language: str) -> str:
     for pattern, translation in _patterns(language):
         if match := pattern.fullmatch(text):
             return PLACE.sub(lambda place: say(match[int(place[1])], language), translation)  # noqa: B023  (called at once)
-    named = re.fullmatch(r"(\w+: )(.+)", text, re.DOTALL)  # a kind of error, or a name, and what is wrong with it
+    named = re.fullmatch(
+        r"(\w+: |'[^']*' )(.+)", text, re.DOTALL
+    )  # a kind of error, or a name, and what is wrong with it
     return named[1] + say(named[2], language) if named else text
 
 
@@ -156,6 +158,8 @@ def _told_by_tests(name: str) -> list[str]:
             said = node.msg if isinstance(node, ast.Assert) else node.value if isinstance(node, ast.Return) else None
             if isinstance(said, (ast.Constant, ast.JoinedStr)):
                 told += _Sentences(said).found
+            if isinstance(node, ast.For):  # over cases, of which some have a name
+                told += [each for each in _Sentences(node.iter).found if each.count(" ") > 1]
     return told
 
 
