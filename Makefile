@@ -262,6 +262,7 @@ catalogues: book/scorecard.md | $(READY) ## bring locale/, the messages of every
 	@ln -sfn ../build/executed book/notebooks
 	@rm -rf build/catalogues
 	@$(PY) -m book.build catalogues build/catalogues
+	@$(PY) -m notebooks.assignments.language
 
 lock: $(READY) ## pin requirements.in, with hashes, in requirements.lock; likewise the benchmarks' peers
 	@$(PY) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \

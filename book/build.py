@@ -6,12 +6,13 @@ python -m book.build catalogues build/scratch     brings the catalogues in local
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 from jupyter_book.sphinx import build_sphinx
 
-from book import catalogues, edition
+from book import catalogues, edition, results
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -23,7 +24,10 @@ def pages(builder: str, folder: Path, language: str, editions: list[str]) -> int
     overrides = {"external_toc_path": str(ROOT / "book/_toc.yml"), "latex_individualpages": False, "nitpicky": True}
     if language != edition.SOURCE:
         overrides |= {"language": language, "html_search_language": "en"}  # the project's own search, for any language
-        overrides |= {"html_title": edition.say("The Differential Privacy Reproduction Compendium")}
+        overrides |= {
+            "html_title": edition.say("The Differential Privacy Reproduction Compendium"),
+            "copyright": edition.say("2026, prose CC BY 4.0, code MIT"),
+        }
     return build_sphinx(
         str(ROOT / "book"),
         str(own / builder),
@@ -43,6 +47,8 @@ def html(folder: Path, languages: list[str]) -> int:
     for language in languages:
         if status := pages("html", folder, language, languages):
             return int(bool(status))
+        if language == edition.SOURCE:
+            results.write(catalogues.FOUND, json.dumps(edition.found, ensure_ascii=False, indent=1) + "\n")
     first, *others = languages
     (folder / first / "html").rename(folder / "html")
     for language in others:
@@ -55,10 +61,9 @@ def main(arguments: list[str]) -> int:
         case ["html", folder, *languages] if languages:
             return html(Path(folder).resolve(), languages)
         case ["catalogues", folder]:
-            for language in edition.OTHERS:
-                catalogues.update_words(language)
-                catalogues.update_claims(language)
-                catalogues.update_assignments(language)
+            for name, found in catalogues.beside_pages().items():
+                for language in edition.OTHERS:
+                    catalogues.update(name, found, language)
             return int(bool(pages("catalogues", Path(folder).resolve(), edition.SOURCE, [edition.SOURCE])))
     print("Say what to build: python -m book.build html FOLDER en ja, or catalogues FOLDER", file=sys.stderr)
     return 2

@@ -21,6 +21,8 @@ from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCALE = ROOT / "locale"
+FOUND = ROOT / "build/messages.json"  # of each page, when it was last built
+NO_PAGES = re.compile(r"reference/|scorecard$")  # made from docstrings, and written by the ledger in each language
 HEADER = """\
 msgid ""
 msgstr ""
@@ -177,28 +179,12 @@ def check(paths: list[Path]) -> int:
     return int(bool(wrong))
 
 
-def update_words(language: str) -> None:
-    """What the code says."""
-    from book import sentences
+def beside_pages() -> dict[str, dict[str, str]]:
+    """By catalogue, the messages that stand on no page of their own: what the code says, and the claims with their notes."""
+    from book import claims, ledger, retold, sentences
 
-    update("words", sentences.everywhere(), language)
-
-
-def update_claims(language: str) -> None:
-    """The claims, with the notes of the records that count."""
-    from book import claims, ledger, retold
-
-    known = claims.load()
-    for name, found in retold.messages(known, ledger.standings(ledger.GATHERED, ledger.FULL)).items():
-        update(name, found, language)
-
-
-def update_assignments(language: str) -> None:
-    """The assignments' texts, and what those who hand them in are told."""
-    from notebooks.assignments import language as assignments
-
-    for name, found in assignments.everything().items():
-        update(name, found, language)
+    told = retold.messages(claims.load(), ledger.standings(ledger.GATHERED, ledger.FULL))
+    return {"words": sentences.everywhere()} | told
 
 
 def main(arguments: list[str]) -> int:

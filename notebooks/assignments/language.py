@@ -2,6 +2,8 @@
 
 Graded is the English key, whatever the language of the notebook: cells are known by their ids. Only what a student reads is
 translated, when it is handed out and when the page with the feedback is written; what has no translation stays English.
+
+    python -m notebooks.assignments.language     brings the catalogues up to date (part of `make catalogues`)
 """
 
 from __future__ import annotations
@@ -179,3 +181,14 @@ def everything() -> dict[str, dict[str, str]]:
         found[f"assignments/{name}"] = {each: "paragraph" for text in texts for each in messages(text)}
         feedback |= dict.fromkeys(_told_by_tests(name), name)
     return found | {"feedback": {message: kind for message, kind in feedback.items() if worded(message)}}
+
+
+def main() -> None:
+    """Bring the catalogues up to date."""
+    for language in OTHERS:
+        for name, found in everything().items():
+            catalogues.update(name, found, language)
+
+
+if __name__ == "__main__":
+    main()

@@ -40,9 +40,9 @@ class Submission:
     file: str
     name: str = ""
     variant: str = ""
-    language: str = language.SOURCE
     cells: list = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    language: str = language.SOURCE
 
 
 def collect(folder: Path, keys: dict, known: Collection[str] = ()) -> list[Submission]:
