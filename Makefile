@@ -217,8 +217,9 @@ papers: $(PAPERS) ## the documents' own settings (notebooks/full.yml) on the rea
 claims: book/scorecard.md ## judge every claim: build/claims.json and the scorecard page
 	@echo "$(CURDIR)/build/claims.json"
 
-assignments: $(READY) ## student versions of the assignments, a zip each, in build/assignments (VARIANT=name; or STUDENTS=names.txt SECRET=file)
-	@$(PY) -m notebooks.assignments.make_assignments --variant "$(or $(VARIANT),default)" $(if $(STUDENTS),--students "$(STUDENTS)") $(if $(SECRET),--secret "$(SECRET)")
+assignments: $(READY) ## student versions of the assignments, a zip each, in build/assignments (LANGUAGE=ja, VARIANT=name; or STUDENTS=names.txt SECRET=file)
+	@$(PY) -m notebooks.assignments.make_assignments --variant "$(or $(VARIANT),default)" \
+	  $(if $(filter command,$(origin LANGUAGE)),--language "$(LANGUAGE)") $(if $(STUDENTS),--students "$(STUDENTS)") $(if $(SECRET),--secret "$(SECRET)")
 
 grade: $(READY) ## grade a class: SUBMISSIONS=folder, its VARIANT or VARIANTS=variants.csv (BANK=folder of tests, MARKS=by-hand.csv)
 	@test -n "$(SUBMISSIONS)" || { echo "Say what to grade: make grade SUBMISSIONS=folder" >&2; exit 2; }
@@ -263,6 +264,7 @@ catalogues: book/scorecard.md | $(READY) ## bring locale/, the messages of every
 	@ln -sfn ../build/executed book/notebooks
 	@rm -rf build/catalogues
 	@$(PY) -m book.build catalogues build/catalogues
+	@$(PY) -m notebooks.assignments.language
 
 lock: $(READY) ## pin requirements.in, with hashes, in requirements.lock; likewise the benchmarks' peers
 	@$(PY) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \

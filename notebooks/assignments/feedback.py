@@ -19,7 +19,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from lib.numerics.files import whole
 from lib.numerics.in_order import total
-from notebooks.assignments import assignment, confinement, overview
+from notebooks.assignments import assignment, confinement, language, overview
+from notebooks.assignments.language import say
 
 DEEPEST = 2000  # tags opened and not closed: the cleaner takes time with the square of it
 MATHJAX = ("tex-chtml.js", "input/tex", "output/chtml/fonts")
@@ -29,7 +30,7 @@ TAGS = {"p", "br", "hr", "div", "span", "pre", "code", "em", "strong", "b", "i",
 
 PAGE = """\
 <!doctype html>
-<html lang="en">
+<html lang="{language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -113,49 +114,55 @@ def parts(record: dict, plainly: bool = False) -> dict:
     """
     markdown = _typed if plainly else _markdown
     answers = {question["id"]: markdown(question["text"]) for question in record["questions"] if question["by_hand"]}
-    return {"cells": [_cell(cell, markdown, plainly) for cell in executed(record).cells], "answers": answers}
+    cells = [_cell(cell, markdown, plainly, record["language"]) for cell in executed(record).cells]
+    return {"cells": cells, "answers": answers}
 
 
 def page(record: dict) -> str:
-    rows = "".join(map(_row, record["questions"]))
+    to = record["language"]
+    rows = "".join(_row(question, record) for question in record["questions"])
     got = total(question["points"] or 0 for question in record["questions"])
     out_of = total(question["out_of"] for question in record["questions"])
-    body = [f"<p>File: {html.escape(record['file'])}</p>", _problems(record["problems"])]
+    file = say(f"File: {record['file']}", to)
+    body = [f"<p>{html.escape(file)}</p>", _problems(record["problems"], to)]
     if rows:
-        body.append(f"<p><strong>{got:g} of {out_of:g} points</strong></p>")
-        body.append(f"<table><tr><th>question</th><th>part</th><th>points</th><th>remark</th></tr>{rows}</table>")
+        body.append(f"<p><strong>{got:g} {say('of', to)} {out_of:g} {say('points', to)}</strong></p>")
+        heads = (say("question", to), say("part", to), say("points", to), say("remark", to))
+        body.append(f"<table><tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr>{rows}</table>")
     body += record["shown"]["cells"]
-    body.append(f"<p><small>{confinement.SAID[record['walls']]}</small></p>")
-    title = f"{record['assignment'] or 'unknown assignment'}: {record['student']}"
-    return PAGE.format(title=html.escape(title), body="\n".join(body), up="../../")
+    body.append(f"<p><small>{say(confinement.SAID[record['walls']], to)}</small></p>")
+    title = f"{record['assignment'] or say('unknown assignment', to)}: {record['student']}"
+    return PAGE.format(title=html.escape(title), body="\n".join(body), up="../../", language=to)
 
 
-def _row(question: dict) -> str:
-    points, out_of = question["points"], question["out_of"]
-    shown = "to be marked" if points is None else f"{points:g} of {out_of:g}"
+def _row(question: dict, record: dict) -> str:
+    points, out_of, to = question["points"], question["out_of"], record["language"]
+    shown = say("to be marked", to) if points is None else f"{points:g} {say('of', to)} {out_of:g}"
     colour = "full" if points == out_of else "lost" if points is not None else ""
-    note = html.escape(re.sub(r"^AssertionError: ", "", question["note"]))
-    return f'<tr><td>{html.escape(question["id"])}</td><td>{html.escape(question["part"])}</td><td class="{colour}">{shown}</td><td>{note}</td></tr>'
+    note = say(re.sub(r"^AssertionError: ", "", question["note"]), to)
+    part = language.part(question["part"], record["assignment"], to)
+    return f'<tr><td>{html.escape(question["id"])}</td><td>{html.escape(part)}</td><td class="{colour}">{shown}</td><td>{html.escape(note)}</td></tr>'
 
 
-def _problems(problems: list[str]) -> str:
-    lines = "".join(f"<li>{html.escape(problem)}</li>" for problem in problems)
+def _problems(problems: list[str], to: str) -> str:
+    lines = "".join(f"<li>{html.escape(say(problem, to))}</li>" for problem in problems)
     return f'<ul class="lost">{lines}</ul>' if lines else ""
 
 
-def _cell(cell, markdown, plainly: bool) -> str:
+def _cell(cell, markdown, plainly: bool, to: str) -> str:
     if cell.cell_type != "code":
         return markdown(cell.source)
-    return f"<pre>{html.escape(cell.source)}</pre>" + "".join(_output(output, plainly) for output in cell.outputs)
+    return f"<pre>{html.escape(cell.source)}</pre>" + "".join(_output(output, plainly, to) for output in cell.outputs)
 
 
-def _output(output, plainly: bool) -> str:
+def _output(output, plainly: bool, to: str) -> str:
     if output.output_type == "stream":
         return f'<pre class="out">{html.escape(output.text)}</pre>'
     if output.output_type == "error":
-        return f'<pre class="out lost">{html.escape(chr(10).join(output.traceback))}</pre>'
+        return f'<pre class="out lost">{html.escape(chr(10).join(say(line, to) for line in output.traceback))}</pre>'
     if "image/png" in output.data:
-        return f'<p><img alt="a figure" src="data:image/png;base64,{html.escape("".join(output.data["image/png"].split()))}"></p>'
+        named = say("a figure", to)
+        return f'<p><img alt="{named}" src="data:image/png;base64,{html.escape("".join(output.data["image/png"].split()))}"></p>'
     for form, shown in (("text/html", _clean), ("text/markdown", _markdown), ("text/latex", html.escape)):
         if form in output.data and not plainly:
             return f'<div class="out">{shown(output.data[form])}</div>'
@@ -186,7 +193,9 @@ def by_hand(records: list[dict], keys: dict) -> str:
                     f'<h3>{html.escape(student)} <small>{html.escape(file)}</small></h3><div class="answer">{shown}</div>'
                     for student, file, shown in answers
                 ]
-    return PAGE.format(title="To be marked by hand", body="\n".join(parts) or "<p>Nothing.</p>", up="")
+    return PAGE.format(
+        title="To be marked by hand", body="\n".join(parts) or "<p>Nothing.</p>", up="", language=language.SOURCE
+    )
 
 
 def _markdown(text: str) -> str:

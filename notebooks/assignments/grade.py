@@ -41,9 +41,10 @@ import time  # noqa: E402
 from dataclasses import dataclass  # noqa: E402
 from pathlib import Path  # noqa: E402
 
+from book import catalogues  # noqa: E402
 from lib.numerics import content_key  # noqa: E402
 from lib.numerics.files import whole  # noqa: E402
-from notebooks.assignments import assignment, confinement, feedback, judge, shipped, submissions  # noqa: E402
+from notebooks.assignments import assignment, confinement, feedback, judge, language, shipped, submissions  # noqa: E402
 from notebooks.assignments.judge import Box, Limits  # noqa: E402
 from notebooks.assignments.tables import enter_marks, read_marks, sign_of, table, variants  # noqa: E402
 
@@ -114,7 +115,9 @@ class Course:
         return self.variants.get(submission.student, self.variant)
 
     def case_of(self, submission):
-        return self.case(submission.name, self.variant_of(submission)) if submission.name else None
+        if not submission.name:
+            return None
+        return language.handed_out(self.case(submission.name, self.variant_of(submission)), submission.language)
 
     def record_of(self, submission) -> Path:
         """Where the record of `submission` lies: another place for anything else that decides about it."""
@@ -127,6 +130,7 @@ class Course:
 @functools.cache
 def _code() -> str:
     files = [path for path in Path(__file__).parent.rglob("*") if path.suffix in (".py", ".ipynb")]
+    files += [path for each in ("feedback.po", "assignments/*.po") for path in catalogues.LOCALE.glob(f"*/{each}")]
     return content_key.key(*files)
 
 

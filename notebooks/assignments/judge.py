@@ -223,8 +223,8 @@ class Notebook:
             except ValueError as large:  # nothing is sent yet
                 self._send({"error": f"asked for {large}"}, until + GRACE)
         if calls >= MANY_CALLS and str(reply.get("error")).startswith("stopped: "):
-            reply["error"] += (
-                f", with {calls} calls of a function of the test, each of which takes its time: call it with arrays"
+            reply["error"] = (
+                f"{reply['error']}, with {calls} calls of a function of the test, each of which takes its time: call it with arrays"
             )
         return reply
 
@@ -421,6 +421,7 @@ def blank(submission, case, reason: str) -> dict:
         "file": submission.file,
         "assignment": submission.name,
         "variant": submission.variant,
+        "language": submission.language,
         "problems": submission.problems,
         "walls": confinement.way(),
         "plan": [],

@@ -1,4 +1,4 @@
-"""Student versions of the assignments, one zip each: `make assignments [VARIANT=2026a | STUDENTS=names.txt SECRET=file]`.
+"""Student versions of the assignments, one zip each: `make assignments [LANGUAGE=ja] [VARIANT=2026a | STUDENTS=names.txt SECRET=file]`.
 
     python -m notebooks.assignments.make_assignments --variant 2026a -o build/assignments
 
@@ -10,6 +10,8 @@ the package `lib` that its given cells use (`shipped`), the pinned requirements 
 With the names of STUDENTS, one a line, each gets numbers of his own, drawn by his name and a secret that the file SECRET holds
 (it is made if it is not there): `<student>/laplace.zip` and so on, and `variants.csv`, by which they are graded. The same student
 always gets the same numbers; nobody without the secret can tell another's.
+
+Texts in another language than English lie in a folder of it, `ja/laplace.zip`, with the same names, numbers and code.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from pathlib import Path
 import nbformat
 
 from lib.numerics.files import whole
-from notebooks.assignments import assignment, judge, shipped, submissions, tables
+from notebooks.assignments import assignment, judge, language, shipped, submissions, tables
 
 START = """\
 # How to start
@@ -59,16 +61,18 @@ def check(case: assignment.Case, box: judge.Box) -> None:
 
 
 @functools.cache
-def _for_all(name: str) -> dict[str, bytes]:
-    """What the zips of all variants of an assignment hold."""
-    contents = {"START.md": START.format(name=name).encode()}
+def _for_all(name: str, to: str) -> dict[str, bytes]:
+    """What the zips of all variants of an assignment hold in a language."""
+    start = language.in_language(START, language.translations(language.START, to))
+    contents = {"START.md": start.format(name=name).encode()}
     contents["requirements.lock"] = (assignment.ROOT / "requirements.lock").read_bytes()
     return contents | shipped.files(assignment.prepare(name).released)
 
 
-def make(case: assignment.Case, target: Path) -> Path:
-    """Write the zip `target`, and the notebook alone beside it; the path of the zip."""
-    contents = {f"{case.name}.ipynb": nbformat.writes(case.released).encode(), **case.files, **_for_all(case.name)}
+def make(case: assignment.Case, target: Path, to: str = language.SOURCE) -> Path:
+    """Write the zip `target` in the language `to`, and the notebook alone beside it; the path of the zip."""
+    notebook = nbformat.writes(language.handed_out(case, to).released).encode()
+    contents = {f"{case.name}.ipynb": notebook, **case.files, **_for_all(case.name, to)}
     with whole(target.with_suffix("") / f"{case.name}.ipynb") as draft:
         draft.write_bytes(contents[f"{case.name}.ipynb"])
     with whole(target) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -79,26 +83,30 @@ def make(case: assignment.Case, target: Path) -> Path:
     return target
 
 
-def for_class(variant: str, output: Path, box: judge.Box) -> None:
+def for_class(variant: str, output: Path, box: judge.Box, to: str) -> None:
     """A zip of each assignment in `variant`."""
     for name in assignment.names():
         case = assignment.prepare(name, variant)
         check(case, box)
         title = name if variant == assignment.DEFAULT else f"{name}-{variant}"
-        print(make(case, output / f"{title}.zip"))
+        print(make(case, _place(output, to) / f"{title}.zip", to))
 
 
-def for_each(students: list[str], secret: bytes, output: Path, box: judge.Box) -> None:
+def for_each(students: list[str], secret: bytes, output: Path, box: judge.Box, to: str) -> None:
     """A zip of each assignment for each student, and the table of their variants; those who are in it already stay there."""
     listed = output / "variants.csv"
     known = tables.variants(listed) if listed.exists() else {}
     for student in students:
         variant, cases = _suiting(student, secret, box)
         for case in cases:
-            make(case, output / student / f"{case.name}.zip")
+            make(case, _place(output, to) / student / f"{case.name}.zip", to)
         known[student] = variant
         print(f"{student}: {variant}", flush=True)
     tables.table(listed, [{"student": student, "variant": variant} for student, variant in known.items()])
+
+
+def _place(output: Path, to: str) -> Path:
+    return output if to == language.SOURCE else output / to
 
 
 def _suiting(student: str, secret: bytes, box: judge.Box) -> tuple[str, list[assignment.Case]]:
@@ -147,19 +155,21 @@ def main() -> int:
     parser.add_argument("--variant", default=assignment.DEFAULT, help="letters, digits, - and _")
     parser.add_argument("--students", type=Path, help="a file with a student's name a line: a variant for each")
     parser.add_argument("--secret", type=Path, help="a file of your own, by which the variants are drawn")
+    parser.add_argument("--language", default=language.SOURCE, help=f"of the texts: {' or '.join(language.LANGUAGES)}")
     parser.add_argument("-o", "--output", type=Path, default=assignment.ROOT / "build/assignments")
     arguments = parser.parse_args()
     try:
         if bool(arguments.students) != bool(arguments.secret):
             raise ValueError("STUDENTS and SECRET go together")
+        to = language.known(arguments.language)
         with tempfile.TemporaryDirectory() as folder:
             cases = [assignment.prepare(name) for name in assignment.names()]
             modules = set().union(*(shipped.modules(case.released) for case in cases))
             with judge.Box(judge.class_folder(cases, Path(folder)), modules) as box:
                 if arguments.students:
-                    for_each(_names(arguments.students), _secret(arguments.secret), arguments.output, box)
+                    for_each(_names(arguments.students), _secret(arguments.secret), arguments.output, box, to)
                 else:
-                    for_class(arguments.variant, arguments.output, box)
+                    for_class(arguments.variant, arguments.output, box, to)
     except (ValueError, OSError) as refusal:
         print(refusal, file=sys.stderr)
         return 2

@@ -9,7 +9,7 @@ import urllib.parse
 from collections import Counter
 
 from lib.numerics.in_order import total
-from notebooks.assignments import assignment, confinement
+from notebooks.assignments import assignment, confinement, language
 
 SIMILAR = 0.6  # share of runs of tokens, of what the students wrote, that two submissions have in common
 COPIED = 0.8  # the same share with what many write as well, lest a copy that goes round is taken for usual
@@ -31,7 +31,7 @@ def page(records: list[dict], pages: list[str], keys: dict) -> str:
             _failures(mine),
             _similar(mine, dict(zip(map(id, records), pages)), _runs(_given(keys[name]))),
         ]
-    return PAGE.format(title="The class", body="\n".join(body), up="")
+    return PAGE.format(title="The class", body="\n".join(body), up="", language=language.SOURCE)
 
 
 def _histogram(records: list[dict]) -> str:

@@ -18,7 +18,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from notebooks.assignments import assignment
+from notebooks.assignments import assignment, language
 
 LARGEST = 20 * 2**20  # bytes of a file that is looked at
 LARGEST_ZIP = 400 * 2**20  # bytes of a zip file: a student may well hand in the whole folder, with its `.venv`
@@ -42,6 +42,7 @@ class Submission:
     variant: str = ""
     cells: list = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    language: str = language.SOURCE
 
 
 def collect(folder: Path, keys: dict, known: Collection[str] = ()) -> list[Submission]:
@@ -196,13 +197,13 @@ def _parse(submission: Submission, notebook, keys) -> None:
         submission.problems.append(f"{len(cells) - len(submission.cells)} cells cannot be read")
     metadata = _dictionary(notebook.get("metadata"))
     said = _dictionary(metadata.get("compendium"))
-    language = (
+    kernel = (
         _dictionary(metadata.get("kernelspec")).get("language")
         or _dictionary(metadata.get("language_info")).get("name")
         or "python"
     )
-    if not str(language).lower().startswith("python"):
-        submission.problems.append(f"made for another kernel ({_printable(str(language)[:40])}); it ran as Python")
+    if not str(kernel).lower().startswith("python"):
+        submission.problems.append(f"made for another kernel ({_printable(str(kernel)[:40])}); it ran as Python")
     present = {cell["ident"] for cell in submission.cells}
     overlap = {name: len(present & {cell.id for cell in key.cells}) for name, key in keys.items()}
     best = max(overlap, key=overlap.get, default="")
@@ -217,6 +218,8 @@ def _parse(submission: Submission, notebook, keys) -> None:
         else:
             submission.problems.append("none of its cells is known: was the notebook made anew?")
     submission.variant = _printable(str(said.get("variant", ""))[:60])
+    if said.get("language") in language.LANGUAGES:
+        submission.language = said["language"]
 
 
 def _by_content(cells: list[dict], keys) -> str:
@@ -387,7 +390,7 @@ def _planned(cell, shown, theirs: list, problems: list) -> list[dict]:
     if kind == "text":
         return [plan, *(_own({"type": "markdown", "source": source}) for source in changed)]
     if kind == "test" and (changed or not sources):
-        problems.append(f"test {cell.id} was {'changed' if changed else 'removed'}; the original ran")
+        problems.append(f"test {cell.id} {'was changed' if changed else 'was removed'}; the original ran")
     elif changed:
         problems.append(f"given cell {cell.id} was changed; the original ran")
     return [plan]
