@@ -52,7 +52,8 @@ def test_the_tally_is_a_sentence_with_every_verdict_that_occurs():
     count = Counter({"reproduced": 32, "differs": 9, "not determinable": 1})
     assert summaries.sentence(count) == "of 42 claims 32 are reproduced, 9 differ and 1 is not determinable"
     assert summaries.sentence(Counter(differs=1)) == "of 1 claim 1 differs"
-    assert set(summaries.WORDS) == set(claims.VERDICTS)
+    for verdict in claims.VERDICTS:
+        assert re.fullmatch(r"of 2 claims 2 \w.*", summaries.sentence(Counter({verdict: 2})))
 
 
 def test_the_full_run_decides_where_the_build_had_stand_in_data(tmp_path):
