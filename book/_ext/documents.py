@@ -11,7 +11,7 @@ from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
 from book import claims, retold
-from book.edition import parsed, say
+from book.edition import generated, parsed, say
 
 BIBLIOGRAPHY = Path(__file__).resolve().parents[1] / "documents.bib"
 
@@ -43,10 +43,10 @@ class Entries(SphinxDirective):
         self.env.note_dependency(str(BIBLIOGRAPHY))
         self.env.note_dependency(str(claims.ledger_path()))
         known = claims.load().documents
-        return [
+        return generated(
             self._entry(retold.cited(known[key]) if key in known else say("The compendium"), text)
             for key, text in entries(BIBLIOGRAPHY.read_text(encoding="utf-8")).items()
-        ]
+        )
 
     def _entry(self, title, text):
         heading = nodes.section("", nodes.title(title, title), ids=[nodes.make_id(title)])

@@ -8,6 +8,8 @@ from docutils import nodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+from book._ext import figure_words
+
 log = logging.getLogger(__name__)
 
 
@@ -45,7 +47,10 @@ def show(app, doctree, docname):
             continue
         page, target, image = found
         address = f"{app.builder.get_relative_uri(docname, page)}#{target}"
-        link = nodes.reference("", "", image.deepcopy(), refuri=address, internal=True)
+        again = image.deepcopy()
+        if "drawn" in image:
+            figure_words.lead(again, image["drawn"], docname)
+        link = nodes.reference("", "", again, refuri=address, internal=True)
         name = f"again-{target}"  # a figure must have one, and this one no number
         place.replace_self(
             nodes.figure("", link, nodes.caption("", "", *place[0].children), ids=[name], classes=["shown-again"])

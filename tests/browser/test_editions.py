@@ -8,7 +8,7 @@ from tests.browser import needs
 from tests.browser.chromium import BOOK
 
 pytestmark = [
-    needs.THE_BOOK,
+    *needs.THE_BOOK,
     pytest.mark.skipif(not (BOOK / "ja/index.html").is_file(), reason="one edition is built (make book LANGUAGE=en)"),
 ]
 

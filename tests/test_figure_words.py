@@ -1,0 +1,48 @@
+"""Figures in another language (book/_ext/figure_words.py): texts for outlines, in their places."""
+
+import io
+
+import matplotlib
+import pytest
+from matplotlib.figure import Figure
+
+from book._ext import figure_words
+
+WORDS = {"count & more": "件数など", "half of ε": "εの半分", "time": "時刻"}
+
+
+@pytest.fixture(scope="module")
+def svg():
+    figure = Figure()
+    axes = figure.subplots()
+    axes.plot([0, 1], [0, 1], label="count & more")
+    axes.set_xlabel("time")
+    axes.set_ylabel(r"half of $\varepsilon$")
+    axes.set_title(r"$\frac{1}{2}$ of all")
+    axes.legend()
+    drawn = io.StringIO()
+    with matplotlib.rc_context({"svg.hashsalt": "1"}):
+        figure.savefig(drawn, format="svg")
+    return drawn.getvalue()
+
+
+def test_words_are_found_and_formulas_that_are_more_than_letters_are_left(svg):
+    assert {"time", "count & more"} <= set(figure_words.texts(svg))
+    assert figure_words.plain(r"half of $\varepsilon$") == "half of ε"
+    assert figure_words.plain(r"$\frac{1}{2}$ of all") == ""
+
+
+def test_texts_stand_where_the_others_were(svg):
+    made = figure_words.retold(svg, lambda text: WORDS.get(text, text))
+    assert ">時刻</text>" in made and ">件数など</text>" in made
+    legend = made[made.index('<g id="legend_1">') :]
+    assert 'text-anchor="middle"' not in legend[: legend.index(">件数など<")][-300:]
+    assert 'text-anchor="middle"' in made[: made.index(">時刻<")][-300:]
+    assert figure_words.retold(svg, lambda text: text) == svg
+
+
+def test_what_other_texts_use_stays(svg):
+    """Matplotlib defines an outline where it first draws the letter."""
+    made = figure_words.retold(svg, lambda text: WORDS.get(text, text))
+    used = {part.split('"')[0] for part in made.split('xlink:href="#')[1:]}
+    assert all(f'id="{name}"' in made for name in used)
