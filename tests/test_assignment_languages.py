@@ -80,22 +80,22 @@ def test_another_language_is_refused():
 
 def test_an_outdated_message_is_shown_in_english(cases, tmp_path, monkeypatch):
     """Its old translation, which `make catalogues` has marked, is not."""
+    old, new = "To be read before", "To be read first"
     place = catalogues.place(f"assignments/{NAME}", "ja")
-    first = catalogues.messages(catalogues.load(place))[1]
     copied = tmp_path / place.relative_to(catalogues.LOCALE)
     copied.parent.mkdir(parents=True)
     copied.write_bytes(place.read_bytes())
     monkeypatch.setattr(catalogues, "LOCALE", tmp_path)
-    changed = {message.id: "paragraph" for message in catalogues.messages(catalogues.load(place))} | {first.id: ""}
-    edited = {key.replace("75 minutes", "95 minutes"): kind for key, kind in changed.items()}
-    catalogues.update(f"assignments/{NAME}", edited, "ja")
+    known = [message.id for message in catalogues.messages(catalogues.load(copied))]
+    catalogues.update(f"assignments/{NAME}", {message.replace(old, new): "paragraph" for message in known}, "ja")
+    assert catalogues.state(copied) == (len(known), 0, 1)
 
     case = dataclasses.replace(cases[NAME], released=copy.deepcopy(cases[NAME].released))
-    case.released.cells[0].source = case.released.cells[0].source.replace("75 minutes", "95 minutes")
+    case.released.cells[0].source = case.released.cells[0].source.replace(old, new)
     language.translations.cache_clear()
     shown = texts(language.handed_out(case, "ja").released)[0].split("\n\n")
     language.translations.cache_clear()
-    assert ["95 minutes" in each for each in shown] == [False, True, False]
+    assert [new in each for each in shown] == [False, True, False]
     assert not english(shown[0]) and english(shown[1]) and not english(shown[2])
 
 

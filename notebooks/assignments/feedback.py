@@ -42,7 +42,7 @@ td, th {{ border-bottom: 1px solid #d0d7de; padding: .25rem .75rem; text-align: 
 pre {{ background: #f6f8fa; padding: .6rem .8rem; overflow-x: auto; font-size: .87rem; white-space: pre-wrap; }}
 img {{ max-width: 100%; }}
 pre.out, div.out {{ background: none; border-left: 3px solid #d0d7de; margin-left: 1rem; padding: .2rem .8rem; overflow-x: auto; }}
-.lost {{ color: #a40e26; }} .full {{ color: #116329; }}
+.lost {{ color: #a40e26; }} .full {{ color: #116329; }} td.lost, td.full {{ white-space: nowrap; }}
 .answer {{ border-left: 3px solid #d0d7de; padding-left: 1rem; margin: 1rem 0; }}
 </style>
 <script>MathJax = {{tex: {{inlineMath: [["$", "$"], ["\\\\(", "\\\\)"]], packages: {{"[-]": ["require"]}}, autoload: {{html: []}}}}}};</script>
