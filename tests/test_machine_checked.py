@@ -10,6 +10,7 @@ import importlib.util
 import itertools
 import re
 import shutil
+import types
 from fractions import Fraction
 from pathlib import Path
 
@@ -240,6 +241,23 @@ def test_the_page_shows_every_headline_with_its_statement():
     assert len(table.splitlines()) == len(headlines) + 2
 
 
+def test_file_and_line_lead_to_the_public_repository_or_to_a_copy(tmp_path):
+    theorem = machine_checked.headlines()[0]
+    stands = theorem.statement
+    shown = f">{stands.file}, {stands.line}</a>; "
+    public = types.SimpleNamespace(html_theme_options={"repository_url": "https://github.com/a/b"})
+    unknown = types.SimpleNamespace(html_theme_options={})
+    files = page.in_public(public)
+    assert re.fullmatch(r"https://github\.com/a/b/blob/[0-9a-f]{40}/proofs", files) and page.in_public(unknown) == ""
+    assert f'<a href="{files}/{stands.file}#L{stands.line}"{shown}' in page.table([theorem], files)
+    copied = re.search(f'<a href="([^"]+)"{re.escape(shown)}', page.table([theorem]))[1]
+    for config, there in ((public, False), (unknown, True)):
+        builder = types.SimpleNamespace(format="html")
+        page.copy_files(types.SimpleNamespace(builder=builder, outdir=tmp_path, config=config), None)
+        assert (tmp_path / copied).is_file() == there
+    assert (tmp_path / copied).read_text() == (ROOT / "proofs" / stands.file).read_text()
+
+
 def test_each_definition_that_the_page_shows_has_a_sentence_and_the_cells_are_among_them():
     everything = machine_checked.everything()
     defined = [each for file in everything.values() for each in file if each.kind in page.DEFINING]
@@ -281,6 +299,15 @@ def test_the_box_that_a_theorem_is_said_to_stand_in_exists():
     said = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "notebooks").glob("*/*.ipynb"))
     labels = set(re.findall(r":label: ([\w-]+)", said))
     assert {theorem.box for theorem in machine_checked.headlines()} - {""} <= labels
+
+
+def test_a_theorem_belongs_to_its_box():
+    """What is said of it, or its name, begins with the box's name: Theorem D of miura2022-d."""
+    called = {"thm-miura2022-unbounded": "Theorem 3.1", "thm-miura2022-bounded": "Theorem 3.2"}
+    for theorem in machine_checked.headlines():
+        if theorem.box:
+            name = called.get(theorem.box) or rf"(?:Theorem|Lemma) {theorem.box.removeprefix('miura2022-').upper()}"
+            assert re.match(rf"{name}\b", theorem.statement.says), (theorem.statement.name, theorem.box)
 
 
 def test_a_box_names_what_is_checked_of_it_unless_it_does_so_itself():
