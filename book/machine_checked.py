@@ -22,6 +22,8 @@ LIST = FOLDER / "headlines.yml"
 
 # What Coq's reader tells apart: the ends of comments, which may lie in one another; strings; and the full stop that ends a sentence.
 TOKEN = re.compile(r'\(\*|\*\)|"[^"]*"|(\.(?=\s|$))|[^(*".]+|.', re.DOTALL)
+# What may stand before a command or a tactic of a proof: bullets, braces, and the goals that it is for.
+LEADING = re.compile(r"\A(?:[\s\-+*{}]|(?:\d+(?:\s*[-,]\s*\d+)*|\[\s*[\w']+\s*\]|all|par|!)\s*:(?!=))+")
 NAMED = re.compile(r"(?:Local )?(Definition|Fixpoint|Inductive|Record|Theorem|Lemma)\s+(\w+)")
 
 
@@ -33,6 +35,11 @@ class Sentence:
     text: str
     says: str = ""
     proving: bool = False
+
+    @property
+    def clause(self) -> str:
+        """Its text from the first word on that does something."""
+        return LEADING.sub("", self.text)
 
 
 @dataclass(frozen=True)
@@ -68,7 +75,9 @@ def sentences(text: str) -> Iterator[Sentence]:
             depth += 1
         elif word == "*)" and depth:
             depth -= 1
-            if not depth and not said:
+            if not depth and said:
+                said += " "  # as Coq reads it: a comment keeps two words apart
+            elif not depth:
                 says, comment = " ".join(comment.split()), ""
         elif depth:
             comment += word
@@ -78,8 +87,9 @@ def sentences(text: str) -> Iterator[Sentence]:
             said += word
             if token[1]:
                 proving = proving or said.startswith("Proof")
-                yield Sentence(text.count("\n", 0, start) + 1, said, says, proving)
-                proving = proving and not re.search(r"(?:^|\s)Qed\.$", said)
+                sentence = Sentence(text.count("\n", 0, start) + 1, said, says, proving)
+                yield sentence
+                proving = proving and sentence.clause != "Qed."
                 said, comment, says = "", "", ""
     if said or depth:
         raise ValueError(

@@ -130,7 +130,7 @@ Proof using a1 n0.
   assert (B : 0 < bracket_added z) by (rewrite <- bracket_turn; apply bracket_up; lra). nra.
 Qed.
 
-(* The turn lies at 0 or to the left of it, so that the divergence grows from 0 on, if and only if alpha is at most (n + 1)^2 / (2 n + 1). *)
+(* Theorem D, a record added: the turn lies at 0 or to the left of it, so that the divergence grows from 0 on, if and only if alpha is at most (n + 1)^2 / (2 n + 1). *)
 Theorem turn_sign : turn <= 0 <-> a <= (n + 1) ^ 2 / (2 * n + 1).
 Proof using a1 n0.
   assert (N : 0 < n ^ 2) by now apply pow_lt. assert (M : 0 < (n + 1) / (a * n ^ 2)).

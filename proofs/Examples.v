@@ -213,8 +213,8 @@ split; first by split; [move=> x; rewrite inE => /orP[/eqP->|/tE']|rewrite sigma
 by split; [exact: (order_replaced _ _ _ alpha1 H4 more)|exact: (order_both _ _ _ alpha1 H4 more)].
 Qed.
 
-(* They are what the theorems ask for: each can be applied to them. *)
-Lemma private_theorems_apply : exists (D D' : seq 'cV[R]_j.+1) (sigma : R), let n := INR (size D) in
+(* Private n: Theorems 3.1 and D can be applied to such data sets. *)
+Theorem private_theorems_apply : exists (D D' : seq 'cV[R]_j.+1) (sigma : R), let n := INR (size D) in
   (divergence alpha D D' <= Formulas.eps_unbounded n alpha (INR j.+1) sigma)%coqR /\
   (divergence alpha D' D <= Formulas.eps_unbounded_tight n alpha (INR j.+1) sigma)%coqR.
 Proof.
@@ -223,7 +223,8 @@ have [[_ h1] _] := theorem_3_1 some near inside s1 alpha1 iD iD' a2.
 by have [_ [_ h2]] := theorem_D some near inside (proj1 s1) alpha1 iD a1 a3.
 Qed.
 
-Lemma public_theorems_apply : exists (D D' : seq 'cV[R]_j.+1) (sigma : R), let n := INR (size D) in
+(* Public n: Theorems 3.2, A, B and G can be applied to such data sets. *)
+Theorem public_theorems_apply : exists (D D' : seq 'cV[R]_j.+1) (sigma : R), let n := INR (size D) in
   (divergence alpha D D' <= Formulas.eps_bounded n alpha (INR j.+1) sigma)%coqR /\
   (divergence alpha D D' <= Formulas.eps_bounded_tight n alpha (INR j.+1) sigma)%coqR /\
   (divergence alpha D D' <= Formulas.eps_bounded_joint n alpha (INR j.+1) sigma)%coqR /\

@@ -523,7 +523,7 @@ Proof using e0 al0 la0 small.
 Qed.
 End Counterexample.
 
-(* Theorem 4 of sei2017 is false: with these networks, two batches, one epoch and epsilon 1. *)
+(* Theorem 4 of sei2017, as `theorem4` says it of these networks, is false. *)
 Theorem theorem4_is_false : ~ theorem4.
 Proof.
   intros H.

@@ -34,7 +34,8 @@ COMMAND = re.compile(
     r"|(?:Local )?(?:Definition|Fixpoint|Inductive|Record|Lemma|Theorem) "
 )
 IN_SECTIONS = re.compile(r"(?:Variables?|Hypothes[ie]s|Let) ")
-IN_PROOFS = re.compile(r"Proof(?:\.$| using)|Qed\.$|(?!.*\b(?:admit|give_up)\b)[^A-Z#]", re.DOTALL)
+# A tactic begins with a small letter, a command of Coq's with a capital one. `abstract` would state a lemma of its own.
+IN_PROOFS = re.compile(r"Proof(?:\.$| using)|Qed\.$|(?!.*(?:\badmit|give_up|abstract)\b)[a-z]", re.DOTALL)
 PROJECT = re.compile(r"-Q \. Compendium|-arg -w -arg [\w,-]+|\w+\.v")
 
 
@@ -55,7 +56,7 @@ def not_needed(text: str) -> Iterator[tuple[int, str]]:
     """(line, the first words) of each sentence that is not among the commands above, where it stands."""
     depth = 0
     for sentence in machine_checked.sentences(text):
-        said = sentence.text.lstrip("-+*{} \n")
+        said = sentence.clause
         depth += said.startswith("Section ") - said.startswith("End ")
         known = IN_PROOFS.match(said) if sentence.proving else COMMAND.match(said) or depth and IN_SECTIONS.match(said)
         if not known:

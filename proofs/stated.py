@@ -2,12 +2,14 @@
 
     python -m proofs.stated         # writes the file anew
 
-Kept is all that Coq reads but comments, the proofs between `Proof` and `Qed`, and of a lemma all but its name.
+Kept is all that Coq reads but comments, the proofs between `Proof` and `Qed`, and of a lemma all but its name. A lemma in
+which `with` stands is kept whole, for that may state another one beside it.
 """
 
 from __future__ import annotations
 
 import difflib
+import re
 import textwrap
 from pathlib import Path
 
@@ -47,7 +49,7 @@ def kept(source: str) -> list[str]:
     lines = []
     for sentence in machine_checked.sentences(source):
         said = " ".join(sentence.text.split())
-        if said.startswith("Lemma "):
+        if said.startswith("Lemma ") and "with" not in re.findall(r"[\w']+", said):
             said = " ".join(said.split()[:2])
         if not sentence.proving:
             lines += textwrap.wrap(said, 120, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)

@@ -3,8 +3,12 @@
 Without an argument it is the table of the headline theorems, with places and axioms. With `files` it is, file by file, what a
 reader compares with the prose: definitions, hypotheses and headline theorems as Coq reads them, each under its comment.
 
+File and line lead to the file in the public repository, or, while no public address is known, to a copy beside the page.
+
 A theorem's box in a chapter ends with a line that names the headline theorems about it, by the `box` of proofs/headlines.yml.
 """
+
+from pathlib import Path
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -12,22 +16,50 @@ from docutils.statemachine import StringList
 from sphinx.addnodes import pending_xref
 from sphinx.util.docutils import SphinxDirective
 
-from book import claims, ledger, machine_checked
+from book import claims, ledger, machine_checked, results
 from book.edition import parsed, say, told
 from book.machine_checked import Headline, Statement, label
 
+COPIES = "_proofs"  # in the built book
 DEFINING = ("Definition", "Fixpoint", "Inductive", "Record")
 
 
-def table(headlines: list[Headline]) -> str:
-    """The theorems as MyST: what each says, of what in lib and which claims; its name, file and line, and its axioms' group."""
+def table(headlines: list[Headline], files: str = "") -> str:
+    """The theorems as MyST: what each says, of what in lib and which claims; its name, file and line, and its axioms' group.
+
+    files: the address of proofs/ in the public repository, or "".
+    """
     lines = [f"| {say('What is proved')} | {say('Theorem, file and line, axioms')} |", "|---|---|"]
     for each in headlines:
         stands = each.statement
         of = say(", ").join([*(f"`{name.rsplit('.', 1)[-1]}`" for name in each.lib), *map(linked, each.claims)])
-        name = f"{{ref}}`{stands.name} <{label(stands)}>` ({stands.file}, {stands.line}; {_axioms(each.axioms)})"
+        name = f"{{ref}}`{stands.name} <{label(stands)}>` ({source(stands, files)}; {_axioms(each.axioms)})"
         lines.append(f"| {ledger.cell(told(stands.says))}{say(' ({of})', of=of) if of else ''} | {name} |")
     return "\n".join(lines)
+
+
+def source(statement: Statement, files: str) -> str:
+    """File and line of a statement, linked."""
+    there = f"{files}/{statement.file}#L{statement.line}" if files else f"{COPIES}/{statement.file}.txt"
+    return f'<a href="{there}">{statement.file}, {statement.line}</a>'
+
+
+def in_public(config) -> str:
+    """The address of proofs/ in the public repository, at its last commit; "" if either is unknown."""
+    repository = (config.html_theme_options.get("repository_url") or "").rstrip("/")
+    commit = repository and results.git(
+        "log", "-1", "--format=%H", "--", "proofs", folder=machine_checked.FOLDER.parent
+    )
+    return f"{repository}/blob/{commit}/proofs" if commit else ""
+
+
+def copy_files(app, error):
+    """The files of proofs/ as plain text beside the page, which links to them while no public address is known."""
+    if error is None and app.builder.format == "html" and not in_public(app.config):
+        folder = Path(app.outdir, COPIES)
+        folder.mkdir(exist_ok=True)
+        for path in machine_checked.FOLDER.glob("*.v"):
+            (folder / f"{path.name}.txt").write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
 
 
 def linked(claim: str) -> str:
@@ -76,7 +108,7 @@ class MachineChecked(SphinxDirective):
         if self.arguments and directives.choice(self.arguments[0], ("files",)):
             made = by_file(machine_checked.everything(), headlines)
         else:
-            made = table(headlines)
+            made = table(headlines, in_public(self.config))
         self.content = StringList(made.splitlines(), source=str(machine_checked.LIST))
         return parsed(self)
 
@@ -114,4 +146,5 @@ def read(app, doctree):
 def setup(app):
     app.add_directive("machine-checked", MachineChecked)
     app.connect("doctree-read", read)
+    app.connect("build-finished", copy_files)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
