@@ -1,5 +1,6 @@
 """The theme's own words in the edition's language, where its catalogues leave them in English."""
 
+import json
 import re
 from pathlib import Path
 
@@ -45,6 +46,19 @@ def retell(app, error):
         page.write_text(place.sub(lambda found: found["before"] + said[found["word"]], text), encoding="utf-8")
 
 
+SEARCHED = "Search finished, found ${resultCount} page(s) matching the search query."
+
+
+def retell_search(app, error):
+    """The one sentence of the search that Sphinx leaves empty in Japanese."""
+    scripts = Path(app.outdir, "_static/translations.js")
+    if error is None and app.builder.format == "html" and edition.language != edition.SOURCE and scripts.is_file():
+        said = say("Search finished, found {n} page(s) matching the search query.", n="${resultCount}")
+        text = scripts.read_text(encoding="utf-8")
+        scripts.write_text(text.replace(f'"{SEARCHED}": ""', f'"{SEARCHED}": {json.dumps(said)}'), encoding="utf-8")
+
+
 def setup(app):
     app.connect("build-finished", retell, priority=940)
+    app.connect("build-finished", retell_search, priority=940)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -3,6 +3,7 @@
 {
   const place = () => {
     if (location.hash) return location.hash;
+    if (location.search) return "";
     const above = [...document.querySelectorAll(".bd-article section[id]")].filter((section) => section.getBoundingClientRect().top < 120);
     return scrollY > 120 && above.length ? `#${above.at(-1).id}` : "";
   };
