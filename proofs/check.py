@@ -2,7 +2,9 @@
 
 The files are copied to build/proofs, where Coq's own make builds what has changed. Nothing is admitted and nothing assumed: a
 command that could do so is refused before Coq runs, and at the end Coq itself says what each theorem rests on. Definitions and
-theorems must be those of statements.txt, so that none is weakened unseen.
+theorems must be those of statements.txt, and so must Coq's own account of them, names in full, be that of read_by_coq.txt.
+
+    python -m proofs.check keep     # writes read_by_coq.txt anew, for a change that is meant
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from pathlib import Path
 
 from book import machine_checked
 from lib.numerics import files
-from proofs import stated
+from proofs import cells, stated
 from proofs.stated import Failed, sources
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,6 +38,7 @@ COMMAND = re.compile(
 IN_SECTIONS = re.compile(r"(?:Variables?|Hypothes[ie]s|Let) ")
 # A tactic begins with a small letter, a command of Coq's with a capital one. `abstract` would state a lemma of its own.
 IN_PROOFS = re.compile(r"Proof(?:\.$| using)|Qed\.$|(?!.*(?:\badmit|give_up|abstract)\b)[a-z]", re.DOTALL)
+READ = ROOT / "proofs/read_by_coq.txt"
 PROJECT = re.compile(r"-Q \. Compendium|-arg -w -arg [\w,-]+|\w+\.v")
 
 
@@ -83,6 +86,39 @@ def coq(command: list[str], folder: Path) -> str:
     return done.stdout
 
 
+def read_by_coq(folder: Path, everything: dict[str, list[machine_checked.Statement]], theorems: set[str]) -> str:
+    """Definitions and the theorems named, as Coq has read them: no file is imported, so each name comes with its file's."""
+    lines = ["Set Printing Width 120. Set Printing Depth 100000. Set Printing Coercions."]
+    for file, statements in everything.items():
+        module = file.removesuffix(".v")
+        lines.append(f"From Compendium Require {module}.")
+        lines += [f"{ask} Compendium.{module}.{each.name}." for each in statements if (ask := question(each, theorems))]
+    (folder / "ReadByCoq.v").write_text("\n".join(lines), encoding="utf-8")
+    return coq(["coqc", "-Q", ".", "Compendium", "ReadByCoq.v"], folder)
+
+
+def question(statement: machine_checked.Statement, theorems: set[str]) -> str:
+    """What Coq is asked of a definition or a theorem; "" of lemmas, and of the cells, whose words are written anew each time."""
+    if statement.file == cells.FILE:
+        return ""
+    if statement.kind in ("Theorem", "Lemma"):
+        return "Check" if statement.name in theorems else ""
+    return "Print"
+
+
+def hold_read(now: str, keep: bool = False, path: Path = READ) -> None:
+    """`Failed`, with the lines that differ, unless Coq has read what the file at `path` says; or write that file."""
+    if keep:
+        with files.whole(path) as draft:
+            draft.write_text(now, encoding="utf-8")
+    was = path.read_text(encoding="utf-8")
+    if was != now:
+        raise Failed(
+            f"{stated.difference(was, now, path.name)}\nCoq has read something else than proofs/{path.name}. "
+            "If that is meant: python -m proofs.check keep"
+        )
+
+
 def assumptions(folder: Path, theorems: list[machine_checked.Headline]) -> list[set[str]]:
     """The axioms that each theorem rests on, as Coq prints them, of files that are built in `folder`."""
     places = [(theorem.statement.file.removesuffix(".v"), theorem.statement.name) for theorem in theorems]
@@ -119,6 +155,8 @@ def main() -> int:
         stated.hold(texts)
         build(texts, BUILD)
         theorems = machine_checked.headlines()
+        names = {theorem.statement.name for theorem in theorems}
+        hold_read(read_by_coq(BUILD, machine_checked.everything(), names), keep="keep" in sys.argv[1:])
         lines = hold(theorems, assumptions(BUILD, theorems))
     except (Failed, ValueError) as failure:
         print(failure, file=sys.stderr)

@@ -58,12 +58,17 @@ def kept(source: str) -> list[str]:
 
 def hold(texts: dict[str, str], path: Path = KEPT) -> None:
     """`Failed`, with the lines that differ, unless the texts state what the file at `path` says."""
-    was, now = path.read_text(encoding="utf-8").splitlines(), text(texts).splitlines()
-    if was != now:
-        lines = "\n".join(difflib.unified_diff(was, now, path.name, "the files of proofs/", n=1, lineterm=""))
+    was, now = path.read_text(encoding="utf-8"), text(texts)
+    if was.splitlines() != now.splitlines():
         raise Failed(
-            f"{lines}\nproofs/ states something else than proofs/{path.name}. If that is meant: python -m proofs.stated"
+            f"{difference(was, now, path.name)}\nproofs/ states something else than proofs/{path.name}. If that is meant: python -m proofs.stated"
         )
+
+
+def difference(was: str, now: str, name: str) -> str:
+    """The lines in which the files of proofs/ differ from the file kept under this name."""
+    lines = difflib.unified_diff(was.splitlines(), now.splitlines(), name, "the files of proofs/", n=1, lineterm="")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -839,6 +839,37 @@ def test_coq_names_an_axiom_that_words_do_not_show(small, tmp_path):
         check.hold([theorem], check.assumptions(tmp_path / "planted", [theorem]))
 
 
+def test_what_coq_has_read_is_kept_of_every_headline_and_definition():
+    kept = check.READ.read_text(encoding="utf-8")
+    names = {theorem.statement.name for theorem in machine_checked.headlines()}
+    for file, statements in machine_checked.everything().items():
+        for each in statements:
+            if check.question(each, names):
+                assert re.search(rf"(?:^|\b){file.removesuffix('.v')}\.{each.name}\b", kept), each
+
+
+@needs_coq
+def test_a_name_that_means_something_else_is_seen(tmp_path):
+    theorem = "Theorem at_0 : eps 0 = eps 0. Proof. reflexivity. Qed.\n"
+    texts = {
+        "_CoqProject": "-Q . Compendium\nA.v\nB.v\n",
+        "A.v": "Definition eps (n : nat) : nat := n.\n",
+        "B.v": f"From Compendium Require Import A.\n{theorem}",
+    }
+
+    def read(b):
+        check.build(texts | {"B.v": b}, tmp_path)
+        everything = {file: machine_checked.stated(file, text) for file, text in (("A.v", texts["A.v"]), ("B.v", b))}
+        return check.read_by_coq(tmp_path, everything, {"at_0"})
+
+    check.hold_read(read(texts["B.v"]), keep=True, path=tmp_path / "kept.txt")
+    assert "A.eps 0 = A.eps 0" in (tmp_path / "kept.txt").read_text()
+    check.hold_read(read(texts["B.v"].replace("reflexivity", "trivial")), path=tmp_path / "kept.txt")
+    beside = "Lemma first (n : nat) : True with eps (n : nat) : nat. Proof. exact I. exact 0. Qed.\n"
+    with pytest.raises(check.Failed, match=r"\n\+ +: B\.eps 0 = B\.eps 0\n(.|\n)*python -m proofs\.check keep$"):
+        check.hold_read(read(texts["B.v"].replace("Theorem", f"{beside}Theorem")), path=tmp_path / "kept.txt")
+
+
 def test_without_coq_it_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setattr(shutil, "which", lambda _: None)
     assert check.main() == 2
