@@ -21,9 +21,10 @@ from notebooks.assignments import assignment, confinement
 LANGUAGES = (SOURCE, *OTHERS)
 START = "assignments/start"
 TELLING = ("judge", "submissions", "plain", "box")  # modules whose sentences are about what a student handed in
-LONGEST = 2000  # characters of what is compared with the sentences: a student may well have written it
+LONGEST = 800  # characters of what is compared with the sentences: a student may write what takes long with the fourth power of it
 VERBATIM = ("$$", "```", "    ")
 PLACE = re.compile(r"\{(\d+)\}")
+NAMED = re.compile(r"(\w+: |'[^']*' )(.+)", re.DOTALL)  # a kind of error, or a name, and what is wrong with it
 NO_SENTENCE = re.compile(r"[|\\\n]")  # but a pattern, or a mark within an output
 
 # ---- texts in Markdown
@@ -65,6 +66,7 @@ def translations(page: str, language: str) -> dict[str, str]:
 
 
 def known(language: str) -> str:
+    """`language`, if there is one of this name."""
     if language not in LANGUAGES:
         raise ValueError(f"LANGUAGE must be one of {', '.join(LANGUAGES)}, got {language!r}")
     return language
@@ -102,9 +104,7 @@ def say(text: str, language: str) -> str:
     for pattern, translation in _patterns(language):
         if match := pattern.fullmatch(text):
             return PLACE.sub(lambda place: say(match[int(place[1])], language), translation)  # noqa: B023  (called at once)
-    named = re.fullmatch(
-        r"(\w+: |'[^']*' )(.+)", text, re.DOTALL
-    )  # a kind of error, or a name, and what is wrong with it
+    named = NAMED.fullmatch(text)
     return named[1] + say(named[2], language) if named else text
 
 
