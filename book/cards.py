@@ -7,6 +7,7 @@ a machine has checked of it, and what was replied. It is no table, so it fits a 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from html import escape
@@ -14,12 +15,13 @@ from pathlib import Path
 
 import yaml
 
-from book import claims, machine_checked, retold
+from book import claims, edition, machine_checked, retold
 from book.claims import Claim, Ledger, Record
 from book.edition import say
 
 REPLIES = Path(__file__).resolve().parent / "replies.yml"
 NAMED = r"[A-Z]?\.?\d+(?:[.-]\d+)*"
+WORD = re.compile(r"(?:a|[a-z]{2,}(?:-[a-z]+)*)(?![\w-])")  # of English, and no name such as aim-k2 or x_1
 PLACE = re.compile(
     r"\b(table|figure|equation|section|theorem|lemma|definition|proposition|algorithm|footnote|reference)s?"
     rf" \(?({NAMED}\)?(?:(?:,? and |,? to |, )\(?{NAMED}\)?)*)",
@@ -108,8 +110,8 @@ def entry(finding: Finding, place: str, foot: str = "") -> str:
         f'<p class="claim-verdict">{retold.badge(record.verdict)}{read}</p>',
         f'<p class="claim-says"><a href="{place}">{markup(claim.item)}</a> {markup(claim.statement)}</p>',
         _values(finding),
+        f'<p class="claim-note">{markup(sentence(record.note, claim.readings))}</p>' if record.note else "",
         _readings(finding),
-        f'<p class="claim-note">{markup(record.note)}</p>' if record.note else "",
         _checked(claim, place),
         *(_reply(reply) for reply in replies().get(claim.id, [])),
         foot,
@@ -150,17 +152,37 @@ def _values(finding: Finding) -> str:
     return f'<p class="claim-values">{" ".join(shown)}</p>'
 
 
+def sentence(note: str, names: Iterable[str] = ()) -> str:
+    """A note as a sentence; it may begin with a formula, a number or a name (such as aim-k2, or one of `names`) as it is."""
+    if edition.language == edition.SOURCE and WORD.match(note) and not note.startswith(tuple(names)):
+        note = note[0].upper() + note[1:]
+    return note if not note or note.endswith((".", "?", "!", "。")) else note + say(".")
+
+
 def _readings(finding: Finding) -> str:
-    """What the document's words may mean, and what was found for each."""
+    """What the document's words may mean, and what was found for each; those that agree are folded behind what they found."""
     claim = finding.claim
     found = by_reading(claim, finding.standing.reproduced)
-    own = " " + say("(favoured by the text)")
-    items = [
-        f"<li>{escape(name)}{own if name == claim.own else ''}: {markup(meaning)}"
-        f"{f'; <b>{markup(found[name])}</b>' if name in found else ''}</li>"
-        for name, meaning in claim.readings.items()
-    ]
+    agreeing: dict[str, list[str]] = {}
+    for name in claim.readings:
+        agreeing.setdefault(found.get(name, ""), []).append(name)
+    items = [_agreeing(claim, names, value) for value, names in agreeing.items()]
     return f'<ul class="claim-readings">{"".join(items)}</ul>' if items else ""
+
+
+def _agreeing(claim: Claim, names: list[str], value: str) -> str:
+    """The readings `names`, for each of which `value` was found."""
+    own = " " + say("(favoured by the text)")
+    value = f"<b>{markup(value)}</b>" if value else ""
+    told = [f"{escape(name)}{own if name == claim.own else ''}: {markup(claim.readings[name])}" for name in names]
+    if len(told) == 1 or not value:
+        return "".join(f"<li>{each}{f'; {value}' if value else ''}</li>" for each in told)
+    if claim.own in names:
+        line = say("{n} readings, one of them favoured by the text: {found}", n=len(names), found=value)
+    else:
+        line = say("{n} readings: {found}", n=len(names), found=value)
+    folded = "".join(f"<li>{each}</li>" for each in told)
+    return f"<li><details><summary>{line}</summary><ul>{folded}</ul></details></li>"
 
 
 def by_reading(claim: Claim, reproduced: str) -> dict[str, str]:

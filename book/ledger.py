@@ -234,7 +234,7 @@ def _intro() -> str:
 
 - {say("{reproduced}: the value has the printed digits (or lies within the printed spread), the order or the trend is found again, the theorem holds as printed.", **badges)}
 - {say("{differs}: it does not; the reason stands beside it.", **badges)}
-- {say("{not_determinable}: the document leaves out what one would need, and the note says what; or the difference that would decide lies within the noise, two standard errors; or the document can be read in several ways, and they disagree: reproduced takes its own reading or all of them, and a difference that all fail.", **badges)}
+- {say("{not_determinable}: the document leaves out something that the claim depends on, and the note says what. Or the difference between two noisy means that would decide lies within two standard errors. Or the document can be read in several ways, and the claim holds in some of them only; if the text favours a reading in which it holds, it is reproduced.", **badges)}
 - {say("{stand_in}: computed on stand-in data; the real data are needed for a verdict.", **badges)}
 
 {say("Where a machine has checked a theorem that proves or refutes a claim, whole or in part, the name of the theorem stands below the claim and leads to {link}.", link=f'<a href="machine-checked.html">{say("its statement")}</a>')}

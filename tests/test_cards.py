@@ -29,13 +29,13 @@ def test_an_entry_begins_with_the_verdict_and_shows_all_texts_as_they_are():
         '<a href="#there">Table 1, left</a> A &lt;b&gt;number&lt;/b&gt; <span class="math">\\(x &lt; 1\\)</span>.'
         in made
     )
-    assert "<span>printed <b>0.58</b></span> <span>here <b>0.6</b></span>" in made and "off by 3 &lt; 4" in made
+    assert "<span>printed <b>0.58</b></span> <span>here <b>0.6</b></span>" in made and ">Off by 3 &lt; 4.</p>" in made
 
 
 def test_the_full_run_decides_where_the_build_had_stand_in_data():
     found = finding(verdict="stand-in", found="0.7", full="0.58")
     made = cards.entry(found, "#there")
-    assert found.standing.verdict == "reproduced" and "verdict-reproduced" in made and "on real data" in made
+    assert found.standing.verdict == "reproduced" and "verdict-reproduced" in made and "On real data." in made
     assert "<span>full run <b>0.58</b></span> <span>here, on stand-in data <b>0.7</b></span>" in made
     assert cards.tally([found]) == "1 claim: 1 reproduced"
 
@@ -48,6 +48,40 @@ def test_each_reading_has_its_own_value():
     made = cards.entry(found, "#there")
     assert "<li>every (favoured by the text): at one; <b>does not hold</b></li>" in made
     assert "Printed: so it is" in made and "here" not in made.replace("#there", "")
+
+
+@pytest.mark.parametrize(
+    ("note", "shown"),
+    [
+        ("it holds", "It holds."),
+        ("a sign is missing.", "A sign is missing."),
+        ("post-processing: no cost", "Post-processing: no cost."),
+        ("$n$ is public", "$n$ is public."),
+        ("`rho` is meant", "`rho` is meant."),
+        ("0.82 at best", "0.82 at best."),
+        ("aim-k2 is ahead", "aim-k2 is ahead."),
+        ("x_1 is free", "x_1 is free."),
+        ("every, wide: 0.3", "every, wide: 0.3."),
+        ("", ""),
+    ],
+)
+def test_a_note_is_shown_as_a_sentence(note, shown):
+    assert cards.sentence(note, READINGS) == shown
+
+
+def test_readings_that_agree_are_folded_behind_what_they_found_and_after_the_note():
+    found = finding(
+        "statement",
+        "so",
+        found="every, wide: holds; every: holds",
+        readings=READINGS,
+        own="every",
+        verdict="reproduced",
+    )
+    made = cards.entry(found, "#there")
+    assert "<summary>2 readings, one of them favoured by the text: <b>holds</b></summary>" in made
+    assert "<li>every (favoured by the text): at one</li>" in made
+    assert made.index("claim-note") < made.index("claim-readings")
 
 
 def test_every_reading_of_the_book_has_a_value():

@@ -157,7 +157,7 @@ def test_a_claim_is_judged_as_the_ledger_says(house):
     write(house, "01_a.ipynb", [*records({id: GOOD[id] for id in GOOD if id != "doc.theorem"}), read])
     settled = gather(house)
     rows = [row for row in ledger.page(claims.load(), settled).splitlines() if "judged-read" in row]
-    assert len(rows) == 2 and "page 4, a title" in rows[1]  # the legend, and the claim's row
+    assert len(rows) == 2 and "Page 4, a title." in rows[1]  # the legend, and the claim's row
     assert claims.tally(record.verdict for record in settled) == "5 claims: 4 reproduced, 1 differs"
     write(house, "01_a.ipynb", [*records({id: GOOD[id] for id in GOOD if id != "doc.theorem"}), read])
     ledger_file.write_text(text)
@@ -362,7 +362,7 @@ def test_the_full_run_decides_where_the_build_used_stand_in_data(house):
     assert "This build by itself: 5 claims: 3 reproduced, 2 stand-in." in text
     number = card(text, "doc.number")
     assert "<span>printed <b>0.576</b></span> <span>full run <b>0.900000</b></span>" in number
-    assert "a slip: 1, 2" in number and "verdict-differs" in number
+    assert "A slip: 1, 2." in number and "verdict-differs" in number
     assert "<span>full run <b>6</b></span> <span>here, on stand-in data <b>5</b></span>" in card(text, "doc.data")
     assert "full run" not in card(text, "doc.other")  # the same as here
     built(house, text)

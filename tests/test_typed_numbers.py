@@ -105,17 +105,14 @@ ALLOWED = {
     "notebooks/sei2017/02_figure5.ipynb": {"($\\delta = 10^{-5}$)": "a setting of the kept study"},
     "notebooks/sei2017/03_beyond.ipynb": {"With $(1, 10^{-5})$": "a setting of the kept study"},
     "notebooks/hasegawa2015/04_beyond.ipynb": {
-        "at total $\\varepsilon$ from 1 to 50": "settings of the kept study",
         "At $\\varepsilon = 4.5$": "a setting of the kept study",
-        "From $\\varepsilon = 4.5$ on": "a setting of the kept study",
+        "from $\\varepsilon = 4.5$ on": "a setting of the kept study",
     },
-    "notebooks/miura2022/02_figures_tables.ipynb": {"at ten million": "a setting of the ledger, in words"},
-    "notebooks/miura2022/03_beyond.ipynb": {"At ten million records": "a setting of the ledger, in words"},
+    "notebooks/miura2022/02_figures_tables.ipynb": {"At ten million": "a setting of the ledger, in words"},
+    "notebooks/miura2022/03_beyond.ipynb": {"at ten million records": "a setting of the ledger, in words"},
     "notebooks/miura2022/04_adult.ipynb": {"Adult's training part has 32,561": "the number of public records"},
     "notebooks/miura2025/04_beyond.ipynb": {
-        "from 0.1 to 100": "settings of the kept study",
-        "from 0.3 to 10": "settings of the kept study",
-        "A hundred trials": "the trials of the kept study",
+        "From $\\varepsilon = 0.3$ to 10": "settings of the kept study",
     },
 }
 

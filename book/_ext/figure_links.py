@@ -5,7 +5,7 @@ under lines that say where it comes from, as `book.results` writes and reads the
 description. The notebooks that readers download are relieved of them.
 
 Notebook and commit link into the repository that `_config.yml` names (`repository: url`). While it names none, the
-notebook is the one that the book ships, and the commit stands under the page's title.
+notebook is the one that the book ships, and the commit stands in the folded line on how the page was made.
 """
 
 import html
@@ -26,7 +26,7 @@ MIME = "application/vnd.compendium.figure+json"  # book.plotted.MIME; a build ne
 FOLDER = "_figures"
 MADE_FROM = ("notebooks", "lib", "book/claims.yml", "book/results", ":(glob)book/*.py")  # what a figure can depend on
 REAL = {"adult": "Adult", "bank": "Bank Marketing"}
-HOW_MADE = "how-made"  # the line under the page's title
+HOW_MADE = "how-made"  # the folded line at the end of the page's opening
 
 log = logging.getLogger(__name__)
 
@@ -150,11 +150,11 @@ def add_links(app, doctree):
     if run is None:
         return
     version = app.compendium_commit
-    _mark_how_made(doctree, version)
+    repository = (app.config.html_theme_options.get("repository_url") or "").rstrip("/")
+    _mark_how_made(doctree, version, repository)
     nodes_by_name = {name: node for node in doctree.findall(nodes.figure) for name in node["names"]}
     to_root = "../" * app.env.docname.count("/")
     folder = f"{FOLDER}/{app.env.docname.removeprefix('notebooks/')}"
-    repository = (app.config.html_theme_options.get("repository_url") or "").rstrip("/")
     for name, caption, cell, record in figures(notebook):
         if record is None:
             log.warning(
@@ -189,13 +189,17 @@ def _copy_results(outdir: Path, data: list) -> None:
             shutil.copyfile(ROOT / "book" / address.removeprefix(f"{FOLDER}/"), target)
 
 
-def _mark_how_made(doctree, version: str) -> None:
-    """The line of the extension `source_line` gets an anchor and the commit."""
+def _mark_how_made(doctree, version: str, repository: str) -> None:
+    """The line of the extension `source_line` gets an anchor and the commit, which leads into the repository if that is named."""
+    hash, _, changed = version.partition(" ")
+    shown: nodes.Node = nodes.literal(text=hash[:12])
+    if repository:
+        shown = nodes.reference("", "", shown, refuri=f"{repository}/commit/{hash}")
     for paragraph in doctree.findall(nodes.paragraph):
         if "source-line" in paragraph["classes"]:
             paragraph["ids"].append(HOW_MADE)
             if version:
-                paragraph += [nodes.Text(say(" · commit ")), nodes.literal(text=version)]
+                paragraph += [nodes.Text(say(" · commit ")), shown, nodes.Text(f" {changed}" if changed else "")]
 
 
 def relieve_sources(app, error):

@@ -1,4 +1,4 @@
-"""At the end of a chapter's opening, after the answer: which notebook the page is, and the parameters it ran with."""
+"""At the end of a chapter's opening, folded: which notebook the page is, and the parameters it ran with."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,14 @@ def add_source_line(app, doctree):
     if run:
         opening = title.parent
         end = opening.first_child_matching_class(nodes.section)
-        opening.insert(len(opening) if end is None else end, source_line(run))
+        at = len(opening) if end is None else end
+        opening[at:at] = folded(source_line(run))
+
+
+def folded(line: nodes.paragraph) -> list[nodes.Node]:
+    summary = say("How this page was made")
+    start, end = f'<details class="how-made"><summary>{summary}</summary>', "</details>"
+    return [nodes.raw("", start, format="html"), line, nodes.raw("", end, format="html")]
 
 
 def source_line(run: dict) -> nodes.paragraph:

@@ -69,19 +69,19 @@
     tables({found, renyis}, {guarantee}) {
       const names = THEOREMS[guarantee];
       return [
-        {caption: say('The whole release, (ε, δ), at the order that suits each bound'), columns: [EPSILON], budgets: true,
+        {caption: say('The whole release, (ε, δ), converted* at the order that suits each bound'), columns: [EPSILON], budgets: true,
           rows: Object.entries(names).map(([key, name]) => ({key, name, cells: [found[key]]}))},
         {caption: say('Rényi divergence at the order α'), rows: Object.entries(renyis).map(([key, one]) =>
           ({key: `renyi-${key}`, name: names[key], cells: [one.record, one.release, one.converted]})),
         columns: [{key: 'record', name: say('of one record'), better: 'less'}, {key: 'release', name: say('of n records'), better: 'less'},
-          {key: 'converted', name: say('ε at δ from it'), better: 'less'}]},
+          {key: 'converted', name: say('ε at δ, converted* from it'), better: 'less'}]},
       ];
     },
-    note: ({guarantee}) => ({
+    note: ({guarantee}) => [{
       unbounded: say('For data in [−1, 1] to the d whose covariance has no eigenvalue below σ.'),
       bounded: say('Theorems 3.2, A and B cover pairs whose first data set lies in 𝒟σ; Theorem G covers those of which both do.'),
       regularised: say('For all data in [−1, 1] to the d: noise of variance σ on each attribute takes the place of a promise about them.'),
-    })[guarantee],
+    }[guarantee], say('* by the conversion of Canonne, Kamath and Steinke (2020), tighter than the document’s.')].join(' '),
     statement({found, best}, {guarantee, n, d, sigma, delta}) {
       if (!Number.isFinite(found[best])) return NO_GUARANTEE;
       const data = {attributes: many(d, '{n} attribute', '{n} attributes'), sigma};

@@ -85,7 +85,14 @@ document.addEventListener('DOMContentLoaded', () => {
     document.getElementById('totals').hidden = filtered;
     told.textContent = filtered ? say('{shown} of {all} claims', {shown, all: cards.length}) : '';
   }
+  function missed() {
+    const asked = location.hash.slice(1);
+    if (asked.startsWith('claim-') && !document.getElementById(asked))
+      wrong.textContent = say('There is no claim named “{name}”.', {name: asked.replace('claim-', '')});
+  }
   read(new URLSearchParams(location.search));
+  missed();
+  addEventListener('hashchange', missed);
   if (location.search) {
     update();
     if (!location.hash) place.scrollIntoView();  // whoever asks for some claims sees them, not what the verdicts mean

@@ -1,4 +1,4 @@
-"""Local hashing: every user hashes the k values to g buckets and randomizes the own bucket (BLH, OLH).
+"""Local hashing: every user hashes the k values to g buckets and randomizes the bucket of the true value (BLH, OLH).
 
 A report is a hash function, drawn afresh by the user, and a randomized bucket; it supports the values
 that its function sends to the bucket. The function is chosen without looking at the value, so the

@@ -45,6 +45,23 @@ def test_formulas_of_the_source_are_on_the_page(browser, book):
     assert browser.script("return document.querySelectorAll('.math mjx-container').length") >= counts[name]
 
 
+PRINTED = """
+const shown = query => [...document.querySelectorAll(query)].filter(e => e.checkVisibility());
+return [shown('article pre').filter(e => e.scrollWidth > e.clientWidth + 1).length, shown('.cell details.hide').length,
+  shown('article figure').filter(e => getComputedStyle(e).breakInside !== 'avoid').length];
+"""
+
+
+def test_a_printed_chapter_cuts_no_code_shows_no_bars_and_keeps_figures_whole(browser, book):
+    browser.open(f"{book}/notebooks/kiri2019/04_floating_point.html", width=760)
+    assert min(browser.script(PRINTED)) > 0  # on a screen it is otherwise
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        assert browser.script(PRINTED) == [0, 0, 0]
+    finally:
+        browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
 # ---- the checks themselves
 
 GOOD = '<p>Text <span class="math notranslate nohighlight">\\(\\varepsilon = 1\\)</span></p><img src="dot.svg" alt="A dot">'

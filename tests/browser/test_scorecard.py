@@ -121,6 +121,7 @@ def test_the_filters_live_in_the_address(browser, book):
         ("?judged=guessed", "judged must be one of read, computed, got “guessed”.", None),
         ("?document=sei2017&verdict=nonsense", "got “nonsense”.", "sei2017"),
         ("?verdict=reproduced&document=sei2017", "", None),
+        ("#claim-nope", "There is no claim named “nope”.", None),
     ],
 )
 def test_a_filter_that_is_not_permitted_is_said_and_left_out(browser, book, query, sentence, count):
