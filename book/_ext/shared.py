@@ -53,7 +53,7 @@ def leave_pages(app, env):
         env.project.docnames -= lent(env)  # or they would be written
         app.builder.load_indexer = lambda pages: (
             None
-        )  # of an earlier build there is none, and Sphinx would warn of these pages
+        )  # there is no earlier index, and Sphinx would miss these pages in it
 
 
 def lead_up(app, error):
