@@ -51,9 +51,8 @@ def take_pages(app, env, pages):
 def leave_pages(app, env):
     if edition.language != edition.SOURCE:
         env.project.docnames -= lent(env)  # or they would be written
-        app.builder.load_indexer = lambda pages: (
-            None
-        )  # there is no earlier index, and Sphinx would miss these pages in it
+        # there is no earlier index, and Sphinx would miss these pages in it.
+        app.builder.load_indexer = lambda pages: None
 
 
 def lead_up(app, error):
