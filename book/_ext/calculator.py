@@ -17,7 +17,10 @@ SCRIPTS = Path(__file__).resolve().parents[1] / "_scripts"
 FORMULAS = ("say", "numbers", "accounting", "fourier", "gaussian_synthesis", "local", "dp_sgd", "budget", "risk")
 PAGES = ("drawing", "questions", "explorers", "calculator")
 SCORECARD = SCRIPTS.parent / "_static/scorecard.js"
-WORDS = "words.js"  # the translations, in `_static`
+WORDS = {
+    "words.js": SCRIPTS,
+    "scorecard-words.js": SCORECARD,
+}  # in `_static`, the translations of what these scripts say
 FILES = [f"{name}.js" for name in (*FORMULAS, *PAGES)]
 """In the order in which they are to be read."""
 
@@ -76,13 +79,13 @@ def link(docname: str, names: list[str]) -> nodes.paragraph:
 
 def add_scripts(app, page, template, context, doctree):
     if 'class="explorer"' in context.get("body", "") or 'class="calculator"' in context.get("body", ""):
-        files = FILES
+        files, words = FILES, "words.js"
     elif 'class="scorecard-filter"' in context.get("body", ""):
-        files = ["say.js"]
+        files, words = ["say.js"], "scorecard-words.js"
     else:
         return
     if edition.language != edition.SOURCE:
-        app.add_js_file(WORDS, loading_method="defer")
+        app.add_js_file(words, loading_method="defer")
     for name in files:
         app.add_js_file(f"formulas/{name}", loading_method="defer")
 
@@ -91,9 +94,9 @@ def copy_scripts(app, error):
     if error is None and app.builder.format == "html":
         for name in FILES:
             copy_asset(SCRIPTS / name, Path(app.outdir, "_static", "formulas"))
-        if edition.language != edition.SOURCE:
-            said = json.dumps(edition.words(SCRIPTS, SCORECARD), ensure_ascii=False, indent=1)
-            Path(app.outdir, "_static", WORDS).write_text(f"globalThis.WORDS = {said};\n", encoding="utf-8")
+        for name, scripts in WORDS.items() if edition.language != edition.SOURCE else ():
+            said = json.dumps(edition.words(scripts), ensure_ascii=False, indent=1)
+            Path(app.outdir, "_static", name).write_text(f"globalThis.WORDS = {said};\n", encoding="utf-8")
 
 
 def setup(app):

@@ -3,6 +3,7 @@
 They are read and written once, for the English edition; the other lies in a folder of it, and its pages lead up there.
 """
 
+import json
 import pickle
 import re
 import shutil
@@ -13,7 +14,12 @@ from book import edition
 PAGES = "reference/"
 FOLDERS = ("_static", "_images", "_figures", "_sources", "_modules", "_downloads", "reference")
 FILES = ("claims.json", "claims.csv", "claims.schema.json")
-OWN = ("documentation_options.js", "translations.js", "words.js")  # of _static, in the edition's language
+OWN = (
+    "documentation_options.js",
+    "translations.js",
+    "words.js",
+    "scorecard-words.js",
+)  # of _static, in the edition's language
 UP = re.compile(
     rf'(?P<before>\b(?:href|src|data-src|action)="(?:\.\./)*)'
     rf'(?=(?:{"|".join(FOLDERS)})/(?!{"|".join(map(re.escape, OWN))})|(?:{"|".join(map(re.escape, FILES))})")'
@@ -45,9 +51,8 @@ def take_pages(app, env, pages):
 def leave_pages(app, env):
     if edition.language != edition.SOURCE:
         env.project.docnames -= lent(env)  # or they would be written
-        app.builder.load_indexer = lambda pages: (
-            None
-        )  # of an earlier build there is none, and Sphinx would warn of these pages
+        # there is no earlier index, and Sphinx would miss these pages in it.
+        app.builder.load_indexer = lambda pages: None
 
 
 def lead_up(app, error):
@@ -57,6 +62,7 @@ def lead_up(app, error):
     folder = Path(app.outdir)
     for page in folder.rglob("*.html"):
         page.write_text(UP.sub(r"\g<before>../", page.read_text(encoding="utf-8")), encoding="utf-8")
+    _in_letters(folder / "searchindex.js")
     for name in set(FOLDERS) - {"_static"}:
         shutil.rmtree(folder / name, ignore_errors=True)
     for file in sorted((folder / "_static").rglob("*"), reverse=True):
@@ -64,6 +70,13 @@ def lead_up(app, error):
             file.rmdir()
         elif file.name not in OWN:
             file.unlink()
+
+
+def _in_letters(index: Path) -> None:
+    """The search's index with letters for their numbers: Sphinx writes six bytes for a letter of three."""
+    call, _, rest = index.read_text(encoding="utf-8").partition("(")
+    told = json.dumps(json.loads(rest.rstrip(")")), ensure_ascii=False, separators=(",", ":"))
+    index.write_text(f"{call}({told})", encoding="utf-8")
 
 
 def setup(app):
