@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 NO_FLOATS = {
     "adaptive_iterative": ["size for v, size in enumerate(self.domain.sizes) if v not in clique"],
     "aim_trace": ["step.epsilon == 0 for step in steps"],
+    "catalogues": ["not each.string for each in all", "bool(each.string) and each.fuzzy for each in all"],
     "claims": ["count.values()"],
     "contraction": [
         "group for group, right in zip(others, chosen) if not right",
