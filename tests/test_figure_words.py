@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from book._ext import figure_words
 
-WORDS = {"count & more": "件数など", "half of ε": "εの半分", "time": "時刻"}
+WORDS = {"count & more": "件数など", "half of ε": "εの半分", "time": "時刻", "a long name": "長い名前"}
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +19,7 @@ def svg():
     axes.set_xlabel("time")
     axes.set_ylabel(r"half of $\varepsilon$")
     axes.set_title(r"$\frac{1}{2}$ of all")
+    axes.set_yticks([0, 1], ["a long name", "b"])
     axes.legend()
     drawn = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": "1"}):
@@ -29,6 +30,7 @@ def svg():
 def test_words_are_found_and_formulas_that_are_more_than_letters_are_left(svg):
     assert {"time", "count & more"} <= set(figure_words.texts(svg))
     assert figure_words.plain(r"half of $\varepsilon$") == "half of ε"
+    assert figure_words.plain(r"$D_1$: $\sqrt{n}\,\times$ $\mu$") == "D₁: √n × μ"
     assert figure_words.plain(r"$\frac{1}{2}$ of all") == ""
 
 
@@ -36,8 +38,10 @@ def test_texts_stand_where_the_others_were(svg):
     made = figure_words.retold(svg, lambda text: WORDS.get(text, text))
     assert ">時刻</text>" in made and ">件数など</text>" in made
     legend = made[made.index('<g id="legend_1">') :]
-    assert 'text-anchor="middle"' not in legend[: legend.index(">件数など<")][-300:]
+    assert 'x="0.00" text-anchor="start"' in legend[: legend.index(">件数など<")][-300:]
     assert 'text-anchor="middle"' in made[: made.index(">時刻<")][-300:]
+    assert 'text-anchor="end"' in made[: made.index(">長い名前<")][-300:]  # against its axis
+    assert 'text-anchor="middle"' in made[: made.index(">εの半分<")][-300:]  # behind the ticks
     assert figure_words.retold(svg, lambda text: text) == svg
 
 

@@ -20,14 +20,16 @@ WRITTEN = re.compile(
     r'(?: rotate\((?P<turn>[-\d.]+)\))? scale\((?P<scale>[\d.]+) [-\d.]+\)">(?P<outlines>.*?)</g>',
     re.DOTALL,
 )
-GREEK = {"alpha": "α", "delta": "δ", "Delta": "Δ", "epsilon": "ε", "varepsilon": "ε", "eta": "η", "lambda": "λ", "rho": "ρ", "sigma": "σ"}  # fmt: skip
+LETTERS = {"alpha": "α", "delta": "δ", "Delta": "Δ", "epsilon": "ε", "varepsilon": "ε", "eta": "η", "lambda": "λ", "mu": "μ", "rho": "ρ", "sigma": "σ", "times": "×"}  # fmt: skip
 LATIN, WIDE = 0.56, 1.0  # the widths of letters, in units of the font's size
 ROOM = 1.3  # how much wider than the other a text may be before it is made smaller
 
 
 def plain(text: str) -> str:
-    """`text` with its formulas as letters, where they are but letters; "" where they are more."""
-    text = re.sub(r"\\(\w+)", lambda name: GREEK.get(name[1], name[0]), text)
+    """`text` with its formulas as letters, where they are but letters, roots of one and numbers below them; "" where they are more."""
+    text = re.sub(r"\\sqrt\{?(\w)\}?", r"√\1", text.replace(r"\,", " "))
+    text = re.sub(r"\\([A-Za-z]+)", lambda name: LETTERS.get(name[1], name[0]), text)
+    text = re.sub(r"_(\d)", lambda number: "₀₁₂₃₄₅₆₇₈₉"[int(number[1])], text)
     return "" if re.search(r"\$[^$]*[\\^_{][^$]*\$", text) else text.replace("$", "")
 
 
@@ -38,35 +40,41 @@ def texts(svg: str) -> list[str]:
 
 
 def retold(svg: str, told) -> str:
-    """The drawing with its texts as `told` has them, each where the other was: in legends from its left end, else about its middle."""
+    """The drawing with its texts as `told` has them, each where the other was: in legends from its left end, beside an axis
+    to its right end, else about its middle."""
 
     def again(found):
         text = plain(found["text"].replace("&amp;", "&").replace("&lt;", "<"))
         said = told(text) if edition.worded(text) else text
-        return found[0] if said == text else _text(found, said, "legend_" in _part(svg, found.start()))
+        return found[0] if said == text else _text(found, said, _anchor(svg, found.start()))
 
     return WRITTEN.sub(again, svg)
 
 
-def _part(svg: str, position: int) -> str:
-    """The name of the last axes or legend that begins before `position`."""
-    start = max(svg.rfind('<g id="legend_', 0, position), svg.rfind('<g id="axes_', 0, position))
-    return svg[start : start + 20]
+def _anchor(svg: str, position: int) -> str:
+    """Which end of the text at `position` stays in its place: that of the last part that begins before it."""
+    start = {part: svg.rfind(f'<g id="{part}_', 0, position) for part in ("axes", "legend", "ytick")}
+    if start["legend"] > start["axes"]:
+        return "start"
+    beside = (
+        start["ytick"] > start["axes"] and "<!--" not in svg[start["ytick"] : position]
+    )  # else behind the last tick
+    return "end" if beside else "middle"
 
 
-def _text(found, said: str, legend: bool) -> str:
+def _text(found, said: str, anchor: str) -> str:
     size = float(found["scale"]) * 100
     steps = [float(step) for step in re.findall(r"<use [^>]*translate\(([-\d.]+)", found["outlines"])] or [0.0]
     width = size * (steps[-1] / 100 + LATIN)
     own = size * sum(LATIN if letter.isascii() else WIDE for letter in said)
     size *= min(1.0, ROOM * width / own)
-    anchor = "" if legend else f' x="{width / 2:.2f}" text-anchor="middle"'
+    place = {"start": 0.0, "middle": width / 2, "end": width}[anchor]
     turn = f" rotate({found['turn']})" if found["turn"] else ""
     kept = "".join(re.findall(r"<defs>.*?</defs>", found["outlines"], flags=re.DOTALL))  # which other texts may use
     escaped = said.replace("&", "&amp;").replace("<", "&lt;")
     return (
         f'<g transform="translate({found["place"]}){turn}">{kept}'
-        f'<text{anchor} style="font: {size:.2f}px {FONTS}; {found["style"] or ""}">{escaped}</text></g>'
+        f'<text x="{place:.2f}" text-anchor="{anchor}" style="font: {size:.2f}px {FONTS}; {found["style"] or ""}">{escaped}</text></g>'
     )
 
 

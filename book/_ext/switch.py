@@ -3,6 +3,10 @@
 Where a page is in English only, as those made of docstrings and those of code, the link leads to the page that lists them.
 """
 
+import pickle
+
+from docutils import nodes
+
 from book import edition
 from book._ext.shared import PAGES
 
@@ -19,6 +23,15 @@ def other(page: str, language: str, to: str) -> tuple[str, bool]:
     return f"{up}{folder}{page if same else LISTED}.html", same
 
 
+def same_places(app, doctree):
+    """Each section has the names of the English page's, whatever its title: what leads to the one leads to the other."""
+    if edition.language == edition.SOURCE:
+        return
+    english = pickle.loads((edition.environment.parent / f"{app.env.docname}.doctree").read_bytes())
+    for own, theirs in zip(doctree.findall(nodes.section), english.findall(nodes.section), strict=True):
+        own["ids"] = [*theirs["ids"], *(name for name in own["ids"] if name and name not in theirs["ids"])]
+
+
 def add_link(app, page, template, context, doctree):
     others = [language for language in edition.editions if language != edition.language]
     for to in others[:1]:
@@ -31,5 +44,6 @@ def add_link(app, page, template, context, doctree):
 
 
 def setup(app):
+    app.connect("doctree-read", same_places, priority=400)  # before the contents are taken from the sections
     app.connect("html-page-context", add_link)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -18,6 +18,7 @@ from sphinx_exercise.nodes import exercise_subtitle, exercise_title, is_exercise
 from book import catalogues, edition, ledger
 
 LABELLED = (exercise_title, solution_title)  # titles that hold a label, and a message
+OTHER = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")  # letters that are no English ones
 TEXT = re.compile(r"(\\text\{\s*)([^{}]*?)(\s*\})")
 
 
@@ -54,6 +55,9 @@ class Prepare(SphinxTransform):
                 node["translatable"] = False
         for fields in self.document.findall(nodes.field_list):  # a notebook's metadata
             edition.generated([fields])
+        for entry in self.document.findall(nodes.entry):  # in a box a table's cells come without their source
+            for node in entry.findall(nodes.TextElement):
+                node.source = node.source or (node.rawsource and self.document["source"])
         for node, message in extract_messages(self.document):
             if isinstance(node, nodes.TextElement) and not edition.worded(message):
                 node["translatable"] = False
@@ -114,15 +118,16 @@ class Finish(SphinxTransform):
     def apply(self):
         if edition.language == edition.SOURCE:
             return
-        for exercise in self.document.findall(
-            is_exercise_node
-        ):  # of whose title sphinx-exercise keeps a copy for the solution
+        # sphinx-exercise keeps a copy of each exercise's title for the solution.
+        for exercise in self.document.findall(is_exercise_node):
             kept = self.env.sphinx_exercise_registry[exercise["label"]]["node"]
             for title, copied in zip(exercise.findall(exercise_subtitle), kept.findall(exercise_subtitle)):
                 copied.children = [child.deepcopy() for child in title.children]
         for glossary in self.document.findall(addnodes.glossary):
             for item in glossary.findall(nodes.definition_list_item):
-                item.children.sort(key=lambda child: (isinstance(child, nodes.definition), child.astext().isascii()))
+                item.children.sort(
+                    key=lambda child: (isinstance(child, nodes.definition), not OTHER.search(child.astext()))
+                )
 
 
 class Catalogues(DummyBuilder):
