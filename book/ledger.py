@@ -288,7 +288,7 @@ def _totals(ledger: Ledger, found: list[Finding]) -> str:
             rows.insert(
                 -1, [f"[{cell(retold.cited(document))}](#scorecard-{key})", *_counts(own, f"document={key}&amp;")]
             )
-    lines = [[say("Document"), say("claims"), *map(retold.verdict, VERDICTS)], ["---"] * (2 + len(VERDICTS)), *rows]
+    lines = [[say("Document"), say("claims"), *map(say, VERDICTS)], ["---"] * (2 + len(VERDICTS)), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
@@ -318,9 +318,7 @@ def _verdicts(found: list[Finding]) -> list[str]:
             blocks.append(cards.folded(few, [entries[each.claim.id] for each in few], say("Elsewhere")))
         elif few:
             blocks = [*(entries[each.claim.id] for each in few), *blocks]
-        head = (
-            f'<p class="rubric">{say("{verdict} ({n})", verdict=_capital(retold.verdict(verdict)), n=len(chosen))}</p>'
-        )
+        head = f'<p class="rubric">{say("{verdict} ({n})", verdict=_capital(say(verdict)), n=len(chosen))}</p>'
         parts.append("\n".join(["``````{raw} html", '<div class="verdicts">', head, *blocks, "</div>", "``````", ""]))
     return parts
 

@@ -14,11 +14,9 @@ from book import claims, edition
 from book.claims import VERDICTS, Claim, Document, Ledger, Record
 from book.edition import say
 
-PART = re.compile(
-    r"(?:\([^()]*\)|\$[^$]*\$|[^;]|;(?! ))+"
-)  # up to a semicolon that stands in no brackets and no formula
+PART = re.compile(r"(?:\([^()]*\)|\$[^$]*\$|[^;]|;(?! ))+")  # up to a semicolon outside of brackets and formulas
 NUMBER = re.compile(r"\$[^$]*\$|[-+]?\d+(?:[.,]\d+)*")
-FOUND = ("holds", "fails", "does not hold", "within the noise")
+SAID = ("holds", "fails", "does not hold", "within the noise", "not judged")  # what may have been found
 
 
 def catalogue(document: str) -> str:
@@ -72,7 +70,7 @@ def _texts(claim: Claim):
 
 def _own(claim: Claim, note: str) -> list[str]:
     """The parts of a note but those that say of a reading what was found."""
-    made = {f"{name}: {found}" for name in claim.readings for found in FOUND}
+    made = {f"{name}: {found}" for name in claim.readings for found in SAID}
     return [part for part in parts(note) if part not in made]
 
 
@@ -130,9 +128,9 @@ def _part(part: str, one: Claim) -> str:
     """A part of a note, or of what was found."""
     name, colon, found = part.rpartition(": ")
     if colon and name in one.readings:
-        return f"{_reading(name, one)}: {_found(found)}"
-    if part in FOUND:
-        return _found(part)
+        return f"{_reading(name, one)}: {say(found) if found in SAID else found}"
+    if part in SAID:
+        return say(part)
     shape, numbers = without_numbers(part)
     said = _told(part, one.document)
     if said != part or not numbers or (told := _told(shape, one.document)) == shape:
@@ -140,18 +138,8 @@ def _part(part: str, one: Claim) -> str:
     return re.sub(r"\{(\d+)\}", lambda place: numbers[int(place[1]) - 1], told)
 
 
-def _found(text: str) -> str:
-    words = {"holds": say("holds"), "fails": say("fails"), "does not hold": say("does not hold")}
-    return (words | {"within the noise": say("within the noise")}).get(text, text)
-
-
-def verdict(one: str) -> str:
-    words = [say("reproduced"), say("differs"), say("not determinable"), say("stand-in"), say("not judged")]
-    return dict(zip((*VERDICTS, "not judged"), words))[one]
-
-
-def badge(one: str) -> str:
-    return claims.badge(one).replace(f">{one}<", f">{verdict(one)}<")
+def badge(verdict: str) -> str:
+    return claims.badge(verdict).replace(f">{verdict}<", f">{say(verdict)}<")
 
 
 def read_mark() -> str:
@@ -162,7 +150,7 @@ def tally(verdicts) -> str:
     """``32 claims: 31 reproduced, 1 differs`` (in the order of `VERDICTS`)."""
     count = Counter(verdicts)
     shown = [each for each in (*VERDICTS, "not judged") if count[each]]
-    listed = say(", ").join(say("{n} {verdict}", n=count[each], verdict=verdict(each)) for each in shown)
+    listed = say(", ").join(say("{n} {verdict}", n=count[each], verdict=say(each)) for each in shown)
     return say("{n} claim: {listed}", "{n} claims: {listed}", n=count.total(), listed=listed)
 
 
@@ -170,19 +158,6 @@ def rule(one: Claim) -> str:
     """How `one`, told again, is judged, but for its readings."""
     if one.rule or one.judge not in claims.RULES:
         return one.rule
-    rules = {
-        "digits": say(
-            "Reproduced if the value lies within {tolerance} of {printed}, half a unit of the last printed place."
-        ),
-        "within": say(
-            "Reproduced if the value lies within {tolerance} of {printed}, the spread that the document prints."
-        ),
-        "proof": say(
-            "Reproduced if all that the chapter computes for it comes out as claimed; numbers are equal where they differ by no"
-            " more than the computation's own error."
-        ),
-        claims.READ: say("Read, not computed: the note says where, and what stands there."),
-    }
-    if one.judge in claims.NUMERIC_JUDGES:
-        return rules[one.judge].format(printed=one.printed, tolerance=f"{claims.tolerance(one):f}")
-    return rules[one.judge]
+    numeric = one.judge in claims.NUMERIC_JUDGES
+    parts = {"printed": one.printed, "tolerance": claims.tolerance(one)} if numeric else {}
+    return say(claims.RULES[one.judge], **parts)

@@ -1,4 +1,4 @@
-"""The sentences that the code says: what stands in `say("…")` in the modules and scripts of the book."""
+"""The sentences that the code says: what stands in `say("…")` in the modules and scripts of the book, and in a module's SAID."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import ast
 import re
 from pathlib import Path
 
+from book import claims
+
 BOOK = Path(__file__).resolve().parent
 CALL = re.compile(r"\b(?:say|many)\(")
 TOKEN = re.compile(r"""(?P<text>(?:'(?:[^'\\]|\\.)*'\s*\+?\s*)+)|(?P<open>[({\[])|(?P<close>[)}\]])|[^'(){}\[\]]+""")
 
 
 def everywhere() -> dict[str, str]:
-    """All of them, each with the file that says it first."""
-    found: dict[str, str] = {}
+    """All of them, each with the file that says it first; verdicts and rules are the ledger's."""
+    found = dict.fromkeys((*claims.VERDICTS, *claims.RULES.values()), "claims.py")
     for path in sorted(BOOK.rglob("*.py")):
         for sentence in of_module(path.read_text(encoding="utf-8")):
             found.setdefault(sentence, path.name)
@@ -24,15 +26,15 @@ def everywhere() -> dict[str, str]:
 
 
 def of_module(source: str) -> list[str]:
-    """Of Python's calls of `say`, the texts among the arguments."""
-    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
-    said = sorted((call for call in calls if _name(call) == "say"), key=lambda call: call.lineno)
-    texts = [argument.value for call in said for argument in call.args if isinstance(argument, ast.Constant)]
-    return [text for text in texts if isinstance(text, str)]
-
-
-def _name(call: ast.Call) -> str:
-    return getattr(call.func, "id", getattr(call.func, "attr", ""))
+    """Of Python's calls of `say`, the texts among the arguments; and the texts of a module's SAID."""
+    said = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "say":
+            said.append((node.lineno, node.args))
+        elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "SAID":
+            said.append((node.lineno, node.value.elts))
+    texts = [text for _, each in sorted(said, key=lambda one: one[0]) for text in each]
+    return [text.value for text in texts if isinstance(text, ast.Constant) and isinstance(text.value, str)]
 
 
 def of_scripts(*paths: Path) -> list[str]:

@@ -114,11 +114,8 @@ def test_a_translation_that_loses_a_formula_is_not_shown(tmp_path):
 
 
 def test_sentences_of_modules_and_scripts_are_found(tmp_path):
-    assert sentences.of_module('say("a {n}", "many {n}", n=1)\nedition.say("b")\nother("c")\nsay(name)') == [
-        "a {n}",
-        "many {n}",
-        "b",
-    ]
+    module = 'say("a {n}", "many {n}", n=1)\nedition.say("b")\nother("c")\nsay(name)\nSAID = ("d", "e")\nMORE = ("f",)'
+    assert sentences.of_module(module) == ["a {n}", "many {n}", "b", "d", "e"]
     script = tmp_path / "some.js"
     script.write_text(
         "f(say('a'), say(x ? 'b' : 'c', {d: 'e'}), many(2, '{n} f', '{n} f\\'s'), say('g '\n + 'h'), other('i'))"

@@ -309,6 +309,12 @@ def test_a_bad_source_gets_a_sentence(places, tmp_path):
     assert not (tmp_path / "none.db").exists()
 
 
+def test_numbers_that_are_lists_get_a_sentence(tmp_path):
+    pa.parquet.write_table(pa.table({"a": ["x"], "b": [[1]]}), tmp_path / "nested.parquet")
+    with pytest.raises(ValueError, match="nested.parquet, column 'b' must hold plain values: "):
+        sources.numbers(tmp_path / "nested.parquet", SMALL)
+
+
 def test_a_locked_duckdb_file_gets_a_sentence(places, tmp_path):
     path = tmp_path / "busy.duckdb"
     hold = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"

@@ -26,14 +26,14 @@ def page(found: list[tuple]) -> str:
     """The changes as MyST: how many of each kind, over a folded table for each document."""
     kinds = Counter((was, record.verdict) for record, was in found)
     told = say("; ").join(
-        say("{count} from *{was}* to *{now}*", count=count, was=retold.verdict(was), now=retold.verdict(now))
+        say("{count} from *{was}* to *{now}*", count=count, was=say(was), now=say(now))
         for (was, now), count in sorted(kinds.items())
     )
     parts = [say("{count} verdicts are others now: {told}.", count=len(found), told=told), ""]
     for key, document in claims.load().documents.items():
         own = [(record, was) for record, was in found if record.document == key]
         rows = [
-            f"| {ledger.cell(each.id.split('.', 1)[1])}<br>*{retold.verdict(was)}* → *{retold.verdict(each.verdict)}* | {_why(each)} |"
+            f"| {ledger.cell(each.id.split('.', 1)[1])}<br>*{say(was)}* → *{say(each.verdict)}* | {_why(each)} |"
             for each, was in own
         ]
         if rows:

@@ -161,7 +161,7 @@ def page(key: str, standings: list) -> list[str]:
         count = Counter(record.verdict for record in own)
         verdicts = say(", ").join(
             say("{n} {verdict}", n=number, verdict=name) if len(own) > 1 else name
-            for name, number in ((retold.verdict(verdict), number) for verdict, number in count.items())
+            for name, number in ((say(verdict), number) for verdict, number in count.items())
         )
         lines.append(f"| {_numbered(item)} | {shown} | {chapters} | {verdicts or say('no claim')} |")
     return lines

@@ -7,40 +7,43 @@ from pathlib import Path
 from book import edition
 from book.edition import say
 
+SAID = (
+    "Link to this heading",
+    "Link to this image",
+    "Link to this table",
+    "Link to this term",
+    "Link to this equation",
+    "Link to this code",
+    "Show the source",
+    "Hide the source",
+    "Show the content",
+    "Hide the content",
+    "Show the output",
+    "Hide the output",
+    "Toggle hidden content",
+    "Toggle primary sidebar",
+    "Toggle secondary sidebar",
+    "Search this book...",
+    "Color mode",
+    "System Settings",
+    "Light",
+    "Dark",
+    "Main",
+    "Page",
+)
+
 
 def words() -> dict[str, str]:
-    return {
-        "Link to this heading": say("Link to this heading"),
-        "Link to this image": say("Link to this image"),
-        "Link to this table": say("Link to this table"),
-        "Link to this term": say("Link to this term"),
-        "Link to this equation": say("Link to this equation"),
-        "Link to this code": say("Link to this code"),
-        "Show the source": say("Show the source"),
-        "Hide the source": say("Hide the source"),
-        "Show the content": say("Show the content"),
-        "Hide the content": say("Hide the content"),
-        "Show the output": say("Show the output"),
-        "Hide the output": say("Hide the output"),
-        "Toggle hidden content": say("Toggle hidden content"),
-        "Toggle primary sidebar": say("Toggle primary sidebar"),
-        "Toggle secondary sidebar": say("Toggle secondary sidebar"),
-        "Search this book...": say("Search this book..."),
-        "Color mode": say("Color mode"),
-        "System Settings": say("System Settings"),
-        "Light": say("Light"),
-        "Dark": say("Dark"),
-        "Main": say("Main"),
-        "Page": say("Page"),
-    }
+    """What stands in the pages, and what is to stand there."""
+    return {word: say(word) for word in SAID} | {"練習": say("Exercise")}  # which sphinx-exercise has its own word for
 
 
 def retell(app, error):
-    """In attributes and between tags, where a word stands by itself."""
+    """In attributes and between tags, where a word stands by itself or before its number."""
     if error is not None or app.builder.format != "html" or edition.language == edition.SOURCE:
         return
     said = words()
-    place = re.compile(rf'(?P<before>="|>\s*)(?P<word>{"|".join(map(re.escape, said))})(?=\s*<|")')
+    place = re.compile(rf'(?P<before>="|>\s*)(?P<word>{"|".join(map(re.escape, said))})(?=(?: \d+)?\s*<|")')
     for page in Path(app.outdir).rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         page.write_text(place.sub(lambda found: found["before"] + said[found["word"]], text), encoding="utf-8")

@@ -13,7 +13,7 @@ import csv
 import io
 import re
 from collections.abc import Collection, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -62,13 +62,18 @@ def batches(data: str | Path, schema: Schema, table: str = "") -> Iterator[dict[
     for batch in _open(str(data), tuple(each.name for each in schema.attributes), table):
         coded = {}
         for each, column in zip(schema.attributes, batch.columns):
-            try:
+            with _plain(data, each.name):
                 coded[each.name] = codes(each, column, schema.blanks)
-            except pa.ArrowException as error:  # a list, or bytes that are no text
-                raise ValueError(
-                    f"{_shown(str(data))}, column {each.name!r} must hold plain values: {_one_line(error)}"
-                ) from None
         yield coded
+
+
+@contextmanager
+def _plain(data: str | Path, column: str) -> Iterator[None]:
+    """``ValueError`` where the values of a column turn out to be lists, or bytes that are no text."""
+    try:
+        yield
+    except pa.ArrowException as error:
+        raise ValueError(f"{_shown(str(data))}, column {column!r} must hold plain values: {_one_line(error)}") from None
 
 
 def read(data: str | Path, schema: Schema, table: str = "") -> Table:
@@ -107,12 +112,12 @@ def numbers(data: str | Path, schema: Schema, table: str = "") -> dict[str, np.n
     {'age': array([39., 99.])}
     """
     numeric = [each for each in schema.attributes if each.kind in NUMBERS]
-    read = list(_open(str(data), tuple(each.name for each in numeric), table))
-    columns = [[_numbers(batch.columns[place], schema.blanks) for batch in read] for place in range(len(numeric))]
-    return {
-        each.name: np.clip(np.concatenate([*column, np.zeros(0)]), each.starts[0], each.last)
-        for each, column in zip(numeric, columns)
-    }
+    found: dict[str, list[np.ndarray]] = {each.name: [np.zeros(0)] for each in numeric}
+    for batch in _open(str(data), tuple(found), table):
+        for name, column in zip(found, batch.columns):
+            with _plain(data, name):
+                found[name].append(_numbers(column, schema.blanks))
+    return {each.name: np.clip(np.concatenate(found[each.name]), each.starts[0], each.last) for each in numeric}
 
 
 def count(data: str | Path, schema: Schema, workload: Workload, table: str = "") -> Counter:
