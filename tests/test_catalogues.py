@@ -1,13 +1,17 @@
 """The catalogues of locale/: they have the messages of the pages, and each translation keeps what a translation keeps."""
 
 import json
+import re
 
 import pytest
 from babel.messages.catalog import Catalog
 
 from book import catalogues, edition, ledger, sentences
 
+ROOT = catalogues.ROOT
 FILES = sorted(catalogues.LOCALE.rglob("*.po"))
+BESIDE = ("claims/", "assignments/", "words.po", "feedback.po")
+PAGES = [path for path in FILES if not path.relative_to(catalogues.LOCALE / "ja").as_posix().startswith(BESIDE)]
 MESSAGE = (
     "Add {term}`noise` of scale $\\sigma$, as {doc}`chapter 3 <03_composition>` and [the errata](errata.md) say,"
     ' {shown}`a/b: x < 3 #%` % of `n` = 1,000 <span class="x">times</span>, {n} each.'
@@ -76,6 +80,65 @@ def test_catalogues_have_the_messages_of_the_pages(language):
     """`make catalogues` brings them up to date, and the messages that are new or changed wait for a translator."""
     pages = json.loads(catalogues.FOUND.read_text(encoding="utf-8"))
     assert stale({page: found for page, found in pages.items() if not catalogues.NO_PAGES.match(page)}, language) == []
+
+
+# What stands in the sources word by word; the rest is made of something.
+WRITTEN = {"paragraph", "title", "term", "image", "caption", "exercise_subtitle"}
+
+
+def flat(text: str) -> str:
+    return " ".join(text.replace("\n> ", "\n").split())
+
+
+def texts(value):
+    """All texts in what JSON holds."""
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from texts(each)
+    elif isinstance(value, str):
+        yield value
+
+
+def source(page: str) -> str:
+    """What is written on a page; of a notebook the texts and what its cells show in Markdown, too."""
+    if not page.startswith("notebooks/"):
+        return flat((ROOT / f"book/{page}.md").read_text(encoding="utf-8"))
+    cells = json.loads((ROOT / f"{page}.ipynb").read_text(encoding="utf-8"))["cells"]
+    shown = [
+        output["data"].get("text/markdown", "")
+        for cell in cells
+        for output in cell.get("outputs", [])
+        if "data" in output
+    ]
+    return flat(
+        " ".join(
+            ["".join(text) for text in [*(cell["source"] for cell in cells), *shown]]
+            + [*texts([cell["metadata"] for cell in cells])]
+        )
+    )
+
+
+def gone(messages, written: str) -> list[str]:
+    """The messages that stand in `written` no more; what begins a proof, or is round a title, a directive has put there."""
+    return [
+        each
+        for each in messages
+        if flat(re.sub(r"^Proof\. |^\((.*)\)$", lambda head: head[1] or "", each)) not in written
+    ]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(catalogues.LOCALE).as_posix())
+def test_what_is_translated_is_still_what_is_written(path):
+    """Without a build: a changed paragraph is noticed at once. `make catalogues` brings it to the translators."""
+    page = path.relative_to(catalogues.LOCALE / "ja").with_suffix("").as_posix()
+    known = [each.id for each in catalogues.messages(catalogues.load(path)) if {*each.auto_comments} <= WRITTEN]
+    assert known and gone(known, source(page)) == []
+
+
+def test_a_changed_paragraph_is_noticed_without_a_build():
+    written = flat("# A title\n\nThe noise\nis drawn once.\n")
+    assert gone(["A title", "The noise is drawn once.", "(A title)"], written) == []
+    assert gone(["A title", "The noise is drawn twice."], written) == ["The noise is drawn twice."]
 
 
 @pytest.mark.parametrize("language", edition.OTHERS)
