@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from book import claims
-from notebooks.studies import own_anonymization, own_table
+from notebooks.studies import own_anonymization, own_comparison, own_table
 
 ROOT = Path(__file__).resolve().parents[1]
 # The least that each chapter may be asked for.
@@ -106,7 +106,7 @@ def test_there_must_be_records_left_to_test_on_and_a_target_to_predict(people):
             own_anonymization.experiment(data, schema, "member"), ks=[3], trials=1, records=600, seed=1
         )
     with pytest.raises(ValueError, match="target must be one of 'colour', 'age', 'income', 'member', got 'pay'"):
-        own_table.cases(data, schema, "pay")
+        own_comparison.cases(data, schema, "pay")
 
 
 def test_an_attribute_that_has_the_name_of_the_chapters_target_is_another(people):

@@ -20,7 +20,6 @@ from lib.data import datasets, encodings, sources
 from lib.data import schema as schemas
 from lib.numerics import checks
 from lib.tables.table import Table
-from notebooks.studies import aim_comparison
 
 ROOT = Path(__file__).resolve().parents[2]
 THEIRS = "# The document's own records only"
@@ -56,16 +55,6 @@ def categorical(data: str, schema: str, *, adult: Callable[..., Table] = encodin
     if len(public.attributes) < 3:
         raise ValueError(f"schema must have 3 attributes at least for this chapter, got {len(public.attributes)}")
     return sources.read(place(data), public)
-
-
-def cases(data: str, schema: str, target: str) -> list[aim_comparison.Case]:
-    """What `aim_comparison.grid` compares methods on: a table of one's own, a fifth held out; or the document's two."""
-    if data in datasets.KINDS:
-        given(data, schema)
-        return aim_comparison.cases(data)
-    table = categorical(data, schema)
-    checks.one_of("target", target, table.domain.attributes)
-    return [aim_comparison.Case(Path(data).name, table, table, target, held=0.2)]
 
 
 def numeric(data: str, schema: str) -> tuple[dict[str, pd.DataFrame], Callable[..., pd.DataFrame]]:
