@@ -32,7 +32,7 @@ def of_module(source: str) -> list[str]:
         if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "say":
             said.append((node.lineno, node.args))
         elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "SAID":
-            said.append((node.lineno, node.value.elts))
+            said.append((node.lineno, getattr(node.value, "elts", [])))
     texts = [text for _, each in sorted(said, key=lambda one: one[0]) for text in each]
     return [text.value for text in texts if isinstance(text, ast.Constant) and isinstance(text.value, str)]
 

@@ -52,6 +52,13 @@ def test_a_planted_edit_is_seen(planted, instead, what):
 def test_a_number_in_words_may_become_digits():
     assert catalogues.differences("Two of them differ.", "2件が異なる。") == []
     assert catalogues.differences("They differ in 2020.", "異なる。") != []
+    assert (
+        catalogues.differences("On 10 August, twenty-five of 50 million, a tenth.", "8月10日、5,000万のうち25、0.1。")
+        == []
+    )
+    assert catalogues.differences("A person of a million.", "100万人のうち1人。") == []
+    for wrong in ("100万人のうち3人。", "1,000万人のうち1人。"):
+        assert catalogues.differences("A person of a million.", wrong) != []
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(catalogues.LOCALE).as_posix())
