@@ -39,7 +39,7 @@ class KeptResults(SphinxDirective):
     def run(self):
         group = nodes.tgroup("", *(nodes.colspec(colwidth=width) for width in (25, 45, 12, 18)), cols=4)
         heads = say("File"), say("Made by"), say("CPU time"), say("Made with")
-        head = nodes.row("", *(nodes.entry("", nodes.paragraph(text, text)) for text in heads))
+        head = nodes.row("", *(nodes.entry("", nodes.paragraph("", text)) for text in heads))
         body = [
             nodes.row("", *(self._entry(text, code) for text, code in zip(row, (True, True, False, False))))
             for row in rows()
