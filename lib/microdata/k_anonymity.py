@@ -270,6 +270,7 @@ class _Lattice:
         axes = range(len(self.shape))
         self._halves = axes[: len(axes) // 2], axes[len(axes) // 2 :]
         self._half = functools.cache(self._half_classes)
+        self._number = np.min_scalar_type(self.n)  # of a class: thousands of halves are kept
 
     def _level(self, hierarchy, values, level, loss):
         groups = hierarchy.positions[level][values]
@@ -308,21 +309,23 @@ class _Lattice:
 
     def loss(self, node) -> float:
         """The loss L, to the last digit the same whatever was counted before: a term for each attribute, in their order."""
-        rows, _ = self._left_out(node)
+        return float(self.rising[node] + self._penalty(node, self._left_out(node)[0]))
+
+    def _penalty(self, node, rows) -> float:
         left = 1 - sum(attribute[level][2][rows] for attribute, level in zip(self._attributes, node))
-        return float(self.rising[node] + float(self.weights[rows] @ left / self.n))
+        return float(self.weights[rows] @ left / self.n)
 
     def _count(self, node) -> tuple[float, float]:
         rows, gone = self._left_out(node)
         if gone > self.allowed:
             return math.inf, gone
-        left = 1 - sum(losses[rows] for _, _, losses in self._by_halves(node))
-        return float(self.weights[rows] @ left / self.n), gone
+        return self._penalty(node, rows), gone
 
     def _left_out(self, node) -> tuple[np.ndarray, float]:
         """The rows that would have to go, and the records in them: more than are allowed, if it is infinite."""
-        (key, many, _), (other, few, _) = self._by_halves(node)
-        classes, places = key * few + other, many * few
+        # Few nodes share all levels, many share half of them.
+        (key, many), (other, few) = (self._half(half, node[half.start : half.stop]) for half in self._halves)
+        classes, places = _pairs(key, few, other), many * few
         if places > SPARSE * self.n:
             # Classes that share a place are counted as one, so that no more records go than in truth.
             if np.count_nonzero(self._small(classes % (SPARSE * self.n + 1))) > self.allowed:
@@ -333,21 +336,23 @@ class _Lattice:
 
     def _small(self, classes) -> np.ndarray:
         """Whether each record is in a class smaller than k."""
-        sizes = np.bincount(classes)[classes]
-        small = sizes < self.k
-        return small
+        return (np.bincount(classes) < self.k)[classes]
 
-    def _by_halves(self, node):
-        # Few nodes share all levels, many share half of them.
-        return [self._half(half, node[half.start : half.stop]) for half in self._halves]
-
-    def _half_classes(self, axes: range, levels: tuple[int, ...]) -> tuple[np.ndarray, int, np.ndarray]:
-        """The class of every record by the attributes `axes` at `levels`, how many classes there are, and the rows' losses."""
+    def _half_classes(self, axes: range, levels: tuple[int, ...]) -> tuple[np.ndarray, int]:
+        """The class of every record by the attributes `axes` at `levels`, and how many classes there are."""
         if not axes:
-            return np.zeros(self.n, dtype=np.int64), 1, np.zeros(len(self.weights))
-        classes, many, losses = self._half(axes[:-1], levels[:-1])
-        codes, few, more = self._attributes[axes[-1]][levels[-1]]
-        return *_numbered(classes * few + codes, many * few), losses + more
+            return np.zeros(self.n, dtype=self._number), 1
+        classes, many = self._half(axes[:-1], levels[:-1])
+        codes, few, _ = self._attributes[axes[-1]][levels[-1]]
+        numbers, found = _numbered(_pairs(classes, few, codes), many * few)
+        return numbers.astype(self._number), found
+
+
+def _pairs(first, few, second) -> np.ndarray:
+    """A whole number for each pair of codes, of which the second are below `few`."""
+    pairs = np.multiply(first, few, dtype=np.int64)
+    pairs += second
+    return pairs
 
 
 def _numbered(classes, places) -> tuple[np.ndarray, int]:

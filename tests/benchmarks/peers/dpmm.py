@@ -15,14 +15,18 @@ from tests.benchmarks import aim
 
 
 def whole(meter, table, k, epsilon, delta) -> dict:
+    return seeded(meter, table, k, epsilon, 0, delta) | {"seeds": 1}
+
+
+def seeded(meter, table, k, epsilon, seed, delta=aim.DELTA) -> dict:
     table = aim.load_table(table)
     names = table.domain.attributes
     frame = pd.DataFrame(table.records.astype(int), columns=names)
     sizes = dict(zip(names, table.domain.sizes))
-    options = {"domain": sizes, "compress": False, "random_state": np.random.RandomState(0), "n_jobs": 1}
+    options = {"domain": sizes, "compress": False, "random_state": np.random.RandomState(int(seed)), "n_jobs": 1}
     with meter:
         model = AIMGM(epsilon=float(epsilon), delta=float(delta), degree=int(k), **options)
         model.fit(frame)
         records = model.generate()
     synthetic = Table(records[list(names)].to_numpy(), table.domain)
-    return aim.named(aim.errors(table, synthetic.marginal)) | {"seeds": 1, "version": version("dpmm")}
+    return aim.named(aim.errors(table, synthetic.marginal)) | {"version": version("dpmm")}

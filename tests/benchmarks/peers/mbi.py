@@ -1,9 +1,15 @@
-"""`mbi`'s mirror descent, with its own defaults (1,000 iterations), on measurements that our AIM made.
+"""`mbi`'s mirror descent, with its own defaults (1,000 iterations), on measurements that our AIM made; and its whole AIM.
+
+That is the script mechanisms/aim.py of a checkout of its repository, whose folder the variable MBI names (`aim_accuracy`).
 
 JAX compiles a program for every structure of measurements; AIM meets a new structure each round, so the
 seconds include it. How many of them it took stands by itself in `compile_s`.
 """
 
+import contextlib
+import itertools
+import os
+import sys
 import time
 import warnings
 from importlib.metadata import version
@@ -12,6 +18,7 @@ import jax
 import numpy as np
 
 from lib.tables.graphical_model import GraphicalModel
+from lib.tables.table import Table
 from tests.benchmarks import aim
 
 warnings.filterwarnings("ignore", "JAX is running in float32 mode")  # mbi's default, enough for these tables
@@ -35,6 +42,23 @@ def fit(meter, table, measured) -> dict:
     first, *others = np.diff(ticks)
     line = {"compile_s": round(float(first - np.median(others)), 2), "seeds": 1, "version": version("mbi")}
     return aim.judged(table, measurements, _ours(model, table.domain).marginal) | line
+
+
+def seeded(meter, table, k, epsilon, seed) -> dict:
+    """From records to records, as the script does it: 80 MB of model, 16 rounds an attribute, pairs of 10,000 cells at most."""
+    sys.path.insert(0, os.path.join(os.environ["MBI"], "mechanisms"))
+    from aim import AIM
+
+    table = aim.load_table(table)
+    names = table.domain.attributes
+    data = mbi.Dataset(dict(zip(names, table.records.T)), mbi.Domain(names, table.domain.sizes))
+    sets = [each for each in itertools.combinations(names, int(k)) if data.domain.size(each) <= 10_000]
+    mechanism = AIM(float(epsilon), aim.DELTA, prng=np.random.RandomState(int(seed)))
+    with meter, contextlib.redirect_stdout(sys.stderr):
+        _, synthetic = mechanism.run(data, [(each, 1.0) for each in sets])
+        columns = synthetic.to_dict()
+    made = Table(np.column_stack([columns[name] for name in names]).astype(int), table.domain)
+    return aim.named(aim.errors(table, made.marginal)) | {"version": version("mbi")}
 
 
 def _ours(model, domain) -> GraphicalModel:

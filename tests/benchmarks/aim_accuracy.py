@@ -1,0 +1,113 @@
+"""How accurate AIM is beside the peers of `make bench PEERS=yes`: errors of counts with their standard errors, tables by epsilons.
+
+    make bench PEERS=yes CASE="accuracy_adult_eps1" SEEDS=5 TABLES=folder MBI=folder
+
+TABLES : a folder of further tables, `name.csv` with codes from 0 and `name-domain.json`, the number of values of each attribute,
+    as the field exchanges them (github.com/ryan112358/hd-datasets). AIM's settings were chosen on Adult and Bank, not on these.
+MBI : a checkout of github.com/ryan112358/mbi, whose AIM is a script beside the package. Without it `mbi` is not asked.
+LIMIT : CPU seconds that a peer has for a seed, 900 unless told.
+
+A line for us and one for each peer: means over the seeds of the 1-, 2- and 3-way errors of the synthetic records (miura2025,
+Definition 3.1), `se1` to `se3` their standard errors, and medians of the seconds. In a peer's, `behind` is how many standard
+errors of the difference our mean lies above the peer's: below 0, we are ahead. Each seed is a process of its own, with AIM for all
+pairs at delta 1e-9 on the domain as it is given, each program with its own defaults.
+"""
+
+import csv
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+
+from lib.tables.table import Domain, Table
+from tests.benchmarks import aim, measure
+
+EPSILONS = (0.3, 1.0, 10.0)
+K = 2
+NAMES = ("l1", "l2", "l3")
+
+
+def _tables() -> dict[str, Path | None]:
+    """The tables by their names, with their files; None where `aim` knows them."""
+    folder = os.environ.get("TABLES")
+    files = sorted(Path(folder).glob("*.csv")) if folder else []
+    return {"adult": None, "bank": None} | {file.stem: file for file in files}
+
+
+CASES = {f"accuracy_{table}_eps{epsilon:g}": (table, epsilon) for table in _tables() for epsilon in EPSILONS}
+
+
+# ---- in the runner's process
+
+
+def lines(case, folder):
+    """Our line, then those of the peers that are installed."""
+    name, epsilon = CASES[case]
+    seeds, limit = int(os.environ.get("SEEDS", 5)), int(os.environ.get("LIMIT", aim.PEER_LIMIT))
+    if seeds < 2:
+        raise measure.Absent(f"a standard error needs 2 seeds at least, got SEEDS={seeds}")
+    table = _encoded(name, Path(folder))
+    yield (ours := summary([measure.child(__name__, "whole", table, epsilon, seed) for seed in range(seeds)]))
+    for peer in ("dpmm", "mbi"):
+        python = measure.peer(peer)
+        if python and (peer == "dpmm" or os.environ.get("MBI")):
+            found = []
+            for seed in range(seeds):
+                module = f"tests.benchmarks.peers.{peer}"
+                found.append(measure.child(module, "seeded", table, K, epsilon, seed, python=python, limit=limit))
+                if "unfinished_after_cpu_s" in found[-1]:
+                    break  # the next seed takes as long
+            yield {"peer": peer} | beside(ours, found)
+
+
+def summary(found: list[dict]) -> dict:
+    """One line of those of the seeds: means and standard errors, medians of the times, the most memory."""
+    errors = np.array([[line[name] for name in NAMES if name in line] for line in found])
+    spread = errors.std(axis=0, ddof=1) / np.sqrt(len(found))
+    line = {"seeds": len(found)} | aim.named(errors.mean(axis=0))
+    line |= {f"se{way}": float(f"{each:.2g}") for way, each in enumerate(spread, start=1)}
+    line |= {name: float(f"{np.median([each[name] for each in found]):.4g}") for name in ("cpu_s", "wall_s")}
+    about = {name: value for name, value in found[0].items() if name not in (*line, *NAMES)}
+    return line | about | {"peak_mb": max(each["peak_mb"] for each in found)}
+
+
+def beside(ours: dict, found: list[dict]) -> dict:
+    """A peer's line: its `summary`, what it is of ours, and how far we lie behind it."""
+    done = [line for line in found if "unfinished_after_cpu_s" not in line]
+    if len(done) < 2:
+        return {"seeds": len(done)} | found[-1]
+    theirs = summary(done)
+    behind = {
+        name: round((ours[name] - theirs[name]) / np.hypot(ours[f"se{name[1]}"], theirs[f"se{name[1]}"]), 1)
+        for name in NAMES
+        if name in ours and ours[f"se{name[1]}"] + theirs[f"se{name[1]}"] > 0
+    }
+    return theirs | {"ratios": measure.ratios(theirs, ours), "behind": behind}
+
+
+def _encoded(name, folder) -> Path:
+    if (source := _tables()[name]) is None:
+        return aim._encoded(name, folder)
+    file = folder / f"{name}.npz"
+    if not file.exists():
+        sizes = json.loads(source.with_name(f"{name}-domain.json").read_text())
+        with source.open(newline="") as opened:
+            rows = csv.reader(opened)
+            columns = next(rows)
+            records = np.array(list(rows), dtype=np.int64)[:, [columns.index(attribute) for attribute in sizes]]
+        aim.save_table(file, Table(records, Domain(sizes.items())))
+    return file
+
+
+# ---- in the measured processes
+
+
+def whole(meter, table, epsilon, seed) -> dict:
+    """Our AIM once."""
+    from lib.tables.adaptive_iterative import aim as run
+
+    table, rng = aim.load_table(table), np.random.default_rng(int(seed))
+    with meter:
+        result = run(table, float(epsilon), aim.DELTA, K, rng=rng)
+    return aim.named(aim.errors(table, result.synthetic.marginal)) | {"converged": result.model.converged}
