@@ -13,7 +13,7 @@ from lib.data import datasets
 from lib.tables.graphical_model import Measurement
 from lib.tables.table import Domain, Table
 from tests.benchmarks import __main__ as runner
-from tests.benchmarks import aim, measure
+from tests.benchmarks import aim, aim_accuracy, measure
 from tests.test_house import plain
 
 MACHINE = {"python", "numpy", "machine", "cpu", "cores"}
@@ -94,6 +94,49 @@ def test_a_case_prints_its_line_and_those_of_its_peers(tiny, monkeypatch, capsys
     assert 0 < whole["l1"] < whole["l3"] < 2
     assert ours["task"] == theirs["task"] == "fit" and theirs["peer"] == "mbi"
     assert theirs["ratios"].items() >= {"loss": 1.0, "l1": 1.0, "l2": 1.0, "l3": 1.0}.items()
+
+
+SEEDS = [
+    {"l1": 0.5, "l2": 0.30, "cpu_s": 2.0, "wall_s": 3.0, "peak_mb": 7, "python": "3"},
+    {"l1": 0.5, "l2": 0.34, "cpu_s": 4.0, "wall_s": 3.0, "peak_mb": 9, "python": "3"},
+    {"l1": 0.5, "l2": 0.38, "cpu_s": 9.0, "wall_s": 3.0, "peak_mb": 8, "python": "3"},
+]
+
+
+def test_errors_of_several_seeds_have_standard_errors():
+    # The variance of .30, .34 and .38 is .0016, and .04/sqrt(3) is .0231.
+    about = {"seeds": 3, "cpu_s": 4.0, "wall_s": 3.0, "peak_mb": 9, "python": "3"}
+    assert aim_accuracy.summary(SEEDS) == about | {"l1": 0.5, "l2": 0.34, "se1": 0.0, "se2": 0.023}
+
+
+def test_behind_a_peer_is_in_standard_errors_of_the_difference():
+    ours = aim_accuracy.summary(SEEDS)
+    theirs = aim_accuracy.beside(ours, [line | {"l2": line["l2"] - 0.1} for line in SEEDS])
+    assert theirs["behind"] == {"l2": 3.1} and theirs["ratios"]["l2"] == 0.706  # .1/(.023 sqrt(2)), .24/.34
+    assert aim_accuracy.beside(theirs, SEEDS)["behind"] == {"l2": -3.1}
+
+
+def test_a_peer_that_does_not_finish_twice_has_no_error():
+    over = {"unfinished_after_cpu_s": 5}
+    assert aim_accuracy.beside(aim_accuracy.summary(SEEDS), [SEEDS[0], over]) == {"seeds": 1} | over
+
+
+def test_accuracy_takes_a_folder_of_tables(monkeypatch, tmp_path):
+    (tmp_path / "people.csv").write_text("b,a\n0,2\n1,0\n")
+    (tmp_path / "people-domain.json").write_text('{"a": 3, "b": 2}')
+    monkeypatch.setenv("TABLES", str(tmp_path))
+    assert "people" in aim_accuracy._tables()
+    read = aim.load_table(aim_accuracy._encoded("people", tmp_path))
+    assert read.domain == Domain({"a": 3, "b": 2}) and read.records.tolist() == [[2, 0], [0, 1]]
+
+
+def test_accuracy_of_a_seed_is_measured(tiny, monkeypatch, tmp_path):
+    monkeypatch.setenv("SEEDS", "2")
+    monkeypatch.setenv("PEERS", "no")
+    monkeypatch.setattr(aim_accuracy, "CASES", {"tiny_eps1": ("adult", 1.0)})
+    monkeypatch.setattr(aim, "_encoded", lambda name, folder: tmp_path / "tiny.npz")
+    (line,) = aim_accuracy.lines("tiny_eps1", tmp_path)
+    assert {*line} == MACHINE | COSTS | ERRORS | {"seeds", "converged", "se1", "se2", "se3"} and line["se2"] > 0
 
 
 def test_a_micro_benchmark_prints_one_line(work, monkeypatch, capsys):

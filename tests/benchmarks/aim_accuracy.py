@@ -79,7 +79,7 @@ def beside(ours: dict, found: list[dict]) -> dict:
         return {"seeds": len(done)} | found[-1]
     theirs = summary(done)
     behind = {
-        name: round((ours[name] - theirs[name]) / np.hypot(ours[f"se{name[1]}"], theirs[f"se{name[1]}"]), 1)
+        name: round(float((ours[name] - theirs[name]) / np.hypot(ours[f"se{name[1]}"], theirs[f"se{name[1]}"])), 1)
         for name in NAMES
         if name in ours and ours[f"se{name[1]}"] + theirs[f"se{name[1]}"] > 0
     }

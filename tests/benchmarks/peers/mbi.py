@@ -49,6 +49,14 @@ def seeded(meter, table, k, epsilon, seed) -> dict:
     sys.path.insert(0, os.path.join(os.environ["MBI"], "mechanisms"))
     from aim import AIM
 
+    estimate = (
+        mbi.estimation.MirrorDescent.estimate
+    )  # of 2.0.0, which has another word for where to start than the script
+
+    def warm(estimator, *given, potentials=None, **options):
+        return estimate(estimator, *given, warm_start=potentials, **options)
+
+    mbi.estimation.MirrorDescent.estimate = warm
     table = aim.load_table(table)
     names = table.domain.attributes
     data = mbi.Dataset(dict(zip(names, table.records.T)), mbi.Domain(names, table.domain.sizes))
