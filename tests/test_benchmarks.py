@@ -57,7 +57,7 @@ def tiny(monkeypatch, tmp_path):
     table = Table(np.stack([a, b, (a + b) % 2], axis=1), Domain({"a": 3, "b": 4, "c": 2}))
     aim.save_table(tmp_path / "tiny.npz", table)
     monkeypatch.setattr(aim, "CASES", {"tiny": aim.Case("tiny", 2, 1.0, 2)})
-    monkeypatch.setattr(aim, "_encoded", lambda name, folder: tmp_path / f"{name}.npz")
+    monkeypatch.setattr(aim, "encoded", lambda name, folder: tmp_path / f"{name}.npz")
     monkeypatch.setattr(runner, "found", lambda: {"tiny": runner._lines(aim, "tiny")})
     return table
 
@@ -121,6 +121,12 @@ def test_a_peer_that_does_not_finish_twice_has_no_error():
     assert aim_accuracy.beside(aim_accuracy.summary(SEEDS), [SEEDS[0], over]) == {"seeds": 1} | over
 
 
+def test_models_of_the_same_measurements_are_compared_in_pairs():
+    # Differences .01, .02 and .03: mean .02, standard deviation .01, over sqrt(3) .00577.
+    theirs = [line | {"l2": line["l2"] - above} for line, above in zip(SEEDS, (0.01, 0.02, 0.03))]
+    assert aim_accuracy.paired([{"l2": line["l2"]} for line in SEEDS], theirs) == {"l2": 3.5}
+
+
 def test_accuracy_takes_a_folder_of_tables(monkeypatch, tmp_path):
     (tmp_path / "people.csv").write_text("b,a\n0,2\n1,0\n")
     (tmp_path / "people-domain.json").write_text('{"a": 3, "b": 2}')
@@ -134,7 +140,7 @@ def test_accuracy_of_a_seed_is_measured(tiny, monkeypatch, tmp_path):
     monkeypatch.setenv("SEEDS", "2")
     monkeypatch.setenv("PEERS", "no")
     monkeypatch.setattr(aim_accuracy, "CASES", {"tiny_eps1": ("adult", 1.0)})
-    monkeypatch.setattr(aim, "_encoded", lambda name, folder: tmp_path / "tiny.npz")
+    monkeypatch.setattr(aim, "encoded", lambda name, folder: tmp_path / "tiny.npz")
     (line,) = aim_accuracy.lines("tiny_eps1", tmp_path)
     assert {*line} == MACHINE | COSTS | ERRORS | {"seeds", "converged", "se1", "se2", "se3"} and line["se2"] > 0
 
@@ -223,7 +229,7 @@ def test_ratios_are_theirs_over_ours():
 
 def test_measurements_survive_the_file(tmp_path):
     sent = [Measurement(("a",), np.array([1.5, 2.0, -3.0]), 2.0), Measurement(("b", "a"), np.ones((4, 3)) / 3, 0.1)]
-    aim._save_measurements(tmp_path / "m.npz", sent)
+    aim.save_measurements(tmp_path / "m.npz", sent)
     received = aim.load_measurements(tmp_path / "m.npz")
     assert [(m.attributes, m.sigma) for m in received] == [(m.attributes, m.sigma) for m in sent]
     assert all(np.array_equal(a.values, b.values) for a, b in zip(sent, received))

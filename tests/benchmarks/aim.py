@@ -47,7 +47,7 @@ CASES = {
 def lines(case, folder):
     """The case's line, then those of the peers that are installed."""
     name, k, epsilon, seeds = CASES[case]
-    table, measured = _encoded(name, Path(folder)), Path(folder, f"{case}.measured.npz")
+    table, measured = encoded(name, Path(folder)), Path(folder, f"{case}.measured.npz")
     yield (ours := measure.child(__name__, "whole", table, k, epsilon, seeds, measured))
     if python := measure.peer("mbi"):
         yield (refit := {"task": "fit"} | measure.child(__name__, "fitted", table, measured))
@@ -61,7 +61,7 @@ def _peer(name, task, python, ours, *arguments) -> dict:
     return {"task": task, "peer": name} | theirs | {"ratios": measure.ratios(theirs, ours)}
 
 
-def _encoded(name, folder) -> Path:
+def encoded(name, folder) -> Path:
     """The real table in a file, so that the measured processes do without pandas."""
     from lib.data import datasets, encodings
 
@@ -87,7 +87,7 @@ def whole(meter, table, k, epsilon, seeds, measured) -> dict:
         with meter:
             result = aim(table, float(epsilon), DELTA, int(k), rng=np.random.default_rng(seed))
         found.append(errors(table, result.synthetic.marginal))
-    _save_measurements(measured, result.measurements)
+    save_measurements(measured, result.measurements)
     return named(np.mean(found, axis=0)) | {"seeds": int(seeds), "converged": result.model.converged}
 
 
@@ -133,7 +133,7 @@ def load_table(file) -> Table:
     return Table(saved["records"], Domain(zip(saved["attributes"].tolist(), saved["sizes"].tolist())))
 
 
-def _save_measurements(file, measurements) -> None:
+def save_measurements(file, measurements) -> None:
     about = json.dumps([(m.attributes, m.sigma) for m in measurements])
     np.savez(file, about=about, **{f"values{i}": m.values for i, m in enumerate(measurements)})
 

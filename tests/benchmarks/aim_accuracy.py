@@ -7,6 +7,9 @@ TABLES : a folder of further tables, `name.csv` with codes from 0 and `name-doma
 MBI : a checkout of github.com/ryan112358/mbi, whose AIM is a script beside the package. Without it `mbi` is not asked.
 LIMIT : CPU seconds that a peer has for a seed, 900 unless told.
 
+`mbi`'s mirror descent also fits the measurements of each of our runs (`task` fit): the errors are the models', and `behind` counts
+standard errors of the mean of the seeds' own differences.
+
 A line for us and one for each peer: means over the seeds of the 1-, 2- and 3-way errors of the synthetic records (miura2025,
 Definition 3.1), `se1` to `se3` their standard errors, and medians of the seconds. In a peer's, `behind` is how many standard
 errors of the difference our mean lies above the peer's: below 0, we are ahead. Each seed is a process of its own, with AIM for all
@@ -48,7 +51,13 @@ def lines(case, folder):
     if seeds < 2:
         raise measure.Absent(f"a standard error needs 2 seeds at least, got SEEDS={seeds}")
     table = _encoded(name, Path(folder))
-    yield (ours := summary([measure.child(__name__, "whole", table, epsilon, seed) for seed in range(seeds)]))
+    kept = [Path(folder, f"{case}.{seed}.npz") for seed in range(seeds)]
+    runs = [measure.child(__name__, "whole", table, epsilon, seed, file) for seed, file in enumerate(kept)]
+    models = [run.pop("model") for run in runs]
+    yield (ours := summary(runs))
+    if python := measure.peer("mbi"):
+        fits = [measure.child("tests.benchmarks.peers.mbi", "fit", table, file, python=python) for file in kept]
+        yield {"task": "fit", "peer": "mbi"} | summary(fits) | {"behind": paired(models, fits)}
     for peer in ("dpmm", "mbi"):
         python = measure.peer(peer)
         if python and (peer == "dpmm" or os.environ.get("MBI")):
@@ -86,9 +95,18 @@ def beside(ours: dict, found: list[dict]) -> dict:
     return theirs | {"ratios": measure.ratios(theirs, ours), "behind": behind}
 
 
+def paired(ours: list[dict], theirs: list[dict]) -> dict:
+    """How many standard errors our errors are above theirs, on the same measurements."""
+    behind = {}
+    for name in (name for name in NAMES if name in ours[0]):
+        above = np.array([one[name] - other[name] for one, other in zip(ours, theirs, strict=True)])
+        behind[name] = round(float(above.mean() / (above.std(ddof=1) / np.sqrt(len(above)))), 1)
+    return behind
+
+
 def _encoded(name, folder) -> Path:
     if (source := _tables()[name]) is None:
-        return aim._encoded(name, folder)
+        return aim.encoded(name, folder)
     file = folder / f"{name}.npz"
     if not file.exists():
         sizes = json.loads(source.with_name(f"{name}-domain.json").read_text())
@@ -103,11 +121,16 @@ def _encoded(name, folder) -> Path:
 # ---- in the measured processes
 
 
-def whole(meter, table, epsilon, seed) -> dict:
-    """Our AIM once."""
+def whole(meter, table, epsilon, seed, measured) -> dict:
+    """Our AIM once, with the errors of its model; its measurements go into the file `measured`."""
     from lib.tables.adaptive_iterative import aim as run
 
     table, rng = aim.load_table(table), np.random.default_rng(int(seed))
     with meter:
         result = run(table, float(epsilon), aim.DELTA, K, rng=rng)
-    return aim.named(aim.errors(table, result.synthetic.marginal)) | {"converged": result.model.converged}
+    aim.save_measurements(measured, result.measurements)
+    model = aim.named(aim.errors(table, result.model.marginal))
+    return aim.named(aim.errors(table, result.synthetic.marginal)) | {
+        "converged": result.model.converged,
+        "model": model,
+    }
