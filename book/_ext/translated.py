@@ -81,12 +81,12 @@ class Translate(SphinxTransform):
             text = edition.told(message, node.tagname)
             if isinstance(node, nodes.image):
                 node["alt"] = text
+            elif edition.missing(message, edition.page):
+                node.children = [nodes.inline("", "", *node.children, classes=["untranslated", "language-en"])]
             elif text != message:
                 node.children = []
                 with reader.renderer.current_node_context(node):
                     reader.renderer.nested_render_text(text, node.line or 0, inline=True)
-            elif edition.missing(message):
-                node.children = [nodes.inline("", "", *node.children, classes=["untranslated", "language-en"])]
         for raw in filter(of_the_page, list(self.document.findall(nodes.raw))):
             pieces = re.split(r"(<[^>]*>)", raw.astext())
             pieces[::2] = [text.replace(text.strip(), edition.told(text.strip(), "in HTML")) for text in pieces[::2]]
