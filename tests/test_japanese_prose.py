@@ -17,9 +17,7 @@ LEFT_OUT = (
     "script, style, pre, code, .math, svg, [lang=en], div.output, div.citation,"
     " a[href*='references.html#'], dl.glossary dt"
 )
-BLOCKS = "p, h1, h2, h3, h4, h5, h6, li, td, th, dt, dd, figcaption, summary, caption, label, option, button, div, body".split(
-    ", "
-)
+BLOCKS = "p, h1, h2, h3, h4, h5, h6, li, td, th, dt, dd, figcaption, summary, caption, label, option, button, div"
 SAID = ("alt", "title", "aria-label", "placeholder")
 JAPANESE = re.compile("[ぁ-んァ-ヶー一-龠々、。（）「」『』：；]+")
 WORD = re.compile(r"(?<![\w./=_^-])[A-Za-z][a-z]+(?![\w/=_^(-]|\.\w)")
@@ -75,7 +73,7 @@ def texts(html: str):
         comment.extract()
     for element in body.find_all(True):
         yield from (element[name] for name in SAID if name in element.attrs)
-    for block in reversed(body.find_all(BLOCKS)):  # what is within another comes before it, and out of it
+    for block in reversed(body.select(BLOCKS)):  # what is within another comes before it, and out of it
         yield " ".join(block.get_text().split())
         block.replace_with(" ◦ ")
     yield " ".join(body.get_text().split())
