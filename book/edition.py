@@ -15,6 +15,7 @@ from docutils import nodes
 from book import catalogues, sentences
 
 SOURCE, OTHERS = "en", ("ja",)
+SAID = ("{text} (in English)",)  # the mark of what has no translation
 
 language = SOURCE
 editions: list[str] = [SOURCE]
@@ -52,13 +53,15 @@ def _translations(name: str, language: str) -> dict[str, str]:
 
 
 def translated(message: str, catalogue: str) -> str:
-    """`message` as `catalogue` has it in the edition's language, or as it is."""
+    """`message` as `catalogue` has it in the edition's language, or as it is, with a mark that it is English."""
+    if missing(message, catalogue):
+        return _translations("words", language).get(SAID[0], SAID[0]).format(text=message)
     return _translations(catalogue, language).get(message, message)
 
 
-def missing(message: str) -> bool:
-    """Whether the page has no translation of `message`, which stands there in English."""
-    return language != SOURCE and worded(message) and message not in _translations(page, language)
+def missing(message: str, catalogue: str) -> bool:
+    """Whether `catalogue` has no translation of `message`, so that it is shown in English."""
+    return language != SOURCE and worded(message) and message not in _translations(catalogue, language)
 
 
 def say(sentence: str, many: str = "", /, **parts) -> str:

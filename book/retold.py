@@ -132,10 +132,9 @@ def _part(part: str, one: Claim) -> str:
     if part in SAID:
         return say(part)
     shape, numbers = without_numbers(part)
-    said = _told(part, one.document)
-    if said != part or not numbers or (told := _told(shape, one.document)) == shape:
-        return said
-    return re.sub(r"\{(\d+)\}", lambda place: numbers[int(place[1]) - 1], told)
+    if not numbers or not edition.missing(part, catalogue(one.document)):
+        return _told(part, one.document)
+    return re.sub(r"\{(\d+)\}", lambda place: numbers[int(place[1]) - 1], _told(shape, one.document))
 
 
 def badge(verdict: str) -> str:

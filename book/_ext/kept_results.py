@@ -21,9 +21,15 @@ def rows(folder: Path = FOLDER) -> list[tuple[str, str, str, str]]:
     for path in sorted(folder.rglob("*.csv")):
         made = results.provenance(path)
         if "command" in made:
-            name, took = path.relative_to(folder).as_posix(), made.get("CPU time", "").split(" in ")[0]
+            name, took = path.relative_to(folder).as_posix(), _took(made.get("CPU time", ""))
             found.append((name, made["command"], took, _told(results.made_by(path))))
     return found
+
+
+def _took(time: str) -> str:
+    """``800 s of AIM on x86_64``: the seconds, and whether they are those of a part."""
+    seconds, part, _ = time.partition(" of AIM")
+    return say("{seconds} of AIM", seconds=seconds) if part else seconds
 
 
 def _told(made_by: str) -> str:

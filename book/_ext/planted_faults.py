@@ -3,6 +3,7 @@
 from collections import Counter
 from pathlib import Path
 
+from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
@@ -48,7 +49,11 @@ class PlantedFaults(SphinxDirective):
         self.env.note_dependency(str(FILE))
         rows = results.rows(FILE)
         self.content = StringList(page(rows).splitlines(), source=str(FILE))
-        return parsed(self)
+        made = parsed(self)
+        for folded in made:
+            for table in folded.findall(nodes.table):
+                table["classes"].append("planted-faults")
+        return made
 
 
 def setup(app):

@@ -15,7 +15,7 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util.nodes import extract_messages
 from sphinx_exercise.nodes import exercise_subtitle, exercise_title, is_exercise_node, solution_title
 
-from book import catalogues, edition, ledger
+from book import catalogues, edition, gojuon, ledger
 
 LABELLED = (exercise_title, solution_title)  # titles that hold a label, and a message
 OTHER = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")  # letters that are no English ones
@@ -81,12 +81,12 @@ class Translate(SphinxTransform):
             text = edition.told(message, node.tagname)
             if isinstance(node, nodes.image):
                 node["alt"] = text
+            elif edition.missing(message, edition.page):
+                node.children = [nodes.inline("", "", *node.children, classes=["untranslated", "language-en"])]
             elif text != message:
                 node.children = []
                 with reader.renderer.current_node_context(node):
                     reader.renderer.nested_render_text(text, node.line or 0, inline=True)
-            elif edition.missing(message):
-                node.children = [nodes.inline("", "", *node.children, classes=["untranslated", "language-en"])]
         for raw in filter(of_the_page, list(self.document.findall(nodes.raw))):
             pieces = re.split(r"(<[^>]*>)", raw.astext())
             pieces[::2] = [text.replace(text.strip(), edition.told(text.strip(), "in HTML")) for text in pieces[::2]]
@@ -111,7 +111,7 @@ class Captions(SphinxTransform):
 
 
 class Finish(SphinxTransform):
-    """After the translations: the copies of exercises' titles, and the order of terms."""
+    """After the translations: the copies of exercises' titles, and the order of terms and of their entries."""
 
     default_priority = 102
 
@@ -128,6 +128,15 @@ class Finish(SphinxTransform):
                 item.children.sort(
                     key=lambda child: (isinstance(child, nodes.definition), not OTHER.search(child.astext()))
                 )
+            if readings := gojuon.readings(edition.language):
+                for entries in glossary.findall(nodes.definition_list):
+                    entries.children.sort(key=lambda item: gojuon.place(_read(item, readings)))
+
+
+def _read(item: nodes.definition_list_item, readings: dict[str, str]) -> str:
+    """How an entry of the glossary is read: the first of its names."""
+    name = item.children[0].astext().split(", ")[0]
+    return readings.get(name, name)
 
 
 class Catalogues(DummyBuilder):

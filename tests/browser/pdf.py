@@ -105,11 +105,15 @@ const assemble = async () => {
   contents.querySelectorAll('details, input, label, i').forEach(e => e.tagName === 'DETAILS' ? e.replaceWith(...e.childNodes) : e.remove());
   contents.querySelectorAll('summary').forEach(e => e.remove());
   contents.querySelectorAll('a').forEach(e => { e.href = e.href; });
+  // Pages in English only stand in the sidebar of the other edition, and not in its book.
+  contents.querySelectorAll('li').forEach(e => { if (![...e.querySelectorAll('a')].some(a => pages.has(key(a.href)))) e.remove(); });
+  contents.querySelectorAll('.caption').forEach(e => { if (!e.nextElementSibling?.querySelector('li')) e.remove(); });
   const main = element('main', 'book bd-content bd-article', front, contents, ...await Promise.all(entries.map(chapter)));
   linksWithin(main);
   document.head.append(element('style', '', style));
   document.body.replaceChildren(main);
   document.documentElement.dataset.theme = 'light';
+  document.title = title.name;
   await MathJax.typesetPromise([main]);
   await Promise.all([...document.images].map(image => image.decode().catch(() => {})));
   await document.fonts.ready;

@@ -1,6 +1,4 @@
-"""The two editions beside one another: the link between them, what is translated, and the filters of the Japanese scorecard."""
-
-import re
+"""The two editions beside one another: the link between them, and the filters of the Japanese scorecard."""
 
 import pytest
 
@@ -70,18 +68,3 @@ def test_places_are_found_in_japanese(browser, book, japanese, english):
         browser.open(f"{book}/{address}")
         found.append(set(browser.script(shown)))
     assert found[0] and found[0] == found[1]
-
-
-def prose(page: str) -> str:
-    """What a page says in its article and its menus, without code, outputs, formulas and bibliography."""
-    text = (BOOK / page).read_text(encoding="utf-8").partition("<body")[2]
-    for tag in ("script", "style", "pre", "code", "dl"):
-        text = re.sub(rf"<{tag}\b.*?</{tag}>", " ", text, flags=re.DOTALL)
-    text = re.sub(r'<(div class="output|table border="1").*?</(div|table)>', " ", text, flags=re.DOTALL)
-    return re.sub(r"<[^>]+>", " ", re.sub(r'<span class="math[^>]*>.*?</span>', " ", text, flags=re.DOTALL))
-
-
-@pytest.mark.parametrize("page", sorted(str(path.relative_to(BOOK)) for path in BOOK.glob("ja/*/summary.html")))
-def test_a_japanese_page_has_japanese_prose(page):
-    text = prose(page)
-    assert len(re.findall("[ぁ-んァ-ヶ一-龠]", text)) > 5 * len(re.findall("[A-Za-z]", text))

@@ -3,10 +3,19 @@
 import re
 import zlib
 
+import pytest
+
+from book import edition
 from tests.browser import needs, pdf
 from tests.browser.chromium import BOOK
 
 pytestmark = needs.THE_BOOK
+
+
+@pytest.fixture(autouse=True)
+def english_again():
+    yield
+    edition.begin(edition.SOURCE)
 
 
 def test_one_document(browser, book):
@@ -26,6 +35,18 @@ def test_one_document(browser, book):
     text = printed + b"".join(inflated(printed))
     assert len(re.findall(rb"/Type ?/Page\b", text)) > 20
     assert b"/Outlines" in text and b"/StructTreeRoot" in text
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_contents_list_what_the_book_has(browser, book, language):
+    """And not the reference, which the Japanese sidebar has below the library, and which is in English."""
+    folder = "" if language == "en" else f"/{language}"
+    if not (BOOK / language / "index.html").is_file() and folder:
+        pytest.skip("one edition is built (make book LANGUAGE=en)")
+    told = pdf.assemble(browser, f"{book}{folder}", f"{folder}/library.html", language)
+    listed = browser.script("return [...document.querySelectorAll('.contents a')].map(a => decodeURIComponent(a.hash))")
+    assert listed == [f"#{folder}/library.html".replace("/", "-").replace(".", "-")] and told["chapters"] == 1
+    assert browser.script("return document.querySelectorAll('.contents .caption').length") == 1
 
 
 def inflated(printed: bytes) -> list[bytes]:
