@@ -1,7 +1,8 @@
 """Search in English and Japanese.
 
 Sphinx lists a run of Japanese as one word, and finds what is a whole word, or else part of one if it has three letters.
-In Japanese two letters are a word, and words stand together unspaced: here any part of a run is found.
+In Japanese two letters are a word, and words stand together unspaced: here any part of a run is found, and a query is
+parted at particles between words and where Latin letters begin or end.
 """
 
 import unicodedata
@@ -10,8 +11,10 @@ from sphinx.search import SearchEnglish
 
 # Beside Sphinx's own search, which also counts no word of two letters when it asks whether all words were found.
 IN_THE_BROWSER = r"""
+const particles = /(?<=[\p{Script=Han}\p{Script=Katakana}ー\p{Script=Latin}\d])[のをはがにでと]+(?=[\p{Script=Han}\p{Script=Katakana}\p{Script=Latin}])/gu;
+const borders = /(?<=[\p{Script=Latin}\d])(?=[\u3040-\u30ff\u3400-\u9fff])|(?<=[\u3040-\u30ff\u3400-\u9fff])(?=[\p{Script=Latin}\d])/gu;
 var splitQuery = (query) =>
-  query.normalize("NFKC").split(/[^\p{Letter}\p{Number}_]+/u).filter(Boolean);
+  query.normalize("NFKC").replace(particles, " ").replace(borders, " ").split(/[^\p{Letter}\p{Number}_]+/u).filter(Boolean);
 
 const termsWith = (word) =>
   /[\u3005\u3040-\u30ff\u3400-\u9fff]/.test(word)

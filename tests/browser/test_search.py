@@ -106,3 +106,16 @@ def test_the_japanese_edition_finds_its_pages(search, word):
     expected = {name for name, text in articles("ja/").items() if word in text}
     assert len(expected) > 1
     assert search(word, "ja/") == expected
+
+
+@pytest.mark.parametrize(
+    "query, words",
+    [
+        ("指数メカニズムの感度", ["指数メカニズム", "感度"]),
+        ("合成データの誤差", ["合成データ", "誤差"]),
+        ("Rényiダイバージェンス", ["rényi", "ダイバージェンス"]),
+    ],
+)
+def test_a_query_is_parted_where_its_words_end(search, query, words):
+    expected = {name for name, text in articles("ja/").items() if all(word in text for word in words)}
+    assert expected and search(query, "ja/") == expected
