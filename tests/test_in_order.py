@@ -44,10 +44,7 @@ NO_FLOATS = {
     ],
     "counting": ["block.issuperset(set(clique) - {v}) for clique in holding[v]"],
     "exact_law": ["lazy"],
-    "k_anonymity": [
-        "attribute[level][2][rows] for attribute, level in zip(self._attributes, node)",
-        "losses[rows] for _, _, losses in self._by_halves(node)",
-    ],
+    "k_anonymity": ["attribute[level][2][rows] for attribute, level in zip(self._attributes, node)"],
     "marginal_oracle": ["sizes"],
     "network": ["(n + 1) * m for n, m in zip(widths, widths[1:])", "network.widths"],
     "numerical": ["counts"],
