@@ -174,9 +174,12 @@ def _agreeing(claim: Claim, names: list[str], value: str) -> str:
     """The readings `names`, for each of which `value` was found."""
     own = " " + say("(favoured by the text)")
     value = f"<b>{markup(value)}</b>" if value else ""
-    told = [f"{escape(name)}{own if name == claim.own else ''}: {markup(claim.readings[name])}" for name in names]
+    told = [
+        say("{name}: {meaning}", name=escape(name) + own * (name == claim.own), meaning=markup(claim.readings[name]))
+        for name in names
+    ]
     if len(told) == 1 or not value:
-        return "".join(f"<li>{each}{f'; {value}' if value else ''}</li>" for each in told)
+        return "".join(f"<li>{each}{say('; ') + value if value else ''}</li>" for each in told)
     if claim.own in names:
         line = say("{n} readings, one of them favoured by the text: {found}", n=len(names), found=value)
     else:

@@ -332,7 +332,7 @@ def _foot(found: Finding) -> str:
         item = claims.load()[claim.id].item  # as the errata name it
         slips = {_head(head): anchor for anchor, head in reversed(erratum.about(claim.document, item))}
         named = [f'<a href="errata.html#{slips[head]}">{cards.markup(head)}</a>' for head in reversed(slips)]
-        links += [say("errata: {heads}", heads=", ".join(named))] if named else []
+        links += [say("errata: {heads}", heads=say(", ").join(named))] if named else []
     rule = "" if claim.judge == claims.READ else retold.rule(claim)
     told = f'<details class="rule"><summary>{say("its rule")}</summary>{cards.markup(rule)}</details>' if rule else ""
     return f'<p class="claim-foot">{" · ".join(links)}</p>{told}'

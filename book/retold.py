@@ -121,7 +121,7 @@ def claims_found(one: Claim, reproduced: str) -> str:
 
 
 def _reading(name: str, one: Claim) -> str:
-    return ", ".join(_told(part, one.document) for part in name.split(", ")) if name else ""
+    return say(", ").join(_told(part, one.document) for part in name.split(", ")) if name else ""
 
 
 def _part(part: str, one: Claim) -> str:

@@ -33,7 +33,7 @@ def test_what_changed_is_listed_with_its_reason():
     assert [(each.id, was) for each, was in found] == [("kiri2019.a", "reproduced"), ("miura2022.c", "reproduced")]
     shown = changed.page(found)
     assert (
-        "2 verdicts are others now: 1 from *reproduced* to *differs*; 1 from *reproduced* to *not determinable*."
+        "2 verdicts are others now: 1 from *reproduced* to *differs*, 1 from *reproduced* to *not determinable*."
         in shown
     )
     assert (

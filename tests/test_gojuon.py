@@ -17,7 +17,7 @@ def entries() -> list[str]:
     """The first Japanese name of each entry in book/glossary.md, or its English one where it has no other."""
     text = (catalogues.ROOT / "book/glossary.md").read_text(encoding="utf-8").partition(":::{glossary}\n")[2]
     terms = [re.findall("^[^ \n].*", entry, re.MULTILINE) for entry in text.partition("\n:::")[0].split("\n\n")]
-    return [next(filter(OTHER.search, names), names[0]).split(", ")[0] for names in terms]
+    return [next(filter(OTHER.search, names), names[0]).split("、")[0] for names in terms]
 
 
 def test_each_entry_has_a_reading_in_kana():
@@ -44,7 +44,7 @@ def test_the_glossary_is_in_that_order():
     """The first name of each entry: it comes behind what explains the one before it."""
     page = BeautifulSoup(PAGE.read_text(encoding="utf-8"), "html.parser")
     names = [
-        term.find(string=True).split(", ")[0]
+        term.find(string=True).split("、")[0]
         for term in page.select("dl.glossary > dt")
         if (before := term.find_previous_sibling()) is None or before.name == "dd"
     ]

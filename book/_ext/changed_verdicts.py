@@ -25,7 +25,7 @@ def changes(before: dict[str, str], now: list) -> list[tuple]:
 def page(found: list[tuple]) -> str:
     """The changes as MyST: how many of each kind, over a folded table for each document."""
     kinds = Counter((was, record.verdict) for record, was in found)
-    told = say("; ").join(
+    told = say(", ").join(
         say("{count} from *{was}* to *{now}*", count=count, was=say(was), now=say(now))
         for (was, now), count in sorted(kinds.items())
     )
@@ -45,7 +45,7 @@ def page(found: list[tuple]) -> str:
 def _why(record) -> str:
     """What was found, if that is in words, and the note."""
     record = retold.record(record, claims.load())
-    found = record.reproduced if ":" in record.reproduced else ""
+    found = record.reproduced.replace("; ", say("; ")) if ":" in record.reproduced else ""
     return ledger.cell(say("; ").join(filter(None, [found, record.note])))
 
 

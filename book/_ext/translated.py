@@ -135,7 +135,7 @@ class Finish(SphinxTransform):
 
 def _read(item: nodes.definition_list_item, readings: dict[str, str]) -> str:
     """How an entry of the glossary is read: the first of its names."""
-    name = item.children[0].astext().split(", ")[0]
+    name = item.children[0].astext().split("、")[0]
     return readings.get(name, name)
 
 
