@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from babel.messages.catalog import Catalog
@@ -10,8 +11,7 @@ from book import catalogues, edition, ledger, sentences
 
 ROOT = catalogues.ROOT
 FILES = sorted(catalogues.LOCALE.rglob("*.po"))
-BESIDE = ("claims/", "assignments/", "words.po", "feedback.po")
-PAGES = [path for path in FILES if not path.relative_to(catalogues.LOCALE / "ja").as_posix().startswith(BESIDE)]
+BESIDE = ("claims/", "assignments/", "words", "feedback")
 MESSAGE = (
     "Add {term}`noise` of scale $\\sigma$, as {doc}`chapter 3 <03_composition>` and [the errata](errata.md) say,"
     ' {shown}`a/b: x < 3 #%` % of `n` = 1,000 <span class="x">times</span>, {n} each.'
@@ -20,6 +20,18 @@ TRANSLATION = (
     "{doc}`3章 <03_composition>` と [正誤表](errata.md) のとおり、尺度 $\\sigma$ の {term}`雑音 <noise>` を"
     '`n` = 1,000 <span class="x">回</span>のうち {shown}`a/b: x < 3 #%` %、{n}ずつ加える。'
 )
+
+
+def pages(locale: Path) -> list[tuple[str, str]]:
+    """Of each catalogue in `locale` that belongs to a page, its language and the page."""
+    named = [path.relative_to(locale).with_suffix("").as_posix().split("/", 1) for path in sorted(locale.rglob("*.po"))]
+    return [(language, page) for language, page in named if not page.startswith(BESIDE)]
+
+
+def test_a_third_language_is_taken(tmp_path):
+    for name in ("ja/cite", "fr/cite", "fr/notebooks/kiri2019/01_laplace", "fr/words", "fr/claims/kiri2019"):
+        catalogues.save(tmp_path / f"{name}.po", Catalog(), name[:2])
+    assert pages(tmp_path) == [("fr", "cite"), ("fr", "notebooks/kiri2019/01_laplace"), ("ja", "cite")]
 
 
 def test_a_good_translation_has_no_differences():
@@ -134,11 +146,11 @@ def gone(messages, written: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(catalogues.LOCALE).as_posix())
-def test_what_is_translated_is_still_what_is_written(path):
+@pytest.mark.parametrize(("language", "page"), pages(catalogues.LOCALE))
+def test_what_is_translated_is_still_what_is_written(language, page):
     """Without a build: a changed paragraph is noticed at once. `make catalogues` brings it to the translators."""
-    page = path.relative_to(catalogues.LOCALE / "ja").with_suffix("").as_posix()
-    known = [each.id for each in catalogues.messages(catalogues.load(path)) if {*each.auto_comments} <= WRITTEN]
+    catalogue = catalogues.load(catalogues.place(page, language))
+    known = [each.id for each in catalogues.messages(catalogue) if {*each.auto_comments} <= WRITTEN]
     assert known and gone(known, source(page)) == []
 
 
