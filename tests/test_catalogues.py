@@ -145,8 +145,36 @@ def test_catalogues_have_the_messages_of_the_pages(language):
 WRITTEN = {"paragraph", "title", "term", "image", "caption", "exercise_subtitle"}
 
 
+# What a block begins with, in Markdown: a heading, an item, what a term means, a quotation, a directive, a row of a table.
+BEGINS = re.compile(r"\s*(?P<mark>#+\s+|(?:(?:[-*]|\d+\.|:|>)(?:\s+|$))+|(?::{3,}|`{3,})(?:\{[^}]+\})?|\|)")
+OPTION = re.compile(r"\s*:[\w-]+:")  # of a directive
+CELL = re.compile(r"\s+\|(?=\s|$)")
+PUT = re.compile(r"^Proof\. |^\((.*)\)$")  # what begins a proof, or is round a title: a directive has put it there
+
+
 def flat(text: str) -> str:
-    return " ".join(text.replace("\n> ", "\n").split())
+    return " ".join(text.split())
+
+
+def blocks(text: str) -> set[str]:
+    """The headings, paragraphs, items, definitions, titles and cells of tables of a text in Markdown, each on one line."""
+    found, term = [""], False
+    for line in text.splitlines():
+        head = BEGINS.match(line)
+        mark, body = (head["mark"].strip(), line[head.end() :]) if head else ("", line)
+        goes_on = mark == ">" and found[-1]
+        means = term and line.startswith("  ")  # of a glossary, below the term
+        if (mark and not goes_on) or means or not body.strip() or OPTION.match(line):
+            found.append("")
+        term = not mark and not line.startswith(" ") and bool(body.strip())
+        if OPTION.match(line):
+            continue
+        cells = CELL.split(body) if mark == "|" else [body]
+        found[-1] += f" {cells[0]}"
+        found += cells[1:]
+        if mark[:1] in ("#", "|", "`") or mark.startswith(":::"):
+            found.append("")
+    return {flat(each) for each in found} - {""}
 
 
 def texts(value):
@@ -158,10 +186,10 @@ def texts(value):
         yield value
 
 
-def source(page: str) -> str:
-    """What is written on a page; of a notebook the texts and what its cells show in Markdown, too."""
+def source(page: str) -> set[str]:
+    """The blocks of a page; of a notebook those of its cells, of what they show in Markdown, and captions and the like."""
     if not page.startswith("notebooks/"):
-        return flat((ROOT / f"book/{page}.md").read_text(encoding="utf-8"))
+        return blocks((ROOT / f"book/{page}.md").read_text(encoding="utf-8"))
     cells = json.loads((ROOT / f"{page}.ipynb").read_text(encoding="utf-8"))["cells"]
     shown = [
         output["data"].get("text/markdown", "")
@@ -169,35 +197,73 @@ def source(page: str) -> str:
         for output in cell.get("outputs", [])
         if "data" in output
     ]
-    return flat(
-        " ".join(
-            ["".join(text) for text in [*(cell["source"] for cell in cells), *shown]]
-            + [*texts([cell["metadata"] for cell in cells])]
-        )
-    )
+    found = ["".join(text) for text in [*(cell["source"] for cell in cells), *shown]]
+    return set().union(*map(blocks, found), map(flat, texts([cell["metadata"] for cell in cells])))
 
 
-def gone(messages, written: str) -> list[str]:
-    """The messages that stand in `written` no more; what begins a proof, or is round a title, a directive has put there."""
-    return [
-        each
-        for each in messages
-        if flat(re.sub(r"^Proof\. |^\((.*)\)$", lambda head: head[1] or "", each)) not in written
-    ]
+def gone(messages, written: set[str]) -> list[str]:
+    """The messages that are no whole block of what is `written`."""
+    return [each for each in messages if not {flat(each), flat(PUT.sub(lambda head: head[1] or "", each))} & written]
 
 
 @pytest.mark.parametrize(("language", "page"), pages(catalogues.LOCALE))
 def test_what_is_translated_is_still_what_is_written(language, page):
-    """Without a build: a changed paragraph is noticed at once. `make catalogues` brings it to the translators."""
+    """Without a build: a changed paragraph is noticed at once. `make catalogues` brings it to the translators.
+
+    Of what is made of something ("generated", "in a figure", "in HTML", "in a formula", what scripts say) only the build
+    knows; neither does this see a block that is new, or one that has moved, or is still written elsewhere on its page.
+    """
     catalogue = catalogues.load(catalogues.place(page, language))
     known = [each.id for each in catalogues.messages(catalogue) if {*each.auto_comments} <= WRITTEN]
     assert known and gone(known, source(page)) == []
 
 
-def test_a_changed_paragraph_is_noticed_without_a_build():
-    written = flat("# A title\n\nThe noise\nis drawn once.\n")
-    assert gone(["A title", "The noise is drawn once.", "(A title)"], written) == []
-    assert gone(["A title", "The noise is drawn twice."], written) == ["The noise is drawn twice."]
+WRITTEN_PAGE = """\
+# A title
+
+The noise
+is drawn once.
+
+- True; see below.
+- An item that
+  goes on.
+
+| Side | right |
+|---|---|
+| of $|x|$ | 1 |
+
+:::{admonition} A box
+:class: note
+In a box.
+:::
+
+term
+  What it means.
+"""
+MESSAGES = ["A title", "The noise is drawn once.", "(A title)", "True; see below.", "An item that goes on.", "right"]
+MESSAGES += ["of $|x|$", "A box", "In a box.", "term", "What it means."]
+
+
+def test_what_is_written_is_not_gone():
+    assert gone(MESSAGES, blocks(WRITTEN_PAGE)) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("is drawn once.", "is drawn twice.", "The noise is drawn once."),
+        ("| right |", "| not right |", "right"),
+        ("- True;", "- It is not True;", "True; see below."),
+        ("What it means.", "What it means. Not always.", "What it means."),
+        ("goes on.", "goes on. It ends.", "An item that goes on."),
+        ("In a box.", "Not in a box.\nIn a box.", "In a box."),
+        ("# A title", "# Not a title: A title", "A title"),
+        ("} A box", "} A box of faults", "A box"),
+    ],
+)
+def test_a_changed_block_is_noticed_without_a_build(old, new, message):
+    assert old in WRITTEN_PAGE
+    assert message in gone(MESSAGES, blocks(WRITTEN_PAGE.replace(old, new)))
 
 
 @pytest.mark.parametrize("language", edition.OTHERS)
