@@ -100,6 +100,14 @@ def target(role: re.Match) -> tuple[str, str]:
     return role["role"], titled[1] if titled else role["text"]
 
 
+def plain(text: str) -> str:
+    """`text` without formulas, code, links and tags; of roles the titles."""
+    text = ROLE.sub(lambda role: f" {role['text'].partition('<')[0]} " if "<" in role["text"] else " ", text)
+    for pattern in (CODE, FORMULA, LINK, TAG):
+        text = pattern.sub(" ", text)
+    return text
+
+
 def kept(text: str) -> dict[str, Counter]:
     """What `text` shares with its translation: roles with their targets, links, tags, formulas, code and numbers."""
     roles = Counter(map(target, ROLE.finditer(text)))
@@ -147,6 +155,7 @@ def differences(message: str, translation: str, lacks: Counter | None = None, ad
         lost, added = one - other, other - one
         if name == "numbers":
             lost, added = numerals.unsaid(TAG.sub(" ", message), lost, added)
+            lost = lost | numerals.untold(plain(message), plain(translation))
             if (lacks - lost) or (adds - added):
                 told.append(f"numbers are excused that do not differ: {sorted((lacks - lost) + (adds - added))}")
             lost, added = lost - lacks, added - adds

@@ -40,6 +40,9 @@ MORE = {
     r"(third|quarter|fifth|\w+th)s?\b": {1.0},  # 5分の1
     r"[Mm]ore than (one|once)\b": {2.0},  # 2回以上
 }
+LARGE = "hundred|thousand|million|billion|dozen"
+JAPANESE = re.compile("[ぁ-ヶ一-鿿]")
+TWO = re.compile("両|双|対|ペア|互|とも|倍|他方")  # 両方, 双方, 対, 互い, ともに, 2倍
 ENDS = ("", "s", "fold", "th", "ths")
 
 
@@ -107,3 +110,20 @@ def unsaid(message: str, lost: Counter, added: Counter) -> tuple[Counter, Counte
         Counter({number: count for number, count in lost.items() if number not in moved}),
         Counter({number: count for number, count in added.items() if plain.get(number) not in named}),
     )
+
+
+def untold(message: str, translation: str) -> Counter:
+    """The numbers from `two` to `nineteen` that `message` has in words and its Japanese `translation` nowhere at all."""
+    if not JAPANESE.search(translation):
+        return Counter()  # other languages have words of their own for them
+    digits = {*read(translation), *re.findall(r"\d+", translation)}
+    words = re.findall(rf"\b(?:{'|'.join(UNITS.split()[2:])})\b(?!-| (?:{LARGE}))", message.lower())
+    numbers = {VALUES[word] for word in words}
+    told = {one for one in numbers if str(one) in digits or in_kanji(one) in translation}
+    told |= {2} if TWO.search(translation) else set()
+    return Counter(map(str, numbers - told))
+
+
+def in_kanji(number: int) -> str:
+    """Of 1 to 19: 十二 is 12."""
+    return "十" * (number >= 10) + (DIGITS[number % 10 - 1] if number % 10 else "")

@@ -84,6 +84,8 @@ def test_a_number_in_words_may_become_digits():
         ("Four points, in general.", "一般には四点。", ("四点", "五点")),
         ("Three of them differ.", "3つが異なる。", ("3つ", "2つ")),
         ("Three of them differ.", "3つが異なる。", ("3つ", "0")),
+        ("Three of them differ.", "3つが異なる。", ("3つ", "")),
+        ("A table has two rows.", "表には2行ある。", ("2行", "1行")),
         ("It is 7 of 7, and then 8.", "7つのうち7つ、次に8つ。", ("のうち7つ", "のうち8つ")),
         ("It falls to -3 from 5.", "5から-3に下がる。", ("-3", "3")),
         ("It falls to minus 1.", "−1に下がる。", ("−", "")),
