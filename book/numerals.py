@@ -92,7 +92,8 @@ def said(message: str) -> set[float]:
         if unit < ten and (unit < 1 or ten >= 20 and ten % 10 == 0)
     }
     scales = {one for one in named if one >= 100}
-    scales |= {one * large for one in scales for large in scales}  # `ten thousand million`
+    if re.search(rf"({LARGE}) ({LARGE})", message):  # `ten thousand million`
+        scales |= {one * large for one in scales for large in scales}
     products = {one * large for one in sums | named | written for large in scales}
     named |= {-one for one in named} if "minus" in message else set()
     tenths = {one / 10 for one in named} if "tenth" in message else set()
