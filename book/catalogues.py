@@ -68,7 +68,7 @@ def translations(path: Path) -> dict[str, str]:
     return {
         message.id: message.string
         for message in (messages(load(path)) if path.is_file() else [])
-        if message.string and not message.fuzzy and not differences(message.id, message.string)
+        if message.string and not message.fuzzy and not mistakes(message)
     }
 
 
@@ -91,11 +91,21 @@ FORMULA = re.compile(r"(?<![\\$])\$(?!\$)(.+?)(?<!\\)\$")
 LINK = re.compile(r"\]\(([^)]*)\)|<(https?://[^>]+)>")
 TAG = re.compile(r"</?[a-zA-Z][^>]*>")
 FIELD = re.compile(r"\{(\w+)\}(?!`)")
+EXCUSE = re.compile(r"numbers: ((?:[-+]\S+ )+)\(.+\)")
+PERCENT = re.compile(r"[%％]|[Pp]er ?cent(?!il)|per mille|パーセント")
 
 
 def target(role: re.Match) -> tuple[str, str]:
     titled = None if role["role"] in QUOTES else TITLED.fullmatch(role["text"])
     return role["role"], titled[1] if titled else role["text"]
+
+
+def plain(text: str) -> str:
+    """`text` without formulas, code, links and tags; of roles the titles."""
+    text = ROLE.sub(lambda role: f" {role['text'].partition('<')[0]} " if "<" in role["text"] else " ", text)
+    for pattern in (CODE, FORMULA, LINK, TAG):
+        text = pattern.sub(" ", text)
+    return text
 
 
 def kept(text: str) -> dict[str, Counter]:
@@ -109,26 +119,48 @@ def kept(text: str) -> dict[str, Counter]:
     links = Counter(match[1] or match[2] for match in LINK.finditer(text))
     text = LINK.sub(" ", text)
     tags = Counter(TAG.findall(text))
-    numbers = Counter(number.replace(",", "") for number in numerals.NUMBER.findall(TAG.sub(" ", text)))
     places = Counter(FIELD.findall(text))
-    numbers -= Counter(place for place in places if place.isdecimal())
+    text = TAG.sub(" ", FIELD.sub(" ", text))
+    numbers = numerals.read(text)
+    signs = Counter(percent=len(PERCENT.findall(text)))
     found = {"roles": roles, "links": links, "tags": tags, "places": places}
-    return found | {"formulas": formulas, "code": code, "numbers": numbers}
+    return found | {"formulas": formulas, "code": code, "numbers": numbers, "percent signs": signs}
 
 
-def differences(message: str, translation: str) -> list[str]:
-    """What is wrong with a translation, a sentence each."""
+def excused(message: Message) -> tuple[Counter, Counter]:
+    """The numbers that its translation may lack and may add: a comment `# numbers: -50 +0 (why)` above it names them."""
+    found = [match[1].split() for match in map(EXCUSE.fullmatch, message.user_comments) if match]
+    lacks, adds = ([each[1:] for line in found for each in line if each[0] == sign] for sign in "-+")
+    return Counter(lacks), Counter(adds)
+
+
+def mistakes(message: Message) -> list[str]:
+    return differences(message.id, message.string, *excused(message))
+
+
+def differences(message: str, translation: str, lacks: Counter | None = None, adds: Counter | None = None) -> list[str]:
+    """What is wrong with a translation, a sentence each; the numbers that it `lacks` and `adds` are excused.
+
+    The order of formulas and numbers is not compared, for a translation turns it around.
+    """
+    lacks, adds = lacks or Counter(), adds or Counter()
     told = []
     if "\n" in translation:
         told.append("a translation must be one line")
     before, after = kept(message), kept(translation)
     for name in before:
         one, other = before[name], after[name]
-        if name in ("formulas", "code", "numbers"):  # which may be said once more, or once less
+        if name in ("formulas", "code"):  # which may be said once more, or once less
             one, other = Counter(set(one)), Counter(set(other))
         lost, added = one - other, other - one
         if name == "numbers":
             lost, added = numerals.unsaid(TAG.sub(" ", message), lost, added)
+            lost = lost | numerals.untold(plain(message), plain(translation))
+            if (lacks - lost) or (adds - added):
+                told.append(f"numbers are excused that do not differ: {sorted((lacks - lost) + (adds - added))}")
+            lost, added = lost - lacks, added - adds
+        if name == "percent signs" and one["percent"]:
+            added = Counter()  # `5 to 10 %` is 5 %から10 %
         if lost or added:
             told.append(f"{name} differ: only in English {sorted(lost)}, only in the translation {sorted(added)}")
     if stars(translation) > stars(message):
@@ -151,7 +183,7 @@ def problems(path: Path) -> list[str]:
         f'{path}: "{message.id[:60]}": {each}'
         for message in messages(load(path))
         if message.string and not message.fuzzy
-        for each in differences(message.id, message.string)
+        for each in mistakes(message)
     ]
 
 

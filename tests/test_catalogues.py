@@ -2,16 +2,16 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
-from babel.messages.catalog import Catalog
+from babel.messages.catalog import Catalog, Message
 
 from book import catalogues, edition, ledger, sentences
 
 ROOT = catalogues.ROOT
 FILES = sorted(catalogues.LOCALE.rglob("*.po"))
-BESIDE = ("claims/", "assignments/", "words.po", "feedback.po")
-PAGES = [path for path in FILES if not path.relative_to(catalogues.LOCALE / "ja").as_posix().startswith(BESIDE)]
+BESIDE = ("claims/", "assignments/", "words", "feedback")
 MESSAGE = (
     "Add {term}`noise` of scale $\\sigma$, as {doc}`chapter 3 <03_composition>` and [the errata](errata.md) say,"
     ' {shown}`a/b: x < 3 #%` % of `n` = 1,000 <span class="x">times</span>, {n} each.'
@@ -20,6 +20,18 @@ TRANSLATION = (
     "{doc}`3章 <03_composition>` と [正誤表](errata.md) のとおり、尺度 $\\sigma$ の {term}`雑音 <noise>` を"
     '`n` = 1,000 <span class="x">回</span>のうち {shown}`a/b: x < 3 #%` %、{n}ずつ加える。'
 )
+
+
+def pages(locale: Path) -> list[tuple[str, str]]:
+    """Of each catalogue in `locale` that belongs to a page, its language and the page."""
+    named = [path.relative_to(locale).with_suffix("").as_posix().split("/", 1) for path in sorted(locale.rglob("*.po"))]
+    return [(language, page) for language, page in named if not page.startswith(BESIDE)]
+
+
+def test_a_third_language_is_taken(tmp_path):
+    for name in ("ja/cite", "fr/cite", "fr/notebooks/kiri2019/01_laplace", "fr/words", "fr/claims/kiri2019"):
+        catalogues.save(tmp_path / f"{name}.po", Catalog(), name[:2])
+    assert pages(tmp_path) == [("fr", "cite"), ("fr", "notebooks/kiri2019/01_laplace"), ("ja", "cite")]
 
 
 def test_a_good_translation_has_no_differences():
@@ -61,6 +73,48 @@ def test_a_number_in_words_may_become_digits():
         assert catalogues.differences("A person of a million.", wrong) != []
 
 
+@pytest.mark.parametrize(
+    ("message", "translation", "planted"),
+    [
+        ("Of 10 million people, 3 differ.", "1,000万人のうち3人が異なる。", ("万", "億")),
+        ("Ten thousand million runs.", "100億回の実行。", ("100億", "1,000億")),
+        ("3 to 5 million records.", "300万から500万レコード。", ("500万", "600万")),
+        ("Two of the twelve tables.", "十二個の表のうちの二つ。", ("二つ", "三つ")),
+        ("Two of the twelve tables.", "十二個の表のうちの二つ。", ("十二個", "十三個")),
+        ("Four points, in general.", "一般には四点。", ("四点", "五点")),
+        ("Three of them differ.", "3つが異なる。", ("3つ", "2つ")),
+        ("Three of them differ.", "3つが異なる。", ("3つ", "0")),
+        ("Three of them differ.", "3つが異なる。", ("3つ", "")),
+        ("A table has two rows.", "表には2行ある。", ("2行", "1行")),
+        ("It is 7 of 7, and then 8.", "7つのうち7つ、次に8つ。", ("のうち7つ", "のうち8つ")),
+        ("It falls to -3 from 5.", "5から-3に下がる。", ("-3", "3")),
+        ("It falls to minus 1.", "−1に下がる。", ("−", "")),
+        ("A 2-way error of 3 %.", "2-wayの誤差は3 %である。", (" %", "")),
+        ("About 3 per cent.", "約3パーセント。", ("パーセント", "")),
+        ("About 3 of them.", "そのうち約3。", ("3", "3 %")),
+    ],
+)
+def test_a_planted_number_is_seen(message, translation, planted):
+    assert catalogues.differences(message, translation) == []
+    assert planted[0] in translation
+    assert catalogues.differences(message, translation.replace(*planted, 1)) != []
+
+
+def test_a_number_is_excused_by_a_comment_that_names_it():
+    message, translation = "A silent node: [5, 0].", "出力が常に0のノード：[5, 0]。"
+    excuse = ["numbers: +0 (the output of a silent node)"]
+    assert catalogues.mistakes(Message(message, translation)) != []
+    assert catalogues.mistakes(Message(message, translation, user_comments=excuse)) == []
+    for planted in ("出力が常に1のノード：[5, 0]。", "出力が常に0のノード：[6, 0]。", "静かなノード：[5, 0]。"):
+        assert catalogues.mistakes(Message(message, planted, user_comments=excuse)) != []
+
+
+def test_few_numbers_are_excused():
+    """A rule that many translations need an excuse from is to be mended instead."""
+    known = [message for path in FILES for message in catalogues.messages(catalogues.load(path))]
+    assert sum(any(map(any, catalogues.excused(message))) for message in known) < 40
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(catalogues.LOCALE).as_posix())
 def test_every_message_is_translated_and_its_translation_keeps_what_it_must(path):
     """What is listed here is shown in English, with a mark: it has no translation, or its English is another by now."""
@@ -93,8 +147,36 @@ def test_catalogues_have_the_messages_of_the_pages(language):
 WRITTEN = {"paragraph", "title", "term", "image", "caption", "exercise_subtitle"}
 
 
+# What a block begins with, in Markdown: a heading, an item, what a term means, a quotation, a directive, a row of a table.
+BEGINS = re.compile(r"\s*(?P<mark>#+\s+|(?:(?:[-*]|\d+\.|:|>)(?:\s+|$))+|(?::{3,}|`{3,})(?:\{[^}]+\})?|\|)")
+OPTION = re.compile(r"\s*:[\w-]+:")  # of a directive
+CELL = re.compile(r"\s+\|(?=\s|$)")
+PUT = re.compile(r"^Proof\. |^\((.*)\)$")  # what begins a proof, or is round a title: a directive has put it there
+
+
 def flat(text: str) -> str:
-    return " ".join(text.replace("\n> ", "\n").split())
+    return " ".join(text.split())
+
+
+def blocks(text: str) -> set[str]:
+    """The headings, paragraphs, items, definitions, titles and cells of tables of a text in Markdown, each on one line."""
+    found, term = [""], False
+    for line in text.splitlines():
+        head = BEGINS.match(line)
+        mark, body = (head["mark"].strip(), line[head.end() :]) if head else ("", line)
+        goes_on = mark == ">" and found[-1]
+        means = term and line.startswith("  ")  # of a glossary, below the term
+        if (mark and not goes_on) or means or not body.strip() or OPTION.match(line):
+            found.append("")
+        term = not mark and not line.startswith(" ") and bool(body.strip())
+        if OPTION.match(line):
+            continue
+        cells = CELL.split(body) if mark == "|" else [body]
+        found[-1] += f" {cells[0]}"
+        found += cells[1:]
+        if mark[:1] in ("#", "|", "`") or mark.startswith(":::"):
+            found.append("")
+    return {flat(each) for each in found} - {""}
 
 
 def texts(value):
@@ -106,10 +188,10 @@ def texts(value):
         yield value
 
 
-def source(page: str) -> str:
-    """What is written on a page; of a notebook the texts and what its cells show in Markdown, too."""
+def source(page: str) -> set[str]:
+    """The blocks of a page; of a notebook those of its cells, of what they show in Markdown, and captions and the like."""
     if not page.startswith("notebooks/"):
-        return flat((ROOT / f"book/{page}.md").read_text(encoding="utf-8"))
+        return blocks((ROOT / f"book/{page}.md").read_text(encoding="utf-8"))
     cells = json.loads((ROOT / f"{page}.ipynb").read_text(encoding="utf-8"))["cells"]
     shown = [
         output["data"].get("text/markdown", "")
@@ -117,35 +199,73 @@ def source(page: str) -> str:
         for output in cell.get("outputs", [])
         if "data" in output
     ]
-    return flat(
-        " ".join(
-            ["".join(text) for text in [*(cell["source"] for cell in cells), *shown]]
-            + [*texts([cell["metadata"] for cell in cells])]
-        )
-    )
+    found = ["".join(text) for text in [*(cell["source"] for cell in cells), *shown]]
+    return set().union(*map(blocks, found), map(flat, texts([cell["metadata"] for cell in cells])))
 
 
-def gone(messages, written: str) -> list[str]:
-    """The messages that stand in `written` no more; what begins a proof, or is round a title, a directive has put there."""
-    return [
-        each
-        for each in messages
-        if flat(re.sub(r"^Proof\. |^\((.*)\)$", lambda head: head[1] or "", each)) not in written
-    ]
+def gone(messages, written: set[str]) -> list[str]:
+    """The messages that are no whole block of what is `written`."""
+    return [each for each in messages if not {flat(each), flat(PUT.sub(lambda head: head[1] or "", each))} & written]
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(catalogues.LOCALE).as_posix())
-def test_what_is_translated_is_still_what_is_written(path):
-    """Without a build: a changed paragraph is noticed at once. `make catalogues` brings it to the translators."""
-    page = path.relative_to(catalogues.LOCALE / "ja").with_suffix("").as_posix()
-    known = [each.id for each in catalogues.messages(catalogues.load(path)) if {*each.auto_comments} <= WRITTEN]
+@pytest.mark.parametrize(("language", "page"), pages(catalogues.LOCALE))
+def test_what_is_translated_is_still_what_is_written(language, page):
+    """Without a build: a changed paragraph is noticed at once. `make catalogues` brings it to the translators.
+
+    Of what is made of something ("generated", "in a figure", "in HTML", "in a formula", what scripts say) only the build
+    knows; neither does this see a block that is new, or one that has moved, or is still written elsewhere on its page.
+    """
+    catalogue = catalogues.load(catalogues.place(page, language))
+    known = [each.id for each in catalogues.messages(catalogue) if {*each.auto_comments} <= WRITTEN]
     assert known and gone(known, source(page)) == []
 
 
-def test_a_changed_paragraph_is_noticed_without_a_build():
-    written = flat("# A title\n\nThe noise\nis drawn once.\n")
-    assert gone(["A title", "The noise is drawn once.", "(A title)"], written) == []
-    assert gone(["A title", "The noise is drawn twice."], written) == ["The noise is drawn twice."]
+WRITTEN_PAGE = """\
+# A title
+
+The noise
+is drawn once.
+
+- True; see below.
+- An item that
+  goes on.
+
+| Side | right |
+|---|---|
+| of $|x|$ | 1 |
+
+:::{admonition} A box
+:class: note
+In a box.
+:::
+
+term
+  What it means.
+"""
+MESSAGES = ["A title", "The noise is drawn once.", "(A title)", "True; see below.", "An item that goes on.", "right"]
+MESSAGES += ["of $|x|$", "A box", "In a box.", "term", "What it means."]
+
+
+def test_what_is_written_is_not_gone():
+    assert gone(MESSAGES, blocks(WRITTEN_PAGE)) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("is drawn once.", "is drawn twice.", "The noise is drawn once."),
+        ("| right |", "| not right |", "right"),
+        ("- True;", "- It is not True;", "True; see below."),
+        ("What it means.", "What it means. Not always.", "What it means."),
+        ("goes on.", "goes on. It ends.", "An item that goes on."),
+        ("In a box.", "Not in a box.\nIn a box.", "In a box."),
+        ("# A title", "# Not a title: A title", "A title"),
+        ("} A box", "} A box of faults", "A box"),
+    ],
+)
+def test_a_changed_block_is_noticed_without_a_build(old, new, message):
+    assert old in WRITTEN_PAGE
+    assert message in gone(MESSAGES, blocks(WRITTEN_PAGE.replace(old, new)))
 
 
 @pytest.mark.parametrize("language", edition.OTHERS)
