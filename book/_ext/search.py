@@ -5,6 +5,7 @@ In Japanese two letters are a word, and words stand together unspaced: here any 
 parted at particles between words and where Latin letters begin or end.
 """
 
+import re
 import unicodedata
 
 from sphinx.search import SearchEnglish
@@ -29,12 +30,16 @@ Search.performTermsSearch = (words, excluded) => {
 """
 
 
+_JAPANESE = r"[\u3040-\u30ff\u3400-\u9fff]"
+_BORDER = re.compile(rf"(?<=[^\W_])(?<!{_JAPANESE})(?={_JAPANESE})|(?<={_JAPANESE})(?=[^\W_])(?!{_JAPANESE})")
+
+
 class SearchEnglishAndJapanese(SearchEnglish):
     js_splitter_code = IN_THE_BROWSER
 
     def split(self, text: str) -> list[str]:
-        """Full-width letters and half-width kana as the usual ones, in the index as in the query."""
-        return super().split(unicodedata.normalize("NFKC", text))
+        """Full-width letters and half-width kana as the usual ones, Latin letters apart, in the index as in the query."""
+        return super().split(_BORDER.sub(" ", unicodedata.normalize("NFKC", text)))
 
 
 def setup(app):
