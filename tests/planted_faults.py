@@ -112,9 +112,8 @@ def fails(folder: Path, test: str) -> bool:
 
 def _run(folder: Path, notebook: str, more: int) -> tuple[dict[str, str], str]:
     os.chdir(folder)
-    sys.dont_write_bytecode = (
-        True  # a fault planted within the second, as long as what it takes the place of, would not be read
-    )
+    # A fault planted within the second, as long as what it takes the place of, would not be read.
+    sys.dont_write_bytecode = True
     sys.path[:] = [str(folder), *(each for each in sys.path if each not in ("", str(ROOT)))]
     for name in [name for name in sys.modules if name.split(".")[0] in ("lib", "book", "notebooks", "tests")]:
         del sys.modules[name]

@@ -10,15 +10,23 @@ import unicodedata
 
 from sphinx.search import SearchEnglish
 
+JAPANESE, KANA = r"\u3005\u3040-\u30ff\u3400-\u9fff", r"\u3040-\u309f"
+
+
+def border(letter: str) -> str:
+    """Where Japanese meets other letters, as a regular expression, in which `letter` is any letter or digit."""
+    return f"(?<={letter})(?<![{JAPANESE}])(?=[{JAPANESE}])|(?<=[{JAPANESE}])(?={letter})(?![{JAPANESE}])"
+
+
 # Beside Sphinx's own search, which also counts no word of two letters when it asks whether all words were found.
 IN_THE_BROWSER = r"""
-const particles = /(?<=[\p{Script=Han}\p{Script=Katakana}ー\p{Script=Latin}\d])[のをはがにでと]+(?=[\p{Script=Han}\p{Script=Katakana}\p{Script=Latin}])/gu;
-const borders = /(?<=[\p{Script=Latin}\d])(?=[\u3040-\u30ff\u3400-\u9fff])|(?<=[\u3040-\u30ff\u3400-\u9fff])(?=[\p{Script=Latin}\d])/gu;
+const particles = /(?<=LETTER)(?<![KANA])[のをはがにでと]+(?=LETTER)(?![KANA])/gu;
+const borders = /BORDER/gu;
 var splitQuery = (query) =>
   query.normalize("NFKC").replace(particles, " ").replace(borders, " ").split(/[^\p{Letter}\p{Number}_]+/u).filter(Boolean);
 
 const termsWith = (word) =>
-  /[\u3005\u3040-\u30ff\u3400-\u9fff]/.test(word)
+  /[JAPANESE]/.test(word)
     ? Object.keys({...Search._index.terms, ...Search._index.titleterms}).filter((term) => term.includes(word))
     : [word];
 const pagesWithAnyTerm = Search.performTermsSearch;
@@ -30,12 +38,12 @@ Search.performTermsSearch = (words, excluded) => {
 """
 
 
-_JAPANESE = r"[\u3040-\u30ff\u3400-\u9fff]"
-_BORDER = re.compile(rf"(?<=[^\W_])(?<!{_JAPANESE})(?={_JAPANESE})|(?<={_JAPANESE})(?=[^\W_])(?!{_JAPANESE})")
+_IN_JAVASCRIPT = {"LETTER": r"[\p{L}\p{N}]", "KANA": KANA, "BORDER": border(r"[\p{L}\p{N}]"), "JAPANESE": JAPANESE}
+_BORDER = re.compile(border(r"[^\W_]"))
 
 
 class SearchEnglishAndJapanese(SearchEnglish):
-    js_splitter_code = IN_THE_BROWSER
+    js_splitter_code = re.sub("|".join(_IN_JAVASCRIPT), lambda name: _IN_JAVASCRIPT[name[0]], IN_THE_BROWSER)
 
     def split(self, text: str) -> list[str]:
         """Full-width letters and half-width kana as the usual ones, Latin letters apart, in the index as in the query."""

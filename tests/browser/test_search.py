@@ -114,6 +114,7 @@ def test_the_japanese_edition_finds_its_pages(search, word):
         ("指数メカニズムの感度", ["指数メカニズム", "感度"]),
         ("合成データの誤差", ["合成データ", "誤差"]),
         ("Rényiダイバージェンス", ["rényi", "ダイバージェンス"]),
+        ("εの値", ["ε", "値"]),
     ],
 )
 def test_a_query_is_parted_where_its_words_end(search, query, words):

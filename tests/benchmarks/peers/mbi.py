@@ -49,10 +49,9 @@ def seeded(meter, table, k, epsilon, seed) -> dict:
     sys.path.insert(0, os.path.join(os.environ["MBI"], "mechanisms"))
     from aim import AIM
 
-    estimate = (
-        mbi.estimation.MirrorDescent.estimate
-    )  # of 2.0.0, which has another word for where to start than the script
+    estimate = mbi.estimation.MirrorDescent.estimate
 
+    # Release 2.0.0 has another word than the script for where to start.
     def warm(estimator, *given, potentials=None, **options):
         return estimate(estimator, *given, warm_start=potentials, **options)
 
