@@ -60,6 +60,7 @@ active-environment:
 
 ifeq ($(PEERS),yes)
 bench: $(patsubst tests/benchmarks/%.lock,build/%/installed,$(wildcard tests/benchmarks/peers/*.lock))
+peers: $(patsubst %,build/peers/%/installed,dpmm mbi statsmodels)
 else ifneq ($(filter-out no,$(PEERS)),)
 $(error PEERS must be yes or no, got $(PEERS))
 endif
@@ -163,7 +164,7 @@ build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.lis
 
 # ---- commands; the text after ## is what `make help` prints
 
-.PHONY: help book pdf test nbval compare style check slow package proofs recheck papers claims assignments grade document mine schema bench notebooks screenshot stand-in catalogues lock coverage mutants faults clean
+.PHONY: help book pdf test nbval compare style check slow package proofs recheck papers claims assignments grade document mine schema bench peers notebooks screenshot stand-in catalogues lock coverage mutants faults clean
 
 book: build/html/index.html ## run what changed, build the book in English and Japanese (LANGUAGE=en for one), print where it is
 	@echo "$(CURDIR)/build/html/index.html"
@@ -250,6 +251,9 @@ schema: $(READY) ## a schema for `make mine`, proposed from a codebook, never fr
 
 bench: $(READY) ## the benchmarks, one line of JSON each (CASE=name for some, RECORDS=100000000 to count, PEERS=yes beside others' work)
 	@$(PY) -m tests.benchmarks $(CASE)
+
+peers: $(READY) ## AIM beside its peers over whole runs, hours; keeps each seed in book/results and goes on where it was interrupted (PEERS=yes FOR="fair" SEEDS=5 MBI=folder)
+	@$(PY) -m tests.benchmarks.aim_peers
 
 notebooks: $(EXECUTED) ## refresh the outputs of the committed notebooks, in place
 	@$(PY) notebooks/run.py --refresh $(NOTEBOOKS)

@@ -634,6 +634,7 @@ def models():
         tau=0.1,
         tolerance=0.01,
         max_evaluations=50,
+        heavier={(0, 1): 2.0},
     )
     yield call("graphical_model.loss", model=model, measurements=[measurement])
     yield call("graphical_model.least_loss", domain=domain, measurements=[measurement], total=5.0)
@@ -641,8 +642,8 @@ def models():
                weights="inverse-variance", spare=("steps",))  # fmt: skip
 
     yield call("adaptive_iterative.aim", table=table, epsilon=1.0, delta=1e-5, workload=2, rng=RNG, rounds=4, alpha=0.9, noise="gaussian",
-               neighbours="unbounded", max_cells=100, candidates=2, records=5, errors=(1,), last_fit=2,
-               spare=("rounds", "records", "epsilon", "last_fit", "candidates"))  # fmt: skip
+               neighbours="unbounded", max_cells=100, candidates=2, records=5, errors=(1,), last_fit="adaptive",
+               spare=("rounds", "records", "epsilon", "candidates"))  # fmt: skip
     run = adaptive_iterative.aim(table, 1.0, 1e-5, neighbours="bounded", rng=np.random.default_rng(1))
     yield call("uncertainty.count_intervals", result=run, attributes=("a",), level=0.9)
     yield call("uncertainty.expected_error", result=run, attributes=("a",))

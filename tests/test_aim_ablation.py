@@ -175,7 +175,7 @@ def test_the_command_writes_every_study(tmp_path, monkeypatch, table):
             str(tmp_path / "cells"),
         ]
     )
-    assert len(aim_ablation.load("devices on Adult", path)) == 9
+    assert len(aim_ablation.load("devices on Adult", path)) == 10
     assert list(aim_ablation.load("devices on Bank", path).index.levels[0]) == [
         "AIM",
         "Laplace noise",

@@ -131,8 +131,8 @@ def test_accuracy_takes_a_folder_of_tables(monkeypatch, tmp_path):
     (tmp_path / "people.csv").write_text("b,a\n0,2\n1,0\n")
     (tmp_path / "people-domain.json").write_text('{"a": 3, "b": 2}')
     monkeypatch.setenv("TABLES", str(tmp_path))
-    assert "people" in aim_accuracy._tables()
-    read = aim.load_table(aim_accuracy._encoded("people", tmp_path))
+    assert "people" in aim_accuracy.tables()
+    read = aim.load_table(aim_accuracy.encoded("people", tmp_path))
     assert read.domain == Domain({"a": 3, "b": 2}) and read.records.tolist() == [[2, 0], [0, 1]]
 
 

@@ -490,6 +490,7 @@ READERS = {
     "hasegawa2015/table1.csv": {"hasegawa2015/02_reconstruction"},
     "hasegawa2015/widths.csv": {"hasegawa2015/03_figure1"},
     "miura2025/ablation.csv": AIM,
+    "miura2025/peers.csv": {"miura2025/04_beyond"},
     "miura2025/mutual_information.csv": AIM | {"miura2025/02_accuracy"},
     "miura2025/release_audits.csv": set(),
     "miura2025/scores.csv": AIM | {"miura2025/02_accuracy"},
@@ -606,21 +607,26 @@ def marks(root: Path) -> dict[str, str]:
 def test_a_result_that_other_code_has_made_is_marked(copy):
     script = """
 from book import results
-for name, module, code in (("sei2017/figure5", "notebooks.studies.network_comparison", ""), ("claims", "make", results.PAPERS)):
+for name, module, code in (
+    ("sei2017/figure5", "notebooks.studies.network_comparison", ""),
+    ("claims", "make", results.PAPERS),
+    ("papers", "make", results.PAPERS),
+):
     path = results.FOLDER / f"{name}.csv"
     made = results.collect(module, [], data="real", settings={"seed": 1}, code=code)
     results.save(path, results.load(path), made | {"commit": "0123456789ab"})
 """
     old = marks(copy)
-    kept = {name: (copy / f"book/results/{name}").read_bytes() for name in ("sei2017/figure5.csv", "claims.csv")}
+    names = ("sei2017/figure5.csv", "claims.csv", "papers.csv")
+    kept = {name: (copy / f"book/results/{name}").read_bytes() for name in names}
     python(copy, "-c", script)
     today, earlier = "the code of today", "earlier code (commit 0123456789ab)"
     others = {name: mark for name, mark in old.items() if name not in kept}
-    assert marks(copy) == others | {"sei2017/figure5.csv": today, "claims.csv": today}
+    assert marks(copy) == others | dict.fromkeys(names, today)
     with planted(copy, "lib/networks/intervals.py"):
-        assert marks(copy) == others | {"sei2017/figure5.csv": earlier, "claims.csv": earlier}
+        assert marks(copy) == others | dict.fromkeys(names, earlier)
     with planted(copy, "lib/local/protocol.py"):  # chapters use it, the study of networks does not
-        assert marks(copy) == others | {"sei2017/figure5.csv": today, "claims.csv": earlier}
+        assert marks(copy) == others | dict.fromkeys(names, earlier) | {"sei2017/figure5.csv": today}
     for name, text in kept.items():
         (copy / f"book/results/{name}").write_bytes(text)
 

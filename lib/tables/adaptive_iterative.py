@@ -36,14 +36,20 @@ from .table import Table
 
 NOISES = ("gaussian", "laplace")
 
-# Fitting: weight of the entropy times sigma, and accepted gap (see `graphical_model.fit`). The last fit takes two steps, a
-# proximal-point iteration with the entropy relative to the model for its distance (Bregman): the second starts from, and is
-# held to, what the first has found.
+# Fitting: weight of the entropy times sigma, and accepted gap (see `graphical_model.fit`).
 _ROUND = {"tau": 0.05, "tolerance": 0.01}
-_LAST = {
-    1: [{"tau": 0.03, "tolerance": 0.001}],
-    2: [{"tau": 0.1, "interactions": 3.0, "tolerance": gap} for gap in (0.01, 0.001)],
+# The last fit. An "adaptive" one is a proximal-point iteration with the entropy relative to the model for its distance
+# (Bregman): each step starts from, and is held to, what the one before has found, so that four steps stop early what
+# endless ones would fit to the noise.
+LAST_FITS = {
+    "plain": [{"tau": 0.03, "tolerance": 0.001}],
+    "adaptive": [{"tau": 0.4, "tolerance": gap} for gap in (0.01, 0.01, 0.01, 0.001)],
 }
+
+
+def _heavier(reconciliation) -> dict:
+    """How much heavier the entropy is beside each interaction: the more, the less it stands out of its noise."""
+    return {effect: 1.5 + 40 / max(strength, 1.0) for effect, strength in reconciliation.strengths().items()}
 
 
 @dataclass(frozen=True)
@@ -111,7 +117,7 @@ def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload
         alpha: float = 0.9, initialise: bool = True, anneal: bool = True, noise: str = "gaussian",
         neighbours: str = "unbounded", max_cells: int | None = None, candidates: int | None = None,
         measurements: Iterable[Measurement] = (), records: int | None = None, errors: Sequence[int] = (),
-        last_fit: int = 2, progress: bool = False) -> Result:  # fmt: skip
+        last_fit: str = "adaptive", progress: bool = False) -> Result:  # fmt: skip
     """Run AIM on a `Table`; the result satisfies (epsilon, delta)-DP towards `neighbours`.
 
     epsilon : (0, inf); delta : (0, 1); of an exact run [1e-6, 1e6] and [1e-300, 1)
@@ -138,7 +144,8 @@ def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload
     records : how many to synthesise; default: the model's total, which is noisy under unbounded neighbours, but no more
         than hold `graphical_model.MOST_CODES` codes
     errors : sizes k of attribute sets whose errors each `Step` is to record, e.g. (1, 2, 3)
-    last_fit : how many proximal steps the last fit takes, 1 or 2; in one, the entropy weighs the same beside all effects
+    last_fit : "adaptive", in four proximal steps whose entropy is heavier beside interactions that stand out of the noise less;
+        or "plain", in one step with the same little entropy beside all effects
     progress : whether to show on standard error how much of the budget is spent
 
     Raises ``ValueError`` for values outside these ranges, an empty workload, attributes that the table
@@ -209,7 +216,8 @@ class _Run:
     def __init__(self, table, workload, rng, noise, neighbours, max_cells, errors, exact, last_fit):
         checks.one_of("noise", noise, NOISES)
         checks.one_of("neighbours", neighbours, NEIGHBOURS)
-        self.last_steps = _LAST[checks.whole("last_fit", last_fit, "[1, 2]")]
+        checks.one_of("last_fit", last_fit, tuple(LAST_FITS))
+        self.last_fit = last_fit
         self.domain = table.domain
         self.reconciliation = Reconciliation(self.domain.sizes, None if neighbours == "unbounded" else len(table))
         self.weights = downward_closure(self.domain, workload)
@@ -285,10 +293,11 @@ class _Run:
         self.model = fit_reconciled(self.domain, self.reconciliation, tau / float(scale), tolerance, last, **more)
 
     def finish(self, scale) -> None:
-        """The last fit: each step starts from, and is held to, what the one before has found."""
+        """The last fit (`LAST_FITS`)."""
+        heavier = _heavier(self.reconciliation) if self.last_fit == "adaptive" else None
         centre, evaluations = None, 0
-        for step in self.last_steps:
-            self.fit(scale, **step, centre=centre)
+        for step in LAST_FITS[self.last_fit]:
+            self.fit(scale, **step, centre=centre, heavier=heavier)
             centre, evaluations = self.model, evaluations + self.model.evaluations
         self.model.evaluations = evaluations
 

@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..numerics import checks, in_order, lbfgs
 from . import record_sampling
-from .marginal_effects import Effects
+from .marginal_effects import Effects, subsets
 from .marginal_oracle import MarginalOracle
 from .reconciliation import Reconciliation
 from .table import Domain, Table
@@ -201,12 +201,13 @@ def fit(domain: Domain, measurements: Iterable[Measurement], total: float | None
 
 def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | None, tolerance: float,
                    start: GraphicalModel | None = None, max_evaluations: int = 10_000, *,
-                   centre: GraphicalModel | None = None, interactions: float = 1.0) -> GraphicalModel:  # fmt: skip
+                   centre: GraphicalModel | None = None,
+                   heavier: Mapping[tuple[int, ...], float] | None = None) -> GraphicalModel:  # fmt: skip
     """`fit` for measurements that were taken into a `Reconciliation` one by one, with two more choices.
 
     centre : `GraphicalModel` from which the second term counts: tau N KL(mu/N, centre); default, as in `fit`: uniform
-    interactions : so many times tau is the second term's weight beside effects of two attributes and more: their part of
-        the first term is divided by it, and so of what the gap bounds; [1, 1e100]
+    heavier : mapping from effects, sorted positions of their attributes, to how many times tau the second term's weight is
+        beside each: its part of the first term is divided by that, and so of what the gap bounds; [1, 1e100], default 1 for all
 
     >>> import numpy as np
     >>> from lib.tables import Domain
@@ -221,7 +222,9 @@ def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | 
     """
     tau = checks.number("tau", tau, "[1e-100, 1e100]")
     tolerance = checks.number("tolerance", tolerance, "(0, inf)")
-    interactions = checks.number("interactions", interactions, "[1, 1e100]")
+    heavier = {
+        effect: checks.number(f"heavier[{effect}]", times, "[1, 1e100]") for effect, times in (heavier or {}).items()
+    }
     max_evaluations = checks.whole("max_evaluations", max_evaluations, "[1, inf)")
     cliques = [clique for clique in reconciliation.weights if clique]
     oracle = MarginalOracle(cliques, domain.sizes, None if start is None else start.oracle.tree.order)
@@ -231,10 +234,11 @@ def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | 
     y, aim = np.repeat(total / cells, cells) + effects.spread(means), tolerance * oracle.cells / 2
     taus = np.full(effects.cells, tau)
     for subset, part in zip(effects.subsets, effects.slices):
-        taus[part] *= interactions if len(subset) > 1 else 1
+        taus[part] *= heavier.get(subset, 1.0)
     at_centre = effects.of_potentials(_carried_over(centre, oracle))
     # The curvature in a cell, from noise and entropy, times how often effects are shared at most.
-    ridge = np.repeat([tau * interactions / reconciliation.weights[clique] for clique in cliques], cells)
+    most = [max(heavier.get(subset, 1.0) for subset in subsets(clique)) for clique in cliques]
+    ridge = np.repeat([tau * times / reconciliation.weights[clique] for times, clique in zip(most, cliques)], cells)
     sharing = max((sum(v in clique for clique in cliques) for v in range(len(domain))), default=1)
     fitted = {}
 

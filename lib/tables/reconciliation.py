@@ -15,6 +15,7 @@ longer contradicts what fits another, and fitting takes fewer steps.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 
@@ -64,6 +65,26 @@ class Reconciliation:
             means[part] = (weighted / weight).ravel()
             weights[part] = weight
         return means, weights
+
+    def strengths(self) -> dict[tuple[int, ...], float]:
+        """How clearly each interaction, an effect of two attributes or more, stands out of its noise, [0, inf).
+
+        Its squared distance from what independent attributes would show, over the noise expected in it: 1 on average where the
+        counts without noise are those of independent attributes whose shares are known. A sample's own chance adds to it.
+        """
+        shares = {}
+        for variable, size in enumerate(self._sizes):
+            weight, weighted = self._effects.get((variable,), (1.0, 0.0))
+            counts = np.maximum(self.total / size + weighted / weight, 0.0) * np.ones(size)
+            shares[variable] = counts / counts.sum()
+        found = {}
+        for subset, (weight, weighted) in self._effects.items():
+            if len(subset) > 1:
+                independent = self.total * functools.reduce(np.multiply.outer, [shares[v] for v in subset])
+                apart = weighted / weight - _effect(independent, subset, subset)
+                degrees = math.prod(self._sizes[v] - 1 for v in subset)
+                found[subset] = float(weight * (apart**2).sum() / max(degrees, 1))
+        return found
 
 
 def _effect(values, clique, subset) -> np.ndarray:

@@ -45,6 +45,7 @@ def devices(d) -> dict:
         "limit 2e3 cells": {"max_cells": 2_000},
         "T = 16d, no annealing": {"anneal": False},
         "T = 4d, no annealing": {"anneal": False, "rounds": 4 * d},
+        "plain last fit": {"last_fit": "plain"},
     }
 
 

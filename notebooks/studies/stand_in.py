@@ -66,7 +66,7 @@ def workload(domain, label: str) -> list[tuple[str, ...]]:
 
 def release(table: Table, label: str, *, epsilon=EPSILON, delta=DELTA, max_cells=MAX_CELLS, rng):
     """One run of AIM on `table`: an `adaptive_iterative.Result` with as many synthetic records as real ones."""
-    return aim(table, epsilon, delta, workload(table.domain, label), rng=rng, neighbours=NEIGHBOURS, last_fit=1,
+    return aim(table, epsilon, delta, workload(table.domain, label), rng=rng, neighbours=NEIGHBOURS, last_fit="plain",
                max_cells=max_cells, records=len(table))  # fmt: skip
 
 

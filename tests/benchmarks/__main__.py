@@ -44,7 +44,7 @@ def _lines(module, case):
 
 
 def main(names) -> int:
-    """Run the cases `names`, or all; the exit status: 1 if one failed, or was asked for and has no data."""
+    """Run the cases `names`, or all; the exit status: 1 if one failed, or was asked for and has no data, 2 for a name or setting that cannot be."""
     cases = found()
     if unknown := [name for name in names if name not in cases]:
         print(f"no such case: {', '.join(unknown)}; there are {', '.join(cases)}", file=sys.stderr)
@@ -58,6 +58,9 @@ def main(names) -> int:
             except measure.Absent as reason:
                 print(f"{name}: left out, {reason}", file=sys.stderr, flush=True)
                 status = max(status, bool(names))
+            except ValueError as reason:  # of this process: what fails in a measured one is a failed process
+                print(f"{name}: {reason}", file=sys.stderr, flush=True)
+                return 2
             except subprocess.CalledProcessError as failure:
                 print(
                     f"{name}: failed, its process ended with status {failure.returncode}", file=sys.stderr, flush=True

@@ -118,7 +118,7 @@ def errors(table, marginal) -> list[float]:
 
 
 def named(values) -> dict:
-    return {f"l{alpha}": round(float(value), 5) for alpha, value in enumerate(values, start=1)}
+    return {f"l{alpha}": float(f"{value:.5g}") for alpha, value in enumerate(values, start=1)}
 
 
 # ---- from process to process

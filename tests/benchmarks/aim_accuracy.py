@@ -2,8 +2,11 @@
 
     make bench PEERS=yes CASE="accuracy_adult_eps1" SEEDS=5 TABLES=folder MBI=folder
 
-TABLES : a folder of further tables, `name.csv` with codes from 0 and `name-domain.json`, the number of values of each attribute,
-    as the field exchanges them (github.com/ryan112358/hd-datasets). AIM's settings were chosen on Adult and Bank, not on these.
+Beside Adult and Bank stand the tables of `peers/statsmodels.py`, where they are installed, and further ones:
+
+TABLES : a folder of tables, `name.csv` with codes from 0 and `name-domain.json`, the number of values of each attribute,
+    as the field exchanges them (github.com/ryan112358/hd-datasets). Its nltcs and titanic, Adult and Bank are what AIM's
+    settings were chosen on (`TUNED`).
 MBI : a checkout of github.com/ryan112358/mbi, whose AIM is a script beside the package. Without it `mbi` is not asked.
 LIMIT : CPU seconds that a peer has for a seed, 900 unless told.
 
@@ -13,7 +16,7 @@ standard errors of the mean of the seeds' own differences.
 A line for us and one for each peer: means over the seeds of the 1-, 2- and 3-way errors of the synthetic records (miura2025,
 Definition 3.1), `se1` to `se3` their standard errors, and medians of the seconds. In a peer's, `behind` is how many standard
 errors of the difference our mean lies above the peer's: below 0, we are ahead. Each seed is a process of its own, with AIM for all
-pairs at delta 1e-9 on the domain as it is given, each program with its own defaults.
+pairs at delta 1e-9 on the domain as it is given, otherwise each program with its own defaults; `peers/` says where it is called otherwise.
 """
 
 import csv
@@ -23,22 +26,26 @@ from pathlib import Path
 
 import numpy as np
 
+from lib.numerics import checks
 from lib.tables.table import Domain, Table
 from tests.benchmarks import aim, measure
 
 EPSILONS = (0.3, 1.0, 10.0)
 K = 2
 NAMES = ("l1", "l2", "l3")
+TUNED = ("adult", "bank", "nltcs", "titanic")
+PUBLIC = ("fair", "randhie", "mortgages")  # of `peers/statsmodels.py`
 
 
-def _tables() -> dict[str, Path | None]:
-    """The tables by their names, with their files; None where `aim` knows them."""
+def tables() -> dict[str, Path | None]:
+    """The tables by their names, with their files; None where `encoded` makes them itself."""
     folder = os.environ.get("TABLES")
     files = sorted(Path(folder).glob("*.csv")) if folder else []
-    return {"adult": None, "bank": None} | {file.stem: file for file in files}
+    known = ("adult", "bank", *(PUBLIC if measure.peer("statsmodels") else ()))
+    return dict.fromkeys(known) | {file.stem: file for file in files}
 
 
-CASES = {f"accuracy_{table}_eps{epsilon:g}": (table, epsilon) for table in _tables() for epsilon in EPSILONS}
+CASES = {f"accuracy_{table}_eps{epsilon:g}": (table, epsilon) for table in tables() for epsilon in EPSILONS}
 
 
 # ---- in the runner's process
@@ -47,10 +54,9 @@ CASES = {f"accuracy_{table}_eps{epsilon:g}": (table, epsilon) for table in _tabl
 def lines(case, folder):
     """Our line, then those of the peers that are installed."""
     name, epsilon = CASES[case]
-    seeds, limit = int(os.environ.get("SEEDS", 5)), int(os.environ.get("LIMIT", aim.PEER_LIMIT))
-    if seeds < 2:
-        raise measure.Absent(f"a standard error needs 2 seeds at least, got SEEDS={seeds}")
-    table = _encoded(name, Path(folder))
+    # A standard error needs two seeds at least.
+    seeds, limit = asked("SEEDS", 5, "[2, 1000]"), asked("LIMIT", aim.PEER_LIMIT, "[1, 1e6]")
+    table = encoded(name, Path(folder))
     kept = [Path(folder, f"{case}.{seed}.npz") for seed in range(seeds)]
     runs = [measure.child(__name__, "whole", table, epsilon, seed, file) for seed, file in enumerate(kept)]
     models = [run.pop("model") for run in runs]
@@ -63,6 +69,12 @@ def lines(case, folder):
     for peer in ("dpmm", "mbi") if os.environ.get("MBI") else ("dpmm",):
         if found := _asked(peer, "seeded", [(table, K, epsilon, seed) for seed in range(seeds)], limit):
             yield {"peer": peer} | beside(ours, found)
+
+
+def asked(name, default, permitted) -> int:
+    """The whole number that the environment's variable `name` holds, or the default; ``ValueError`` for another text."""
+    text = os.environ.get(name) or str(default)
+    return checks.whole(name, int(text) if text.isdecimal() else text, permitted)
 
 
 def _asked(peer, task, arguments, limit) -> list[dict]:
@@ -111,11 +123,14 @@ def paired(ours: list[dict], theirs: list[dict]) -> dict:
     return behind
 
 
-def _encoded(name, folder) -> Path:
-    if (source := _tables()[name]) is None:
+def encoded(name, folder) -> Path:
+    """The table in a file, for the measured processes."""
+    source, file = tables()[name], folder / f"{name}.npz"
+    if name in PUBLIC and not file.exists():
+        measure.child("tests.benchmarks.peers.statsmodels", "write", name, file, python=measure.peer("statsmodels"))
+    elif source is None and name not in PUBLIC:
         return aim.encoded(name, folder)
-    file = folder / f"{name}.npz"
-    if not file.exists():
+    elif not file.exists():
         sizes = json.loads(source.with_name(f"{name}-domain.json").read_text())
         with source.open(newline="") as opened:
             rows = csv.reader(opened)

@@ -1,0 +1,64 @@
+"""AIM beside the programs of others, from the seeds that `make peers` has kept (beyond miura2025)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from book import results
+
+FILE = results.FOLDER / "miura2025/peers.csv"
+OURS = "ours"
+ERRORS = {"1-way": "error1", "2-way": "error2", "3-way": "error3"}
+
+
+def summary(frame: pd.DataFrame | None = None) -> pd.DataFrame:
+    """A row for each table, epsilon and program: means of its errors, their standard errors, and costs.
+
+    frame : a row a seed, as in the kept file, which is the default
+
+    Columns error1 to error3 and se1 to se3; seeds; cpu_s, a median; peak_mb, the most; tuned, whether AIM's settings were chosen
+    on the table. There are no rows of a program that has not ended twice, nor where no other has.
+    """
+    frame = results.load(FILE) if frame is None else frame
+    groups = frame.dropna(subset=["error1"]).groupby(["table", "epsilon", "program"])
+    found = groups[[*ERRORS.values()]].mean()
+    found[["se1", "se2", "se3"]] = groups[[*ERRORS.values()]].sem()
+    found["seeds"] = groups.size()
+    costs = groups.agg(cpu_s=("cpu_s", "median"), peak_mb=("peak_mb", "max"), tuned=("tuned", "first"))
+    found = found.join(costs)[found["seeds"] > 1]
+    return found.groupby(level=["table", "epsilon"]).filter(lambda programs: len(programs) > 1)
+
+
+def seeds() -> pd.DataFrame:
+    """How many seeds of each program are kept, by table and epsilon: whole numbers, 0 where there are none."""
+    frame = results.load(FILE).dropna(subset=["error1"])
+    return frame.groupby(["table", "epsilon", "program"]).size().unstack(fill_value=0)
+
+
+def behind(found: pd.DataFrame) -> pd.DataFrame:
+    """How many standard errors of the difference our errors lie above each peer's (below 0: ours are smaller), and their costs over ours.
+
+    found : a `summary`. A row for each table, epsilon and peer; columns 1-way to 3-way, CPU and memory; and ratio, the peer's
+    2-way error over ours, with its standard error, spread
+    """
+    ours, peers = (found.xs(OURS, level="program"), found.drop(index=OURS, level="program"))
+    ours = ours.reindex(peers.index.droplevel("program")).set_index(peers.index)
+    rows = {
+        way: (ours[column] - peers[column]) / np.hypot(ours[f"se{column[-1]}"], peers[f"se{column[-1]}"])
+        for way, column in ERRORS.items()
+    }
+    rows |= {"CPU": peers["cpu_s"] / ours["cpu_s"], "memory": peers["peak_mb"] / ours["peak_mb"]}
+    ratio = peers["error2"] / ours["error2"]
+    spread = ratio * np.hypot(peers["se2"] / peers["error2"], ours["se2"] / ours["error2"])
+    return pd.DataFrame(rows | {"ratio": ratio, "spread": spread, "tuned": peers["tuned"]}).dropna(subset=["ratio"])
+
+
+def readable(found: pd.DataFrame) -> pd.DataFrame:
+    """A `summary` in words and rounded numbers, for a page."""
+    errors = {
+        way: [f"{mean:.3g} ± {se:.1g}" for mean, se in zip(found[column], found[f"se{column[-1]}"])]
+        for way, column in ERRORS.items()
+    }
+    costs = {"CPU seconds": found["cpu_s"].map("{:.3g}".format), "MB": found["peak_mb"].map("{:.0f}".format)}
+    return pd.DataFrame({"seeds": found["seeds"]} | errors | costs, index=found.index)

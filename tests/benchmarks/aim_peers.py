@@ -1,0 +1,134 @@
+"""AIM beside its peers over whole runs, seed by seed, kept in book/results/miura2025/peers.csv.
+
+    make peers TABLES=folder MBI=folder SEEDS=5 LIMIT=900 FOR="fair mortgages"
+
+FOR : tables, all that are to be had unless told; the others are as `aim_accuracy` says.
+
+A peer takes minutes for a seed, so each seed is kept as it ends: what was interrupted goes on, and a call with more tables or seeds
+adds them. A seed is run again where what made it has another version: of ours the key of its code, of a peer its release and the digest of
+what calls it, of `mbi` also the digest of its script. Until then the old row stays. A run that did not end within LIMIT CPU
+seconds is kept without errors, and no further seed of it is begun until LIMIT is larger.
+"""
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+
+from book import results
+from lib.numerics import checks
+from notebooks.studies.aim_peers import FILE, OURS
+from tests.benchmarks import aim, aim_accuracy, measure
+
+CODE = "lib/tables/adaptive_iterative.py"
+PLACE = ["table", "epsilon", "program", "seed"]
+COLUMNS = [
+    *PLACE,
+    "version",
+    "records",
+    "attributes",
+    "tuned",
+    "error1",
+    "error2",
+    "error3",
+    "cpu_s",
+    "peak_mb",
+    "limit_s",
+]
+
+
+def versions() -> dict[str, str]:
+    """Of each program that is here, ours first, what made its rows."""
+    found = {OURS: f"code {results.key(CODE)[:12]}"}
+    for peer in ("dpmm", "mbi") if os.environ.get("MBI") else ("dpmm",):
+        if python := measure.peer(peer):
+            (about,) = python.parent.parent.glob(f"lib/python*/site-packages/{peer}-*.dist-info")
+            called = _digest(Path(__file__).with_name("peers") / f"{peer}.py")
+            found[peer] = f"{about.name.removesuffix('.dist-info').split('-')[1]} called by {called}"
+    if "mbi" in found:
+        found["mbi"] += f" script {_digest(Path(os.environ['MBI'], 'mechanisms/aim.py'))}"
+    return found
+
+
+def _digest(file) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+
+
+def row(place, version, file, limit) -> dict:
+    """One seed of one program, run."""
+    name, epsilon, program, seed = place
+    with tempfile.TemporaryDirectory() as folder:
+        if program == OURS:
+            arguments = (file, epsilon, seed, Path(folder, "measured.npz"))
+            line = measure.child("tests.benchmarks.aim_accuracy", "whole", *arguments)
+        else:
+            module, arguments = f"tests.benchmarks.peers.{program}", (file, aim_accuracy.K, epsilon, seed)
+            line = measure.child(module, "seeded", *arguments, python=measure.peer(program), limit=limit)
+    table = aim.load_table(file)
+    about = [version, len(table), len(table.domain), name in aim_accuracy.TUNED]
+    return dict(
+        zip(COLUMNS, [*place, *about, *(line.get(key) for key in (*aim_accuracy.NAMES, "cpu_s", "peak_mb")), limit])
+    )
+
+
+def run(names, seeds, limit, output=FILE) -> int:
+    """Add to `output` what it lacks of the tables `names`, every epsilon and program, and so many seeds; 1 if a table was left out."""
+    status, current = 0, versions()
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            try:
+                file = aim_accuracy.encoded(name, Path(folder))
+                for program, version in current.items():
+                    for epsilon in aim_accuracy.EPSILONS:
+                        _seeds((name, epsilon, program), version, seeds, limit, file, output)
+            except (measure.Absent, subprocess.CalledProcessError) as reason:
+                print(f"{name}: left out, {reason}", file=sys.stderr)
+                status = 1
+    return status
+
+
+def _seeds(cell, version, seeds, limit, file, output) -> None:
+    """The seeds of one table, epsilon and program, up to one that does not end."""
+    for seed in range(seeds):
+        place = (*cell, seed)
+        found = (results.load(output) if output.exists() else pd.DataFrame(columns=COLUMNS)).set_index(PLACE)
+        if place not in found.index or not _stands(found.loc[place], version, limit):
+            made = pd.DataFrame([row(place, version, file, limit)]).set_index(PLACE)
+            found = pd.concat([found.drop(index=place, errors="ignore"), made]).sort_index()
+            results.save(output, found, _provenance(limit))
+        if pd.isna(found.loc[place, "error1"]):
+            return  # the next seed takes as long
+
+
+def _stands(kept, version, limit) -> bool:
+    """Whether a row need not be made again."""
+    return str(kept["version"]) == version and (pd.notna(kept["error1"]) or kept["limit_s"] >= limit)
+
+
+def _provenance(limit) -> dict:
+    """The key is that of our code: a peer's version stands in its rows."""
+    made = results.collect("tests.benchmarks.aim_peers", [], data="real", settings={"limit": limit}, code=CODE)
+    return made | {"command": "make peers"}
+
+
+def main() -> int:
+    try:
+        names = os.environ.get("FOR", "").split() or list(aim_accuracy.tables())
+        for name in names:
+            checks.one_of("FOR", name, tuple(aim_accuracy.tables()))
+        seeds, limit = (
+            aim_accuracy.asked("SEEDS", 5, "[2, 1000]"),
+            aim_accuracy.asked("LIMIT", aim.PEER_LIMIT, "[1, 1e6]"),
+        )
+    except ValueError as reason:
+        print(reason, file=sys.stderr)
+        return 2
+    return run(names, seeds, limit)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+"""Public tables that packages bring along, encoded: a survey on marriages, an experiment with health insurance, mortgages.
+
+One rule for all: a column of more than 32 different numbers goes into 32 bins of equal width over its range, a missing number into
+one more; of any other column each value is a value.
+"""
+
+import numpy as np
+import pandas as pd
+import statsmodels.api as sm
+from causaldata import mortgages
+
+from lib.tables.table import Domain, Table
+from tests.benchmarks import aim
+
+BINS = 32
+SOURCES = {
+    "fair": lambda: sm.datasets.fair.load_pandas().data,
+    "randhie": lambda: sm.datasets.randhie.load_pandas().data,
+    "mortgages": lambda: mortgages.load_pandas().data,
+}
+
+
+def write(meter, name, file) -> dict:
+    with meter:
+        frame = SOURCES[name]()
+        codes, sizes = zip(*(encoded(frame[column]) for column in frame))
+    aim.save_table(file, Table(np.column_stack(codes).astype(int), Domain(zip(frame.columns, sizes))))
+    return {"records": len(frame)}
+
+
+def encoded(column: pd.Series) -> tuple[np.ndarray, int]:
+    """The codes of a column, from 0, and how many values there are."""
+    if column.nunique() > BINS and pd.api.types.is_numeric_dtype(column):
+        low, high = column.min(), column.max()
+        codes = np.minimum((column - low) / (high - low) * BINS, BINS - 1)
+        return codes.fillna(BINS).to_numpy().astype(int), BINS + int(column.isna().any())
+    codes, values = pd.factorize(column, sort=True, use_na_sentinel=False)
+    return codes, len(values)

@@ -1,0 +1,129 @@
+"""`make peers`: seeds kept one by one, run again where what made them has changed; and what the chapter says of them."""
+
+import pandas as pd
+import pytest
+
+from notebooks.studies import aim_peers as told
+from tests.benchmarks import aim_accuracy, aim_peers, measure
+
+
+@pytest.fixture
+def asked(monkeypatch, tmp_path):
+    """The places that are run, in their order; the programs cost nothing, and "slow" never ends."""
+    places = []
+
+    def row(place, version, file, limit):
+        places.append(place)
+        values = (None,) * 4 if place[2] == "slow" else (0.1, 0.2, 0.3, 1.0)
+        return dict(zip(aim_peers.COLUMNS, [*place, version, 10, 2, False, *values, 5, limit]))
+
+    monkeypatch.setattr(aim_peers, "row", row)
+    monkeypatch.setattr(aim_accuracy, "encoded", lambda name, folder: tmp_path / name)
+    monkeypatch.setattr(aim_accuracy, "EPSILONS", (1.0,))
+    return places
+
+
+def run(monkeypatch, output, seeds=2, tables=("fair",), limit=9, **current):
+    monkeypatch.setattr(aim_peers, "versions", lambda: current)
+    return aim_peers.run(tables, seeds, limit, output)
+
+
+def test_a_seed_that_is_kept_is_not_run_again(asked, monkeypatch, tmp_path):
+    run(monkeypatch, tmp_path / "peers.csv", peer="1")
+    assert asked == [("fair", 1.0, "peer", 0), ("fair", 1.0, "peer", 1)]
+    asked.clear()
+    run(monkeypatch, tmp_path / "peers.csv", seeds=3, peer="1")
+    assert asked == [("fair", 1.0, "peer", 2)]
+
+
+def test_another_version_is_run_again_and_the_others_stay(asked, monkeypatch, tmp_path):
+    run(monkeypatch, tmp_path / "peers.csv", peer="1", other="1")
+    asked.clear()
+    run(monkeypatch, tmp_path / "peers.csv", peer="2")
+    assert {place[2] for place in asked} == {"peer"} and len(asked) == 2
+    kept = pd.read_csv(tmp_path / "peers.csv", comment="#", dtype={"version": str})
+    assert sorted(zip(kept["program"], kept["version"])) == [("other", "1")] * 2 + [("peer", "2")] * 2
+
+
+def test_of_what_does_not_end_no_further_seed_is_begun(asked, monkeypatch, tmp_path):
+    run(monkeypatch, tmp_path / "peers.csv", slow="1")
+    assert asked == [("fair", 1.0, "slow", 0)]
+    run(monkeypatch, tmp_path / "peers.csv", slow="1")
+    assert len(asked) == 1
+    run(monkeypatch, tmp_path / "peers.csv", slow="1", limit=10)
+    assert len(asked) == 2
+
+
+def test_what_was_not_asked_for_stays_though_it_is_old(asked, monkeypatch, tmp_path):
+    run(monkeypatch, tmp_path / "peers.csv", tables=("fair", "randhie"), peer="1")
+    run(monkeypatch, tmp_path / "peers.csv", tables=("fair",), seeds=1, peer="2")
+    kept = pd.read_csv(tmp_path / "peers.csv", comment="#", dtype={"version": str})
+    assert list(zip(kept["table"], kept["seed"], kept["version"])) == [
+        ("fair", 0, "2"),
+        ("fair", 1, "1"),
+        ("randhie", 0, "1"),
+        ("randhie", 1, "1"),
+    ]
+
+
+def test_a_table_that_is_not_to_be_had_is_left_out_and_the_others_are_run(asked, monkeypatch, tmp_path, capsys):
+    def encoded(name, folder):
+        if name == "adult":
+            raise measure.Absent("no file")
+        return tmp_path / name
+
+    monkeypatch.setattr(aim_accuracy, "encoded", encoded)
+    assert run(monkeypatch, tmp_path / "peers.csv", tables=("adult", "fair"), peer="1") == 1
+    assert "adult: left out, no file" in capsys.readouterr().err and len(asked) == 2
+
+
+def test_what_is_interrupted_has_lost_one_seed(asked, monkeypatch, tmp_path):
+    whole = aim_peers.row
+
+    def interrupted(place, *more):
+        if place[3] == 1:
+            raise KeyboardInterrupt
+        return whole(place, *more)
+
+    monkeypatch.setattr(aim_peers, "row", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(monkeypatch, tmp_path / "peers.csv", peer="1")
+    assert len(pd.read_csv(tmp_path / "peers.csv", comment="#")) == 1
+
+
+def test_a_table_that_is_not_to_be_had_ends_in_a_sentence(monkeypatch, capsys):
+    monkeypatch.setenv("FOR", "nowhere")
+    assert aim_peers.main() == 2
+    assert "FOR must be one of 'adult', 'bank'" in capsys.readouterr().err
+
+
+def seeds(program, errors, cpu, table="fair"):
+    lines = [dict.fromkeys(told.ERRORS.values(), error) | {"cpu_s": cpu, "peak_mb": 10 * cpu} for error in errors]
+    about = {"table": table, "epsilon": 1.0, "program": program, "tuned": False}
+    return [about | line | {"seed": seed} for seed, line in enumerate(lines)]
+
+
+def test_the_chapter_counts_standard_errors_of_the_difference():
+    """Means .2 and .3 with standard errors .1/sqrt(3) and .2/sqrt(3): .1 is .1/sqrt(.05/3) = .775 of the difference's."""
+    rows = seeds(told.OURS, (0.1, 0.2, 0.3), 2.0) + seeds("dpmm", (0.1, 0.3, 0.5), 100.0)
+    found = told.summary(pd.DataFrame(rows))
+    assert found.loc[("fair", 1.0, "dpmm"), "se2"] == pytest.approx(0.2 / 3**0.5)
+    (line,) = told.behind(found).reset_index().to_dict("records")
+    assert [line[way] for way in told.ERRORS] == pytest.approx([-0.7746] * 3, abs=1e-4)
+    assert (line["CPU"], line["memory"], line["ratio"]) == pytest.approx((50, 50, 1.5))
+    assert line["spread"] == pytest.approx(1.5 * ((0.2 / 0.3) ** 2 / 3 + (0.1 / 0.2) ** 2 / 3) ** 0.5)
+
+
+def test_the_chapter_leaves_out_what_did_not_end_and_single_seeds():
+    ended = seeds(told.OURS, (0.1, 0.2), 2.0) + seeds("dpmm", (0.1, 0.2), 9.0) + seeds("mbi", (None, None), 9.0)
+    alone = seeds(told.OURS, (0.1, 0.2), 2.0, "else") + seeds("dpmm", (0.1,), 9.0, "else")
+    found = told.summary(pd.DataFrame(ended + alone))
+    assert found.index.tolist() == [("fair", 1.0, "dpmm"), ("fair", 1.0, told.OURS)]
+    assert told.readable(found)["2-way"].tolist() == ["0.15 ± 0.05"] * 2
+
+
+def test_the_chapter_says_how_many_seeds_there_are(monkeypatch, tmp_path):
+    rows = seeds(told.OURS, (0.1, 0.2), 2.0) + seeds("dpmm", (0.1,), 9.0) + seeds("mbi", (None,), 9.0, "else")
+    pd.DataFrame(rows).to_csv(tmp_path / "peers.csv", index=False)
+    monkeypatch.setattr(told, "FILE", tmp_path / "peers.csv")
+    assert told.seeds().to_dict("index") == {("fair", 1.0): {"dpmm": 1, told.OURS: 2}}
