@@ -109,18 +109,6 @@ def test_errors_of_several_seeds_have_standard_errors():
     assert aim_accuracy.summary(SEEDS) == about | {"l1": 0.5, "l2": 0.34, "se1": 0.0, "se2": 0.023}
 
 
-def test_behind_a_peer_is_in_standard_errors_of_the_difference():
-    ours = aim_accuracy.summary(SEEDS)
-    theirs = aim_accuracy.beside(ours, [line | {"l2": line["l2"] - 0.1} for line in SEEDS])
-    assert theirs["behind"] == {"l2": 3.1} and theirs["ratios"]["l2"] == 0.706  # .1/(.023 sqrt(2)), .24/.34
-    assert aim_accuracy.beside(theirs, SEEDS)["behind"] == {"l2": -3.1}
-
-
-def test_a_peer_that_does_not_finish_twice_has_no_error():
-    over = {"unfinished_after_cpu_s": 5}
-    assert aim_accuracy.beside(aim_accuracy.summary(SEEDS), [SEEDS[0], over]) == {"seeds": 1} | over
-
-
 def test_models_of_the_same_measurements_are_compared_in_pairs():
     # Differences .01, .02 and .03: mean .02, standard deviation .01, over sqrt(3) .00577.
     theirs = [line | {"l2": line["l2"] - above} for line, above in zip(SEEDS, (0.01, 0.02, 0.03))]

@@ -1,22 +1,18 @@
-"""How accurate AIM is beside the peers of `make bench PEERS=yes`: errors of counts with their standard errors, tables by epsilons.
+"""How accurate AIM is over several seeds, and its fit beside `mbi`'s mirror descent on the same measurements; tables by epsilons.
 
-    make bench PEERS=yes CASE="accuracy_adult_eps1" SEEDS=5 TABLES=folder MBI=folder
+    make bench PEERS=yes CASE="accuracy_adult_eps1" SEEDS=5 TABLES=folder
 
 Beside Adult and Bank stand the tables of `peers/statsmodels.py`, where they are installed, and further ones:
 
 TABLES : a folder of tables, `name.csv` with codes from 0 and `name-domain.json`, the number of values of each attribute,
     as the field exchanges them (github.com/ryan112358/hd-datasets). Its nltcs and titanic, Adult and Bank are what AIM's
     settings were chosen on (`TUNED`).
-MBI : a checkout of github.com/ryan112358/mbi, whose AIM is a script beside the package. Without it `mbi` is not asked.
 LIMIT : CPU seconds that a peer has for a seed, 900 unless told.
 
-`mbi`'s mirror descent also fits the measurements of each of our runs (`task` fit): the errors are the models', and `behind` counts
-standard errors of the mean of the seeds' own differences.
-
-A line for us and one for each peer: means over the seeds of the 1-, 2- and 3-way errors of the synthetic records (miura2025,
-Definition 3.1), `se1` to `se3` their standard errors, and medians of the seconds. In a peer's, `behind` is how many standard
-errors of the difference our mean lies above the peer's: below 0, we are ahead. Each seed is a process of its own, with AIM for all
-pairs at delta 1e-9 on the domain as it is given, otherwise each program with its own defaults; `peers/` says where it is called otherwise.
+Our line has means over the seeds of the 1-, 2- and 3-way errors of the synthetic records (miura2025, Definition 3.1), `se1` to `se3`
+their standard errors, and medians of the seconds. In that of `mbi` (`task` fit) the errors are those of its models, with its own
+defaults (1,000 iterations), and `behind` counts standard errors of the mean of the seeds' own differences from our models: below 0,
+we are ahead. Each seed is a process of its own, with AIM for all pairs at delta 1e-9. Whole programs are compared by `aim_peers`.
 """
 
 import csv
@@ -52,7 +48,7 @@ CASES = {f"accuracy_{table}_eps{epsilon:g}": (table, epsilon) for table in table
 
 
 def lines(case, folder):
-    """Our line, then those of the peers that are installed."""
+    """Our line, then `mbi`'s where it is installed."""
     name, epsilon = CASES[case]
     # A standard error needs two seeds at least.
     seeds, limit = asked("SEEDS", 5, "[2, 1000]"), asked("LIMIT", aim.PEER_LIMIT, "[1, 1e6]")
@@ -60,15 +56,11 @@ def lines(case, folder):
     kept = [Path(folder, f"{case}.{seed}.npz") for seed in range(seeds)]
     runs = [measure.child(__name__, "whole", table, epsilon, seed, file) for seed, file in enumerate(kept)]
     models = [run.pop("model") for run in runs]
-    yield (ours := summary(runs))
-    fits = _asked("mbi", "fit", [(table, file) for file in kept], limit)
-    if fits:
+    yield summary(runs)
+    if fits := _fits(table, kept, limit):
         done = [line for line in fits if "l1" in line]
         told = summary(done) | {"behind": paired(models[: len(done)], done)} if len(done) > 1 else {}
         yield {"task": "fit", "peer": "mbi"} | (told or {"seeds": len(done)} | fits[-1])
-    for peer in ("dpmm", "mbi") if os.environ.get("MBI") else ("dpmm",):
-        if found := _asked(peer, "seeded", [(table, K, epsilon, seed) for seed in range(seeds)], limit):
-            yield {"peer": peer} | beside(ours, found)
 
 
 def asked(name, default, permitted) -> int:
@@ -77,12 +69,12 @@ def asked(name, default, permitted) -> int:
     return checks.whole(name, int(text) if text.isdecimal() else text, permitted)
 
 
-def _asked(peer, task, arguments, limit) -> list[dict]:
-    """What a peer answers to one seed's arguments after the other, up to one that it does not finish; nothing of one not installed."""
+def _fits(table, measured, limit) -> list[dict]:
+    """What `mbi` makes of one seed's measurements after the other, up to one that it does not finish; nothing if it is not installed."""
     found: list[dict] = []
-    if python := measure.peer(peer):
-        for each in arguments:
-            found.append(measure.child(f"tests.benchmarks.peers.{peer}", task, *each, python=python, limit=limit))
+    if python := measure.peer("mbi"):
+        for file in measured:
+            found.append(measure.child("tests.benchmarks.peers.mbi", "fit", table, file, python=python, limit=limit))
             if "unfinished_after_cpu_s" in found[-1]:
                 break  # the next seed takes as long
     return found
@@ -97,20 +89,6 @@ def summary(found: list[dict]) -> dict:
     line |= {name: float(f"{np.median([each[name] for each in found]):.4g}") for name in ("cpu_s", "wall_s")}
     about = {name: value for name, value in found[0].items() if name not in (*line, *NAMES)}
     return line | about | {"peak_mb": max(each["peak_mb"] for each in found)}
-
-
-def beside(ours: dict, found: list[dict]) -> dict:
-    """A peer's line: its `summary`, what it is of ours, and how far we lie behind it."""
-    done = [line for line in found if "unfinished_after_cpu_s" not in line]
-    if len(done) < 2:
-        return {"seeds": len(done)} | found[-1]
-    theirs = summary(done)
-    behind = {
-        name: round(float((ours[name] - theirs[name]) / np.hypot(ours[f"se{name[1]}"], theirs[f"se{name[1]}"])), 1)
-        for name in NAMES
-        if name in ours and ours[f"se{name[1]}"] + theirs[f"se{name[1]}"] > 0
-    }
-    return theirs | {"ratios": measure.ratios(theirs, ours), "behind": behind}
 
 
 def paired(ours: list[dict], theirs: list[dict]) -> dict:

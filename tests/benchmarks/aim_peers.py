@@ -2,7 +2,11 @@
 
     make peers TABLES=folder MBI=folder SEEDS=5 LIMIT=900 FOR="fair mortgages"
 
-FOR : tables, all that are to be had unless told; the others are as `aim_accuracy` says.
+FOR : tables, all that are to be had unless told; `aim_accuracy` says which these are, with TABLES.
+MBI : a checkout of github.com/ryan112358/mbi, whose AIM is a script beside the package. Without it `mbi` is not asked.
+
+AIM is for all pairs at delta 1e-9 on the domain as it is given, and each program otherwise has its own defaults; the modules in
+`peers/` say where it is called otherwise. Each seed is a process of its own.
 
 A peer takes minutes for a seed, so each seed is kept as it ends: what was interrupted goes on, and a call with more tables or seeds
 adds them. A seed is run again where what made it has another version: of ours the key of its code, of a peer its release and the digest of
@@ -26,19 +30,8 @@ from tests.benchmarks import aim, aim_accuracy, measure
 
 CODE = "lib/tables/adaptive_iterative.py"
 PLACE = ["table", "epsilon", "program", "seed"]
-COLUMNS = [
-    *PLACE,
-    "version",
-    "records",
-    "attributes",
-    "tuned",
-    "error1",
-    "error2",
-    "error3",
-    "cpu_s",
-    "peak_mb",
-    "limit_s",
-]
+ERRORS = ["error1", "error2", "error3"]
+COLUMNS = [*PLACE, "version", "records", "attributes", "tuned", *ERRORS, "cpu_s", "peak_mb", "limit_s"]
 
 
 def versions() -> dict[str, str]:
@@ -69,10 +62,9 @@ def row(place, version, file, limit) -> dict:
             module, arguments = f"tests.benchmarks.peers.{program}", (file, aim_accuracy.K, epsilon, seed)
             line = measure.child(module, "seeded", *arguments, python=measure.peer(program), limit=limit)
     table = aim.load_table(file)
-    about = [version, len(table), len(table.domain), name in aim_accuracy.TUNED]
-    return dict(
-        zip(COLUMNS, [*place, *about, *(line.get(key) for key in (*aim_accuracy.NAMES, "cpu_s", "peak_mb")), limit])
-    )
+    about = version, len(table), len(table.domain), name in aim_accuracy.TUNED
+    found = [line.get(key) for key in (*aim_accuracy.NAMES, "cpu_s", "peak_mb")]
+    return dict(zip(COLUMNS, [*place, *about, *found, limit]))
 
 
 def run(names, seeds, limit, output=FILE) -> int:
