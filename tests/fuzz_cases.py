@@ -634,15 +634,16 @@ def models():
         tau=0.1,
         tolerance=0.01,
         max_evaluations=50,
-        heavier={(0, 1): 2.0},
     )
+    yield call("last_fit.fit", domain=domain, reconciliation=known, scale=1.0, kind="adaptive")
+    yield call("last_fit.entropies", domain=domain, reconciliation=known)
     yield call("graphical_model.loss", model=model, measurements=[measurement])
     yield call("graphical_model.least_loss", domain=domain, measurements=[measurement], total=5.0)
     yield call("entropic_mirror_descent.mirror_descent", domain=domain, measurements=[measurement], total=5.0, steps=3, step_size=0.1,
                weights="inverse-variance", spare=("steps",))  # fmt: skip
 
     yield call("adaptive_iterative.aim", table=table, epsilon=1.0, delta=1e-5, workload=2, rng=RNG, rounds=4, alpha=0.9, noise="gaussian",
-               neighbours="unbounded", max_cells=100, candidates=2, records=5, errors=(1,), last_fit="adaptive",
+               neighbours="unbounded", max_cells=100, candidates=2, records=5, errors=(1,), round_fit=(0.1, 0.02), last_fit="adaptive",
                spare=("rounds", "records", "epsilon", "candidates"))  # fmt: skip
     run = adaptive_iterative.aim(table, 1.0, 1e-5, neighbours="bounded", rng=np.random.default_rng(1))
     yield call("uncertainty.count_intervals", result=run, attributes=("a",), level=0.9)

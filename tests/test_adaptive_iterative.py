@@ -166,36 +166,21 @@ def test_a_round_chooses_from_sets_drawn_anew_where_there_are_more(monkeypatch):
     assert np.array_equal(run(candidates=10).synthetic.records, run().synthetic.records)  # all there are
 
 
-@pytest.mark.parametrize("last_fit", module.LAST_FITS)
-def test_each_step_of_the_last_fit_is_held_to_the_one_before_and_reaches_its_certificate(last_fit, monkeypatch):
-    fits = []
+def test_the_last_model_is_that_of_the_last_fit(monkeypatch):
+    asked = []
 
-    def fitted(domain, reconciliation, tau, tolerance, start, **more):
-        model = fit_reconciled(domain, reconciliation, tau, tolerance, start, **more)
-        fits.append((model, tau, start, more, reconciliation.strengths()))
-        return model
+    def fitted(domain, reconciliation, scale, kind, start):
+        asked.append((scale, kind, start, last_fit(domain, reconciliation, scale, kind, start)))
+        return asked[-1][3]
 
-    fit_reconciled = module.fit_reconciled
-    monkeypatch.setattr(module, "fit_reconciled", fitted)
-    result = aim(TABLE, 1.0, 1e-6, rng=np.random.default_rng(4), last_fit=last_fit)
-    steps = module.LAST_FITS[last_fit]
-    last, strengths = fits[-len(steps) :], fits[-1][4]
-    assert [fit[0] for fit in last][-1] is result.model and all(fit[0].converged for fit in last)
-    centres = [None, *(fit[0] for fit in last[:-1])]
-    assert all(fit[3]["centre"] is centre for fit, centre in zip(last, centres))
-    assert all(fit[2] is before[0] for fit, before in zip(last, fits[-len(steps) - 1 :]))
-    # The fainter an interaction, the heavier the entropy beside it.
-    for fit, step in zip(last, steps):
-        assert fit[1] == pytest.approx(step["tau"] / result.steps[-1].sigma)
-        if last_fit == "plain":
-            assert fit[3]["heavier"] is None
-        else:
-            assert set(fit[3]["heavier"]) == set(strengths)
-            order = sorted(strengths, key=strengths.get)
-            assert [fit[3]["heavier"][effect] for effect in order] == sorted(fit[3]["heavier"].values(), reverse=True)
-            assert len(set(fit[3]["heavier"].values())) > 1
-            assert min(fit[3]["heavier"].values()) >= 1.5 and max(fit[3]["heavier"].values()) <= 41.5
-    assert sum(fit[0].evaluations for fit in last) >= result.model.evaluations > 0
+    last_fit = module.last_fit.fit
+    monkeypatch.setattr(module.last_fit, "fit", fitted)
+    for kind in module.last_fit.KINDS:
+        result = aim(TABLE, 1.0, 1e-6, rng=np.random.default_rng(4), last_fit=kind)
+        scale, given, start, model = asked.pop()
+        assert (scale, given) == (result.steps[-1].sigma, kind) and model is result.model and not asked
+        assert start.cliques == model.cliques[: len(start.cliques)]  # of the round before
+        assert model.converged and model.evaluations == result.steps[-1].evaluations > 0
 
 
 def test_another_last_fit_is_refused():
@@ -203,9 +188,24 @@ def test_another_last_fit_is_refused():
         aim(TABLE, 1.0, 1e-6, rng=np.random.default_rng(4), last_fit=2)
 
 
+@pytest.mark.parametrize("round_fit", [(0.1,), 0.1, (0.0, 0.1), (0.1, 2.0), (0.1, 0.02, 3), ("a", 0.1), None])
+def test_other_fits_between_rounds_are_refused(round_fit):
+    with pytest.raises(ValueError, match="round_fit"):
+        aim(TABLE, 1.0, 1e-6, rng=np.random.default_rng(4), round_fit=round_fit)
+
+
+def test_models_between_rounds_are_as_close_as_was_asked():
+    steps = [run(round_fit=(0.1, tolerance)).steps for tolerance in (0.3, 1e-4)]
+    loose, close = (max(step.gap for step in each[:-1]) for each in steps)
+    assert close < loose / 100 and all(step.evaluations for step in steps[1])
+
+
 def test_what_is_drawn_depends_on_no_record():
     other = Table(TABLE.records[::-1] * 0, DOMAIN)
-    runs = [module._Run(table, 2, None, "gaussian", "unbounded", 1000, (), False, "plain") for table in (TABLE, other)]
+    runs = [
+        module._Run(table, 2, None, "gaussian", "unbounded", 1000, (), False, (0.1, 0.02), "plain")
+        for table in (TABLE, other)
+    ]
     first, second = (
         [one.drawn(3, rng) for _ in range(20)] for one, rng in ((r, np.random.default_rng(5)) for r in runs)
     )

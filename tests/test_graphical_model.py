@@ -220,8 +220,8 @@ def test_the_certificate_holds_against_a_high_precision_solution(name):
 @pytest.mark.parametrize(
     ("name", "times", "more"), [("cycle", 1, 0), ("cycle", 3, 0), ("cycle", 1, 2), ("nested", 1, 0), ("nested", 3, 0)]
 )
-def test_the_certificate_holds_around_a_centre_with_heavier_interactions(name, times, more):
-    """Against a minimisation over the table of all records, of residuals that are split into effects by projections."""
+def test_the_certificate_holds_around_a_centre_with_weights_of_the_entropy_for_each_effect(name, times, more):
+    """Of main effects alike, of interactions `times` as much and `more` from each to the next. Against a minimisation over the table of all records, of residuals that are split into effects by projections."""
     rng = np.random.default_rng([9, *map(ord, name)])
     domain = Domain({f"x{v}": int(size) for v, size in enumerate(rng.integers(2, 4, 4))})
     cliques = [tuple(sorted({v % 4 for v in clique})) for clique in SHAPES[name]]
@@ -231,7 +231,10 @@ def test_the_certificate_holds_around_a_centre_with_heavier_interactions(name, t
     for measurement in measurements:
         reconciliation.add(*measurement.checked(domain))
     start = joint(domain, centre.potentials)[1]
-    heavier = {effect: times + more * place for place, effect in enumerate(sorted(reconciliation.strengths()))}
+    effects = reconciliation.strengths()
+    interactions = sorted(effect for effect in effects if len(effect) > 1)
+    heavier = {effect: times + more * place for place, effect in enumerate(interactions)}
+    taus = {effect: tau * heavier.get(effect, 1) for effect in effects}
 
     def objective(p):
         loss = 0.0
@@ -251,10 +254,26 @@ def test_the_certificate_holds_around_a_centre_with_heavier_interactions(name, t
 
     found = optimize.minimize(of_logits, np.log(start).ravel(), method="BFGS", options={"gtol": 1e-6})
     for tolerance in (1.0, 1e-3, 1e-7):
-        model = fit_reconciled(domain, reconciliation, tau, tolerance, centre=centre, heavier=heavier)
+        model = fit_reconciled(domain, reconciliation, taus, tolerance, centre=centre)
         reached = objective(joint(domain, model.potentials)[1])
         assert model.converged and reached - found.fun <= model.gap + 1e-6 * found.fun
         assert tolerance > 1e-6 or reached <= found.fun * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("tau", "message"),
+    [
+        ({(0,): 1.0}, r"tau must have a weight for each of the effects \[\(0,\), \(0, 1\), \(1,\)\], got"),
+        ({(0,): 1.0, (1,): 1.0, (0, 1): 1.0, (0, 2): 1.0}, "tau must have a weight for each of the effects"),
+        ({(0,): 1.0, (1,): 1.0, (0, 1): 0.0}, r"tau\[\(0, 1\)\] must be in \[1e-100, 1e100\], got 0"),
+        ([1.0, 1.0, 1.0], "tau must be"),
+    ],
+)
+def test_weights_of_the_entropy_for_other_effects_than_those_measured_are_refused(tau, message):
+    reconciliation = Reconciliation((2, 2, 2))
+    reconciliation.add((0, 1), np.ones((2, 2)), 1.0)
+    with pytest.raises(ValueError, match=message):
+        fit_reconciled(Domain({"a": 2, "b": 2, "c": 2}), reconciliation, tau, 0.01)
 
 
 @pytest.mark.parametrize("name", ["cycle", "nested"])

@@ -1,5 +1,6 @@
 """`reconciliation`: the same minimiser, agreement where tables overlap, the total of least variance."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -82,10 +83,13 @@ def test_a_public_total_is_kept_and_an_absurd_one_is_raised_to_one():
     assert reconciliation.total == 1
 
 
-def test_an_interaction_of_independent_attributes_is_as_strong_as_its_noise():
-    """400 tables of 10^8 records, so that the shares are known: each strength is chi-squared over its degrees of freedom. False alarms 1e-6."""
+@pytest.mark.parametrize("told", [False, True])
+def test_an_effect_that_is_as_expected_is_as_strong_as_its_noise(told):
+    """400 tables of 10^8 records, so that the shares are known: each strength is chi-squared over its degrees of freedom. What is expected
+    are independent attributes, or what `strengths` is told. False alarms 1e-6."""
     rng, shares = np.random.default_rng(7), [np.array([0.3, 0.7]), np.array([0.2, 0.5, 0.3]), np.full(4, 0.25)]
-    found = {(0, 1): [], (1, 2): [], (0, 2): [], (0, 1, 2): []}
+    found = {effect: [] for effect in [(0, 1), (1, 2), (0, 2), (0, 1, 2), *([(0,), (1,), (2,)] if told else [])]}
+    expected = lambda clique: 1e8 * functools.reduce(np.multiply.outer, [shares[v] for v in clique])  # noqa: E731
     for _ in range(400):
         reconciliation = Reconciliation(SIZES)
         for clique in CLIQUES:
@@ -93,8 +97,9 @@ def test_an_interaction_of_independent_attributes_is_as_strong_as_its_noise():
             for v in clique:
                 truth = np.multiply.outer(truth, shares[v])
             reconciliation.add(clique, truth + rng.normal(0, sigma, truth.shape), sigma)
-        for effect, strength in reconciliation.strengths().items():
-            found[effect].append(strength)
+        strengths = reconciliation.strengths(expected) if told else reconciliation.strengths()
+        for effect, values in found.items():
+            values.append(strengths[effect])
     for effect, values in found.items():
         degrees = 400 * np.prod([SIZES[v] - 1 for v in effect])
         low, high = stats.chi2.ppf([1e-7, 1 - 1e-7], degrees)
@@ -106,7 +111,26 @@ def test_the_strength_of_an_interaction_is_its_distance_from_independence_in_uni
     reconciliation = Reconciliation((2, 2))
     reconciliation.add((0, 1), np.array([[50.0, 10.0], [20.0, 20.0]]), 3.0)
     apart = 50 - 60 * 70 / 100
-    assert reconciliation.strengths() == {(0, 1): pytest.approx((4 * apart) ** 2 / (4 * 3**2))}
+    assert reconciliation.strengths()[0, 1] == pytest.approx((4 * apart) ** 2 / (4 * 3**2))
+
+
+def test_the_strength_of_an_attribute_is_its_distance_from_even_counts_in_units_of_the_noise():
+    """Of two values, one degree of freedom: their difference, over its noise."""
+    reconciliation = Reconciliation((2, 3))
+    reconciliation.add((0,), np.array([60.0, 40.0]), 3.0)
+    assert reconciliation.strengths() == {(0,): pytest.approx((60 - 40) ** 2 / (2 * 3**2))}
+
+
+def test_the_deviation_of_an_effect_is_that_of_sums_of_noisy_cells_averaged_over_the_tables():
+    reconciliation = Reconciliation((2, 3))
+    reconciliation.add((0, 1), np.zeros((2, 3)), 2.0)
+    assert reconciliation.deviations() == {
+        (0,): pytest.approx(2 * 3**0.5),
+        (1,): pytest.approx(2 * 2**0.5),
+        (0, 1): pytest.approx(2.0),
+    }
+    reconciliation.add((0,), np.zeros(2), 1.0)
+    assert reconciliation.deviations()[0,] == pytest.approx((1 / (4 * 3) + 1) ** -0.5)
 
 
 def test_counts_below_nothing_do_not_become_shares():

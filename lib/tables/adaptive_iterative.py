@@ -27,6 +27,7 @@ from .. import accounting
 from ..mechanisms.noise import generator, system_rng
 from ..mechanisms.sensitivity import NEIGHBOURS
 from ..numerics import checks
+from . import last_fit
 from .budget_schedule import ALPHAS, ExactSchedule, Schedule
 from .counting import Counter, Counts, Workload, downward_closure
 from .graphical_model import GraphicalModel, Measurement, fit_reconciled
@@ -35,21 +36,6 @@ from .reconciliation import Reconciliation
 from .table import Table
 
 NOISES = ("gaussian", "laplace")
-
-# Fitting: weight of the entropy times sigma, and accepted gap (see `graphical_model.fit`).
-_ROUND = {"tau": 0.05, "tolerance": 0.01}
-# The last fit. An "adaptive" one is a proximal-point iteration with the entropy relative to the model for its distance
-# (Bregman): each step starts from, and is held to, what the one before has found, so that four steps stop early what
-# endless ones would fit to the noise.
-LAST_FITS = {
-    "plain": [{"tau": 0.03, "tolerance": 0.001}],
-    "adaptive": [{"tau": 0.4, "tolerance": gap} for gap in (0.01, 0.01, 0.01, 0.001)],
-}
-
-
-def _heavier(reconciliation) -> dict:
-    """How much heavier the entropy is beside each interaction: the more, the less it stands out of its noise."""
-    return {effect: 1.5 + 40 / max(strength, 1.0) for effect, strength in reconciliation.strengths().items()}
 
 
 @dataclass(frozen=True)
@@ -117,7 +103,7 @@ def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload
         alpha: float = 0.9, initialise: bool = True, anneal: bool = True, noise: str = "gaussian",
         neighbours: str = "unbounded", max_cells: int | None = None, candidates: int | None = None,
         measurements: Iterable[Measurement] = (), records: int | None = None, errors: Sequence[int] = (),
-        last_fit: str = "adaptive", progress: bool = False) -> Result:  # fmt: skip
+        round_fit: tuple[float, float] = (0.1, 0.02), last_fit: str = "adaptive", progress: bool = False) -> Result:  # fmt: skip
     """Run AIM on a `Table`; the result satisfies (epsilon, delta)-DP towards `neighbours`.
 
     epsilon : (0, inf); delta : (0, 1); of an exact run [1e-6, 1e6] and [1e-300, 1)
@@ -144,7 +130,9 @@ def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload
     records : how many to synthesise; default: the model's total, which is noisy under unbounded neighbours, but no more
         than hold `graphical_model.MOST_CODES` codes
     errors : sizes k of attribute sets whose errors each `Step` is to record, e.g. (1, 2, 3)
-    last_fit : "adaptive", in four proximal steps whose entropy is heavier beside interactions that stand out of the noise less;
+    round_fit : of the models between rounds: weight of the entropy times sigma, [1e-6, 1e6], and accepted gap, [1e-6, 1]
+        (`graphical_model.fit`). Less of both takes longer and follows the noise more closely
+    last_fit : "adaptive", in four steps whose entropy is heavier beside effects that stand out of their noise less;
         or "plain", in one step with the same little entropy beside all effects
     progress : whether to show on standard error how much of the budget is spent
 
@@ -174,7 +162,8 @@ def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload
         rng = generator(rng)
         epsilon, delta = checks.number("epsilon", epsilon, "(0, inf)"), checks.number("delta", delta, "(0, 1)")
         schedule = Schedule(float(accounting.dp_to_zcdp(epsilon, delta)), rounds, alpha)
-    run = _Run(table, workload, system_rng() if exact else rng, noise, neighbours, max_cells, errors, exact, last_fit)
+    run = _Run(table, workload, system_rng() if exact else rng, noise, neighbours, max_cells, errors, exact,
+               round_fit, last_fit)  # fmt: skip
     candidates = checks.whole(
         "candidates", (1000 if d <= 32 else 100) if candidates is None else candidates, "[1, inf)"
     )
@@ -182,7 +171,7 @@ def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload
         records = checks.whole("records", records, "[1, inf)")
     for measurement in measurements:
         run.take_in(measurement)
-    run.fit(run.draws.scale(schedule.multiplier), **_ROUND)
+    run.fit(run.draws.scale(schedule.multiplier))
     if initialise:
         run.initialise(schedule)
     while not schedule.exhausted:
@@ -207,17 +196,28 @@ def _exact(exact, rng, noise, errors) -> bool:
     return exact
 
 
+def _round_fit(given) -> tuple[float, float]:
+    """Its two numbers, checked."""
+    if not isinstance(given, Sequence) or len(given) != 2:
+        raise ValueError(f"round_fit must be a pair of a weight of the entropy and a gap, got {given!r}")
+    tau, tolerance = given
+    return (
+        checks.number("round_fit[0]", tau, "[1e-6, 1e6]"),
+        checks.number("round_fit[1]", tolerance, "[1e-6, 1]"),
+    )
+
+
 class _Run:
     """The state of one run: the measurements so far and the model that fits them."""
 
     model: GraphicalModel  # from the first `fit` on
     choice: Choice  # of the last round
 
-    def __init__(self, table, workload, rng, noise, neighbours, max_cells, errors, exact, last_fit):
+    def __init__(self, table, workload, rng, noise, neighbours, max_cells, errors, exact, round_fit, kind):
         checks.one_of("noise", noise, NOISES)
         checks.one_of("neighbours", neighbours, NEIGHBOURS)
-        checks.one_of("last_fit", last_fit, tuple(LAST_FITS))
-        self.last_fit = last_fit
+        checks.one_of("last_fit", kind, last_fit.KINDS)
+        self.round_fit, self.last_fit = _round_fit(round_fit), kind
         self.domain = table.domain
         self.reconciliation = Reconciliation(self.domain.sizes, None if neighbours == "unbounded" else len(table))
         self.weights = downward_closure(self.domain, workload)
@@ -252,9 +252,9 @@ class _Run:
             schedule.measure()
             self._measure(clique, scale)
             if self.watched:  # otherwise one fit after all of them will do
-                self.fit(scale, **_ROUND)
+                self.fit(scale)
             self._note(clique, scale, 0.0, schedule)
-        self.fit(scale, **_ROUND)
+        self.fit(scale)
 
     def drawn(self, most, rng) -> list:
         """What a round may choose from: `most` attribute sets, or all if there are no more."""
@@ -276,9 +276,9 @@ class _Run:
         before = self.model.counts(chosen)
         self._measure(chosen, scale)
         if last:
-            self.finish(scale)
+            self.model = last_fit.fit(self.domain, self.reconciliation, float(scale), self.last_fit, self.model)
         else:
-            self.fit(scale, **_ROUND)
+            self.fit(scale)
         moved = np.abs(self.model.counts(chosen) - before).sum()
         anneal = may_anneal and bool(moved <= self.draws.per_cell(float(scale)) * before.size)
         if not last:
@@ -288,18 +288,10 @@ class _Run:
     def take_in(self, measurement) -> None:
         self.reconciliation.add(*measurement.checked(self.domain))
 
-    def fit(self, scale, tau, tolerance, **more) -> None:
+    def fit(self, scale) -> None:
+        tau, tolerance = self.round_fit
         last = vars(self).get("model")
-        self.model = fit_reconciled(self.domain, self.reconciliation, tau / float(scale), tolerance, last, **more)
-
-    def finish(self, scale) -> None:
-        """The last fit (`LAST_FITS`)."""
-        heavier = _heavier(self.reconciliation) if self.last_fit == "adaptive" else None
-        centre, evaluations = None, 0
-        for step in LAST_FITS[self.last_fit]:
-            self.fit(scale, **step, centre=centre, heavier=heavier)
-            centre, evaluations = self.model, evaluations + self.model.evaluations
-        self.model.evaluations = evaluations
+        self.model = fit_reconciled(self.domain, self.reconciliation, tau / float(scale), tolerance, last)
 
     def _measure(self, clique, scale) -> None:
         values, deviation = self.draws.noisy(self.truth(self._names(clique)), scale)

@@ -199,15 +199,15 @@ def fit(domain: Domain, measurements: Iterable[Measurement], total: float | None
     return fit_reconciled(domain, reconciliation, tau, tolerance, start, max_evaluations)
 
 
-def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | None, tolerance: float,
+def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | Mapping[tuple[int, ...], float], tolerance: float,
                    start: GraphicalModel | None = None, max_evaluations: int = 10_000, *,
-                   centre: GraphicalModel | None = None,
-                   heavier: Mapping[tuple[int, ...], float] | None = None) -> GraphicalModel:  # fmt: skip
+                   centre: GraphicalModel | None = None) -> GraphicalModel:  # fmt: skip
     """`fit` for measurements that were taken into a `Reconciliation` one by one, with two more choices.
 
+    tau : weight of the entropy, or a mapping from all effects measured (sorted positions of their attributes) to its weights beside each,
+        [1e-100, 1e100]. In the objective, and so in what the gap bounds, tau is then the smallest of them, and an effect's part of the
+        first term is multiplied by this smallest over its own
     centre : `GraphicalModel` from which the second term counts: tau N KL(mu/N, centre); default, as in `fit`: uniform
-    heavier : mapping from effects, sorted positions of their attributes, to how many times tau the second term's weight is
-        beside each: its part of the first term is divided by that, and so of what the gap bounds; [1, 1e100], default 1 for all
 
     >>> import numpy as np
     >>> from lib.tables import Domain
@@ -220,11 +220,7 @@ def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | 
     >>> print(model.marginal(["a"]).round(1))
     [7. 3.]
     """
-    tau = checks.number("tau", tau, "[1e-100, 1e100]")
     tolerance = checks.number("tolerance", tolerance, "(0, inf)")
-    heavier = {
-        effect: checks.number(f"heavier[{effect}]", times, "[1, 1e100]") for effect, times in (heavier or {}).items()
-    }
     max_evaluations = checks.whole("max_evaluations", max_evaluations, "[1, inf)")
     cliques = [clique for clique in reconciliation.weights if clique]
     oracle = MarginalOracle(cliques, domain.sizes, None if start is None else start.oracle.tree.order)
@@ -232,13 +228,15 @@ def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | 
     means, weights = reconciliation.effects(effects)
     cells = np.array([math.prod(shape) for shape in oracle.shapes], dtype=int)
     y, aim = np.repeat(total / cells, cells) + effects.spread(means), tolerance * oracle.cells / 2
-    taus = np.full(effects.cells, tau)
-    for subset, part in zip(effects.subsets, effects.slices):
-        taus[part] *= heavier.get(subset, 1.0)
+    beside = _beside_each(tau, effects.subsets)
+    taus = np.repeat(
+        [beside[subset] for subset in effects.subsets], [part.stop - part.start for part in effects.slices]
+    )
+    parts = weights * (min(beside.values(), default=1.0) / taus)
     at_centre = effects.of_potentials(_carried_over(centre, oracle))
     # The curvature in a cell, from noise and entropy, times how often effects are shared at most.
-    most = [max(heavier.get(subset, 1.0) for subset in subsets(clique)) for clique in cliques]
-    ridge = np.repeat([tau * times / reconciliation.weights[clique] for times, clique in zip(most, cliques)], cells)
+    most = [max(beside[subset] for subset in subsets(clique)) for clique in cliques]
+    ridge = np.repeat([tau / reconciliation.weights[clique] for tau, clique in zip(most, cliques)], cells)
     sharing = max((sum(v in clique for clique in cliques) for v in range(len(domain))), default=1)
     fitted = {}
 
@@ -250,7 +248,7 @@ def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | 
         penalty = taus * beyond / weights
         gradient = mu - y + effects.spread(penalty)
         residual = effects.of_counts(gradient)
-        fitted["gap"] = float(0.5 * (weights * residual) @ residual)
+        fitted["gap"] = float(0.5 * (parts * residual) @ residual)
         residual -= penalty
         fitted["loss"] = float(0.5 * (weights * residual) @ residual)
         value = total * log_z - y @ theta + 0.5 * penalty @ beyond
@@ -265,6 +263,15 @@ def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | 
     model.gap, model.loss = fitted["gap"], fitted["loss"]
     model.evaluations, model.converged = evaluations, bool(converged)
     return model
+
+
+def _beside_each(tau, effects) -> dict:
+    """The weight of the entropy beside each of `effects`."""
+    if not isinstance(tau, Mapping):
+        return dict.fromkeys(effects, checks.number("tau", tau, "[1e-100, 1e100]"))
+    if set(tau) != set(effects):
+        raise ValueError(f"tau must have a weight for each of the effects {effects}, got {list(tau)}")
+    return {effect: checks.number(f"tau[{effect}]", tau[effect], "[1e-100, 1e100]") for effect in effects}
 
 
 def loss(model: GraphicalModel, measurements: Iterable[Measurement]) -> float:

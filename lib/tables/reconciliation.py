@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,25 +66,44 @@ class Reconciliation:
             weights[part] = weight
         return means, weights
 
-    def strengths(self) -> dict[tuple[int, ...], float]:
-        """How clearly each interaction, an effect of two attributes or more, stands out of its noise, [0, inf).
+    def deviations(self) -> dict[tuple[int, ...], float]:
+        """Of each effect but the total, the standard deviation of the noise in a cell, before the cells are made to sum to zero."""
+        return {subset: weight**-0.5 for subset, (weight, _) in self._effects.items() if subset}
 
-        Its squared distance from what independent attributes would show, over the noise expected in it: 1 on average where the
-        counts without noise are those of independent attributes whose shares are known. A sample's own chance adds to it.
+    def strengths(
+        self, expected: Callable[[tuple[int, ...]], NDArray[np.float64]] | None = None
+    ) -> dict[tuple[int, ...], float]:
+        """How clearly each effect but the total stands out of its noise, [0, inf).
+
+        Its squared distance from the effect in what is expected, over the noise expected in it: 1 on average where the
+        counts without noise are those expected. A sample's own chance adds to it.
+
+        expected : function from a clique to its expected counts. Default: even counts for one attribute, those of independent attributes for
+            more, of which the noisy shares stand for the shares
         """
-        shares = {}
-        for variable, size in enumerate(self._sizes):
-            weight, weighted = self._effects.get((variable,), (1.0, 0.0))
-            counts = np.maximum(self.total / size + weighted / weight, 0.0) * np.ones(size)
-            shares[variable] = counts / counts.sum()
+        if expected is None:
+            shares = [self._shares(v) for v in range(len(self._sizes))]
+
+            def expected(clique):
+                if len(clique) == 1:
+                    return np.full(self._sizes[clique[0]], self.total / self._sizes[clique[0]])
+                return self.total * functools.reduce(np.multiply.outer, [shares[v] for v in clique])
+
         found = {}
         for subset, (weight, weighted) in self._effects.items():
-            if len(subset) > 1:
-                independent = self.total * functools.reduce(np.multiply.outer, [shares[v] for v in subset])
-                apart = weighted / weight - _effect(independent, subset, subset)
+            if subset:
+                apart = weighted / weight - _effect(expected(subset), subset, subset)
                 degrees = math.prod(self._sizes[v] - 1 for v in subset)
                 found[subset] = float(weight * (apart**2).sum() / max(degrees, 1))
         return found
+
+    def _shares(self, variable) -> np.ndarray:
+        """Of the values of one variable; even where it was not measured."""
+        weight, weighted = self._effects.get((variable,), (1.0, 0.0))
+        counts = np.maximum(self.total / self._sizes[variable] + weighted / weight, 0.0) * np.ones(
+            self._sizes[variable]
+        )
+        return counts / counts.sum()
 
 
 def _effect(values, clique, subset) -> np.ndarray:

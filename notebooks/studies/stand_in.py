@@ -66,8 +66,8 @@ def workload(domain, label: str) -> list[tuple[str, ...]]:
 
 def release(table: Table, label: str, *, epsilon=EPSILON, delta=DELTA, max_cells=MAX_CELLS, rng):
     """One run of AIM on `table`: an `adaptive_iterative.Result` with as many synthetic records as real ones."""
-    return aim(table, epsilon, delta, workload(table.domain, label), rng=rng, neighbours=NEIGHBOURS, last_fit="plain",
-               max_cells=max_cells, records=len(table))  # fmt: skip
+    return aim(table, epsilon, delta, workload(table.domain, label), rng=rng, neighbours=NEIGHBOURS, max_cells=max_cells,
+               records=len(table), round_fit=(0.05, 0.01), last_fit="plain")  # fmt: skip
 
 
 def with_numbers(frame: pd.DataFrame, *, rng) -> pd.DataFrame:

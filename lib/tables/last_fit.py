@@ -1,0 +1,85 @@
+"""AIM's last fit, from which its records are made: how closely a model follows what hardly stands out of its noise.
+
+A "plain" one has the same little entropy beside all effects (`graphical_model.fit`), and follows each measurement as far as it can.
+An "adaptive" one is a proximal-point iteration, with the entropy relative to the model for its distance (Bregman): each step is held to
+what the one before has found, so that four of them stop early what endless ones would fit to the noise. How much entropy stands beside
+an effect depends on how far it stands out (`Reconciliation.strengths`). Of noise with deviation s in cells of n expected records,
+a weight of n / (s^2 (S - 1)) would shrink an effect of strength S by 1 / S, which is what noise has of its squared length: empirical
+Bayes. To a multiple of this comes one of 1 / s, alike for all effects but for their noise, for within an effect a few
+large cells can stand out and all others not.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..numerics import checks
+from .graphical_model import GraphicalModel, fit_reconciled
+from .reconciliation import Reconciliation
+from .table import Domain
+
+PLAIN = {"tau": 0.03, "tolerance": 0.001}  # tau times the deviation of the noise; see `graphical_model.fit`
+TOLERANCES = (0.03, 0.03, 0.01, 0.0003)  # of the steps of an adaptive fit
+KINDS = ("plain", "adaptive")
+
+
+def fit(domain: Domain, reconciliation: Reconciliation, scale: float, kind: str,
+        start: GraphicalModel | None = None) -> GraphicalModel:  # fmt: skip
+    """The last model of a run; `evaluations` and `converged` are of all its steps.
+
+    scale : deviation of the last measurement's noise, (0, inf), by which a plain fit weighs the entropy
+    kind : "plain" or "adaptive"
+    start : `GraphicalModel` to start from
+
+    >>> import numpy as np
+    >>> from lib.tables import Domain, last_fit
+    >>> from lib.tables.reconciliation import Reconciliation
+    >>> domain = Domain({"a": 2, "b": 2})
+    >>> noisy = Reconciliation(domain.sizes, total=1000)
+    >>> noisy.add((0, 1), np.array([[300.0, 200.0], [200.0, 300.0]]), 30.0)
+    >>> print(last_fit.fit(domain, noisy, 30.0, "adaptive").marginal(["a", "b"]).round())
+    [[299. 201.]
+     [201. 299.]]
+    """
+    scale = checks.number("scale", scale, "(0, inf)")
+    checks.one_of("kind", kind, KINDS)
+    if kind == "plain":
+        return fit_reconciled(domain, reconciliation, PLAIN["tau"] / scale, PLAIN["tolerance"], start)
+    steps: list[GraphicalModel] = []
+    for tolerance in TOLERANCES:
+        centre = steps[-1] if steps else None
+        weights = entropies(domain, reconciliation, centre)
+        steps.append(fit_reconciled(domain, reconciliation, weights, tolerance, centre or start, centre=centre))
+    model = steps[-1]
+    model.evaluations = sum(step.evaluations for step in steps)
+    model.converged = all(step.converged for step in steps)
+    return model
+
+
+def entropies(domain: Domain, reconciliation: Reconciliation,
+              centre: GraphicalModel | None = None) -> dict[tuple[int, ...], float]:  # fmt: skip
+    """Weight of the entropy beside each effect measured, by the sorted positions of its attributes.
+
+    centre : the model found so far. It may be further from an interaction than independent attributes are, by others that it follows;
+        what tells that two attributes are nearly independent then stands out as much as what tells that they are not
+
+    >>> import numpy as np
+    >>> from lib.tables import Domain, last_fit
+    >>> from lib.tables.reconciliation import Reconciliation
+    >>> domain = Domain({"a": 2})
+    >>> noisy = Reconciliation(domain.sizes, total=1000)
+    >>> noisy.add((0,), np.array([600.0, 400.0]), 30.0)
+    >>> print({effect: round(weight, 3) for effect, weight in last_fit.entropies(domain, noisy).items()})
+    {(0,): 0.076}
+    """
+    strengths = reconciliation.strengths()
+    nearer = reconciliation.strengths(centre.counts) if centre else strengths
+    found = {}
+    for effect, deviation in reconciliation.deviations().items():
+        expected = reconciliation.total / math.prod(domain.sizes[v] for v in effect)
+        if len(effect) == 1:
+            even, shrinking, strength = 1.5, 1.0, strengths[effect]
+        else:
+            even, shrinking, strength = 2.0, 4.0, max(strengths[effect], nearer[effect])
+        found[effect] = even / deviation + shrinking * expected / deviation**2 / max(strength - 1, 0.01)
+    return found
