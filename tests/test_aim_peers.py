@@ -15,7 +15,7 @@ def asked(monkeypatch, tmp_path):
     def row(place, version, file, limit):
         places.append(place)
         values = (None,) * 4 if place[2] == "slow" else (0.1, 0.2, 0.3, 1.0)
-        return dict(zip(aim_peers.COLUMNS, [*place, version, 10, 2, False, *values, 5, limit]))
+        return dict(zip(aim_peers.COLUMNS, [*place, version, 10, 2, *values, 5, limit]))
 
     monkeypatch.setattr(aim_peers, "row", row)
     monkeypatch.setattr(aim_accuracy, "encoded", lambda name, folder: tmp_path / name)
@@ -34,6 +34,12 @@ def test_a_seed_that_is_kept_is_not_run_again(asked, monkeypatch, tmp_path):
     asked.clear()
     run(monkeypatch, tmp_path / "peers.csv", seeds=3, peer="1")
     assert asked == [("fair", 1.0, "peer", 2)]
+
+
+def test_ours_which_take_seconds_have_more_seeds(asked, monkeypatch, tmp_path):
+    run(monkeypatch, tmp_path / "peers.csv", **{told.OURS: "1"}, peer="1")
+    programs = [place[2] for place in asked]
+    assert programs.count("peer") == 2 and programs.count(told.OURS) == aim_peers.OUR_SEEDS > 2
 
 
 def test_another_version_is_run_again_and_the_others_stay(asked, monkeypatch, tmp_path):
@@ -99,7 +105,7 @@ def test_a_table_that_is_not_to_be_had_ends_in_a_sentence(monkeypatch, capsys):
 
 def seeds(program, errors, cpu, table="fair"):
     lines = [dict.fromkeys(told.ERRORS.values(), error) | {"cpu_s": cpu, "peak_mb": 10 * cpu} for error in errors]
-    about = {"table": table, "epsilon": 1.0, "program": program, "tuned": False}
+    about = {"table": table, "epsilon": 1.0, "program": program}
     return [about | line | {"seed": seed} for seed, line in enumerate(lines)]
 
 

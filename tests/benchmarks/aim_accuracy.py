@@ -5,8 +5,8 @@
 Beside Adult and Bank stand the tables of `peers/statsmodels.py`, where they are installed, and further ones:
 
 TABLES : a folder of tables, `name.csv` with codes from 0 and `name-domain.json`, the number of values of each attribute,
-    as the field exchanges them (github.com/ryan112358/hd-datasets). Its nltcs and titanic, Adult and Bank are what AIM's
-    settings were chosen on (`TUNED`).
+    as the field exchanges them (github.com/ryan112358/hd-datasets). Which of them AIM's settings were chosen on, says
+    `notebooks.studies.aim_peers.TUNED`.
 LIMIT : CPU seconds that a peer has for a seed, 900 unless told.
 
 Our line has means over the seeds of the 1-, 2- and 3-way errors of the synthetic records (miura2025, Definition 3.1), `se1` to `se3`
@@ -29,7 +29,6 @@ from tests.benchmarks import aim, measure
 EPSILONS = (0.3, 1.0, 10.0)
 K = 2
 NAMES = ("l1", "l2", "l3")
-TUNED = ("adult", "bank", "nltcs", "titanic")
 PUBLIC = ("fair", "randhie", "mortgages")  # of `peers/statsmodels.py`
 
 
