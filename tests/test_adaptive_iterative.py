@@ -200,6 +200,22 @@ def test_models_between_rounds_are_as_close_as_was_asked():
     assert close < loose / 100 and all(step.evaluations for step in steps[1])
 
 
+def test_models_between_rounds_have_the_entropy_that_was_asked_for(monkeypatch):
+    asked = []
+
+    def fitted(domain, reconciliation, tau, tolerance, start):
+        asked.append((tau, tolerance))
+        return fit(domain, reconciliation, tau, tolerance, start)
+
+    fit = module.fit_reconciled
+    monkeypatch.setattr(module, "fit_reconciled", fitted)
+    for options, (times, gap) in (({}, (0.1, 0.02)), ({"round_fit": (0.5, 0.1)}, (0.5, 0.1))):
+        asked.clear()
+        scales = {times / step.sigma for step in run(**options).steps}
+        assert {tolerance for _, tolerance in asked} == {gap}
+        assert all(any(tau == pytest.approx(scale) for scale in scales) for tau, _ in asked[1:])
+
+
 def test_what_is_drawn_depends_on_no_record():
     other = Table(TABLE.records[::-1] * 0, DOMAIN)
     runs = [

@@ -55,11 +55,12 @@ def test_the_variants_differ_from_the_default_in_the_one_thing_they_are_named_fo
             aim_comparison, "privbayes", lambda *a, rng, **options: asked.__setitem__(method, options) or STOP
         )
         aim_comparison.synthesize(CASE.real, method, 1.0, 1e-6, rng=None)
+    least_loss = {"round_fit": (0.05, 0.01), "last_fit": "plain"}  # no verdict hangs on our own last fit
     assert asked == {
-        "aim-k2": {"workload": 2},
-        "aim-k3": {"workload": 3},
-        "aim-noinit": {"workload": 2, "initialise": False},
-        "aim-lap": {"workload": 2, "noise": "laplace"},
+        "aim-k2": {"workload": 2} | least_loss,
+        "aim-k3": {"workload": 3} | least_loss,
+        "aim-noinit": {"workload": 2, "initialise": False} | least_loss,
+        "aim-lap": {"workload": 2, "noise": "laplace"} | least_loss,
         "bayes": {"parents": 2},
     }
 

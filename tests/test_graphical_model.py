@@ -218,7 +218,7 @@ def test_the_certificate_holds_against_a_high_precision_solution(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "times", "more"), [("cycle", 1, 0), ("cycle", 3, 0), ("cycle", 1, 2), ("nested", 1, 0), ("nested", 3, 0)]
+    ("name", "times", "more"), [("cycle", 1, 0), ("cycle", 3, 0), ("cycle", 1, 20), ("nested", 1, 0), ("nested", 3, 0)]
 )
 def test_the_certificate_holds_around_a_centre_with_weights_of_the_entropy_for_each_effect(name, times, more):
     """Of main effects alike, of interactions `times` as much and `more` from each to the next. Against a minimisation over the table of all records, of residuals that are split into effects by projections."""
@@ -258,6 +258,8 @@ def test_the_certificate_holds_around_a_centre_with_weights_of_the_entropy_for_e
         reached = objective(joint(domain, model.potentials)[1])
         assert model.converged and reached - found.fun <= model.gap + 1e-6 * found.fun
         assert tolerance > 1e-6 or reached <= found.fun * (1 + 1e-6)
+        if tolerance == 1e-3:  # it is no looser than that: the dual is nearly as far from its end as the primal
+            assert reached - found.fun >= 0.5 * model.gap
 
 
 @pytest.mark.parametrize(

@@ -207,7 +207,8 @@ def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | 
     tau : weight of the entropy, or a mapping from all effects measured (sorted positions of their attributes) to its weights beside each,
         [1e-100, 1e100]. In the objective, and so in what the gap bounds, tau is then the smallest of them, and an effect's part of the
         first term is multiplied by this smallest over its own
-    centre : `GraphicalModel` from which the second term counts: tau N KL(mu/N, centre); default, as in `fit`: uniform
+    centre : `GraphicalModel` from which the second term counts: tau N KL(mu/N, centre); default, as in `fit`: uniform. Its potentials
+        over cliques that were not measured are left out
 
     >>> import numpy as np
     >>> from lib.tables import Domain

