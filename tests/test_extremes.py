@@ -201,6 +201,7 @@ def test_laplace_renyi_lies_below_its_two_bounds(own, order):
 @extremes
 @given(powers(-300, math.log10(700)), st.integers(2, 2**31))
 def test_randomized_response_probabilities(epsilon, k):
+    epsilon = min(epsilon, 700.0)  # the power may be rounded up
     mechanism = RandomizedResponse(epsilon, k)
     with mpmath.workdps(60):
         odds = mpmath.exp(mpmath.mpf(epsilon))
@@ -216,7 +217,8 @@ def test_repeated_response_is_a_distribution_and_its_curve_falls(epsilon, count)
     loss = privacy_loss.repeated_response(epsilon, count)
     assert loss.mass.sum() == pytest.approx(1, rel=1e-12)
     curve = loss.delta(np.array([0, 0.25, 0.5, 1]) * count * epsilon)
-    assert ((0 <= curve) & (curve <= 1)).all() and (np.diff(curve) <= 1e-15).all() and curve[-1] <= 1e-15
+    # A sum of masses: with the losses far out it is 1 but for rounding.
+    assert ((0 <= curve) & (curve <= 1 + 1e-12)).all() and (np.diff(curve) <= 1e-12).all() and curve[-1] <= 1e-15
 
 
 # ---- composition, sensitivities, choices

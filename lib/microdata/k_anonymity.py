@@ -41,7 +41,7 @@ with extra("classifiers"):
 LOSSES = ("lm", "precision")
 MAX_NODES = 10_000_000
 BLOCK = 4096  # nodes whose bounds are looked at together
-SPARSE = 16  # places a record up to which empty classes are counted along, which is quicker than to number those that there are
+SPARSE = 4  # places a record up to which empty classes are counted along, which is quicker than to number those that there are
 TIE = 1e-12  # losses that differ by no more are equal: rounding depends on the order of a sum
 
 
@@ -257,6 +257,7 @@ class _Lattice:
             return_counts=True,
         )
         self.weights, self.known = weights.astype(float), {}
+        self._number = np.min_scalar_type(self.n)  # of a class: thousands of halves are kept
         # The row of every record, each row once before any comes again: so counting needs no weights.
         self._records = np.concatenate([np.arange(len(rows)), np.repeat(np.arange(len(rows)), weights - 1)])
         self._attributes = []  # for each attribute and level: codes of the records, their number, losses of the rows
@@ -270,13 +271,12 @@ class _Lattice:
         axes = range(len(self.shape))
         self._halves = axes[: len(axes) // 2], axes[len(axes) // 2 :]
         self._half = functools.cache(self._half_classes)
-        self._number = np.min_scalar_type(self.n)  # of a class: thousands of halves are kept
 
     def _level(self, hierarchy, values, level, loss):
         groups = hierarchy.positions[level][values]
         codes, distinct = pd.factorize(groups)
         cells = hierarchy.losses(level)[groups] if loss == "lm" else np.full(len(groups), level / hierarchy.height)
-        return codes.astype(np.int64), len(distinct), cells / len(self.shape)
+        return codes.astype(self._number), len(distinct), cells / len(self.shape)
 
     def by_groups(self) -> list[int]:
         """The axes, those with most values first: raising these merges most."""
@@ -325,18 +325,23 @@ class _Lattice:
         """The rows that would have to go, and the records in them: more than are allowed, if it is infinite."""
         # Few nodes share all levels, many share half of them.
         (key, many), (other, few) = (self._half(half, node[half.start : half.stop]) for half in self._halves)
-        classes, places = _pairs(key, few, other), many * few
+        places = many * few
+        classes = _pairs(key, few, other, places)
         if places > SPARSE * self.n:
             # Classes that share a place are counted as one, so that no more records go than in truth.
-            if np.count_nonzero(self._small(classes % (SPARSE * self.n + 1))) > self.allowed:
+            if self._small(classes % (SPARSE * self.n + 1))[1] > self.allowed:
                 return np.zeros(0, dtype=int), math.inf
             classes = pd.factorize(classes)[0]
-        small = self._small(classes)
-        return np.flatnonzero(small[: len(self.weights)]), float(np.count_nonzero(small))
+        small, gone = self._small(classes)
+        if gone > self.allowed:
+            return np.zeros(0, dtype=int), math.inf
+        return np.flatnonzero(small[classes[: len(self.weights)]]), gone
 
-    def _small(self, classes) -> np.ndarray:
-        """Whether each record is in a class smaller than k."""
-        return (np.bincount(classes) < self.k)[classes]
+    def _small(self, classes) -> tuple[np.ndarray, float]:
+        """Whether each class is smaller than k, by its number, and how many records are in such classes."""
+        counts = np.bincount(classes)
+        large = counts >= self.k
+        return ~large, float(self.n - counts[large].sum())
 
     def _half_classes(self, axes: range, levels: tuple[int, ...]) -> tuple[np.ndarray, int]:
         """The class of every record by the attributes `axes` at `levels`, and how many classes there are."""
@@ -344,13 +349,13 @@ class _Lattice:
             return np.zeros(self.n, dtype=self._number), 1
         classes, many = self._half(axes[:-1], levels[:-1])
         codes, few, _ = self._attributes[axes[-1]][levels[-1]]
-        numbers, found = _numbered(_pairs(classes, few, codes), many * few)
+        numbers, found = _numbered(_pairs(classes, few, codes, many * few), many * few)
         return numbers.astype(self._number), found
 
 
-def _pairs(first, few, second) -> np.ndarray:
-    """A whole number for each pair of codes, of which the second are below `few`."""
-    pairs = np.multiply(first, few, dtype=np.int64)
+def _pairs(first, few, second, places) -> np.ndarray:
+    """A whole number below `places` for each pair of codes, of which the second are below `few`; in two bytes where they do."""
+    pairs = np.multiply(first, few, dtype=np.uint16 if places < 2**16 else np.int64)
     pairs += second
     return pairs
 
