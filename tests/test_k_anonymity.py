@@ -164,6 +164,22 @@ def test_the_search_leaves_most_of_a_larger_lattice_uncounted():
         assert found.checked < 120
 
 
+@pytest.mark.parametrize("share", [0.1, 0.59, 0.61])
+def test_many_values_are_counted_as_truly_as_few(share):
+    """More than 65,536 places for the classes of 1,500 records, most of them empty: every node, those refused too."""
+    rng = np.random.default_rng(7)
+    steps = [np.arange(0, 600, width) for width in (3, 12, 60)]
+    known = {
+        name: hierarchies.intervals(name, [[*starts, 600] for starts in steps] + [[0, 600]]) for name in ("one", "two")
+    }
+    crowded, lone = rng.integers(600, size=(150, 2)), rng.integers(600, size=(900, 2))
+    frame = pd.DataFrame(np.concatenate([np.repeat(crowded, 4, axis=0), lone]), columns=list(known))
+    every = brute_force(frame, known, 2, share, "lm")
+    lattice = k_anonymity._Lattice(frame, known, 2, int(share * len(frame)), "lm")
+    for node in nodes(known):
+        assert lattice.total(node) == pytest.approx(every.get(node, (math.inf,))[0], abs=1e-12)
+
+
 @pytest.mark.parametrize("k", [3, 50])
 def test_adult_by_its_ten_attributes(k):
     known = hierarchies.adult()
