@@ -3,6 +3,7 @@
 import datetime
 import math
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -243,6 +244,32 @@ def test_what_is_written_is_read_as_the_same_codes(tmp_path_factory, public, see
     pyarrow.parquet.write_table(values, folder / "t.parquet")
     for name in ("t.csv", "t.parquet"):
         assert (sources.read(folder / name, public).records == table.records).all()
+
+
+def test_dates_of_a_form_of_their_own_are_read_again_from_all_that_is_written(tmp_path):
+    public = schema.parse(
+        "attributes: {d: {dates: [2001-01-01, 2001-12-31], by: month, format: '%d/%m/%Y'}, v: {values: [a]}}"
+    )
+    table = Table(np.repeat([[day, 0] for day in range(13)], 50, axis=0), public.domain)  # the last of them is missing
+    result = release.run(table, 10.0, 1e-9, size=1, neighbours="bounded", seed=1)
+    release.write(tmp_path, result, public, size=1, seed=2)
+    assert re.search(r'^"\d\d/\d\d/2001",', (tmp_path / "synthetic.csv").read_text(), flags=re.M)
+    kept = pyarrow.parquet.read_schema(tmp_path / "synthetic.parquet")
+    assert pyarrow.types.is_date(kept.field("d").type)
+    for name in ("synthetic.csv", "synthetic.parquet"):
+        assert (sources.read(tmp_path / name, public).records == result.synthetic.records).all()
+
+
+@pytest.mark.parametrize("seed", [None, 3])
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0000004, 1e-9), (2.0, 1.0000004e-9), (1.0, 1e-9)])
+def test_no_statement_promises_more_than_was_run(epsilon, delta, seed):
+    told = release.statement(epsilon, delta, "unbounded", seed)
+    pair = re.search(r"\((\S+), (\S+)\)-differentially", told)
+    assert (pair is None) == (seed is not None)
+    if pair:
+        assert float(pair[1]) >= epsilon and float(pair[2]) >= delta
+        assert float(re.search(r"e\^(\S+) times", told)[1]) >= epsilon
+        assert float(re.search(r"plus (\S+)\. ", told)[1]) >= delta
 
 
 def test_numbers_lie_where_they_are_said_to_in_their_bins():

@@ -115,7 +115,7 @@ def test_bins_are_found_as_by_hand(starts, number):
 def test_a_day_lies_in_its_period(by, first, length, after):
     last, day = first + datetime.timedelta(length), first + datetime.timedelta(min(after, length))
     made = schema.parse(f"attributes: {{x: {{dates: [{first}, {last}], by: {by}}}}}").attributes[0]
-    label = made.labels[int(made.binned(np.array([made.day(day.isoformat())]))[0])]
+    label = made.labels[int(made.binned(np.array([schema.day(day.isoformat())]))[0])]
     quarter = f"{day.year}-Q{(day.month + 2) // 3}"
     assert label == {"year": str(day.year), "quarter": quarter, "month": f"{day:%Y-%m}", "day": day.isoformat()}[by]
 

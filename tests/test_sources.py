@@ -204,6 +204,15 @@ def test_columns_come_in_any_order_and_names_may_be_quoted(tmp_path):
     assert sources.read(path, SMALL).records.tolist() == [[1, 1], [0, 0]]
 
 
+@pytest.mark.parametrize("rest", ["", "20,y\n", '20,"y"\n', "\n" * 3])
+def test_a_quote_that_is_not_closed_is_no_end_of_the_table(tmp_path, rest):
+    """Everything up to the next quote, or to the end, is one value: the records there must not be lost in silence."""
+    path = tmp_path / "q.csv"
+    path.write_text("a,b\nx,1\n" + 'x,"1\n' + "y,2\n" * 100 + rest)
+    with pytest.raises(ValueError, match="q.csv, line 3 cannot be read, perhaps for a quote that is not closed: "):
+        sources.read(path, SMALL)
+
+
 CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=6)
 
 
@@ -252,7 +261,10 @@ def test_no_type_is_guessed_from_the_first_records(tmp_path):
         (b"a,b\nx,1\nx,\xff\n", "t.csv, line 3, column 'b' must be UTF-8 text"),
         (b"\xe4,a,b\n1,x,1\n", "t.csv, line 1 must be UTF-8 text, got '\\udce4,a,b'"),
         ("a,b\nx,1\n".encode("utf-16"), "t.csv, line 1 must be UTF-8 text"),
-        (b"a,b\nx,1\n" + b"x" * 9_000_000 + b",1\n", "t.csv, line 3 cannot be read: field larger than field limit"),
+        (
+            b"a,b\nx,1\n" + b"x" * 9_000_000 + b",1\n",
+            "t.csv, line 3 cannot be read, perhaps for a quote that is not closed: field larger than field limit",
+        ),
     ],
 )
 def test_a_bad_csv_file_gets_a_sentence_with_its_place(tmp_path, content, said):

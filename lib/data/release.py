@@ -190,16 +190,27 @@ def statement(epsilon: float, delta: float, neighbours: str, seed: int | None = 
         if neighbours == "unbounded"
         else "differ in what one record says (the number of records is public)"
     )
+    e, d = upwards(epsilon), upwards(delta)
     return (
         "The synthetic table, the model and this report are the output of AIM (McKenna, Mullins, Sheldon and Miklau 2022), which is "
-        f"({epsilon:g}, {delta:g})-differentially private: for two tables that {pair}, the probability of any set of outputs is at "
-        f"most e^{epsilon:g} times as large for one as for the other, plus {delta:g}. This rests on a schema (attributes, values, "
+        f"({e}, {d})-differentially private: for two tables that {pair}, the probability of any set of outputs is at "
+        f"most e^{e} times as large for one as for the other, plus {d}. This rests on a schema (attributes, values, "
         "bins, treatment of missing and unlisted values) and settings that were fixed without looking at the records. The promise is "
         "for one record: who has k of them is promised k times epsilon and a delta that is k e^((k-1) epsilon) times as large. Noise "
         "and choices were computed in whole numbers, with the operating system's randomness. Other releases of the same records add to "
         "epsilon and delta. The promise is about the outputs; it does not cover what could be seen of the computation, such as the "
         "time that it took."
     )
+
+
+def upwards(number: float) -> str:
+    """`number` in six digits, or in all that it has where six would say less.
+
+    >>> from lib.data.release import upwards
+    >>> print(upwards(1.0), upwards(1e-9), upwards(1.0000004))
+    1 1e-09 1.0000004
+    """
+    return short if float(short := f"{number:g}") >= number else repr(number)
 
 
 # ---- the files
@@ -228,7 +239,7 @@ def write(
     table = decoded(result.synthetic, schema, within, rng=rng)
     plain = pa.csv.WriteOptions(quoting_style="needed")
     writers = {
-        "synthetic.csv": lambda draft: pa.csv.write_csv(table, draft, plain),
+        "synthetic.csv": lambda draft: pa.csv.write_csv(_dates_as_texts(table, schema), draft, plain),
         "synthetic.parquet": lambda draft: pa.parquet.write_table(table, draft),
         "errors.csv": lambda draft: errors(result, size).to_csv(draft, lineterminator="\n"),
         "model.npz": lambda draft: save(result, draft),
@@ -281,6 +292,15 @@ def _decoded(attribute: Attribute, codes, within, rng) -> pa.Array:
     if attribute.kind == "dates":
         return pa.array((values - _EPOCH).astype(np.int32), pa.int32(), mask=missing).cast(pa.date32())
     return pa.array(values, mask=missing)
+
+
+def _dates_as_texts(table: pa.Table, schema: Schema) -> pa.Table:
+    """`table` with its dates in the form of the schema, so that they can be read by it again."""
+    for place, each in enumerate(schema.attributes):
+        if each.form:
+            days = [day and day.strftime(each.form) for day in table.column(place).to_pylist()]
+            table = table.set_column(place, each.name, pa.array(days, pa.string()))
+    return table
 
 
 @dataclass(frozen=True)

@@ -87,10 +87,6 @@ class Attribute:
         codes = np.searchsorted(self.starts, numbers, side="right") - 1
         return np.where(np.isnan(numbers), self.missing, np.maximum(codes, 0))
 
-    def day(self, text: str) -> float:
-        """The ordinal of the day that `text` names, NaN if it names none."""
-        return _day(text, self.form)
-
     def treatment(self) -> str:
         """What becomes of a value that is missing, or not among those that are declared, in words."""
         missing = "a value of its own" if self.own_missing else self.labels[self.missing]
@@ -98,7 +94,13 @@ class Attribute:
         return f"missing: {missing}; {beyond}"
 
 
-def _day(text: str, form="") -> float:
+def day(text: str, form: str = "") -> float:
+    """The ordinal of the day that `text` names, NaN if it names none; `form` as that of an `Attribute`.
+
+    >>> from lib.data.schema import day
+    >>> print(day("1970-01-01"), day("01/01/1970", "%d/%m/%Y"), day("01/01/1970"))
+    719163.0 719163.0 nan
+    """
     try:
         if form:
             return float(datetime.datetime.strptime(text, form).toordinal())
@@ -110,8 +112,8 @@ def _day(text: str, form="") -> float:
 def _complete(form: str) -> bool:
     """Whether `form` tells days apart, and names them so that they can be read."""
     days = [datetime.date(*each) for each in ((2001, 12, 31), (2002, 12, 31), (2001, 10, 31), (2001, 12, 30))]
-    texts = [day.strftime(form) for day in days]
-    return len(set(texts)) == len(days) and [_day(text, form) for text in texts] == [day.toordinal() for day in days]
+    texts = [each.strftime(form) for each in days]
+    return len(set(texts)) == len(days) and [day(text, form) for text in texts] == [each.toordinal() for each in days]
 
 
 @dataclass(frozen=True)
@@ -325,10 +327,10 @@ class _Reader:
             self._refuse(node, f"a {'whole ' * whole}number is expected here, got {text!r}")
 
     def _day(self, node) -> float:
-        day = _day(self._text(node))
-        if math.isnan(day):
+        found = day(self._text(node))
+        if math.isnan(found):
             self._refuse(node, f"a date such as 2001-12-31 is expected here, got {self._text(node)!r}")
-        return day
+        return found
 
 
 def _periods(first: int, last: int, by: str) -> tuple[list[float], list[str]]:

@@ -22,7 +22,7 @@ from ..numerics.extras import extra
 from ..tables.counting import Counter, Workload
 from ..tables.table import Table
 from . import parts
-from .schema import NUMBERS, Attribute, Schema
+from .schema import NUMBERS, Attribute, Schema, day
 
 with extra("data"):
     import pyarrow as pa
@@ -176,8 +176,9 @@ def codes(attribute: Attribute, column: pa.ChunkedArray, blanks: Collection[str]
         encoded = _texts(column).dictionary_encode()
         texts = encoded.dictionary.to_pylist()
         known = {label: code for code, label in enumerate(attribute.labels)}
-        if attribute.kind == "dates":
-            each = attribute.binned(np.array([np.nan if t in blanks else attribute.day(t) for t in texts], dtype=float))
+        if attribute.kind == "dates":  # a column of dates has no form of its own, other than a text
+            form = "" if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type) else attribute.form
+            each = attribute.binned(np.array([np.nan if t in blanks else day(t, form) for t in texts], dtype=float))
         else:  # a number that is whole may come as 1.0
             each = np.array([attribute.missing if t in blanks else known.get(t, known.get(t.removesuffix(".0"), attribute.unseen))
                              for t in texts], dtype=int)  # fmt: skip
@@ -241,15 +242,42 @@ def _csv(data: str, names) -> Iterator[pa.RecordBatch]:
     as_text = pa.csv.ConvertOptions(
         column_types=dict.fromkeys(places, pa.string()), include_columns=places, strings_can_be_null=False
     )
+    parsing, records = pa.csv.ParseOptions(delimiter=separator, newlines_in_values=True), 0
     try:
-        with pa.csv.open_csv(
-            data, reading, pa.csv.ParseOptions(delimiter=separator, newlines_in_values=True), as_text
-        ) as reader:
-            yield from reader
+        lines = _CountedLines(pa.input_stream(data))
+        with pa.csv.open_csv(pa.PythonFile(lines, mode="r"), reading, parsing, as_text) as reader:
+            for batch in reader:
+                records += len(batch)
+                yield batch
     except (pa.ArrowInvalid, OSError) as error:
         raise ValueError(
             _what_is_wrong(data, columns, separator) or f"{data} cannot be read: {_one_line(error)}"
         ) from None
+    # A record of several lines may be one whose quote is not closed, and all after it.
+    if records != lines.count - 1 and (wrong := _what_is_wrong(data, columns, separator)):
+        raise ValueError(wrong)
+
+
+class _CountedLines:
+    """A stream of bytes, and how many lines of it have been read: `count`."""
+
+    closed = False
+
+    def __init__(self, stream):
+        self._stream, self._ended, self._last = stream, 0, b"\n"
+
+    def read(self, size: int = -1) -> bytes:
+        found = self._stream.read(size)
+        self._ended, self._last = self._ended + found.count(b"\n"), found[-1:] or self._last
+        return found
+
+    def close(self) -> None:
+        self.closed = True
+        self._stream.close()
+
+    @property
+    def count(self) -> int:
+        return self._ended + (self._last != b"\n")
 
 
 def _header(data: str) -> str:
@@ -275,9 +303,11 @@ def _cells(header: str, separator: str) -> list[str]:
 
 
 def _what_is_wrong(data, columns, separator) -> str:
-    """The first line of a CSV file that has another number of cells than the first, or is no UTF-8; "" where there is none."""
+    """The first line of a CSV file that has another number of cells than the first, is no UTF-8, or opens a quote that nothing closes;
+    "" where there is none."""
     with _lines(data) as file:
-        rows, begins = csv.reader(file, delimiter=separator), 1
+        file.readline()
+        rows, begins = csv.reader(file, delimiter=separator, strict=True), 2
         try:
             for cells in rows:
                 if cells and len(cells) != len(columns):
@@ -287,9 +317,9 @@ def _what_is_wrong(data, columns, separator) -> str:
                 for name, cell in zip(columns, cells):
                     if _ESCAPED.search(cell):
                         return f"{data}, line {begins}, column {name!r} must be UTF-8 text, got {cell!a:.60}"
-                begins = rows.line_num + 1
+                begins = rows.line_num + 2
         except csv.Error as error:
-            return f"{data}, line {begins} cannot be read: {error}"
+            return f"{data}, line {begins} cannot be read, perhaps for a quote that is not closed: {error}"
     return ""
 
 
