@@ -11,6 +11,7 @@ import pytest
 
 from lib.data import datasets
 from lib.tables.graphical_model import Measurement
+from lib.tables.marginal_oracle import MarginalOracle
 from lib.tables.table import Domain, Table
 from tests.benchmarks import __main__ as runner
 from tests.benchmarks import aim, aim_accuracy, measure
@@ -88,12 +89,29 @@ def test_a_case_prints_its_line_and_those_of_its_peers(tiny, monkeypatch, capsys
     monkeypatch.setattr(measure, "peer", lambda name: sys.executable if name == "mbi" else None)
     assert runner.main(["tiny"]) == 0
     whole, ours, theirs = printed(capsys)
-    assert set(whole) == {"case", "seeds", "converged"} | COSTS | ERRORS | MACHINE
+    oracle = {"oracle_share", "oracle_gb_per_s", "copy_gb_per_s"}
+    assert set(whole) == {"case", "seeds", "converged"} | oracle | COSTS | ERRORS | MACHINE
+    assert 0 < whole["oracle_share"] < 1 and 0 < whole["oracle_gb_per_s"] and 0.1 < whole["copy_gb_per_s"]
     assert whole["case"] == "tiny" and whole["seeds"] == 2 and whole["converged"] is True
     assert whole["cpu_s"] > 0 and whole["wall_s"] > 0 and 0 < whole["peak_mb"] < 1000
     assert 0 < whole["l1"] < whole["l3"] < 2
     assert ours["task"] == theirs["task"] == "fit" and theirs["peer"] == "mbi"
     assert theirs["ratios"].items() >= {"loss": 1.0, "l1": 1.0, "l2": 1.0, "l3": 1.0}.items()
+
+
+def test_the_oracle_is_watched_where_it_works_and_only_there():
+    oracle, watched = MarginalOracle([(0, 1)], (20, 30)), aim.Watched()
+    with watched:
+        oracle(np.zeros(600))
+    # The table of 600 is read, and its derivative written, at least once.
+    assert 0 < watched.of_oracles <= watched.seconds and watched.bytes >= 2 * 600 * 8
+    once = watched.bytes
+    oracle(np.zeros(600))
+    assert watched.bytes == once
+    with watched:
+        oracle(np.zeros(600))
+        oracle(np.zeros(600))
+    assert watched.bytes == 3 * once
 
 
 SEEDS = [

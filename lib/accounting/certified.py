@@ -25,7 +25,8 @@ _DOWN, _UP = Context(prec=50, rounding=ROUND_FLOOR), Context(prec=50, rounding=R
 def certified_zcdp(epsilon: float | Fraction, delta: float | Fraction) -> Fraction:
     """A rho, hardly less than `conversions.dp_to_zcdp`'s, of which it is proved that rho-zCDP implies (epsilon, delta)-DP.
 
-    epsilon : [1e-6, 1e6]; delta : [1e-300, 1). A float stands for the fraction that it is.
+    epsilon : [1e-6, 1e6]; delta : [1e-300, 1). A float stands for the fraction that it is; a Fraction for the float nearest to it, of
+        which the proof then is.
 
     >>> from lib.accounting import certified_zcdp
     >>> rho = certified_zcdp(1.0, 1e-9)

@@ -1,7 +1,9 @@
 """AIM on the real data, end to end, and beside it the peers that `make bench PEERS=yes` installs.
 
 A case's line: `cpu_s` and `wall_s` of one whole run, records included, and `l1`, `l2`, `l3`, the
-alpha-way errors of the synthetic records (miura2025, Definition 3.1), means over the seeds.
+alpha-way errors of the synthetic records (miura2025, Definition 3.1), means over the seeds. `oracle_share` is the part of the CPU
+time that the models' `MarginalOracle` takes, `oracle_gb_per_s` the arrays that its contractions read and write over its whole time,
+and `copy_gb_per_s` what a copy of 64 MB reads and writes: how far from memory bandwidth the oracle is.
 
 A line with `peer` is of one seed. `mbi` fits the last seed's measurements with its mirror descent, to
 compare with the line before it, our `fit` of them from a cold start; `loss` is half the sum of the squared
@@ -11,12 +13,15 @@ own AIM from the records to the records. `ratios` are theirs over ours.
 
 import itertools
 import json
+import time
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 
 from lib.tables.graphical_model import Measurement, fit
+from lib.tables.marginal_oracle import MarginalOracle
 from lib.tables.table import Domain, Table
 from tests.benchmarks import measure
 
@@ -82,13 +87,64 @@ def whole(meter, table, k, epsilon, seeds, measured) -> dict:
     """AIM `seeds` times; the last run's measurements go into the file `measured`."""
     from lib.tables.adaptive_iterative import aim
 
-    table, found = load_table(table), []
+    table, found, watched = load_table(table), [], Watched()
     for seed in range(int(seeds)):
-        with meter:
+        with meter, watched:
             result = aim(table, float(epsilon), DELTA, int(k), rng=np.random.default_rng(seed))
         found.append(errors(table, result.synthetic.marginal))
     save_measurements(measured, result.measurements)
-    return named(np.mean(found, axis=0)) | {"seeds": int(seeds), "converged": result.model.converged}
+    return named(np.mean(found, axis=0)) | {"seeds": int(seeds), "converged": result.model.converged} | watched.line()
+
+
+class Watched:
+    """Inside it, the CPU seconds of all there is and of the models' oracles, and the bytes that the latter read and write."""
+
+    def __init__(self):
+        self.seconds, self.of_oracles, self.bytes = 0.0, 0.0, 0
+
+    def __enter__(self):
+        plain = MarginalOracle.__call__
+
+        def timed(oracle, potentials):
+            start = time.process_time()
+            try:
+                return plain(oracle, potentials)
+            finally:
+                self.of_oracles += time.process_time() - start
+                contraction = oracle._contraction
+                self.bytes += sum(map(_bytes, contraction._forward + contraction._backward))
+
+        self._patch = patch.object(MarginalOracle, "__call__", timed)
+        self._patch.start()
+        self._start = time.process_time()
+
+    def __exit__(self, *error):
+        self.seconds += time.process_time() - self._start
+        self._patch.stop()
+
+    def line(self) -> dict:
+        rate = self.bytes / self.of_oracles / 1e9
+        return {
+            "oracle_share": round(self.of_oracles / self.seconds, 3),
+            "oracle_gb_per_s": float(f"{rate:.3g}"),
+            "copy_gb_per_s": float(f"{_copied() / 1e9:.3g}"),
+        }
+
+
+def _bytes(operation) -> int:
+    _, arguments, out = operation
+    return sum(array.nbytes for array in (*arguments, out) if isinstance(array, np.ndarray))
+
+
+def _copied(size=8_000_000) -> float:
+    """Bytes a second that the fastest of some copies reads and writes."""
+    source, target = np.ones(size), np.ones(size)
+    times = []
+    for _ in range(20):
+        start = time.perf_counter()
+        np.copyto(target, source)
+        times.append(time.perf_counter() - start)
+    return 2 * source.nbytes / min(times)
 
 
 def fitted(meter, table, measured) -> dict:
