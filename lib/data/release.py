@@ -190,7 +190,7 @@ def statement(epsilon: float, delta: float, neighbours: str, seed: int | None = 
         if neighbours == "unbounded"
         else "differ in what one record says (the number of records is public)"
     )
-    e, d = upwards(epsilon), upwards(delta)
+    e, d = _upwards(epsilon), _upwards(delta)
     return (
         "The synthetic table, the model and this report are the output of AIM (McKenna, Mullins, Sheldon and Miklau 2022), which is "
         f"({e}, {d})-differentially private: for two tables that {pair}, the probability of any set of outputs is at "
@@ -203,13 +203,8 @@ def statement(epsilon: float, delta: float, neighbours: str, seed: int | None = 
     )
 
 
-def upwards(number: float) -> str:
-    """`number` in six digits, or in all that it has where six would say less.
-
-    >>> from lib.data.release import upwards
-    >>> print(upwards(1.0), upwards(1e-9), upwards(1.0000004))
-    1 1e-09 1.0000004
-    """
+def _upwards(number: float) -> str:
+    """`number` in six digits, or in all that it has where six would say less."""
     return short if float(short := f"{number:g}") >= number else repr(number)
 
 
