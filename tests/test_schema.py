@@ -158,6 +158,7 @@ def test_a_day_lies_in_its_period(by, first, length, after):
         ("attributes:\n  a: {dates: [1900-01-01, 2025-01-01], by: day}", "attribute 'a' has 45,658 values, of which 10,000 are permitted"),
         (f"attributes:\n  a: {{values: {list(range(10_000))}}}", "line 2, column 15: attribute 'a' has 10,002 values, of which 10,000 are permitted"),
         ("attributes:\n  a: {dates: [2001-01-01, 2002-01-01], format: '%d/%m'}", "format of 'a' must name day, month and year, such as %d/%m/%Y, got '%d/%m'"),
+        ("attributes:\n  a: {dates: [1950-01-01, 2002-01-01], format: '%d/%m/%y'}", "format of 'a' must tell 1950-01-01 from other days, got '%d/%m/%y'"),
         ("attributes:\n  a: {dates: [2001-01-01, 2002-01-01], format: 'Q'}", "line 2, column 48: format of 'a' must name day, month and year"),
         ("attributes:\n  a: {range: [1e99, 1.0000000000000002e99], whole: no}", "line 2, column 14: the bins of 'a' are too narrow"),
         ("attributes: {'': {values: [x]}}", "column 14: attributes may have names, got ''"),

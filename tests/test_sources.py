@@ -213,6 +213,47 @@ def test_a_quote_that_is_not_closed_is_no_end_of_the_table(tmp_path, rest):
         sources.read(path, SMALL)
 
 
+def test_line_ends_of_another_kind_hide_no_lost_record(tmp_path):
+    path = tmp_path / "q.csv"
+    path.write_bytes(b'a,b\nx,1\rx,1\rx,1\nx,1\nx,"1\ny,2\ny,2\n')
+    with pytest.raises(ValueError, match="perhaps for a quote that is not closed"):
+        sources.read(path, SMALL)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"a,b\r\nx,1\r\ny,7\r\n",
+        b"a,b\rx,1\ry,7\r",
+        b"\xef\xbb\xbfa,b\nx,1\ny,7",
+        b"a,b\n\nx,1\n\n\ny,7\n\n",
+        b'a,b,c\nx,1,"one\n\ntwo"\ny,7,"a ""word"""\n',
+        b'a,b,c\nx,1,5" pipe\n\ny,7,\xe9\n\n',
+        b"a,b,c\nx,1," + b"z" * 200_000 + b"\n\ny,7,z\n",
+    ],
+)
+def test_what_was_read_without_a_doubt_is_read(tmp_path, text):
+    path = tmp_path / "r.csv"
+    path.write_bytes(text)
+    assert sources.read(path, SMALL).records.tolist() == [[0, 0], [1, 1]]
+
+
+def test_a_refused_file_of_many_blocks_leaves_the_interpreter_whole(tmp_path):
+    """No thread may call back into an interpreter that ends."""
+    path = tmp_path / "l.csv"
+    path.write_text("a,b\n" + "x,1\n" * 200_000 + "x\n" + "y,2\n" * 6_000_000)
+    script = f"""
+from lib.data import schema, sources
+try:
+    sources.read({str(path)!r}, schema.parse("attributes: {{a: {{values: [x, y]}}, b: {{range: [0, 9], bins: 2}}}}"))
+except ValueError as error:
+    print(error)
+"""
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+        assert done.returncode == 0 and "line 200002 must have 2 cells" in done.stdout and not done.stderr
+
+
 CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=6)
 
 

@@ -205,7 +205,7 @@ def statement(epsilon: float, delta: float, neighbours: str, seed: int | None = 
 
 def _upwards(number: float) -> str:
     """`number` in six digits, or in all that it has where six would say less."""
-    return short if float(short := f"{number:g}") >= number else repr(number)
+    return short if float(short := f"{number:g}") >= number else repr(float(number))
 
 
 # ---- the files

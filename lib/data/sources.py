@@ -177,7 +177,8 @@ def codes(attribute: Attribute, column: pa.ChunkedArray, blanks: Collection[str]
         texts = encoded.dictionary.to_pylist()
         known = {label: code for code, label in enumerate(attribute.labels)}
         if attribute.kind == "dates":  # a column of dates has no form of its own, other than a text
-            form = "" if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type) else attribute.form
+            kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+            form = "" if pa.types.is_date(kind) or pa.types.is_timestamp(kind) else attribute.form
             each = attribute.binned(np.array([np.nan if t in blanks else day(t, form) for t in texts], dtype=float))
         else:  # a number that is whole may come as 1.0
             each = np.array([attribute.missing if t in blanks else known.get(t, known.get(t.removesuffix(".0"), attribute.unseen))
@@ -244,8 +245,7 @@ def _csv(data: str, names) -> Iterator[pa.RecordBatch]:
     )
     parsing, records = pa.csv.ParseOptions(delimiter=separator, newlines_in_values=True), 0
     try:
-        lines = _CountedLines(pa.input_stream(data))
-        with pa.csv.open_csv(pa.PythonFile(lines, mode="r"), reading, parsing, as_text) as reader:
+        with pa.csv.open_csv(data, reading, parsing, as_text) as reader:
             for batch in reader:
                 records += len(batch)
                 yield batch
@@ -254,30 +254,27 @@ def _csv(data: str, names) -> Iterator[pa.RecordBatch]:
             _what_is_wrong(data, columns, separator) or f"{data} cannot be read: {_one_line(error)}"
         ) from None
     # A record of several lines may be one whose quote is not closed, and all after it.
-    if records != lines.count - 1 and (wrong := _what_is_wrong(data, columns, separator)):
+    if records != _count_lines(data) - 1 and (wrong := _not_closed(data, separator)):
         raise ValueError(wrong)
 
 
-class _CountedLines:
-    """A stream of bytes, and how many lines of it have been read: `count`."""
+def _count_lines(data: str) -> int:
+    """How many lines a file has that are not empty."""
+    with io.BufferedReader(pa.input_stream(data)) as file:
+        return sum(sum(map(bool, line.rstrip(b"\r\n").split(b"\r"))) for line in file)
 
-    closed = False
 
-    def __init__(self, stream):
-        self._stream, self._ended, self._last = stream, 0, b"\n"
-
-    def read(self, size: int = -1) -> bytes:
-        found = self._stream.read(size)
-        self._ended, self._last = self._ended + found.count(b"\n"), found[-1:] or self._last
-        return found
-
-    def close(self) -> None:
-        self.closed = True
-        self._stream.close()
-
-    @property
-    def count(self) -> int:
-        return self._ended + (self._last != b"\n")
+def _not_closed(data: str, separator: str) -> str:
+    """The first line below the first of a CSV file whose quotes do not end before a separator; "" where there is none."""
+    with _lines(data) as file:
+        file.readline()
+        rows, begins = csv.reader(file, delimiter=separator, strict=True), 2
+        try:
+            for _ in rows:
+                begins = rows.line_num + 2
+        except csv.Error as error:
+            return f"{data}, line {begins} cannot be read, perhaps for a quote that is not closed: {error}"
+    return ""
 
 
 def _header(data: str) -> str:
@@ -303,11 +300,9 @@ def _cells(header: str, separator: str) -> list[str]:
 
 
 def _what_is_wrong(data, columns, separator) -> str:
-    """The first line of a CSV file that has another number of cells than the first, is no UTF-8, or opens a quote that nothing closes;
-    "" where there is none."""
+    """The first line of a CSV file that has another number of cells than the first, or is no UTF-8; "" where there is none."""
     with _lines(data) as file:
-        file.readline()
-        rows, begins = csv.reader(file, delimiter=separator, strict=True), 2
+        rows, begins = csv.reader(file, delimiter=separator), 1
         try:
             for cells in rows:
                 if cells and len(cells) != len(columns):
@@ -317,7 +312,7 @@ def _what_is_wrong(data, columns, separator) -> str:
                 for name, cell in zip(columns, cells):
                     if _ESCAPED.search(cell):
                         return f"{data}, line {begins}, column {name!r} must be UTF-8 text, got {cell!a:.60}"
-                begins = rows.line_num + 2
+                begins = rows.line_num + 1
         except csv.Error as error:
             return f"{data}, line {begins} cannot be read, perhaps for a quote that is not closed: {error}"
     return ""

@@ -2,8 +2,8 @@
 
 A case's line: `cpu_s` and `wall_s` of one whole run, records included, and `l1`, `l2`, `l3`, the
 alpha-way errors of the synthetic records (miura2025, Definition 3.1), means over the seeds. `oracle_share` is the part of the CPU
-time that the models' `MarginalOracle` takes, `oracle_gb_per_s` the arrays that its contractions read and write over its whole time,
-and `copy_gb_per_s` what a copy of 64 MB reads and writes: how far from memory bandwidth the oracle is.
+time that the calls of the models' `MarginalOracle` take, its queries apart; `oracle_gb_per_s` the arrays that its contractions
+read and write, and nothing else of it, over all the time of these calls; `copy_gb_per_s` what a copy of 64 MB reads and writes.
 
 A line with `peer` is of one seed. `mbi` fits the last seed's measurements with its mirror descent, to
 compare with the line before it, our `fit` of them from a cold start; `loss` is half the sum of the squared
@@ -112,7 +112,7 @@ class Watched:
             finally:
                 self.of_oracles += time.process_time() - start
                 contraction = oracle._contraction
-                self.bytes += sum(map(_bytes, contraction._forward + contraction._backward))
+                self.bytes += sum(map(_bytes, contraction._forward + contraction._backward * oracle._in_range))
 
         self._patch = patch.object(MarginalOracle, "__call__", timed)
         self._patch.start()
