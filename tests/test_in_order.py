@@ -32,6 +32,10 @@ NO_FLOATS = {
         "group for group, right in zip(others, chosen) if not right",
         "group for group, right in zip(others, chosen) if right",
     ],
+    "sources": [
+        "(sum(map(bool, line.rstrip(b'\\r\\n').split(b'\\r'))) for line in file)",
+        "map(bool, line.rstrip(b'\\r\\n').split(b'\\r'))",
+    ],
     "graphical_model": ["v in clique for clique in cliques"],
     "junction_trees": [
         "1 << v for v in scope",
