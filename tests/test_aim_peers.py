@@ -120,6 +120,20 @@ def test_the_chapter_counts_standard_errors_of_the_difference():
     assert line["spread"] == pytest.approx(1.5 * ((0.2 / 0.3) ** 2 / 3 + (0.1 / 0.2) ** 2 / 3) ** 0.5)
 
 
+def test_the_chapter_counts_tables_of_our_choice_apart_and_names_where_ours_is_larger():
+    index = pd.MultiIndex.from_tuples(
+        [("fair", 1.0, "mbi"), ("else", 0.3, "mbi"), ("else", 0.3, "dpmm")], names=["table", "epsilon", "program"]
+    )
+    apart = {"1-way": [-1.5, 4.04, -9.0], "2-way": [1.0, 0.0, -1.0], "3-way": [2.0, -3.0, -1.1], "CPU": [200, 300, 400]}
+    beside = pd.DataFrame(apart, index=index)
+    found = told.standing(beside)
+    assert found["with a part in the choice of our settings"].tolist() == ["fair", 3, 1, 1]
+    assert found["without"].tolist() == ["else", 6, 3, 1]
+    assert told.standing(beside.loc[["fair"]])["without"].tolist() == ["none so far", 0, 0, 0]
+    above = told.larger(beside)["standard errors"].to_dict()
+    assert above == {("fair", 1.0, "mbi", "3-way"): 2.0, ("else", 0.3, "mbi", "1-way"): 4.0}
+
+
 def test_the_chapter_leaves_out_what_did_not_end_and_single_seeds():
     ended = seeds(told.OURS, (0.1, 0.2), 2.0) + seeds("dpmm", (0.1, 0.2), 9.0) + seeds("mbi", (None, None), 9.0)
     alone = seeds(told.OURS, (0.1, 0.2), 2.0, "else") + seeds("dpmm", (0.1,), 9.0, "else")

@@ -217,8 +217,8 @@ def test_repeated_response_is_a_distribution_and_its_curve_falls(epsilon, count)
     loss = privacy_loss.repeated_response(epsilon, count)
     assert loss.mass.sum() == pytest.approx(1, rel=1e-12)
     curve = loss.delta(np.array([0, 0.25, 0.5, 1]) * count * epsilon)
-    # A sum of masses: with the losses far out it is 1 but for rounding.
-    assert ((0 <= curve) & (curve <= 1 + 1e-12)).all() and (np.diff(curve) <= 1e-12).all() and curve[-1] <= 1e-15
+    # Where all losses are far out, delta is the sum of the masses: 1 but for their rounding.
+    assert ((0 <= curve) & (curve <= 1 + 2e-14)).all() and (np.diff(curve) <= 1e-15).all() and curve[-1] <= 1e-15
 
 
 # ---- composition, sensitivities, choices

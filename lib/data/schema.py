@@ -260,9 +260,9 @@ class _Reader:
         by = self._choice(parts, "by", tuple(PERIODS), "year")
         first, last = self._ends(parts["dates"], f"dates of {name!r}", self._day)
         for end in (first, last) if form else ():  # two digits of a year stand for one of 1969 to 2068
-            day_there = datetime.date.fromordinal(int(end))
-            if day(day_there.strftime(form), form) != end:
-                self._refuse(parts["format"], f"format of {name!r} must tell {day_there} from other days, got {form!r}")
+            here = datetime.date.fromordinal(int(end))
+            if day(here.strftime(form), form) != end:
+                self._refuse(parts["format"], f"format of {name!r} must tell {here} from other days, got {form!r}")
         starts, labels = _periods(int(first), int(last), by)
         return self._scale(name, parts, "dates", starts, last, labels, self._day, form)
 

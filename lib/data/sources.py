@@ -254,27 +254,15 @@ def _csv(data: str, names) -> Iterator[pa.RecordBatch]:
             _what_is_wrong(data, columns, separator) or f"{data} cannot be read: {_one_line(error)}"
         ) from None
     # A record of several lines may be one whose quote is not closed, and all after it.
-    if records != _count_lines(data) - 1 and (wrong := _not_closed(data, separator)):
-        raise ValueError(wrong)
+    if records != _count_lines(data) - 1:
+        for _ in _rows(data, separator, strict=True):
+            pass
 
 
 def _count_lines(data: str) -> int:
     """How many lines a file has that are not empty."""
     with io.BufferedReader(pa.input_stream(data)) as file:
         return sum(sum(map(bool, line.rstrip(b"\r\n").split(b"\r"))) for line in file)
-
-
-def _not_closed(data: str, separator: str) -> str:
-    """The first line below the first of a CSV file whose quotes do not end before a separator; "" where there is none."""
-    with _lines(data) as file:
-        file.readline()
-        rows, begins = csv.reader(file, delimiter=separator, strict=True), 2
-        try:
-            for _ in rows:
-                begins = rows.line_num + 2
-        except csv.Error as error:
-            return f"{data}, line {begins} cannot be read, perhaps for a quote that is not closed: {error}"
-    return ""
 
 
 def _header(data: str) -> str:
@@ -299,22 +287,28 @@ def _cells(header: str, separator: str) -> list[str]:
     return [name.strip() for name in next(csv.reader([header], delimiter=separator), [])]
 
 
-def _what_is_wrong(data, columns, separator) -> str:
-    """The first line of a CSV file that has another number of cells than the first, or is no UTF-8; "" where there is none."""
+def _rows(data: str, separator: str, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV file below the first line, each with the line where it begins; `strict` is about what follows a quote."""
     with _lines(data) as file:
-        rows, begins = csv.reader(file, delimiter=separator), 1
+        file.readline()
+        rows, begins = csv.reader(file, delimiter=separator, strict=strict), 2
         try:
             for cells in rows:
-                if cells and len(cells) != len(columns):
-                    return (
-                        f"{data}, line {begins} must have {len(columns)} cells, as the first line has, got {len(cells)}"
-                    )
-                for name, cell in zip(columns, cells):
-                    if _ESCAPED.search(cell):
-                        return f"{data}, line {begins}, column {name!r} must be UTF-8 text, got {cell!a:.60}"
-                begins = rows.line_num + 1
+                yield begins, cells
+                begins = rows.line_num + 2
         except csv.Error as error:
-            return f"{data}, line {begins} cannot be read, perhaps for a quote that is not closed: {error}"
+            reason = f"line {begins} cannot be read, perhaps for a quote that is not closed: {error}"
+            raise ValueError(f"{data}, {reason}") from None
+
+
+def _what_is_wrong(data, columns, separator) -> str:
+    """The first line of a CSV file that has another number of cells than the first, or is no UTF-8; "" where there is none."""
+    for line, cells in _rows(data, separator):
+        if cells and len(cells) != len(columns):
+            return f"{data}, line {line} must have {len(columns)} cells, as the first line has, got {len(cells)}"
+        for name, cell in zip(columns, cells):
+            if _ESCAPED.search(cell):
+                return f"{data}, line {line}, column {name!r} must be UTF-8 text, got {cell!a:.60}"
     return ""
 
 

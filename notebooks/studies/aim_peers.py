@@ -57,6 +57,32 @@ def behind(found: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows | {"ratio": ratio, "spread": spread}).dropna(subset=["ratio"])
 
 
+def standing(beside: pd.DataFrame) -> pd.DataFrame:
+    """In how many errors ours is smaller or larger by more than a standard error of the difference, on two kinds of tables.
+
+    beside : as of `behind`. A column for the tables with a part in the choice of AIM's settings (`TUNED`), one for those without
+    """
+    chosen = beside.index.get_level_values("table").isin(TUNED)
+    parts = {"with a part in the choice of our settings": beside[chosen], "without": beside[~chosen]}
+    return pd.DataFrame({about: _counts(part) for about, part in parts.items()})
+
+
+def _counts(part) -> dict:
+    apart = part[[*ERRORS]].to_numpy()
+    return {
+        "tables": ", ".join(sorted(set(part.index.get_level_values("table")))) or "none so far",
+        "errors of others beside ours": apart.size,
+        "ours smaller by more than a standard error": int((apart < -1).sum()),
+        "ours larger by more than a standard error": int((apart > 1).sum()),
+    }
+
+
+def larger(beside: pd.DataFrame) -> pd.DataFrame:
+    """The errors in which ours is larger by more than a standard error of the difference, and by how many; `beside` as of `behind`."""
+    apart = beside[[*ERRORS]].rename_axis(columns="error").stack()
+    return apart[apart > 1].round(1).rename("standard errors").to_frame()
+
+
 def readable(found: pd.DataFrame) -> pd.DataFrame:
     """A `summary` in words and rounded numbers, for a page."""
     errors = {
