@@ -8,6 +8,7 @@ from lib.data import datasets
 from lib.tables import utility
 from lib.tables.adaptive_iterative import aim
 from notebooks.studies import aim_ablation
+from notebooks.studies.aim_comparison import PRINTED_PLAN
 from tests import made_up
 
 DELTA = 1e-5
@@ -23,7 +24,7 @@ def table():
 
 def test_a_row_is_what_the_run_was(table):
     frame = aim_ablation.compare(table, {"low": {"epsilon": 0.5, "initialise": False}}, 2, seed=3, delta=DELTA)
-    result = aim(table, 0.5, DELTA, rng=np.random.default_rng([3, 1]), initialise=False)
+    result = aim(table, 0.5, DELTA, rng=np.random.default_rng([3, 1]), initialise=False, **PRINTED_PLAN)
     row = frame.loc["low", 1]
     assert [row["error1"], row["error3"]] == [utility.marginal_error(table, result.synthetic, k) for k in (1, 3)]
     assert (row["steps"], row["cells"], row["converged"]) == (len(result.steps), result.model.size, True)
@@ -175,7 +176,7 @@ def test_the_command_writes_every_study(tmp_path, monkeypatch, table):
             str(tmp_path / "cells"),
         ]
     )
-    assert len(aim_ablation.load("devices on Adult", path)) == len(aim_ablation.devices(9)) == 12
+    assert len(aim_ablation.load("devices on Adult", path)) == len(aim_ablation.devices(9)) == 16
     assert set(aim_ablation.load("devices on Bank", path).index.levels[0]) == set(aim_ablation.ON_BANK)
     assert list(aim_ablation.load("epsilon", path).index) == [(0.1, 0), (0.1, 1), (1.0, 0), (1.0, 1)]
     assert set(aim_ablation.load("attributes", path).index.get_level_values("variant")) == {3, 4}

@@ -8,6 +8,7 @@ import pytest
 from lib import accounting
 from lib.accounting import bounded_range_prv, compose_schedule, gaussian_prv, laplace_prv
 from lib.tables.adaptive_iterative import Step, aim
+from lib.tables.plan import PRINTED
 from notebooks.studies import aim_trace
 from tests import made_up
 
@@ -25,7 +26,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def run(table):
-    return aim(table, 1.0, DELTA, rng=np.random.default_rng(1), errors=(1, 2))
+    return aim(table, 1.0, DELTA, rng=np.random.default_rng(1), errors=(1, 2), plan=PRINTED)
 
 
 # ---- what was spent

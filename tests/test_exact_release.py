@@ -87,20 +87,24 @@ def test_bad_choices_are_refused(arguments, named):
     st.integers(4, 200),
     st.fractions(min_value=Fraction(1, 1000), max_value=Fraction(999, 1000)),
     st.lists(st.booleans(), max_size=30),
-    st.integers(0, 4),
+    st.lists(st.sampled_from([None, Fraction(1, 100), Fraction(1, 5)]), max_size=4),
+    st.sampled_from([2, 4]),
 )
-def test_the_exact_budget_is_spent_to_a_millionth_and_never_exceeded(rho, rounds, alpha, anneals, first):
+def test_the_exact_budget_is_spent_to_a_millionth_and_never_exceeded(rho, rounds, alpha, anneals, first, growth):
     schedule, spent = ExactSchedule(rho, Fraction(rounds), alpha), Fraction(0)
-    for _ in range(first):
-        spent += 1 / (2 * schedule.multiplier**2)
-        schedule.measure()
+    for share in first:
+        multiplier = schedule.measure(share)
+        spent += 1 / (2 * multiplier**2)
+        assert share is None or 1 / (2 * multiplier**2) <= share * rho
+    if first:
+        schedule.divide()
     decisions = itertools.chain(anneals, itertools.repeat(True))
     while not schedule.exhausted:
         spent += 1 / (2 * schedule.multiplier**2) + schedule.epsilon**2 / 8
         schedule.spend()
         assert spent == schedule.used <= rho
         if not schedule.last:
-            schedule.advance(next(decisions))
+            schedule.advance(next(decisions), growth)
     assert isinstance(schedule.used, Fraction) and schedule.used >= rho * (1 - Fraction(1, 10**4))
 
 

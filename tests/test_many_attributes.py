@@ -7,6 +7,7 @@ from lib.tables import adaptive_iterative
 from lib.tables.adaptive_iterative import aim
 from lib.tables.counting import Counter
 from lib.tables.graphical_model import GraphicalModel
+from lib.tables.plan import PRINTED, Plan
 from lib.tables.table import Domain, Table
 from tests.full_joint import SHAPES, joint, marginal, random_model
 
@@ -61,14 +62,16 @@ def test_a_run_with_all_pairs_learns_what_depends_on_what():
         assert np.abs(result.synthetic.marginal(pair) - counter.marginal(pair)).sum() / n < 0.1
 
 
-@pytest.mark.parametrize(("d", "limit"), [(32, 10_000_000), (33, 500_000)])
-def test_a_model_of_many_attributes_has_less_room_by_default(d, limit, monkeypatch):
+@pytest.mark.parametrize(
+    ("d", "plan", "limit"), [(32, PRINTED, 10_000_000), (33, PRINTED, 500_000), (33, Plan(), 121_780)]
+)
+def test_a_model_of_many_attributes_has_less_room_by_default(d, plan, limit, monkeypatch):
     def noted(*given):
         raise InterruptedError(given[5])
 
     monkeypatch.setattr(adaptive_iterative, "_Run", noted)
     with pytest.raises(InterruptedError, match=f"^{limit}$"):
-        aim(similar(d), 1.0, 1e-6)
+        aim(similar(d), 1.0, 1e-6, plan=plan, rng=np.random.default_rng(0))
     with pytest.raises(InterruptedError, match="^5000$"):
         aim(similar(d), 1.0, 1e-6, max_cells=5000)
 
@@ -89,4 +92,4 @@ def test_very_many_attributes_of_one_value_are_refused():
     with pytest.raises(
         ValueError, match="table must have at most 28 attributes of a single value, got 29: leave some out"
     ):
-        aim(table, 1.0, 1e-6)
+        aim(table, 1.0, 1e-6, max_cells=10_000_000)

@@ -19,6 +19,7 @@ from lib.mechanisms.selection import Exponential
 from lib.tables import adaptive_iterative, aim, count_intervals, marginal_bounds, private_draws, uncertainty
 from lib.tables.adaptive_iterative import Choice, Result
 from lib.tables.graphical_model import GraphicalModel, Measurement
+from lib.tables.plan import PRINTED
 from lib.tables.table import Domain, Table
 from lib.tables.uncertainty import _Law
 
@@ -406,9 +407,10 @@ def test_the_bound_allows_for_the_noise_and_for_the_choice():
     assert bound(0.3, 1e-9, exact=True) == pytest.approx((g + 2 * 0.5 / 1024) / 4 + 0.5 / 1024)
 
 
+@pytest.mark.parametrize("plan", [None, PRINTED])
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
-def test_the_recorded_choice_gives_the_scores_that_were_chosen_by(exact, neighbours, monkeypatch):
+def test_the_recorded_choice_gives_the_scores_that_were_chosen_by(exact, neighbours, plan, monkeypatch):
     name, seen = "exact_exponential" if exact else "exponential", []
     choose = getattr(private_draws, name)
 
@@ -417,14 +419,16 @@ def test_the_recorded_choice_gives_the_scores_that_were_chosen_by(exact, neighbo
         return choose(scores, epsilon, sensitivity, rng=rng)
 
     monkeypatch.setattr(private_draws, name, spy)
-    result = (
-        next(runs(1, neighbours=neighbours)) if not exact else aim(TABLE, 3.0, 1e-6, 2, rounds=8, neighbours=neighbours)
-    )
+    options = {"neighbours": neighbours} | ({} if plan is None else {"plan": plan})
+    result = aim(TABLE, 3.0, 1e-6, 2, rounds=8, **options) if exact else next(runs(1, **options))
     choice, (scores, epsilon, sensitivity) = result.choice, seen[-1]
     grain = private_draws.GRAIN if exact else 1
     for score, (names, weight) in zip(scores, choice.weights.items(), strict=True):
         p = choice.model.marginal(names)
-        mine = weight * (np.abs(TABLE.marginal(names) - p).sum() - choice.expected * p.size)
+        off = np.abs(TABLE.marginal(names) - p)
+        mine = weight * (
+            np.maximum(off - choice.expected, 0).sum() if plan is None else off.sum() - choice.expected * p.size
+        )
         assert score / grain == pytest.approx(mine, abs=weight * (p.size + 1) / 2 / grain if exact else 1e-9)
     assert (choice.epsilon, choice.sensitivity) == (epsilon, sensitivity / grain)
     assert result.total == (len(TABLE) if neighbours == "bounded" else None)

@@ -7,6 +7,8 @@ each round's cost, choice and noise depend on what came before: at every order a
 E[e^((alpha-1)(L_t - alpha rho_t))] of a round's privacy loss is 1 at most, and so is that of their sum (a Rényi filter;
 Feldman and Zrnic 2021).
 
+What is measured first, how marginals are chosen, and when the noise becomes finer is its `plan`: ours, or as printed.
+
 Neighbouring tables: "unbounded" adds or removes a record, as the code measured in the document does;
 "bounded" replaces one, as its Definition 2.1 says, and treats the number of records as public.
 McKenna, Mullins, Sheldon, Miklau 2022, "AIM", is the original.
@@ -28,27 +30,30 @@ from ..mechanisms.noise import generator, system_rng
 from ..mechanisms.sensitivity import NEIGHBOURS
 from ..numerics import checks
 from . import last_fit
+from . import plan as plans
 from .budget_schedule import ALPHAS, ExactSchedule, Schedule
 from .counting import Counter, Counts, Workload, downward_closure
 from .graphical_model import GraphicalModel, Measurement, fit_reconciled
+from .plan import Plan
 from .private_draws import ExactDraws, FloatingDraws
 from .reconciliation import Reconciliation
 from .table import Table
 
 NOISES = ("gaussian", "laplace")
+ROUND_FIT = (0.3, 0.1)  # looser than is cheap: the last fit makes up for it
 
 
 @dataclass(frozen=True)
 class Step:
     """One measurement of a run.
 
-    attributes : what was measured
+    attributes : what was measured; () for the number of records
     sigma : scale of the noise in counts, the standard deviation of Gaussian, b of Laplace noise
     epsilon : of the choice by the exponential mechanism; 0 in the initialisation, which chooses nothing
     rho_used : zCDP spent so far, this step included
     cells : size of the model fitted after it (cells of the junction tree's cliques)
     gap, evaluations : how well and in how many calls that model was fitted
-    annealed : whether the budget a round was doubled after it (Algorithm 4)
+    annealed : whether the budget a round was made larger after it (Algorithm 4)
     errors : for the attribute sets asked for, L1 distance of the model's marginal from the true one,
         over the number of records. Not private: for studying the mechanism, not for release
     """
@@ -71,7 +76,7 @@ class Choice:
     model : before the choice
     weights : mapping from the candidates' attributes to the weights of their scores
     epsilon, sensitivity : of the exponential mechanism, for scores in counts
-    expected : noise expected in a count, which the scores leave out
+    expected : noise expected in a count, which the scores leave out: of all cells, or, if `clear`, of those that are off by more
     """
 
     model: GraphicalModel
@@ -79,6 +84,7 @@ class Choice:
     epsilon: float
     sensitivity: float
     expected: float
+    clear: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,7 +109,8 @@ def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload
         alpha: float = 0.9, initialise: bool = True, anneal: bool = True, noise: str = "gaussian",
         neighbours: str = "unbounded", max_cells: int | None = None, candidates: int | None = None,
         measurements: Iterable[Measurement] = (), records: int | None = None, errors: Sequence[int] = (),
-        round_fit: tuple[float, float] = (0.1, 0.02), last_fit: str = "adaptive", progress: bool = False) -> Result:  # fmt: skip
+        plan: Plan = plans.OURS, round_fit: tuple[float, float] = ROUND_FIT, last_fit: str = "adaptive",
+        progress: bool = False) -> Result:  # fmt: skip
     """Run AIM on a `Table`; the result satisfies (epsilon, delta)-DP towards `neighbours`.
 
     epsilon : (0, inf); delta : (0, 1); of an exact run [1e-6, 1e6] and [1e-300, 1)
@@ -112,16 +119,14 @@ def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload
         the guarantee holds for the program; the default, and only possible, where no `rng` is given
     workload : the marginals to preserve: k for all sets of k attributes, a collection of attribute
         sets, or a mapping from them to weights c_s in (0, inf)
-    rounds : T of Algorithm 2, into so many the budget is divided at first, at least the number d of attributes; default: 16 d
-        up to d = 32, from where on a round takes longer and longer, then 512, and 4 d from d = 128 on
+    rounds : T of Algorithm 2, into so many the budget is divided at first, at least the number d of attributes; default: `Plan.rounds`
     alpha : share of each round's budget that goes to measuring, [1e-9, 0.999999]
-    initialise : measure every attribute by itself first (Algorithm 3)
+    initialise : measure every attribute by itself first (Algorithm 3, or as the plan's start says)
     anneal : give the rounds a larger share when one has taught the model too little (Algorithm 4, lines 1
-        and 2); otherwise every round but the last costs the same
+        and 2, or as the plan's pace says); otherwise every round but the last costs the same
     noise : "gaussian" or "laplace", at equal rho a round
     max_cells : size limit of the model, in cells of its junction tree; at most the share of it that
-        equals the share of the budget spent is used, so that early rounds leave room for later ones; default: 10,000,000
-        up to d = 32, from where on the many rounds would each fit so large a model, then 500,000.
+        equals the share of the budget spent is used, so that early rounds leave room for later ones; default: `Plan.cells`.
         The records are not counted over attributes that never fit
     candidates : how many attribute sets a round chooses from at most, at least 1. Where the workload has more, they are drawn anew in
         each round, whatever the records are: the promise is the same and a round quicker, for larger errors (by 4 % with a fifth of 465 sets, in one run);
@@ -130,6 +135,7 @@ def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload
     records : how many to synthesise; default: the model's total, which is noisy under unbounded neighbours, but no more
         than hold `graphical_model.MOST_CODES` codes
     errors : sizes k of attribute sets whose errors each `Step` is to record, e.g. (1, 2, 3)
+    plan : what is measured first, how marginals are chosen, and when the noise becomes finer; `plan.PRINTED` is that of the document
     round_fit : of the models between rounds: weight of the entropy times sigma, [1e-6, 1e6], and accepted gap, [1e-6, 1]
         (`graphical_model.fit`). Less of both takes longer and follows the noise more closely
     last_fit : "adaptive", in four steps whose entropy is heavier beside effects that stand out of their noise less;
@@ -152,8 +158,7 @@ def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload
     schedule: Schedule
     exact = _exact(exact, rng, noise, errors)
     d = len(table.domain)
-    rounds = max(min(16 * d, 512), 4 * d) if rounds is None else checks.number("rounds", rounds, f"[{d}, inf)")
-    max_cells = (10_000_000 if d <= 32 else 500_000) if max_cells is None else max_cells
+    rounds = plan.rounds(d) if rounds is None else checks.number("rounds", rounds, f"[{d}, inf)")
     alpha = checks.number("alpha", alpha, ALPHAS)
     if exact:
         rng = np.random.default_rng()  # for what is made of noisy numbers
@@ -162,8 +167,9 @@ def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload
         rng = generator(rng)
         epsilon, delta = checks.number("epsilon", epsilon, "(0, inf)"), checks.number("delta", delta, "(0, 1)")
         schedule = Schedule(float(accounting.dp_to_zcdp(epsilon, delta)), rounds, alpha)
+    max_cells = plan.cells(d, float(schedule.rho)) if max_cells is None else max_cells
     run = _Run(table, workload, system_rng() if exact else rng, noise, neighbours, max_cells, errors, exact,
-               round_fit, last_fit)  # fmt: skip
+               plan, round_fit, last_fit)  # fmt: skip
     candidates = checks.whole(
         "candidates", (1000 if d <= 32 else 100) if candidates is None else candidates, "[1, inf)"
     )
@@ -213,19 +219,21 @@ class _Run:
     model: GraphicalModel  # from the first `fit` on
     choice: Choice  # of the last round
 
-    def __init__(self, table, workload, rng, noise, neighbours, max_cells, errors, exact, round_fit, kind):
+    def __init__(self, table, workload, rng, noise, neighbours, max_cells, errors, exact, plan, round_fit, kind):
         checks.one_of("noise", noise, NOISES)
         checks.one_of("neighbours", neighbours, NEIGHBOURS)
         checks.one_of("last_fit", kind, last_fit.KINDS)
-        self.round_fit, self.last_fit = _round_fit(round_fit), kind
-        self.domain = table.domain
-        self.reconciliation = Reconciliation(self.domain.sizes, None if neighbours == "unbounded" else len(table))
+        self.plan, self.round_fit, self.last_fit = plan, _round_fit(round_fit), kind
+        self.domain, self.total_is_public = table.domain, neighbours == "bounded"
+        self.reconciliation = Reconciliation(self.domain.sizes, len(table) if self.total_is_public else None)
         self.weights = downward_closure(self.domain, workload)
         # Added or removed, a record changes one count of a marginal by one; replaced, two.
         changed = 1 if neighbours == "unbounded" else 2
+        clear = plan.choice == "clear"
         self.draws = (
-            ExactDraws(changed, self.weights, rng) if exact else FloatingDraws(noise, changed, self.weights, rng)
-        )
+            ExactDraws(changed, self.weights, rng, clear) if exact
+            else FloatingDraws(noise, changed, self.weights, rng, clear)
+        )  # fmt: skip
         self.max_cells = checks.whole("max_cells", max_cells, "[1, inf)")
         # A model's tables have at most as many axes as there are letters (`contraction`): those of one value cost no cells.
         constant, most = self.domain.sizes.count(1), max(52 - self.max_cells.bit_length(), 0)
@@ -239,22 +247,42 @@ class _Run:
                 f"max_cells must be at least {min(smallest.values())}, the smallest model, got {max_cells}"
             )
         self.truth = Counts(
-            table, [self._names(clique) for clique, cells in smallest.items() if cells <= self.max_cells]
+            table, [(), *(self._names(clique) for clique, cells in smallest.items() if cells <= self.max_cells)]
         )
         self.records, self.watched = len(table), _watched(table, errors)
         self.measurements: list[Measurement] = []
         self.steps: list[Step] = []
 
     def initialise(self, schedule) -> None:
-        """Measure every attribute of the workload by itself (Algorithm 3)."""
-        for clique in [clique for clique in self.weights if len(clique) == 1]:
-            scale = self.draws.scale(schedule.multiplier)
-            schedule.measure()
-            self._measure(clique, scale)
-            if self.watched:  # otherwise one fit after all of them will do
-                self.fit(scale)
-            self._note(clique, scale, 0.0, schedule)
+        """Measure every attribute of the workload by itself (Algorithm 3, or `plan.Plan.start`)."""
+        cliques = [clique for clique in self.weights if len(clique) == 1]
+        sized = self.plan.start == "sized"
+        shares = self._shares(cliques, schedule) if sized else [None] * len(cliques)
+        for clique, share in zip(cliques, shares):
+            scale = self._first(clique, share, schedule)
         self.fit(scale)
+        if sized:
+            schedule.divide()
+
+    def _shares(self, cliques, schedule) -> list:
+        """How much of the budget each attribute gets, by how large the noise would be beside the records."""
+        if not self.total_is_public:
+            self._first((), plans.TOTAL, schedule)
+        sizes = [self.domain.sizes[v] for (v,) in cliques]
+        parts = plans.parts(sizes)
+        alone = [float(self.draws.scale(schedule.multiplier_of(part))) for part in parts]
+        noise = np.mean([size * self.draws.per_cell(scale) for size, scale in zip(sizes, alone)])
+        share = plans.first_share(noise / self.reconciliation.total)
+        return [share * part for part in parts]
+
+    def _first(self, clique, share, schedule):
+        """A measurement without a choice; its scale."""
+        scale = self.draws.scale(schedule.measure(share))
+        self._measure(clique, scale)
+        if self.watched:  # otherwise one fit after all of them will do
+            self.fit(scale)
+        self._note(clique, scale, 0.0, schedule)
+        return scale
 
     def drawn(self, most, rng) -> list:
         """What a round may choose from: `most` attribute sets, or all if there are no more."""
@@ -272,18 +300,29 @@ class _Run:
         chosen = self.draws.choose(scores, epsilon)
         weights = {self._names(c): self.draws.weights[c] for c in candidates}
         sensitivity = self.draws.changed * max(self.draws.weights.values())
-        self.choice = Choice(self.model, weights, epsilon, sensitivity, self.draws.per_cell(float(scale)))
+        self.choice = Choice(
+            self.model, weights, epsilon, sensitivity, self.draws.per_cell(float(scale)), self.draws.clear
+        )
         before = self.model.counts(chosen)
         self._measure(chosen, scale)
         if last:
             self.model = last_fit.fit(self.domain, self.reconciliation, float(scale), self.last_fit, self.model)
         else:
             self.fit(scale)
-        moved = np.abs(self.model.counts(chosen) - before).sum()
-        anneal = may_anneal and bool(moved <= self.draws.per_cell(float(scale)) * before.size)
+        anneal = may_anneal and not last and self._taught_little(chosen, before, scale)
         if not last:
-            schedule.advance(anneal)
-        self._note(chosen, scale, epsilon, schedule, annealed=anneal and not last)
+            schedule.advance(anneal, self.plan.growth)
+        self._note(chosen, scale, epsilon, schedule, annealed=anneal)
+
+    def _taught_little(self, chosen, before, scale) -> bool:
+        """Whether the measurement of `chosen`, of which the model had said `before`, was hardly worth its budget (`plan.Plan.pace`)."""
+        if self.plan.pace == "printed":
+            moved = np.abs(self.model.counts(chosen) - before).sum()
+            return bool(moved <= self.draws.per_cell(float(scale)) * before.size)
+        last = self.measurements[-1]
+        squares = ((last.values - before) ** 2).sum() / last.sigma**2
+        spread = math.sqrt(self.draws.variance_of_squares * before.size)
+        return bool(squares <= before.size + spread)
 
     def take_in(self, measurement) -> None:
         self.reconciliation.add(*measurement.checked(self.domain))

@@ -11,6 +11,7 @@ from ..numerics import checks
 
 # The share for measuring. Nearer to 1, the rounding of `used` could leave less than nothing for the last round.
 ALPHAS = "[1e-9, 0.999999]"
+_BITS = 13  # of a fraction: then drawing is quick, in 64-bit integers
 
 
 class Schedule:
@@ -26,18 +27,29 @@ class Schedule:
     used: Any
     multiplier: Any
     epsilon: Any
+    rounds: Any
 
     def __init__(self, rho: float, rounds: float, alpha: float) -> None:
         rho, rounds = checks.number("rho", rho, "[1e-100, 1e100]"), checks.number("rounds", rounds, "[1e-100, 1e100]")
         self.rho, self.alpha, self.used = rho, checks.number("alpha", alpha, ALPHAS), 0.0
-        self.multiplier = math.sqrt(rounds / (2 * self.alpha * rho))
-        self.epsilon = math.sqrt(8 * (1 - alpha) * rho / rounds)
-        self.last = self.exhausted = False
-        self._finish_if_short()
+        self.rounds, self.exhausted = rounds, False
+        self.divide()
 
-    def measure(self) -> None:
-        """Spend on one measurement without a choice."""
-        self.used += 1 / (2 * self.multiplier**2)
+    def measure(self, share: Any = None) -> Any:
+        """Spend on one measurement without a choice: as much as a round does on its own, or `share` of the whole budget; its multiplier."""
+        multiplier = self.multiplier if share is None else self.multiplier_of(share)
+        self.used += 1 / (2 * multiplier**2)
+        self._finish_if_short()
+        return multiplier
+
+    def multiplier_of(self, share: Any) -> Any:
+        """sigma for sensitivity 1 of a measurement that costs `share`, in (0, 1], of the whole budget."""
+        return math.sqrt(1 / (2 * share * self.rho))
+
+    def divide(self) -> None:
+        """Divide what is left of the budget into `rounds` rounds."""
+        self.last = False
+        self._share(self.rho - self.used, self.rounds)
         self._finish_if_short()
 
     def spend(self) -> None:
@@ -45,22 +57,31 @@ class Schedule:
         self.used += self._cost()
         self.exhausted = self.last
 
-    def advance(self, anneal: bool) -> None:
-        """Set the next round's share; `anneal` says that the last one taught the model too little."""
+    def advance(self, anneal: bool, growth: int = 4) -> None:
+        """Set the next round's share, `growth` times as large where `anneal` says that the last one taught the model too little."""
         if anneal:
-            self.multiplier, self.epsilon = self.multiplier / 2, 2 * self.epsilon
+            self._grow(growth)
         self._finish_if_short()
 
-    def _cost(self) -> float:
+    def _grow(self, growth) -> None:
+        self.multiplier, self.epsilon = self.multiplier / math.sqrt(growth), math.sqrt(growth) * self.epsilon
+
+    def _cost(self) -> Any:
         return 1 / (2 * self.multiplier**2) + self.epsilon**2 / 8
+
+    def _left(self) -> Any:
+        return (self.rho - self.used) * (1 - 1e-12)  # less rounding errors
 
     def _finish_if_short(self) -> None:
         """If less than two rounds' worth is left, the next round is the last and gets it all."""
-        left = (self.rho - self.used) * (1 - 1e-12)  # less rounding errors
+        left = self._left()
         if left <= 2 * self._cost():
             self.last = True
-            self.epsilon = math.sqrt(8 * (1 - self.alpha) * left)
-            self.multiplier = math.sqrt(1 / (2 * self.alpha * left))
+            self._share(left, 1)
+
+    def _share(self, budget, rounds) -> None:
+        self.multiplier = math.sqrt(rounds / (2 * self.alpha * budget))
+        self.epsilon = math.sqrt(8 * (1 - self.alpha) * budget / rounds)
 
 
 class ExactSchedule(Schedule):
@@ -71,17 +92,24 @@ class ExactSchedule(Schedule):
 
     def __init__(self, rho: Fraction, rounds: Fraction, alpha: Fraction) -> None:
         self.rho, self.alpha, self.used = rho, alpha, Fraction(0)
-        self._divide(rho / rounds)
-        self.last = self.exhausted = False
-        self._finish_if_short()
+        self.rounds, self.exhausted = rounds, False
+        self.divide()
 
-    def _divide(self, budget: Fraction, bits: int = 13) -> None:
-        """Rounds that cost at most `budget`, in few binary digits: then drawing is quick, in 64-bit integers."""
-        self.multiplier = root_up(1 / (2 * self.alpha * budget), bits)
-        self.epsilon = root_down(8 * (1 - self.alpha) * budget, bits)
+    def _grow(self, growth) -> None:
+        self.multiplier, self.epsilon = (
+            root_up(self.multiplier**2 / growth, _BITS),
+            root_down(self.epsilon**2 * growth, _BITS),
+        )
 
-    def _finish_if_short(self) -> None:
-        left = self.rho - self.used
-        if left <= 2 * self._cost():
-            self.last = True
-            self._divide(left, bits=20)  # nobody spends what it leaves
+    def _left(self) -> Fraction:
+        return self.rho - self.used
+
+    def _share(self, budget, rounds) -> None:
+        """Rounds that cost at most their share, in few binary digits, but for the last: nobody spends what that one leaves."""
+        bits = 20 if self.last else _BITS
+        self.multiplier = root_up(rounds / (2 * self.alpha * budget), bits)
+        self.epsilon = root_down(8 * (1 - self.alpha) * budget / rounds, bits)
+
+    def multiplier_of(self, share: Fraction) -> Fraction:
+        """As in floating point, rounded up."""
+        return root_up(1 / (2 * share * self.rho), _BITS)

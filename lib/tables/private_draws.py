@@ -34,13 +34,15 @@ class FloatingDraws:
     """Draws with double-precision noise from a numpy generator.
 
     noise : "gaussian" or "laplace"; changed : how many counts of a marginal one record changes, 1 or 2;
-    weights : of each candidate, a mapping from cliques
+    weights : of each candidate, a mapping from cliques; clear : whether scores leave out what noise would drown (`plan`)
     """
 
     weights: Mapping[tuple[int, ...], Any]  # whole numbers in `ExactDraws`
 
-    def __init__(self, noise: str, changed: int, weights: Mapping[tuple[int, ...], float], rng: Any) -> None:
-        self.noise, self.changed, self.weights, self.rng = noise, changed, weights, rng
+    def __init__(
+        self, noise: str, changed: int, weights: Mapping[tuple[int, ...], float], rng: Any, clear: bool = False
+    ) -> None:
+        self.noise, self.changed, self.weights, self.rng, self.clear = noise, changed, weights, rng, clear
 
     def scale(self, multiplier: Any) -> Any:
         """At equal rho: a Gaussian goes by L2 sensitivity, the square root of the counts changed; Laplace
@@ -50,6 +52,11 @@ class FloatingDraws:
     def per_cell(self, scale: float) -> float:
         """The mean absolute noise of a count."""
         return scale * (math.sqrt(2 / math.pi) if self.noise == "gaussian" else 1.0)
+
+    @property
+    def variance_of_squares(self) -> float:
+        """The variance of a count's squared noise, in units of the squared variance of the noise."""
+        return 2.0 if self.noise == "gaussian" else 5.0
 
     def noisy(self, counts: np.ndarray, scale: Any) -> tuple[np.ndarray, float]:
         """`counts` with noise, and its standard deviation."""
@@ -61,7 +68,12 @@ class FloatingDraws:
 
         truth : counts; believed : the model's; scale : of the noise with which the choice will be measured
         """
-        return self.weights[clique] * (np.abs(truth - believed).sum() - self.per_cell(scale) * believed.size)
+        off, expected = np.abs(truth - believed), self.per_cell(scale)
+        return self.weights[clique] * self._beyond(off, expected)
+
+    def _beyond(self, off, expected):
+        """By how much a table is off beyond the noise expected in a cell: over all cells, or over those that are off by more."""
+        return np.maximum(off - expected, 0).sum() if self.clear else off.sum() - expected * off.size
 
     def choose(self, scores: Mapping[tuple[int, ...], float], epsilon: Any) -> tuple[int, ...]:
         """A clique of high score, of a mapping from cliques, by the exponential mechanism with `epsilon`."""
@@ -72,10 +84,9 @@ class FloatingDraws:
 class ExactDraws(FloatingDraws):
     """Draws of Gaussian noise and choices in whole numbers; scales and epsilons are Fractions. See the module's text."""
 
-    def __init__(
-        self, changed: int, weights: Mapping[tuple[int, ...], float], rng: np.random.Generator | SystemRandomness
-    ) -> None:
-        super().__init__("gaussian", changed, _whole(weights), rng)
+    def __init__(self, changed: int, weights: Mapping[tuple[int, ...], float],
+                 rng: np.random.Generator | SystemRandomness, clear: bool = False) -> None:  # fmt: skip
+        super().__init__("gaussian", changed, _whole(weights), rng, clear)
 
     def scale(self, multiplier: Fraction) -> Fraction:
         """As in floating point, for Gaussian noise: a Fraction, rounded up."""
@@ -87,9 +98,13 @@ class ExactDraws(FloatingDraws):
 
     def score(self, clique: tuple[int, ...], truth: np.ndarray, believed: np.ndarray, scale: Fraction) -> int:
         """As in floating point, in whole GRAIN-ths."""
-        distance = np.abs(GRAIN * truth - _grains(believed)).sum()
-        expected = round(GRAIN * self.per_cell(float(scale)) * believed.size)
-        return self.weights[clique] * (int(distance) - expected)
+        off, expected = np.abs(GRAIN * truth - _grains(believed)), GRAIN * self.per_cell(float(scale))
+        return self.weights[clique] * self._beyond(off, expected)
+
+    def _beyond(self, off, expected) -> int:
+        if self.clear:
+            return int(np.maximum(off - round(expected), 0).sum())
+        return int(off.sum()) - round(expected * off.size)
 
     def choose(self, scores: Mapping[tuple[int, ...], Any], epsilon: Fraction) -> tuple[int, ...]:
         """As in floating point, with exact probabilities; `epsilon` is a Fraction."""

@@ -157,17 +157,20 @@ def marginal_bounds(result: Result, level: float = 0.95) -> dict[tuple[str, ...]
     records is public and the synthetic table has as many.
 
     Proof, given all before the last round, with error probability beta = (1 - level)/2 for each of two statements. Let
-    p be the model then, d_r = |truth_r - p_r|_1, n_r the number of cells, and s_r = w_r (d_r - e n_r) the score of r,
-    with e the expected noise.
+    p be the model then, d_r = |truth_r - p_r|_1, n_r the number of cells, and s_r = w_r psi(truth_r - p_r) the score of r: with e
+    the expected noise, psi(x) is |x|_1 - e n_r for a printed choice, and the sum of the max(|x_i| - e, 0) for a clear one, so that
+    d_r <= e n_r + s_r/w_r.
 
     1. Of k candidates c is chosen with probability proportional to e^(epsilon s_c / (2 sensitivity)). Those whose
        scores are below the highest by g = 2 sensitivity/epsilon log((k-1)(1-beta)/beta) or more have the probability
        beta at most together: so otherwise s_r < s_c + g for all r.
-    2. The measurement is y = truth_c + Z, Z independent of the choice. With the signs u of truth_c - p_c,
-       |y - p_c|_1 >= <u, y - p_c> = d_c + <u, Z>, and <u, Z> is distributed as the sum of n_c draws of noise.
+    2. The measurement is y = truth_c + Z, Z independent of the choice. psi is convex, and has a slope u at truth_c - p_c of entries
+       -1, 0 and 1 (for a printed choice the signs): psi(y - p_c) >= psi(truth_c - p_c) + <u, Z>. And <u, Z> is distributed as
+       the sum of at most n_c draws of noise, which is further from 0 than a q with probability beta at most if that of n_c
+       is, for the noise is symmetric and log-concave (Anderson's inequality).
 
-    So d_r <= e n_r + (w_c (|y - p_c|_1 + q - e n_c) + g) / w_r with q a quantile of that sum, and the synthetic
-    table is at most as far away as p and the distance of the two.
+    So d_r <= e n_r + (w_c (psi(y - p_c) + q) + g) / w_r, and the synthetic table is at most as far away as p and the distance of
+    the two.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table, aim, marginal_bounds
@@ -181,16 +184,20 @@ def marginal_bounds(result: Result, level: float = 0.95) -> dict[tuple[str, ...]
         raise ValueError("result must be of a run that has chosen a measurement, got one without a choice")
     last, weights = result.measurements[-1], choice.weights
     believed = {names: choice.model.marginal(names) for names in weights}
-    rounding = 0.0
-    if law.noise == "discrete":  # as in `ExactDraws`; the expected noise of a marginal is rounded there as well
-        believed, rounding = {names: np.rint(GRAIN * p) / GRAIN for names, p in believed.items()}, 0.5 / GRAIN
+    rounding, expected = 0.0, choice.expected
+    if (
+        law.noise == "discrete"
+    ):  # as in `ExactDraws`: there the expected noise is rounded as well, of a cell or of a marginal
+        believed = {names: np.rint(GRAIN * p) / GRAIN for names, p in believed.items()}
+        rounding, expected = (0.0, round(GRAIN * expected) / GRAIN) if choice.clear else (0.5 / GRAIN, expected)
     gap = 2 * float(choice.sensitivity / choice.epsilon) * math.log(max((len(weights) - 1) * (2 / error - 1), 1.0))
-    distance = np.abs(last.values - believed[last.attributes]).sum() + law.reach(last.sigma, last.values.size, error)
-    top = weights[last.attributes] * (distance - choice.expected * last.values.size + rounding) + gap
+    off = np.abs(last.values - believed[last.attributes])
+    beyond = np.maximum(off - expected, 0).sum() if choice.clear else off.sum() - expected * off.size + rounding
+    top = weights[last.attributes] * (beyond + law.reach(last.sigma, off.size, error)) + gap
     bounds, synthetic = {}, result.synthetic
     for names, p in believed.items():
         moved = np.abs(synthetic.marginal(names) - p).sum()
-        bound = max(choice.expected * p.size + top / weights[names] + rounding, 0.0) + moved
+        bound = max(expected * p.size + top / weights[names] + rounding, 0.0) + moved
         bounds[names] = float(bound if result.total is None else min(bound, result.total + len(synthetic)))
     return bounds
 

@@ -23,7 +23,8 @@ from book import results
 from lib.data import encodings
 from lib.numerics import checks
 from lib.tables import utility
-from lib.tables.adaptive_iterative import aim
+from lib.tables.adaptive_iterative import ROUND_FIT, aim
+from lib.tables.plan import Plan
 from notebooks.studies import aim_comparison, command_line, grid
 
 RESULTS = results.FOLDER / "miura2025/ablation.csv"
@@ -31,11 +32,17 @@ ERRORS = ("error1", "error2", "error3")
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 WIDTHS = (3, 6, 9, 12, 15)
 DELTA = 1e-9  # the document's
-ON_BANK = ("AIM", "no initialisation", "Laplace noise", "least loss", "least loss, no initialisation")
+OURS = {  # as printed but for what is ours; the last is what `aim` does by default
+    "our start": {"plan": Plan(choice="printed", pace="printed")},
+    "our choice": {"plan": Plan(start="printed", pace="printed")},
+    "our pace": {"plan": Plan(start="printed", choice="printed")},
+    "our plan": {"plan": Plan(), "round_fit": ROUND_FIT},
+}
+ON_BANK = ("AIM", "no initialisation", "Laplace noise", "least loss", "least loss, no initialisation", *OURS)
 
 
 def devices(d) -> dict:
-    """Variants of AIM on `d` attributes, each with one of its devices changed: options of `aim` by name.
+    """Variants of AIM on `d` attributes, each with one of its devices changed: options of `compare` by name.
 
     Those of "least loss" are fitted as the document's methods are (`aim_comparison.AS_PRINTED`).
     """
@@ -52,20 +59,21 @@ def devices(d) -> dict:
         "plain last fit": {"last_fit": "plain"},
         "least loss": aim_comparison.AS_PRINTED,
         "least loss, no initialisation": aim_comparison.AS_PRINTED | {"initialise": False},
-    }
+    } | OURS
 
 
 def compare(table, variants, trials, *, seed, epsilon=1.0, delta=DELTA, **how) -> pd.DataFrame:
-    """Run `aim` on `table`, `trials` times with the options of each of `variants`, and measure.
+    """Run AIM on `table`, `trials` times with the options of each of `variants`, and measure.
 
-    variants : mapping from a name to options of `aim`, which may hold an `epsilon` of their own
+    variants : mapping from a name to options of `aim`, which may hold an `epsilon` of their own; its plan is the printed one
+        unless they say otherwise (`aim_comparison.PRINTED_PLAN`)
     trials : whole number >= 1; seed : whole number >= 0; how : `folder`, `jobs` and `progress` of `grid.run`
 
     One row for each variant and trial: error1, error2, error3, the alpha-way errors of the synthetic
     records; steps; cells, the size of the last model; converged; cpu_s, CPU seconds of the run.
     """
     trials, seed = checks.whole("trials", trials, "[1, inf)"), checks.whole("seed", seed, "[0, inf)")
-    standard = {"epsilon": epsilon, "delta": delta}
+    standard = {"epsilon": epsilon, "delta": delta} | aim_comparison.PRINTED_PLAN
     places = [(name, standard | options, trial) for name, options in variants.items() for trial in range(trials)]
     parts = (aim_comparison.digest(table), *results.versions().items(), seed)
     keys = [grid.key(*parts, name, repr(options), trial) for name, options, trial in places]

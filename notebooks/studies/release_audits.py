@@ -88,18 +88,23 @@ def likelihood(result, first, second) -> float:
 
 def difference(result, first, second) -> float:
     """Of two measurements, the one that has the odd record in its cell 1, and the one that has not: noise used again cancels."""
-    one, other = result.measurements[:2]
+    one, other = _of_attributes(result)[:2]
     return float(one.values[1] - other.values[1])
 
 
 def last_digits(result, first, second) -> int:
     """The two last binary digits of a count that the odd record is part of."""
-    return int(result.measurements[0].values[1]) % 4
+    return int(_of_attributes(result)[0].values[1]) % 4
 
 
 def first_choice(result, first, second) -> int:
     """Which attribute was measured first, by its number."""
     return BITS.axes(result.measurements[0].attributes)[0]
+
+
+def _of_attributes(result) -> list:
+    """The measurements, but for that of the number of records."""
+    return [measured for measured in result.measurements if measured.attributes]
 
 
 def neighbours_apart(epsilon, rng, *, by=likelihood, neighbours="unbounded", odd=(1, 1), runs=RUNS, **options) -> Audit:

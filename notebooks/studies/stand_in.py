@@ -33,6 +33,7 @@ import pandas as pd
 from lib.data import datasets, encodings
 from lib.numerics.files import whole
 from lib.tables.adaptive_iterative import aim
+from lib.tables.plan import PRINTED
 from lib.tables.table import Table
 from lib.tables.utility import all_sets, marginal_errors
 
@@ -67,7 +68,7 @@ def workload(domain, label: str) -> list[tuple[str, ...]]:
 def release(table: Table, label: str, *, epsilon=EPSILON, delta=DELTA, max_cells=MAX_CELLS, rng):
     """One run of AIM on `table`: an `adaptive_iterative.Result` with as many synthetic records as real ones."""
     return aim(table, epsilon, delta, workload(table.domain, label), rng=rng, neighbours=NEIGHBOURS, max_cells=max_cells,
-               records=len(table), round_fit=(0.05, 0.01), last_fit="plain")  # fmt: skip
+               records=len(table), plan=PRINTED, round_fit=(0.05, 0.01), last_fit="plain")  # fmt: skip
 
 
 def with_numbers(frame: pd.DataFrame, *, rng) -> pd.DataFrame:

@@ -29,7 +29,17 @@ from tests.benchmarks import aim, measure
 EPSILONS = (0.3, 1.0, 10.0)
 K = 2
 NAMES = ("l1", "l2", "l3")
-PUBLIC = ("fair", "randhie", "mortgages", "thornton_hiv", "close_college")  # of `peers/statsmodels.py`
+# Of `peers/statsmodels.py`.
+PUBLIC = (
+    "fair",
+    "randhie",
+    "mortgages",
+    "thornton_hiv",
+    "close_college",
+    "gov_transfers",
+    "credit_cards",
+    "cps_mixtape",
+)
 
 
 def tables() -> dict[str, Path | None]:

@@ -96,7 +96,7 @@ def test_the_ablation_of_aim():
     }
     for (study, variant, trial), row in handful(kept[kept["cpu_s"] < 5], 4).iterrows():
         table = tables["bank" if study.endswith("Bank") else "wide" if study == "attributes" else "adult"]
-        options = {"epsilon": 1.0, "delta": aim_ablation.DELTA}
+        options = {"epsilon": 1.0, "delta": aim_ablation.DELTA} | aim_comparison.PRINTED_PLAN
         if study == "epsilon":
             options["epsilon"] = variant
         elif study == "attributes":

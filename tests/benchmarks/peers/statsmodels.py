@@ -1,5 +1,5 @@
 """Public tables that packages bring along, encoded: a survey on marriages, an experiment with health insurance, mortgages; then an
-experiment with HIV tests and a study of schooling, on which nothing of AIM was chosen.
+experiment with HIV tests and a study of schooling; then a cash transfer, credit cards and earnings, on which nothing of AIM was chosen.
 
 One rule for all: a column of more than 32 different numbers goes into 32 bins of equal width over its range, a missing number into
 one more; of any other column each value is a value.
@@ -8,7 +8,7 @@ one more; of any other column each value is a value.
 import numpy as np
 import pandas as pd
 import statsmodels.api as sm
-from causaldata import close_college, mortgages, thornton_hiv
+from causaldata import close_college, cps_mixtape, credit_cards, gov_transfers, mortgages, thornton_hiv
 
 from lib.tables.table import Domain, Table
 from tests.benchmarks import aim
@@ -20,6 +20,9 @@ SOURCES = {
     "mortgages": lambda: mortgages.load_pandas().data,
     "thornton_hiv": lambda: thornton_hiv.load_pandas().data,
     "close_college": lambda: close_college.load_pandas().data,
+    "gov_transfers": lambda: gov_transfers.load_pandas().data,
+    "credit_cards": lambda: credit_cards.load_pandas().data,
+    "cps_mixtape": lambda: cps_mixtape.load_pandas().data,
 }
 
 

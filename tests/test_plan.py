@@ -1,0 +1,235 @@
+"""AIM's plan: what it measures first, the scores of its choices, and when its noise becomes finer."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import optimize
+
+from lib.tables import adaptive_iterative as module
+from lib.tables import plan as plans
+from lib.tables.adaptive_iterative import aim
+from lib.tables.plan import PRINTED, Plan
+from lib.tables.private_draws import GRAIN, ExactDraws, FloatingDraws
+from lib.tables.table import Domain, Table
+
+DOMAIN = Domain({"a": 3, "b": 30, "c": 2})
+_rng = np.random.default_rng(0)
+_a = _rng.choice(3, p=[0.7, 0.2, 0.1], size=2000)
+_b = np.minimum(9 * _a + _rng.geometric(0.4, size=2000) - 1, 29)  # large tables of both have few cells that occur
+TABLE = Table(np.stack([_a, _b, (_rng.random(2000) < 0.1).astype(int)], axis=1), DOMAIN)
+
+
+def run(epsilon=1.0, seed=0, table=TABLE, **options):
+    return aim(table, epsilon, 1e-6, rng=np.random.default_rng(seed), **options)
+
+
+def singles(result):
+    return [step for step in result.steps if step.epsilon == 0]
+
+
+# ---- the start
+
+
+@given(st.lists(st.integers(1, 10_000), min_size=1, max_size=60))
+def test_parts_are_a_budget(sizes):
+    parts = plans.parts(sizes)
+    assert all(isinstance(part, Fraction) and part > 0 for part in parts)
+    assert 1 - 1e-6 < sum(parts) <= 1 and sorted(parts) == [part for _, part in sorted(zip(sizes, parts))]
+
+
+@pytest.mark.parametrize("sizes", [(2, 9), (3, 3, 40), (2, 5, 17, 90)])
+def test_parts_make_the_sum_of_errors_least(sizes):
+    """Against a minimiser that knows nothing of the formula."""
+
+    def errors(logs):
+        shares = np.exp(logs - np.logaddexp.reduce(logs))
+        return sum(n / math.sqrt(share) for n, share in zip(sizes, shares))
+
+    found = optimize.minimize(errors, np.zeros(len(sizes)), tol=1e-12)
+    mine = errors(np.log([float(part) for part in plans.parts(sizes)]))
+    assert mine <= found.fun * (1 + 1e-6)
+    assert mine < errors(np.zeros(len(sizes))) * 0.99
+
+
+@given(st.floats(1e-12, 1e12))
+def test_the_share_grows_as_the_root_of_the_noise_within_bounds(noise):
+    share = plans.first_share(noise)
+    assert Fraction(0.1) - Fraction(1, 10**8) < share <= Fraction(1, 2)
+    assert float(share) == pytest.approx(min(max(3 * math.sqrt(noise), 0.1), 0.5), abs=2e-9)
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+@pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
+def test_a_sized_start_spends_what_it_says(noise, neighbours):
+    """The budget of the total, of all attributes together, and of each, told from the scales alone."""
+    result = run(neighbours=neighbours, noise=noise, seed=3)
+    changed = {"unbounded": 1, "bounded": 2}[neighbours]
+    per_sigma = math.sqrt(changed) if noise == "gaussian" else changed
+    shares = [(per_sigma / step.sigma) ** 2 / 2 / result.rho for step in singles(result)]
+    known = neighbours == "bounded"
+    assert [step.attributes for step in singles(result)] == ([] if known else [()]) + [("a",), ("b",), ("c",)]
+    records = len(TABLE)
+    if not known:
+        assert shares.pop(0) == pytest.approx(0.01)
+        records = float(result.measurements[0].values)
+    parts = np.array([float(part) for part in plans.parts(DOMAIN.sizes)])
+    scales = per_sigma / np.sqrt(2 * parts * result.rho)
+    mean_absolute = scales * (math.sqrt(2 / math.pi) if noise == "gaussian" else 1)
+    expected = min(3 * math.sqrt(np.mean(np.array(DOMAIN.sizes) * mean_absolute) / records), 0.5)
+    assert sum(shares) == pytest.approx(expected, rel=1e-6)
+    assert np.array(shares) / sum(shares) == pytest.approx(parts, rel=1e-6)
+
+
+def test_what_the_start_leaves_is_divided_among_the_rounds():
+    result = run(epsilon=20.0, rounds=30)
+    first = result.steps[len(singles(result))]
+    left = result.rho - singles(result)[-1].rho_used
+    assert 1 / (2 * first.sigma**2) + first.epsilon**2 / 8 == pytest.approx(left / 30)
+
+
+def test_more_records_leave_more_for_the_rounds():
+    few, many = (
+        singles(run(5.0, table=Table(np.repeat(TABLE.records, n, axis=0), DOMAIN)))[-1].rho_used for n in (1, 1000)
+    )
+    assert many < few / 1.5
+
+
+# ---- the choice
+
+
+def brute(truth, believed, expected, clear):
+    found = 0.0
+    for cell in itertools.product(*map(range, truth.shape)):
+        off = abs(float(truth[cell]) - float(believed[cell]))
+        found += max(off - expected, 0.0) if clear else off - expected
+    return found
+
+
+def tables():
+    return st.lists(st.tuples(st.integers(0, 50), st.floats(0, 50)), min_size=1, max_size=8)
+
+
+@given(tables(), st.floats(0.1, 20), st.booleans(), st.sampled_from([1, 2]))
+def test_scores_are_those_of_a_loop_over_the_cells(cells, sigma, clear, changed):
+    truth, believed = np.array([cell[0] for cell in cells]), np.array([cell[1] for cell in cells])
+    floating = FloatingDraws("gaussian", changed, {(0,): 3.0}, None, clear)
+    expected = math.sqrt(2 / math.pi) * sigma
+    mine = 3 * brute(truth, believed, expected, clear)
+    assert floating.score((0,), truth, believed, sigma) == pytest.approx(mine, abs=1e-9)
+    exact = ExactDraws(changed, {(0,): 3.0}, None, clear)
+    score = exact.score((0,), truth, believed, Fraction(sigma))
+    assert isinstance(score, int) and score / GRAIN == pytest.approx(mine, abs=3 * (len(cells) + 1) / GRAIN)
+
+
+@given(tables(), st.integers(0, 7), st.floats(0.1, 20), st.booleans())
+def test_a_record_changes_a_score_by_its_weight_at_most(cells, where, sigma, clear):
+    truth, believed = np.array([cell[0] for cell in cells]), np.array([cell[1] for cell in cells])
+    more = truth.copy()
+    more[where % len(cells)] += 1
+    exact = ExactDraws(1, {(0,): 3.0}, None, clear)
+    one, other = (exact.score((0,), each, believed, Fraction(sigma)) for each in (truth, more))
+    assert abs(one - other) <= 3 * GRAIN
+
+
+def test_a_large_table_with_a_few_cells_that_are_far_off_is_seen_by_a_clear_choice_alone():
+    truth, believed = np.zeros(1000, int), np.ones(1000)
+    truth[:4] = 250
+    for clear in (False, True):
+        draws = FloatingDraws("gaussian", 1, {(0,): 1.0}, None, clear)
+        assert (draws.score((0,), truth, believed, 20.0) > 0) == clear
+
+
+# ---- the pace
+
+
+def taught_little(values, before, sigma, noise="gaussian"):
+    state = object.__new__(module._Run)
+    state.plan, state.draws = Plan(), FloatingDraws(noise, 1, {}, None)
+    state.measurements = [module.Measurement(("a",), values, sigma)]
+    return state._taught_little((0,), before, sigma)
+
+
+@pytest.mark.parametrize("noise, variance", [("gaussian", 2), ("laplace", 5)])
+def test_a_measurement_teaches_little_up_to_a_standard_deviation_above_what_noise_makes(noise, variance):
+    before, n = np.full(50, 7.0), 50
+    for factor, little in ((0.999, True), (1.001, False)):
+        off = math.sqrt(factor * (n + math.sqrt(variance * n)) / n)
+        assert taught_little(before + 3.0 * off, before, 3.0, noise) == little
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+def test_the_squares_of_noise_have_that_variance(noise):
+    """Within five standard errors."""
+    draws, n = FloatingDraws(noise, 1, {}, np.random.default_rng(4)), 1_000_000
+    values, deviation = draws.noisy(np.zeros(n), 2.0)
+    squares = (values / deviation) ** 2
+    error = math.sqrt(((squares - 1) ** 2).var() / n)
+    assert squares.var() == pytest.approx(draws.variance_of_squares, abs=5 * error)
+
+
+def test_the_budget_of_a_round_doubles_or_as_printed_becomes_four_times_as_large():
+    for plan, growth in ((Plan(), 2), (PRINTED, 4)):
+        steps = [step for step in run(epsilon=3.0, plan=plan).steps if step.epsilon > 0]
+        grown = [(after.epsilon / step.epsilon) ** 2 for step, after in zip(steps[:-2], steps[1:-1]) if step.annealed]
+        assert grown and grown == pytest.approx([growth] * len(grown))
+
+
+# ---- all of it
+
+
+def errors(table, epsilon, plan, k, runs=20) -> np.ndarray:
+    """The k-way errors of so many runs."""
+    sets = list(itertools.combinations(table.domain.attributes, k))
+    made = [run(epsilon, seed, table, plan=plan).synthetic for seed in range(runs)]
+    distances = [[np.abs(each.marginal(names) - table.marginal(names)).sum() for names in sets] for each in made]
+    return np.mean(distances, axis=1) / len(table)
+
+
+def check_a_link_between_many_values_is_found(plan):
+    """Of 1,225 cells 35 occur, each by some 55 records, and the noise of all cells together is more than all records."""
+    rng = np.random.default_rng(1)
+    value = rng.integers(35, size=2000)
+    table = Table(np.stack([value, value, rng.integers(2, size=2000)], axis=1), Domain({"a": 35, "b": 35, "c": 2}))
+    printed, ours = (errors(table, 1.0, each, 2) for each in (PRINTED, plan))
+    assert ours.max() < 0.6 * printed.min()
+
+
+def test_a_link_between_many_values_is_found():
+    check_a_link_between_many_values_is_found(Plan())
+    with pytest.raises(AssertionError):
+        check_a_link_between_many_values_is_found(Plan(choice="printed"))
+
+
+def check_single_attributes_are_closer(plan):
+    """Of eight skewed attributes of few and many values."""
+    rng = np.random.default_rng(2)
+    sizes = (2, 3, 4, 6, 9, 14, 20, 30)
+    columns = [np.minimum(rng.geometric(3 / (n + 2), size=3000) - 1, n - 1) for n in sizes]
+    table = Table(np.stack(columns, axis=1), Domain({f"a{n}": n for n in sizes}))
+    printed, ours = (errors(table, 0.5, each, 1) for each in (PRINTED, plan))
+    assert ours.mean() + 3 * math.hypot(ours.std(), printed.std()) / math.sqrt(len(ours)) < printed.mean()
+
+
+def test_single_attributes_are_closer_by_a_sized_start():
+    check_single_attributes_are_closer(Plan())
+    with pytest.raises(AssertionError):
+        check_single_attributes_are_closer(Plan(start="printed"))
+
+
+@pytest.mark.parametrize("bad", [{"start": "even"}, {"choice": "tested"}, {"pace": None}])
+def test_other_words_are_refused(bad):
+    ((name, value),) = bad.items()
+    with pytest.raises(ValueError, match=f"{name} must be one of .*, got {value!r}"):
+        Plan(**bad)
+
+
+def test_the_rounds_and_the_room_of_a_plan():
+    assert [PRINTED.rounds(d) for d in (5, 32, 60, 200)] == [80, 512, 512, 800]
+    assert [Plan().rounds(d) for d in (5, 32, 60, 200)] == [25, 160, 160, 400]
+    assert PRINTED.cells(9, 1e-5) == 10_000_000 and Plan().cells(9, 1e-5) == 100_000
+    assert Plan().cells(9, 1.0) == 5_000_000 and Plan().cells(9, 1e3) == 10_000_000 and Plan().cells(40, 1e3) == 500_000
