@@ -45,6 +45,12 @@ def test_a_rho_that_is_larger_by_a_billionth_is_not_proved(epsilon, delta):
     assert least_epsilon(rho * (1 + Fraction(1, 10**9)), delta) > epsilon
 
 
+def test_a_fraction_stands_for_itself():
+    third, little = Fraction(1, 3), Fraction(1, 10**18)
+    assert certified_zcdp(third - little, 1e-9) < certified_zcdp(third, 1e-9) < certified_zcdp(third + little, 1e-9)
+    assert certified_zcdp(0.25, 1e-9) == certified_zcdp(Fraction(1, 4), 1e-9)
+
+
 @given(st.fractions(min_value=Fraction(1, 10**40), max_value=10**40))
 def test_logarithms_lie_between_their_ends(value):
     low, high = log_between(value)

@@ -69,6 +69,33 @@ def test_exponential_coins(den, x):
     assert agrees(heads, math.exp(-num / den))
 
 
+def test_the_digits_of_the_coin_of_one_in_e_are_those_of_mpmath():
+    with mpmath.workdps(400):
+        digits = int(mpmath.floor(mpmath.exp(-1) * mpmath.mpf(2) ** (32 * 30)))
+    found = [exact_noise._digit_of_inverse_e(place) for place in range(30)]
+    assert sum(digit << 32 * (29 - place) for place, digit in enumerate(found)) == digits
+
+
+@pytest.mark.parametrize("ties", [0, 1, 5])
+def test_the_coin_of_one_in_e_is_decided_by_the_first_digit_that_differs(ties):
+    known = [exact_noise._digit_of_inverse_e(place) for place in range(ties + 1)]
+    for last, heads in ((known[-1] - 1, True), (known[-1] + 1, False)):
+        bits = b"".join(digit.to_bytes(4, "little") for digit in [*known[:-1], last])
+        assert exact_noise._inverse_e(1, BytesInOrder(bits)).tolist() == [heads]
+
+
+class BytesInOrder:
+    """Random bits that are known."""
+
+    def __init__(self, bits):
+        self.left = bits
+
+    def bytes(self, n):
+        found, self.left = self.left[:n], self.left[n:]
+        assert len(found) == n
+        return found
+
+
 def test_coins_of_different_probabilities_at_once_keep_their_places():
     num = np.tile(np.arange(6), (50_000, 1))
     rng = np.random.default_rng(2)

@@ -4,6 +4,7 @@ import itertools
 import math
 
 import mpmath
+import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as peer
 from hypothesis import given, settings
@@ -140,3 +141,10 @@ def test_equal_losses_are_one_and_different_ones_are_not():
 def test_bad_arguments_are_refused_by_name(name, call):
     with pytest.raises(ValueError, match=f"{name} must"):
         call(privacy_loss.randomized_response(1.0))
+
+
+def test_no_delta_is_above_one():
+    """Six masses of a sixth sum to a last digit more."""
+    loss = privacy_loss.DiscreteLoss(60.0, np.linspace(50, 60, 6), np.log(np.full(6, 1 / 6)))
+    assert loss.mass @ np.ones(6) > 1
+    assert loss.delta(0.0) == 1

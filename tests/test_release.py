@@ -246,6 +246,19 @@ def test_what_is_written_is_read_as_the_same_codes(tmp_path_factory, public, see
         assert (sources.read(folder / name, public).records == table.records).all()
 
 
+@pytest.mark.parametrize("said", ["values: [x, y]", "range: [0, 9]", "dates: [2020-01-01, 2020-12-31]"])
+def test_a_single_column_keeps_its_missing_values(said, tmp_path):
+    public = schema.parse(f"attributes: {{a: {{{said}}}}}")
+    missing = public.attributes[0].missing
+    table = Table(np.array([[0], [missing], [1], [missing], [missing]]).repeat(40, axis=0), public.domain)
+    result = release.run(table, 50.0, 1e-6, size=1, neighbours="bounded", seed=3)
+    release.write(tmp_path, result, public, 1, seed=3)
+    for name in ("synthetic.csv", "synthetic.parquet"):
+        counted = sources.count(str(tmp_path / name), public, 1)
+        assert np.array_equal(counted.marginal(("a",)), result.synthetic.marginal(("a",)))
+    assert result.synthetic.marginal(("a",))[missing] > 100
+
+
 def test_dates_of_a_form_of_their_own_are_read_again_from_all_that_is_written(tmp_path):
     public = schema.parse(
         "attributes: {d: {dates: [2001-01-01, 2001-12-31], by: month, format: '%d/%m/%Y'}, v: {values: [a]}}"

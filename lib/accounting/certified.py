@@ -25,20 +25,23 @@ _DOWN, _UP = Context(prec=50, rounding=ROUND_FLOOR), Context(prec=50, rounding=R
 def certified_zcdp(epsilon: float | Fraction, delta: float | Fraction) -> Fraction:
     """A rho, hardly less than `conversions.dp_to_zcdp`'s, of which it is proved that rho-zCDP implies (epsilon, delta)-DP.
 
-    epsilon : [1e-6, 1e6]; delta : [1e-300, 1). A float stands for the fraction that it is; a Fraction for the float nearest to it, of
-        which the proof then is.
+    epsilon : [1e-6, 1e6]; delta : [1e-300, 1). A float stands for the fraction that it is.
 
     >>> from lib.accounting import certified_zcdp
     >>> rho = certified_zcdp(1.0, 1e-9)
     >>> print(round(float(rho), 6))
     0.014973
     """
-    epsilon = Fraction(checks.number("epsilon", epsilon, "[1e-6, 1e6]"))
-    delta = Fraction(checks.number("delta", delta, "[1e-300, 1)"))
+    epsilon, delta = _fraction("epsilon", epsilon, "[1e-6, 1e6]"), _fraction("delta", delta, "[1e-300, 1)")
     x = Fraction(_good_order(float(epsilon), float(delta)))
     saved = log_between(1 + 1 / x)[0] + log_between(1 + x)[0] / x
     rho = (epsilon + saved - log_between(1 / delta)[1] / x) / (1 + x)
     return round_down(rho)
+
+
+def _fraction(name, value, permitted) -> Fraction:
+    checked = checks.number(name, value, permitted)
+    return value if isinstance(value, Fraction) else Fraction(checked)
 
 
 def _good_order(epsilon: float, delta: float) -> float:

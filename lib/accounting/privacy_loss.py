@@ -46,7 +46,7 @@ class DiscreteLoss(PrivacyLossVariable):
         epsilon = checks.real("epsilon", epsilon, "[0, inf)")
         least = np.finfo(float).tiny if self.gaussian_rdp else 0.0  # a Gaussian's delta is never 0
         deltas = [self.mass @ np.maximum(-np.expm1(np.minimum(x - self.losses, 0)), 0) for x in epsilon.flat]
-        return plain(np.maximum(np.reshape(deltas, epsilon.shape), least))
+        return plain(np.clip(np.reshape(deltas, epsilon.shape), least, 1.0))  # masses may sum to a last digit more
 
     def epsilon(self, delta: ArrayLike) -> Numbers:
         """The least epsilon at `delta` in [0, 1), any shape: the inverse of `delta`, which is linear in e^epsilon

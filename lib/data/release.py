@@ -84,7 +84,7 @@ def asked(schema: Schema) -> pd.DataFrame:
 
 
 def intervals(result: Result, attributes: Collection[str], level: float = 0.95) -> pd.DataFrame:
-    """The counts over `attributes`: by the model, as first measured, and an interval (`tables.count_intervals`).
+    """The counts over `attributes`: by the model, as first measured (or NaN), and an interval (`tables.count_intervals`).
 
     >>> import numpy as np
     >>> from lib.data.release import intervals, run
@@ -109,7 +109,7 @@ def errors(result: Result, size: int) -> pd.DataFrame:
     """For each attribute, and each set of `size`, measured or not: its cells, and the `expected_error` of one of its counts.
 
     It is of the noise alone: what the model and the synthetic records add is not in it. The last column has it in per cent of
-    all records, of which there are as many as the model says.
+    all records, of which there are as many as the model says. Without a measurement it is NaN; `intervals` still has bounds.
 
     >>> import numpy as np
     >>> from lib.data.release import errors, run
@@ -157,13 +157,13 @@ def measured(result: Result) -> str:
     >>> from lib.tables import Domain, Table
     >>> table = Table(np.repeat([[0, 0], [1, 1]], 500, axis=0), Domain({"a": 2, "b": 2}))
     >>> print(measured(run(table, epsilon=1.0, delta=1e-9, seed=1)).partition(",")[0])
-    AIM measured 6 tables of counts
+    AIM measured 7 tables of counts
     """
     chosen = in_order.total(step.epsilon > 0 for step in result.steps)
     sigmas = [float(step.sigma) for step in result.steps]
     return (
         f"AIM measured {len(result.steps)} tables of counts, {chosen} of them chosen by the exponential mechanism, with Gaussian noise of "
-        f"standard deviation {max(sigmas):.4g} at first and {sigmas[-1]:.4g} in the last round. It spent "
+        f"standard deviation {max(sigmas):.4g} at most and {sigmas[-1]:.4g} in the last round. It spent "
         f"{float(result.rho_used):.6g} of the {float(result.rho):.6g} of zero-concentrated differential privacy that it had. "
         f"The model has {len(result.model.cliques)} potentials; it says that there are {result.model.total:,.0f} records."
     )
@@ -232,9 +232,8 @@ def write(
     """
     folder, rng = Path(folder), np.random.default_rng(seed)
     table = decoded(result.synthetic, schema, within, rng=rng)
-    plain = pa.csv.WriteOptions(quoting_style="needed")
     writers = {
-        "synthetic.csv": lambda draft: pa.csv.write_csv(_dates_as_texts(table, schema), draft, plain),
+        "synthetic.csv": lambda draft: _write_csv(_dates_as_texts(table, schema), draft),
         "synthetic.parquet": lambda draft: pa.parquet.write_table(table, draft),
         "errors.csv": lambda draft: errors(result, size).to_csv(draft, lineterminator="\n"),
         "model.npz": lambda draft: save(result, draft),
@@ -245,6 +244,14 @@ def write(
     for name, writer in writers.items():
         with files.whole(folder / name) as draft:
             writer(draft)
+
+
+def _write_csv(table, draft) -> None:
+    """Quotes where needed. In a single column a missing value is a pair of them, for blank lines are not read as records."""
+    if table.num_columns > 1:
+        return pa.csv.write_csv(table, draft, pa.csv.WriteOptions(quoting_style="needed"))
+    texts = table.set_column(0, table.column_names[0], table.column(0).cast(pa.string()).fill_null(""))
+    return pa.csv.write_csv(texts, draft, pa.csv.WriteOptions(quoting_style="all_valid"))
 
 
 def decoded(table: Table, schema: Schema, within: str = "uniform", *, rng: np.random.Generator) -> pa.Table:

@@ -208,7 +208,7 @@ class DiscreteLaplace(_WholeNoise):
     >>> from lib.mechanisms import DiscreteLaplace
     >>> count = DiscreteLaplace.calibrated(epsilon=0.5)
     >>> print(count.release([120, 0], rng=np.random.default_rng(0)))
-    [117  -2]
+    [119   6]
     """
 
     scale: float | Fraction
@@ -247,7 +247,7 @@ class DiscreteGaussian(_WholeNoise):
     >>> from lib.mechanisms import DiscreteGaussian
     >>> count = DiscreteGaussian.calibrated(epsilon=1.0, delta=1e-6)
     >>> print(round(float(count.sigma), 3), count.release([120, 0], rng=np.random.default_rng(0)))
-    4.231 [122   2]
+    4.231 [118  -1]
     """
 
     sigma: float | Fraction

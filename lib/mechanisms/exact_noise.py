@@ -16,6 +16,7 @@ rng : anything with a method ``bytes(n)``: a `numpy.random.Generator`, or `noise
 
 from __future__ import annotations
 
+import functools
 import math
 import numbers
 from collections.abc import Sequence
@@ -28,7 +29,6 @@ from ..numerics import checks
 from .noise import SystemRandomness
 
 _CHUNK = 2**16  # proposals at a time: little memory, all in the cache
-_ONE = np.ones(1, dtype=np.int64)
 
 
 # ---- coins
@@ -103,32 +103,63 @@ def _bernoulli(num, den, rng, which=None):
 
 
 def _bernoulli_exp(num, den, rng, which=None):
-    """Coins of probability exp(-num[i]/den), i over all or as listed in `which`."""
+    """Coins of probability exp(-num[i]/den), i over all or as listed in `which`.
+
+    e^-whole first, by so many coins of probability 1/e, for few are left after them; then what num/den has beyond `whole`.
+    """
     num = num if den < 2**62 else num.astype(object)
     whole = num // den
     part = num - whole * den
-    heads = _exp_of_fraction(part, den, rng, which)
+    flips = whole.copy() if which is None else whole[which]
+    heads, left = np.ones(len(flips), dtype=bool), np.flatnonzero(flips)
+    while left.size:
+        needed = flips[left]
+        failed = _run_of_inverse_e(left.size, rng) < np.minimum(needed, 4)
+        heads[left[failed]] = False
+        flips[left] = needed - 4
+        left = left[~failed & (needed > 4)]
+    if which is None and heads.all():
+        return _exp_of_fraction(part, den, rng)
     left = np.flatnonzero(heads)
-    flips = whole[left] if which is None else whole[which[left]]
-    while (left := left[flips > 0]).size:  # e^-whole: so many coins of probability 1/e
-        flips = flips[flips > 0] - 1
-        again = _inverse_e(left.size, rng)
-        heads[left[~again]] = False
-        left, flips = left[again], flips[again]
+    num, of = _used(part, left if which is None else which[left])
+    heads[left] = _exp_of_fraction(num, den, rng, of)
     return heads
 
 
-def _inverse_e(count, rng):
-    """`count` coins of probability 1/e."""
-    return _exp_of_fraction(_ONE, 1, rng, np.zeros(count, dtype=np.intp), k=2)  # the coin of probability 1/1 succeeds
+def _run_of_inverse_e(count, rng):
+    """How many of four coins of probability 1/e succeed before one fails: 0 to 4, `count` times."""
+    coins = _inverse_e(4 * count, rng).reshape(-1, 4)
+    return np.where(coins.all(axis=1), 4, coins.argmin(axis=1))
 
 
-def _exp_of_fraction(num, den, rng, which=None, k=1):
+def _inverse_e(count, rng, place=0):
+    """`count` coins of probability 1/e: a uniform number in [0, 1) is compared with 1/e digit by digit, from that at `place` on."""
+    digit, words = _digit_of_inverse_e(place), _words(count, 32, rng)
+    heads = words < digit
+    ties = np.flatnonzero(words == digit)
+    if ties.size:
+        heads[ties] = _inverse_e(ties.size, rng, place + 1)
+    return heads
+
+
+@functools.cache
+def _digit_of_inverse_e(place) -> int:
+    """Of 1/e in base 2^32. It lies between any two consecutive D/n!, where D = n D' + (-1)^n are the derangements of n things."""
+    n, derangements, factorial, before = 1, 0, 1, -1
+    while True:
+        digits = (derangements << 32 * (place + 1)) // factorial
+        if digits == before:
+            return digits % 2**32
+        n, before = n + 1, digits
+        derangements, factorial = n * derangements + (-1) ** n, n * factorial
+
+
+def _exp_of_fraction(num, den, rng, which=None):
     """`_bernoulli_exp` for x = num/den <= 1: the first k for which a coin of probability x/k fails is odd.
 
     For P(first k - 1 coins succeed) = x^(k-1)/(k-1)!, and the alternating sum of these is e^-x.
     """
-    heads = np.empty(len(num) if which is None else len(which), dtype=bool)
+    heads, k = np.empty(len(num) if which is None else len(which), dtype=bool), 1
     active = np.arange(len(heads))
     while active.size:
         success = _bernoulli(num, den * k, rng, which)
@@ -137,8 +168,7 @@ def _exp_of_fraction(num, den, rng, which=None, k=1):
         if which is None:
             num = num[success]
         else:
-            which = which[success]
-            num, which = (num, which) if num.size == 1 else _used(num, which)
+            num, which = _used(num, which[success])
         k += 1
     return heads
 
@@ -163,7 +193,7 @@ def discrete_laplace(
     >>> import numpy as np
     >>> from lib.mechanisms.exact_noise import discrete_laplace
     >>> print(discrete_laplace((5,), 2, rng=np.random.default_rng(0)))
-    [-1 -3  1 -3 -1]
+    [ 1  0  0  3 -1]
     """
     scale, rng = fraction("scale", scale), _bits(rng)
     return _collect(shape, scale, lambda count: _laplace_proposals(count, scale, rng))
@@ -181,7 +211,7 @@ def discrete_gaussian(
     >>> import numpy as np
     >>> from lib.mechanisms.exact_noise import discrete_gaussian
     >>> print(discrete_gaussian((5,), 2, rng=np.random.default_rng(0)))
-    [1 1 1 4 0]
+    [-2  1  1  1  0]
     """
     sigma, rng = fraction("sigma", sigma), _bits(rng)
     return _collect(shape, sigma, lambda count: _gaussian_proposals(count, sigma**2, rng))
@@ -195,10 +225,9 @@ def _laplace_proposals(count, scale, rng):
     v = np.zeros(len(u), dtype=np.int64)  # how often a coin of probability 1/e succeeds
     active = np.arange(len(u))
     while active.size:  # four coins at a time
-        coins = _inverse_e(4 * active.size, rng).reshape(-1, 4)
-        all_four = coins.all(axis=1)
-        v[active] += np.where(all_four, 4, coins.argmin(axis=1))
-        active = active[all_four]
+        run = _run_of_inverse_e(active.size, rng)
+        v[active] += run
+        active = active[run == 4]
     if t >= 2**55 or s >= 2**62 or v.max(initial=0) >= 2**7:  # else t (v + 1) < 2^62
         u, v = u.astype(object), v.astype(object)
     magnitude = (u + t * v) // s

@@ -159,7 +159,7 @@ def lattice_laplace(value: ArrayLike, epsilon: float | Fraction, sensitivity: fl
     >>> import numpy as np
     >>> from lib.mechanisms.floating_point import lattice_laplace
     >>> print(lattice_laplace(120.5, 0.5, 1.0, rng=np.random.default_rng(0)).round(3))
-    120.343
+    118.343
     """
     granularity = number("granularity", granularity, "(0, inf)")
     if math.frexp(granularity)[0] != 0.5:

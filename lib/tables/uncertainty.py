@@ -24,7 +24,8 @@ for a count that was chosen before the release was seen; for k counts at once, a
 
 A marginal that was not measured. The last round chose its marginal by the exponential mechanism: so probably no
 candidate had a much higher score, and hence not a much larger error (`marginal_bounds`; McKenna, Mullins, Sheldon,
-Miklau 2022, Section 5).
+Miklau 2022, Section 5). And no count is larger than those of its attributes by themselves, which were measured. Half of the error
+probability goes to the former, and half to the latter in equal parts.
 """
 
 from __future__ import annotations
@@ -53,10 +54,10 @@ class Intervals:
     """Counts, each field a number or an array of the counts' shape.
 
     low, high : whole numbers, as floats; the interval includes both
-    unbiased : of the first covering measurement: the truth on average, given that it was measured
-    expected_error : the mean of its absolute error (with discrete Gaussian noise, that of the continuous)
-    combined : of all covering measurements, weighted by 1/variance; it need not be unbiased
-    deviation : the standard deviation that it would have, had all that was measured been fixed beforehand
+    unbiased : of the first covering measurement: the truth on average, given that it was measured; NaN without one
+    expected_error : the mean of its absolute error (with discrete Gaussian noise, that of the continuous); NaN without one
+    combined : of all covering measurements, weighted by 1/variance; it need not be unbiased. Without any, the synthetic table's, or the model's
+    deviation : the standard deviation that it would have, had all that was measured been fixed beforehand; NaN without any
     measured : how many measurements cover the counts
     """
 
@@ -71,7 +72,7 @@ class Intervals:
 
 def count_intervals(result: Result, attributes: Collection[str] = (),
                     where: Mapping[str, Collection[Any]] | None = None, level: float = 0.95) -> Intervals:  # fmt: skip
-    """`Intervals` for true counts that a run of `aim` has measured: each covers with probability `level` at least.
+    """`Intervals` for true counts, told from a run of `aim`: each covers with probability `level` at least.
 
     result : `Result` of `aim`
     attributes : the counts are those over them, of shape ``domain.shape(attributes)``; () for one count
@@ -80,26 +81,30 @@ def count_intervals(result: Result, attributes: Collection[str] = (),
     level : (0, 1)
 
     "Probability" is that of the noise; see the module's text. Intervals end at 0, and at the number of records where it
-    is public. ``ValueError`` for what the domain does not have, and if no measurement has all these attributes.
+    is public. Those of attributes that were not measured together are wide. ``ValueError`` for what the domain does not have, and where
+    nothing was measured of any of the attributes.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table, aim, count_intervals
-    >>> rng = np.random.default_rng(0)
+    >>> rng = np.random.default_rng(1)
     >>> table = Table(rng.integers(0, 2, (1000, 2)), Domain({"a": 2, "b": 2}))
     >>> result = aim(table, epsilon=1.0, delta=1e-6, rng=rng)
     >>> found = count_intervals(result, ["a"])
     >>> print((found.low <= table.marginal(["a"])).all(), (table.marginal(["a"]) <= found.high).all())
     True True
     """
-    error, domain, law = 1 - checks.number("level", level, "(0, 1)"), result.model.domain, _Law.of(result)
+    error, domain = 1 - checks.number("level", level, "(0, 1)"), result.model.domain
     domain.axes(attributes)
-    where = _codes(domain, where or {})
-    wanted = {domain.attributes[axis] for axis in domain.axes((*attributes, *where))}
-    covering = _covering(result, wanted)
-    if not covering:
-        known = ", ".join("+".join(m.attributes) for m in result.measurements)
-        raise ValueError(f"attributes must have been measured together, as {known}, got {'+'.join(sorted(wanted))}")
-    values, cells = zip(*(_summed(m, domain, tuple(attributes), where) for m in covering))
+    codes = _codes(domain, where or {})
+    wanted = {domain.attributes[axis] for axis in domain.axes((*attributes, *codes))}
+    found = _measured if _covering(result, wanted) else _unmeasured
+    return found(result, wanted, tuple(attributes), codes, error)
+
+
+def _measured(result, wanted, attributes, codes, error) -> Intervals:
+    """Those of attributes `wanted`, which a measurement covers: counts over `attributes`, with the `codes` of the others."""
+    domain, law, covering = result.model.domain, _Law.of(result), _covering(result, wanted)
+    values, cells = zip(*(_summed(m, domain, attributes, codes) for m in covering))
     variances = [m.sigma**2 * count for m, count in zip(covering, cells)]
 
     reach = law.reach(covering[0].sigma, cells[0], _SHARE * error)
@@ -112,11 +117,43 @@ def count_intervals(result: Result, attributes: Collection[str] = (),
     low, high = np.maximum(values[0] - reach, centre - around), np.minimum(values[0] + reach, centre + around)
     empty = low > high  # improbable: then all measurements together decide
     low, high = np.where(empty, centre - around, low), np.where(empty, centre + around, high)
-    most = np.inf if result.total is None else result.total
-    low, high = (np.clip(end, 0, most)[()] for end in (np.ceil(low - 1e-9), np.floor(high + 1e-9)))
     mean, weights = law.mean(covering[0].sigma, cells[0]), [1 / variance for variance in variances]
     combined, deviation = _mean(values, weights)[()], 1 / math.sqrt(in_order.total(weights))
-    return Intervals(low, high, values[0][()], mean, combined, deviation, len(covering))
+    return Intervals(*_whole_counts(result, low, high), values[0][()], mean, combined, deviation, len(covering))
+
+
+def _unmeasured(result, wanted, attributes, codes, error) -> Intervals:
+    """The same where none covers them: about the synthetic counts, and no higher than the count of any attribute by itself."""
+    domain, synthetic = (
+        result.model.domain,
+        getattr(result, "synthetic", None),
+    )  # which a release that was read again has not
+    bounds = marginal_bounds(result, 1 - error / 2) if synthetic and result.choice else {}
+    around = min((bound for names, bound in bounds.items() if wanted <= set(names)), default=math.inf)
+    reach = around / (2 if synthetic and result.total == len(synthetic) else 1)
+    names = (*attributes, *codes)
+    alone = [name for name in names if _covering(result, (name,))]
+    if not alone and reach == math.inf:
+        known = ", ".join("+".join(m.attributes) for m in result.measurements)
+        raise ValueError(f"attributes must have been measured, as {known}, got {'+'.join(sorted(wanted))}")
+    counts = (synthetic or result.model).marginal(names)[
+        np.ix_(*(codes.get(name, range(domain.size([name]))) for name in names))
+    ]
+    counts = counts.sum(axis=tuple(range(len(attributes), len(names)))).astype(float)
+    high = counts + reach
+    for name in alone:
+        one = (name,) if name in attributes else ()
+        of_one = _measured(result, {name}, one, {} if one else {name: codes[name]}, error / (2 * len(alone))).high
+        axis = attributes.index(name) if one else 0
+        high = np.minimum(high, np.reshape(of_one, [-1 if i == axis else 1 for i in range(counts.ndim)]))
+    low, high = _whole_counts(result, np.minimum(counts - reach, high), high)
+    return Intervals(low, high, np.full(counts.shape, np.nan)[()], math.nan, counts[()], math.nan, 0)
+
+
+def _whole_counts(result, low, high) -> tuple:
+    """The ends of intervals, brought to the counts that there can be."""
+    most = np.inf if result.total is None else result.total
+    return tuple(np.clip(end, 0, most)[()] for end in (np.ceil(low - 1e-9), np.floor(high + 1e-9)))
 
 
 def expected_error(result: Result, attributes: Collection[str]) -> float:
