@@ -150,7 +150,7 @@ def _unmeasured(result, wanted, attributes, codes, error) -> Intervals:
     return Intervals(low, high, np.full(counts.shape, np.nan)[()], math.nan, counts[()], math.nan, 0)
 
 
-def _whole_counts(result, low, high) -> tuple:
+def _whole_counts(result, low, high) -> tuple[Any, Any]:
     """The ends of intervals, brought to the counts that there can be."""
     most = np.inf if result.total is None else result.total
     return tuple(np.clip(end, 0, most)[()] for end in (np.ceil(low - 1e-9), np.floor(high + 1e-9)))
