@@ -178,7 +178,8 @@ def test_the_command_writes_every_study(tmp_path, monkeypatch, table):
     )
     assert len(aim_ablation.load("devices on Adult", path)) == len(aim_ablation.devices(9)) == 16
     assert set(aim_ablation.load("devices on Bank", path).index.levels[0]) == set(aim_ablation.ON_BANK)
-    assert list(aim_ablation.load("epsilon", path).index) == [(0.1, 0), (0.1, 1), (1.0, 0), (1.0, 1)]
+    for study in ("epsilon", aim_ablation.OUR_EPSILON):
+        assert list(aim_ablation.load(study, path).index) == [(0.1, 0), (0.1, 1), (1.0, 0), (1.0, 1)]
     assert set(aim_ablation.load("attributes", path).index.get_level_values("variant")) == {3, 4}
     assert aim_ablation.provenance(path)["settings"] == "delta 1e-09, seed 5, trials 1"
 
@@ -190,6 +191,7 @@ def test_the_committed_results_are_of_the_real_data_and_whole():
     for study, variants in {
         "devices on Adult": list(aim_ablation.devices(9)),
         "epsilon": list(aim_ablation.EPSILONS),
+        aim_ablation.OUR_EPSILON: list(aim_ablation.EPSILONS),
         "attributes": list(aim_ablation.WIDTHS),
     }.items():
         frame = aim_ablation.load(study)

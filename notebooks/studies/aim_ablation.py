@@ -38,6 +38,7 @@ OURS = {  # as printed but for what is ours; the last is what `aim` does by defa
     "our pace": {"plan": Plan(start="printed", choice="printed")},
     "our plan": {"plan": Plan(), "round_fit": ROUND_FIT},
 }
+OUR_EPSILON = "epsilon, our plan"
 ON_BANK = ("AIM", "no initialisation", "Laplace noise", "least loss", "least loss, no initialisation", *OURS)
 
 
@@ -129,7 +130,7 @@ def differences(frame, reference, column, spread=2.0) -> pd.DataFrame:
 def everything(trials, *, seed, source="real", **how) -> pd.DataFrame:
     """The committed comparisons under one more index level, `study`.
 
-    "devices on Adult" and, those `ON_BANK`, "devices on Bank", `trials` times each; "epsilon" and "attributes", a
+    "devices on Adult" and, those `ON_BANK`, "devices on Bank", `trials` times each; "epsilon", `OUR_EPSILON` and "attributes", a
     tenth as often (twice at least). how : see `compare`
     """
     adult, bank = encodings.adult_table(source=source), encodings.bank_table(source=source)
@@ -140,6 +141,7 @@ def everything(trials, *, seed, source="real", **how) -> pd.DataFrame:
         "devices on Adult": compare(adult, devices(len(adult.domain)), trials, **how),
         "devices on Bank": compare(bank, on_bank, trials, **how),
         "epsilon": compare(adult, {e: {"epsilon": e} for e in EPSILONS}, few, **how),
+        OUR_EPSILON: compare(adult, {e: {"epsilon": e} | OURS["our plan"] for e in EPSILONS}, few, **how),
         "attributes": widths(encodings.adult_table(source=source, numeric=True), few, counts=WIDTHS, **how),
     }
     return pd.concat(studies, names=["study"])
@@ -156,7 +158,7 @@ def load(study, path=RESULTS) -> pd.DataFrame:
     if study not in set(frame["study"]):
         raise ValueError(f"study must be one of {sorted(set(frame['study']))}, got {study!r}")
     frame = frame[frame["study"] == study].drop(columns="study")
-    if study in ("epsilon", "attributes"):
+    if study in ("epsilon", OUR_EPSILON, "attributes"):
         frame["variant"] = pd.to_numeric(frame["variant"])
     return frame.set_index(["variant", "trial"])
 

@@ -85,9 +85,8 @@ def test_the_study_of_aim():
 
 
 def test_the_ablation_of_aim():
-    studies = {
-        name: aim_ablation.load(name) for name in ("devices on Adult", "devices on Bank", "epsilon", "attributes")
-    }
+    names = ("devices on Adult", "devices on Bank", "epsilon", aim_ablation.OUR_EPSILON, "attributes")
+    studies = {name: aim_ablation.load(name) for name in names}
     kept = pd.concat(studies, names=["study"])
     tables = {
         "adult": encodings.adult_table(),
@@ -97,8 +96,10 @@ def test_the_ablation_of_aim():
     for (study, variant, trial), row in handful(kept[kept["cpu_s"] < 5], 4).iterrows():
         table = tables["bank" if study.endswith("Bank") else "wide" if study == "attributes" else "adult"]
         options = {"epsilon": 1.0, "delta": aim_ablation.DELTA} | aim_comparison.PRINTED_PLAN
-        if study == "epsilon":
-            options["epsilon"] = variant
+        if study.startswith("epsilon"):
+            options |= (aim_ablation.OURS["our plan"] if study == aim_ablation.OUR_EPSILON else {}) | {
+                "epsilon": variant
+            }
         elif study == "attributes":
             table = table.project(table.domain.attributes[:variant])
         else:
