@@ -43,6 +43,7 @@ EXEMPT = {
     "numerical.PrivacyLossVariable.": INNER,
     "numerical.PureDPLoss.": INNER,
     "budget_schedule.ExactSchedule": "takes fractions that `aim` has made",
+    "budget_schedule.ExactSchedule.multiplier_of": "takes fractions that `aim` has made",
     "certified.log_between": INNER,
     "certified.root_down": INNER,
     "certified.root_up": INNER,
@@ -591,7 +592,7 @@ def gaussian():
 
 def models():
     """Tables, graphical models, AIM and the other synthesisers, and what they are judged by."""
-    from lib.tables import adaptive_iterative, budget_schedule, counting, graphical_model, reconciliation
+    from lib.tables import adaptive_iterative, budget_schedule, counting, graphical_model, plan, reconciliation
     from lib.tables.table import Domain, Table
 
     domain = Domain({"a": 2, "b": 3, "c": 2})
@@ -643,7 +644,7 @@ def models():
                weights="inverse-variance", spare=("steps",))  # fmt: skip
 
     yield call("adaptive_iterative.aim", table=table, epsilon=1.0, delta=1e-5, workload=2, rng=RNG, rounds=4, alpha=0.9, noise="gaussian",
-               neighbours="unbounded", max_cells=100, candidates=2, records=5, errors=(1,), round_fit=(0.1, 0.02), last_fit="adaptive",
+               neighbours="unbounded", max_cells=100, candidates=2, records=5, errors=(1,), plan=plan.OURS, round_fit=(0.1, 0.02), last_fit="adaptive",
                spare=("rounds", "records", "epsilon", "candidates"))  # fmt: skip
     run = adaptive_iterative.aim(table, 1.0, 1e-5, neighbours="bounded", rng=np.random.default_rng(1))
     yield call("uncertainty.count_intervals", result=run, attributes=("a",), level=0.9)
@@ -657,7 +658,14 @@ def models():
     yield call("counting.downward_closure", domain=domain, workload=2)
     yield call("budget_schedule.Schedule", rho=0.5, rounds=4, alpha=0.9)
     schedule = budget_schedule.Schedule(0.5, 4, 0.9)
-    yield call("budget_schedule.Schedule.advance", on=schedule, anneal=True)
+    yield call("budget_schedule.Schedule.advance", on=schedule, anneal=True, growth=2)
+    yield call("budget_schedule.Schedule.multiplier_of", on=schedule, share=0.1)
+    yield call("budget_schedule.Schedule.measure", on=schedule, share=0.1)
+    yield call("plan.Plan", start="sized", choice="printed", pace="tested")
+    yield call("plan.Plan.rounds", on=plan.Plan(), d=5)
+    yield call("plan.Plan.cells", on=plan.Plan(), d=5, rho=0.1)
+    yield call("plan.parts", sizes=[2, 3])
+    yield call("plan.first_share", noise=0.1)
     yield call("bayesian_network.privbayes", table=table, epsilon=1.0, rng=RNG, delta=1e-5, parents=1, score="dependence", neighbours="bounded",
                structure_share=0.3, records=5, spare=("records",))  # fmt: skip
     yield call("bayesian_network.score_sensitivity", score="mutual information", neighbours="bounded", n=10)

@@ -177,7 +177,8 @@ def test_every_bit_comes_from_the_operating_system(monkeypatch):
 # ---- scores
 
 
-def test_one_record_changes_an_exact_score_by_no_more_than_the_sensitivity(monkeypatch):
+@pytest.mark.parametrize("clear, scale", [(False, Fraction(2)), (True, Fraction(1, 8))])
+def test_one_record_changes_an_exact_score_by_no_more_than_the_sensitivity(clear, scale, monkeypatch):
     """Brute force: each record of a small table removed, or replaced by any other."""
     weights = {(0,): 1.0, (1,): 2.0, (0, 1): 3.0}
     domain = Domain({"a": 2, "b": 2})
@@ -188,8 +189,8 @@ def test_one_record_changes_an_exact_score_by_no_more_than_the_sensitivity(monke
     def scores(records, changed):
         table = Table(np.array(records), domain)
         truth = {clique: table.marginal(tuple("ab"[v] for v in clique)) for clique in weights}
-        exact = ExactDraws(changed, weights, None)
-        exact.choose({c: exact.score(c, truth[c], believed[c], Fraction(2)) for c in weights}, Fraction(1))
+        exact = ExactDraws(changed, weights, None, clear)
+        exact.choose({c: exact.score(c, truth[c], believed[c], scale) for c in weights}, Fraction(1))
         (found, (_, sensitivity)) = asked.pop()
         return np.array(list(found)), sensitivity
 

@@ -44,7 +44,7 @@ class Schedule:
 
     def multiplier_of(self, share: Any) -> Any:
         """sigma for sensitivity 1 of a measurement that costs `share`, in (0, 1], of the whole budget."""
-        return math.sqrt(1 / (2 * share * self.rho))
+        return math.sqrt(1 / (2 * checks.number("share", share, "[1e-100, 1]") * self.rho))
 
     def divide(self) -> None:
         """Divide what is left of the budget into `rounds` rounds."""
@@ -60,7 +60,7 @@ class Schedule:
     def advance(self, anneal: bool, growth: int = 4) -> None:
         """Set the next round's share, `growth` times as large where `anneal` says that the last one taught the model too little."""
         if anneal:
-            self._grow(growth)
+            self._grow(checks.whole("growth", growth, "[1, 1000]"))
         self._finish_if_short()
 
     def _grow(self, growth) -> None:

@@ -27,8 +27,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from ..numerics import checks
 
 TOTAL = Fraction(1, 100)  # of the budget, for the number of records
@@ -62,6 +60,7 @@ class Plan:
 
         As printed 16 d, as the code of the document has it. From d = 32 on a round takes longer and longer, so that there are fewer.
         """
+        d = checks.whole("d", d, "[1, inf)")
         per, most, least = (16, 512, 4) if self.pace == "printed" else (5, 160, 2)
         return max(min(per * d, most), least * d)
 
@@ -70,7 +69,8 @@ class Plan:
 
         A choice that is clear finds more to measure, and the model grows: with little budget a small one is as accurate, and quicker.
         """
-        most = 10_000_000 if d <= 32 else 500_000
+        most = 10_000_000 if checks.whole("d", d, "[1, inf)") <= 32 else 500_000
+        rho = checks.number("rho", rho, "[1e-100, 1e100]")
         return most if self.choice == "printed" else min(max(round(5_000_000 * rho), 100_000), most)
 
     @property
@@ -91,7 +91,10 @@ def parts(sizes: Sequence[int]) -> list[Fraction]:
     >>> print([round(float(part), 3) for part in parts([8, 27, 27])])
     [0.182, 0.409, 0.409]
     """
-    weights = np.array(sizes, dtype=float) ** (2 / 3)
+    values = checks.real("sizes", sizes, "[1, inf)")
+    if values.ndim != 1 or not values.size:
+        raise ValueError(f"sizes must be a sequence of one size or more, got {sizes!r:.100}")
+    weights = values ** (2 / 3)
     return [Fraction(max(math.floor(share * 2**_BITS), 1), 2**_BITS) for share in weights / weights.sum()]
 
 
