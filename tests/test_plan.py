@@ -228,6 +228,11 @@ def test_other_words_are_refused(bad):
         Plan(**bad)
 
 
+def test_no_other_thing_is_a_plan():
+    with pytest.raises(ValueError, match="plan must be a Plan, such as plan.PRINTED, got 'printed'"):
+        run(plan="printed")
+
+
 def test_the_rounds_and_the_room_of_a_plan():
     assert [PRINTED.rounds(d) for d in (5, 32, 60, 200)] == [80, 512, 512, 800]
     assert [Plan().rounds(d) for d in (5, 32, 60, 200)] == [25, 160, 160, 400]

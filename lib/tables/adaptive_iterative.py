@@ -157,6 +157,8 @@ def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload
     """
     schedule: Schedule
     exact = _exact(exact, rng, noise, errors)
+    if not isinstance(plan, Plan):
+        raise ValueError(f"plan must be a Plan, such as plan.PRINTED, got {plan!r:.100}")
     d = len(table.domain)
     rounds = plan.rounds(d) if rounds is None else checks.number("rounds", rounds, f"[{d}, inf)")
     alpha = checks.number("alpha", alpha, ALPHAS)

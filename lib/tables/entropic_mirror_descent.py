@@ -82,8 +82,9 @@ def mirror_descent(domain: Domain, measurements: Iterable[Measurement], total: f
 def _problem(domain, measurements, total, power):
     """The oracle of the measured cliques, and theta -> (loss, its gradient in mu, mu) with weights sigma^-power."""
     checked = [measurement.checked(domain) for measurement in measurements]
+    checked = [each for each in checked if each[0]]  # the total, which is given, needs no potential
     if not checked:
-        raise ValueError("measurements must hold at least one measurement, got none")
+        raise ValueError("measurements must hold at least one measurement of an attribute, got none")
     oracle = MarginalOracle(list(dict.fromkeys(clique for clique, _, _ in checked)), domain.sizes)
     parts = [oracle.slices[oracle.cliques.index(clique)] for clique, _, _ in checked]
 
