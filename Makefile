@@ -254,6 +254,7 @@ bench: $(READY) ## the benchmarks, one line of JSON each (CASE=name for some, RE
 
 peers: $(READY) ## AIM beside its peers over whole runs, hours; keeps each seed in book/results and goes on where it was interrupted (PEERS=yes FOR="fair" SEEDS=5 MBI=folder)
 	@$(PY) -m tests.benchmarks.aim_peers
+	@$(PY) -m tests.benchmarks.aim_fits
 
 notebooks: $(EXECUTED) ## refresh the outputs of the committed notebooks, in place
 	@$(PY) notebooks/run.py --refresh $(NOTEBOOKS)

@@ -3,8 +3,10 @@
 import pandas as pd
 import pytest
 
+from book import results
 from notebooks.studies import aim_peers as told
-from tests.benchmarks import aim_accuracy, aim_peers, measure
+from tests import made_up
+from tests.benchmarks import aim_accuracy, aim_fits, aim_peers, measure
 
 
 @pytest.fixture
@@ -147,3 +149,45 @@ def test_the_chapter_says_how_many_seeds_there_are(monkeypatch, tmp_path):
     pd.DataFrame(rows).to_csv(tmp_path / "peers.csv", index=False)
     monkeypatch.setattr(told, "FILE", tmp_path / "peers.csv")
     assert told.seeds().to_dict("index") == {("fair", 1.0): {"dpmm": 1, told.OURS: 2}}
+
+
+# ---- fits of the same measurements
+
+
+def test_fits_are_told_beside_that_of_least_loss_seed_by_seed():
+    """Seeds 1.0, 2.0 of least loss, and 0.1 and 0.3 less or 0.2 more each: means -0.2 and 0.2 of 1.5."""
+    rows = [
+        {"table": "t", "epsilon": 1.0, "seed": seed, "fit": fit} | dict.fromkeys(told.ERRORS.values(), least + more)
+        for seed, least, ours in ((0, 1.0, -0.1), (1, 2.0, -0.3))
+        for fit, more in ((told.LEAST_LOSS, 0.0), (told.LAST_FIT, ours), (told.STOPPED, 0.2))
+    ]
+    (line,) = told.fits(pd.DataFrame(rows)).to_dict("records")
+    assert line[told.LAST_FIT, "2-way"] == pytest.approx(-100 * 0.2 / 1.5)
+    assert line[told.LAST_FIT, "2-way se"] == pytest.approx(100 * 0.1 / 1.5)
+    assert line[told.STOPPED, "1-way"] == pytest.approx(100 * 0.2 / 1.5)
+    assert line[told.STOPPED, "1-way se"] == pytest.approx(0, abs=1e-12)
+
+
+def test_fits_of_the_same_measurements_are_kept(monkeypatch, tmp_path):
+    table = made_up.dependent_table()
+    monkeypatch.setattr(aim_fits, "TABLES", ("t",))
+    monkeypatch.setattr(aim_fits, "SEEDS", 2)
+    monkeypatch.setattr(aim_fits, "STEPS", 20)
+    monkeypatch.setattr(aim_accuracy, "encoded", lambda name, folder: name)
+    monkeypatch.setattr(aim_fits.aim, "load_table", lambda file: table)
+    assert aim_fits.main(tmp_path / "fits.csv") == 0
+    kept = results.load(tmp_path / "fits.csv")
+    assert len(kept) == 2 * 2 * 3 and set(kept["fit"]) == {told.LAST_FIT, told.LEAST_LOSS, told.STOPPED}
+    models = aim_fits.fits(table, 1.0, 1)
+    row = kept.query("epsilon == 1.0 and seed == 1").set_index("fit")["error2"]
+    for name, model in models.items():
+        assert row[name] == pytest.approx(aim_fits.aim.errors(table, model.marginal)[1], rel=1e-5)
+
+
+def test_without_a_table_no_fits_are_written(monkeypatch, tmp_path, capsys):
+    def absent(name, folder):
+        raise measure.Absent("no file")
+
+    monkeypatch.setattr(aim_accuracy, "encoded", absent)
+    assert aim_fits.main(tmp_path / "fits.csv") == 1
+    assert "adult: not to be had, no file" in capsys.readouterr().err and not (tmp_path / "fits.csv").exists()

@@ -7,8 +7,9 @@ import pandas as pd
 
 from book import results
 
-FILE = results.FOLDER / "miura2025/peers.csv"
+FILE, FITS = results.FOLDER / "miura2025/peers.csv", results.FOLDER / "miura2025/fits.csv"
 OURS = "ours"
+LAST_FIT, LEAST_LOSS, STOPPED = "last fit", "least loss", "stopped early"  # fits of the same measurements
 # On these AIM's settings were chosen: its last fit's, and, on all but nltcs, its plan's.
 TUNED = ("adult", "bank", "nltcs", "titanic", "fair", "mortgages", "randhie")
 ERRORS = {"1-way": "error1", "2-way": "error2", "3-way": "error3"}
@@ -91,3 +92,21 @@ def readable(found: pd.DataFrame) -> pd.DataFrame:
     }
     costs = {"CPU seconds": found["cpu_s"].map("{:.3g}".format), "MB": found["peak_mb"].map("{:.0f}".format)}
     return pd.DataFrame({"seeds": found["seeds"]} | errors | costs, index=found.index)
+
+
+def fits(frame: pd.DataFrame | None = None) -> pd.DataFrame:
+    """How much larger, in per cent, the errors of two fits are than those of the model of least loss of the same measurements.
+
+    frame : a row for each table, epsilon, seed and fit, as in the kept file, which is the default
+    A row for each table and epsilon; columns (fit, way) with the excess, and (fit, way and " se") its standard error over the seeds
+    """
+    frame = results.load(FITS) if frame is None else frame
+    wide = frame.set_index(["table", "epsilon", "seed", "fit"]).unstack("fit")
+    found = {}
+    for fit in (STOPPED, LAST_FIT):
+        for way, column in ERRORS.items():
+            of_seeds = (wide[column, fit] - wide[column, LEAST_LOSS]).groupby(level=["table", "epsilon"])
+            least = wide[column, LEAST_LOSS].groupby(level=["table", "epsilon"]).mean()
+            found[fit, way] = 100 * of_seeds.mean() / least
+            found[fit, f"{way} se"] = 100 * of_seeds.sem() / least
+    return pd.DataFrame(found)

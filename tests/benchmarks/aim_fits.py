@@ -1,0 +1,70 @@
+"""Three fits of the same measurements, kept in book/results/miura2025/fits.csv: AIM's last fit, the model of least loss, and mirror descent
+stopped after a thousand steps, as the peers stop it.
+
+    python -m tests.benchmarks.aim_fits
+
+What was measured, and so the size of the model, is the same for the three: what differs is how closely they follow the noise.
+`make peers` runs it after the peers, in a quarter of an hour.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from book import results
+from notebooks.studies import aim_peers as told
+from tests.benchmarks import aim, aim_accuracy, measure
+
+FILE = told.FITS
+CODE = "tests/benchmarks/aim_fits.py lib/tables/adaptive_iterative.py"
+TABLES = ("adult", "bank", *aim_accuracy.PUBLIC)
+EPSILONS, SEEDS, STEPS = (0.3, 1.0), 10, 1000
+
+
+def fits(table, epsilon, seed) -> dict:
+    """The models by their names."""
+    from lib.tables import adaptive_iterative, entropic_mirror_descent, graphical_model
+
+    run = adaptive_iterative.aim(table, epsilon, aim.DELTA, aim_accuracy.K, rng=np.random.default_rng(seed))
+    given = table.domain, run.measurements, run.model.total
+    return {
+        told.LAST_FIT: run.model,
+        told.LEAST_LOSS: graphical_model.fit(*given),
+        told.STOPPED: entropic_mirror_descent.mirror_descent(*given, steps=STEPS).model,
+    }
+
+
+def rows(name, table) -> list[dict]:
+    """A row for each epsilon, seed and fit, with the 1-, 2- and 3-way errors of its model."""
+    found = []
+    for epsilon in EPSILONS:
+        for seed in range(SEEDS):
+            for fit, model in fits(table, epsilon, seed).items():
+                errors = dict(zip(told.ERRORS.values(), aim.errors(table, model.marginal)))
+                found.append({"table": name, "epsilon": epsilon, "seed": seed, "fit": fit} | errors)
+    return found
+
+
+def main(output=FILE) -> int:
+    """Write the file; 1, with a line, where a table is not to be had."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name in TABLES:
+            try:
+                found += rows(name, aim.load_table(aim_accuracy.encoded(name, Path(folder))))
+            except (measure.Absent, KeyError) as reason:
+                print(f"{name}: not to be had, {reason}; nothing is written", file=sys.stderr)
+                return 1
+    settings = {"seeds": SEEDS, "steps of mirror descent": STEPS, "delta": aim.DELTA}
+    made = results.collect("tests.benchmarks.aim_fits", [], data="real", settings=settings, code=CODE)
+    results.save(output, pd.DataFrame(found), made)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
