@@ -663,7 +663,7 @@ def models():
     yield call("budget_schedule.Schedule.measure", on=schedule, share=0.1)
     yield call("plan.Plan", start="sized", choice="printed", pace="tested")
     yield call("plan.Plan.rounds", on=plan.Plan(), d=5)
-    yield call("plan.Plan.cells", on=plan.Plan(), d=5, rho=0.1)
+    yield call("plan.Plan.cells", on=plan.Plan(), d=5, rho=0.1, counted=100)
     yield call("plan.parts", sizes=[2, 3])
     yield call("plan.first_share", noise=0.1)
     yield call("bayesian_network.privbayes", table=table, epsilon=1.0, rng=RNG, delta=1e-5, parents=1, score="dependence", neighbours="bounded",

@@ -224,7 +224,7 @@ def test_models_between_rounds_have_the_entropy_that_was_asked_for(monkeypatch):
 def test_what_is_drawn_depends_on_no_record():
     other = Table(TABLE.records[::-1] * 0, DOMAIN)
     runs = [
-        module._Run(table, 2, None, "gaussian", "unbounded", 1000, (), False, Plan(), (0.1, 0.02), "plain")
+        module._Run(table, 2, None, "gaussian", "unbounded", 1000, (), False, Plan(), (0.1, 0.02), "plain", 1.0)
         for table in (TABLE, other)
     ]
     first, second = (

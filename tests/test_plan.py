@@ -236,5 +236,7 @@ def test_no_other_thing_is_a_plan():
 def test_the_rounds_and_the_room_of_a_plan():
     assert [PRINTED.rounds(d) for d in (5, 32, 60, 200)] == [80, 512, 512, 800]
     assert [Plan().rounds(d) for d in (5, 32, 60, 200)] == [25, 160, 160, 400]
-    assert PRINTED.cells(9, 1e-5) == 10_000_000 and Plan().cells(9, 1e-5) == 100_000
-    assert Plan().cells(9, 1.0) == 5_000_000 and Plan().cells(9, 1e3) == 10_000_000 and Plan().cells(40, 1e3) == 500_000
+    assert PRINTED.cells(9, 1e-5, 50) == 10_000_000 and Plan().cells(9, 1e-5, 50) == 100_000
+    assert Plan().cells(9, 1.0, 50) == 5_000_000 and Plan().cells(9, 1e-5, 5000) == 300_000
+    assert Plan().cells(9, 1e3, 50) == 10_000_000
+    assert Plan().cells(40, 1e3, 50) == Plan().cells(40, 1e-5, 10**9) == 500_000

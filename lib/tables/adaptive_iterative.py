@@ -28,7 +28,7 @@ import numpy as np
 from .. import accounting
 from ..mechanisms.noise import generator, system_rng
 from ..mechanisms.sensitivity import NEIGHBOURS
-from ..numerics import checks
+from ..numerics import checks, in_order
 from . import last_fit
 from . import plan as plans
 from .budget_schedule import ALPHAS, ExactSchedule, Schedule
@@ -169,9 +169,8 @@ def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload
         rng = generator(rng)
         epsilon, delta = checks.number("epsilon", epsilon, "(0, inf)"), checks.number("delta", delta, "(0, 1)")
         schedule = Schedule(float(accounting.dp_to_zcdp(epsilon, delta)), rounds, alpha)
-    max_cells = plan.cells(d, float(schedule.rho)) if max_cells is None else max_cells
     run = _Run(table, workload, system_rng() if exact else rng, noise, neighbours, max_cells, errors, exact,
-               plan, round_fit, last_fit)  # fmt: skip
+               plan, round_fit, last_fit, float(schedule.rho))  # fmt: skip
     candidates = checks.whole(
         "candidates", (1000 if d <= 32 else 100) if candidates is None else candidates, "[1, inf)"
     )
@@ -221,7 +220,7 @@ class _Run:
     model: GraphicalModel  # from the first `fit` on
     choice: Choice  # of the last round
 
-    def __init__(self, table, workload, rng, noise, neighbours, max_cells, errors, exact, plan, round_fit, kind):
+    def __init__(self, table, workload, rng, noise, neighbours, max_cells, errors, exact, plan, round_fit, kind, rho):
         checks.one_of("noise", noise, NOISES)
         checks.one_of("neighbours", neighbours, NEIGHBOURS)
         checks.one_of("last_fit", kind, last_fit.KINDS)
@@ -236,6 +235,9 @@ class _Run:
             ExactDraws(changed, self.weights, rng, clear) if exact
             else FloatingDraws(noise, changed, self.weights, rng, clear)
         )  # fmt: skip
+        if max_cells is None:
+            counted = in_order.total(math.prod(self.domain.sizes[v] for v in clique) for clique in self.weights)
+            max_cells = plan.cells(len(self.domain), rho, counted)
         self.max_cells = checks.whole("max_cells", max_cells, "[1, inf)")
         # A model's tables have at most as many axes as there are letters (`contraction`): those of one value cost no cells.
         constant, most = self.domain.sizes.count(1), max(52 - self.max_cells.bit_length(), 0)

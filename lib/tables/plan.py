@@ -64,14 +64,14 @@ class Plan:
         per, most, least = (16, 512, 4) if self.pace == "printed" else (5, 160, 2)
         return max(min(per * d, most), least * d)
 
-    def cells(self, d: int, rho: float) -> int:
-        """The size limit of the model, for `d` attributes and a budget of `rho`.
+    def cells(self, d: int, rho: float, counted: int) -> int:
+        """The size limit of the model, for `d` attributes, a budget of `rho`, and candidates that have `counted` cells together.
 
-        A choice that is clear finds more to measure, and the model grows: with little budget a small one is as accurate, and quicker.
+        A choice that is clear finds more to measure, and the model grows: with little budget a small one is nearly as accurate, and quicker.
         """
         most = 10_000_000 if checks.whole("d", d, "[1, inf)") <= 32 else 500_000
-        rho = checks.number("rho", rho, "[1e-100, 1e100]")
-        return most if self.choice == "printed" else min(max(round(5_000_000 * rho), 100_000), most)
+        rho, counted = checks.number("rho", rho, "[1e-100, 1e100]"), checks.whole("counted", counted, "[1, inf)")
+        return most if self.choice == "printed" else min(max(round(5_000_000 * rho), 60 * counted, 100_000), most)
 
     @property
     def growth(self) -> int:
