@@ -15,9 +15,9 @@ choice
     nothing of a cell that is off by less: a record changes this by as much as before, one for each count that it changes.
 pace
     "printed" quarters the noise's variance after a round in which the model has moved by less than the noise expected in all cells
-    (Algorithm 4): after nearly every measurement of a large table, whatever it has shown. "tested" halves it after a measurement that is
-    no further from the model before it than noise alone: its squared distance over the variance, of which noise makes as many as there are
-    cells, is above that by at most a standard deviation.
+    (Algorithm 4), those that are nearly empty included. "tested" halves it after a measurement that is no further from the model before it
+    than noise alone: its squared distance over the variance, of which noise makes as many as there are cells, is above that by at most
+    a standard deviation.
 """
 
 from __future__ import annotations
