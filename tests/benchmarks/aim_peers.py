@@ -10,11 +10,12 @@ AIM is for all pairs at delta 1e-9 on the domain as it is given, and each progra
 
 A peer takes minutes for a seed, so each seed is kept as it ends: what was interrupted goes on, and a call with more tables or seeds
 adds them; of ours there are `OUR_SEEDS` at least. A seed is run again where what made it has another version: of ours the key of its
-code, of a peer its release and the digest of what calls it, of `mbi` also the digest of its script. Until then the old row stays. A run
+code, of a peer its release, of `mbi` also the digest of its script, and of each the digest of what calls it. Until then the old row stays. A run
 that did not end within LIMIT CPU seconds is kept without errors, and no further seed of it is begun until LIMIT is larger.
 """
 
 import hashlib
+import inspect
 import os
 import subprocess
 import sys
@@ -37,7 +38,8 @@ COLUMNS = [*PLACE, "version", "records", "attributes", *ERRORS, "cpu_s", "peak_m
 
 def versions() -> dict[str, str]:
     """Of each program that is here, ours first, what made its rows."""
-    found = {OURS: f"code {results.key(CODE)[:12]}"}
+    called = hashlib.sha256(inspect.getsource(aim_accuracy.whole).encode()).hexdigest()[:12]
+    found = {OURS: f"code {results.key(CODE)[:12]} called by {called}"}
     for peer in ("dpmm", "mbi") if os.environ.get("MBI") else ("dpmm",):
         if python := measure.peer(peer):
             (about,) = python.parent.parent.glob(f"lib/python*/site-packages/{peer}-*.dist-info")
