@@ -153,6 +153,7 @@ def test_a_day_lies_in_its_period(by, first, length, after):
         ("attributes:\n  a: {range: [0, 9], bins: [0, 9], whole: no}", "bins of 'a' must be where bins start"),
         ("attributes:\n  a: {range: [0, 9], whole: perhaps}", "whole must be one of yes, no, true, false, got 'perhaps'"),
         ("attributes:\n  a: {range: [0, 9], missing: 12}", "line 2, column 31: missing of 'a' must be missing or within its range, got '12'"),
+        ("attributes:\n  a: {range: [0, 9], missing: other}", "line 2, column 31: missing of 'a' must be missing or within its range, got 'other'"),
         ("attributes:\n  a: {dates: [2001-01-01, 2001-13-01]}", "line 2, column 27: a date such as 2001-12-31 is expected here, got '2001-13-01'"),
         ("attributes:\n  a: {dates: [2001-01-01, 2002-01-01], by: decade}", "by must be one of year, quarter, month, day, got 'decade'"),
         ("attributes:\n  a: {dates: [1900-01-01, 2025-01-01], by: day}", "attribute 'a' has 45,658 values, of which 10,000 are permitted"),

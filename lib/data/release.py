@@ -192,7 +192,7 @@ def statement(epsilon: float, delta: float, neighbours: str, seed: int | None = 
     )
     e, d = _upwards(epsilon), _upwards(delta)
     return (
-        "The synthetic table, the model and this report are the output of AIM (McKenna, Mullins, Sheldon and Miklau 2022), which is "
+        "The synthetic table, the model and this report are the output of a variant of AIM (McKenna, Mullins, Sheldon and Miklau 2022), which is "
         f"({e}, {d})-differentially private: for two tables that {pair}, the probability of any set of outputs is at "
         f"most e^{e} times as large for one as for the other, plus {d}. This rests on a schema (attributes, values, "
         "bins, treatment of missing and unlisted values) and settings that were fixed without looking at the records. The promise is "

@@ -271,7 +271,10 @@ class _Reader:
         stated = parts.get("missing")
         if stated is None or self._text(stated) == MISSING:
             return replace(made, labels=(*labels, MISSING))
-        value = number(stated)
+        try:
+            value = number(stated)
+        except ValueError:  # its text speaks of numbers alone
+            value = math.nan
         if not starts[0] <= value <= last:
             self._refuse(stated, f"missing of {name!r} must be missing or within its range, got {self._text(stated)!r}")
         return replace(made, missing=int(made.binned(np.array([value]))[0]))
