@@ -53,6 +53,8 @@ def release(data: str, schema_file: str, output: Path, options: dict) -> None:
         )
     data = str(Path(data).resolve()) if Path(data).exists() else data  # the notebook's kernel may work elsewhere
     sources.check(data, public := schema.read(schema_file), options.get("table", ""))
+    if len(public.attributes) == 1:
+        options = {"workload": "1"} | options  # and not pairs
     files.check_writable(output.with_name(f".{output.name}"))
     with tempfile.TemporaryDirectory(prefix=f".{output.name}-", dir=output.parent) as scratch:
         made = Path(scratch) / "made"
@@ -67,7 +69,7 @@ def release(data: str, schema_file: str, output: Path, options: dict) -> None:
         (made / "report.html").write_text(page(content), encoding="utf-8")
         shutil.copyfile(schema_file, made / "schema.yml")
         os.replace(made, output)
-    print(f"{output}: {', '.join(sorted(each.name for each in output.iterdir()))}; {len(public.attributes)} attributes, "
+    print(f"{output}: {', '.join(sorted(each.name for each in output.iterdir()))}; {(d := len(public.attributes))} attribute{'s' * (d > 1)}, "
           f"epsilon {used['epsilon']:g}, delta {used['delta']:g}, {used['neighbours']} neighbours")  # fmt: skip
 
 

@@ -176,7 +176,7 @@ def test_the_command_writes_every_study(tmp_path, monkeypatch, table):
             str(tmp_path / "cells"),
         ]
     )
-    assert len(aim_ablation.load("devices on Adult", path)) == len(aim_ablation.devices(9)) == 16
+    assert len(aim_ablation.load("devices on Adult", path)) == len(aim_ablation.devices(9)) == 21
     assert set(aim_ablation.load("devices on Bank", path).index.levels[0]) == set(aim_ablation.ON_BANK)
     for study in ("epsilon", aim_ablation.OUR_EPSILON):
         assert list(aim_ablation.load(study, path).index) == [(0.1, 0), (0.1, 1), (1.0, 0), (1.0, 1)]

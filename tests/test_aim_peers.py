@@ -17,7 +17,7 @@ def asked(monkeypatch, tmp_path):
     def row(place, version, file, limit):
         places.append(place)
         values = (None,) * 4 if place[2] == "slow" else (0.1, 0.2, 0.3, 1.0)
-        return dict(zip(aim_peers.COLUMNS, [*place, version, 10, 2, *values, 5, limit]))
+        return dict(zip(aim_peers.COLUMNS, [*place, version, 10, 2, *values, 5, limit, None]))
 
     monkeypatch.setattr(aim_peers, "row", row)
     monkeypatch.setattr(aim_accuracy, "encoded", lambda name, folder: tmp_path / name)
@@ -51,6 +51,14 @@ def test_another_version_is_run_again_and_the_others_stay(asked, monkeypatch, tm
     assert {place[2] for place in asked} == {"peer"} and len(asked) == 2
     kept = pd.read_csv(tmp_path / "peers.csv", comment="#", dtype={"version": str})
     assert sorted(zip(kept["program"], kept["version"])) == [("other", "1")] * 2 + [("peer", "2")] * 2
+
+
+def test_what_changed_while_it_ran_is_not_kept(asked, monkeypatch, tmp_path):
+    current = iter(["1", "1", "2"])  # at the beginning, and after each of two seeds
+    monkeypatch.setattr(aim_peers, "versions", lambda: {"peer": next(current)})
+    with pytest.raises(SystemExit, match="peer has changed while its seed 1 ran"):
+        aim_peers.run(("fair",), 2, 9, tmp_path / "peers.csv")
+    assert pd.read_csv(tmp_path / "peers.csv", comment="#")["seed"].tolist() == [0]
 
 
 def test_of_what_does_not_end_no_further_seed_is_begun(asked, monkeypatch, tmp_path):
@@ -106,7 +114,7 @@ def test_a_table_that_is_not_to_be_had_ends_in_a_sentence(monkeypatch, capsys):
 
 
 def seeds(program, errors, cpu, table="fair"):
-    lines = [dict.fromkeys(told.ERRORS.values(), error) | {"cpu_s": cpu, "peak_mb": 10 * cpu} for error in errors]
+    lines = [dict.fromkeys(told.ERRORS.values(), error) | {"cpu_s": cpu, "peak_mb": 10 * cpu, "first_s": 3.0} for error in errors]
     about = {"table": table, "epsilon": 1.0, "program": program}
     return [about | line | {"seed": seed} for seed, line in enumerate(lines)]
 
@@ -118,7 +126,7 @@ def test_the_chapter_counts_standard_errors_of_the_difference():
     assert found.loc[("fair", 1.0, "dpmm"), "se2"] == pytest.approx(0.2 / 3**0.5)
     (line,) = told.behind(found).reset_index().to_dict("records")
     assert [line[way] for way in told.ERRORS] == pytest.approx([-0.7746] * 3, abs=1e-4)
-    assert (line["CPU"], line["memory"], line["ratio"]) == pytest.approx((50, 50, 1.5))
+    assert [line[key] for key in ("CPU", "first", "memory", "ratio")] == pytest.approx([50, 20, 50, 1.5])
     assert line["spread"] == pytest.approx(1.5 * ((0.2 / 0.3) ** 2 / 3 + (0.1 / 0.2) ** 2 / 3) ** 0.5)
 
 

@@ -13,11 +13,12 @@ from scipy import stats
 from lib import accounting
 from lib.mechanisms import exact_noise
 from lib.mechanisms.selection import exact_exponential
-from lib.tables import adaptive_iterative
+from lib.tables import adaptive_iterative, marginal_oracle
 from lib.tables import private_draws as draws
 from lib.tables.adaptive_iterative import aim
 from lib.tables.budget_schedule import ExactSchedule
-from lib.tables.private_draws import GRAIN, ExactDraws
+from lib.tables.plan import OURS, PRINTED
+from lib.tables.private_draws import GRAIN, ExactDraws, FloatingDraws
 from lib.tables.table import Domain, Table
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 4, "d": 3})
@@ -31,7 +32,7 @@ def seeded(monkeypatch):
     """Exact runs that can be repeated: of the operating system's randomness a generator takes the place, here only."""
 
     def start(seed):
-        bits, after = np.random.default_rng([seed, 1]), np.random.default_rng([seed, 2])
+        bits, after = (np.random.Generator(np.random.PCG64([seed, part])) for part in (1, 2))
         monkeypatch.setattr(adaptive_iterative, "system_rng", lambda: bits)
         monkeypatch.setattr(adaptive_iterative.np.random, "default_rng", lambda *_: after)
 
@@ -108,6 +109,29 @@ def test_the_exact_budget_is_spent_to_a_millionth_and_never_exceeded(rho, rounds
     assert isinstance(schedule.used, Fraction) and schedule.used >= rho * (1 - Fraction(1, 10**4))
 
 
+@pytest.mark.parametrize("plan", [OURS, PRINTED], ids=["ours", "printed"])
+@pytest.mark.parametrize("neighbours, changed", [("unbounded", 1), ("bounded", 2)])
+def test_what_is_drawn_costs_what_is_booked(neighbours, changed, plan, monkeypatch):
+    """The zCDP of a run, added up from what its noise and its choices are drawn with, and from sensitivities worked out by hand."""
+    heaviest = 6  # of all pairs of four attributes a pair shares two with itself and one with four others: its weight
+    costs = []
+
+    def noise(shape, scale, *, rng):
+        costs.append(changed / (2 * scale**2))
+        return exact_noise.discrete_gaussian(shape, scale, rng=rng)
+
+    def choice(scores, epsilon, sensitivity, *, rng):
+        costs.append((epsilon * GRAIN * changed * heaviest / sensitivity) ** 2 / 8)
+        return exact_exponential(scores, epsilon, sensitivity, rng=rng)
+
+    monkeypatch.setattr(draws, "discrete_gaussian", noise)
+    monkeypatch.setattr(draws, "exact_exponential", choice)
+    result = aim(TABLE, 1.0, 1e-6, neighbours=neighbours, plan=plan)
+    spent = sum(costs)
+    assert spent <= result.rho_used <= result.rho
+    assert spent >= result.rho * (1 - Fraction(1, 10**4))
+
+
 # ---- what touches the data
 
 
@@ -151,6 +175,40 @@ def test_a_float_that_meets_a_count_is_found(released, monkeypatch):
     monkeypatch.setattr(ExactDraws, "score", draws.FloatingDraws.score)
     with pytest.raises(AssertionError, match="mixes counts with floats"):
         aim(WatchedTable(_codes, DOMAIN), 1.0, 1e-6)
+
+
+@pytest.mark.parametrize("exact", [True, False], ids=["exact", "seeded"])
+@pytest.mark.parametrize("neighbours, size", [("unbounded", 1201), ("bounded", 600)])
+def test_the_records_speak_through_noisy_counts_and_choices_alone(neighbours, size, exact, seeded, monkeypatch):
+    """Two tables, of another size where that is secret: with the same noisy counts and choices, everything else is the same."""
+    other = Table(np.random.default_rng(6).integers(0, [2, 3, 4, 3], size=(size, 4)), DOMAIN)
+    limits = []
+    fits = marginal_oracle.MarginalOracle.fits
+
+    def noisy(self, counts, scale):
+        return np.arange(counts.size).reshape(counts.shape) % 7 + (200 if counts.size == 1 else 20), float(scale)
+
+    def watched(self, clique, limit):
+        limits.append(limit)
+        return fits(self, clique, limit)
+
+    def everything(table):
+        limits.clear()
+        seeded(3)
+        rng = None if exact else np.random.Generator(np.random.PCG64(3))
+        result = aim(table, 1.0, 1e-6, neighbours=neighbours, rng=rng)
+        measured = [(m.attributes, m.values.tolist(), m.sigma) for m in result.measurements]
+        potentials = {clique: theta.tolist() for clique, theta in result.model.potentials.items()}
+        chosen = [getattr(result.choice, name) for name in ("weights", "epsilon", "sensitivity", "expected")]
+        public = result.rho, result.rho_used, result.total, result.model.total, result.synthetic.records.tolist()
+        return result.steps, measured, potentials, chosen, public, list(limits)
+
+    monkeypatch.setattr(marginal_oracle.MarginalOracle, "fits", watched)
+    for kind in (FloatingDraws, ExactDraws):
+        monkeypatch.setattr(kind, "noisy", noisy)
+        monkeypatch.setattr(kind, "choose", lambda self, scores, epsilon: list(scores)[len(limits) % len(scores)])
+    for here, there in zip(everything(TABLE), everything(other), strict=True):
+        assert here == there
 
 
 def test_released_counts_are_whole_and_the_budget_a_fraction():

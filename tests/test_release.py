@@ -385,6 +385,17 @@ def test_what_cannot_be_used_ends_with_a_sentence_and_two(tmp_path, capsys):
     assert {path.name for path in tmp_path.iterdir()} == {"there", "bad.yml", "bad.csv", "file"}
 
 
+def test_a_table_of_one_column_is_released_without_further_words(tmp_path, capsys):
+    """A blank line is no record; two quotation marks are one with a missing value."""
+    (tmp_path / "one.csv").write_text("ill\n" + 90 * "yes\n" + 60 * "\n" + 50 * '""\n' + 60 * "no\n")
+    (tmp_path / "one.yml").write_text("attributes: {ill: {values: ['yes', 'no']}}")
+    given = ("--data", tmp_path / "one.csv", "--schema", tmp_path / "one.yml", "--neighbours", "bounded")
+    status, said, _ = command(capsys, "release", *given, "--epsilon", "1e4", "--output", tmp_path / "out")
+    assert status == 0 and "; 1 attribute, epsilon" in said
+    header, *lines = (tmp_path / "out/synthetic.csv").read_text().splitlines()
+    assert header == '"ill"' and {line: lines.count(line) for line in lines} == {'"yes"': 90, '"no"': 60, '""': 50}
+
+
 @pytest.mark.parametrize("wrong", ["bad line far below", "workload"])
 def test_a_run_that_fails_ends_with_a_sentence_and_leaves_nothing(tmp_path, capsys, wrong):
     path = tmp_path / "bad.csv"

@@ -24,6 +24,8 @@ from lib.tables.table import Domain, Table
 from lib.tables.uncertainty import _Law
 
 RARE = 1e-6
+FIRST = uncertainty._OF_MEASURED * uncertainty._SHARE  # of an error probability, what a first measurement has
+UNMEASURED = (1 - uncertainty._OF_MEASURED) / uncertainty._OF_MEASURED  # of it, for a measurement that stands in for another
 DOMAIN = Domain({"a": 3, "b": 4, "c": 2, "d": 5}, labels={"c": ["no", "yes"]})
 _rng = np.random.default_rng(3)
 _a, _b = _rng.integers(3, size=500), _rng.integers(4, size=500)
@@ -169,10 +171,10 @@ def check_one_measurement(noise, sigma=6.0, level=0.95):
     values = truth / 3 + draw(noise, sigma, (100_000, 3), rng)
     found = count_intervals(release([Measurement(("a", "b"), values, sigma)], domain, noise), ("a",), level=level)
     # Before rounding, of which the counts at the ends are cleared.
-    reach = uncertainty._Law(noise).reach(sigma, 3, uncertainty._SHARE * (1 - level))
+    reach = uncertainty._Law(noise).reach(sigma, 3, FIRST * (1 - level))
     assert np.array_equal(found.low, np.ceil(found.unbiased - reach)) and found.expected_error > 0
     misses = int((np.abs(found.unbiased - truth) > reach).sum())
-    expected = uncertainty._SHARE * (1 - level)
+    expected = FIRST * (1 - level)
     assert RARE / 2 < stats.binom.cdf(misses, 100_000, expected) < 1 - RARE / 2
     assert (found.high < truth).sum() + (found.low > truth).sum() == misses
     assert np.abs(found.unbiased - truth).mean() == pytest.approx(
@@ -191,7 +193,7 @@ def test_one_measurement_with_discrete_noise_misses_no_more_often():
     values = 50 + discrete_gaussian(size, 2, rng=np.random.default_rng(1))
     found = count_intervals(release([Measurement(("a", "b"), values, 2.0)], domain, exact=True), ("a",))
     misses = int(((found.low > 150) | (found.high < 150)).sum())
-    assert not_above(misses, 100_000, uncertainty._SHARE * 0.05) and misses > 2500
+    assert not_above(misses, 100_000, FIRST * 0.05) and misses > 2300
 
 
 # ---- designs that turn the noise against the analyst
@@ -256,7 +258,7 @@ def check_design(design, noise="gaussian"):
 def test_all_measurements_together_have_villes_bound():
     """With six times the information of the first: sqrt(2 log(2/beta)) deviations, beta being a quarter of 0.1."""
     found = intervals([(0.0, 5e5), (0.0, 5e5 / math.sqrt(5))])
-    beta = (1 - uncertainty._SHARE) * 0.1
+    beta = (1 - uncertainty._SHARE) * uncertainty._OF_MEASURED * 0.1
     assert found.deviation == pytest.approx(5e5 / math.sqrt(6))
     assert found.high - FAR == pytest.approx(math.sqrt(2 * math.log(2 / beta)) * found.deviation, abs=1)
 
@@ -438,12 +440,12 @@ def test_the_recorded_choice_gives_the_scores_that_were_chosen_by(exact, neighbo
 
 
 def test_without_a_choice_a_count_is_at_most_that_of_each_attribute():
-    """At half of the error probability, in equal parts; with the end of the counts of `where` alike."""
+    """At half of the error probability of what was not measured, in equal parts; with the end of the counts of `where` alike."""
     rng = np.random.default_rng(9)
     singles = [Measurement((name,), rng.normal(100, 5, DOMAIN.shape((name,))), 5.0) for name in ("a", "c", "d")]
     released = release(singles)
     found = count_intervals(released, ("a", "d"), {"c": ["yes"]}, level=0.9)
-    each = 1 - 0.1 / (2 * 3)
+    each = 1 - UNMEASURED * 0.1 / (2 * 3)
     ends = [count_intervals(released, (name,), level=each).high for name in ("a", "d")]
     yes = count_intervals(released, (), {"c": ["yes"]}, level=each).high
     assert np.array_equal(found.high, np.minimum(np.minimum.outer(*ends), yes)) and (found.low == 0).all()
@@ -451,7 +453,7 @@ def test_without_a_choice_a_count_is_at_most_that_of_each_attribute():
     turned = count_intervals(released, ("d", "a"), {"c": ["yes"]}, level=0.9)
     assert np.array_equal(turned.high, found.high.T)
     partly = count_intervals(released, ("a", "b"), level=0.9)  # of b nothing is known
-    assert np.array_equal(partly.high[:, 0], count_intervals(released, ("a",), level=0.95).high)
+    assert np.array_equal(partly.high[:, 0], count_intervals(released, ("a",), level=1 - UNMEASURED * 0.05).high)
 
 
 def test_the_bound_of_the_last_choice_is_about_the_synthetic_counts():
@@ -459,10 +461,28 @@ def test_the_bound_of_the_last_choice_is_about_the_synthetic_counts():
     synthetic = made.synthetic.marginal(("c",))
     for total, part in ((None, 1), (len_of := 120, 2)):
         near = dataclasses.replace(made, total=total, synthetic=Sized(made.synthetic, len_of))
-        reach = marginal_bounds(near, 0.95)[("c",)] / part
+        reach = marginal_bounds(near, 1 - (1 - uncertainty._OF_MEASURED) * 0.1 / 2)[("c",)] / part
         found = count_intervals(near, ("c",), level=0.9)
         assert np.array_equal(found.low, np.maximum(np.ceil(synthetic - reach), 0))
         assert np.array_equal(found.high, np.minimum(np.floor(synthetic + reach), total or np.inf))
+
+
+@pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
+def test_where_all_values_are_named_nothing_is_asked(neighbours):
+    result = next(runs(1, neighbours=neighbours))
+    for everything in ({}, {"a": [2, 0, 1]}, {"a": range(3), "c": ["no", "yes"]}):
+        assert count_intervals(result, (), everything) == count_intervals(result)
+        asked = count_intervals(result, ("b",), everything)
+        assert np.array_equal(asked.low, count_intervals(result, ("b",)).low)
+
+
+def test_a_public_number_of_records_is_known():
+    """The noisy counts do not add up to it."""
+    result = next(runs(1, neighbours="bounded"))
+    assert result.measurements[0].values.sum() != len(TABLE)
+    found = count_intervals(result)
+    assert found.low == found.high == found.unbiased == found.combined == len(TABLE)
+    assert found.expected_error == found.deviation == 0
 
 
 class Sized:

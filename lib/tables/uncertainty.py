@@ -7,10 +7,10 @@ for the mean of several. Take a design that measures again only where the first 
 there is is too small on average. Weights that are fixed before each noise and add up to one in each design put all on
 the first measurement, since it may be the last.
 
-`count_intervals` uses two statements, which fail together with probability 1 - level at most, and returns what both
+`count_intervals` uses two statements, which fail together with the error probability that there is, at most, and returns what both
 permit:
 
-1. The first covering measurement y_1, of noise Z_1: |y_1 - truth| <= h, with P(|Z_1| > h) <= 3/4 (1 - level).
+1. The first covering measurement y_1, of noise Z_1: |y_1 - truth| <= h, with P(|Z_1| > h) <= 3/4 of the error probability.
 2. All covering measurements y_t together. Let theta_t > 0 be fixed before the noise Z_t, and psi_t at least
    log E e^(theta_t Z_t). Then the product of the e^(theta_t Z_t - psi_t) is a supermartingale that starts at 1, and so
    is that with -theta_t. By Ville's inequality one of them reaches 2/beta at some time with probability beta at most.
@@ -25,7 +25,9 @@ for a count that was chosen before the release was seen; for k counts at once, a
 A marginal that was not measured. The last round chose its marginal by the exponential mechanism: so probably no
 candidate had a much higher score, and hence not a much larger error (`marginal_bounds`; McKenna, Mullins, Sheldon,
 Miklau 2022, Section 5). And no count is larger than those of its attributes by themselves, which were measured. Half of the error
-probability goes to the former, and half to the latter in equal parts.
+probability goes to the former, and half to the latter in equal parts. This is not given that the marginal was not measured, which the
+noise decides: so that an interval misses with probability e at most, whichever it is, one of a marginal that was measured does so with
+probability 9/10 e at most, and one of another with e/10.
 """
 
 from __future__ import annotations
@@ -45,7 +47,8 @@ from .adaptive_iterative import Result
 from .private_draws import GRAIN
 
 # Any values keep the level; with these, intervals were narrow in runs on the stand-in of Adult.
-_SHARE = 0.75  # of the error probability that goes to the first measurement
+_OF_MEASURED = 0.9  # of the error probability; the rest is for those that were not
+_SHARE = 0.75  # of the former that goes to the first measurement
 _GAIN = 6.0
 
 
@@ -97,8 +100,11 @@ def count_intervals(result: Result, attributes: Collection[str] = (),
     domain.axes(attributes)
     codes = _codes(domain, where or {})
     wanted = {domain.attributes[axis] for axis in domain.axes((*attributes, *codes))}
-    found = _measured if _covering(result, wanted) else _unmeasured
-    return found(result, wanted, tuple(attributes), codes, error)
+    if result.total is not None and not wanted:
+        every = np.float64(result.total)
+        return Intervals(every, every, every, 0.0, every, 0.0, 0)
+    found, share = (_measured, _OF_MEASURED) if _covering(result, wanted) else (_unmeasured, 1 - _OF_MEASURED)
+    return found(result, wanted, tuple(attributes), codes, share * error)
 
 
 def _measured(result, wanted, attributes, codes, error) -> Intervals:
@@ -134,7 +140,7 @@ def _unmeasured(result, wanted, attributes, codes, error) -> Intervals:
     names = (*attributes, *codes)
     alone = [name for name in names if _covering(result, (name,))]
     if not alone and reach == math.inf:
-        known = ", ".join("+".join(m.attributes) for m in result.measurements)
+        known = ", ".join(dict.fromkeys("+".join(m.attributes) for m in result.measurements if m.attributes))
         raise ValueError(f"attributes must have been measured, as {known}, got {'+'.join(sorted(wanted))}")
     counts = (synthetic or result.model).marginal(names)[
         np.ix_(*(codes.get(name, range(domain.size([name]))) for name in names))
@@ -333,7 +339,7 @@ def _laplace_reach(cells, alpha) -> float:
 
 
 def _codes(domain, where) -> dict:
-    """The codes of the values that `where` names, by attribute."""
+    """The codes of the values that `where` names, by attribute, but for attributes of which it names all."""
     codes = {}
     for name, values in where.items():
         known = domain.values(name)
@@ -343,7 +349,7 @@ def _codes(domain, where) -> dict:
             if value not in known:
                 raise ValueError(f"where[{name!r}] must hold values of the domain, got {value!r}")
         codes[name] = sorted({known.index(value) for value in values})
-    return codes
+    return {name: found for name, found in codes.items() if len(found) < len(domain.values(name))}
 
 
 def _summed(measurement, domain, attributes, codes):

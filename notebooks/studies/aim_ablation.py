@@ -24,7 +24,7 @@ from lib.data import encodings
 from lib.numerics import checks
 from lib.tables import utility
 from lib.tables.adaptive_iterative import ROUND_FIT, aim
-from lib.tables.plan import Plan
+from lib.tables.plan import PRINTED, Plan
 from notebooks.studies import aim_comparison, command_line, grid
 
 RESULTS = results.FOLDER / "miura2025/ablation.csv"
@@ -32,12 +32,18 @@ ERRORS = ("error1", "error2", "error3")
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 WIDTHS = (3, 6, 9, 12, 15)
 DELTA = 1e-9  # the document's
-OURS = {  # as printed but for what is ours; the last is what `aim` does by default
-    "our start": {"plan": Plan(choice="printed", pace="printed")},
-    "our choice": {"plan": Plan(start="printed", pace="printed")},
-    "our pace": {"plan": Plan(start="printed", choice="printed")},
-    "our plan": {"plan": Plan(), "round_fit": ROUND_FIT},
-}
+OURS = (
+    "our start",
+    "our choice",
+    "our choice, limit 1e7 cells",
+    "our pace",
+    "our pace, T = 16d",
+    "all but our start",
+    "all but our choice",
+    "all but our pace",
+    "our plan",
+)
+OUR_PLAN = {"plan": Plan(), "round_fit": ROUND_FIT}  # what `aim` does by default
 OUR_EPSILON = "epsilon, our plan"
 ON_BANK = ("AIM", "no initialisation", "Laplace noise", "least loss", "least loss, no initialisation", *OURS)
 
@@ -60,7 +66,27 @@ def devices(d) -> dict:
         "plain last fit": {"last_fit": "plain"},
         "least loss": aim_comparison.AS_PRINTED,
         "least loss, no initialisation": aim_comparison.AS_PRINTED | {"initialise": False},
-    } | OURS
+    } | plans(d)
+
+
+def plans(d) -> dict:
+    """Variants of AIM on `d` attributes as printed but for a device of ours, for all but one, and for all.
+
+    With our choice comes a size limit of the model, and with our pace a number of rounds: two variants have the printed one of these.
+    """
+    choice, pace = {"plan": Plan(start="printed", pace="printed")}, {"plan": Plan(start="printed", choice="printed")}
+    variants = (
+        {"plan": Plan(choice="printed", pace="printed")},
+        choice,
+        choice | {"max_cells": PRINTED.cells(d, 1, 1)},
+        pace,
+        pace | {"rounds": PRINTED.rounds(d)},
+        OUR_PLAN | {"plan": Plan(start="printed")},
+        OUR_PLAN | {"plan": Plan(choice="printed")},
+        OUR_PLAN | {"plan": Plan(pace="printed")},
+        OUR_PLAN,
+    )
+    return dict(zip(OURS, variants, strict=True))
 
 
 def compare(table, variants, trials, *, seed, epsilon=1.0, delta=DELTA, **how) -> pd.DataFrame:
@@ -141,7 +167,7 @@ def everything(trials, *, seed, source="real", **how) -> pd.DataFrame:
         "devices on Adult": compare(adult, devices(len(adult.domain)), trials, **how),
         "devices on Bank": compare(bank, on_bank, trials, **how),
         "epsilon": compare(adult, {e: {"epsilon": e} for e in EPSILONS}, few, **how),
-        OUR_EPSILON: compare(adult, {e: {"epsilon": e} | OURS["our plan"] for e in EPSILONS}, few, **how),
+        OUR_EPSILON: compare(adult, {e: {"epsilon": e} | OUR_PLAN for e in EPSILONS}, few, **how),
         "attributes": widths(encodings.adult_table(source=source, numeric=True), few, counts=WIDTHS, **how),
     }
     return pd.concat(studies, names=["study"])
