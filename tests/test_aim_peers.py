@@ -114,7 +114,10 @@ def test_a_table_that_is_not_to_be_had_ends_in_a_sentence(monkeypatch, capsys):
 
 
 def seeds(program, errors, cpu, table="fair"):
-    lines = [dict.fromkeys(told.ERRORS.values(), error) | {"cpu_s": cpu, "peak_mb": 10 * cpu, "first_s": 3.0} for error in errors]
+    lines = [
+        dict.fromkeys(told.ERRORS.values(), error) | {"cpu_s": cpu, "peak_mb": 10 * cpu, "first_s": 3.0}
+        for error in errors
+    ]
     about = {"table": table, "epsilon": 1.0, "program": program}
     return [about | line | {"seed": seed} for seed, line in enumerate(lines)]
 

@@ -299,6 +299,9 @@ def test_errors_are_those_of_floating_point(seeded):
         ({"errors": (1,)}, "errors must not be asked for of an exact run"),
         ({"delta": 0.0}, "delta must be in .1e-300, 1., got 0"),
         ({"epsilon": 1e9}, "epsilon must be in .1e-6, 1e6."),
+        ({"rounds": 1e30}, "noise must have a standard deviation below 2.50, got .*: epsilon or alpha is too small"),
+        ({"measurements": None}, "measurements must be an iterable of Measurement, got None"),
+        ({"measurements": [1.5]}, "measurements must be an iterable of Measurement, got 1.5"),
     ],
 )
 def test_what_an_exact_run_cannot_be_given_is_refused(options, named):

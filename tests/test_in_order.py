@@ -50,7 +50,6 @@ NO_FLOATS = {
     "exact_law": ["lazy"],
     "k_anonymity": ["attribute[level][2][rows] for attribute, level in zip(self._attributes, node)"],
     "last_fit": ["step.evaluations for step in steps"],
-    "marginal_oracle": ["sizes"],
     "network": ["(n + 1) * m for n, m in zip(widths, widths[1:])", "network.widths"],
     "numerical": ["counts"],
     "proofs": ["map(bool, held)"],

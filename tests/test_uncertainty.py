@@ -25,7 +25,9 @@ from lib.tables.uncertainty import _Law
 
 RARE = 1e-6
 FIRST = uncertainty._OF_MEASURED * uncertainty._SHARE  # of an error probability, what a first measurement has
-UNMEASURED = (1 - uncertainty._OF_MEASURED) / uncertainty._OF_MEASURED  # of it, for a measurement that stands in for another
+UNMEASURED = (
+    1 - uncertainty._OF_MEASURED
+) / uncertainty._OF_MEASURED  # of it, for a measurement that stands in for another
 DOMAIN = Domain({"a": 3, "b": 4, "c": 2, "d": 5}, labels={"c": ["no", "yes"]})
 _rng = np.random.default_rng(3)
 _a, _b = _rng.integers(3, size=500), _rng.integers(4, size=500)

@@ -58,7 +58,8 @@ class Contraction:
         self.tensors = list(inputs)
         self._differentiate = any(tensor.derivative is not None for tensor in self.tensors)
         scopes = tuple(tensor.axes for tensor in self.tensors)
-        self.steps, rest = _schedule(scopes, sizes, tuple(order), tuple(keep))
+        keep = tuple(keep)
+        self.steps, rest = _schedule(scopes, sizes, tuple(order), keep)
         backward = [self._compile(step) for step in self.steps]
         self.roots = [self.tensors[index] for index in rest]
         if keep:
@@ -79,9 +80,7 @@ class Contraction:
 
     def _compile(self, step: _Step) -> list[tuple]:
         """Append the operations of `step`; those of the way back."""
-        sizes = [math.prod(self._sizes[v] for v in axes) for axes in (step.batch, step.rows, step.columns)]
-        batch, rows, columns = sizes
-        k = self._sizes[step.variable]
+        batch, rows, columns, k = step.shape
         left, undo_left = self._matrix(step.left, step.batch + step.rows + (step.variable,), (batch, rows, k))
         out = self._new(step.batch + step.rows + step.columns)
         self.tensors.append(out)
@@ -103,17 +102,17 @@ class Contraction:
         """The product of the tensors `indices`, its axes joined to `shape`; the way back as in `_product`."""
         product, undo = self._product([self.tensors[index] for index in indices], axes)
         try:
-            return Tensor(*(_reshaped(array, shape) for array in (product.array, axes, product.derivative))), undo
+            return _reshaped(product, shape), undo
         except ValueError:  # the axes to be joined do not lie side by side: join those of a copy
             copy = self._new(axes)
             self._forward.append((np.positive, (product.array,), copy.array))
             undo = [(np.positive, (copy.derivative,), product.derivative), *undo]
-            return Tensor(*(_reshaped(array, shape) for array in (copy.array, axes, copy.derivative))), undo
+            return _reshaped(copy, shape), undo
 
     def _product(self, tensors, axes):
         """The product of `tensors` as a view along `axes`, and the operations that turn its derivative
         into theirs. Small tensors are multiplied first, so that few products are large."""
-        first, *others = sorted(tensors, key=lambda tensor: tensor.array.size)
+        first, *others = sorted(tensors, key=lambda tensor: tensor.array.size) if len(tensors) > 1 else tensors
         undo: list[tuple] = []
         for second in others:
             along = tuple(v for v in axes if v in first.axes or v in second.axes)
@@ -140,22 +139,38 @@ def _undo_product(product: Tensor, factor: Tensor, other: Tensor):
     if len(factor.axes) == len(product.axes):
         aligned, wide = _along(factor, product.axes), _along(other, product.axes)
         return np.multiply, (product.derivative, wide.array), aligned.derivative
-    letter = dict(zip(sorted(product.axes), string.ascii_letters))  # there may be more variables than letters
-    whole, known, wanted = ("".join(letter[v] for v in tensor.axes) for tensor in (product, other, factor))
-    subscripts = f"{whole},{known}->{wanted}"
+    subscripts = _subscripts(product.axes, other.axes, factor.axes)
     return np.einsum, (subscripts, product.derivative, other.array), factor.derivative
+
+
+@functools.lru_cache(maxsize=4096)
+def _subscripts(product, other, factor) -> str:
+    """For ``np.einsum``, from the axes of a product and of another factor to those of a factor."""
+    letter = dict(zip(sorted(product), string.ascii_letters))  # there may be more variables than letters
+    whole, known, wanted = ("".join(letter[v] for v in axes) for axes in (product, other, factor))
+    return f"{whole},{known}->{wanted}"
 
 
 def _along(tensor: Tensor, along) -> Tensor:
     """A view whose axes are `along`, of length 1 where the tensor has no such axis."""
-    order = [tensor.axes.index(v) for v in along if v in tensor.axes]
-    index = (*(slice(None) if v in tensor.axes else None for v in along), ...)  # with ..., a view even of a number
+    if tensor.axes == along:
+        return tensor
+    order, index = _alignment(tensor.axes, along)
     derivative = None if tensor.derivative is None else tensor.derivative.transpose(order)[index]
-    return Tensor(tensor.array.transpose(order)[index], tuple(along), derivative)
+    return Tensor(tensor.array.transpose(order)[index], along, derivative)
 
 
-def _reshaped(array, shape):
-    return array.reshape(shape, copy=False) if isinstance(array, np.ndarray) else array
+@functools.lru_cache(maxsize=4096)
+def _alignment(axes, along) -> tuple:
+    """How to transpose and then to index an array of `axes` so that its axes are `along`."""
+    order = [axes.index(v) for v in along if v in axes]
+    return order, (*(slice(None) if v in axes else None for v in along), ...)  # with ..., a view even of a number
+
+
+def _reshaped(tensor: Tensor, shape) -> Tensor:
+    """The tensor with some axes joined, which then have no names; ``ValueError`` where that is not a view."""
+    derivative = None if tensor.derivative is None else tensor.derivative.reshape(shape, copy=False)
+    return Tensor(tensor.array.reshape(shape, copy=False), tensor.axes, derivative)
 
 
 # ---------------------------------------------------- what to multiply with what
@@ -165,6 +180,7 @@ class _Step(NamedTuple):
     """Sum `variable` out of the product of the tensors `left` and `right` (numbers into `tensors`).
 
     The result has the axes `batch` (in both groups), then `rows` (in left only), then `columns` (in right only).
+    `shape` is the number of cells of each of these and the number of values of the variable.
     """
 
     variable: int
@@ -173,6 +189,7 @@ class _Step(NamedTuple):
     batch: tuple[int, ...]
     rows: tuple[int, ...]
     columns: tuple[int, ...]
+    shape: tuple[int, int, int, int]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -185,11 +202,11 @@ def _schedule(scopes, sizes, order, keep):
         left, right = _split(bucket, sizes)
         plan.append((v, left, right, _union(bucket, left), _union(bucket, right)))
         active[len(scopes) + len(plan) - 1] = _union(bucket, bucket) - {v}
-    return _with_layouts(plan, len(scopes), keep), tuple(active)
+    return _with_layouts(plan, sizes, len(scopes), keep), tuple(active)
 
 
 def _union(scopes, numbers):
-    return frozenset().union(*(scopes[number] for number in numbers))
+    return frozenset().union(*map(scopes.__getitem__, numbers))
 
 
 def _split(bucket: dict, sizes):
@@ -204,7 +221,7 @@ def _best_split(scopes, sizes):
     """The two groups, as places in `scopes`."""
 
     def cells(numbers):
-        return math.prod(sizes[v] for v in _union(scopes, numbers))
+        return math.prod(map(sizes.__getitem__, _union(scopes, numbers)))
 
     def cost(group):  # one tensor by itself is used as it lies; a product has to be written out
         return cells(group) if len(group) > 1 else cells(group) / 4
@@ -222,7 +239,7 @@ def _best_split(scopes, sizes):
         right = sum((group for group, right in zip(others, chosen) if right), ())
         if right:
             splits.append((left, right))
-    left, right = min(splits, key=lambda split: cost(split[0]) + cost(split[1]))
+    left, right = min(splits, key=lambda split: cost(split[0]) + cost(split[1])) if len(splits) > 1 else splits[0]
     return (left, right) if cells(left) >= cells(right) else (right, left)
 
 
@@ -231,7 +248,7 @@ def _sorted_like(axes, wish) -> tuple[int, ...]:
     return tuple(sorted(axes, key=lambda u: place.get(u, u)))
 
 
-def _with_layouts(plan, inputs: int, keep) -> tuple[_Step, ...]:
+def _with_layouts(plan, sizes, inputs: int, keep) -> tuple[_Step, ...]:
     """Choose the order of each result's axes, last step first: as the step that reads it would like."""
     wanted, steps = dict[int, tuple[int, ...]](), []
     for number, (v, left, right, in_left, in_right) in reversed(list(enumerate(plan, start=inputs))):
@@ -243,5 +260,6 @@ def _with_layouts(plan, inputs: int, keep) -> tuple[_Step, ...]:
         for group, axes in ((left, batch + rows + (v,)), (right, batch + columns + (v,))):
             for tensor in group:
                 wanted[tensor] = axes
-        steps.append(_Step(v, left, right, batch, rows, columns))
+        shape = [math.prod(map(sizes.__getitem__, axes)) for axes in (batch, rows, columns, (v,))]
+        steps.append(_Step(v, left, right, batch, rows, columns, tuple(shape)))
     return tuple(reversed(steps))

@@ -144,7 +144,7 @@ def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload
 
     Raises ``ValueError`` for values outside these ranges, an empty workload, attributes that the table
     does not have, measurements that do not fit its domain, and a size limit that leaves nothing to choose; and for an
-    exact run that is given a generator, Laplace noise or `errors`.
+    exact run that is given a generator, Laplace noise or `errors`, or whose noise would be beyond 2^50.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table, aim
@@ -176,7 +176,7 @@ def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload
     )
     if records is not None:
         records = checks.whole("records", records, "[1, inf)")
-    for measurement in measurements:
+    for measurement in _given(measurements):
         run.take_in(measurement)
     run.fit(run.draws.scale(schedule.multiplier))
     if initialise:
@@ -201,6 +201,14 @@ def _exact(exact, rng, noise, errors) -> bool:
     if exact and list(errors):
         raise ValueError(f"errors must not be asked for of an exact run, as they are not private, got {errors!r}")
     return exact
+
+
+def _given(measurements) -> tuple[Measurement, ...]:
+    """Those to continue from, checked."""
+    found = tuple(measurements) if isinstance(measurements, Iterable) else (measurements,)
+    if wrong := [each for each in found if not isinstance(each, Measurement)]:
+        raise ValueError(f"measurements must be an iterable of Measurement, got {wrong[0]!r:.100}")
+    return found
 
 
 def _round_fit(given) -> tuple[float, float]:

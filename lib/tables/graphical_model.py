@@ -21,6 +21,7 @@ which is exactly sum_c w_c/2 |g_c|^2: each model carries this certificate.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -37,6 +38,8 @@ from .reconciliation import Reconciliation
 from .table import Domain, Table
 
 MOST_CODES = 2**27  # records times attributes: what `synthesize` makes without being asked for more
+
+_KEPT = 2**18  # entries of matrices, at some 40 bytes each, with which effects are kept
 
 
 @dataclass(frozen=True)
@@ -96,11 +99,13 @@ class GraphicalModel:
         if len(set(cliques)) < len(cliques) or () in cliques:
             raise ValueError("potentials must be of different cliques of one attribute or more")
         oracle = MarginalOracle(cliques, domain.sizes)
-        self._set(domain, oracle, np.concatenate([np.empty(0), *map(np.ravel, tables)]), total)
+        theta = np.concatenate([np.empty(0), *map(np.ravel, tables)])
+        self._set(domain, oracle, theta, total, oracle(theta)[0])
 
-    def _set(self, domain, oracle, theta, total):
+    def _set(self, domain, oracle, theta, total, log_z):
+        """To what the oracle is at."""
         self.domain, self.total, self.oracle, self._theta = domain, total, oracle, theta
-        self.log_partition, _ = oracle(theta)
+        self.log_partition = log_z
 
     @property
     def cliques(self) -> tuple[tuple[str, ...], ...]:
@@ -225,7 +230,7 @@ def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | 
     max_evaluations = checks.whole("max_evaluations", max_evaluations, "[1, inf)")
     cliques = [clique for clique in reconciliation.weights if clique]
     oracle = MarginalOracle(cliques, domain.sizes, None if start is None else start.oracle.tree.order)
-    effects, total = Effects(cliques, domain.sizes), reconciliation.total
+    effects, total = _effects(tuple(cliques), domain.sizes), reconciliation.total
     means, weights = reconciliation.effects(effects)
     cells = np.array([math.prod(shape) for shape in oracle.shapes], dtype=int)
     y, aim = np.repeat(total / cells, cells) + effects.spread(means), tolerance * oracle.cells / 2
@@ -242,8 +247,9 @@ def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | 
     fitted = {}
 
     def evaluate(theta):
-        """The dual objective at `theta` as `lbfgs.minimise` wants it; leaves the gap and the loss in `fitted`."""
+        """The dual objective at `theta` as `lbfgs.minimise` wants it; leaves log Z, the gap and the loss in `fitted`."""
         log_z, probabilities = oracle(theta)
+        fitted["log_z"] = log_z
         mu = total * probabilities
         beyond = effects.of_potentials(theta) - at_centre
         penalty = taus * beyond / weights
@@ -260,10 +266,19 @@ def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | 
     if not converged:  # or the last evaluation was at theta
         evaluate(theta)
     model = object.__new__(GraphicalModel)
-    model._set(domain, oracle, theta, total)
+    model._set(domain, oracle, theta, total, fitted["log_z"])
     model.gap, model.loss = fitted["gap"], fitted["loss"]
     model.evaluations, model.converged = evaluations, bool(converged)
     return model
+
+
+def _effects(cliques, sizes) -> Effects:
+    """The last are kept if they are small, for one fit after another may be on the same cliques."""
+    entries = in_order.total(math.prod(sizes[v] for v in clique) << len(clique) for clique in cliques)
+    return _kept_effects(cliques, sizes) if entries <= _KEPT else Effects(cliques, sizes)
+
+
+_kept_effects = functools.lru_cache(maxsize=1)(Effects)
 
 
 def _beside_each(tau, effects) -> dict:

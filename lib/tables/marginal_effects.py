@@ -37,29 +37,31 @@ class Effects:
     effects, `cells` the length of all together.
     """
 
-    def __init__(self, cliques: Iterable[Sequence[int]], sizes: Sequence[int]) -> None:
-        size = functools.cache(lambda variables: math.prod(sizes[v] for v in variables))
+    def __init__(self, cliques: Iterable[tuple[int, ...]], sizes: Sequence[int]) -> None:
         self.subsets = sorted({subset for clique in cliques for subset in subsets(clique)})
-        ends = [0, *itertools.accumulate(map(size, self.subsets))]
+        shapes = [tuple(sizes[v] for v in subset) for subset in self.subsets]
+        ends = [0, *itertools.accumulate(map(math.prod, shapes))]
         self.slices = [slice(start, end) for start, end in zip(ends, ends[1:])]
         self.cells = ends[-1]
-        start = dict(zip(self.subsets, ends))
+        start, shape = dict(zip(self.subsets, ends)), dict(zip(self.subsets, shapes))
         # Each cell of a clique takes up its cells of the effects, spread over the rest of the clique.
-        terms = [[(start[e], e, size(e) / size(c)) for e in subsets(c)] for c in cliques]
-        self._spread = _gather(cliques, terms, self.cells, sizes)
+        blocks: list[tuple] = []
         copies = dict.fromkeys(self.subsets, 0.0)
         for clique in cliques:
-            for e in subsets(clique):
-                copies[e] += size(e) / size(clique)
-        self._copies = np.repeat([copies[e] for e in self.subsets], [size(e) for e in self.subsets])
+            places, weights = _spreading(shape[clique])
+            within = subsets(clique)
+            blocks.append((places, [start[e] for e in within], weights))
+            for e, weight in zip(within, weights):
+                copies[e] += weight
+        self._spread = _gather(blocks, self.cells)
+        self._copies = np.repeat(list(copies.values()), list(map(math.prod, shapes)))
         # Centring takes away, with alternating signs, a table's sums over its smaller subsets.
-        terms, end = [], 0
-        for e in self.subsets:
-            terms.append([])
-            for smaller in [(), *subsets(e)[:-1]]:
-                terms[-1].append((end, smaller, (-1) ** (len(e) - len(smaller)) * size(smaller) / size(e)))
-                end += size(smaller)
-        self._share = _gather(self.subsets, terms, end, sizes)
+        blocks, end = [], 0
+        for of_subset in shapes:
+            places, starts, weights, cells = _centring(of_subset)
+            blocks.append((places, end + starts, weights))
+            end += cells
+        self._share = _gather(blocks, end)
         ones = np.ones_like(self._share.data)
         self._sums = scipy.sparse.csr_array((ones, self._share.indices, self._share.indptr), self._share.shape).T
         self._collect = self._spread.T  # kept: making it takes longer than many a product with it
@@ -80,25 +82,45 @@ class Effects:
         return tables + self._share @ (self._sums @ tables)
 
 
-def _gather(cliques, terms, cells, sizes) -> scipy.sparse.csr_array:
-    """The matrix with a row for each cell of `cliques` and, for each term (start, subset, weight) of
-    the clique, that weight in the column of the subset's table, which begins at `start`, for the
-    cell's values of the subset."""
-    columns, weights, lengths = [np.empty(0, int)], [np.empty(0)], [np.zeros(1, int)]
-    for clique, of_clique in zip(cliques, terms):
-        shape = tuple(sizes[v] for v in clique)
-        places = [start + _projection(shape, tuple(v in subset for v in clique)) for start, subset, _ in of_clique]
-        columns.append(np.stack(places, axis=1).ravel())
-        weights.append(np.tile([weight for _, _, weight in of_clique], math.prod(shape)))
-        lengths.append(np.full(math.prod(shape), len(of_clique)))
-    pointers = np.cumsum(np.concatenate(lengths))
-    return scipy.sparse.csr_array(
-        (np.concatenate(weights), np.concatenate(columns), pointers), (len(pointers) - 1, cells)
-    )
+def _gather(blocks, cells) -> scipy.sparse.csr_array:
+    """The matrix of `cells` columns whose rows are those of one block (places, starts, weights) after the other:
+    each row of `places` (rows, terms) has, for each term, its weight in the column at that place from its start."""
+    ends = [0, *itertools.accumulate(places.size for places, _, _ in blocks)]
+    columns, weights = np.empty(ends[-1], int), np.empty(ends[-1])
+    for (places, starts, of_terms), start, end in zip(blocks, ends, ends[1:]):
+        np.add(places, starts, out=columns[start:end].reshape(places.shape))
+        weights[start:end].reshape(places.shape)[:] = of_terms
+    heights, lengths = zip(*(places.shape for places, _, _ in blocks)) if blocks else ((), ())
+    pointers = np.concatenate([np.zeros(1, int), np.cumsum(np.repeat(lengths, heights), dtype=int)])
+    return scipy.sparse.csr_array((weights, columns, pointers), (len(pointers) - 1, cells))
 
 
-@functools.lru_cache(maxsize=4096)
-def _projection(shape, kept) -> np.ndarray:
-    """For each cell of a table of `shape`, the flat position of its cell in the table of the axes `kept`."""
-    smaller = np.arange(math.prod(n for n, keep in zip(shape, kept) if keep))
-    return np.broadcast_to(smaller.reshape([n if keep else 1 for n, keep in zip(shape, kept)]), shape).ravel()
+@functools.lru_cache(maxsize=1024)
+def _spreading(shape) -> tuple[np.ndarray, list[float]]:
+    """For each cell of a table of `shape`, its places in the tables of its effects, and the weights of these."""
+    within = subsets(range(len(shape)))
+    return _places(shape)[:, 1:], [_cells(shape, subset) / math.prod(shape) for subset in within]
+
+
+@functools.lru_cache(maxsize=1024)
+def _centring(shape) -> tuple[np.ndarray, np.ndarray, list[float], int]:
+    """For each cell of an effect of `shape`, its places in the sums over its smaller subsets, where each sum's table starts
+    if they follow one another, the weights of the sums, and the cells of all."""
+    within = [(), *subsets(range(len(shape)))[:-1]]
+    *starts, end = itertools.accumulate((_cells(shape, subset) for subset in within), initial=0)
+    weights = [(-1) ** (len(shape) - len(subset)) * _cells(shape, subset) / math.prod(shape) for subset in within]
+    return _places(shape)[:, :-1], np.array(starts), weights, end
+
+
+def _cells(shape, axes) -> int:
+    return math.prod(shape[axis] for axis in axes)
+
+
+@functools.lru_cache(maxsize=1024)
+def _places(shape) -> np.ndarray:
+    """For each cell of a table of `shape`, the flat positions of its cells in the tables over each subset of its axes, none first."""
+    places = []
+    for subset in [(), *subsets(range(len(shape)))]:
+        kept = [n if axis in subset else 1 for axis, n in enumerate(shape)]
+        places.append(np.broadcast_to(np.arange(math.prod(kept)).reshape(kept), shape).ravel())
+    return np.stack(places, axis=1)

@@ -45,14 +45,20 @@ class MarginalOracle:
         ends = [0, *np.cumsum([math.prod(shape) for shape in self.shapes], dtype=int).tolist()]
         self.slices = [slice(start, end) for start, end in zip(ends, ends[1:])]
         self.cells = ends[-1]
-        hosts = [c for c in self.cliques if not any(set(c) < set(other) for other in self.cliques)]
-        alone = [(v,) for v in range(len(sizes)) if not any(v in clique for clique in hosts)]
+        self._holding: list[list[int]] = [[] for _ in sizes]
+        for number, clique in enumerate(self.cliques):
+            for v in clique:
+                self._holding[v].append(number)
+        self._sets = list(map(frozenset, self.cliques))
+        hosts = [
+            clique
+            for clique, own in zip(self.cliques, self._sets)
+            if not any(own < self._sets[number] for number in self._holding[clique[0]])
+        ]
+        alone = [(v,) for v, holding in enumerate(self._holding) if not holding]
         self._scopes = (*hosts, *alone)
         self.tree = junction_tree(self._scopes, self.sizes, order)
         self._component = components(self._scopes, len(sizes))
-        self._holding = [
-            [number for number, clique in enumerate(self.cliques) if v in clique] for v in range(len(sizes))
-        ]
         self._layers, self._starts, self._host_of_cell = self._gather(hosts)
         self._contraction, self._log_tensors = self._tensors(hosts, alone)
         self._log_cells = in_order.total(map(math.log, sizes))
@@ -67,27 +73,31 @@ class MarginalOracle:
         Layers (depth, cells of all hosts) of positions in the flat potentials, or one past their end;
         where each host's cells start; and each cell's host.
         """
-        layers: dict[tuple, list[np.ndarray]] = {host: [] for host in hosts}
-        for clique, cells in zip(self.cliques, self.slices):
-            around = [clique] if clique in layers else [host for host in hosts if set(clique) < set(host)]
-            host = min(around, key=lambda h: math.prod(self._shape(h)))
-            positions = np.arange(cells.start, cells.stop).reshape([self.sizes[v] if v in clique else 1 for v in host])
-            layers[host].append(np.broadcast_to(positions, self._shape(host)).ravel())
-        sizes = [math.prod(self._shape(host)) for host in hosts]
-        gathered = np.full((max(map(len, layers.values()), default=1), sum(sizes)), self.cells)
-        starts = np.cumsum([0, *sizes], dtype=int)[:-1]
-        for start, size, rows in zip(starts, sizes, layers.values()):
-            gathered[: len(rows), start : start + size] = rows
-        return gathered, starts, np.repeat(np.arange(len(hosts)), sizes)
+        shapes = {host: self._shape(host) for host in hosts}
+        sizes = {host: math.prod(shape) for host, shape in shapes.items()}
+        ends = np.cumsum([0, *sizes.values()], dtype=int)
+        hosted = dict[tuple, list]((host, []) for host in hosts)
+        for clique, own, cells in zip(self.cliques, self._sets, self.slices):
+            others = [self.cliques[number] for number in self._holding[clique[0]] if own < self._sets[number]]
+            around = [other for other in others if other in hosted] or [clique]
+            hosted[min(around, key=sizes.__getitem__)].append((clique, cells))
+        gathered = np.full((max(map(len, hosted.values()), default=1), ends[-1]), self.cells)
+        for (host, inside), start, end in zip(hosted.items(), ends, ends[1:]):
+            for layer, (clique, cells) in zip(gathered, inside):
+                kept = [n if v in clique else 1 for v, n in zip(host, shapes[host])]
+                positions = np.arange(cells.start, cells.stop).reshape(kept)
+                layer[start:end].reshape(shapes[host])[:] = positions
+        return gathered, ends[:-1], np.repeat(np.arange(len(hosts)), list(sizes.values()))
 
     def _tensors(self, hosts, alone):
         """The compiled sum over everything, and its tensors as logarithms, all views of flat arrays."""
         flat = [np.empty(self._layers.shape[1]) for _ in range(3)]
         self._log_factors, self._factors, self._slopes = flat
         views = []
-        for host, start in zip(hosts, self._starts):
-            cells = slice(start, start + math.prod(self._shape(host)))
-            views.append([array[cells].reshape(self._shape(host)) for array in flat])
+        for host, start in zip(hosts, self._starts.tolist()):
+            shape = self._shape(host)
+            cells = slice(start, start + math.prod(shape))
+            views.append([array[cells].reshape(shape) for array in flat])
         tensors = [Tensor(factor, host, slope) for host, (_, factor, slope) in zip(hosts, views)]
         tensors += [Tensor(np.ones(self._shape(one)), one, np.empty(self._shape(one))) for one in alone]
         logs = [(log_factor, host) for host, (log_factor, _, _) in zip(hosts, views)]
@@ -164,6 +174,8 @@ class MarginalOracle:
         parts: dict[int, list[int]] = {}
         for v in variables:
             parts.setdefault(self._component[v], []).append(v)
+        if len(parts) == 1 < len(variables):
+            return self._connected(variables)
         table = np.ones(())
         for part in parts.values():  # components are independent
             table = np.multiply.outer(table, self._single(*part) if len(part) == 1 else self._connected(tuple(part)))
@@ -178,7 +190,7 @@ class MarginalOracle:
 
     def _connected(self, variables):
         """`query` for variables of one component."""
-        around = [number for number in self._holding[variables[0]] if set(variables).issubset(self.cliques[number])]
+        around = [number for number in self._holding[variables[0]] if self._sets[number].issuperset(variables)]
         if around:
             number = min(around, key=lambda c: math.prod(self.shapes[c]))
             table = self.probabilities[self.slices[number]].reshape(self.shapes[number])
@@ -200,8 +212,7 @@ class MarginalOracle:
         and what lies above in the derivative of the topmost step's result.
         """
         steps, tensors = self._contraction.steps, self._contraction.tensors
-        reader = {number: k for k, step in enumerate(steps) for number in step.left + step.right}
-        parent = [reader.get(len(self._scopes) + k) for k in range(len(steps))]
+        parent = self._parent
         needed: set[int] = set()
         for number, step in enumerate(steps):
             k: int | None = number if step.variable in variables else None
@@ -220,6 +231,13 @@ class MarginalOracle:
         result = tensors[len(self._scopes) + top]
         inputs = [Tensor(tensors[number].array, tensors[number].axes) for number in read]
         return [*inputs, Tensor(result.derivative, result.axes)]
+
+    @functools.cached_property
+    def _parent(self) -> list[int | None]:
+        """For each step of the contraction, the one that reads its result."""
+        steps = self._contraction.steps
+        reader = {number: k for k, step in enumerate(steps) for number in step.left + step.right}
+        return [reader.get(len(self._scopes) + k) for k in range(len(steps))]
 
     def conditionals(self) -> list[tuple[int, list]]:
         """For each variable, last eliminated first: (variable, tensors whose product is, as a function

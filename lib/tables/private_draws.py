@@ -89,8 +89,13 @@ class ExactDraws(FloatingDraws):
         super().__init__("gaussian", changed, _whole(weights), rng, clear)
 
     def scale(self, multiplier: Fraction) -> Fraction:
-        """As in floating point, for Gaussian noise: a Fraction, rounded up."""
-        return root_up(multiplier**2 * self.changed, bits=20)
+        """As in floating point, for Gaussian noise: a Fraction, rounded up. ``ValueError`` from 2^50 on."""
+        scale = root_up(multiplier**2 * self.changed, bits=20)
+        if scale >= _MOST_RECORDS:
+            raise ValueError(
+                f"noise must have a standard deviation below 2^50, got {float(scale):g}: epsilon or alpha is too small, or rounds too many"
+            )
+        return scale
 
     def noisy(self, counts: np.ndarray, scale: Fraction) -> tuple[np.ndarray, float]:
         """Whole counts with whole noise, and about its standard deviation."""

@@ -52,15 +52,16 @@ def from_conditionals(
 def _sorted(columns, sizes, n) -> np.ndarray:
     """The order in which `columns` of codes below `sizes` are sorted by the last, then by the one before, and so on.
 
-    As many columns at a time as make one 64-bit number: ``np.lexsort`` sorts once for each of its keys.
+    As many columns at a time as make one number of 16 bits: ``np.lexsort`` sorts once for each of its keys, these by their digits.
     """
-    keys, cells = [np.zeros(n, dtype=np.int64)], 1
+    keys, cells = [np.zeros(n, dtype=np.uint16)], 1
     for column, size in zip(columns, sizes):
-        if cells * size > 2**62:
-            keys.append(np.zeros(n, dtype=np.int64))
-            cells = 1
-        keys[-1] += cells * column.astype(np.int64)
-        cells *= size
+        if cells * size < 2**16:
+            keys[-1] = keys[-1] + cells * column.astype(np.uint16)
+            cells *= size
+        else:
+            keys.append(column.astype(np.min_scalar_type(size - 1)))
+            cells = size
     return np.lexsort(keys)
 
 
