@@ -69,7 +69,8 @@ def release(data: str, schema_file: str, output: Path, options: dict) -> None:
         (made / "report.html").write_text(page(content), encoding="utf-8")
         shutil.copyfile(schema_file, made / "schema.yml")
         os.replace(made, output)
-    print(f"{output}: {', '.join(sorted(each.name for each in output.iterdir()))}; {(d := len(public.attributes))} attribute{'s' * (d > 1)}, "
+    attributes = "1 attribute" if len(public.attributes) == 1 else f"{len(public.attributes)} attributes"
+    print(f"{output}: {', '.join(sorted(each.name for each in output.iterdir()))}; {attributes}, "
           f"epsilon {used['epsilon']:g}, delta {used['delta']:g}, {used['neighbours']} neighbours")  # fmt: skip
 
 

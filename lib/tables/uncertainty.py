@@ -61,7 +61,7 @@ class Intervals:
     expected_error : the mean of its absolute error (with discrete Gaussian noise, that of the continuous); NaN without one
     combined : of all covering measurements, weighted by 1/variance; it need not be unbiased. Without any, the synthetic table's, or the model's
     deviation : the standard deviation that it would have, had all that was measured been fixed beforehand; NaN without any
-    measured : how many measurements cover the counts
+    measured : how many measurements cover the counts; 0 as well for the number of records where it is public, which has no error
     """
 
     low: np.ndarray
