@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from book import results
+from lib.tables.graphical_model import loss
 from notebooks.studies import aim_peers as told
 from tests import made_up
 from tests.benchmarks import aim_accuracy, aim_fits, aim_peers, measure
@@ -168,7 +169,8 @@ def test_the_chapter_says_how_many_seeds_there_are(monkeypatch, tmp_path):
 def test_fits_are_told_beside_that_of_least_loss_seed_by_seed():
     """Seeds 1.0, 2.0 of least loss, and 0.1 and 0.3 less or 0.2 more each: means -0.2 and 0.2 of 1.5."""
     rows = [
-        {"table": "t", "epsilon": 1.0, "seed": seed, "fit": fit} | dict.fromkeys(told.ERRORS.values(), least + more)
+        {"table": "t", "epsilon": 1.0, "seed": seed, "fit": fit, "loss": 10 * more}
+        | dict.fromkeys(told.ERRORS.values(), least + more)
         for seed, least, ours in ((0, 1.0, -0.1), (1, 2.0, -0.3))
         for fit, more in ((told.LEAST_LOSS, 0.0), (told.LAST_FIT, ours), (told.STOPPED, 0.2))
     ]
@@ -177,6 +179,7 @@ def test_fits_are_told_beside_that_of_least_loss_seed_by_seed():
     assert line[told.LAST_FIT, "2-way se"] == pytest.approx(100 * 0.1 / 1.5)
     assert line[told.STOPPED, "1-way"] == pytest.approx(100 * 0.2 / 1.5)
     assert line[told.STOPPED, "1-way se"] == pytest.approx(0, abs=1e-12)
+    assert line[told.STOPPED, "loss"] == pytest.approx(2) and line[told.LAST_FIT, "loss"] == pytest.approx(-2)
 
 
 def test_fits_of_the_same_measurements_are_kept(monkeypatch, tmp_path):
@@ -189,10 +192,12 @@ def test_fits_of_the_same_measurements_are_kept(monkeypatch, tmp_path):
     assert aim_fits.main(tmp_path / "fits.csv") == 0
     kept = results.load(tmp_path / "fits.csv")
     assert len(kept) == 2 * 2 * 3 and set(kept["fit"]) == {told.LAST_FIT, told.LEAST_LOSS, told.STOPPED}
-    models = aim_fits.fits(table, 1.0, 1)
-    row = kept.query("epsilon == 1.0 and seed == 1").set_index("fit")["error2"]
+    models, measurements = aim_fits.fits(table, 1.0, 1)
+    row = kept.query("epsilon == 1.0 and seed == 1").set_index("fit")
     for name, model in models.items():
-        assert row[name] == pytest.approx(aim_fits.aim.errors(table, model.marginal)[1], rel=1e-5)
+        assert row["error2"][name] == pytest.approx(aim_fits.aim.errors(table, model.marginal)[1], rel=1e-5)
+        assert row["loss"][name] == pytest.approx(loss(model, measurements), rel=1e-5)
+    assert row["loss"].idxmin() == told.LEAST_LOSS
 
 
 def test_without_a_table_no_fits_are_written(monkeypatch, tmp_path, capsys):

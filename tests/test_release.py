@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lib.accounting.certified import certified_zcdp
 from lib.data import release, schema, sources
 from lib.tables import utility
 from lib.tables.private_draws import ExactDraws
@@ -90,6 +92,14 @@ def test_a_run_for_release_is_exact_and_one_with_a_seed_repeats(read, monkeypatc
     monkeypatch.undo()
     one, same, other = (release.run(read(members(80)), 1.0, 1e-9, seed=seed).synthetic.records for seed in (4, 4, 5))
     assert one.tolist() == same.tolist() != other.tolist()
+
+
+def test_a_run_for_release_costs_no_more_than_the_decimals_of_its_statement():
+    """The float 0.1 is above a tenth: what the statement says in decimals is what was computed with."""
+    table = Table(np.repeat([[0], [1]], 500, axis=0), Domain({"a": 2}))
+    result = release.run(table, 0.1, 1e-9, size=1)
+    promised = certified_zcdp(Fraction(1, 10), Fraction(1, 10**9))
+    assert result.rho == promised < certified_zcdp(0.1, 1e-9)
 
 
 # ---- that no more is told: where AIM's noisy answers are the same, so is all that goes out
@@ -342,6 +352,10 @@ def test_intervals_have_a_row_for_each_count():
     truth = np.array([30, 50, 0, 0])
     assert ((found["at least"] <= truth) & (truth <= found["at most"])).all()
     assert (np.abs(found["model"] - truth) < 10).all() and (np.abs(found["measured"] - truth) < 10).all()
+    with pytest.raises(ValueError, match=r"attributes must be one or more of the domain's, got none"):
+        release.intervals(result, ())
+    with pytest.raises(ValueError, match=r"size must be .*\[1, 2\], got 0"):
+        release.errors(result, 0)
 
 
 def test_files_of_another_release_are_not_written_over(read, tmp_path):

@@ -55,8 +55,15 @@ def run(table: Table | Counter, epsilon: float, delta: float, *, size: int = 2, 
     1000 [500.   0.]
     """
     rng = None if seed is None else np.random.default_rng(checks.whole("seed", seed, "[0, inf)"))
+    if rng is None:
+        epsilon, delta = _in_decimals(epsilon), _in_decimals(delta)
     made = checks.whole("records", records, "[0, inf)") or None
     return aim(table, epsilon, delta, size, neighbours=neighbours, records=made, rng=rng)
+
+
+def _in_decimals(number):
+    """The number that `number` is written as, and that the `statement` promises: the float 0.1 itself is above a tenth."""
+    return Fraction(repr(float(number))) if isinstance(number, float) and 0 < number < np.inf else number
 
 
 # ---- what may be told
@@ -86,6 +93,8 @@ def asked(schema: Schema) -> pd.DataFrame:
 def intervals(result: Result, attributes: Collection[str], level: float = 0.95) -> pd.DataFrame:
     """The counts over `attributes`: by the model, as first measured (or NaN), and an interval (`tables.count_intervals`).
 
+    attributes : one at least, ``ValueError`` otherwise; level : (0, 1)
+
     >>> import numpy as np
     >>> from lib.data.release import intervals, run
     >>> from lib.tables import Domain, Table
@@ -94,6 +103,10 @@ def intervals(result: Result, attributes: Collection[str], level: float = 0.95) 
     >>> print(found.columns.to_list(), (found["at least"] < found["at most"]).all())
     ['model', 'measured', 'at least', 'at most'] True
     """
+    if not len(attributes):
+        raise ValueError(
+            "attributes must be one or more of the domain's, got none: `count_intervals` has the number of records"
+        )
     found, domain = count_intervals(result, attributes, level=level), result.model.domain
     values = pd.MultiIndex.from_product([domain.values(name) for name in attributes], names=attributes)
     counts = {
@@ -110,6 +123,7 @@ def errors(result: Result, size: int) -> pd.DataFrame:
 
     It is of the noise alone: what the model and the synthetic records add is not in it. The last column has it in per cent of
     all records, of which there are as many as the model says. Without a measurement it is NaN; `intervals` still has bounds.
+    size : [1, the number of attributes]
 
     >>> import numpy as np
     >>> from lib.data.release import errors, run
@@ -120,6 +134,7 @@ def errors(result: Result, size: int) -> pd.DataFrame:
     {'a': 2, 'b': 2, 'a × b': 4}
     """
     domain = result.model.domain
+    size = checks.whole("size", size, f"[1, {len(domain)}]")
     rows = []
     for names in dict.fromkeys([*all_sets(domain, 1), *all_sets(domain, size)]):
         error = expected_error(result, names)

@@ -36,7 +36,7 @@ class Schedule:
         self.divide()
 
     def measure(self, share: Any = None) -> Any:
-        """Spend on one measurement without a choice: as much as a round does on its own, or `share` of the whole budget; its multiplier."""
+        """Spend on one measurement without a choice: as much as a round does on its own, or `share` of the whole budget, of which more must be left; its multiplier."""
         multiplier = self.multiplier if share is None else self.multiplier_of(share)
         self.used += 1 / (2 * multiplier**2)
         self._finish_if_short()

@@ -101,8 +101,8 @@ def count_intervals(result: Result, attributes: Collection[str] = (),
     codes = _codes(domain, where or {})
     wanted = {domain.attributes[axis] for axis in domain.axes((*attributes, *codes))}
     if result.total is not None and not wanted:
-        every: Any = np.float64(result.total)
-        return Intervals(every, every, every, 0.0, every, 0.0, 0)
+        every = np.float64(result.total)
+        return Intervals(every, every, every, 0.0, every, 0.0, 0)  # type: ignore[arg-type]
     found, share = (_measured, _OF_MEASURED) if _covering(result, wanted) else (_unmeasured, 1 - _OF_MEASURED)
     return found(result, wanted, tuple(attributes), codes, share * error)
 

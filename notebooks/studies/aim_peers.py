@@ -99,7 +99,8 @@ def fits(frame: pd.DataFrame | None = None) -> pd.DataFrame:
     """How much larger, in per cent, the errors of two fits are than those of the model of least loss of the same measurements.
 
     frame : a row for each table, epsilon, seed and fit, as in the kept file, which is the default
-    A row for each table and epsilon; columns (fit, way) with the excess, and (fit, way and " se") its standard error over the seeds
+    A row for each table and epsilon; columns (fit, way) with the excess, (fit, way and " se") its standard error over the seeds, and
+    (fit, "loss") with how much larger the loss is on average, not in per cent
     """
     frame = results.load(FITS) if frame is None else frame
     wide = frame.set_index(["table", "epsilon", "seed", "fit"]).unstack("fit")
@@ -110,4 +111,5 @@ def fits(frame: pd.DataFrame | None = None) -> pd.DataFrame:
             least = wide[column, LEAST_LOSS].groupby(level=["table", "epsilon"]).mean()
             found[fit, way] = 100 * of_seeds.mean() / least
             found[fit, f"{way} se"] = 100 * of_seeds.sem() / least
+        found[fit, "loss"] = (wide["loss", fit] - wide["loss", LEAST_LOSS]).groupby(level=["table", "epsilon"]).mean()
     return pd.DataFrame(found)
