@@ -594,11 +594,11 @@ def gaussian():
 def models():
     """Tables, graphical models, AIM and the other synthesisers, and what they are judged by."""
     from lib.tables import adaptive_iterative, budget_schedule, counting, graphical_model, plan, reconciliation
+    from lib.tables.table import Domain, Table
 
     def advance(**given):
+        """Each call advances, and so each has a schedule of its own."""
         return budget_schedule.Schedule(0.5, 4, 0.9).advance(**given)
-
-    from lib.tables.table import Domain, Table
 
     domain = Domain({"a": 2, "b": 3, "c": 2})
     table = Table(np.array([[0, 0, 0], [1, 2, 1], [0, 1, 1], [1, 1, 0]]), domain)
@@ -664,7 +664,6 @@ def models():
     yield call("budget_schedule.Schedule", rho=0.5, rounds=4, alpha=0.9)
     schedule = budget_schedule.Schedule(0.5, 4, 0.9)
     yield call("budget_schedule.Schedule.multiplier_of", on=schedule, share=0.1)
-    # Each call advances, and so each has a schedule of its own.
     yield call("budget_schedule.Schedule.advance", function=advance, anneal=True, growth=2)
     yield call("plan.Plan", start="sized", choice="printed", pace="tested")
     yield call("plan.Plan.rounds", on=plan.Plan(), d=5)

@@ -123,6 +123,7 @@ def errors(result: Result, size: int) -> pd.DataFrame:
 
     It is of the noise alone: what the model and the synthetic records add is not in it. The last column has it in per cent of
     all records, of which there are as many as the model says. Without a measurement it is NaN; `intervals` still has bounds.
+
     size : [1, the number of attributes]
 
     >>> import numpy as np

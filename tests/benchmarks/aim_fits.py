@@ -25,7 +25,7 @@ FILE = told.FITS
 CODE = "tests/benchmarks/aim_fits.py lib/tables/adaptive_iterative.py"
 TABLES = ("adult", "bank", *aim_accuracy.PUBLIC)
 EPSILONS, SEEDS, STEPS = (0.3, 1.0), 10, 1000
-ENTROPY = 0.003  # times the smallest sigma is the weight of the entropy in the model of least loss
+ENTROPY = 0.003  # over the smallest sigma: the weight of the entropy in the model of least loss
 
 
 def fits(table, epsilon, seed) -> tuple[dict, tuple]:
