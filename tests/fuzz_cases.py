@@ -44,7 +44,6 @@ EXEMPT = {
     "numerical.PureDPLoss.": INNER,
     "budget_schedule.ExactSchedule": "takes fractions that `aim` has made",
     "budget_schedule.ExactSchedule.multiplier_of": "takes fractions that `aim` has made",
-    "budget_schedule.Schedule.measure": "spends, and `aim` asks for no more than is left",
     "certified.log_between": INNER,
     "certified.root_down": INNER,
     "certified.root_up": INNER,
@@ -600,6 +599,9 @@ def models():
         """Each call advances, and so each has a schedule of its own."""
         return budget_schedule.Schedule(0.5, 4, 0.9).advance(**given)
 
+    def measure(**given):
+        return budget_schedule.Schedule(0.5, 4, 0.9).measure(**given)
+
     domain = Domain({"a": 2, "b": 3, "c": 2})
     table = Table(np.array([[0, 0, 0], [1, 2, 1], [0, 1, 1], [1, 1, 0]]), domain)
     yield call("table.Domain", sizes={"a": 2, "b": 3})
@@ -664,12 +666,13 @@ def models():
     yield call("budget_schedule.Schedule", rho=0.5, rounds=4, alpha=0.9)
     schedule = budget_schedule.Schedule(0.5, 4, 0.9)
     yield call("budget_schedule.Schedule.multiplier_of", on=schedule, share=0.1)
+    yield call("budget_schedule.Schedule.measure", function=measure, share=0.1)
     yield call("budget_schedule.Schedule.advance", function=advance, anneal=True, growth=2)
     yield call("plan.Plan", start="sized", choice="printed", pace="tested")
     yield call("plan.Plan.rounds", on=plan.Plan(), d=5)
     yield call("plan.Plan.cells", on=plan.Plan(), d=5, rho=0.1, counted=100)
     yield call("plan.parts", sizes=[2, 3])
-    yield call("plan.first_share", noise=0.1)
+    yield call("plan.first_share", noise=0.1, d=3)
     yield call("bayesian_network.privbayes", table=table, epsilon=1.0, rng=RNG, delta=1e-5, parents=1, score="dependence", neighbours="bounded",
                structure_share=0.3, records=5, spare=("records",))  # fmt: skip
     yield call("bayesian_network.score_sensitivity", score="mutual information", neighbours="bounded", n=10)

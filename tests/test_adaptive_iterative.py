@@ -48,6 +48,10 @@ rates = st.floats(1e-6, 1 - 1e-6)
 def test_no_schedule_exceeds_the_budget_and_every_schedule_spends_it(rho, rounds, alpha, shares, annealings, growth):
     schedule, spent = Schedule(rho, rounds, alpha), 0.0
     for share in shares:
+        if share is not None and share * rho > rho - spent:
+            with pytest.raises(ValueError, match="share must be at most"):
+                schedule.measure(share)
+            continue
         multiplier = schedule.measure(share)
         spent += 1 / (2 * multiplier**2)
         assert share is None or 1 / (2 * multiplier**2) == pytest.approx(share * rho)
@@ -77,6 +81,18 @@ def test_a_share_near_one_leaves_something_for_the_last_round(rounds):
     for alpha in (1 - 1e-9, 1 - 1e-12, 1.0):
         with pytest.raises(ValueError, match="alpha must be in .1e-9, 0.999999., got"):
             Schedule(1.0, rounds, alpha)
+
+
+def test_no_more_is_measured_than_is_left():
+    """Of a budget of which 0.7 are spent, or all."""
+    schedule = Schedule(2.0, 4, 0.9)
+    schedule.measure(0.7)
+    with pytest.raises(ValueError, match=r"share must be at most 0\.3, what is left of the budget, got 0\.31"):
+        schedule.measure(0.31)
+    assert schedule.used == pytest.approx(1.4)
+    schedule.spend()
+    with pytest.raises(ValueError, match="share must be at most"):
+        schedule.measure()
 
 
 @given(st.floats(0.01, 20), st.sampled_from(["gaussian", "laplace"]), st.sampled_from(["unbounded", "bounded"]),
@@ -359,6 +375,7 @@ def test_a_table_of_one_attribute_or_one_record_will_do():
         ({"workload": 5}, "workload must be in"),
         ({"workload": [("a", "z")]}, "got 'z'"),
         ({"workload": {("a",): 0.0}}, "workload weight must be in"),
+        ({"workload": {("a",): 1e200, ("b",): 1e200}}, "workload weight must be in"),
         ({"rounds": 3}, r"rounds must be in \[4, inf\)"),
         ({"alpha": 1}, "alpha must be in"),
         ({"alpha": 1 - 1e-12}, r"alpha must be in \[1e-9, 0.999999\], got"),

@@ -141,6 +141,29 @@ def test_what_the_search_notes_of_nodes_it_does_not_count_is_true(one, share, da
 
 
 @QUICK
+@given(one=tables(), share=st.sampled_from([0.0, 0.1, 0.3]), order=st.sampled_from([1, -1]), data=st.data())
+def test_every_node_is_counted_truly_whatever_was_before(one, share, order, data):
+    """Those refused by half of their attributes too."""
+    frame, known = one
+    k = data.draw(st.integers(1, min(6, len(frame))))
+    every = brute_force(frame, known, k, share, "lm")
+    lattice = k_anonymity._Lattice(frame, known, k, math.floor(share * len(frame) + 1e-9), "lm")
+    for node in nodes(known)[::order]:
+        assert lattice.total(node) == pytest.approx(every.get(node, (math.inf,))[0], abs=1e-12)
+
+
+@pytest.mark.parametrize("most", [1.0, 0.5, 0.0])
+def test_blocks_of_nodes_keep_their_order(most):
+    """Sorted within, the blocks are all nodes sorted: the least and the largest of losses, and equal ones, among them."""
+    rising = np.random.default_rng(5).integers(2001, size=9_000) / 2_000
+    rising[:3] = 0.0, 1.0, np.nextafter(1, 2)
+    blocks = k_anonymity._graded(rising, most + 1e-12)
+    found = np.concatenate([block[np.argsort(rising[block], kind="stable")] for block in blocks])
+    order = np.argsort(rising, kind="stable")
+    assert found.tolist() == order[rising[order] <= most + 1e-12].tolist()
+
+
+@QUICK
 @given(one=tables(), data=st.data())
 def test_more_anonymity_costs_more_and_more_suppression_less(one, data):
     frame, known = one

@@ -56,11 +56,11 @@ def test_parts_make_the_sum_of_errors_least(sizes):
     assert mine < errors(np.zeros(len(sizes))) * 0.99
 
 
-@given(st.floats(1e-12, 1e12))
-def test_the_share_grows_as_the_root_of_the_noise_within_bounds(noise):
-    share = plans.first_share(noise)
+@given(st.floats(1e-12, 1e12), st.integers(1, 100))
+def test_the_share_grows_as_the_root_of_the_noise_within_bounds(noise, d):
+    share = plans.first_share(noise, d)
     assert Fraction(0.1) - Fraction(1, 10**8) < share <= Fraction(1, 2)
-    assert float(share) == pytest.approx(min(max(3 * math.sqrt(noise), 0.1), 0.5), abs=2e-9)
+    assert float(share) == pytest.approx(min(max(3 * max(3 / math.sqrt(d), 1) * math.sqrt(noise), 0.1), 0.5), abs=2e-9)
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
@@ -80,7 +80,7 @@ def test_a_sized_start_spends_what_it_says(noise, neighbours):
     parts = np.array([float(part) for part in plans.parts(DOMAIN.sizes)])
     scales = per_sigma / np.sqrt(2 * parts * result.rho)
     mean_absolute = scales * (math.sqrt(2 / math.pi) if noise == "gaussian" else 1)
-    expected = min(3 * math.sqrt(np.mean(np.array(DOMAIN.sizes) * mean_absolute) / records), 0.5)
+    expected = min(3 * math.sqrt(3) * math.sqrt(np.mean(np.array(DOMAIN.sizes) * mean_absolute) / records), 0.5)
     assert sum(shares) == pytest.approx(expected, rel=1e-6)
     assert np.array(shares) / sum(shares) == pytest.approx(parts, rel=1e-6)
 

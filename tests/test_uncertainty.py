@@ -540,7 +540,7 @@ def test_counts_that_were_not_measured_are_covered(monkeypatch):
         ({"where": {"c": [0]}}, r"where\['c'\] must hold values of the domain, got 0"),
         ({"where": {"c": "no"}}, r"where\['c'\] must be a collection of one value or more, got 'no'"),
         ({"where": {"a": []}}, r"where\['a'\] must be a collection of one value or more"),
-        ({"attributes": ("a",), "level": 1}, r"level must be in \(0, 1\), got 1"),
+        ({"attributes": ("a",), "level": 1}, r"level must be in \(0, 0.999999999999\], got 1"),
     ],
 )
 def test_bad_questions_are_refused(arguments, named):

@@ -40,7 +40,6 @@ with extra("classifiers"):
 
 LOSSES = ("lm", "precision")
 MAX_NODES = 10_000_000
-BLOCK = 4096  # nodes whose bounds are looked at together
 SPARSE = 4  # places a record up to which empty classes are counted along, which is quicker than to number those that there are
 TIE = 1e-12  # losses that differ by no more are equal: rounding depends on the order of a sum
 
@@ -73,7 +72,8 @@ class Generalization(Suppression):
     """A table made k-anonymous by `generalize`.
 
     loss : in [0, 1], by `measure` ("lm" or "precision"); a record left out counts 1 in every cell
-    nodes, checked : how many nodes the lattice has, and of how many the classes were counted
+    nodes, checked : how many nodes the lattice has, and of how many the classes were counted: by all attributes, or only by
+        some where these alone leave out too many records
     """
 
     loss: float
@@ -324,61 +324,58 @@ class _Lattice:
     def _left_out(self, node) -> tuple[np.ndarray, float]:
         """The rows that would have to go, and the records in them: more than are allowed, if it is infinite."""
         # Few nodes share all levels, many share half of them.
-        (key, many), (other, few) = (self._half(half, node[half.start : half.stop]) for half in self._halves)
+        first, second = (self._half(half, node[half.start : half.stop]) for half in self._halves)
+        (key, many, lost), (other, few, gone) = first, second
+        if max(lost, gone) > self.allowed:  # by all attributes classes are no larger than by half of them
+            return np.zeros(0, dtype=int), math.inf
         places = many * few
         classes = _pairs(key, few, other, places)
         if places > SPARSE * self.n:
             # Classes that share a place are counted as one, so that no more records go than in truth.
-            if self._small(classes % (SPARSE * self.n + 1))[1] > self.allowed:
+            if self._small(np.bincount(classes % (SPARSE * self.n + 1)))[1] > self.allowed:
                 return np.zeros(0, dtype=int), math.inf
             classes = pd.factorize(classes)[0]
-        small, gone = self._small(classes)
+        small, gone = self._small(np.bincount(classes))
         if gone > self.allowed:
             return np.zeros(0, dtype=int), math.inf
         return np.flatnonzero(small[classes[: len(self.weights)]]), gone
 
-    def _small(self, classes) -> tuple[np.ndarray, float]:
-        """Whether each class is smaller than k, by its number, and how many records are in such classes."""
-        counts = np.bincount(classes)
+    def _small(self, counts) -> tuple[np.ndarray, float]:
+        """Which classes, of so many records each, are smaller than k, and how many records are in these."""
         large = counts >= self.k
         return ~large, float(self.n - counts[large].sum())
 
-    def _half_classes(self, axes: range, levels: tuple[int, ...]) -> tuple[np.ndarray, int]:
-        """The class of every record by the attributes `axes` at `levels`, and how many classes there are."""
+    def _half_classes(self, axes: range, levels: tuple[int, ...]) -> tuple[np.ndarray, int, float]:
+        """The class of every record by the attributes `axes` at `levels`, how many classes there are, and how many records
+        are in small ones; if those are more than allowed, all this for the first of these attributes for which they are."""
         if not axes:
-            return np.zeros(self.n, dtype=self._number), 1
-        classes, many = self._half(axes[:-1], levels[:-1])
+            return np.zeros(self.n, dtype=self._number), 1, 0.0
+        classes, many, gone = self._half(axes[:-1], levels[:-1])
+        if gone > self.allowed:
+            return classes, many, gone
         codes, few, _ = self._attributes[axes[-1]][levels[-1]]
-        numbers, found = _numbered(_pairs(classes, few, codes, many * few), many * few)
-        return numbers.astype(self._number), found
+        pairs = _pairs(classes, few, codes, many * few)
+        if many * few > SPARSE * self.n:
+            pairs = pd.factorize(pairs)[0]
+        counts = np.bincount(pairs)
+        numbers = np.cumsum(counts > 0)  # of those that there are, from 1
+        return (numbers - 1).astype(self._number)[pairs], int(numbers[-1]), self._small(counts)[1]
 
 
 def _pairs(first, few, second, places) -> np.ndarray:
-    """A whole number below `places` for each pair of codes, of which the second are below `few`; in two bytes where they do."""
-    pairs = np.multiply(first, few, dtype=np.uint16 if places < 2**16 else np.int64)
+    """A whole number below `places` for each pair of codes, of which the second are below `few`."""
+    pairs = np.multiply(first, few, dtype=np.uint16 if places < 2**16 else np.int64)  # two bytes are quicker to compute
     pairs += second
-    return pairs
-
-
-def _numbered(classes, places) -> tuple[np.ndarray, int]:
-    """`classes`, whole numbers below `places`, as the numbers from 0 of those that occur, and how many do."""
-    if places > SPARSE * len(classes):
-        numbers, distinct = pd.factorize(classes)
-        return numbers, len(distinct)
-    occur = np.zeros(places, dtype=bool)
-    occur[classes] = True
-    numbers = np.cumsum(occur)
-    return (numbers - 1)[classes], int(numbers[-1])
+    return pairs.astype(np.intp, copy=False)  # as numpy looks them up: once, not at each look-up
 
 
 def _search(lattice) -> tuple[int, ...]:
     """The node of least loss; ties as `generalize` says."""
     best = _descend(lattice)
     rising, lower = lattice.rising.ravel(), lattice.lower.ravel()  # views: bounds found on the way show at once
-    candidates = np.flatnonzero(rising <= best + TIE)
-    candidates = candidates[np.argsort(rising[candidates], kind="stable")]
-    for block in np.array_split(candidates, len(candidates) // BLOCK + 1):
-        for index in block[rising[block] + lower[block] <= best + TIE]:
+    for block in _graded(rising, best + TIE):
+        block = block[rising[block] + lower[block] <= best + TIE]
+        for index in block[np.argsort(rising[block], kind="stable")]:
             need = best + TIE - rising[index]
             if lower[index] <= need:
                 node = tuple(map(int, np.unravel_index(index, lattice.shape)))
@@ -388,6 +385,15 @@ def _search(lattice) -> tuple[int, ...]:
                     _push_upwards(lattice, node, need)
     equal = [node for node, (penalty, _) in lattice.known.items() if lattice.rising[node] + penalty <= best + TIE]
     return min(equal, key=lambda node: (lattice.known[node][1], node))
+
+
+def _graded(rising, most) -> list[np.ndarray]:
+    """The nodes of which `rising`, in [0, 1], is at most `most`, in blocks: all of one below all of the next."""
+    nodes = np.flatnonzero(rising <= most)
+    # Bytes are sorted quickly, and most nodes are ruled out before the order within their block matters.
+    grades = (rising[nodes] * 255).astype(np.uint8)
+    order = np.argsort(grades, kind="stable")
+    return np.split(nodes[order], np.flatnonzero(np.diff(grades[order])) + 1)
 
 
 def _push_upwards(lattice, node, need) -> None:

@@ -18,12 +18,13 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 import string
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+
+from . import bit_sets
 
 _SPLIT_EXHAUSTIVELY = 7  # so many tensors at most: all their splits in two groups are compared
 
@@ -195,71 +196,77 @@ class _Step(NamedTuple):
 @functools.lru_cache(maxsize=4096)
 def _schedule(scopes, sizes, order, keep):
     """The steps that eliminate `order`, one a variable, and the numbers of the tensors that are left."""
-    active = {number: frozenset(scope) for number, scope in enumerate(scopes)}
+    active = {number: bit_sets.of(scope) for number, scope in enumerate(scopes)}
     plan = []
     for v in order:
-        bucket = {number: active.pop(number) for number in [n for n, scope in active.items() if v in scope]}
-        left, right = _split(bucket, sizes)
-        plan.append((v, left, right, _union(bucket, left), _union(bucket, right)))
-        active[len(scopes) + len(plan) - 1] = _union(bucket, bucket) - {v}
+        numbers = [number for number, scope in active.items() if scope >> v & 1]
+        joined = tuple(map(active.pop, numbers))
+        left, right, in_left, in_right = _best_split(joined, sizes)
+        plan.append((v, [numbers[place] for place in left], [numbers[place] for place in right], in_left, in_right))
+        active[len(scopes) + len(plan) - 1] = (in_left | in_right) & ~(1 << v)
     return _with_layouts(plan, sizes, len(scopes), keep), tuple(active)
-
-
-def _union(scopes, numbers):
-    return frozenset().union(*map(scopes.__getitem__, numbers))
-
-
-def _split(bucket: dict, sizes):
-    """Divide the tensors of one variable into two groups for the matrix product."""
-    numbers = tuple(bucket)
-    left, right = _best_split(tuple(bucket.values()), sizes)
-    return tuple(numbers[place] for place in left), tuple(numbers[place] for place in right)
 
 
 @functools.lru_cache(maxsize=16384)
 def _best_split(scopes, sizes):
-    """The two groups, as places in `scopes`."""
-
-    def cells(numbers):
-        return math.prod(map(sizes.__getitem__, _union(scopes, numbers)))
+    """The tensors of one variable in two groups for the matrix product: their places in `scopes`, and the unions of these."""
+    if len(scopes) == 1:
+        return (0,), (), scopes[0], 0
+    # Of each set of groups, the places and the union: sets are numbered bit by bit, the last group's the lowest.
+    places, unions = [()], [0]
+    for its, scope in reversed(_few_groups(scopes, sizes)):
+        places += [its + others for others in places]
+        unions += [scope | union for union in unions]
 
     def cost(group):  # one tensor by itself is used as it lies; a product has to be written out
-        return cells(group) if len(group) > 1 else cells(group) / 4
+        cells = bit_sets.cells(unions[group], sizes)
+        return cells if len(places[group]) > 1 else cells / 4
 
-    groups: list[tuple[int, ...]] = [(place,) for place in range(len(scopes))]
-    if len(groups) == 1:
-        return groups[0], ()
+    every, half = len(unions) - 1, len(unions) // 2
+    right = min(range(1, half), key=lambda group: cost(every ^ group) + cost(group)) if half > 2 else 1
+    left = every ^ right
+    if bit_sets.cells(unions[left], sizes) < bit_sets.cells(unions[right], sizes):
+        left, right = right, left
+    return places[left], places[right], unions[left], unions[right]
+
+
+def _few_groups(scopes, sizes):
+    """The tensors one by one, places and scope, or so many of them together that all splits can be compared."""
+
+    def together(pair):
+        (places, scope), (others, other) = pair
+        return places + others, scope | other
+
+    groups = [((place,), scope) for place, scope in enumerate(scopes)]
     while len(groups) > _SPLIT_EXHAUSTIVELY:
-        one, other = min(itertools.combinations(groups, 2), key=lambda pair: cells(pair[0] + pair[1]))
-        groups = [group for group in groups if group not in (one, other)] + [one + other]
-    first, *others = groups
-    splits = []
-    for chosen in itertools.product((False, True), repeat=len(others)):
-        left = sum((group for group, right in zip(others, chosen) if not right), first)
-        right = sum((group for group, right in zip(others, chosen) if right), ())
-        if right:
-            splits.append((left, right))
-    left, right = min(splits, key=lambda split: cost(split[0]) + cost(split[1])) if len(splits) > 1 else splits[0]
-    return (left, right) if cells(left) >= cells(right) else (right, left)
+        pair = min(itertools.combinations(groups, 2), key=lambda pair: bit_sets.cells(together(pair)[1], sizes))
+        groups = [group for group in groups if group not in pair] + [together(pair)]
+    return groups
 
 
-def _sorted_like(axes, wish) -> tuple[int, ...]:
+def _sorted_like(variables: int, wish) -> tuple[int, ...]:
+    """The members of a set, each where its place in `wish`, or else its number, puts it."""
+    members = bit_sets.members(variables)
+    if len(members) < 2 or not wish:
+        return members
     place = {u: position for position, u in enumerate(wish)}
-    return tuple(sorted(axes, key=lambda u: place.get(u, u)))
+    return tuple(sorted(members, key=lambda u: place.get(u, u)))
 
 
 def _with_layouts(plan, sizes, inputs: int, keep) -> tuple[_Step, ...]:
     """Choose the order of each result's axes, last step first: as the step that reads it would like."""
-    wanted, steps = dict[int, tuple[int, ...]](), []
+    wanted, steps, cells = dict[int, tuple[int, ...]](), [], bit_sets.cells
     for number, (v, left, right, in_left, in_right) in reversed(list(enumerate(plan, start=inputs))):
         wish = wanted.get(number, keep)
-        if right and wish and wish[-1] in in_left - in_right:
+        if right and wish and in_left & ~in_right & 1 << wish[-1]:
             left, right, in_left, in_right = right, left, in_right, in_left
-        kinds = in_left & in_right, in_left - in_right, in_right - in_left
-        batch, rows, columns = (_sorted_like(axes - {v}, wish) for axes in kinds)
+        both, only_left, only_right = (
+            axes & ~(1 << v) for axes in (in_left & in_right, in_left & ~in_right, in_right & ~in_left)
+        )
+        batch, rows, columns = (_sorted_like(axes, wish) for axes in (both, only_left, only_right))
         for group, axes in ((left, batch + rows + (v,)), (right, batch + columns + (v,))):
             for tensor in group:
                 wanted[tensor] = axes
-        shape = [math.prod(map(sizes.__getitem__, axes)) for axes in (batch, rows, columns, (v,))]
-        steps.append(_Step(v, left, right, batch, rows, columns, tuple(shape)))
+        shape = cells(both, sizes), cells(only_left, sizes), cells(only_right, sizes), sizes[v]
+        steps.append(_Step(v, tuple(left), tuple(right), batch, rows, columns, shape))
     return tuple(reversed(steps))

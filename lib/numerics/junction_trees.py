@@ -19,6 +19,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from . import bit_sets
+
 _SMALL = 50_000  # cells whose summation takes no longer than looking for a better order
 
 
@@ -100,7 +102,7 @@ class Growth:
     def _in_kept_order(self, clique) -> int:
         """The cells of the tree with `clique` in the order of the tree."""
         v, *others = sorted(self._place[v] for v in clique)
-        gained, left = _set(others), dict[int, int]()
+        gained, left = bit_sets.of(others), dict[int, int]()
         while gained & ~self._left[v]:
             left[v] = self._left[v] | gained
             first = left[v] & -left[v]
@@ -116,7 +118,7 @@ class Growth:
     def _maximal(self, v, left, behind=()) -> int:
         """The cells of v's clique, or 0 if it is all that an earlier one left behind (see `_tree`)."""
         clique = left | 1 << v
-        return 0 if clique in self._behind or clique in behind else _cells(clique, self._size_at)
+        return 0 if clique in self._behind or clique in behind else bit_sets.cells(clique, self._size_at)
 
 
 def _parts(scopes, d: int) -> list:
@@ -193,41 +195,29 @@ def components(scopes: Iterable[Sequence[int]], d: int) -> list[int]:
     return component
 
 
-# A set of variables is an integer whose bits are its members: unions and tests in one operation.
-
-
 def _graph(scopes, d: int) -> tuple[int, ...]:
     """For each variable, the set of those that share a factor with it, itself left out."""
     neighbours = [0] * d
     for scope in scopes:
-        members = _set(scope)
+        members = bit_sets.of(scope)
         for v in scope:
             neighbours[v] |= members
     return tuple(near & ~(1 << v) for v, near in enumerate(neighbours))
 
 
-def _set(scope) -> int:
-    return sum(1 << v for v in scope)
-
-
-@functools.lru_cache(maxsize=65536)
-def _members(variables: int) -> tuple[int, ...]:
-    return tuple(v for v in range(variables.bit_length()) if variables >> v & 1)
-
-
-@functools.lru_cache(maxsize=65536)
-def _cells(variables: int, sizes) -> int:
-    return math.prod(sizes[v] for v in _members(variables))
-
-
 def _table_size(v: int, neighbours, sizes) -> int:
-    return _cells(neighbours[v] | 1 << v, sizes)
+    return bit_sets.cells(neighbours[v] | 1 << v, sizes)
 
 
 def _fill(v: int, neighbours, sizes) -> int:
     """Pairs of values of neighbours of v that eliminating v would join (each pair twice)."""
     near = neighbours[v]
-    return sum(sizes[u] * sizes[w] for u in _members(near) for w in _members(near & ~neighbours[u] & ~(1 << u)))
+    return sum(sizes[u] * _values(near & ~neighbours[u] & ~(1 << u), sizes) for u in bit_sets.members(near))
+
+
+@functools.lru_cache(maxsize=65536)
+def _values(variables: int, sizes) -> int:
+    return sum(sizes[v] for v in bit_sets.members(variables))
 
 
 def _greedy_steps(graph, sizes, cost, variables) -> list:
@@ -238,11 +228,11 @@ def _greedy_steps(graph, sizes, cost, variables) -> list:
     while costs:
         v = min(costs, key=costs.__getitem__)
         steps.append((costs.pop(v), v))
-        near = _members(neighbours[v])
+        near = bit_sets.members(neighbours[v])
         _join(v, neighbours)
         changed = set(near)
         if cost is _fill:  # a new edge may also spare a common neighbour of its ends
-            changed.update(u for w in near for u in _members(neighbours[w]))
+            changed.update(u for w in near for u in bit_sets.members(neighbours[w]))
         for u in changed & costs.keys():
             costs[u] = cost(u, neighbours, sizes)
     return steps
@@ -251,7 +241,7 @@ def _greedy_steps(graph, sizes, cost, variables) -> list:
 def _join(v: int, neighbours: list[int]) -> int:
     """Take v out of the graph, its neighbours joined to each other; the set of v and them."""
     near = neighbours[v]
-    for u in _members(near):
+    for u in bit_sets.members(near):
         neighbours[u] = (neighbours[u] | near) & ~(1 << u | 1 << v)
     return near | 1 << v
 
@@ -268,4 +258,6 @@ def _tree(order, graph, sizes) -> JunctionTree:
         if clique not in left_behind:
             maximal.append(clique)
         left_behind.add(clique & ~(1 << v))
-    return JunctionTree(tuple(order), tuple(map(_members, maximal)), sum(_cells(c, sizes) for c in maximal))
+    return JunctionTree(
+        tuple(order), tuple(map(bit_sets.members, maximal)), sum(bit_sets.cells(c, sizes) for c in maximal)
+    )

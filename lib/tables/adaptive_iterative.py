@@ -118,7 +118,7 @@ def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload
     exact : whether whole numbers and fractions alone are computed with until the noise is on (`private_draws`, `budget_schedule`), so that
         the guarantee holds for the program; the default, and only possible, where no `rng` is given
     workload : the marginals to preserve: k for all sets of k attributes, a collection of attribute
-        sets, or a mapping from them to weights c_s in (0, inf)
+        sets, or a mapping from them to weights c_s in [1e-100, 1e100]
     rounds : T of Algorithm 2, into so many the budget is divided at first, at least the number d of attributes; default: `Plan.rounds`
     alpha : share of each round's budget that goes to measuring, [1e-9, 0.999999]
     initialise : measure every attribute by itself first (Algorithm 3, or as the plan's start says)
@@ -234,6 +234,7 @@ class _Run:
         checks.one_of("last_fit", kind, last_fit.KINDS)
         self.plan, self.round_fit, self.last_fit = plan, _round_fit(round_fit), kind
         self.domain, self.total_is_public = table.domain, neighbours == "bounded"
+        self._named: dict[tuple[int, ...], tuple[str, ...]] = {}
         self.reconciliation = Reconciliation(self.domain.sizes, len(table) if self.total_is_public else None)
         self.weights = downward_closure(self.domain, workload)
         # Added or removed, a record changes one count of a marginal by one; replaced, two.
@@ -284,7 +285,7 @@ class _Run:
         parts = plans.parts(sizes)
         alone = [float(self.draws.scale(schedule.multiplier_of(part))) for part in parts]
         noise = np.mean([size * self.draws.per_cell(scale) for size, scale in zip(sizes, alone)])
-        share = plans.first_share(noise / self.reconciliation.total)
+        share = plans.first_share(noise / self.reconciliation.total, len(cliques))
         return [share * part for part in parts]
 
     def _first(self, clique, share, schedule):
@@ -373,7 +374,9 @@ class _Run:
         self.steps.append(Step(self._names(clique), scale, epsilon, schedule.used, *fitted, annealed, errors))
 
     def _names(self, clique):
-        return tuple(self.domain.attributes[v] for v in clique)
+        if clique not in self._named:
+            self._named[clique] = tuple(self.domain.attributes[v] for v in clique)
+        return self._named[clique]
 
 
 def _watched(table, errors) -> dict:

@@ -167,7 +167,7 @@ def downward_closure(domain: Domain, workload: Workload) -> dict[tuple[int, ...]
     w_r = sum_s c_s |r & s| (miura2025, Algorithm 2, line 7).
 
     domain : `Domain`; workload : k for all sets of k attributes, a collection of attribute sets, or a mapping from them
-        to weights c_s in (0, inf)
+        to weights c_s in [1e-100, 1e100]
 
     A clique is the sorted tuple of its attributes' positions in the domain; small ones come first.
 
@@ -177,7 +177,7 @@ def downward_closure(domain: Domain, workload: Workload) -> dict[tuple[int, ...]
     6
     """
     if isinstance(workload, Mapping):
-        weights = {tuple(sorted(domain.axes(names))): checks.number("workload weight", c, "(0, inf)")
+        weights = {tuple(sorted(domain.axes(names))): checks.number("workload weight", c, "[1e-100, 1e100]")
                    for names, c in workload.items()}  # fmt: skip
     else:
         if isinstance(workload, (int, np.integer)):

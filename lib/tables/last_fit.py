@@ -47,9 +47,10 @@ def fit(domain: Domain, reconciliation: Reconciliation, scale: float, kind: str,
     if kind == "plain":
         return fit_reconciled(domain, reconciliation, PLAIN["tau"] / scale, PLAIN["tolerance"], start)
     steps: list[GraphicalModel] = []
+    strengths = reconciliation.strengths()
     for tolerance in TOLERANCES:
         centre = steps[-1] if steps else None
-        weights = entropies(domain, reconciliation, centre)
+        weights = _entropies(domain, reconciliation, strengths, centre)
         steps.append(fit_reconciled(domain, reconciliation, weights, tolerance, centre or start, centre=centre))
     model = steps[-1]
     model.evaluations = sum(step.evaluations for step in steps)
@@ -73,7 +74,11 @@ def entropies(domain: Domain, reconciliation: Reconciliation,
     >>> print({effect: round(weight, 3) for effect, weight in last_fit.entropies(domain, noisy).items()})
     {(0,): 0.076}
     """
-    strengths = reconciliation.strengths()
+    return _entropies(domain, reconciliation, reconciliation.strengths(), centre)
+
+
+def _entropies(domain, reconciliation, strengths, centre) -> dict:
+    """`entropies` where the `strengths` beside independent attributes are known."""
     nearer = reconciliation.strengths(centre.counts) if centre else strengths
     found = {}
     for effect, deviation in reconciliation.deviations().items():

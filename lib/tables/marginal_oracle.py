@@ -60,6 +60,8 @@ class MarginalOracle:
         self.tree = junction_tree(self._scopes, self.sizes, order)
         self._component = components(self._scopes, len(sizes))
         self._layers, self._starts, self._host_of_cell = self._gather(hosts)
+        self._potentials = np.zeros(self.cells + 1)  # past their end, one that adds nothing
+        self._singles: dict[int, np.ndarray] = {}
         self._contraction, self._log_tensors = self._tensors(hosts, alone)
         self._log_cells = in_order.total(map(math.log, sizes))
         self._headroom = (_LOG_RANGE - 40 - self._log_cells) / max(len(hosts), 1)
@@ -118,8 +120,9 @@ class MarginalOracle:
         Potentials may be -inf. The oracle stays at these potentials: `query` and `conditionals` are
         about them. Raises ``ValueError`` where no record is possible.
         """
-        self._singles = dict[int, np.ndarray]()
-        scale = self._exponentiate(np.append(potentials, 0.0))
+        self._singles.clear()
+        self._potentials[: self.cells] = potentials
+        scale = self._exponentiate()
         self._contraction.run()
         roots = [float(root.array) for root in self._contraction.roots]
         log_z = in_order.total(map(math.log, roots)) + scale if all(roots) else -math.inf
@@ -135,8 +138,8 @@ class MarginalOracle:
             log_z = self._log_sum + scale
             at_hosts = np.concatenate([np.empty(0), *map(np.ravel, tables)])[: len(self._factors)]
         if len(self._layers) > 1:
-            weights = np.tile(at_hosts, len(self._layers))
-            at_hosts = np.bincount(self._layers.ravel(), weights, self.cells + 1)[: self.cells]
+            weights = np.broadcast_to(at_hosts, self._layers.shape)
+            at_hosts = np.bincount(self._layers.ravel(), weights.ravel(), self.cells + 1)[: self.cells]
         self.probabilities = at_hosts
         return log_z, self.probabilities
 
@@ -149,8 +152,8 @@ class MarginalOracle:
         """
         return depth <= _LOG_RANGE - 40 - 2 * self._log_cells
 
-    def _exponentiate(self, potentials) -> float:
-        """Set the tensors to the exponentials, scaled; the logarithm of what was divided out.
+    def _exponentiate(self) -> float:
+        """Set the tensors to the potentials' exponentials, scaled; the logarithm of what was divided out.
 
         The maxima are as large as they can be without any product or sum overflowing: below 1, there is
         only half the range, and numbers at its lower end (subnormal ones) are slow to compute with.
@@ -159,9 +162,9 @@ class MarginalOracle:
         if not logs.size:
             self._log_maximum = 0.0
             return 0.0
-        np.take(potentials, self._layers[0], out=logs)
+        np.take(self._potentials, self._layers[0], out=logs)
         for layer in self._layers[1:]:
-            logs += potentials[layer]
+            logs += self._potentials[layer]
         highest = np.maximum(np.maximum.reduceat(logs, self._starts), _LOWEST)
         self._log_maximum = float(highest.sum())
         highest -= self._headroom

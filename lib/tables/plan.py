@@ -6,8 +6,8 @@ noisy, but for the scores, which the exponential mechanism keeps.
 start
     "printed" measures every attribute with the noise of a round, d/T of the budget (Algorithm 3). "sized" first measures how many
     records there are, unless that is public. By then it is known how large the noise in the attributes' counts will be beside
-    the records, and the attributes get more of the budget the larger it is (`first_share`). An attribute of n values has n noisy counts,
-    so that its L1 error goes as n sigma; for the least sum of these at the same budget its part is as n^(2/3) (`parts`).
+    the records, and the attributes get more of the budget the larger it is, and the fewer they are (`first_share`). An attribute of n
+    values has n noisy counts, so that its L1 error goes as n sigma; for the least sum of these at the same budget its part is as n^(2/3) (`parts`).
 choice
     "printed" scores a marginal by its L1 distance from the model's, less the noise expected in all of its cells (Algorithm 2, line 11).
     A large table with a few cells that are far off then scores below nothing, for the noise of its other cells counts
@@ -30,7 +30,7 @@ from fractions import Fraction
 from ..numerics import checks
 
 TOTAL = Fraction(1, 100)  # of the budget, for the number of records
-_PER_ROOT, _LEAST, _MOST = 3.0, 0.1, 0.5  # of the budget, for single attributes
+_PER_ROOT, _LEAST, _MOST, _FEW = 3.0, 0.1, 0.5, 9  # of the budget, for single attributes; where they are few
 _BITS = 30  # of the parts
 
 
@@ -98,17 +98,20 @@ def parts(sizes: Sequence[int]) -> list[Fraction]:
     return [Fraction(max(math.floor(share * 2**_BITS), 1), 2**_BITS) for share in weights / weights.sum()]
 
 
-def first_share(noise: float) -> Fraction:
-    """Which share of the budget single attributes get.
+def first_share(noise: float, d: int) -> Fraction:
+    """Which share of the budget `d` single attributes get.
 
     noise : the L1 distance, as a share of all records and a mean over the attributes, that noise alone would make if they got all of the
         budget; (0, inf)
+    d : [1, inf)
 
-    Three times its root, but at least 0.1 and at most 0.5: found by trial, on the tables of `notebooks.studies.aim_peers.TUNED`.
+    Three times its root, for d < 9 times another 3 / sqrt(d), as fewer attributes leave fewer pairs to measure; but at least 0.1 and
+    at most 0.5: found by trial, on the tables of `notebooks.studies.aim_peers.TUNED`.
 
     >>> from lib.tables.plan import first_share
-    >>> print([round(float(first_share(noise)), 3) for noise in (0.0001, 0.01, 1.0)])
-    [0.1, 0.3, 0.5]
+    >>> print([round(float(first_share(noise, 9)), 3) for noise in (0.0001, 0.01, 1.0)], round(float(first_share(0.01, 4)), 3))
+    [0.1, 0.3, 0.5] 0.45
     """
-    noise = checks.number("noise", noise, "(0, inf)")
-    return Fraction(math.floor(min(max(_PER_ROOT * math.sqrt(noise), _LEAST), _MOST) * 2**_BITS), 2**_BITS)
+    noise, d = checks.number("noise", noise, "(0, inf)"), checks.whole("d", d, "[1, inf)")
+    share = _PER_ROOT * math.sqrt(noise * _FEW / min(d, _FEW))
+    return Fraction(math.floor(min(max(share, _LEAST), _MOST) * 2**_BITS), 2**_BITS)

@@ -101,8 +101,11 @@ def _diffuse(probabilities, row, counts, rng) -> np.ndarray:
         # Of the records that have no value yet, which get this one, given that they got none before?
         share = probabilities[:, value] / np.maximum(tail, probabilities[:, value]).clip(min=1e-300)
         share = _tilted(share, np.bincount(row[left], minlength=len(share)), counts[value])
-        passed = np.floor(np.cumsum(share[row[left]]) + rng.random())
-        taken = np.diff(passed, prepend=0.0) > 0
+        passed = np.zeros(len(left) + 1)
+        np.cumsum(share[row[left]], out=passed[1:])
+        passed[1:] += rng.random()
+        np.floor(passed, out=passed)
+        taken = passed[1:] > passed[:-1]
         values[left[taken]] = value
         left, tail = left[~taken], tail - probabilities[:, value]
     return values

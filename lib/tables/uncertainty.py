@@ -46,6 +46,7 @@ from ..numerics import checks, in_order
 from .adaptive_iterative import Result
 from .private_draws import GRAIN
 
+LEVELS = "(0, 0.999999999999]"  # nearer to 1, an error probability has too few digits for quantiles
 # Any values keep the level; with these, intervals were narrow in runs on the stand-in of Adult.
 _OF_MEASURED = 0.9  # of the error probability; the rest is for those that were not
 _SHARE = 0.75  # of the former that goes to the first measurement
@@ -81,7 +82,7 @@ def count_intervals(result: Result, attributes: Collection[str] = (),
     attributes : the counts are those over them, of shape ``domain.shape(attributes)``; () for one count
     where : mapping from further attributes to collections of values (labels, or codes where there are none): only
         records with one of the values in each of them are counted; default: all
-    level : (0, 1)
+    level : (0, 0.999999999999]
 
     "Probability" is that of the noise; see the module's text. Intervals end at 0, and at the number of records where it
     is public. Those of attributes that were not measured together are wide. ``ValueError`` for what the domain does not have, and where
@@ -96,7 +97,7 @@ def count_intervals(result: Result, attributes: Collection[str] = (),
     >>> print((found.low <= table.marginal(["a"])).all(), (table.marginal(["a"]) <= found.high).all())
     True True
     """
-    error, domain = 1 - checks.number("level", level, "(0, 1)"), result.model.domain
+    error, domain = 1 - checks.number("level", level, LEVELS), result.model.domain
     domain.axes(attributes)
     codes = _codes(domain, where or {})
     wanted = {domain.attributes[axis] for axis in domain.axes((*attributes, *codes))}
@@ -195,7 +196,7 @@ def marginal_bounds(result: Result, level: float = 0.95) -> dict[tuple[str, ...]
     """For each candidate of the last round of `aim`, a bound on the L1 distance, in counts, of the true marginal
     from the synthetic table's. All of them hold at once, with probability `level` at least.
 
-    result : `Result` of `aim`; level : (0, 1)
+    result : `Result` of `aim`; level : (0, 0.999999999999]
     A count of these attributes, or of a part of them, is at most so far off, by as much as half of it if the number of
     records is public and the synthetic table has as many.
 
@@ -222,7 +223,7 @@ def marginal_bounds(result: Result, level: float = 0.95) -> dict[tuple[str, ...]
     >>> print(len(marginal_bounds(aim(table, epsilon=1.0, delta=1e-6, rng=rng))) > 0)
     True
     """
-    error, law, choice = 1 - checks.number("level", level, "(0, 1)"), _Law.of(result), result.choice
+    error, law, choice = 1 - checks.number("level", level, LEVELS), _Law.of(result), result.choice
     if choice is None:
         raise ValueError("result must be of a run that has chosen a measurement, got one without a choice")
     last, weights = result.measurements[-1], choice.weights

@@ -11,7 +11,7 @@ FILE, FITS = results.FOLDER / "miura2025/peers.csv", results.FOLDER / "miura2025
 OURS = "ours"
 LAST_FIT, LEAST_LOSS, STOPPED = "last fit", "least loss", "stopped early"  # fits of the same measurements
 # On these AIM's settings were chosen: its last fit's, and, on all but nltcs, its plan's.
-TUNED = ("adult", "bank", "nltcs", "titanic", "fair", "mortgages", "randhie")
+TUNED = ("adult", "bank", "nltcs", "titanic", "fair", "mortgages", "randhie", "credit_cards")
 ERRORS = {"1-way": "error1", "2-way": "error2", "3-way": "error3"}
 
 

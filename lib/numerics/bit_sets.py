@@ -1,0 +1,32 @@
+"""Sets of variables as integers whose bits are their members: unions and tests in one operation."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable
+
+
+def of(variables: Iterable[int]) -> int:
+    """The set of `variables`, numbers from 0 on.
+
+    >>> from lib.numerics import bit_sets
+    >>> print(bit_sets.of([0, 2]), bit_sets.members(5))
+    5 (0, 2)
+    """
+    found = 0
+    for v in variables:
+        found |= 1 << v
+    return found
+
+
+@functools.lru_cache(maxsize=65536)
+def members(variables: int) -> tuple[int, ...]:
+    """The members of a set, smallest first."""
+    return tuple(v for v in range(variables.bit_length()) if variables >> v & 1)
+
+
+@functools.lru_cache(maxsize=65536)
+def cells(variables: int, sizes: tuple[int, ...]) -> int:
+    """The cells of a table over a set of variables of `sizes`."""
+    return math.prod(sizes[v] for v in members(variables))
