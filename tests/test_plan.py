@@ -85,6 +85,18 @@ def test_a_sized_start_spends_what_it_says(noise, neighbours):
     assert np.array(shares) / sum(shares) == pytest.approx(parts, rel=1e-6)
 
 
+def test_the_share_is_of_the_attributes_of_the_workload():
+    """Two, where the table has three."""
+    result = run(epsilon=20.0, workload=[("b", "c")])
+    total, *alone = singles(result)
+    assert [step.attributes for step in alone] == [("b",), ("c",)]
+    parts = [float(part) for part in plans.parts([30, 2])]
+    noise = [size * math.sqrt(2 / math.pi) / math.sqrt(2 * part * result.rho) for size, part in zip((30, 2), parts)]
+    expected = 3 * math.sqrt(9 / 2) * math.sqrt(np.mean(noise) / float(result.measurements[0].values))
+    assert 0.1 < expected < 0.5
+    assert sum(1 / (2 * step.sigma**2) for step in alone) / result.rho == pytest.approx(expected, rel=1e-6)
+
+
 def test_what_the_start_leaves_is_divided_among_the_rounds():
     result = run(epsilon=20.0, rounds=30)
     first = result.steps[len(singles(result))]

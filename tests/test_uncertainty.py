@@ -458,6 +458,21 @@ def test_without_a_choice_a_count_is_at_most_that_of_each_attribute():
     assert np.array_equal(partly.high[:, 0], count_intervals(released, ("a",), level=1 - UNMEASURED * 0.05).high)
 
 
+@pytest.mark.parametrize("noise", ["gaussian", "laplace", "exact"])
+def test_intervals_and_bounds_are_finite_and_nested_at_any_level(noise):
+    """Of what was measured and of what was not, up to the highest level that is allowed."""
+    options = {} if noise == "exact" else {"rng": np.random.default_rng(0), "noise": noise}
+    result = aim(TABLE, 1.0, 1e-6, [("a", "b"), ("c",)], **options)
+    levels = (1e-9, 0.5, 0.999999, 1 - 1e-9, 1 - 1e-11, 0.999999999999)
+    for attributes in (("a", "b"), ("a", "c")):
+        found = [count_intervals(result, attributes, level=level) for level in levels]
+        for inner, outer in itertools.pairwise(found):
+            assert (outer.low <= inner.low).all() and (inner.high <= outer.high).all()
+        assert np.isfinite(found[-1].high).all() and (found[-1].high > found[2].high).any()
+    bounds = [sum(marginal_bounds(result, level).values()) for level in levels]
+    assert bounds == sorted(bounds) and math.isfinite(bounds[-1]) and bounds[-1] > bounds[2]
+
+
 def test_the_bound_of_the_last_choice_is_about_the_synthetic_counts():
     made = hand_made(0.3, 1e-9)
     synthetic = made.synthetic.marginal(("c",))

@@ -325,8 +325,8 @@ class _Lattice:
         """The rows that would have to go, and the records in them: more than are allowed, if it is infinite."""
         # Few nodes share all levels, many share half of them.
         first, second = (self._half(half, node[half.start : half.stop]) for half in self._halves)
-        (key, many, lost), (other, few, gone) = first, second
-        if max(lost, gone) > self.allowed:  # by all attributes classes are no larger than by half of them
+        (key, many, by_first), (other, few, by_second) = first, second
+        if max(by_first, by_second) > self.allowed:  # by all attributes classes are no larger than by half of them
             return np.zeros(0, dtype=int), math.inf
         places = many * few
         classes = _pairs(key, few, other, places)
@@ -347,7 +347,7 @@ class _Lattice:
 
     def _half_classes(self, axes: range, levels: tuple[int, ...]) -> tuple[np.ndarray, int, float]:
         """The class of every record by the attributes `axes` at `levels`, how many classes there are, and how many records
-        are in small ones; if those are more than allowed, all this for the first of these attributes for which they are."""
+        are in small ones. If the first few of these attributes already leave out more than is allowed, all this is by them."""
         if not axes:
             return np.zeros(self.n, dtype=self._number), 1, 0.0
         classes, many, gone = self._half(axes[:-1], levels[:-1])

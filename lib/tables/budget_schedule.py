@@ -28,7 +28,6 @@ class Schedule:
     multiplier: Any
     epsilon: Any
     rounds: Any
-    _NEARLY: Any = 1 - 1e-12  # of a cost, the rest being rounding errors
 
     def __init__(self, rho: float, rounds: float, alpha: float) -> None:
         rho, rounds = checks.number("rho", rho, "[1e-100, 1e100]"), checks.number("rounds", rounds, "[1e-100, 1e100]")
@@ -39,14 +38,13 @@ class Schedule:
     def measure(self, share: Any = None) -> Any:
         """Spend on one measurement without a choice: as much as a round does on its own, or `share` of the whole budget; its multiplier.
 
-        ``ValueError`` where less than that is left.
+        ``ValueError`` where no more than that is left: something must remain for a round.
         """
         multiplier = self.multiplier if share is None else self.multiplier_of(share)
-        cost = 1 / (2 * multiplier**2)
-        if cost * self._NEARLY > self.rho - self.used:
+        cost, left = 1 / (2 * multiplier**2), self._left()
+        if cost >= left:
             raise ValueError(
-                f"share must be at most {float((self.rho - self.used) / self.rho):g}, what is left of the budget, "
-                f"got {float(cost / self.rho):g}"
+                f"share must be below {float(left / self.rho)}, what is left of the budget, got {float(cost / self.rho)}"
             )
         self.used += cost
         self._finish_if_short()
@@ -80,7 +78,7 @@ class Schedule:
         return 1 / (2 * self.multiplier**2) + self.epsilon**2 / 8
 
     def _left(self) -> Any:
-        return (self.rho - self.used) * self._NEARLY
+        return (self.rho - self.used) * (1 - 1e-12)  # less rounding errors
 
     def _finish_if_short(self) -> None:
         """If less than two rounds' worth is left, the next round is the last and gets it all."""
@@ -100,8 +98,6 @@ class ExactSchedule(Schedule):
     rho, rounds : Fractions in (0, inf); alpha : Fraction in (0, 1)
     """
 
-    _NEARLY = 1
-
     def __init__(self, rho: Fraction, rounds: Fraction, alpha: Fraction) -> None:
         self.rho, self.alpha, self.used = rho, alpha, Fraction(0)
         self.rounds, self.exhausted = rounds, False
@@ -112,6 +108,9 @@ class ExactSchedule(Schedule):
             root_up(self.multiplier**2 / growth, _BITS),
             root_down(self.epsilon**2 * growth, _BITS),
         )
+
+    def _left(self) -> Fraction:
+        return self.rho - self.used
 
     def _share(self, budget, rounds) -> None:
         """Rounds that cost at most their share, in few binary digits, but for the last: nobody spends what that one leaves."""

@@ -60,8 +60,7 @@ class MarginalOracle:
         self.tree = junction_tree(self._scopes, self.sizes, order)
         self._component = components(self._scopes, len(sizes))
         self._layers, self._starts, self._host_of_cell = self._gather(hosts)
-        self._potentials = np.zeros(self.cells + 1)  # past their end, one that adds nothing
-        self._singles: dict[int, np.ndarray] = {}
+        self._potentials = np.zeros(self.cells + 1)
         self._contraction, self._log_tensors = self._tensors(hosts, alone)
         self._log_cells = in_order.total(map(math.log, sizes))
         self._headroom = (_LOG_RANGE - 40 - self._log_cells) / max(len(hosts), 1)
@@ -120,8 +119,8 @@ class MarginalOracle:
         Potentials may be -inf. The oracle stays at these potentials: `query` and `conditionals` are
         about them. Raises ``ValueError`` where no record is possible.
         """
-        self._singles.clear()
-        self._potentials[: self.cells] = potentials
+        self._singles = dict[int, np.ndarray]()
+        np.concatenate((potentials, [0.0]), out=self._potentials)  # past the end, one that adds nothing
         scale = self._exponentiate()
         self._contraction.run()
         roots = [float(root.array) for root in self._contraction.roots]

@@ -135,7 +135,7 @@ def _unmeasured(result, wanted, attributes, codes, error) -> Intervals:
         result.model.domain,
         getattr(result, "synthetic", None),
     )  # which a release that was read again has not
-    bounds = marginal_bounds(result, 1 - error / 2) if synthetic and result.choice else {}
+    bounds = _bounds(result, error / 2) if synthetic and result.choice else {}
     around = min((bound for names, bound in bounds.items() if wanted <= set(names)), default=math.inf)
     reach = around / (2 if synthetic and result.total == len(synthetic) else 1)
     names = (*attributes, *codes)
@@ -223,7 +223,12 @@ def marginal_bounds(result: Result, level: float = 0.95) -> dict[tuple[str, ...]
     >>> print(len(marginal_bounds(aim(table, epsilon=1.0, delta=1e-6, rng=rng))) > 0)
     True
     """
-    error, law, choice = 1 - checks.number("level", level, LEVELS), _Law.of(result), result.choice
+    return _bounds(result, 1 - checks.number("level", level, LEVELS))
+
+
+def _bounds(result, error) -> dict[tuple[str, ...], float]:
+    """`marginal_bounds` with a probability of `error` that one of them does not hold."""
+    law, choice = _Law.of(result), result.choice
     if choice is None:
         raise ValueError("result must be of a run that has chosen a measurement, got one without a choice")
     last, weights = result.measurements[-1], choice.weights
