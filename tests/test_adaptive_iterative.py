@@ -129,6 +129,15 @@ def test_the_schedule_starts_as_algorithm_2_says_and_anneals_as_algorithm_4_does
 # --------------------------------------------------------------- the algorithm
 
 
+@pytest.mark.parametrize("unit", [2.0**-331, 2.0**330])  # near the ends of the range, and exact to divide by
+def test_only_the_proportions_of_weights_matter(unit):
+    pairs = dict(zip(itertools.combinations(DOMAIN.attributes, 2), itertools.cycle((1.0, 2.0, 4.0))))
+    steps = [run(workload={pair: c * each for pair, c in pairs.items()}).steps for each in (1.0, unit)]
+    assert steps[0] == steps[1]
+    exact = aim(TABLE, 2.0, 1e-6, {pair: c * unit for pair, c in pairs.items()})
+    assert exact.rho_used <= exact.rho and len(exact.steps) > len(DOMAIN)
+
+
 def test_the_synthetic_table_is_close_and_has_the_tables_domain():
     result = run(epsilon=20)
     assert result.synthetic.domain == DOMAIN

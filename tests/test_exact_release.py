@@ -114,6 +114,15 @@ def test_the_exact_budget_is_spent_to_a_millionth_and_never_exceeded(rho, rounds
     assert isinstance(schedule.used, Fraction) and schedule.used >= rho * (1 - Fraction(1, 10**4))
 
 
+def test_an_exact_schedule_keeps_something_for_a_round():
+    """Where what is asked for is all that there is, to the last digit."""
+    schedule = ExactSchedule(Fraction(1, 2), Fraction(4), Fraction(9, 10))
+    assert schedule.multiplier_of(Fraction(1)) == 1
+    with pytest.raises(ValueError, match="share must be below 1.0, what is left of the budget, got 1.0"):
+        schedule.measure(Fraction(1))
+    assert schedule.used == 0
+
+
 @pytest.mark.parametrize("plan", [OURS, PRINTED], ids=["ours", "printed"])
 @pytest.mark.parametrize("neighbours, changed", [("unbounded", 1), ("bounded", 2)])
 def test_what_is_drawn_costs_what_is_booked(neighbours, changed, plan, monkeypatch):
