@@ -200,7 +200,7 @@ def test_the_records_speak_through_noisy_counts_and_choices_alone(neighbours, si
     fits = marginal_oracle.MarginalOracle.fits
 
     def noisy(self, counts, scale):
-        return np.arange(counts.size).reshape(counts.shape) % 7 + (200 if counts.size == 1 else 20), float(scale)
+        return np.arange(counts.size).reshape(counts.shape) % 7 + (5000 if counts.size == 1 else 20), float(scale)
 
     def watched(self, clique, limit):
         limits.append(limit)
@@ -211,6 +211,9 @@ def test_the_records_speak_through_noisy_counts_and_choices_alone(neighbours, si
         seeded(3)
         rng = None if exact else np.random.Generator(np.random.PCG64(3))
         result = aim(table, 1.0, 1e-6, neighbours=neighbours, rng=rng)
+        if neighbours == "unbounded":  # the start has room to tell a secret number of records: it is at no bound
+            alone = [step.sigma for step in result.steps if len(step.attributes) == 1 and not step.epsilon]
+            assert 0.12 < sum(1 / (2 * sigma**2) for sigma in alone) / result.rho < 0.48
         measured = [(m.attributes, m.values.tolist(), m.sigma) for m in result.measurements]
         potentials = {clique: theta.tolist() for clique, theta in result.model.potentials.items()}
         chosen = [getattr(result.choice, name) for name in ("weights", "epsilon", "sensitivity", "expected")]
