@@ -38,9 +38,9 @@ NO_FLOATS = {
     ],
     "graphical_model": ["v in clique for clique in cliques"],
     "junction_trees": [
-        "1 << v for v in scope",
-        "sizes[u] * sizes[w] for u in _members(near) for w in _members(near & ~neighbours[u] & ~(1 << u))",
-        "_cells(c, sizes) for c in maximal",
+        "sizes[u] * _values(near & ~neighbours[u] & ~(1 << u), sizes) for u in bit_sets.members(near)",
+        "sizes[v] for v in bit_sets.members(variables)",
+        "bit_sets.cells(c, sizes) for c in maximal",
         "tree.cells for tree, _ in parts",
         "cells",
         "here",
