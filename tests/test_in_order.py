@@ -28,10 +28,6 @@ NO_FLOATS = {
     "aim_trace": ["step.epsilon == 0 for step in steps"],
     "catalogues": ["not each.string for each in all", "bool(each.string) and each.fuzzy for each in all"],
     "claims": ["count.values()"],
-    "contraction": [
-        "group for group, right in zip(others, chosen) if not right",
-        "group for group, right in zip(others, chosen) if right",
-    ],
     "sources": [
         "(sum(map(bool, line.rstrip(b'\\r\\n').split(b'\\r'))) for line in file)",
         "map(bool, line.rstrip(b'\\r\\n').split(b'\\r'))",

@@ -527,10 +527,10 @@ def check_unmeasured_counts_are_covered(runs_of=80):
 
 def test_counts_that_were_not_measured_are_covered(monkeypatch):
     assert max(check_unmeasured_counts_are_covered().values()) <= 4
-    bounds, measured = uncertainty.marginal_bounds, uncertainty._measured
-    monkeypatch.setattr(uncertainty, "marginal_bounds", lambda *given: {r: b / 20 for r, b in bounds(*given).items()})
+    bounds, measured = uncertainty._bounds, uncertainty._measured
+    monkeypatch.setattr(uncertainty, "_bounds", lambda *given: {r: b / 20 for r, b in bounds(*given).items()})
     assert min(check_unmeasured_counts_are_covered(20).values()) > 4  # a planted fault
-    monkeypatch.setattr(uncertainty, "marginal_bounds", bounds)
+    monkeypatch.setattr(uncertainty, "_bounds", bounds)
 
     def halved(*given):
         found = measured(*given)
