@@ -44,6 +44,7 @@ EXEMPT = {
     "numerical.PureDPLoss.": INNER,
     "budget_schedule.ExactSchedule": "takes fractions that `aim` has made",
     "budget_schedule.ExactSchedule.multiplier_of": "takes fractions that `aim` has made",
+    "bit_sets.": INNER,
     "certified.log_between": INNER,
     "certified.root_down": INNER,
     "certified.root_up": INNER,
