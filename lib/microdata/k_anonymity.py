@@ -41,6 +41,8 @@ with extra("classifiers"):
 LOSSES = ("lm", "precision")
 MAX_NODES = 10_000_000
 SPARSE = 4  # places a record up to which empty classes are counted along, which is quicker than to number those that there are
+# Of a node that leaves out more than is allowed: the rows, and the records in them.
+REFUSED = np.zeros(0, dtype=int), math.inf
 TIE = 1e-12  # losses that differ by no more are equal: rounding depends on the order of a sum
 
 
@@ -327,17 +329,17 @@ class _Lattice:
         first, second = (self._half(half, node[half.start : half.stop]) for half in self._halves)
         (key, many, by_first), (other, few, by_second) = first, second
         if max(by_first, by_second) > self.allowed:  # by all attributes classes are no larger than by half of them
-            return np.zeros(0, dtype=int), math.inf
+            return REFUSED
         places = many * few
         classes = _pairs(key, few, other, places)
         if places > SPARSE * self.n:
             # Classes that share a place are counted as one, so that no more records go than in truth.
             if self._small(np.bincount(classes % (SPARSE * self.n + 1)))[1] > self.allowed:
-                return np.zeros(0, dtype=int), math.inf
+                return REFUSED
             classes = pd.factorize(classes)[0]
         small, gone = self._small(np.bincount(classes))
         if gone > self.allowed:
-            return np.zeros(0, dtype=int), math.inf
+            return REFUSED
         return np.flatnonzero(small[classes[: len(self.weights)]]), gone
 
     def _small(self, counts) -> tuple[np.ndarray, float]:
