@@ -37,6 +37,21 @@ def test_a_table_of_many_columns_stands_closer_and_its_words_wrap():
     assert wide_tables.fitted(table(2, "NaN")).count("<td>–</td>") == 2
 
 
+def test_a_table_of_wide_cells_stands_closer_and_long_heads_of_rows_have_room():
+    interval = "+1.0 (+0.0 to +2.0)"
+    few = wide_tables.WIDE // len(interval)
+    assert 'class="dataframe many"' in wide_tables.fitted(table(few + 1, interval))
+    assert wide_tables.fitted(table(few, interval)) == table(few, interval)
+    headed = (
+        table(1)
+        .replace("<th></th>", "<th>the head of a column</th>")
+        .replace("<tr><td>", "<tr><th>all but our choice</th><td>")
+    )
+    found = wide_tables.fitted(headed)
+    assert '<th class="words">all but our choice' in found and "<th>the head of a column" in found
+    assert wide_tables.fitted(headed.replace("all but our choice", "short")).count("words") == 0
+
+
 OFFERED = '<td><p><span class="offer" data-file="{}">`make` puts it here</span></p></td>'
 
 

@@ -1,4 +1,4 @@
-"""Tables that a notebook shows, made to fit: many columns closer together, words that wrap, and a dash where there is no number.
+"""Tables that a notebook shows, made to fit: much in a row closer together, words that wrap, and a dash where there is no number.
 
 The notebooks' outputs stay as they are: pandas writes the tables, and this changes what the page shows of them.
 """
@@ -8,7 +8,9 @@ import re
 from docutils import nodes
 
 MANY = 6  # columns, heads of rows among them, from which on they stand closer together
+WIDE = 60  # letters in the cells of a row that may not break, likewise
 LONG = 24  # letters of a cell that may break into lines
+LONG_HEAD = 16  # letters of a row's head that has room for some words in a line
 
 
 def fitted(text: str) -> str:
@@ -19,10 +21,15 @@ def fitted(text: str) -> str:
 
 
 def _fitted(table: str) -> str:
-    columns = max(len(re.findall(r"<t[hd]", row)) for row in re.findall(r"<tr.*?</tr>", table, re.DOTALL))
+    rows = re.findall(r"<tr.*?</tr>", table, re.DOTALL)
+    columns = max(len(re.findall(r"<t[hd]", row)) for row in rows)
+    letters = max(sum(len(cell) for cell in re.findall(r"<td>([^<]*)", row) if len(cell) < LONG) for row in rows)
     table = table.replace("<td>NaN</td>", "<td>–</td>")
     table = re.sub(rf"<td>(?=[^<]{{{LONG},}})", '<td class="words">', table)
-    return table.replace('class="dataframe"', f'class="dataframe{" many" * (columns >= MANY)}"', 1)
+    head, body, rest = table.partition("<tbody>")
+    table = head + body + re.sub(rf"<th>(?=[^<]{{{LONG_HEAD},}})", '<th class="words">', rest)
+    close = " many" * (columns >= MANY or letters >= WIDE)
+    return table.replace('class="dataframe"', f'class="dataframe{close}"', 1)
 
 
 def fit(app, doctree):
