@@ -188,8 +188,8 @@ def test_a_file_is_read_and_refused_by_name(tmp_path):
     path = tmp_path / "s.yml"
     path.write_text("\ufeff" + TEXT, encoding="utf-8")
     assert schema.read(path) == SCHEMA
-    path.write_bytes(b"attributes: {a: {values: [\xe4]}}")
-    with pytest.raises(ValueError, match="s.yml must be UTF-8 text, got byte 0xe4"):
+    path.write_bytes(b"\xef\xbb\xbf# values\nattributes: {a: {values: [\xe4]}}")
+    with pytest.raises(ValueError, match="s.yml, line 2: it must be UTF-8 text, got byte 0xe4"):
         schema.read(path)
 
 
@@ -225,6 +225,12 @@ def test_a_codebook_proposes_a_schema(tmp_path):
     [
         (["name,kind", "a,values"], "line 1: the columns must be attribute, kind and of values, low"),
         ([""], "line 1: the columns must be attribute, kind"),
+        ([], "line 1: the columns must be attribute, kind"),
+        (["attribute,kind,values,values", "a,values,x,y"], "line 1: the columns must be attribute, kind and of"),
+        (["attribute,kind,low,high", "a,whole,>=0,99"], "line 2: a whole number is expected here, got '>=0'"),
+        (["attribute,kind,low,high", "a,whole,@0,[9"], "line 2: a whole number is expected here, got '@0'"),
+        (["attribute,kind,low,high", "a,dates,2001-13-45,2002-01-01"], "line 2: a date such as 2001-12-31 is expected here, got '2001-13-45'"),
+        (["attribute,kind,low,high,bins", "a,whole,0,9,*|5"], "line 2: a whole number is expected here, got '*'"),
         (["attribute,kind"], "must have a line for each attribute, got none"),
         (["attribute,kind,values", "a,values,x", "b,colour,x"], "line 3, column kind: it must be one of values, whole, real, dates, got 'colour'"),
         (["attribute,kind,values", "a,values,"], "line 2, column values: it is needed for the kind values"),

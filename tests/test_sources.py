@@ -170,6 +170,72 @@ def test_the_folders_of_a_partition_are_a_column(tmp_path):
     assert sorted(sources.read(tmp_path, SMALL).records.tolist()) == [[0, 0], [0, 1], [1, 0]]
 
 
+def write_parts(folder, parts):
+    """Parquet files, with the folders that their names have, of the columns that each holds."""
+    for name, columns in parts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        pa.parquet.write_table(pa.table(columns), folder / name)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "parts, more",
+    [
+        # a folder's name that is no number, after two that could be
+        ({"w=01/a.parquet": {"b": [1] * 40}, "w=02/a.parquet": {"b": [1] * 50}}, {"w=XX/a.parquet": {"b": [1]}}),
+        # a first part of numbers, as others write them, that one record more makes texts
+        ({"0.parquet": {"w": [1, 2]}, "1.parquet": {"w": ["01"] * 40}}, {"0.parquet": {"w": ["1", "2", "XX"]}}),
+        # a whole number that one record more makes a fraction
+        ({"0.parquet": {"w": [10**10, 2]}, "1.parquet": {"w": [2]}}, {"0.parquet": {"w": [1e10, 2.0, 2.5]}}),
+    ],
+)
+def test_one_record_more_changes_how_no_other_is_read(tmp_path, parts, more):
+    public = schema.parse("attributes: {w: {values: ['01', '02', '1', '2', '10000000000']}}")
+    one, other = (
+        sources.count(write_parts(tmp_path / name, files), public, 1).marginal(("w",))
+        for name, files in (("one", parts), ("other", parts | more))
+    )
+    assert (other - one).tolist() == [0, 0, 0, 0, 0, 0, 1] and one[:5].sum() == one.sum()
+
+
+def test_a_part_that_lacks_a_column_is_refused_by_its_name(tmp_path):
+    folder = write_parts(
+        tmp_path, {"0.parquet": {"a": ["x"]}, "k=1/1.parquet": {"A": ["x"]}, "_notes/2.parquet": {"A": [1]}}
+    )
+    with pytest.raises(ValueError, match=r"k=1/1.parquet must have one column 'a', got none among 'A', 'k'"):
+        sources.check(folder, schema.parse("attributes: {a: {values: [x, y]}}"))
+
+
+def test_what_folders_are_called_is_text_and_gives_way_to_a_column(tmp_path):
+    folder = write_parts(
+        tmp_path,
+        {"a=x%20y/b=5/0.parquet": {"c": [1, 2]}, "a=__HIVE_DEFAULT_PARTITION__/1.parquet": {"b": [7], "c": [1]}},
+    )
+    public = schema.parse("attributes: {a: {values: [x y]}, b: {range: [0, 9], bins: 2}, c: {values: ['1', '2']}}")
+    assert sources.read(folder, public).records.tolist() == [[1, 1, 0], [0, 1, 0], [0, 1, 1]]
+    assert sources.read(folder, schema.parse("attributes: {b: {range: [0, 9], bins: 2}}")).records.tolist() == [
+        [1],
+        [1],
+        [1],
+    ]
+
+
+def test_numbers_count_as_what_they_are_in_a_column_of_any_type():
+    public = schema.parse(
+        "attributes: {v: {values: ['1', '10000000000', '2.5']}, n: {range: [0, 9], bins: 2}, d: {dates: [2001-01-01, 2002-12-31]}}"
+    )
+    value, number, date = public.attributes
+    floats = [1.0, 1e10, 2.5, float("nan"), float("inf"), None, 1e300]
+    assert sources.codes(value, pa.array(floats)).tolist() == [0, 1, 2, 3, 3, 3, 4]
+    assert sources.codes(value, pa.chunked_array([floats[:2], floats[2:]])).tolist() == [0, 1, 2, 3, 3, 3, 4]
+    assert sources.codes(value, pa.array([1, 10**10]).cast(pa.decimal128(30, 2))).tolist() == [0, 1]
+    assert sources.codes(value, pa.array(["1.00", "v1.0", "inf"])).tolist() == [0, 4, 4]
+    assert sources.codes(value, pa.array([1.0, 1e10], pa.float32()).dictionary_encode()).tolist() == [0, 1]
+    assert sources.codes(number, pa.array(floats)).tolist() == [0, 1, 0, 2, 2, 2, 1]
+    assert sources.codes(number, pa.array(["inf", "1e400"])).tolist() == [2, 1]
+    assert sources.codes(date, pa.chunked_array([["2001-02-03"], ["2002-01-01", "x"]])).tolist() == [0, 1, 2]
+
+
 @pytest.mark.parametrize("kind", ["csv", "parquet folder", "duckdb", "sqlite"])
 def test_batches_are_codes_of_the_domain_in_the_smallest_type(places, kind):
     for batch in sources.batches(places[kind][0], SCHEMA, places[kind][1]):
@@ -335,7 +401,7 @@ def test_a_bad_source_gets_a_sentence(places, tmp_path):
     cases = [
         (tmp_path / "none.csv", "", "data must be a file, a folder or an address, got '"),
         (tmp_path / "t.parquet", "", "t.parquet cannot be read as Parquet: "),
-        (tmp_path / "nothing", "", "nothing must have one column 'a', got none among none"),
+        (tmp_path / "nothing", "", "nothing must hold Parquet files, got none"),
         (tmp_path / "nested.parquet", "", "nested.parquet, column 'a' must hold plain values: "),
         (tmp_path / "bytes.parquet", "", "bytes.parquet, column 'a' must hold plain values: "),
         (tmp_path / "other.parquet", "", "other.parquet must have one column 'b', got none among 'a', 'c'"),
@@ -349,7 +415,7 @@ def test_a_bad_source_gets_a_sentence(places, tmp_path):
         (sqlite, "members", "lib.db, table 'members', must have one column 'a', got none among 'card', 'age'"),
         (f"sqlite:///{tmp_path}/t.db", "t", "t.db, table 't' cannot be read: "),
         (f"sqlite:///{tmp_path}/none.db", "t", "none.db, which leads to none"),
-        ("mysql://host/people", "t", "data must be an address of sqlite, postgresql, postgres, got mysql://"),
+        ("mysql://host/people", "t", "data must be a file, a folder or an address of sqlite, postgresql, postgres, got mysql://"),
         ("postgresql://me:secret@127.0.0.1:1/people", "t", "postgresql://me@127.0.0.1:1/people, table 't' cannot be read: "),
         (places["csv"][0], "t", "members.csv, which is no database, got 't'"),
     ]  # fmt: skip
@@ -401,3 +467,34 @@ def test_counted_batch_by_batch_the_records_are_those_that_are_read(tmp_path, mo
     pa.parquet.write_table(pa.table({name: each[:0] for name, each in columns.items()}), tmp_path / "none.parquet")
     with pytest.raises(ValueError, match="must hold at least one record, got none"):
         sources.count(tmp_path / "none.parquet", public, 2)
+
+
+def test_a_file_that_is_another_than_its_name_says_is_told_what_it_is(places, tmp_path):
+    with sqlite3.connect(tmp_path / "people.db") as connection:
+        connection.execute("CREATE TABLE t (a)")
+    connection.close()
+    shutil.copyfile(places["duckdb"][0], tmp_path / "people.dat")
+    text = gzip.compress(b"a,b\n" + b"".join(b"x,%d\n" % (i * i % 97) for i in range(200_000)))
+    (tmp_path / "cut.csv.gz").write_bytes(text[: len(text) // 2])
+    (tmp_path / "header.csv").write_text("a,b")
+    address = "postgresql://127.0.0.1:1/db?user=u&password=secret"
+    cases = [
+        (tmp_path / "people.db", "", "is an SQLite file, so give its address, sqlite:///people.db, and the table"),
+        (tmp_path / "people.db", "t", "must be left out for"),
+        (tmp_path / "people.dat", "", "is a DuckDB file, so let its name end in .duckdb"),
+        (tmp_path / "cut.csv.gz", "", "cut.csv.gz cannot be read: "),
+        (tmp_path / "header.csv", "", "header.csv must hold at least one record, got none below the names"),
+        (
+            "http://a.b/people.csv",
+            "",
+            "data must be a file, a folder or an address of sqlite, postgresql, postgres, got http://",
+        ),
+        (address, "", "table must name one of the tables of postgresql://127.0.0.1:1/db?user=u&password=..., got none"),
+        (address, "t", "password=..., table 't' cannot be read"),
+    ]
+    for data, table, said in cases:
+        with pytest.raises(ValueError) as refusal:
+            sources.read(data, SMALL, table)
+        assert said in str(refusal.value) and "\n" not in str(refusal.value) and "secret" not in str(refusal.value), (
+            said
+        )

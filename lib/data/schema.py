@@ -34,6 +34,7 @@ from __future__ import annotations
 
 import csv
 import datetime
+import io
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -82,6 +83,11 @@ class Attribute:
         """Whether a missing value is a value of its own."""
         return self.labels[self.missing] == MISSING
 
+    @property
+    def own_unseen(self) -> bool:
+        """Whether a text that is not listed is a value of its own."""
+        return self.kind == "values" and self.labels[self.unseen] == OTHER
+
     def binned(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
         """Codes (n,) of `numbers` (n,), NaN where they are missing; numbers beyond the range count as its ends."""
         codes = np.searchsorted(self.starts, numbers, side="right") - 1
@@ -90,8 +96,10 @@ class Attribute:
     def treatment(self) -> str:
         """What becomes of a value that is missing, or not among those that are declared, in words."""
         missing = "a value of its own" if self.own_missing else self.labels[self.missing]
-        beyond = f"unlisted: {self.labels[self.unseen]}" if self.kind == "values" else "beyond the range: its end"
-        return f"missing: {missing}; {beyond}"
+        if self.kind == "values":
+            return f"missing: {missing}; unlisted: {self.labels[self.unseen]}"
+        expected = "date" if self.kind == "dates" else "number"
+        return f"missing, or no {expected}: {missing}; beyond the range: its end"
 
 
 def day(text: str, form: str = "") -> float:
@@ -142,10 +150,17 @@ def read(path: str | Path) -> Schema:
     >>> print(public.attributes[0].labels)
     ('0 to 17', '18 to 64', '65 to 99', 'missing')
     """
+    return parse(_text_of(path), str(path))
+
+
+def _text_of(path: str | Path) -> str:
     try:
-        return parse(Path(path).read_text(encoding="utf-8-sig"), str(path))
+        return Path(path).read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} must be UTF-8 text, got byte {error.object[error.start]:#04x}") from None
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"{path}, line {line}: it must be UTF-8 text, got byte {error.object[error.start]:#04x}"
+        ) from None
 
 
 def parse(text: str, name: str = "schema") -> Schema:
@@ -381,17 +396,15 @@ def template(codebook: str | Path) -> str:
         range: [0, 99]
     <BLANKLINE>
     """
+    rows = csv.DictReader(io.StringIO(_text_of(codebook), newline=""))
     try:
-        with Path(codebook).open(encoding="utf-8-sig", newline="") as file:
-            rows = csv.DictReader(file)
-            lines = [(rows.line_num, row) for row in rows]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"{codebook} must be a CSV file in UTF-8, got {error}") from None
-    unknown = [name for name in rows.fieldnames or () if name not in COLUMNS]
-    if unknown or not {"attribute", "kind"} <= set(rows.fieldnames or ()):
-        got = ", ".join(map(repr, rows.fieldnames or ())) or "none"
+        names, lines = list(rows.fieldnames or ()), [(rows.line_num, row) for row in rows]
+    except csv.Error as error:
+        raise ValueError(f"{codebook}, line {rows.line_num}: it must be CSV, got {error}") from None
+    if not {"attribute", "kind"} <= set(names) <= set(COLUMNS) or len(set(names)) < len(names):
+        got = ", ".join(map(repr, names)) or "none"
         raise ValueError(
-            f"{codebook}, line 1: the columns must be attribute, kind and of {', '.join(COLUMNS[2:])}, got {got}"
+            f"{codebook}, line 1: the columns must be attribute, kind and of {', '.join(COLUMNS[2:])}, each once, got {got}"
         )
     attributes = {}
     for line, row in lines:
@@ -441,5 +454,8 @@ def _of_codebook(place, row) -> tuple[str, dict]:
 
 def _plain(text: str):
     """`text`, as a number or a date where that is written so, and YAML then shows it without quotation marks."""
-    found = yaml.safe_load(text)
+    try:
+        found = yaml.safe_load(text)
+    except (ValueError, yaml.YAMLError):  # 2001-13-45, or >=0: `parse` says what it must be
+        return text
     return found if isinstance(found, (int, float, datetime.date)) and str(found) == text else text

@@ -1,7 +1,8 @@
 """Tables of one's own as codes of a public schema, in batches: CSV, Parquet, DuckDB, and SQL databases through ADBC.
 
 Whatever the source, a batch is a mapping from attribute to its codes, an array of unsigned integers, and memory holds a few batches
-at a time. What a value becomes depends on the schema and on itself alone (`schema`): no type is guessed from the records.
+at a time. What a value becomes depends on the schema and on itself alone (`schema`): no type is guessed from the records, none of
+one file is imposed on another, and what the names of folders say is text.
 
 What is wrong with a source is a ``ValueError`` of one sentence. It may quote the records: it is for whoever holds them, not for
 release.
@@ -13,8 +14,9 @@ import csv
 import io
 import re
 from collections.abc import Collection, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -35,6 +37,10 @@ SCHEMES = ("sqlite", "postgresql", "postgres")
 _DUCKDB, _PARQUET = (".duckdb", ".ddb"), (".parquet", ".pq")
 _SEPARATORS = (",", ";", "\t", "|")
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_WHOLE = re.compile(r"([+-]?[0-9]+)\.0+")
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # in the name of a folder
+_NO_TEXT = {b"SQLite format 3": "an SQLite file, so give its address, sqlite:///people.db, and the table",
+            b"DUCK": "a DuckDB file, so let its name end in .duckdb, and name the table"}  # fmt: skip
 _ESCAPED = re.compile("[\udc80-\udcff]")
 _WHITE = " \t\r\n\f\v\u00a0\u3000"
 
@@ -116,7 +122,7 @@ def numbers(data: str | Path, schema: Schema, table: str = "") -> dict[str, np.n
     for batch in _open(str(data), tuple(found), table):
         for name, column in zip(found, batch.columns):
             with _plain(data, name):
-                found[name].append(_numbers(column, schema.blanks))
+                found[name].append(_numbers(_values(column), schema.blanks))
     return {each.name: np.clip(np.concatenate(found[each.name]), each.starts[0], each.last) for each in numeric}
 
 
@@ -160,7 +166,9 @@ def check(data: str | Path, schema: Schema, table: str = "") -> None:
     next(batches(data, schema, table), None)
 
 
-def codes(attribute: Attribute, column: pa.ChunkedArray, blanks: Collection[str] = frozenset([""])) -> np.ndarray:
+def codes(
+    attribute: Attribute, column: pa.Array | pa.ChunkedArray, blanks: Collection[str] = frozenset([""])
+) -> np.ndarray:
     """What the Arrow `column` (n,) holds as codes (n,) of `attribute`, in the smallest unsigned type; `blanks` are missing as well.
 
     >>> import pyarrow
@@ -170,6 +178,7 @@ def codes(attribute: Attribute, column: pa.ChunkedArray, blanks: Collection[str]
     >>> print(codes(age, pyarrow.chunked_array([["12", "40.0", "130", "unknown"]])))  # beyond the range: its end
     [0 1 2 3]
     """
+    column = _values(column)
     if attribute.kind in NUMBERS:
         found = attribute.binned(_numbers(column, blanks))
     else:
@@ -177,19 +186,31 @@ def codes(attribute: Attribute, column: pa.ChunkedArray, blanks: Collection[str]
         texts = encoded.dictionary.to_pylist()
         known = {label: code for code, label in enumerate(attribute.labels)}
         if attribute.kind == "dates":  # a column of dates has no form of its own, other than a text
-            kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-            form = "" if pa.types.is_date(kind) or pa.types.is_timestamp(kind) else attribute.form
+            form = "" if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type) else attribute.form
             each = attribute.binned(np.array([np.nan if t in blanks else day(t, form) for t in texts], dtype=float))
         else:  # a number that is whole may come as 1.0
-            each = np.array([attribute.missing if t in blanks else known.get(t, known.get(t.removesuffix(".0"), attribute.unseen))
+            each = np.array([attribute.missing if t in blanks else known.get(t, known.get(_WHOLE.sub(r"\1", t), attribute.unseen))
                              for t in texts], dtype=int)  # fmt: skip
         found = np.append(each, attribute.missing)[encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)]
     return found.astype(np.min_scalar_type(len(attribute.labels) - 1))
 
 
+def _values(column) -> pa.Array:
+    """A column in one piece, and not as places in a dictionary."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    return pc.cast(column, column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
 def _texts(column):
-    """A column as texts, without white space at their ends."""
-    return pc.utf8_trim(pc.cast(column, pa.string()), _WHITE)
+    """A column as texts, without white space at their ends; of floats that are no number, none, and whole ones in all digits."""
+    if not pa.types.is_floating(column.type):
+        return pc.utf8_trim(pc.cast(column, pa.string()), _WHITE)
+    numbers = pc.cast(column, pa.float64())
+    numbers = pc.if_else(pc.is_finite(numbers), numbers, None)
+    whole = pc.and_(pc.equal(numbers, pc.trunc(numbers)), pc.less(pc.abs(numbers), 2**53))
+    digits = pc.cast(pc.cast(pc.if_else(whole, numbers, None), pa.int64()), pa.string())
+    return pc.if_else(pc.is_valid(numbers), pc.coalesce(digits, pc.cast(column, pa.string())), None)
 
 
 def _numbers(column, blanks) -> np.ndarray:
@@ -201,6 +222,9 @@ def _numbers(column, blanks) -> np.ndarray:
             pc.match_substring_regex(column, _NUMBER), pc.invert(pc.is_in(column, pa.array(sorted(blanks))))
         )
         column = pc.if_else(number, column, None)
+    elif pa.types.is_floating(kind):  # the text "inf" is no number either
+        column = pc.cast(column, pa.float64())
+        column = pc.if_else(pc.is_finite(column), column, None)
     return pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
 
 
@@ -210,17 +234,32 @@ def _numbers(column, blanks) -> np.ndarray:
 def _open(data: str, names, table) -> Iterator[pa.RecordBatch]:
     path, scheme = Path(data), re.match(r"(\w+)://", data)
     database = scheme or path.suffix.lower() in _DUCKDB
+    if scheme and scheme[1] not in SCHEMES:
+        raise ValueError(f"data must be a file, a folder or an address of {', '.join(SCHEMES)}, got {scheme[1]}://")
     if database and not table:
         raise ValueError(f"table must name one of the tables of {_shown(data)}, got none")
     if table and not database:
-        raise ValueError(f"table must be left out for {data}, which is no database, got {table!r}")
+        raise ValueError(
+            f"table must be left out for {data}, which is {_no_text(path) or 'no database'}, got {table!r}"
+        )
     if scheme:
         return _sql(data, scheme[1], names, table)
     if not path.exists():
         raise ValueError(f"data must be a file, a folder or an address, got {data!r}, which is none")
     if database:
         return _duckdb(data, names, table)
+    if is_binary := _no_text(path):
+        raise ValueError(f"data must be named as what it is: {data} is {is_binary}")
     return _parquet(path, names) if path.is_dir() or path.suffix.lower() in _PARQUET else _csv(data, names)
+
+
+def _no_text(path: Path) -> str:
+    """What a file of another name is, and how to say so; "" where nothing is known of it."""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        begins = file.read(16)
+    return next((said for mark, said in _NO_TEXT.items() if begins.startswith(mark) or begins[8:].startswith(mark)), "")
 
 
 def _lacking(data, names, columns) -> None:
@@ -233,6 +272,8 @@ def _lacking(data, names, columns) -> None:
 
 def _csv(data: str, names) -> Iterator[pa.RecordBatch]:
     header = _header(data)
+    if header[-1] not in "\r\n":
+        raise ValueError(f"{data} must hold at least one record, got none below the names of the columns")
     separator = next((each for each in _SEPARATORS if set(names) <= set(_cells(header, each))), ",")
     columns = _cells(header, separator)
     _lacking(f"{data}, line 1,", names, columns)
@@ -250,9 +291,10 @@ def _csv(data: str, names) -> Iterator[pa.RecordBatch]:
                 records += len(batch)
                 yield batch
     except (pa.ArrowInvalid, OSError) as error:
-        raise ValueError(
-            _what_is_wrong(data, columns, separator) or f"{data} cannot be read: {_one_line(error)}"
-        ) from None
+        wrong = ""
+        with suppress(OSError):  # a compressed file that was cut off has no more to say
+            wrong = _what_is_wrong(data, columns, separator)
+        raise ValueError(wrong or f"{data} cannot be read: {_one_line(error)}") from None
     # A record of several lines may be one whose quote is not closed, and all after it.
     if records != _count_lines(data) - 1:
         for _ in _rows(data, separator, strict=True):
@@ -313,19 +355,53 @@ def _what_is_wrong(data, columns, separator) -> str:
 
 
 def _parquet(path: Path, names) -> Iterator[pa.RecordBatch]:
+    """Each file by its own types: what another one holds, one record more for instance, changes nothing in it."""
+    files = [path] if path.is_file() else sorted(each for each in path.rglob("*") if _holds_records(each, path))
+    if not files:
+        raise ValueError(f"{path} must hold Parquet files, got none")
+    for file in files:
+        with _readable(file):
+            columns = pa.dataset.dataset(file, format="parquet").schema.names
+        _lacking(file, names, [*columns, *(name for name in _of_folders(file, path) if name not in columns)])
+    for file in files:
+        with _readable(file):
+            yield from _of_file(file, names, _of_folders(file, path))
+
+
+def _of_file(file: Path, names, folders: dict[str, str | None]) -> Iterator[pa.RecordBatch]:
+    """The records of one file, with what the names of its `folders` say of all of them."""
+    records = pa.dataset.dataset(file, format="parquet")
+    own = [name for name in names if name in records.schema.names]
+    for batch in records.to_batches(
+        columns=own,
+        batch_size=ROWS,
+        use_threads=False,
+        batch_readahead=1,
+        fragment_readahead=1,
+        fragment_scan_options=pyarrow.dataset.ParquetFragmentScanOptions(pre_buffer=False),
+    ):
+        said = {name: pa.repeat(pa.scalar(folders[name], pa.string()), len(batch)) for name in names if name not in own}
+        yield pa.RecordBatch.from_arrays([said[name] if name in said else batch[name] for name in names], list(names))
+
+
+def _holds_records(file: Path, folder: Path) -> bool:
+    """Whether a file is one of the records', and no note that the program which wrote them left there."""
+    return file.is_file() and not any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
+
+
+def _of_folders(file: Path, folder: Path) -> dict[str, str | None]:
+    """The columns that the names of folders between `folder` and `file` stand for, such as year=2001, as texts."""
+    parts = file.relative_to(folder).parts[:-1]
+    said = (map(unquote, part.split("=", 1)) for part in parts if "=" in part)
+    return {name: None if value == _NO_VALUE else value for name, value in said}
+
+
+@contextmanager
+def _readable(file: Path) -> Iterator[None]:
     try:
-        found = pa.dataset.dataset(path, format="parquet", partitioning="hive")
-        _lacking(path, names, found.schema.names)
-        yield from found.to_batches(
-            columns=list(names),
-            batch_size=ROWS,
-            use_threads=False,
-            batch_readahead=1,
-            fragment_readahead=1,
-            fragment_scan_options=pyarrow.dataset.ParquetFragmentScanOptions(pre_buffer=False),
-        )
+        yield
     except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{path} cannot be read as Parquet: {_one_line(error)}") from None
+        raise ValueError(f"{file} cannot be read as Parquet: {_one_line(error)}") from None
 
 
 def _duckdb(data: str, names, table) -> Iterator[pa.RecordBatch]:
@@ -341,8 +417,6 @@ def _duckdb(data: str, names, table) -> Iterator[pa.RecordBatch]:
 
 
 def _sql(data: str, scheme: str, names, table) -> Iterator[pa.RecordBatch]:
-    if scheme not in SCHEMES:
-        raise ValueError(f"data must be an address of {', '.join(SCHEMES)}, got {scheme}://")
     with extra("databases"):
         import adbc_driver_manager
 
@@ -381,8 +455,10 @@ def _quoted(name: str) -> str:
 
 
 def _shown(data: str) -> str:
-    """An address without the password that it may hold."""
-    return re.sub(r"(://[^/@]*?):[^/]*@", r"\1@", data)
+    """An address without the password that it may hold, before its host or among what follows a question mark."""
+    return re.sub(
+        r"([?&][^=&]*pass[^=&]*=)[^&]*", r"\1...", re.sub(r"(://[^/@]*?):[^/]*@", r"\1@", data), flags=re.IGNORECASE
+    )
 
 
 def _one_line(error) -> str:
