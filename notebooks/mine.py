@@ -15,14 +15,13 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import warnings
 from pathlib import Path
 
-from lib.command.answers import one_line
-from lib.data import schema, sources
-from lib.numerics import files
+# All else takes seconds to import, so that is done where an interrupt ends with a sentence.
 
 NOTEBOOK = Path(__file__).resolve().parent / "yours/release.ipynb"
 OPTIONS = ("table", "epsilon", "delta", "neighbours", "workload", "records", "within")
@@ -46,6 +45,10 @@ class Failed(Exception):
 
 def release(data: str, schema_file: str, output: Path, options: dict) -> None:
     """Everything that goes out, in the folder `output`; `options` are values for those parameters of the notebook."""
+    from lib.data import release as releases
+    from lib.data import schema, sources
+    from lib.numerics import files
+
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise Refused(
             f"{output} is there already: another release of the same records would cost its epsilon on top of the first one's, "
@@ -68,15 +71,19 @@ def release(data: str, schema_file: str, output: Path, options: dict) -> None:
         content, used = executed(options | given)
         (made / "report.html").write_text(page(content), encoding="utf-8")
         shutil.copyfile(schema_file, made / "schema.yml")
-        os.replace(made, output)
+        doubts = releases.doubts(releases.treated(releases.load(made / "model.npz"), public))
+        try:
+            os.replace(made, output)
+        except OSError as error:  # somebody else has made a folder of this name meanwhile
+            raise Refused(f"{output} cannot be made, so nothing was released: {error.strerror}") from None
     attributes = "1 attribute" if len(public.attributes) == 1 else f"{len(public.attributes)} attributes"
     print(f"{output}: {', '.join(sorted(each.name for each in output.iterdir()))}; {attributes}, "
-          f"epsilon {used['epsilon']:g}, delta {used['delta']:g}, {used['neighbours']} neighbours")  # fmt: skip
+          f"epsilon {used['epsilon']:g}, delta {used['delta']:g}, {used['neighbours']} neighbours", doubts, sep="\n" if doubts else "")  # fmt: skip
 
 
 def executed(values: dict):
     """The notebook run with `values`, and all its parameters; `Refused` for what a cell refuses, `Failed` where it fails."""
-    from nbclient.exceptions import CellExecutionError, DeadKernelError  # slow to import, as what runs notebooks
+    from nbclient.exceptions import CellExecutionError, DeadKernelError
 
     from notebooks import run
 
@@ -97,7 +104,7 @@ def page(content) -> str:
     for cell in content.cells:
         if cell.cell_type == "markdown":
             cell.source = cell.source.replace("### ", "## ", 1)  # in the book they are part of a chapter
-    from nbconvert import HTMLExporter  # slow to import
+    from nbconvert import HTMLExporter
 
     exporter = HTMLExporter(
         template_name="basic", exclude_input=True, exclude_input_prompt=True, exclude_output_prompt=True
@@ -108,6 +115,9 @@ def page(content) -> str:
 
 def propose(codebook: str, output: Path) -> None:
     """The schema that the codebook proposes, in the file `output`, which must not be there yet."""
+    from lib.data import schema
+    from lib.numerics import files
+
     if output.exists():
         raise Refused(f"{output} is there already, and is not written over")
     with files.whole(output) as draft:
@@ -138,6 +148,8 @@ def main(words=None) -> int:
         print(error, file=sys.stderr)
         return 1
     except (Refused, ValueError, OSError) as error:
+        from lib.command.answers import one_line
+
         print(one_line(error), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -148,4 +160,6 @@ def main(words=None) -> int:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")  # of the tools: what there is to say stands in the report
+    for ends in (signal.SIGTERM, signal.SIGHUP):  # leave as tidily as at an interrupt
+        signal.signal(ends, signal.default_int_handler)
     sys.exit(main())

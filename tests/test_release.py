@@ -4,8 +4,10 @@ import datetime
 import math
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from fractions import Fraction
 from pathlib import Path
 
@@ -73,6 +75,45 @@ def test_the_report_names_what_was_measured_and_what_not(read):
     assert said.startswith("Not measured together: ") and f" and {(~known).sum() - 2} others" in said
     assert release.unmeasured(found[known]) == "All sets were measured."
     assert f"AIM measured {len(result.steps)} tables of counts" in release.measured(result)
+
+
+def test_the_errors_are_of_all_that_was_measured(read):
+    """With sets of three asked for, AIM measures pairs too."""
+    result = release.run(read(members(900)), 1.0, 1e-9, size=3, seed=1)
+    found = release.errors(result, 3)
+    assert found[found["expected error of a count"].notna()]["together"].value_counts()[2] >= 1
+    for measured in result.measurements:
+        if measured.attributes:
+            error = found["expected error of a count"][" × ".join(measured.attributes)]
+            assert error == pytest.approx(release.expected_error(result, measured.attributes), rel=0.01)
+
+
+def test_what_is_missing_or_not_listed_is_told_by_the_noisy_counts(read):
+    frame = members(900)
+    frame.loc[:599, "age"] = "27,5"
+    frame.loc[:99, "card"] = "?"
+    result = release.run(read(frame), 1e5, 1e-9, seed=1)
+    found = release.treated(result, SCHEMA)
+    exact = {
+        name: read(frame).marginal((name,))[[each.missing, each.unseen]] / 9
+        for name, each in ((each.name, each) for each in SCHEMA.attributes)
+    }
+    assert list(found.index) == ["card", "age", "quarter", "joined"]
+    assert found.missing[["card", "age"]].tolist() == pytest.approx([exact["card"][0], exact["age"][0]], abs=0.1)
+    assert found.other[["card", "quarter"]].tolist() == pytest.approx([exact["card"][1], exact["quarter"][1]], abs=0.1)
+    assert found.isna().sum().tolist() == [1, 2]
+    said = release.doubts(found)
+    assert re.match(r"By the noisy counts, 6\d % of age are missing or not listed\.", said) and "card" not in said
+    assert release.doubts(found.drop("age")) == ""
+
+
+def test_what_the_marks_stand_for_is_said_of_those_that_have_them():
+    said = release.marks(SCHEMA)
+    assert said.startswith("Empty cells, of card, age, joined, are missing values. `other` of card, quarter stands for")
+    assert said.endswith("Of quarter a missing value and one that is not listed are the same.")
+    assert (
+        release.marks(schema.parse("attributes: {a: {values: [x, y], missing: x, unseen: y}}")) == "No cell is empty."
+    )
 
 
 def test_the_statement_says_what_is_promised_and_with_a_seed_that_nothing_is():
@@ -426,6 +467,42 @@ def test_a_run_that_fails_ends_with_a_sentence_and_leaves_nothing(tmp_path, caps
     said = "workload must be in [1, 2], got 6" if wrong == "workload" else "bad.csv, line 400002 must have 6 cells"
     assert status == 2 and said in error and error.count("\n") == 1
     assert {each.name for each in tmp_path.iterdir()} == {"bad.csv", "s.yml"}
+
+
+def test_a_schema_that_does_not_suit_the_file_is_told_on_the_screen(tmp_path, capsys):
+    (tmp_path / "eu.csv").write_text("fee;sex\n" + 300 * "12,50;female\n" + 300 * "3,10;male\n")
+    (tmp_path / "eu.yml").write_text("attributes: {fee: {range: [0, 99]}, sex: {values: [female, male]}}")
+    given = ("--data", tmp_path / "eu.csv", "--schema", tmp_path / "eu.yml", "--output", tmp_path / "out")
+    status, said, _ = command(capsys, "release", *given)
+    assert status == 0 and re.search(r"\nBy the noisy counts, \d+ % of fee are missing or not listed\. If", said)
+    assert "% of fee are missing or not listed" in (tmp_path / "out/report.html").read_text()
+
+
+@pytest.mark.parametrize("ends", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_run_that_is_ended_leaves_nothing(tmp_path, ends):
+    """Once it has files of its own."""
+    words = ["-m", "notebooks.mine", "release", "--data", EXAMPLE / "members.csv", "--schema", EXAMPLE / "schema.yml"]
+    words = [sys.executable, *words, "--output", tmp_path / "out"]
+    with subprocess.Popen(words, cwd=ROOT, stderr=subprocess.PIPE, text=True) as running:
+        deadline = time.monotonic() + 120
+        while not list(tmp_path.rglob("made/*")):
+            assert time.monotonic() < deadline and running.poll() is None
+            time.sleep(0.02)
+        running.send_signal(ends)
+        assert running.communicate()[1] == "interrupted; nothing was released\n" and running.returncode == 130
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_takes_seconds_to_import_is_imported_where_an_interrupt_ends_with_a_sentence(capsys, monkeypatch):
+    code = "import sys, notebooks.mine; sys.exit(bool({'lib', 'numpy', 'nbclient', 'yaml'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(mine, "release", interrupted)
+    said = "interrupted; nothing was released\n"
+    assert command(capsys, "release", "--data", "a.csv", "--schema", "s.yml") == (130, "", said)
 
 
 def test_a_schema_is_proposed_and_not_written_over(tmp_path, capsys):

@@ -35,6 +35,7 @@ with extra("data"):
     import pyarrow.parquet
 
 WITHIN = ("uniform", "middle")
+MANY = 1_000_000  # cells
 _EPOCH = 719_163  # the ordinal of 1970-01-01
 
 
@@ -119,7 +120,7 @@ def intervals(result: Result, attributes: Collection[str], level: float = 0.95) 
 
 
 def errors(result: Result, size: int) -> pd.DataFrame:
-    """For each attribute, and each set of `size`, measured or not: its cells, and the `expected_error` of one of its counts.
+    """Each attribute, each set of `size` and each other set that was measured: its cells, and the `expected_error` of one of its counts.
 
     It is of the noise alone: what the model and the synthetic records add is not in it. The last column has it in per cent of
     all records, of which there are as many as the model says. Without a measurement it is NaN; `intervals` still has bounds.
@@ -136,8 +137,9 @@ def errors(result: Result, size: int) -> pd.DataFrame:
     """
     domain = result.model.domain
     size = checks.whole("size", size, f"[1, {len(domain)}]")
+    others = [m.attributes for m in result.measurements if 1 < len(m.attributes) != size]
     rows = []
-    for names in dict.fromkeys([*all_sets(domain, 1), *all_sets(domain, size)]):
+    for names in dict.fromkeys([*all_sets(domain, 1), *sorted(others, key=domain.axes), *all_sets(domain, size)]):
         error = expected_error(result, names)
         share = 100 * error / result.model.total
         rows.append((" × ".join(names), len(names), domain.size(names), _short(error), _short(share)))
@@ -152,6 +154,8 @@ def _short(number: float) -> float:
 def unmeasured(found: pd.DataFrame, most: int = 20) -> str:
     """The sets of `found`, as `errors` gives it, about which the noise says nothing: a sentence with the first `most` of them.
 
+    Of sets of `MANY` cells it says how many, for these are seldom affordable.
+
     >>> import numpy as np
     >>> from lib.data.release import errors, run, unmeasured
     >>> from lib.tables import Domain, Table
@@ -160,7 +164,8 @@ def unmeasured(found: pd.DataFrame, most: int = 20) -> str:
     >>> print(unmeasured(errors(result, size=2)))
     Not measured together: a × b.
     """
-    names = list(found.index[found["expected error of a count"].isna()])
+    none = found[found["expected error of a count"].isna()]
+    names = [f"{name} ({cells:,} cells)" if cells >= MANY else name for name, cells in none["cells"].items()]
     rest = f" and {len(names) - most} others, see `errors.csv`" if len(names) > most else ""
     return f"Not measured together: {', '.join(names[:most])}{rest}." if names else "All sets were measured."
 
@@ -181,8 +186,72 @@ def measured(result: Result) -> str:
         f"AIM measured {len(result.steps)} tables of counts, {chosen} of them chosen by the exponential mechanism, with Gaussian noise of "
         f"standard deviation {max(sigmas):.4g} at most and {sigmas[-1]:.4g} in the last round. It spent "
         f"{float(result.rho_used):.6g} of the {float(result.rho):.6g} of zero-concentrated differential privacy that it had. "
-        f"The model has {len(result.model.cliques)} potentials; it says that there are {result.model.total:,.0f} records."
+        f"The model has {len(result.model.cliques)} potential{'s' * (len(result.model.cliques) != 1)}; it says that there are {result.model.total:,.0f} records."
     )
+
+
+def treated(result: Result | Release, schema: Schema) -> pd.DataFrame:
+    """How much was missing, or not listed, by the noisy counts: for attributes that have values of their own for it, in % of all records.
+
+    Columns "missing", where what is no number or no date is as well, and "other"; NaN where there is no such value.
+
+    >>> import numpy as np
+    >>> from lib.data.release import run, treated
+    >>> from lib.data.schema import parse
+    >>> from lib.tables import Table
+    >>> public = parse("attributes: {sex: {values: [female, male], missing: male}}")
+    >>> table = Table(np.repeat([[0], [2]], [100, 300], axis=0), public.domain)
+    >>> print(treated(run(table, epsilon=1e4, delta=1e-9, size=1, seed=1), public).to_dict("index"))
+    {'sex': {'missing': nan, 'other': 75.0}}
+    """
+    rows = {}
+    for each in schema.attributes:
+        shares = 100 * result.model.marginal((each.name,)) / result.model.total
+        own = {"missing": each.missing if each.own_missing else None, "other": each.unseen if each.own_unseen else None}
+        if any(code is not None for code in own.values()):
+            rows[each.name] = {
+                name: np.nan if code is None else round(float(shares[code]), 1) for name, code in own.items()
+            }
+    found = pd.DataFrame.from_dict(rows, orient="index", columns=["missing", "other"], dtype=float)
+    return found.rename_axis("attribute")
+
+
+def doubts(found: pd.DataFrame) -> str:
+    """A sentence about the attributes of which, by `found` as `treated` gives it, more than half is missing or not listed; else "".
+
+    >>> import pandas as pd
+    >>> from lib.data.release import doubts
+    >>> print(doubts(pd.DataFrame({"missing": [97.0], "other": [0.1]}, ["fee"])).partition(" If")[0])
+    By the noisy counts, 97 % of fee are missing or not listed.
+    """
+    shares = found.sum(axis=1)
+    named = [f"{share:.0f} % of {name}" for name, share in shares[shares > 50].items()]
+    if not named:
+        return ""
+    return (
+        f"By the noisy counts, {', '.join(named)} are missing or not listed. If the records are not like that, the schema does not suit "
+        "how they are written (decimal commas, leading zeros, another form of dates, words in another spelling), and this release says "
+        "little about them; another one would cost its epsilon on top."
+    )
+
+
+def marks(schema: Schema) -> str:
+    """What empty cells of the synthetic table and its value `other` stand for, in a sentence or two.
+
+    >>> from lib.data.release import marks
+    >>> from lib.data.schema import parse
+    >>> print(marks(parse("attributes: {sex: {values: [female, male], missing: male}}")))
+    No cell is empty. `other` of sex stands for values that the schema does not list.
+    """
+    missing = [each.name for each in schema.attributes if each.own_missing]
+    other = [each.name for each in schema.attributes if each.own_unseen]
+    one = [each.name for each in schema.attributes if each.missing == each.unseen]
+    said = [f"Empty cells, of {', '.join(missing)}, are missing values." if missing else "No cell is empty."]
+    if other:
+        said.append(f"`other` of {', '.join(other)} stands for values that the schema does not list.")
+    if one:
+        said.append(f"Of {', '.join(one)} a missing value and one that is not listed are the same.")
+    return " ".join(said)
 
 
 def statement(epsilon: float, delta: float, neighbours: str, seed: int | None = None) -> str:
