@@ -8,6 +8,7 @@ File and line lead to the file in the public repository, or, while no public add
 A theorem's box in a chapter ends with a line that names the headline theorems about it, by the `box` of proofs/headlines.yml.
 """
 
+from functools import cache
 from pathlib import Path
 
 from docutils import nodes
@@ -104,7 +105,7 @@ class MachineChecked(SphinxDirective):
     def run(self):
         for path in (machine_checked.LIST, claims.ledger_path(), *machine_checked.FOLDER.glob("*.v")):
             self.env.note_dependency(str(path))
-        headlines = machine_checked.headlines()
+        headlines = _headlines()
         if self.arguments and directives.choice(self.arguments[0], ("files",)):
             made = by_file(machine_checked.everything(), headlines)
         else:
@@ -138,8 +139,14 @@ def link_to(statement: Statement, page: str) -> pending_xref:
     return pending_xref("", name, reftarget=label(statement), **where)
 
 
+@cache
+def _headlines() -> list[Headline]:
+    """Those of this build: every page asks."""
+    return machine_checked.headlines()
+
+
 def read(app, doctree):
-    if mark(doctree, machine_checked.headlines(), app.env.docname):
+    if mark(doctree, _headlines(), app.env.docname):
         app.env.note_dependency(str(machine_checked.LIST))
 
 
