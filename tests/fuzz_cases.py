@@ -114,6 +114,8 @@ EXEMPT = {
     "release.errors": "takes what `run` returned",
     "release.measured": "takes what `run` returned",
     "release.unmeasured": "takes what `errors` returned",
+    "release.treated": "takes what `run` returned",
+    "release.doubts": "takes what `treated` returned",
     "release.write": "writes files",
     "release.intervals": "takes what `run` returned",
     "release.save": "writes a file",
@@ -723,6 +725,7 @@ def own_tables():
     public = schema.parse("attributes: {a: {values: [x, y]}, b: {range: [0, 9], bins: 3}}")
     table = Table(np.array([[0, 0], [1, 3], [2, 1], [3, 2]]), public.domain)
     yield call("release.asked", schema=public)
+    yield call("release.marks", schema=public)
     yield call("release.run", table=table, epsilon=1.0, delta=1e-5, size=2, neighbours="bounded", records=5, seed=3,
                spare=("records", "epsilon"))  # fmt: skip
     yield call("release.statement", epsilon=1.0, delta=1e-5, neighbours="bounded", seed=None)

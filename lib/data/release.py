@@ -77,7 +77,7 @@ def asked(schema: Schema) -> pd.DataFrame:
     >>> from lib.data.schema import parse
     >>> public = parse("attributes: {sex: {values: [female, male], unseen: male}, age: {range: [0, 99], missing: 0}}")
     >>> print(asked(public)["treatment"].to_list())
-    ['missing: a value of its own; unlisted: male', 'missing: 0 to 5; beyond the range: its end']
+    ['missing: a value of its own; unlisted: male', 'missing, or no number: 0 to 5; beyond the range: its end']
     """
     rows = {
         each.name: {
