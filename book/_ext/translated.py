@@ -4,7 +4,6 @@ A message is a paragraph, title, cell, caption or alternative text as it is writ
 exercises, and words in formulas; but not what is nobody's to translate. What has no translation yet is marked.
 """
 
-import os
 import re
 
 from docutils import nodes
@@ -161,15 +160,9 @@ def begin(app, docname, source):
         source[0] = ledger.scorecard()
 
 
-def write_side_by_side(app, env):
-    """Pages are read one after the other, for `edition` gathers what they say; nothing is gathered any more as they are written."""
-    app.parallel = os.cpu_count() or 1
-
-
 def setup(app):
     app.add_builder(Catalogues)
     app.connect("source-read", begin)
-    app.connect("env-updated", write_side_by_side)
     for transform in (Prepare, Translate, Captions, Finish):
         app.add_transform(transform)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}
