@@ -158,6 +158,15 @@ def test_a_table_becomes_synthetic_records(run, folder):
     assert release.load(folder / "out/model.npz").total is None
 
 
+def test_a_schema_that_does_not_suit_the_file_is_doubted(run, folder):
+    (folder / "eu.csv").write_text("fee;sex\n" + 300 * "12,50;female\n" + 300 * "3,10;male\n")
+    (folder / "eu.yml").write_text("attributes: {fee: {range: [0, 99]}, sex: {values: [female, male]}}")
+    status, out, err = run("synthesize eu.csv eu.yml --json")
+    assert status == 0 and err.startswith("By the noisy counts, ") and "% of fee are missing or not listed" in err
+    assert json.loads(out)["output"] == "released" and "sex" not in err
+    assert run("synthesize members.csv schema.yml --workload 1 --output other")[2] == ""
+
+
 def test_the_noise_is_another_each_time(run, folder):
     for name in ("one", "two"):
         assert run(f"synthesize members.csv schema.yml --workload 1 --records 50 --output {name}")[0] == 0

@@ -60,3 +60,5 @@ def synthesize(data, schema, epsilon, delta, neighbours, workload, records, with
     promised = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours}
     held = ", ".join(sorted(each.name for each in output.iterdir()))
     answer({"output": str(output), "files": held, "records": len(result.synthetic)} | promised, as_json)
+    if doubts := release.doubts(release.treated(result, public)):
+        click.echo(doubts, err=True)
