@@ -13,6 +13,7 @@ interrupted.
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import shutil
 import signal
@@ -153,6 +154,9 @@ def main(words=None) -> int:
         print(one_line(error), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
+        logging.getLogger("asyncio").setLevel(
+            logging.CRITICAL
+        )  # that nobody waited for the kernel's last cell is meant
         print("interrupted; nothing was released", file=sys.stderr)
         return 130
     return 0

@@ -162,7 +162,7 @@ def test_a_schema_that_does_not_suit_the_file_is_doubted(run, folder):
     (folder / "eu.csv").write_text("fee;sex\n" + 300 * "12,50;female\n" + 300 * "3,10;male\n")
     (folder / "eu.yml").write_text("attributes: {fee: {range: [0, 99]}, sex: {values: [female, male]}}")
     status, out, err = run("synthesize eu.csv eu.yml --json")
-    assert status == 0 and err.startswith("By the noisy counts, ") and "% of fee are missing or not listed" in err
+    assert status == 0 and err.startswith("By the noisy counts, ") and "% of fee are missing or `other`" in err
     assert json.loads(out)["output"] == "released" and "sex" not in err
     assert run("synthesize members.csv schema.yml --workload 1 --output other")[2] == ""
 

@@ -191,9 +191,9 @@ def measured(result: Result) -> str:
 
 
 def treated(result: Result | Release, schema: Schema) -> pd.DataFrame:
-    """How much was missing, or not listed, by the noisy counts: for attributes that have values of their own for it, in % of all records.
+    """How much is missing, or `other`, by the noisy counts: for attributes that have these values, in % of all records.
 
-    Columns "missing", where what is no number or no date is as well, and "other"; NaN where there is no such value.
+    Columns "missing", with what is no number or no date, and "other", with what is not listed; NaN where there is no such value.
 
     >>> import numpy as np
     >>> from lib.data.release import run, treated
@@ -217,19 +217,19 @@ def treated(result: Result | Release, schema: Schema) -> pd.DataFrame:
 
 
 def doubts(found: pd.DataFrame) -> str:
-    """A sentence about the attributes of which, by `found` as `treated` gives it, more than half is missing or not listed; else "".
+    """A sentence about the attributes of which, by `found` as `treated` gives it, more than half is missing or `other`; else "".
 
     >>> import pandas as pd
     >>> from lib.data.release import doubts
     >>> print(doubts(pd.DataFrame({"missing": [97.0], "other": [0.1]}, ["fee"])).partition(" If")[0])
-    By the noisy counts, 97 % of fee are missing or not listed.
+    By the noisy counts, 97 % of fee are missing or `other`.
     """
     shares = found.sum(axis=1)
     named = [f"{share:.0f} % of {name}" for name, share in shares[shares > 50].items()]
     if not named:
         return ""
     return (
-        f"By the noisy counts, {', '.join(named)} are missing or not listed. If the records are not like that, the schema does not suit "
+        f"By the noisy counts, {', '.join(named)} are missing or `other`. If the records are not like that, the schema does not suit "
         "how they are written (decimal commas, leading zeros, another form of dates, words in another spelling), and this release says "
         "little about them; another one would cost its epsilon on top."
     )

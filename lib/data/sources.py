@@ -39,7 +39,7 @@ _SEPARATORS = (",", ";", "\t", "|")
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _WHOLE = re.compile(r"([+-]?[0-9]+)\.0+")
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # in the name of a folder
-_NO_TEXT = {b"SQLite format 3": "an SQLite file, so give its address, sqlite:///people.db, and the table",
+_DATABASES = {b"SQLite format 3": "an SQLite file, so give its address, sqlite:///people.db, and the table",
             b"DUCK": "a DuckDB file, so let its name end in .duckdb, and name the table"}  # fmt: skip
 _ESCAPED = re.compile("[\udc80-\udcff]")
 _WHITE = " \t\r\n\f\v\u00a0\u3000"
@@ -240,7 +240,7 @@ def _open(data: str, names, table) -> Iterator[pa.RecordBatch]:
         raise ValueError(f"table must name one of the tables of {_shown(data)}, got none")
     if table and not database:
         raise ValueError(
-            f"table must be left out for {data}, which is {_no_text(path) or 'no database'}, got {table!r}"
+            f"table must be left out for {data}, which is {_of_a_database(path) or 'no database'}, got {table!r}"
         )
     if scheme:
         return _sql(data, scheme[1], names, table)
@@ -248,18 +248,20 @@ def _open(data: str, names, table) -> Iterator[pa.RecordBatch]:
         raise ValueError(f"data must be a file, a folder or an address, got {data!r}, which is none")
     if database:
         return _duckdb(data, names, table)
-    if is_binary := _no_text(path):
-        raise ValueError(f"data must be named as what it is: {data} is {is_binary}")
+    if what := _of_a_database(path):
+        raise ValueError(f"data must be named as what it is: {data} is {what}")
     return _parquet(path, names) if path.is_dir() or path.suffix.lower() in _PARQUET else _csv(data, names)
 
 
-def _no_text(path: Path) -> str:
+def _of_a_database(path: Path) -> str:
     """What a file of another name is, and how to say so; "" where nothing is known of it."""
     if not path.is_file():
         return ""
     with path.open("rb") as file:
         begins = file.read(16)
-    return next((said for mark, said in _NO_TEXT.items() if begins.startswith(mark) or begins[8:].startswith(mark)), "")
+    return next(
+        (said for mark, said in _DATABASES.items() if begins.startswith(mark) or begins[8:].startswith(mark)), ""
+    )
 
 
 def _lacking(data, names, columns) -> None:
