@@ -13,7 +13,6 @@ interrupted.
 from __future__ import annotations
 
 import argparse
-import logging
 import os
 import shutil
 import signal
@@ -21,6 +20,8 @@ import sys
 import tempfile
 import warnings
 from pathlib import Path
+
+from notebooks.ending import ends_at
 
 # All else takes seconds to import, so that is done where an interrupt ends with a sentence.
 
@@ -154,9 +155,6 @@ def main(words=None) -> int:
         print(one_line(error), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        logging.getLogger("asyncio").setLevel(
-            logging.CRITICAL
-        )  # that nobody waited for the kernel's last cell is meant
         print("interrupted; nothing was released", file=sys.stderr)
         return 130
     return 0
@@ -164,6 +162,5 @@ def main(words=None) -> int:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")  # of the tools: what there is to say stands in the report
-    for ends in (signal.SIGTERM, signal.SIGHUP):  # leave as tidily as at an interrupt
-        signal.signal(ends, signal.default_int_handler)
+    ends_at(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     sys.exit(main())

@@ -48,6 +48,7 @@ sys.path.insert(0, str(ROOT))
 
 from lib.numerics import checks, files  # noqa: E402  (the repository root must be on the path first)
 from notebooks import kept, progress  # noqa: E402
+from notebooks.ending import ends_at  # noqa: E402
 
 FULL = ROOT / "notebooks/full.yml"
 PYTHON = {
@@ -358,7 +359,7 @@ def main() -> int:
         parser.error("one notebook and its -o are needed")
     failed = arguments.failed or ROOT / "build/failed" / notebook.resolve().parent.name / notebook.name
     began = time.monotonic()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave as tidily as at an interrupt
+    ends_at(signal.SIGINT, signal.SIGTERM)
     for name in ("papermill", "traitlets"):  # what they have to say is said here
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
