@@ -65,10 +65,10 @@ class Chromium:
 
     def open(self, url: str, *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
         """Load `url` at that width (CSS pixels), in light or dark mode, and wait until it has settled."""
-        self._command(
+        self.command(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
         )
-        self._command(
+        self.command(
             "Emulation.setEmulatedMedia",
             features=[
                 {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
@@ -76,7 +76,7 @@ class Chromium:
             ],
         )
         # As on a first visit: no mode that an earlier page stored.
-        self._command(
+        self.command(
             "Storage.clearDataForOrigin", origin="{0.scheme}://{0.netloc}".format(urlsplit(url)), storageTypes="all"
         )
         self.driver.get("about:blank")
@@ -92,16 +92,16 @@ class Chromium:
     def screenshot(self, path, *, full: bool = False) -> None:
         """The window as a PNG, or with `full` the whole page."""
         if full:
-            size = self._command("Page.getLayoutMetrics")["cssContentSize"]
+            size = self.command("Page.getLayoutMetrics")["cssContentSize"]
             width = self.script("return window.innerWidth")
             height = min(int(size["height"]), 12000)
-            self._command(
+            self.command(
                 "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
             )
             time.sleep(0.2)
         self.driver.save_screenshot(str(path))
 
-    def _command(self, name: str, **parameters):
+    def command(self, name: str, **parameters):
         return self.driver.execute_cdp_cmd(name, parameters)
 
     def _logged(self) -> list[dict]:

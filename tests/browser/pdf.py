@@ -141,7 +141,7 @@ def assemble(browser, address: str, only: str = "", language: str = edition.SOUR
     browser.driver.set_script_timeout(SECONDS)
     browser.driver.command_executor.client_config.timeout = SECONDS
     browser.open(f"{address}/index.html", width=WIDTH)
-    browser._command(
+    browser.command(
         "Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "light"}]
     )
     told = browser.driver.execute_async_script(ASSEMBLE, site.title_page(), STYLE, only)
@@ -152,7 +152,7 @@ def assemble(browser, address: str, only: str = "", language: str = edition.SOUR
 
 def printed(browser) -> bytes:
     """The PDF of what `browser` shows, with bookmarks and tags for screen readers."""
-    done = browser._command(
+    done = browser.command(
         "Page.printToPDF",
         printBackground=True,
         preferCSSPageSize=True,

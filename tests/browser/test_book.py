@@ -55,11 +55,11 @@ return [shown('article pre').filter(e => e.scrollWidth > e.clientWidth + 1).leng
 def test_a_printed_chapter_cuts_no_code_shows_no_bars_and_keeps_figures_whole(browser, book):
     browser.open(f"{book}/notebooks/kiri2019/04_floating_point.html", width=760)
     assert min(browser.script(PRINTED)) > 0  # on a screen it is otherwise
-    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    browser.command("Emulation.setEmulatedMedia", media="print")
     try:
         assert browser.script(PRINTED) == [0, 0, 0]
     finally:
-        browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        browser.command("Emulation.setEmulatedMedia", media="")
 
 
 # ---- the checks themselves

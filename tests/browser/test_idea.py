@@ -76,8 +76,8 @@ def test_on_paper_every_step_stands_beside_its_panel(browser, book, name):
     browser.open(f"{book}/{name}", width=800)
     count = PAGES[name]
     try:
-        browser._command("Emulation.setEmulatedMedia", media="print")
+        browser.command("Emulation.setEmulatedMedia", media="print")
         seen, shape, buttons = browser.script(SEEN)
         assert seen == list(range(1, count + 1)) and shape == pytest.approx(5 / 3 / count, rel=0.05) and not buttons
     finally:
-        browser._command("Emulation.setEmulatedMedia", media="")
+        browser.command("Emulation.setEmulatedMedia", media="")
