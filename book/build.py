@@ -7,8 +7,10 @@ python -m book.build catalogues build/scratch     brings the catalogues in local
 from __future__ import annotations
 
 import json
+import multiprocessing
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 from jupyter_book.sphinx import build_sphinx
 
@@ -43,17 +45,39 @@ def pages(builder: str, folder: Path, language: str, editions: list[str]) -> int
 
 
 def html(folder: Path, languages: list[str]) -> int:
-    """The editions, the first at `folder`/html and the others in folders of it by their language."""
-    for language in languages:
-        if status := pages("html", folder, language, languages):
-            return int(bool(status))
-        if language == edition.SOURCE:
-            results.write(catalogues.FOUND, json.dumps(edition.found, ensure_ascii=False, indent=1) + "\n")
+    """The editions, the first at `folder`/html and the others in folders of it by their language.
+
+    While the first is written, the others are made: they take pages from it as it has read them.
+    """
     first, *others = languages
+    fork = multiprocessing.get_context("fork")
+    edition.read = fork.Event()
+    beside = [fork.Process(target=_aside, args=(folder, each, languages), daemon=True) for each in others]
+    for process in beside:
+        process.start()
+    status = pages("html", folder, first, languages)
+    results.write(catalogues.FOUND, json.dumps(edition.found, ensure_ascii=False, indent=1) + "\n")
+    if not edition.read.is_set():  # the others would wait for ever; they end with this process
+        return 1
+    for language, process in zip(others, beside, strict=True):
+        process.join()
+        print((folder / language / "log").read_text(encoding="utf-8"))
+        status = status or process.exitcode
+    if status:
+        return 1
     (folder / first / "html").rename(folder / "html")
     for language in others:
         (folder / language / "html").rename(folder / "html" / language)
     return 0
+
+
+def _aside(folder: Path, language: str, languages: list[str]) -> NoReturn:
+    """As a process of its own, whose words are kept in a file."""
+    edition.read.wait()
+    (folder / language).mkdir()
+    with (folder / language / "log").open("w", encoding="utf-8") as words:
+        sys.stdout = sys.stderr = words
+        sys.exit(pages("html", folder, language, languages))
 
 
 def main(arguments: list[str]) -> int:

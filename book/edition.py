@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
+from threading import Event
 
 from docutils import nodes
 
@@ -21,7 +22,9 @@ language = SOURCE
 editions: list[str] = [SOURCE]
 """The languages of this build."""
 environment = Path()
-"""Where Sphinx has kept what it knows of the English pages, once they are built."""
+"""Where Sphinx keeps what it knows of the English pages, once they are `read`."""
+read = Event()
+"""Set then; processes that make other editions wait for it."""
 page = ""
 """Which is being read."""
 found: dict[str, dict[str, str]] = {}

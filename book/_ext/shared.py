@@ -30,6 +30,12 @@ def lent(env) -> set[str]:
     return {page for page in env.found_docs if page.startswith(PAGES)}
 
 
+def give_pages(app, env):
+    """Sphinx has kept what it knows of all pages."""
+    if edition.language == edition.SOURCE:
+        edition.read.set()
+
+
 def take_pages(app, env, pages):
     """The pages made of docstrings as the English edition has read them: their titles, and what links to them lead to."""
     if edition.language == edition.SOURCE:
@@ -82,5 +88,6 @@ def _in_letters(index: Path) -> None:
 def setup(app):
     app.connect("env-before-read-docs", take_pages)
     app.connect("env-updated", leave_pages)
+    app.connect("env-check-consistency", give_pages)
     app.connect("build-finished", lead_up, priority=950)  # after light
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

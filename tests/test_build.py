@@ -1,0 +1,47 @@
+"""`python -m book.build html`: the editions are made side by side, and one that fails fails the book (pages played by a function)."""
+
+import multiprocessing
+
+import pytest
+
+from book import build, catalogues, edition
+
+STATUS = {"en": 0, "ja": 0}
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    """The status of a build whose editions end as told, where English comes as far as `read`; and the folder."""
+    monkeypatch.setattr(catalogues, "FOUND", tmp_path / "messages.json")
+
+    def make(read=True, **ends):
+        def pages(builder, folder, language, editions):
+            (folder / language / builder).mkdir(parents=True)
+            (folder / language / builder / "index.html").write_text(language)
+            print(f"what Sphinx says of {language}")
+            if language == "en" and read:
+                edition.read.set()
+            return (STATUS | ends)[language]
+
+        monkeypatch.setattr(build, "pages", pages)
+        return build.html(tmp_path, ["en", "ja"])
+
+    yield make, tmp_path
+    for process in multiprocessing.active_children():
+        process.terminate()
+
+
+def test_the_others_lie_in_folders_of_the_first(made, capfd):
+    make, folder = made
+    assert make() == 0
+    assert [(folder / place).read_text() for place in ("html/index.html", "html/ja/index.html")] == ["en", "ja"]
+    said = capfd.readouterr().out
+    assert "what Sphinx says of en" in said and "what Sphinx says of ja" in said
+
+
+@pytest.mark.parametrize(("read", "ends"), [(True, {"en": 1}), (True, {"ja": 1}), (False, {"en": 2})])
+def test_a_failure_of_any_is_told_and_leaves_nothing_where_the_book_would_be(made, capfd, read, ends):
+    make, folder = made
+    assert make(read, **ends) == 1
+    assert not (folder / "html").exists()
+    assert ("what Sphinx says of ja" in capfd.readouterr().out) == read
