@@ -68,9 +68,7 @@ def test_the_pythons_that_are_there_have_their_turn(tree):
         "12 passed, 0 failed, 3 skipped",
     ]
     assert calls[5].endswith(" nbval")
-    assert calls[6:] == [calls[6]] and calls[6].endswith(
-        f"PYTHON3={tree}/pyenv/versions/3.13.0/bin/python book compare"
-    )
+    assert calls[6:] == [calls[6]] and calls[6].endswith(f"PYTHON3={tree}/pyenv/versions/3.13.0/bin/python compare")
 
 
 def test_nbval_has_its_turn_where_there_is_one_python(tree):
@@ -95,7 +93,6 @@ def test_the_clones_are_not_left_behind(tree):
         ("package", "12 passed, 0 failed, 3 skipped", "none"),
         ("nbval", "11 passed, 2 failed, 2 skipped", "3.12"),
         ("compare", "11 passed, 2 failed, 2 skipped", "3.13"),
-        ("3.13 book", "11 passed, 2 failed, 2 skipped", "3.13"),
     ],
 )
 def test_a_failure_anywhere_is_the_outcome(tree, failing, counted, broke):

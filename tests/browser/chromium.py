@@ -133,8 +133,8 @@ def chromium():
             options.add_argument(flag)
         driver = webdriver.Chrome(options=options, service=Service(found(DRIVERS)))
         try:
-            driver.set_page_load_timeout(60)
-            driver.set_script_timeout(60)
+            driver.set_page_load_timeout(300)  # a loaded machine may take one for the longest page
+            driver.set_script_timeout(300)
             yield Chromium(driver)
         finally:
             driver.quit()
