@@ -257,7 +257,13 @@ def test_the_whole_command_tells_no_more(tmp_path):
     page = found[0]["report.html"].decode()
     assert all(
         text in page
-        for text in ("What was asked", "(1, 1e-09)-differentially private", "Not measured together", "release.load")
+        for text in (
+            "What was asked",
+            "no attribute is missing or",
+            "(1, 1e-09)-differentially private",
+            "Not measured together",
+            "release.load",
+        )
     )
     assert (
         "Not for release" not in page

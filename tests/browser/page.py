@@ -128,6 +128,11 @@ return problems;
 """
 )
 
+OBJECTS = r"""
+const shown = [...document.querySelectorAll('.cell_output')].map(e => e.textContent.match(/<[\w.]+ object[^>]*>/));
+return shown.filter(Boolean).map(found => 'instead of what it shows: ' + found[0]);
+"""
+
 # WCAG 2 AA: 4.5 to 1 for text, 3 to 1 for large text.
 CONTRAST = (
     COMMON
@@ -182,6 +187,11 @@ def pictures(browser: Chromium) -> list[str]:
     return browser.script(PICTURES)
 
 
+def objects(browser: Chromium) -> list[str]:
+    """Outputs of cells that name a Python object, as one that shows nothing is."""
+    return browser.script(OBJECTS)
+
+
 def contrast(browser: Chromium) -> list[str]:
     """Text of the article that is too close to the colour behind it."""
     return browser.script(CONTRAST)
@@ -219,7 +229,7 @@ def axe() -> str:
     return next(file for file in files("selenium-axe-python") if file.name == "axe.min.js").read_text(encoding="utf-8")
 
 
-CHECKS = (mathematics, overflow, pictures, contrast, console, network, weight, columns)
+CHECKS = (mathematics, overflow, pictures, objects, contrast, console, network, weight, columns)
 
 
 def problems(browser: Chromium) -> list[str]:

@@ -99,6 +99,11 @@ BROKEN = {
         '<div style="background: #222"><img src="dot.svg" alt="A dot"></div>',
         "dark ground",
     ),
+    "output that is nothing": (
+        page.objects,
+        '<div class="cell_output"><pre>&lt;IPython.core.display.Markdown object&gt;</pre></div>',
+        "instead of what it shows: <IPython.core.display.Markdown object>",
+    ),
     "grey on white": (
         page.contrast,
         '<table><tr><td style="color: #999">17</td></tr></table>',
