@@ -104,7 +104,7 @@ def test_a_values_code_does_not_hang_on_the_others(values, cut):
 def test_bins_are_found_as_by_hand(starts, number):
     starts = sorted(starts)
     attribute = schema.Attribute(
-        "x", "real", tuple(map(str, range(len(starts) + 1))), len(starts), starts=tuple(starts), last=2e6
+        "x", "real", tuple(map(str, range(len(starts) + 1))), len(starts), len(starts), starts=tuple(starts), last=2e6
     )
     expected = max([i for i, start in enumerate(starts) if start <= number], default=0)
     assert attribute.binned(np.array([number, np.nan])).tolist() == [expected, len(starts)]
@@ -129,7 +129,7 @@ def test_a_day_lies_in_its_period(by, first, length, after):
         ("", "s.yml must have attributes, got an empty file"),
         ("a: [", "s.yml, line 1, column 5: "),
         ("- a", "s.yml, line 1, column 1: the schema must map names to what they are"),
-        ("attribute: {}", "s.yml, line 1, column 1: the schema may have blanks, attributes, got 'attribute'"),
+        ("attribute: {}", "s.yml, line 1, column 1: the schema may have blanks, multiline, attributes, got 'attribute'"),
         ("blanks: [x]", "s.yml, line 1, column 1: attributes are missing"),
         ("attributes: {}", "s.yml, line 1, column 13: attributes must be one or more, got none"),
         ("attributes:\n  a: {values: [x]}\n  a: {values: [y]}", "s.yml, line 3, column 3: attributes has 'a' twice"),

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -27,6 +28,7 @@ EXAMPLE = Path(__file__).resolve().parents[1] / "notebooks/yours/example"
 SCHEMA = schema.read(EXAMPLE / "schema.yml")
 FRAME = made_up.library_members(300, rng=np.random.default_rng(4))
 SMALL = schema.parse("attributes: {a: {values: [x, y]}, b: {range: [0, 9], bins: 2}}")
+MULTILINE = replace(SMALL, multiline=True)
 
 
 def by_hand(frame):
@@ -258,16 +260,16 @@ def test_the_domain_is_the_schemas_whatever_the_records_hold(places, tmp_path):
 def test_a_long_csv_comes_in_batches(tmp_path):
     path, n = tmp_path / "long.csv", 1_000_000
     path.write_text("a,b\n" + '"x\n\n\n\n\n\n\n\n",7\ny,2\n' * (n // 2))  # of cells of many lines, too
-    sizes = [len(batch["a"]) for batch in sources.batches(path, SMALL)]
+    sizes = [len(batch["a"]) for batch in sources.batches(path, MULTILINE)]
     assert sum(sizes) == n and max(sizes) < n / 2
-    counts = sources.read(path, SMALL).marginal(("a", "b"))
+    counts = sources.read(path, MULTILINE).marginal(("a", "b"))
     assert counts[0, 1] == counts[1, 0] == n // 2 == counts.sum() / 2
 
 
 def test_columns_come_in_any_order_and_names_may_be_quoted(tmp_path):
     path = tmp_path / "o.csv"
     path.write_text('"b" ,"a"\n"7","y"\n\n2,"x\n"\n')
-    assert sources.read(path, SMALL).records.tolist() == [[1, 1], [0, 0]]
+    assert sources.read(path, MULTILINE).records.tolist() == [[1, 1], [0, 0]]
 
 
 @pytest.mark.parametrize("rest", ["", "20,y\n", '20,"y"\n', "\n" * 3])
@@ -301,7 +303,21 @@ def test_line_ends_of_another_kind_hide_no_lost_record(tmp_path):
 def test_what_was_read_without_a_doubt_is_read(tmp_path, text):
     path = tmp_path / "r.csv"
     path.write_bytes(text)
-    assert sources.read(path, SMALL).records.tolist() == [[0, 0], [1, 1]]
+    assert sources.read(path, MULTILINE).records.tolist() == [[0, 0], [1, 1]]
+    if b'"one' not in text:
+        assert sources.read(path, SMALL).records.tolist() == [[0, 0], [1, 1]]
+
+
+@pytest.mark.parametrize("added", ['y",7', 'y","7"'])
+def test_one_record_more_swallows_no_others(tmp_path, added):
+    """Where texts are not put into quotation marks, one that begins with a mark and one that ends in it have all between them inside."""
+    path, records = tmp_path / "m.csv", [*(f"x,{number % 10}" for number in range(100)), added]
+    path.write_text("\n".join(["a,b", *records]))
+    assert len(sources.read(path, SMALL)) == 101
+    path.write_text("\n".join(["a,b", '"y,7', *records]))
+    assert len(sources.read(path, MULTILINE)) == 1
+    with pytest.raises(ValueError, match="m.csv, line 2 must hold a whole record: one quotation mark too many"):
+        sources.read(path, SMALL)
 
 
 def test_a_refused_file_of_many_blocks_leaves_the_interpreter_whole(tmp_path):
@@ -331,7 +347,50 @@ def test_what_a_csv_file_holds_is_what_was_written(tmp_path_factory, rows):
     expected = np.stack(
         [sources.codes(each, pa.array(drawn[each.name].tolist(), pa.string())) for each in SMALL.attributes], axis=1
     )
-    assert (sources.read(path, SMALL).records == expected).all()
+    assert (sources.read(path, MULTILINE).records == expected).all()
+
+
+@pytest.mark.parametrize("last", ["f", 7.5, 7, None])
+@pytest.mark.parametrize("declared", ["", "TEXT", "INTEGER", "REAL"])
+def test_no_type_is_guessed_from_records_without_a_value(tmp_path, declared, last):
+    with sqlite3.connect(tmp_path / "n.db") as connection:
+        connection.execute(f"CREATE TABLE t (a {declared})")
+        connection.executemany("INSERT INTO t VALUES (?)", [(None,)] * 5_000 + [(last,)])
+    public = schema.parse("attributes: {a: {values: [f, '7.5', '7']}}")
+    expected = {"f": 0, 7.5: 1, 7: 2, None: 3}[last]
+    assert sources.read(f"sqlite:///{tmp_path}/n.db", public, "t").marginal(["a"]).tolist() == [
+        5_000 * (code == 3) + (code == expected) for code in range(5)
+    ]
+
+
+def test_a_table_without_records_is_told(tmp_path):
+    with sqlite3.connect(tmp_path / "n.db") as connection:
+        connection.execute("CREATE TABLE t (a, b)")
+    with pytest.raises(ValueError, match="n.db must hold at least one record, got none"):
+        sources.read(f"sqlite:///{tmp_path}/n.db", SMALL, "t")
+
+
+BLANKS = schema.parse("""
+blanks: ["-9", "999.0", NA]
+attributes: {age: {range: [0, 120], bins: [0, 18, 65]}, code: {values: ['1', '2']}}
+""")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(["-9", "999", "-9.0", "NA", "30", "1"]),
+        pa.array([-9, 999, -9, None, 30, 1]),
+        pa.array([-9.0, 999.0, -9.0, None, 30.0, 1.0]),
+        pa.array([-9, 999, -9, None, 30, 1]).cast(pa.decimal128(30, 2)),
+        pa.array([-9, 999, -9, None, 30, 1]).dictionary_encode(),
+    ],
+    ids=["texts", "whole", "floats", "decimals", "dictionary"],
+)
+def test_what_stands_for_a_missing_value_does_so_in_a_column_of_any_type(column):
+    age, code = BLANKS.attributes
+    assert sources.codes(age, column, BLANKS.blanks).tolist() == [3, 3, 3, 3, 1, 0]
+    assert sources.codes(code, column, BLANKS.blanks).tolist() == [2, 2, 2, 2, 3, 0]
 
 
 def test_no_type_is_guessed_from_the_first_records(tmp_path):

@@ -22,8 +22,11 @@ A schema is written down before anybody looks at the records, from a codebook or
         format: "%d/%m/%Y"        # default: 2001-12-31
         missing: 2001-01-01
 
-"missing", the default of `missing`, and "other", the default of `unseen`, are values of their own. What lies beyond a range counts as
-its nearest end.
+"missing", the default of `missing`, and "other", the default of `unseen`, are values of their own; where `values` lists one of them, it
+is that one. What lies beyond a range counts as its nearest end.
+
+A record of a CSV file is one line. With `multiline: yes` beside `attributes`, what stands in quotation marks may go on over several:
+then one record can be the end of others, unless the program that wrote the file puts marks in marks.
 
 The treatment of a value depends on this text and on the value alone, so each record becomes one record of the domain, whatever
 the others are. Texts are compared without white space at their ends; 1.0 is 1. What is no number, or no date, where one is
@@ -55,7 +58,7 @@ NUMBERS = ("whole", "real")
 PERIODS = {"year": 12, "quarter": 3, "month": 1, "day": 0}  # in months
 MOST_VALUES = 10_000
 MISSING, OTHER = "missing", "other"
-_ROOT = ("blanks", "attributes")
+_ROOT = ("blanks", "multiline", "attributes")
 _KEYS = {"values": ("unseen",), "range": ("bins", "whole"), "dates": ("by", "format")}
 
 
@@ -63,7 +66,7 @@ _KEYS = {"values": ("unseen",), "range": ("bins", "whole"), "dates": ("by", "for
 class Attribute:
     """One attribute, and what its values become.
 
-    name : of the column; kind : one of `KINDS`; labels : of the codes 0, 1, ... in the domain
+    name : of the column; kind : one of `KINDS`; labels : of the codes 0, 1, ... in the domain, the first `declared` of them by the schema
     missing, unseen : codes; `unseen` of "values" only
     starts : where the bins start, increasing, numbers or (of "dates") ordinals of days; last : where the last bin ends, included
     form : of "dates", as `datetime.strptime` takes it; "" is 2001-12-31
@@ -72,6 +75,7 @@ class Attribute:
     name: str
     kind: str
     labels: tuple[str, ...]
+    declared: int
     missing: int
     unseen: int = -1
     starts: tuple[float, ...] = ()
@@ -81,12 +85,18 @@ class Attribute:
     @property
     def own_missing(self) -> bool:
         """Whether a missing value is a value of its own."""
-        return self.labels[self.missing] == MISSING
+        return self.missing >= self.declared and self.labels[self.missing] == MISSING
 
     @property
     def own_unseen(self) -> bool:
         """Whether a text that is not listed is a value of its own."""
-        return self.kind == "values" and self.labels[self.unseen] == OTHER
+        return self.unseen >= self.declared and self.labels[self.unseen] == OTHER
+
+    @property
+    def mixed(self) -> tuple[int, ...]:
+        """The codes of declared values that also stand for missing or unlisted ones or, of a range, for all beyond its end."""
+        ends = () if self.kind == "values" else (0, self.declared - 1)
+        return tuple(sorted({code for code in (self.missing, self.unseen, *ends) if 0 <= code < self.declared}))
 
     def binned(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
         """Codes (n,) of `numbers` (n,), NaN where they are missing; numbers beyond the range count as its ends."""
@@ -126,10 +136,14 @@ def _complete(form: str) -> bool:
 
 @dataclass(frozen=True)
 class Schema:
-    """The `attributes`, in order, and the texts that stand for a missing value, `blanks`. `read` makes it of a file."""
+    """The `attributes`, in order, and the texts that stand for a missing value, `blanks`. `read` makes it of a file.
+
+    multiline : whether a record of a CSV file may go on over several lines
+    """
 
     attributes: tuple[Attribute, ...]
     blanks: frozenset[str] = frozenset([""])
+    multiline: bool = False
 
     @property
     def domain(self) -> Domain:
@@ -196,7 +210,8 @@ class _Reader:
         named = self._mapping(parts["attributes"], "attributes")
         if not named:
             self._refuse(parts["attributes"], "attributes must be one or more, got none")
-        return Schema(tuple(self._attribute(name, node, blanks) for name, node in named.items()), blanks)
+        attributes = tuple(self._attribute(name, node, blanks) for name, node in named.items())
+        return Schema(attributes, blanks, self._truth(parts, "multiline", "no"))
 
     def _attribute(self, name, node, blanks) -> Attribute:
         parts = self._mapping(node, f"attribute {name!r}")
@@ -223,8 +238,8 @@ class _Reader:
         labels = self._texts(parts["values"], f"values of {name!r}")
         missing = self._treated(name, parts, "missing", MISSING, labels)
         unseen = self._treated(name, parts, "unseen", OTHER, labels)
-        labels = list(dict.fromkeys([*labels, missing, unseen]))
-        return Attribute(name, "values", tuple(labels), labels.index(missing), labels.index(unseen))
+        declared, labels = len(labels), list(dict.fromkeys([*labels, missing, unseen]))
+        return Attribute(name, "values", tuple(labels), declared, labels.index(missing), labels.index(unseen))
 
     def _treated(self, name, parts, key, own, labels) -> str:
         stated = self._text(parts[key]) if key in parts else own
@@ -235,7 +250,7 @@ class _Reader:
         return stated
 
     def _range(self, name, parts) -> Attribute:
-        whole = self._choice(parts, "whole", ("yes", "no", "true", "false"), "yes") in ("yes", "true")
+        whole = self._truth(parts, "whole", "yes")
         low, high = self._ends(parts["range"], f"range of {name!r}", lambda node: self._number(node, whole))
         starts = self._starts(parts, name, low, high, whole)
         ends = [*starts[1:], high + 1 if whole else high]
@@ -282,7 +297,9 @@ class _Reader:
         return self._scale(name, parts, "dates", starts, last, labels, self._day, form)
 
     def _scale(self, name, parts, kind, starts, last, labels, number, form="") -> Attribute:
-        made = Attribute(name, kind, tuple(labels), len(labels), starts=tuple(starts), last=last, form=form)
+        made = Attribute(
+            name, kind, tuple(labels), len(labels), len(labels), starts=tuple(starts), last=last, form=form
+        )
         stated = parts.get("missing")
         if stated is None or self._text(stated) == MISSING:
             return replace(made, labels=(*labels, MISSING))
@@ -332,6 +349,9 @@ class _Reader:
         if text not in allowed:
             self._refuse(parts[key], f"{key} must be one of {', '.join(allowed)}, got {text!r}")
         return text
+
+    def _truth(self, parts, key, default) -> bool:
+        return self._choice(parts, key, ("yes", "no", "true", "false"), default) in ("yes", "true")
 
     def _ends(self, node, what, number) -> tuple[float, float]:
         if not isinstance(node, yaml.SequenceNode) or len(node.value) != 2:

@@ -65,7 +65,7 @@ def batches(data: str | Path, schema: Schema, table: str = "") -> Iterator[dict[
     ...     print([batch["sex"].tolist() for batch in batches(path, public)], public.attributes[0].labels)
     [[1, 0, 3]] ('female', 'male', 'missing', 'other')
     """
-    for batch in _open(str(data), tuple(each.name for each in schema.attributes), table):
+    for batch in _open(str(data), tuple(each.name for each in schema.attributes), table, schema.multiline):
         coded = {}
         for each, column in zip(schema.attributes, batch.columns):
             with _plain(data, each.name):
@@ -119,7 +119,7 @@ def numbers(data: str | Path, schema: Schema, table: str = "") -> dict[str, np.n
     """
     numeric = [each for each in schema.attributes if each.kind in NUMBERS]
     found: dict[str, list[np.ndarray]] = {each.name: [np.zeros(0)] for each in numeric}
-    for batch in _open(str(data), tuple(found), table):
+    for batch in _open(str(data), tuple(found), table, schema.multiline):
         for name, column in zip(found, batch.columns):
             with _plain(data, name):
                 found[name].append(_numbers(_values(column), schema.blanks))
@@ -184,15 +184,20 @@ def codes(
     else:
         encoded = _texts(column).dictionary_encode()
         texts = encoded.dictionary.to_pylist()
-        known = {label: code for code, label in enumerate(attribute.labels)}
         if attribute.kind == "dates":  # a column of dates has no form of its own, other than a text
             form = "" if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type) else attribute.form
             each = attribute.binned(np.array([np.nan if t in blanks else day(t, form) for t in texts], dtype=float))
         else:  # a number that is whole may come as 1.0
-            each = np.array([attribute.missing if t in blanks else known.get(t, known.get(_WHOLE.sub(r"\1", t), attribute.unseen))
-                             for t in texts], dtype=int)  # fmt: skip
+            known = dict.fromkeys((_whole(text) for text in blanks), attribute.missing)
+            known |= {label: code for code, label in enumerate(attribute.labels)}
+            known |= dict.fromkeys(blanks, attribute.missing)
+            each = np.array([known.get(t, known.get(_whole(t), attribute.unseen)) for t in texts], dtype=int)
         found = np.append(each, attribute.missing)[encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)]
     return found.astype(np.min_scalar_type(len(attribute.labels) - 1))
+
+
+def _whole(text: str) -> str:
+    return _WHOLE.sub(r"\1", text)
 
 
 def _values(column) -> pa.Array:
@@ -218,20 +223,19 @@ def _numbers(column, blanks) -> np.ndarray:
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         column = _texts(column)
-        number = pc.and_(
-            pc.match_substring_regex(column, _NUMBER), pc.invert(pc.is_in(column, pa.array(sorted(blanks))))
-        )
-        column = pc.if_else(number, column, None)
+        column = pc.if_else(pc.match_substring_regex(column, _NUMBER), column, None)
     elif pa.types.is_floating(kind):  # the text "inf" is no number either
         column = pc.cast(column, pa.float64())
         column = pc.if_else(pc.is_finite(column), column, None)
-    return pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    column = pc.cast(column, pa.float64(), safe=False)
+    none = pa.array([float(text) for text in sorted(blanks) if re.fullmatch(_NUMBER, text)], pa.float64())
+    return pc.if_else(pc.is_in(column, none), None, column).to_numpy(zero_copy_only=False)
 
 
 # ---- the sources: each gives record batches whose columns are those asked for, in their order
 
 
-def _open(data: str, names, table) -> Iterator[pa.RecordBatch]:
+def _open(data: str, names, table: str, multiline: bool) -> Iterator[pa.RecordBatch]:
     path, scheme = Path(data), re.match(r"(\w+)://", data)
     database = scheme or path.suffix.lower() in _DUCKDB
     if scheme and scheme[1] not in SCHEMES:
@@ -250,7 +254,7 @@ def _open(data: str, names, table) -> Iterator[pa.RecordBatch]:
         return _duckdb(data, names, table)
     if what := _of_a_database(path):
         raise ValueError(f"data must be named as what it is: {data} is {what}")
-    return _parquet(path, names) if path.is_dir() or path.suffix.lower() in _PARQUET else _csv(data, names)
+    return _parquet(path, names) if path.is_dir() or path.suffix.lower() in _PARQUET else _csv(data, names, multiline)
 
 
 def _of_a_database(path: Path) -> str:
@@ -272,7 +276,7 @@ def _lacking(data, names, columns) -> None:
             raise ValueError(f"{data} must have one column {name!r}, got {count or 'none'} among {has}")
 
 
-def _csv(data: str, names) -> Iterator[pa.RecordBatch]:
+def _csv(data: str, names, multiline: bool) -> Iterator[pa.RecordBatch]:
     header = _header(data)
     if header[-1] not in "\r\n":
         raise ValueError(f"{data} must hold at least one record, got none below the names of the columns")
@@ -297,10 +301,14 @@ def _csv(data: str, names) -> Iterator[pa.RecordBatch]:
         with suppress(OSError):  # a compressed file that was cut off has no more to say
             wrong = _what_is_wrong(data, columns, separator)
         raise ValueError(wrong or f"{data} cannot be read: {_one_line(error)}") from None
-    # A record of several lines may be one whose quote is not closed, and all after it.
+    # A record of several lines may be one whose quote is not closed, and all after it, or all up to another such one.
     if records != _count_lines(data) - 1:
-        for _ in _rows(data, separator, strict=True):
-            pass
+        longer = [first for first, last, _ in _rows(data, separator, strict=True) if last > first]
+        if longer and not multiline:
+            raise ValueError(
+                f"{data}, line {longer[0]} must hold a whole record: one quotation mark too many may have swallowed others; if texts of "
+                "the file do go on over several lines, say multiline: yes in the schema"
+            )
 
 
 def _count_lines(data: str) -> int:
@@ -331,14 +339,14 @@ def _cells(header: str, separator: str) -> list[str]:
     return [name.strip() for name in next(csv.reader([header], delimiter=separator), [])]
 
 
-def _rows(data: str, separator: str, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a CSV file below the first line, each with the line where it begins; `strict` is about what follows a quote."""
+def _rows(data: str, separator: str, strict: bool = False) -> Iterator[tuple[int, int, list[str]]]:
+    """The rows of a CSV file below the first line, each with its first line and its last; `strict` is about what follows a quote."""
     with _lines(data) as file:
         file.readline()
         rows, begins = csv.reader(file, delimiter=separator, strict=strict), 2
         try:
             for cells in rows:
-                yield begins, cells
+                yield begins, rows.line_num + 1, cells
                 begins = rows.line_num + 2
         except csv.Error as error:
             reason = f"line {begins} cannot be read, perhaps for a quote that is not closed: {error}"
@@ -347,7 +355,7 @@ def _rows(data: str, separator: str, strict: bool = False) -> Iterator[tuple[int
 
 def _what_is_wrong(data, columns, separator) -> str:
     """The first line of a CSV file that has another number of cells than the first, or is no UTF-8; "" where there is none."""
-    for line, cells in _rows(data, separator):
+    for line, _, cells in _rows(data, separator):
         if cells and len(cells) != len(columns):
             return f"{data}, line {line} must have {len(columns)} cells, as the first line has, got {len(cells)}"
         for name, cell in zip(columns, cells):
@@ -426,11 +434,21 @@ def _sql(data: str, scheme: str, names, table) -> Iterator[pa.RecordBatch]:
         with _connected(data, scheme) as connection, connection.cursor() as cursor:
             cursor.execute(f"{_select(['*'], table)} WHERE 1 = 0")
             _lacking(f"{_shown(data)}, table {table!r},", names, [column[0] for column in cursor.description])
-            # As text: SQLite's columns have no type of their own, and the driver would guess it from the first records.
-            cursor.execute(_select((f"CAST({_quoted(name)} AS TEXT)" for name in names), table))
-            yield from cursor.fetch_record_batch()
-    except adbc_driver_manager.Error as error:
+            cursor.execute(_select(map(_as_text, names), table))
+            for batch in cursor.fetch_record_batch():
+                yield pa.RecordBatch.from_arrays([_told(column) for column in batch.columns], list(names))
+    except (adbc_driver_manager.Error, pa.ArrowException, OSError) as error:
         raise ValueError(f"{_shown(data)}, table {table!r} cannot be read: {_one_line(error)}") from None
+
+
+def _as_text(name: str) -> str:
+    """A column as texts, which `_told` makes values of: also of NULL, for of a column of SQLite the driver guesses the type from the first records."""
+    return f"CASE WHEN {_quoted(name)} IS NULL THEN '' ELSE '=' || CAST({_quoted(name)} AS TEXT) END"
+
+
+def _told(column: pa.Array) -> pa.Array:
+    texts = pc.cast(column, pa.string())
+    return pc.if_else(pc.equal(texts, ""), None, pc.utf8_slice_codeunits(texts, 1))
 
 
 def _connected(data: str, scheme: str):
