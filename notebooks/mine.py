@@ -4,7 +4,7 @@
     python -m notebooks.mine schema codebook.csv --output schema.yml
 
 `release` runs notebooks/yours/release.ipynb with the operating system's randomness. All that goes out appears in the output folder at
-once: synthetic.csv, synthetic.parquet, model.npz, errors.csv, schema.yml and report.html, or nothing at all.
+once: synthetic.csv, synthetic.parquet, model.npz, errors.csv, schema.yml, statement.txt and report.html, or nothing at all.
 
 It ends with 0 when they are there, 2 and one sentence when something that was given cannot be used, 1 when the run failed, 130 when
 interrupted.
@@ -155,7 +155,8 @@ def main(words=None) -> int:
         print(one_line(error), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("interrupted; nothing was released", file=sys.stderr)
+        made = given.command == "release" and given.output.is_dir() and any(given.output.iterdir())
+        print(f"interrupted; {f'{given.output} is there' if made else 'nothing was released'}", file=sys.stderr)
         return 130
     return 0
 

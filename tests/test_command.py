@@ -167,6 +167,14 @@ def test_a_schema_that_does_not_suit_the_file_is_doubted(run, folder):
     assert run("synthesize members.csv schema.yml --workload 1 --output other")[2] == ""
 
 
+def test_a_table_of_a_single_attribute_has_no_pairs(run, folder):
+    (folder / "one.csv").write_text("ill\n" + 90 * "yes\n" + 60 * "no\n")
+    (folder / "one.yml").write_text("attributes: {ill: {values: ['yes', 'no']}}")
+    assert run("synthesize one.csv one.yml")[0] == 0
+    status, _, err = run("synthesize one.csv one.yml --workload 2 --output two")
+    assert status == 2 and "workload must be " in err
+
+
 def test_the_noise_is_another_each_time(run, folder):
     for name in ("one", "two"):
         assert run(f"synthesize members.csv schema.yml --workload 1 --records 50 --output {name}")[0] == 0

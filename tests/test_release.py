@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -30,7 +31,7 @@ from tests import made_up
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "notebooks/yours/example"
 SCHEMA = schema.read(EXAMPLE / "schema.yml")
-FILES = {"synthetic.csv", "synthetic.parquet", "errors.csv", "model.npz"}
+FILES = {"synthetic.csv", "synthetic.parquet", "errors.csv", "model.npz", "statement.txt"}
 
 
 def members(n=250, seed=3, **changed):
@@ -99,13 +100,47 @@ def test_what_is_missing_or_not_listed_is_told_by_the_noisy_counts(read):
         name: read(frame).marginal((name,))[[each.missing, each.unseen]] / 9
         for name, each in ((each.name, each) for each in SCHEMA.attributes)
     }
-    assert list(found.index) == ["card", "age", "quarter", "joined"]
+    assert list(found.index) == list(SCHEMA.domain.attributes)
     assert found.missing[["card", "age"]].tolist() == pytest.approx([exact["card"][0], exact["age"][0]], abs=0.1)
     assert found.other[["card", "quarter"]].tolist() == pytest.approx([exact["card"][1], exact["quarter"][1]], abs=0.1)
-    assert found.isna().sum().tolist() == [1, 2]
+    assert found.index[found.missing.isna()].tolist() == ["quarter", "loans", "fines"]
+    assert found.index[found.other.isna()].tolist() == ["age", "joined", "loans", "fines"]
+    assert found.index[found.mixed.isna()].tolist() == ["card", "quarter"]
+    ends = 100 * read(frame).marginal(("loans",))[[0, -1]].max() / 900
+    assert found.mixed["loans"] == pytest.approx(ends, abs=0.1)
     said = release.doubts(found)
     assert re.match(r"By the noisy counts, 6\d % of age are missing or `other`\.", said) and "card" not in said
     assert release.doubts(found.drop("age")) == ""
+
+
+@pytest.mark.parametrize(
+    ("fee", "sex", "doubted"),
+    [
+        ("12,50", "female", {"fee", "sex"}),  # no number, and a value that is not listed
+        ("9999", "female", {"fee", "sex"}),
+        ("12.50", "f", set()),
+    ],
+)
+def test_a_schema_that_does_not_suit_is_doubted_whatever_it_makes_of_what_it_does_not_know(tmp_path, fee, sex, doubted):
+    public = schema.parse(
+        "attributes: {fee: {range: [0, 50], whole: no, bins: 10, missing: 0}, sex: {values: [f, m], missing: m, unseen: m}}"
+    )
+    (tmp_path / "t.csv").write_text("fee;sex\n" + 500 * f"{fee};{sex}\n")
+    said = release.doubts(
+        release.treated(release.run(sources.read(tmp_path / "t.csv", public), 1e4, 1e-9, seed=1), public)
+    )
+    assert set(re.findall(r"% of (\w+) are in one value that also stands for", said)) == doubted
+
+
+def test_a_value_of_the_codebook_that_is_called_other_is_no_doubt(tmp_path):
+    public = schema.parse("attributes: {sex: {values: [female, male, other, missing]}}")
+    (tmp_path / "t.csv").write_text("sex\n" + 300 * "other\n" + 100 * "missing\n" + 100 * "male\n" + "unknown\n")
+    result = release.run(sources.read(tmp_path / "t.csv", public), 1e4, 1e-9, size=1, neighbours="bounded", seed=1)
+    found = release.treated(result, public)
+    assert found.loc["sex"].tolist() == pytest.approx([np.nan, np.nan, 60.1], abs=0.2, nan_ok=True)
+    assert release.doubts(found) == "" and release.marks(public) == "No cell is empty."
+    made = release.decoded(result.synthetic, public, rng=np.random.default_rng(1)).to_pydict()["sex"]
+    assert Counter(made) == {"other": 301, "missing": 100, "male": 100}
 
 
 def test_what_the_marks_stand_for_is_said_of_those_that_have_them():
@@ -162,7 +197,7 @@ def answer_alike(monkeypatch):
 def told(table, folder, public=SCHEMA, neighbours="unbounded") -> dict:
     """All that a release of `table` gives out, by name."""
     result = release.run(table, 1.0, 1e-9, neighbours=neighbours)
-    release.write(folder, result, public, 2)
+    release.write(folder, result, public, 2, release.statement(1.0, 1e-9, neighbours))
     found = release.errors(result, 2)
     texts = [
         release.asked(public).to_html(),
@@ -259,7 +294,7 @@ def test_the_whole_command_tells_no_more(tmp_path):
         text in page
         for text in (
             "What was asked",
-            "no attribute is missing or",
+            "half missing or",
             "(1, 1e-09)-differentially private",
             "Not measured together",
             "release.load",
@@ -310,7 +345,7 @@ def test_a_single_column_keeps_its_missing_values(said, tmp_path):
     missing = public.attributes[0].missing
     table = Table(np.array([[0], [missing], [1], [missing], [missing]]).repeat(40, axis=0), public.domain)
     result = release.run(table, 50.0, 1e-6, size=1, neighbours="bounded", seed=3)
-    release.write(tmp_path, result, public, 1, seed=3)
+    release.write(tmp_path, result, public, 1, "Nothing is.", seed=3)
     for name in ("synthetic.csv", "synthetic.parquet"):
         counted = sources.count(str(tmp_path / name), public, 1)
         assert np.array_equal(counted.marginal(("a",)), result.synthetic.marginal(("a",)))
@@ -323,7 +358,7 @@ def test_dates_of_a_form_of_their_own_are_read_again_from_all_that_is_written(tm
     )
     table = Table(np.repeat([[day, 0] for day in range(13)], 50, axis=0), public.domain)  # the last of them is missing
     result = release.run(table, 10.0, 1e-9, size=1, neighbours="bounded", seed=1)
-    release.write(tmp_path, result, public, size=1, seed=2)
+    release.write(tmp_path, result, public, 1, "Nothing is.", seed=2)
     assert re.search(r'^"\d\d/\d\d/2001",', (tmp_path / "synthetic.csv").read_text(), flags=re.M)
     kept = pyarrow.parquet.read_schema(tmp_path / "synthetic.parquet")
     assert pyarrow.types.is_date(kept.field("d").type)
@@ -410,7 +445,7 @@ def test_files_of_another_release_are_not_written_over(read, tmp_path):
     result = release.run(read(members(60)), 1.0, 1e-9, seed=1)
     (tmp_path / "errors.csv").write_text("mine")
     with pytest.raises(FileExistsError, match="errors.csv is there already, from another release"):
-        release.write(tmp_path, result, SCHEMA, 2)
+        release.write(tmp_path, result, SCHEMA, 2, "Nothing is.")
     assert {path.name for path in tmp_path.iterdir()} == {"errors.csv", "read.csv"}
 
 
@@ -503,7 +538,9 @@ def test_a_run_that_is_ended_leaves_nothing(tmp_path, ends):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_takes_seconds_to_import_is_imported_where_an_interrupt_ends_with_a_sentence(capsys, monkeypatch):
+def test_what_takes_seconds_to_import_is_imported_where_an_interrupt_ends_with_a_sentence(
+    capsys, monkeypatch, tmp_path
+):
     code = "import sys, notebooks.mine; sys.exit(bool({'lib', 'numpy', 'nbclient', 'yaml'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
 
@@ -513,6 +550,9 @@ def test_what_takes_seconds_to_import_is_imported_where_an_interrupt_ends_with_a
     monkeypatch.setattr(mine, "release", interrupted)
     said = "interrupted; nothing was released\n"
     assert command(capsys, "release", "--data", "a.csv", "--schema", "s.yml") == (130, "", said)
+    (tmp_path / "synthetic.csv").touch()  # the last step was done
+    found = command(capsys, "release", "--data", "a.csv", "--schema", "s.yml", "--output", tmp_path)
+    assert found == (130, "", f"interrupted; {tmp_path} is there\n")
 
 
 def test_a_schema_is_proposed_and_not_written_over(tmp_path, capsys):

@@ -21,11 +21,18 @@ from .costs import WHICH, option
 @click.argument("data")
 @click.argument("schema")
 @option("epsilon", "What is promised.", default=1.0)
-@option("delta", "Far below one over the number of records.", default=1e-9)
+@option("delta", "Far below one over a number of records that is public, or surely not exceeded.", default=1e-9)
 @option("neighbours", "A record more, or another one and their number public.", default="unbounded", kind=WHICH)
-@option("workload", "Counts of so many attributes together are preserved.", default=2, kind=click.IntRange(1, 6))
+@click.option(
+    "--workload",
+    type=click.IntRange(1, 6),
+    help="Counts of so many attributes together are preserved.  [default: 2, or 1 where there is one attribute]",
+)
 @option(
-    "records", "How many are made; 0 for as many as the noisy counts say.", default=0, kind=click.IntRange(0, 10**9)
+    "records",
+    "How many are made, whatever their true number; 0 for as many as the noisy counts say.",
+    default=0,
+    kind=click.IntRange(0, 10**9),
 )
 @option("within", "Where a number lies in its bin.", default="uniform", kind=click.Choice(("uniform", "middle")))
 @click.option("--table", default="", help="Which table of a database.")
@@ -47,15 +54,16 @@ def synthesize(data, schema, epsilon, delta, neighbours, workload, records, with
             f"{output} is there already: say with --output where another release is to go, if it is meant"
         )
     sources.check(data, public := schemas.read(schema), table)
+    workload = workload or min(2, len(public.attributes))
     files.check_writable(output.with_name(f".{output.name}"))
     counted = sources.count(data, public, workload, table)
     result = release.run(counted, epsilon, delta, size=workload, neighbours=neighbours, records=records)
     with tempfile.TemporaryDirectory(prefix=f".{output.name}-", dir=output.parent) as scratch:
         made = Path(scratch) / "made"
         made.mkdir()
-        release.write(made, result, public, workload, within=within)
+        promise = release.statement(epsilon, delta, neighbours)
+        release.write(made, result, public, workload, promise, within=within)
         shutil.copyfile(schema, made / "schema.yml")
-        (made / "statement.txt").write_text(release.statement(epsilon, delta, neighbours) + "\n", encoding="utf-8")
         os.replace(made, output)
     promised = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours}
     held = ", ".join(sorted(each.name for each in output.iterdir()))

@@ -191,9 +191,10 @@ def measured(result: Result) -> str:
 
 
 def treated(result: Result | Release, schema: Schema) -> pd.DataFrame:
-    """How much is missing, or `other`, by the noisy counts: for attributes that have these values, in % of all records.
+    """How much is missing, or `other`, or cannot be told from such, by the noisy counts: for each attribute, in % of all records.
 
-    Columns "missing", with what is no number or no date, and "other", with what is not listed; NaN where there is no such value.
+    Columns "missing", with what is no number or no date, and "other", with what is not listed, NaN where there is no such value; and
+    "mixed", the largest share of a value that also stands for missing or unlisted ones, or for all beyond an end of the range.
 
     >>> import numpy as np
     >>> from lib.data.release import run, treated
@@ -202,36 +203,41 @@ def treated(result: Result | Release, schema: Schema) -> pd.DataFrame:
     >>> public = parse("attributes: {sex: {values: [female, male], missing: male}}")
     >>> table = Table(np.repeat([[0], [2]], [100, 300], axis=0), public.domain)
     >>> print(treated(run(table, epsilon=1e4, delta=1e-9, size=1, seed=1), public).to_dict("index"))
-    {'sex': {'missing': nan, 'other': 75.0}}
+    {'sex': {'missing': nan, 'other': 75.0, 'mixed': 0.0}}
     """
     rows = {}
     for each in schema.attributes:
         shares = 100 * result.model.marginal((each.name,)) / result.model.total
-        own = {"missing": each.missing if each.own_missing else None, "other": each.unseen if each.own_unseen else None}
-        if any(code is not None for code in own.values()):
-            rows[each.name] = {
-                name: np.nan if code is None else round(float(shares[code]), 1) for name, code in own.items()
-            }
-    found = pd.DataFrame.from_dict(rows, orient="index", columns=["missing", "other"], dtype=float)
-    return found.rename_axis("attribute")
+        rows[each.name] = {
+            "missing": shares[each.missing] if each.own_missing else np.nan,
+            "other": shares[each.unseen] if each.own_unseen else np.nan,
+            "mixed": max((shares[code] for code in each.mixed), default=np.nan),
+        }
+    found = pd.DataFrame.from_dict(rows, orient="index", columns=["missing", "other", "mixed"], dtype=float)
+    return (found.round(1) + 0.0).rename_axis("attribute")
 
 
 def doubts(found: pd.DataFrame) -> str:
-    """A sentence about the attributes of which, by `found` as `treated` gives it, more than half is missing or `other`; else "".
+    """A sentence about the attributes of which, by `found` as `treated` gives it, more than half is missing or `other`, or 99 % mixed; else "".
 
     >>> import pandas as pd
     >>> from lib.data.release import doubts
-    >>> print(doubts(pd.DataFrame({"missing": [97.0], "other": [0.1]}, ["fee"])).partition(" If")[0])
+    >>> print(doubts(pd.DataFrame({"missing": [97.0], "other": [0.1], "mixed": [0.0]}, ["fee"])).partition(" If")[0])
     By the noisy counts, 97 % of fee are missing or `other`.
     """
-    shares = found.sum(axis=1)
-    named = [f"{share:.0f} % of {name}" for name, share in shares[shares > 50].items()]
-    if not named:
+    lost, mixed = found[["missing", "other"]].sum(axis=1), found["mixed"]
+    said = [f"{share:.0f} % of {name} are missing or `other`" for name, share in lost[lost > 50].items()]
+    said += [
+        f"{share:.0f} % of {name} are in one value that also stands for what is missing, unlisted or beyond the range"
+        for name, share in mixed[mixed >= 99].items()
+    ]
+    if not said:
         return ""
     return (
-        f"By the noisy counts, {', '.join(named)} are missing or `other`. If the records are not like that, the schema does not suit "
-        "how they are written (decimal commas, leading zeros, another form of dates, words in another spelling), and this release says "
-        "little about them; another one would cost its epsilon on top."
+        f"By the noisy counts, {', '.join(said)}. If the codebook does not lead one to expect that, the schema does not suit how the "
+        "records are written (decimal commas, leading zeros, another form of dates, words in another spelling), and this release says "
+        "little about them. Another one would cost its epsilon on top, and its schema has to come from the codebook and these counts, "
+        "not from a look at the records."
     )
 
 
@@ -296,24 +302,24 @@ def _upwards(number: float) -> str:
 # ---- the files
 
 
-def write(
-    folder: str | Path, result: Result, schema: Schema, size: int, *, within: str = "uniform", seed: int | None = None
-) -> None:
+def write(folder: str | Path, result: Result, schema: Schema, size: int, promise: str, *,
+          within: str = "uniform", seed: int | None = None) -> None:  # fmt: skip
     """synthetic.csv, synthetic.parquet, errors.csv and model.npz in `folder`, each whole; see `decoded`, `errors`, `save`.
 
+    promise : what statement.txt beside them says, of `statement`
     ``FileExistsError`` where one of them is there: it may be another release.
 
     >>> import os, tempfile
     >>> import numpy as np
-    >>> from lib.data.release import run, write
+    >>> from lib.data.release import run, statement, write
     >>> from lib.data.schema import parse
     >>> from lib.tables import Table
     >>> public = parse("attributes: {sex: {values: [female, male], missing: male, unseen: male}}")
     >>> result = run(Table(np.repeat([[0], [1]], 500, axis=0), public.domain), epsilon=1.0, delta=1e-9, size=1, seed=1)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write(folder, result, public, size=1)
+    ...     write(folder, result, public, size=1, promise=statement(1.0, 1e-9, "unbounded", seed=1))
     ...     print(sorted(os.listdir(folder)))
-    ['errors.csv', 'model.npz', 'synthetic.csv', 'synthetic.parquet']
+    ['errors.csv', 'model.npz', 'statement.txt', 'synthetic.csv', 'synthetic.parquet']
     """
     folder, rng = Path(folder), np.random.default_rng(seed)
     table = decoded(result.synthetic, schema, within, rng=rng)
@@ -322,6 +328,7 @@ def write(
         "synthetic.parquet": lambda draft: pa.parquet.write_table(table, draft),
         "errors.csv": lambda draft: errors(result, size).to_csv(draft, lineterminator="\n"),
         "model.npz": lambda draft: save(result, draft),
+        "statement.txt": lambda draft: draft.write_text(f"{promise}\n", encoding="utf-8"),
     }
     for name in writers:
         if (folder / name).exists():
