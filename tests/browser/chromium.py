@@ -47,6 +47,9 @@ const wait = () => {
 wait();
 """
 
+# After what a change of the window set off.
+DRAWN = "const done = arguments[0]; setTimeout(() => requestAnimationFrame(() => setTimeout(done, 50)), 50);"
+
 
 def found(names) -> str | None:
     """The path of the first of `names` that is installed, or None."""
@@ -65,16 +68,7 @@ class Chromium:
 
     def open(self, url: str, *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
         """Load `url` at that width (CSS pixels), in light or dark mode, and wait until it has settled."""
-        self.command(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
-        )
-        self.command(
-            "Emulation.setEmulatedMedia",
-            features=[
-                {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
-                {"name": "prefers-reduced-motion", "value": "reduce"},
-            ],
-        )
+        self._look(width, height, dark)
         # As on a first visit: no mode that an earlier page stored.
         self.command(
             "Storage.clearDataForOrigin", origin="{0.scheme}://{0.netloc}".format(urlsplit(url)), storageTypes="all"
@@ -85,6 +79,23 @@ class Chromium:
         self.driver.get(url)
         self.driver.execute_async_script(SETTLED)
         self._read_logs()
+
+    def turn(self, *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
+        """The page that is open at another width or in another mode, as when a telephone is turned and night falls."""
+        self._look(width, height, dark)
+        self.driver.execute_async_script(DRAWN)
+
+    def _look(self, width: int, height: int, dark: bool) -> None:
+        self.command(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
+        )
+        self.command(
+            "Emulation.setEmulatedMedia",
+            features=[
+                {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
+                {"name": "prefers-reduced-motion", "value": "reduce"},
+            ],
+        )
 
     def script(self, javascript: str, *arguments):
         return self.driver.execute_script(javascript, *arguments)

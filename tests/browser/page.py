@@ -81,7 +81,7 @@ return problems.slice(0, 8);
 """
 )
 
-# All that is folded is unfolded first. A box that scrolls must show it, by its edge that fades (book/_static/scrolling.js), and on a
+# All that is folded is unfolded for it. A box that scrolls must show it, by its edge that fades (book/_static/scrolling.js), and on a
 # desktop no table may need to.
 COLUMNS = (
     COMMON
@@ -103,9 +103,11 @@ const measure = () => {
   }
   for (const e of [...article.querySelectorAll('.verdict, .claim-note, .claim-says, .claim-values, .claim-reply')].filter(shown))
     if (e.getBoundingClientRect().right > Math.min(edge(scrolling(e)), width) + 1) problems.push(`out of sight: ${name(e)} ${told(e)}`);
+  for (const e of folded) e.open = false;
   done(problems.slice(0, 8));
 };
-for (const e of article.querySelectorAll('details')) e.open = true;
+const folded = article.querySelectorAll('details:not([open])');
+for (const e of folded) e.open = true;
 setTimeout(() => requestAnimationFrame(() => setTimeout(measure, 50)), 50);  // after the events of what was unfolded
 """
 )
@@ -178,7 +180,7 @@ def overflow(browser: Chromium) -> list[str]:
 
 
 def columns(browser: Chromium) -> list[str]:
-    """Tables wider than their boxes where nothing shows it, and verdicts or notes out of sight; unfolds the page."""
+    """Tables wider than their boxes where nothing shows it, and verdicts or notes out of sight, also in what is folded."""
     return browser.driver.execute_async_script(COLUMNS)
 
 

@@ -18,9 +18,14 @@ pytestmark = needs.THE_BOOK
 
 @pytest.mark.parametrize("name", PAGES)
 def test_page(browser, book, name):
+    """Every other page is opened on a telephone and then widened, the others the other way round."""
     wrong = {}
-    for width, dark in VIEWS:
-        browser.open(f"{book}/{name}", width=width, dark=dark)
+    first, second = VIEWS if PAGES.index(name) % 2 else VIEWS[::-1]
+    for width, dark in (first, second):
+        if (width, dark) == first:
+            browser.open(f"{book}/{name}", width=width, dark=dark)
+        else:
+            browser.turn(width=width, dark=dark)
         assert browser.script("return document.documentElement.dataset.theme") == ("dark" if dark else "light")
         view = f"{width} pixels, {'dark' if dark else 'light'}"
         sentences = page.problems(browser) + (page.accessibility(browser) if (width, dark) == VIEWS[0] else [])

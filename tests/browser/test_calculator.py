@@ -18,6 +18,7 @@ from selenium.webdriver.common.keys import Keys
 from lib.attacks.membership_inference import tpr_bound
 from tests.browser import calculator_in_lib, needs
 from tests.browser.calculator_in_lib import Between, risks
+from tests.browser.chromium import chromium
 
 ALL = int(os.environ.get("SETTINGS", "100"))
 SETTINGS = {name: ALL * share // 20 for name, share in dict(synthesis=5, composition=5, local=5, aim=3, sgd=2).items()}
@@ -123,15 +124,13 @@ def test_few_records_are_sampled(calculator, neighbours):
     assert differences(calculator("sgd", setting), calculator_in_lib.sgd(**setting)) == []
 
 
-def steps(browser, address, settings) -> list[int]:
-    """How often a block of the page's code is entered to answer each of `settings`, counted by the browser."""
-    try:
+def steps(address, settings) -> list[int]:
+    """How often a block of the page's code is entered to answer each of `settings`, counted by a browser that has not run it before."""
+    with chromium() as browser:
         browser.command("Profiler.enable")
         browser.command("Profiler.startPreciseCoverage", callCount=True, detailed=True)
-        browser.open(address)  # code that ran before is not counted in detail
+        browser.open(address)
         return [_blocks_entered(browser, setting) for setting in settings]
-    finally:
-        browser.command("Profiler.disable")
 
 
 def _blocks_entered(browser, setting) -> int:
@@ -141,10 +140,10 @@ def _blocks_entered(browser, setting) -> int:
     return sum(block["count"] for script in scripts for function in script["functions"] for block in function["ranges"])
 
 
-def test_dp_sgd_answers_after_few_steps(calculator, browser, book):
+def test_dp_sgd_answers_after_few_steps(calculator, book):
     """Nineteen settings of twenty within five million: a busy core took ten nanoseconds for each, fifty milliseconds in all."""
     settings = list(drawn(calculator.inputs["sgd"], 60, seed=2027))
-    taken = steps(browser, f"{book}/calculator.html", settings)
+    taken = steps(f"{book}/calculator.html", settings)
     assert min(taken) > 10_000  # it counts
     assert sum(each > 5e6 for each in taken) <= len(settings) / 20
 
