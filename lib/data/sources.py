@@ -303,12 +303,12 @@ def _csv(data: str, names, multiline: bool) -> Iterator[pa.RecordBatch]:
         raise ValueError(wrong or f"{data} cannot be read: {_one_line(error)}") from None
     # A record of several lines may be one whose quote is not closed, and all after it, or all up to another such one.
     if records != _count_lines(data) - 1:
-        longer = [first for first, last, _ in _rows(data, separator, strict=True) if last > first]
-        if longer and not multiline:
-            raise ValueError(
-                f"{data}, line {longer[0]} must hold a whole record: one quotation mark too many may have swallowed others; if texts of "
-                "the file do go on over several lines, say multiline: yes in the schema"
-            )
+        for first, last, _ in _rows(data, separator, strict=True):
+            if last > first and not multiline:
+                raise ValueError(
+                    f"{data}, line {first} must hold a whole record: one quotation mark too many may have swallowed others; if texts "
+                    "of the file do go on over several lines, say multiline: yes in the schema"
+                )
 
 
 def _count_lines(data: str) -> int:
