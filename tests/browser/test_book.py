@@ -173,6 +173,21 @@ def test_a_table_may_scroll_where_its_box_shows_it_and_not_on_a_desktop(browser,
     assert "pixels of a table are cut: wide" in "; ".join(page.columns(browser))
 
 
+def test_what_was_folded_is_folded_after_the_checks(browser, small_page):
+    browser.open(small_page("<details><summary>1</summary>a</details><details open><summary>2</summary>b</details>"))
+    assert page.columns(browser) == []
+    assert browser.script("return [...document.querySelectorAll('details')].map(e => e.open)") == [False, True]
+
+
+def test_the_other_view_is_another_width_and_mode(browser, small_page):
+    """Without being opened again."""
+    browser.open(small_page("<p>Text</p>"), width=1440)
+    browser.script("window.here = true")
+    browser.turn(width=390, dark=True)
+    seen = browser.script("return [here, innerWidth, matchMedia('(prefers-color-scheme: dark)').matches]")
+    assert seen == [True, 390, True]
+
+
 @pytest.mark.parametrize("fault", BROKEN)
 def test_the_checks_see(browser, small_page, fault):
     check, body, sentence = BROKEN[fault]
