@@ -16,7 +16,7 @@ from pathlib import Path
 import cloudpickle
 import nbformat
 
-from lib.numerics.files import whole
+from lib.release.files import whole
 from notebooks import keys
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from lib.numerics import content_key  # noqa: E402  (the repository root must be on the path first)
-from lib.numerics.files import whole  # noqa: E402
+from lib.release.files import whole  # noqa: E402
 
 CLAIMS, FULL = "book/claims.yml", "notebooks/full.yml"
 # Of claims and settings each notebook has a part of its own; the others are the times of earlier runs, and the tools' settings.

@@ -47,9 +47,8 @@ class Failed(Exception):
 
 def release(data: str, schema_file: str, output: Path, options: dict) -> None:
     """Everything that goes out, in the folder `output`; `options` are values for those parameters of the notebook."""
-    from lib.data import release as releases
-    from lib.data import schema, sources
-    from lib.numerics import files
+    from lib.release import files, schema, sources
+    from lib.release import synthesizer as releases
 
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise Refused(
@@ -117,8 +116,7 @@ def page(content) -> str:
 
 def propose(codebook: str, output: Path) -> None:
     """The schema that the codebook proposes, in the file `output`, which must not be there yet."""
-    from lib.data import schema
-    from lib.numerics import files
+    from lib.release import files, schema
 
     if output.exists():
         raise Refused(f"{output} is there already, and is not written over")

@@ -46,7 +46,8 @@ from nbclient.exceptions import CellExecutionError, DeadKernelError  # noqa: E40
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from lib.numerics import checks, files  # noqa: E402  (the repository root must be on the path first)
+from lib.numerics import checks  # noqa: E402  (the repository root must be on the path first)
+from lib.release import files  # noqa: E402
 from notebooks import kept, progress  # noqa: E402
 from notebooks.ending import ends_at  # noqa: E402
 

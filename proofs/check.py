@@ -20,7 +20,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from book import machine_checked
-from lib.numerics import files
+from lib.release import files
 from proofs import cells, stated
 from proofs.stated import Failed, sources
 

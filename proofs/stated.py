@@ -14,7 +14,7 @@ import textwrap
 from pathlib import Path
 
 from book import machine_checked
-from lib.numerics import files
+from lib.release import files
 from proofs import cells
 
 FOLDER = Path(__file__).resolve().parent

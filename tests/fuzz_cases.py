@@ -111,15 +111,15 @@ EXEMPT = {
     "private_regression.minimiser": INNER,
     "reconciliation.": INNER,
     "record_sampling.": INNER,
-    "release.errors": "takes what `run` returned",
-    "release.measured": "takes what `run` returned",
-    "release.unmeasured": "takes what `errors` returned",
-    "release.treated": "takes what `run` returned",
-    "release.doubts": "takes what `treated` returned",
-    "release.write": "writes files",
-    "release.intervals": "takes what `run` returned",
-    "release.save": "writes a file",
-    "release.load": "reads a file",
+    "synthesizer.errors": "takes what `run` returned",
+    "synthesizer.measured": "takes what `run` returned",
+    "synthesizer.unmeasured": "takes what `errors` returned",
+    "synthesizer.treated": "takes what `run` returned",
+    "synthesizer.doubts": "takes what `treated` returned",
+    "synthesizer.write": "writes files",
+    "synthesizer.intervals": "takes what `run` returned",
+    "synthesizer.save": "writes a file",
+    "synthesizer.load": "reads a file",
     "sampled_gaussian.SampledGaussian.": INNER,
     "schema.": "reads a text or a file; what an attribute is asked comes from `sources`, which reads files",
     "simplex.": INNER,
@@ -719,17 +719,17 @@ def models():
 
 def own_tables():
     """A table of one's own: its schema, its release, its report."""
-    from lib.data import schema
+    from lib.release import schema
     from lib.tables.table import Table
 
     public = schema.parse("attributes: {a: {values: [x, y]}, b: {range: [0, 9], bins: 3}}")
     table = Table(np.array([[0, 0], [1, 3], [2, 1], [3, 2]]), public.domain)
-    yield call("release.asked", schema=public)
-    yield call("release.marks", schema=public)
-    yield call("release.run", table=table, epsilon=1.0, delta=1e-5, size=2, neighbours="bounded", records=5, seed=3,
+    yield call("synthesizer.asked", schema=public)
+    yield call("synthesizer.marks", schema=public)
+    yield call("synthesizer.run", table=table, epsilon=1.0, delta=1e-5, size=2, neighbours="bounded", records=5, seed=3,
                spare=("records", "epsilon"))  # fmt: skip
-    yield call("release.statement", epsilon=1.0, delta=1e-5, neighbours="bounded", seed=None)
-    yield call("release.decoded", table=table, schema=public, within="middle", rng=RNG)
+    yield call("synthesizer.statement", epsilon=1.0, delta=1e-5, neighbours="bounded", seed=None)
+    yield call("synthesizer.decoded", table=table, schema=public, within="middle", rng=RNG)
 
 
 def published():

@@ -19,8 +19,8 @@ from lib import accounting, mechanisms
 from lib.accounting import composition, sampled_gaussian
 from lib.command import costs, verdicts
 from lib.command.main import commands, main
-from lib.data import release
 from lib.gaussian_synthesis import released_epsilon
+from lib.release import synthesizer as release
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "notebooks/yours/example"

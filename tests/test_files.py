@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lib.numerics import files
+from lib.release import files
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -48,7 +48,7 @@ def test_a_full_disk_leaves_the_file_as_it_was(tmp_path):
 
 def test_a_process_that_is_killed_leaves_the_file_as_it_was(tmp_path):
     (tmp_path / "file.csv").write_text("before")
-    code = "import os, sys\nfrom lib.numerics import files\nwith files.whole(sys.argv[1]) as draft:\n"
+    code = "import os, sys\nfrom lib.release import files\nwith files.whole(sys.argv[1]) as draft:\n"
     code += "    draft.write_text('half of')\n    os.kill(os.getpid(), 9)"
     done = subprocess.run([sys.executable, "-c", code, tmp_path / "file.csv"], cwd=ROOT)
     assert done.returncode == -signal.SIGKILL and (tmp_path / "file.csv").read_text() == "before"

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from lib.data import parts
+from lib.release import parts
 from lib.tables.table import Domain, Table
 
 DOMAIN = Domain({"a": 3, "b": 40, "c": 2})

@@ -21,7 +21,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lib.accounting.certified import certified_zcdp
-from lib.data import release, schema, sources
+from lib.release import schema, sources
+from lib.release import synthesizer as release
 from lib.tables import utility
 from lib.tables.private_draws import ExactDraws
 from lib.tables.table import Domain, Table

@@ -86,7 +86,7 @@ def test_nothing_imports_backwards():
         ("book/_ext/kept_results.py", "from notebooks.studies import grid", "notebooks.studies.grid"),
         ("book/_ext/library.py", "def late():\n    import notebooks.run", "notebooks.run"),
         ("notebooks/assignments/grade.py", "from tests import hostile", "tests.hostile"),
-        ("lib/data/parts.py", "import book", "book"),
+        ("lib/release/parts.py", "import book", "book"),
     ],
 )
 def test_a_planted_import_backwards_is_found(copy, module, line, name):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.data import schema, sources
+from lib.release import schema, sources
 
 TEXT = """\
 blanks: [NA, "?"]

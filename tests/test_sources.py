@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.data import schema, sources
+from lib.release import schema, sources
 from lib.tables import aim
 from tests import made_up
 
@@ -325,7 +325,7 @@ def test_a_refused_file_of_many_blocks_leaves_the_interpreter_whole(tmp_path):
     path = tmp_path / "l.csv"
     path.write_text("a,b\n" + "x,1\n" * 200_000 + "x\n" + "y,2\n" * 6_000_000)
     script = f"""
-from lib.data import schema, sources
+from lib.release import schema, sources
 try:
     sources.read({str(path)!r}, schema.parse("attributes: {{a: {{values: [x, y]}}, b: {{range: [0, 9], bins: 2}}}}"))
 except ValueError as error:

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lib.numerics import content_key
-from lib.numerics.files import whole
+from lib.release.files import whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,7 +147,7 @@ def _head(lines) -> list[str]:
 
 
 def write(path, text) -> None:
-    """Write `text` to `path`, whole or not at all (`lib.numerics.files`)."""
+    """Write `text` to `path`, whole or not at all (`lib.release.files`)."""
     with whole(path) as draft:
         draft.write_text(text, encoding="utf-8", newline="\n")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from ..numerics import files
+from ..release import files
 from .answers import answer, as_json
 from .costs import WHICH, option
 
@@ -46,8 +46,9 @@ def synthesize(data, schema, epsilon, delta, neighbours, workload, records, with
     schema.yml, and statement.txt, which says what is promised. A second release costs its epsilon on top of the first one's, so a folder that
     holds one is refused.
     """
-    from ..data import release, sources  # of the extra `data`, and slow to import
-    from ..data import schema as schemas
+    from ..release import schema as schemas  # of the extra `data`, and slow to import
+    from ..release import sources
+    from ..release import synthesizer as release
 
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise FileExistsError(

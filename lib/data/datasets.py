@@ -28,7 +28,6 @@ from pathlib import Path
 
 from ..numerics import checks
 from ..numerics.extras import extra
-from ..numerics.files import whole
 
 with extra("data"), warnings.catch_warnings():  # of progress bars, which pooch can draw and we never ask for
     warnings.filterwarnings("ignore", message="IProgress not found")
@@ -394,8 +393,13 @@ def _fetch(url: str) -> None:
         verified[_cached(source)] = content
     try:
         for target, content in verified.items():
-            with whole(target) as draft:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            draft = target.with_name(f".{target.name}-{os.getpid()}")
+            try:
                 draft.write_bytes(content)
+                draft.replace(target)
+            finally:
+                draft.unlink(missing_ok=True)
     except OSError as error:
         raise DatasetError(f"it cannot be stored in {cache_folder()} ({error.strerror})") from error
 

@@ -17,8 +17,8 @@ import nbformat
 from nbconvert.filters import markdown2html
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from lib.numerics.files import whole
 from lib.numerics.in_order import total
+from lib.release.files import whole
 from notebooks.assignments import assignment, confinement, language, overview
 from notebooks.assignments.language import say
 

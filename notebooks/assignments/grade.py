@@ -43,7 +43,7 @@ from pathlib import Path  # noqa: E402
 
 from book import catalogues  # noqa: E402
 from lib.numerics import content_key  # noqa: E402
-from lib.numerics.files import whole  # noqa: E402
+from lib.release.files import whole  # noqa: E402
 from notebooks.assignments import assignment, confinement, feedback, judge, language, shipped, submissions  # noqa: E402
 from notebooks.assignments.judge import Box, Limits  # noqa: E402
 from notebooks.assignments.tables import enter_marks, read_marks, sign_of, table, variants  # noqa: E402

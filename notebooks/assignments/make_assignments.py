@@ -27,7 +27,7 @@ from pathlib import Path
 
 import nbformat
 
-from lib.numerics.files import whole
+from lib.release.files import whole
 from notebooks.assignments import assignment, judge, language, shipped, submissions, tables
 
 START = """\

@@ -8,7 +8,7 @@ import io
 import re
 from pathlib import Path
 
-from lib.numerics.files import whole
+from lib.release.files import whole
 
 
 def table(path: Path, rows: list[dict], header=None) -> None:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from lib.data import schema as schemas
-from lib.data import sources
 from lib.microdata import hierarchies, k_anonymity
 from lib.microdata.perturbation import pk_parameters
 from lib.numerics import checks
+from lib.release import schema as schemas
+from lib.release import sources
 from notebooks.studies import anonymization_readings as readings
 from notebooks.studies import own_table
 from notebooks.studies.anonymization_comparison import COLUMNS, NONE

@@ -1,6 +1,6 @@
 """A table of one's own in chapters about Adult and Bank: their parameters `data` and `schema` name it in place of these.
 
-`data` is "stand-in", "real", or the file of a table (`lib.data.sources`), whose public schema is the file `schema`. On such a table no
+`data` is "stand-in", "real", or the file of a table (`lib.release.sources`), whose public schema is the file `schema`. On such a table no
 claim of a document is judged, and cells that begin with `THEIRS` are left out: both are about the document's own records.
 What a chapter cannot work with is refused by a ``ValueError`` of one sentence.
 
@@ -16,9 +16,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from lib.data import datasets, encodings, sources
-from lib.data import schema as schemas
+from lib.data import datasets, encodings
 from lib.numerics import checks
+from lib.release import schema as schemas
+from lib.release import sources
 from lib.tables.table import Table
 
 ROOT = Path(__file__).resolve().parents[2]

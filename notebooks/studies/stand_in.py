@@ -31,7 +31,7 @@ import numpy as np
 import pandas as pd
 
 from lib.data import datasets, encodings
-from lib.numerics.files import whole
+from lib.release.files import whole
 from lib.tables.adaptive_iterative import aim
 from lib.tables.plan import PRINTED
 from lib.tables.table import Table

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..mechanisms.noise import generator
 from ..mechanisms.sensitivity import NEIGHBOURS
-from ..numerics import checks, files, in_order
+from ..numerics import checks, in_order
 from ..numerics.extras import extra
 from ..tables.adaptive_iterative import Result, aim
 from ..tables.counting import Counter
@@ -26,6 +26,7 @@ from ..tables.graphical_model import GraphicalModel, Measurement
 from ..tables.table import Domain, Table
 from ..tables.uncertainty import count_intervals, expected_error
 from ..tables.utility import all_sets
+from . import files
 from .schema import Attribute, Schema
 
 with extra("data"):
@@ -48,7 +49,7 @@ def run(table: Table | Counter, epsilon: float, delta: float, *, size: int = 2, 
         whole number, the run can be repeated, and whoever knows it takes the noise off: for reading only
 
     >>> import numpy as np
-    >>> from lib.data.release import run
+    >>> from lib.release.synthesizer import run
     >>> from lib.tables import Domain, Table
     >>> table = Table(np.repeat([[0, 0], [1, 1]], 500, axis=0), Domain({"a": 2, "b": 2}))
     >>> result = run(table, epsilon=1.0, delta=1e-9, neighbours="bounded", seed=1)
@@ -73,8 +74,8 @@ def _in_decimals(number):
 def asked(schema: Schema) -> pd.DataFrame:
     """The attributes, how many values each has, and what becomes of others: all of it public beforehand.
 
-    >>> from lib.data.release import asked
-    >>> from lib.data.schema import parse
+    >>> from lib.release.synthesizer import asked
+    >>> from lib.release.schema import parse
     >>> public = parse("attributes: {sex: {values: [female, male], unseen: male}, age: {range: [0, 99], missing: 0}}")
     >>> print(asked(public)["treatment"].to_list())
     ['missing: a value of its own; unlisted: male', 'missing, or no number: 0 to 5; beyond the range: its end']
@@ -97,7 +98,7 @@ def intervals(result: Result, attributes: Collection[str], level: float = 0.95) 
     attributes : one at least, ``ValueError`` otherwise; level : (0, 1)
 
     >>> import numpy as np
-    >>> from lib.data.release import intervals, run
+    >>> from lib.release.synthesizer import intervals, run
     >>> from lib.tables import Domain, Table
     >>> table = Table(np.repeat([[0, 0], [1, 1]], 500, axis=0), Domain({"a": 2, "b": 2}))
     >>> found = intervals(run(table, epsilon=1.0, delta=1e-9, seed=1), ["a"])
@@ -128,7 +129,7 @@ def errors(result: Result, size: int) -> pd.DataFrame:
     size : [1, the number of attributes]
 
     >>> import numpy as np
-    >>> from lib.data.release import errors, run
+    >>> from lib.release.synthesizer import errors, run
     >>> from lib.tables import Domain, Table
     >>> table = Table(np.repeat([[0, 0], [1, 1]], 500, axis=0), Domain({"a": 2, "b": 2}))
     >>> found = errors(run(table, epsilon=1.0, delta=1e-9, seed=1), size=2)
@@ -157,7 +158,7 @@ def unmeasured(found: pd.DataFrame, most: int = 20) -> str:
     Of sets of `MANY` cells it says how many, for these are seldom affordable.
 
     >>> import numpy as np
-    >>> from lib.data.release import errors, run, unmeasured
+    >>> from lib.release.synthesizer import errors, run, unmeasured
     >>> from lib.tables import Domain, Table
     >>> table = Table(np.repeat([[0, 0], [1, 1]], 500, axis=0), Domain({"a": 2, "b": 2}))
     >>> result = run(table, epsilon=1.0, delta=1e-9, size=1, seed=1)
@@ -174,7 +175,7 @@ def measured(result: Result) -> str:
     """How much was measured, in a sentence.
 
     >>> import numpy as np
-    >>> from lib.data.release import measured, run
+    >>> from lib.release.synthesizer import measured, run
     >>> from lib.tables import Domain, Table
     >>> table = Table(np.repeat([[0, 0], [1, 1]], 500, axis=0), Domain({"a": 2, "b": 2}))
     >>> print(measured(run(table, epsilon=1.0, delta=1e-9, seed=1)).partition(",")[0])
@@ -197,8 +198,8 @@ def treated(result: Result | Release, schema: Schema) -> pd.DataFrame:
     "mixed", the largest share of a value that also stands for missing or unlisted ones, or for all beyond an end of the range.
 
     >>> import numpy as np
-    >>> from lib.data.release import run, treated
-    >>> from lib.data.schema import parse
+    >>> from lib.release.synthesizer import run, treated
+    >>> from lib.release.schema import parse
     >>> from lib.tables import Table
     >>> public = parse("attributes: {sex: {values: [female, male], missing: male}}")
     >>> table = Table(np.repeat([[0], [2]], [100, 300], axis=0), public.domain)
@@ -221,7 +222,7 @@ def doubts(found: pd.DataFrame) -> str:
     """A sentence about the attributes of which, by `found` as `treated` gives it, more than half is missing or `other`, or 99 % mixed; else "".
 
     >>> import pandas as pd
-    >>> from lib.data.release import doubts
+    >>> from lib.release.synthesizer import doubts
     >>> print(doubts(pd.DataFrame({"missing": [97.0], "other": [0.1], "mixed": [0.0]}, ["fee"])).partition(" If")[0])
     By the noisy counts, 97 % of fee are missing or `other`.
     """
@@ -244,8 +245,8 @@ def doubts(found: pd.DataFrame) -> str:
 def marks(schema: Schema) -> str:
     """What empty cells of the synthetic table and its value `other` stand for, in a sentence or two.
 
-    >>> from lib.data.release import marks
-    >>> from lib.data.schema import parse
+    >>> from lib.release.synthesizer import marks
+    >>> from lib.release.schema import parse
     >>> print(marks(parse("attributes: {sex: {values: [female, male], missing: male}}")))
     No cell is empty. `other` of sex stands for values that the schema does not list.
     """
@@ -263,7 +264,7 @@ def marks(schema: Schema) -> str:
 def statement(epsilon: float, delta: float, neighbours: str, seed: int | None = None) -> str:
     """What is promised, in words to be pasted beside the table: or, with a seed, that nothing is; arguments as of `run`.
 
-    >>> from lib.data.release import statement
+    >>> from lib.release.synthesizer import statement
     >>> print(statement(1.0, 1e-9, "unbounded").partition(", which is ")[2].partition(":")[0])
     (1, 1e-09)-differentially private
     >>> print(statement(1.0, 1e-9, "unbounded", seed=7).partition(" The ")[0])
@@ -311,8 +312,8 @@ def write(folder: str | Path, result: Result, schema: Schema, size: int, promise
 
     >>> import os, tempfile
     >>> import numpy as np
-    >>> from lib.data.release import run, statement, write
-    >>> from lib.data.schema import parse
+    >>> from lib.release.synthesizer import run, statement, write
+    >>> from lib.release.schema import parse
     >>> from lib.tables import Table
     >>> public = parse("attributes: {sex: {values: [female, male], missing: male, unseen: male}}")
     >>> result = run(Table(np.repeat([[0], [1]], 500, axis=0), public.domain), epsilon=1.0, delta=1e-9, size=1, seed=1)
@@ -353,8 +354,8 @@ def decoded(table: Table, schema: Schema, within: str = "uniform", *, rng: np.ra
     A value "missing" of its own becomes null.
 
     >>> import numpy as np
-    >>> from lib.data.release import decoded
-    >>> from lib.data.schema import parse
+    >>> from lib.release.synthesizer import decoded
+    >>> from lib.release.schema import parse
     >>> from lib.tables import Table
     >>> public = parse("attributes: {age: {range: [0, 99], bins: 10}}")
     >>> table = Table([[1], [3], [10]], public.domain)  # two bins, and the value "missing"
@@ -417,7 +418,7 @@ def save(result: Result, path: str | Path) -> None:
 
     >>> import os, tempfile
     >>> import numpy as np
-    >>> from lib.data.release import load, run, save
+    >>> from lib.release.synthesizer import load, run, save
     >>> from lib.tables import Domain, Table
     >>> table = Table(np.repeat([[0], [1]], 500, axis=0), Domain.from_labels({"sex": ["female", "male"]}))
     >>> result = run(table, epsilon=1.0, delta=1e-9, size=1, seed=1)
@@ -449,7 +450,7 @@ def load(path: str | Path) -> Release:
 
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from lib.data.release import load
+    >>> from lib.release.synthesizer import load
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "model.npz")
     ...     written = path.write_text("something else")

@@ -29,7 +29,7 @@ def count(parts: Iterable[Any], batches: Callable[[Any], Iterable[Mapping[str, A
 
     Raises ``ValueError``, which names the part, for records that do not fit the domain, and what `batches` raises.
 
-    >>> from lib.data.parts import count
+    >>> from lib.release.parts import count
     >>> from lib.tables import Domain
     >>> morning, evening = [{"sex": [0, 1]}], [{"sex": [1]}, {"sex": [1, 1]}]  # two parts, of one batch and of two
     >>> counter = count([morning, evening], iter, Domain({"sex": 2}), workload=1)

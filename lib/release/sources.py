@@ -56,8 +56,8 @@ def batches(data: str | Path, schema: Schema, table: str = "") -> Iterator[dict[
 
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from lib.data.schema import parse
-    >>> from lib.data.sources import batches
+    >>> from lib.release.schema import parse
+    >>> from lib.release.sources import batches
     >>> public = parse("attributes: {sex: {values: [female, male]}}")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "people.csv")
@@ -87,8 +87,8 @@ def read(data: str | Path, schema: Schema, table: str = "") -> Table:
 
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from lib.data.schema import parse
-    >>> from lib.data.sources import read
+    >>> from lib.release.schema import parse
+    >>> from lib.release.sources import read
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "people.csv")
     ...     written = path.write_text("age,sex\n39,male\n50,female\n")
@@ -109,8 +109,8 @@ def numbers(data: str | Path, schema: Schema, table: str = "") -> dict[str, np.n
 
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from lib.data.schema import parse
-    >>> from lib.data.sources import numbers
+    >>> from lib.release.schema import parse
+    >>> from lib.release.sources import numbers
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "people.csv")
     ...     written = path.write_text("age,sex\n39,male\n130,female\n")
@@ -131,8 +131,8 @@ def count(data: str | Path, schema: Schema, workload: Workload, table: str = "")
 
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from lib.data.schema import parse
-    >>> from lib.data.sources import count
+    >>> from lib.release.schema import parse
+    >>> from lib.release.sources import count
     >>> public = parse("attributes: {sex: {values: [female, male]}, age: {range: [0, 99], bins: 2}}")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "people.csv")
@@ -152,8 +152,8 @@ def check(data: str | Path, schema: Schema, table: str = "") -> None:
 
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from lib.data.schema import parse
-    >>> from lib.data.sources import check
+    >>> from lib.release.schema import parse
+    >>> from lib.release.sources import check
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "people.csv")
     ...     written = path.write_text("age,sex\n39,male\n50,female\n")
@@ -172,8 +172,8 @@ def codes(
     """What the Arrow `column` (n,) holds as codes (n,) of `attribute`, in the smallest unsigned type; `blanks` are missing as well.
 
     >>> import pyarrow
-    >>> from lib.data.schema import parse
-    >>> from lib.data.sources import codes
+    >>> from lib.release.schema import parse
+    >>> from lib.release.sources import codes
     >>> age = parse("attributes: {age: {range: [0, 99], bins: [0, 18, 65]}}").attributes[0]
     >>> print(codes(age, pyarrow.chunked_array([["12", "40.0", "130", "unknown"]])))  # beyond the range: its end
     [0 1 2 3]

@@ -115,7 +115,7 @@ class Attribute:
 def day(text: str, form: str = "") -> float:
     """The ordinal of the day that `text` names, NaN if it names none; `form` as that of an `Attribute`.
 
-    >>> from lib.data.schema import day
+    >>> from lib.release.schema import day
     >>> print(day("1970-01-01"), day("01/01/1970", "%d/%m/%Y"), day("01/01/1970"))
     719163.0 719163.0 nan
     """
@@ -156,7 +156,7 @@ def read(path: str | Path) -> Schema:
 
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from lib.data.schema import read
+    >>> from lib.release.schema import read
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "schema.yml")
     ...     written = path.write_text("attributes: {age: {range: [0, 99], bins: [0, 18, 65]}}")
@@ -180,7 +180,7 @@ def _text_of(path: str | Path) -> str:
 def parse(text: str, name: str = "schema") -> Schema:
     """The schema that `text` says in YAML; ``ValueError`` names `name`, line and column.
 
-    >>> from lib.data.schema import parse
+    >>> from lib.release.schema import parse
     >>> schema = parse("attributes: {sex: {values: [female, male]}, age: {range: [0, 99], bins: 10}}")
     >>> print([attribute.name for attribute in schema.attributes])
     ['sex', 'age']
@@ -403,7 +403,7 @@ def template(codebook: str | Path) -> str:
 
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from lib.data.schema import template
+    >>> from lib.release.schema import template
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "codebook.csv")
     ...     lines = "attribute,kind,values,low,high", "sex,values,female|male,,", "age,whole,,0,99"

@@ -22,7 +22,7 @@ def whole(path: str | Path) -> Iterator[Path]:
 
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from lib.numerics.files import whole
+    >>> from lib.release.files import whole
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "answer.txt")
     ...     with whole(path) as draft:
@@ -45,7 +45,7 @@ def check_writable(path: str | Path, size: int = 1) -> None:
     """``OSError`` if `whole` could not write `size` bytes to `path` now; the folders on the way are made.
 
     >>> import os, tempfile
-    >>> from lib.numerics.files import check_writable
+    >>> from lib.release.files import check_writable
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     check_writable(f"{folder}/new/answer.txt")
     ...     print(os.listdir(folder))
