@@ -104,7 +104,7 @@ KEYS := $(patsubst build/%.ipynb,build/keys/%.key,$(EXECUTED) $(PAPERS)) build/k
 .PHONY: keys
 keys: export ALIKE := $(ALIKE)
 keys: | $(READY)
-	+@$(if $(ENVIRONMENT),test -e $(PY) || exit 0;) $(PY) notebooks/keys.py build/keys $(NOTEBOOKS)
+	+@$(if $(ENVIRONMENT),test -e $(PY) || exit 0;) $(PY) notebooks/tools/keys.py build/keys $(NOTEBOOKS)
 $(KEYS): keys
 	+@:
 
@@ -121,11 +121,11 @@ build/%.list: FORCE
 	@printf '%s\n' $(NAMES) | cmp -s - $@ || printf '%s\n' $(NAMES) > $@
 
 $(EXECUTED): build/executed/%.ipynb: build/keys/executed/%.key | $(READY)
-	@$(ALIKE) $(PY) notebooks/run.py notebooks/$*.ipynb -o $@
+	@$(ALIKE) $(PY) notebooks/tools/run.py notebooks/$*.ipynb -o $@
 
 # `exec`: without a shell between them, a notebook's run sees that make was killed, and ends.
 $(PAPERS): build/papers/%.ipynb: build/keys/papers/%.key | build/papers/record/plan $(READY)
-	@exec $(ALIKE) $(PY) notebooks/run.py notebooks/$*.ipynb -o $@ --full --record build/papers/record
+	@exec $(ALIKE) $(PY) notebooks/tools/run.py notebooks/$*.ipynb -o $@ --full --record build/papers/record
 
 # For the estimate of the time left: how many notebooks there are, and those that are older than their keys.
 build/papers/record/plan: FORCE keys | $(READY)
@@ -213,7 +213,7 @@ recheck: $(READY) ## some cells of the kept results of studies on the real data 
 papers: $(PAPERS) ## the documents' own settings (notebooks/full.yml) on the real data; goes on where it was interrupted
 	@$(PY) -m book.ledger full
 	@$(PY) -m book.ledger package
-	@$(PY) -m notebooks.progress build/papers/record
+	@$(PY) -m notebooks.tools.progress build/papers/record
 
 claims: book/scorecard.md ## judge every claim: build/claims.json and the scorecard page
 	@echo "$(CURDIR)/build/claims.json"
@@ -232,7 +232,7 @@ document: override export KEY := $(value KEY)
 document: override export TITLE := $(value TITLE)
 document: override export AUTHORS := $(value AUTHORS)
 document: $(READY) ## everything for one more document: KEY=smith2026, and TITLE="..." AUTHORS="Smith and Jones" if known
-	@$(ALIKE) $(PY) -m notebooks.new_document --title="$$TITLE" --authors="$$AUTHORS" -- "$$KEY"
+	@$(ALIKE) $(PY) -m notebooks.tools.new_document --title="$$TITLE" --authors="$$AUTHORS" -- "$$KEY"
 
 # What may be said to both: handed on as it stands, whatever is in it.
 mine schema: override export DATA := $(value DATA)
@@ -242,12 +242,12 @@ mine schema: override export OUTPUT := $(value OUTPUT)
 mine schema: override export TABLE := $(value TABLE)
 mine: $(READY) ## a private synthetic version of your own table, with a report: DATA=people.csv SCHEMA=schema.yml (EPSILON=1 OUTPUT=released)
 	@test -n "$$DATA" && test -n "$$SCHEMA" || { echo "Say what to release: make mine DATA=people.csv SCHEMA=schema.yml" >&2; exit 2; }
-	@$(PY) -m notebooks.mine release --data="$$DATA" --schema="$$SCHEMA" --output="$${OUTPUT:-released}" --table="$$TABLE" \
+	@$(PY) -m notebooks.tools.mine release --data="$$DATA" --schema="$$SCHEMA" --output="$${OUTPUT:-released}" --table="$$TABLE" \
 	  --epsilon="$(EPSILON)" --delta="$(DELTA)" --neighbours="$(NEIGHBOURS)" --workload="$(WORKLOAD)" --records="$(RECORDS)" --within="$(WITHIN)"
 
 schema: $(READY) ## a schema for `make mine`, proposed from a codebook, never from data: CODEBOOK=codebook.csv (OUTPUT=schema.yml)
 	@test -n "$$CODEBOOK" || { echo "Say which codebook: make schema CODEBOOK=codebook.csv" >&2; exit 2; }
-	@$(PY) -m notebooks.mine schema --output="$${OUTPUT:-schema.yml}" -- "$$CODEBOOK"
+	@$(PY) -m notebooks.tools.mine schema --output="$${OUTPUT:-schema.yml}" -- "$$CODEBOOK"
 
 bench: $(READY) ## the benchmarks, one line of JSON each (CASE=name for some, RECORDS=100000000 to count, PEERS=yes beside others' work)
 	@$(PY) -m tests.benchmarks $(CASE)
@@ -257,7 +257,7 @@ peers: $(READY) ## AIM beside its peers over whole runs, hours; keeps each seed 
 	@$(PY) -m tests.benchmarks.aim_fits
 
 notebooks: $(EXECUTED) ## refresh the outputs of the committed notebooks, in place
-	@$(PY) notebooks/run.py --refresh $(NOTEBOOKS)
+	@$(PY) notebooks/tools/run.py --refresh $(NOTEBOOKS)
 
 screenshot: build/html/index.html ## retake the picture in the README
 	@$(PY) -m tests.browser.screenshot index.html book/_static/screenshot.png

@@ -14,7 +14,8 @@ from typing import NoReturn
 
 from jupyter_book.sphinx import build_sphinx
 
-from book import catalogues, edition, results
+from book import catalogues, edition
+from book.kept import results
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -31,10 +31,11 @@ from urllib.parse import quote_plus
 import pandas as pd
 import yaml
 
-from book import cards, claims, edition, erratum, machine_checked, results, retold
+from book import cards, claims, edition, erratum, machine_checked, retold
 from book.cards import Finding
 from book.claims import VERDICTS, Claim, Ledger, Record
 from book.edition import say
+from book.kept import results
 from lib.data import datasets
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -57,7 +57,6 @@ EXEMPT = {
     "table.checked_codes": "checks the columns of tables and batches",
     "density_ratio.Features": INNER,
     "density_ratio.duality_gap": INNER,
-    "content_key.": "reads code",
     "files.": "writes files",
     "extras.": "around imports",
     "main.": "the command, of which a test of its own gives each word a wrong value",

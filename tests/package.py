@@ -15,7 +15,7 @@ from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
-from lib.numerics import content_key
+from book.kept import content_key
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

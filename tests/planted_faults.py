@@ -30,8 +30,7 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from book import results
-from lib.numerics import content_key
+from book.kept import content_key, results
 
 ROOT = Path(__file__).resolve().parents[1]
 LIST, KEPT = ROOT / "tests/planted_faults.yml", ROOT / "book/results/faults.csv"

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from book import results
+from book.kept import results
 from lib.tables.graphical_model import loss
 from notebooks.studies import aim_peers as told
 from tests import made_up

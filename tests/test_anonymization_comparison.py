@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from book import results
+from book.kept import results
 from lib.data import datasets
 from lib.microdata import KernelDensityRatio, LinearDensityRatio, k_anonymity, weighted_regression
 from lib.microdata.perturbation import pk_level

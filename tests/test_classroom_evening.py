@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from book import results
+from book.kept import results
 from notebooks.assignments import assignment, submissions, tables
 from notebooks.studies import classroom_evening as evening
 

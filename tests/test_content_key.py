@@ -17,10 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from book import claims, plotted, results
+from book import claims, plotted
+from book.kept import content_key, results
 from lib.networks import compiled
-from lib.numerics import content_key
-from notebooks import keys
+from notebooks.tools import keys
 from tests.test_house import plain
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -426,15 +426,15 @@ print(sum(p._epoch.stats.cache_hits.values()), made.network.parameters.tolist())
     bounds = "biases_of(high, widths, last)[:] = 1\n"
     with planted(copy, "lib/networks/intervals.py", bounds, bounds.replace("1\n", "0.5\n")):
         assert train()[1] != network
-    assert train() == (True, network)  # as it was, and still kept
+    assert train()[1] == network
 
 
 def test_code_compiled_from_older_modules_goes_in_the_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(compiled, "_places", lambda module: [tmp_path])
+    monkeypatch.setattr(compiled, "_places", lambda: [tmp_path])
     folders = []
     for number in range(6):
-        monkeypatch.setattr(compiled.content_key, "key", lambda *_, n=number, **__: f"{n}" * 64)
-        folders.append(compiled._folder.__wrapped__("/somewhere/network.py"))
+        monkeypatch.setattr(compiled, "_state", lambda n=number: f"{n}" * 16)
+        folders.append(compiled._folder.__wrapped__())
         (folders[-1] / "index").write_text("")
         os.utime(folders[-1], (1000 + number, 1000 + number))
     assert sorted(tmp_path.iterdir()) == folders[-compiled.KEPT :]
@@ -442,11 +442,11 @@ def test_code_compiled_from_older_modules_goes_in_the_end(tmp_path, monkeypatch)
 
 def test_where_nothing_can_be_written_code_is_compiled_all_the_same(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr(compiled, "_places", lambda module: [tmp_path / "file", tmp_path / "next"])
-    assert compiled._folder.__wrapped__(compiled.__file__).parent == tmp_path / "next"
-    monkeypatch.setattr(compiled, "_places", lambda module: [tmp_path / "file"])
-    assert compiled._folder.__wrapped__(compiled.__file__) is None
-    monkeypatch.setattr(compiled, "_folder", lambda module: None)
+    monkeypatch.setattr(compiled, "_places", lambda: [tmp_path / "file", tmp_path / "next"])
+    assert compiled._folder.__wrapped__().parent == tmp_path / "next"
+    monkeypatch.setattr(compiled, "_places", lambda: [tmp_path / "file"])
+    assert compiled._folder.__wrapped__() is None
+    monkeypatch.setattr(compiled, "_folder", lambda: None)
     assert compiled.compiled(_twice)(3) == 6
 
 
@@ -459,7 +459,7 @@ def _twice(x):
 
 def notebook_keys(root: Path) -> dict[str, str]:
     """By name, the keys that make goes by."""
-    python(root, "notebooks/keys.py", "build/keys", *NOTEBOOKS)
+    python(root, "notebooks/tools/keys.py", "build/keys", *NOTEBOOKS)
     folder = root / "build/keys"
     return {path.relative_to(folder).with_suffix("").as_posix(): path.read_text() for path in folder.rglob("*.key")}
 
@@ -534,7 +534,9 @@ def test_full_settings_run_their_notebook_in_full_runs_alone(copy, before):
         assert wanted(copy, before) == set() and wanted(copy, before, "papers") == {"sei2017/02_figure5"}
 
 
-@pytest.mark.parametrize("name", ["notebooks/run.py", "notebooks/kept.py", "notebooks/keys.py", "requirements.lock"])
+@pytest.mark.parametrize(
+    "name", ["notebooks/tools/run.py", "notebooks/tools/kept.py", "notebooks/tools/keys.py", "requirements.lock"]
+)
 def test_what_runs_notebooks_runs_all_again(copy, before, name):
     with planted(copy, name, *(["numpy==", "numpy==1"] if name.endswith("lock") else [])):
         assert wanted(copy, before) == {name[len("notebooks/") : -len(".ipynb")] for name in NOTEBOOKS}
@@ -558,7 +560,7 @@ def test_a_key_that_is_the_same_leaves_its_file_alone(copy, before):
 def test_code_that_cannot_be_read_is_named(copy):
     with planted(copy, "lib/mechanisms/noise.py", "def laplace(", "def laplace(("):
         done = subprocess.run(
-            [sys.executable, "notebooks/keys.py", "build/keys", *NOTEBOOKS],
+            [sys.executable, "notebooks/tools/keys.py", "build/keys", *NOTEBOOKS],
             cwd=copy,
             env=plain(),
             capture_output=True,
@@ -581,7 +583,7 @@ def test_finished_cells_of_an_interrupted_notebook_count_only_for_the_same_code(
     chapters = ["notebooks/sei2017/02_figure5.ipynb", "notebooks/kiri2019/01_laplace.ipynb"]
     script = f"""
 import nbformat
-from notebooks import kept
+from notebooks.tools import kept
 for name in {chapters!r}:
     content = nbformat.read(name, as_version=4)
     content.metadata["compendium"] = {{"notebook": name}}  # as `run.prepare` notes it
@@ -607,7 +609,7 @@ def marks(root: Path) -> dict[str, str]:
 
 def test_a_result_that_other_code_has_made_is_marked(copy):
     script = """
-from book import results
+from book.kept import results
 for name, module, code in (
     ("sei2017/figure5", "notebooks.studies.network_comparison", ""),
     ("claims", "make", results.PAPERS),
@@ -640,7 +642,8 @@ for name, module, code in (
 def test_the_settings_of_tools_and_the_display_are_in_no_notebooks_key():
     runner = content_key.closure(*keys.RUNNER, root=ROOT, without=(*keys.SHARED, *keys.BESIDES))
     assert (
-        not runner & {ROOT / "pyproject.toml", ROOT / "notebooks/progress.py"} and ROOT / "notebooks/kept.py" in runner
+        not runner & {ROOT / "pyproject.toml", ROOT / "notebooks/tools/progress.py"}
+        and ROOT / "notebooks/tools/kept.py" in runner
     )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from book import results
+from book.kept import results
 from lib.data import datasets
 from lib.microdata import KernelDensityRatio
 from notebooks.studies import anonymization_readings, kernel_widths

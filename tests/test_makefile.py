@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lib.numerics import content_key
+from book.kept import content_key
 from tests.test_house import plain
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -19,8 +19,8 @@ PYTHON = """\
 #!/bin/sh
 case "$*" in
   *check_environment*) ;;
-  notebooks/keys.py*) exec REAL "$@" ;;
-  notebooks/run.py*) echo "ran $2" >> log; ps -o comm= -p $PPID > parent; test ! -e broken-notebook || exit 1; mkdir -p "$(dirname "$4")"; cp "$2" "$4" ;;
+  notebooks/tools/keys.py*) exec REAL "$@" ;;
+  notebooks/tools/run.py*) echo "ran $2" >> log; ps -o comm= -p $PPID > parent; test ! -e broken-notebook || exit 1; mkdir -p "$(dirname "$4")"; cp "$2" "$4" ;;
   *gather*) find build/executed -name '*.ipynb' | sort > build/claims.json ;;
   *page*) cp build/claims.json book/scorecard.md ;;
   *book.build*) echo "built" >> log; test ! -e broken-page || { echo 'x.md:1: WARNING: a bad page'; exit 1; }
@@ -50,8 +50,8 @@ FILES = {
     "book/page.md": "page\n",
     "book/results/numbers.csv": "1\n",
     "_config.yml": "title: x\n",
-    "notebooks/run.py": "import notebooks.kept\n",
-    "notebooks/kept.py": "KEPT = 1\n",
+    "notebooks/tools/run.py": "import notebooks.tools.kept\n",
+    "notebooks/tools/kept.py": "KEPT = 1\n",
     "notebooks/full.yml": "doc/one:\n  trials: 3\n",
     "notebooks/doc/one.ipynb": notebook("import lib.a", "open('book/results/numbers.csv')"),
     "notebooks/doc/two.ipynb": notebook("import lib.b"),
@@ -63,7 +63,7 @@ ONE, TWO, BUILT = "ran notebooks/doc/one.ipynb", "ran notebooks/doc/two.ipynb", 
 
 @pytest.fixture
 def tree(tmp_path):
-    code = [path for path in content_key.closure("notebooks/keys.py") if path.suffix == ".py"]
+    code = [path for path in content_key.closure("notebooks/tools/keys.py") if path.suffix == ".py"]
     for path in (ROOT / "Makefile", *code):
         copy = tmp_path / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -110,8 +110,8 @@ def test_nothing_changed_runs_nothing(tree):
         ("book/results/numbers.csv", "2\n", {ONE, BUILT}),
         ("book/claims.yml", CLAIMS.replace('"1"', '"3"'), {ONE, TWO, BUILT}),
         ("book/claims.yml", CLAIMS.replace('"2"', '"3"'), {BUILT}),
-        ("notebooks/run.py", "import notebooks.kept as k\n", {ONE, TWO, BUILT}),
-        ("notebooks/kept.py", "KEPT = 2\n", {ONE, TWO, BUILT}),
+        ("notebooks/tools/run.py", "import notebooks.tools.kept as k\n", {ONE, TWO, BUILT}),
+        ("notebooks/tools/kept.py", "KEPT = 2\n", {ONE, TWO, BUILT}),
         ("requirements.lock", "numpy==2\n", {ONE, TWO, BUILT}),
         ("book/page.md", "changed\n", {BUILT}),
         ("_config.yml", "title: y\n", {BUILT}),
@@ -134,12 +134,13 @@ def wanted(tree: Path) -> set[str]:
     return {
         f"ran {words[words.index('-o') - 1]}"
         for words in map(str.split, said.stdout.splitlines())
-        if "-o" in words and "notebooks/run.py" in words
+        if "-o" in words and "notebooks/tools/run.py" in words
     }
 
 
 @pytest.mark.parametrize(
-    "name", ["lib/a.py", "notebooks/doc/one.ipynb", "notebooks/run.py", "requirements.lock", "book/results/numbers.csv"]
+    "name",
+    ["lib/a.py", "notebooks/doc/one.ipynb", "notebooks/tools/run.py", "requirements.lock", "book/results/numbers.csv"],
 )
 def test_a_file_that_was_only_touched_runs_no_notebook(tree, name):
     settle(tree)

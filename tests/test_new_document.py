@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from book import claims
-from notebooks import new_document
+from notebooks.tools import new_document
 from tests.test_house import ours, plain
 from tests.test_summaries import HEADINGS
 
@@ -80,7 +80,7 @@ def test_one_more_document_is_made_judged_and_shown(clone):
             shutil.copy(clone / name, executed / name.removeprefix("notebooks/"))
     chapter = "notebooks/smith2026/01_first.ipynb"
     python = sys.executable
-    run(clone, python, "notebooks/run.py", chapter, "-o", executed / "smith2026/01_first.ipynb")
+    run(clone, python, "notebooks/tools/run.py", chapter, "-o", executed / "smith2026/01_first.ipynb")
     again, committed = (
         nbformat.read(path, as_version=4) for path in (executed / "smith2026/01_first.ipynb", clone / chapter)
     )

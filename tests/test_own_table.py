@@ -48,7 +48,7 @@ def people(tmp_path):
 
 def ran(chapter, output, **values):
     told = [word for name, value in values.items() for word in ("-p", name, str(value))]
-    words = [sys.executable, ROOT / "notebooks/run.py", ROOT / f"notebooks/{chapter}.ipynb", "-o", output, *told]
+    words = [sys.executable, ROOT / "notebooks/tools/run.py", ROOT / f"notebooks/{chapter}.ipynb", "-o", output, *told]
     failed = ["--failed", output.with_name("failed.ipynb")]
     return subprocess.run([*words, *failed], cwd=ROOT, capture_output=True, text=True)
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from book import claims, results
+from book import claims
+from book.kept import results
 from tests import planted_faults
 from tests.planted_faults import KEPT, Fault, listed
 

@@ -1,4 +1,4 @@
-"""notebooks/progress.py: the line of a full run, the estimate of the time left, and the table of times."""
+"""notebooks/tools/progress.py: the line of a full run, the estimate of the time left, and the table of times."""
 
 import json
 import os
@@ -6,8 +6,8 @@ import os
 import pandas as pd
 import pytest
 
-from book import results
-from notebooks import progress
+from book.kept import results
+from notebooks.tools import progress
 
 NAMES = ["doc/a", "doc/b", "doc/c", "doc/d"]
 NOW = 1_000_000.0

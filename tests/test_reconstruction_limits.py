@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
-from book import results
+from book.kept import results
 from lib.data import datasets
 from lib.microdata import effective_sample_size
 from notebooks.studies import adult_design, reconstruction_limits

@@ -26,7 +26,7 @@ from lib.release import synthesizer as release
 from lib.tables import utility
 from lib.tables.private_draws import ExactDraws
 from lib.tables.table import Domain, Table
-from notebooks import mine
+from notebooks.tools import mine
 from tests import made_up
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -277,7 +277,7 @@ def test_the_whole_command_tells_no_more(tmp_path):
     environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
     found, said = [], []
     for data in ("one.csv", "other"):
-        words = ["-m", "notebooks.mine", "release", "--data", tmp_path / data, "--schema", EXAMPLE / "schema.yml"]
+        words = ["-m", "notebooks.tools.mine", "release", "--data", tmp_path / data, "--schema", EXAMPLE / "schema.yml"]
         done = subprocess.run(
             [sys.executable, *words, "--output", tmp_path / f"out-{data}"],
             capture_output=True,
@@ -524,7 +524,15 @@ def test_a_schema_that_does_not_suit_the_file_is_told_on_the_screen(tmp_path, ca
 @pytest.mark.parametrize("ends", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_run_that_is_ended_leaves_nothing(tmp_path, ends):
     """Once it has files of its own."""
-    words = ["-m", "notebooks.mine", "release", "--data", EXAMPLE / "members.csv", "--schema", EXAMPLE / "schema.yml"]
+    words = [
+        "-m",
+        "notebooks.tools.mine",
+        "release",
+        "--data",
+        EXAMPLE / "members.csv",
+        "--schema",
+        EXAMPLE / "schema.yml",
+    ]
     words = [sys.executable, *words, "--output", tmp_path / "out"]
     heard = partial(
         signal.signal, ends, signal.SIG_DFL
@@ -542,7 +550,7 @@ def test_a_run_that_is_ended_leaves_nothing(tmp_path, ends):
 def test_what_takes_seconds_to_import_is_imported_where_an_interrupt_ends_with_a_sentence(
     capsys, monkeypatch, tmp_path
 ):
-    code = "import sys, notebooks.mine; sys.exit(bool({'lib', 'numpy', 'nbclient', 'yaml'} & set(sys.modules)))"
+    code = "import sys, notebooks.tools.mine; sys.exit(bool({'lib', 'numpy', 'nbclient', 'yaml'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
 
     def interrupted(*_):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from book import results
+from book.kept import results
 from lib.tables.table import Table
 from notebooks.studies import release_audits as audits
 

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from book import results
-from lib.numerics import content_key
+from book.kept import content_key, results
 
 ROOT = Path(__file__).resolve().parents[1]
 FRAME = pd.DataFrame(

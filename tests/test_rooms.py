@@ -84,7 +84,7 @@ def test_nothing_imports_backwards():
     ("module", "line", "name"),
     [
         ("book/_ext/kept_results.py", "from notebooks.studies import grid", "notebooks.studies.grid"),
-        ("book/_ext/library.py", "def late():\n    import notebooks.run", "notebooks.run"),
+        ("book/_ext/library.py", "def late():\n    import notebooks.tools.run", "notebooks.tools.run"),
         ("notebooks/assignments/grade.py", "from tests import hostile", "tests.hostile"),
         ("lib/release/parts.py", "import book", "book"),
     ],

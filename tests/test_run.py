@@ -1,4 +1,4 @@
-"""notebooks/run.py: what it refuses before anything runs, and what it leaves behind."""
+"""notebooks/tools/run.py: what it refuses before anything runs, and what it leaves behind."""
 
 import fcntl
 import importlib.util
@@ -16,11 +16,11 @@ import pytest
 import yaml
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from notebooks import kept
+from notebooks.tools import kept
 from tests.test_house import plain
 
 ROOT = Path(__file__).resolve().parents[1]
-RUN = ROOT / "notebooks/run.py"
+RUN = ROOT / "notebooks/tools/run.py"
 NOTEBOOKS = sorted(path for path in (ROOT / "notebooks").glob("*/*.ipynb") if path.parent.name != "assignments")
 
 PARAMETERS = """\
@@ -540,7 +540,7 @@ more = 1
 
 def test_functions_look_their_names_up_where_they_are_loaded(tmp_path):
     """In another process: the notebook's own names, which later cells change."""
-    start = "import types; from notebooks import kept; import __main__\nshell = types.SimpleNamespace(user_ns=vars(__main__), "
+    start = "import types; from notebooks.tools import kept; import __main__\nshell = types.SimpleNamespace(user_ns=vars(__main__), "
     start += "user_ns_hidden={'shell', 'types', 'kept'}, execution_count=3)\n"
     there = f"shell, {str(tmp_path / 'cells')!r}"
     writes = f"open({str(tmp_path / 'cells')!r}, 'w').write('first line\\n'); kept.save({there})"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from book import claims, evidence, ledger, results
+from book import claims, evidence, ledger
+from book.kept import results
 from notebooks.studies import network_comparison, network_tuning
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -10,8 +10,9 @@ from docutils.statemachine import StringList
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from book import claims, ledger, results, retold
+from book import claims, ledger, retold
 from book.edition import parsed, say
+from book.kept import results
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 GATHERED = RESULTS.parents[1] / "build" / "claims.json"

@@ -1,7 +1,7 @@
 """Under each figure: its notebook, parameters, data and commit, a click each, and the figure as SVG and as CSV.
 
 The executed notebook holds both files (`book.plotted`); they are written into `_figures/` of the built book, the CSV
-under lines that say where it comes from, as `book.results` writes and reads them, the SVG with the same as its
+under lines that say where it comes from, as `book.kept.results` writes and reads them, the SVG with the same as its
 description. The notebooks that readers download are relieved of them.
 
 Notebook and commit link into the repository that `_config.yml` names (`repository: url`). While it names none, the
@@ -17,8 +17,9 @@ from pathlib import Path, PurePosixPath
 from docutils import nodes
 from sphinx.util import logging
 
-from book import claims, edition, results
+from book import claims, edition
 from book.edition import say
+from book.kept import results
 from lib.data import datasets
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,7 +69,7 @@ def sources(read: list[str]) -> list[tuple[str, str]]:
 
 
 def provenance(name: str, caption: str, run: dict, cell: int, data: list, version: str) -> dict[str, str]:
-    """Where a figure comes from, line by line; `run` is what notebooks/run.py noted of the notebook."""
+    """Where a figure comes from, line by line; `run` is what notebooks/tools/run.py noted of the notebook."""
     key = run["notebook"].split("/")[1]
     document = claims.load().documents.get(key)
     return {

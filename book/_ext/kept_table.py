@@ -7,8 +7,9 @@ from docutils.statemachine import StringList
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from book import ledger, results
+from book import ledger
 from book.edition import parsed, say, told
+from book.kept import results
 
 
 def page(rows: list[dict[str, str]], heads: dict[str, str]) -> str:

@@ -17,8 +17,9 @@ from docutils.statemachine import StringList
 from sphinx.addnodes import pending_xref
 from sphinx.util.docutils import SphinxDirective
 
-from book import claims, ledger, machine_checked, results
+from book import claims, ledger, machine_checked
 from book.edition import parsed, say, told
+from book.kept import results
 from book.machine_checked import Headline, Statement, label
 
 COPIES = "_proofs"  # in the built book

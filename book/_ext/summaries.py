@@ -27,8 +27,9 @@ from docutils import nodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
-from book import claims, ledger, results
+from book import claims, ledger
 from book.edition import enumerated, say
+from book.kept import results
 
 BOOK = Path(__file__).resolve().parents[1]
 NUMBER = r"(?<![\d.])[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(?!\d)"

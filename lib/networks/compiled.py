@@ -1,12 +1,13 @@
-"""Functions compiled by numba and kept on disk, in a folder for the content key of their module.
+"""Functions compiled by numba and kept on disk, in a folder for the present state of this subpackage's files.
 
-numba by itself takes what it has kept as long as the file of a function is the same, though functions of other files,
-which are compiled into it, may have changed. The key changes with all that the module imports (`content_key`).
+numba by itself uses what it has kept as long as the file of a function is the same, though functions of other files, which
+are compiled into it, may have changed. All functions compiled into one another are of this subpackage, so the name of the
+folder follows the age and the size of each of its files, which cost nothing to read.
 """
 
 from __future__ import annotations
 
-import inspect
+import hashlib
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -14,19 +15,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..numerics import content_key
 from ..numerics.extras import extra
 
 with extra("networks"):
     import numba
 
-PACKAGE = Path(__file__).resolve().parents[1]
+HERE = Path(__file__).resolve().parent
 _SETTINGS: Any = numba.config  # it makes its attributes when it is imported
-KEPT = 4  # folders of a module that stay, the last used
+KEPT = 4  # folders that stay, the last used
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, of a module of this package, compiled at its first call, and kept, so that the next process need not wait.
+    """`function`, of a module of this subpackage, compiled at its first call, and kept, so that the next process need not wait.
 
     >>> import numpy as np
     >>> from lib.networks.compiled import compiled
@@ -35,7 +35,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     >>> print(compiled(in_python)(np.array([2, 3, 2]), 2) == in_python(np.array([2, 3, 2]), 2))
     True
     """
-    own, given = _folder(inspect.getfile(function)), _SETTINGS.CACHE_DIR
+    own, given = _folder(), _SETTINGS.CACHE_DIR
     _SETTINGS.CACHE_DIR = str(own or "")
     try:
         return numba.njit(cache=own is not None, nogil=True, error_model="numpy")(function)
@@ -44,19 +44,24 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @cache
-def _folder(module: str) -> Path | None:
-    """Where the compiled functions of the file `module` are kept, in the first of `_places` that can be written to; None if none can.
+def _folder() -> Path | None:
+    """Where compiled functions are kept, in the first of `_places` that can be written to; None if none can.
 
-    Of the folders for older keys of the module, all but the last used are removed: `KEPT` stay.
+    Of the folders for earlier states, all but the last used are removed: `KEPT` stay.
     """
-    name = Path(module).stem
-    for place in _places(Path(module)):
-        own = place / f"{name}-{content_key.key(module, root=PACKAGE)[:16]}"
+    for place in _places():
+        own = place / _state()
         if _can_be_used(own):
-            for old in sorted(place.glob(f"{name}-{'?' * 16}"), key=_last_used)[:-KEPT]:
+            for old in sorted(place.glob("?" * len(own.name)), key=_last_used)[:-KEPT]:
                 shutil.rmtree(old, ignore_errors=True)
             return own
     return None
+
+
+def _state() -> str:
+    """A name for the present state of this subpackage's modules: it changes with the age and the size of each."""
+    seen = [(path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(HERE.glob("*.py"))]
+    return hashlib.sha256(repr(seen).encode()).hexdigest()[:16]
 
 
 def _can_be_used(folder: Path) -> bool:
@@ -77,12 +82,12 @@ def _last_used(folder: Path) -> float:
         return 0.0
 
 
-def _places(module: Path) -> Iterator[Path]:
-    """Where numba was told to keep compiled code; else beside the module, else in the user's cache."""
+def _places() -> Iterator[Path]:
+    """Where numba was told to keep compiled code; else beside the modules, else in the user's cache."""
     if _SETTINGS.CACHE_DIR:
         yield Path(_SETTINGS.CACHE_DIR)
         return
-    yield module.parent / "__pycache__/compiled"
+    yield HERE / "__pycache__/compiled"
     with extra("networks"):
         import pooch  # seldom needed
 

@@ -40,7 +40,7 @@ from nbgrader.preprocessors import (
     LockCells,
 )
 
-from notebooks import run
+from notebooks.tools import run
 
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[1]

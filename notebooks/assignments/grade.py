@@ -42,7 +42,7 @@ from dataclasses import dataclass  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 from book import catalogues  # noqa: E402
-from lib.numerics import content_key  # noqa: E402
+from book.kept import content_key  # noqa: E402
 from lib.release.files import whole  # noqa: E402
 from notebooks.assignments import assignment, confinement, feedback, judge, language, shipped, submissions  # noqa: E402
 from notebooks.assignments.judge import Box, Limits  # noqa: E402

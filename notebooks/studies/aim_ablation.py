@@ -19,7 +19,7 @@ import time
 import numpy as np
 import pandas as pd
 
-from book import results
+from book.kept import results
 from lib.data import encodings
 from lib.numerics import checks
 from lib.tables import utility

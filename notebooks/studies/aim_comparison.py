@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from book import results
+from book.kept import results
 from lib.data import datasets, encodings
 from lib.numerics import checks
 from lib.tables import plan, utility

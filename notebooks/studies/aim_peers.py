@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from book import results
+from book.kept import results
 
 FILE, FITS = results.FOLDER / "miura2025/peers.csv", results.FOLDER / "miura2025/fits.csv"
 OURS = "ours"

@@ -19,7 +19,7 @@ import zlib
 
 import pandas as pd
 
-from book import results
+from book.kept import results
 from lib.data import datasets
 from lib.numerics import checks
 from notebooks.studies import command_line

@@ -20,7 +20,7 @@ import nbformat
 import numpy as np
 import pandas as pd
 
-from book import results
+from book.kept import results
 from notebooks.assignments import assignment, tables
 
 FILE = results.FOLDER / "classroom/evening.csv"

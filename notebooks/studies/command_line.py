@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from book import results
+from book.kept import results
 from lib.data import datasets
 
 

@@ -24,8 +24,8 @@ from pathlib import Path
 import joblib
 import numpy as np
 
-from book import results
-from lib.numerics import checks, content_key
+from book.kept import content_key, results
+from lib.numerics import checks
 
 SCHEDULER = "COMPENDIUM_SCHEDULER"
 PATIENCE = 15  # seconds for a scheduler to answer, and to have a worker

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
-from book import results
+from book.kept import results
 from lib.data import datasets
 from lib.microdata import KernelDensityRatio
 from lib.numerics import checks

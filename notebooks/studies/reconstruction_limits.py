@@ -18,7 +18,7 @@ import pandas as pd
 from scipy.optimize import linprog, minimize
 from sklearn.metrics import roc_auc_score
 
-from book import results
+from book.kept import results
 from lib.data import datasets
 from lib.microdata import KernelDensityRatio, LinearDensityRatio, effective_sample_size, normalised, weighted_regression
 from lib.microdata.iterative_bayes import IterativeBayes

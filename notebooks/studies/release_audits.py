@@ -17,7 +17,7 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 
-from book import results
+from book.kept import results
 from lib.attacks.audit import Audit, epsilon_lower_bound, epsilon_lower_bound_of_categories
 from lib.attacks.one_run import one_run
 from lib.tables import adaptive_iterative

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from book import results
+from book.kept import results
 from notebooks.studies import aim_peers as told
 from tests.benchmarks import aim, aim_accuracy, measure
 

@@ -25,7 +25,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from book import results
+from book.kept import results
 from lib.numerics import checks
 from notebooks.studies.aim_peers import FILE, OURS
 from tests.benchmarks import aim, aim_accuracy, measure

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pandas as pd
 import pytest
 
-from book import results
+from book.kept import results
 from tests.browser import needs
 from tests.browser.chromium import BOOK
 

@@ -1,7 +1,7 @@
 """A synthetic version of a table of one's own with its report, `make mine`; a schema from a codebook, `make schema`.
 
-    python -m notebooks.mine release --data people.csv --schema schema.yml --output released --epsilon 1
-    python -m notebooks.mine schema codebook.csv --output schema.yml
+    python -m notebooks.tools.mine release --data people.csv --schema schema.yml --output released --epsilon 1
+    python -m notebooks.tools.mine schema codebook.csv --output schema.yml
 
 `release` runs notebooks/yours/release.ipynb with the operating system's randomness. All that goes out appears in the output folder at
 once: synthetic.csv, synthetic.parquet, model.npz, errors.csv, schema.yml, statement.txt and report.html, or nothing at all.
@@ -21,11 +21,11 @@ import tempfile
 import warnings
 from pathlib import Path
 
-from notebooks.ending import ends_at
+from notebooks.tools.ending import ends_at
 
 # All else takes seconds to import, so that is done where an interrupt ends with a sentence.
 
-NOTEBOOK = Path(__file__).resolve().parent / "yours/release.ipynb"
+NOTEBOOK = Path(__file__).resolve().parents[1] / "yours/release.ipynb"
 OPTIONS = ("table", "epsilon", "delta", "neighbours", "workload", "records", "within")
 HEAD = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>A synthetic table</title><style>
@@ -86,7 +86,7 @@ def executed(values: dict):
     """The notebook run with `values`, and all its parameters; `Refused` for what a cell refuses, `Failed` where it fails."""
     from nbclient.exceptions import CellExecutionError, DeadKernelError
 
-    from notebooks import run
+    from notebooks.tools import run
 
     content, used = run.prepare(NOTEBOOK, values)
     try:
@@ -126,7 +126,7 @@ def propose(codebook: str, output: Path) -> None:
 
 
 def main(words=None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m notebooks.mine", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m notebooks.tools.mine", description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("release")
     for name in ("data", "schema"):

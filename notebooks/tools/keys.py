@@ -1,6 +1,6 @@
 """What the outputs of notebooks depend on, as keys for make, which runs the notebooks whose key has changed.
 
-    python notebooks/keys.py build/keys notebooks/miura2022/04_adult.ipynb ...
+    python notebooks/tools/keys.py build/keys notebooks/miura2022/04_adult.ipynb ...
 
 writes below build/keys, and only where it says something else than before, so that make can go by a file's age:
 
@@ -18,19 +18,19 @@ import re
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from lib.numerics import content_key  # noqa: E402  (the repository root must be on the path first)
+from book.kept import content_key  # noqa: E402  (the repository root must be on the path first)
 from lib.release.files import whole  # noqa: E402
 
 CLAIMS, FULL = "book/claims.yml", "notebooks/full.yml"
 # Of claims and settings each notebook has a part of its own; the others are the times of earlier runs, and the tools' settings.
 SHARED = (CLAIMS, FULL, "book/results/papers.csv", "pyproject.toml")
-RUNNER = ("notebooks/run.py", "requirements.lock")
+RUNNER = ("notebooks/tools/run.py", "requirements.lock")
 MADE = ("book/scorecard.md",)  # by make, of what is keyed: no key depends on it
 # The runner asks where data are, shows how far it is, and names what has a key of its own: none of it changes an output.
-BESIDES = ("lib/data", "notebooks/progress.py", "book/ledger.py")
+BESIDES = ("lib/data", "notebooks/tools/progress.py", "book/ledger.py")
 
 
 def key(notebook: Path) -> str:

@@ -29,13 +29,13 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lib.numerics import content_key
+from book.kept import content_key
 from lib.release.files import whole
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FOLDER = Path(__file__).resolve().parent
+FOLDER = Path(__file__).resolve().parents[1] / "results"
 LIBRARIES = ("numpy", "scipy", "pandas")
 PAPERS = "notebooks/*/*.ipynb notebooks/full.yml"  # what a full run is made by
 

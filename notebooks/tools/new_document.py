@@ -1,6 +1,6 @@
 """All that one more document needs: `make document KEY=smith2026`, with TITLE="…" and AUTHORS="Smith and Jones" if known.
 
-    python -m notebooks.new_document smith2026 --title "On Counting" --authors "Smith and Jones"
+    python -m notebooks.tools.new_document smith2026 --title "On Counting" --authors "Smith and Jones"
 
 An entry and a first claim in book/claims.yml, what to cite in book/documents.bib, a row in the README, the pages in the
 table of contents, and a chapter that runs and judges the claim. The texts are those of notebooks/templates; what only
@@ -23,8 +23,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from book import claims
 
-ROOT = Path(__file__).resolve().parent.parent
-TEMPLATES = Path(__file__).resolve().parent / "templates"
+ROOT = Path(__file__).resolve().parents[2]
+TEMPLATES = ROOT / "notebooks/templates"
 KEY = re.compile(r"([a-z]+)((?:19|20)\d\d)[a-z]?")
 # A file, the block of lines behind which the new document goes, and the template of what goes there.
 WHOLE = r"(?s)\A.*\Z"
@@ -89,7 +89,7 @@ def executed(notebook, ledger: str) -> str:
         nbformat.write(notebook, source)
         command = [
             sys.executable,
-            ROOT / "notebooks/run.py",
+            ROOT / "notebooks/tools/run.py",
             source,
             "-o",
             output,

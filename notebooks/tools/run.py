@@ -1,6 +1,6 @@
 """Execute a notebook: parameters checked first, the outcome written whole or not at all.
 
-    python notebooks/run.py notebooks/miura2022/04_adult.ipynb -o out.ipynb -p trials 100
+    python notebooks/tools/run.py notebooks/miura2022/04_adult.ipynb -o out.ipynb -p trials 100
 
 The cell tagged `parameters` says what may be set, one parameter a line:
 
@@ -43,13 +43,13 @@ import yaml  # noqa: E402
 from nbclient import NotebookClient  # noqa: E402
 from nbclient.exceptions import CellExecutionError, DeadKernelError  # noqa: E402
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from lib.numerics import checks  # noqa: E402  (the repository root must be on the path first)
 from lib.release import files  # noqa: E402
-from notebooks import kept, progress  # noqa: E402
-from notebooks.ending import ends_at  # noqa: E402
+from notebooks.tools import kept, progress  # noqa: E402
+from notebooks.tools.ending import ends_at  # noqa: E402
 
 FULL = ROOT / "notebooks/full.yml"
 PYTHON = {

@@ -44,7 +44,8 @@ def key(*starts: str | Path, root: Path = ROOT, without: Iterable[str | Path] = 
     """SHA-256, in hexadecimal, of the `closure` of `starts`: each file's name below `root`, and what it holds.
 
     >>> from pathlib import Path
-    >>> from lib.numerics import content_key, in_order
+    >>> from book.kept import content_key
+    >>> from lib.numerics import in_order
     >>> folder = Path(in_order.__file__).parent
     >>> print(len(content_key.key("in_order.py", root=folder)))
     64
@@ -63,7 +64,8 @@ def closure(*starts: str | Path, root: Path = ROOT, without: Iterable[str | Path
     Raises ``FileNotFoundError`` for a start that is not there, ``SyntaxError`` for code that is none.
 
     >>> from pathlib import Path
-    >>> from lib.numerics import content_key, in_order
+    >>> from book.kept import content_key
+    >>> from lib.numerics import in_order
     >>> folder = Path(in_order.__file__).parent
     >>> print([path.name for path in content_key.closure("in_order.py", root=folder)])
     ['in_order.py']

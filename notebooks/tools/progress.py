@@ -1,6 +1,6 @@
 """How far a full run (`make papers`) is, how long it will take, and what each notebook took.
 
-    python -m notebooks.progress build/papers/record      at its end: the times to book/results/papers.csv
+    python -m notebooks.tools.progress build/papers/record      at its end: the times to book/results/papers.csv
 
 In that folder lie `plan` (how many notebooks there are, and those that have to run; as old as the run), and a file for
 each, which its process touches every second. So each knows of all, and whichever comes first prints the next line.
@@ -23,9 +23,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import median
 
-from book import results
+from book.kept import results
 
-NOTEBOOKS = Path(__file__).resolve().parent
+NOTEBOOKS = Path(__file__).resolve().parents[1]
 TIMES = results.FOLDER / "papers.csv"
 EVERY = 10.0  # seconds between two lines
 LOST = 5.0  # seconds without a sign of life after which a process is taken for dead

@@ -17,9 +17,9 @@ import cloudpickle
 import nbformat
 
 from lib.release.files import whole
-from notebooks import keys
+from notebooks.tools import keys
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SPARED = 2.0  # seconds of work not worth writing down
 
 
@@ -85,7 +85,7 @@ def _set_up_end(cells) -> int:
 
 def _ask(client, function: str, path: Path) -> None:
     """Have the kernel `save` to `path`, or `load`, between the cells; ``RuntimeError`` with the reason if that fails."""
-    code = f"from notebooks import kept as _kept; _kept.{function}(get_ipython(), {str(path)!r})"
+    code = f"from notebooks.tools import kept as _kept; _kept.{function}(get_ipython(), {str(path)!r})"
     answer = client.wait_for_reply(client.kc.execute(code, store_history=False, allow_stdin=False))["content"]
     if answer["status"] != "ok":
         raise RuntimeError(f"{answer.get('ename')}: {answer.get('evalue')}")

@@ -1,0 +1,1 @@
+"""What runs, keys, keeps, measures and scaffolds notebooks. No chapter imports it."""
