@@ -3,6 +3,7 @@
 All copies are handed in as one class and graded by the command that instructors use.
 """
 
+import importlib.metadata
 import importlib.util
 import json
 import re
@@ -13,9 +14,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from packaging.requirements import Requirement
 
 from book import claims
-from notebooks.assignments import assignment, make_assignments, submissions
+from notebooks.assignments import assignment, make_assignments, shipped, submissions
 from notebooks.assignments.tables import read_table
 from tests.assignment_answers import RIGHT, WRONG
 
@@ -215,6 +217,24 @@ def test_a_zip_holds_all_that_a_student_needs(tmp_path):
     assert not any("__pycache__" in file or "assignments" in file for file in files)
     assert notebook == nbformat.read(tmp_path / "laplace-2026a/laplace.ipynb", as_version=4)
     assert make_assignments.make(assignment.prepare("laplace", "2026a"), first).read_bytes() == content
+
+
+def test_the_requirements_are_the_few_packages_of_a_student_and_all_that_they_need():
+    released = assignment.prepare("private_parameters").released
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    entries = re.split(r"(?m)^(?=[a-z])", shipped.requirements(released).decode())[1:]
+    assert all(entry in lock and "--hash=sha256:" in entry for entry in entries)
+    packages = {name_of(entry) for entry in entries}
+    assert {"jupyterlab", "ipykernel", "matplotlib", "numpy", "pandas", "scikit-learn", "scipy"} <= packages
+    assert packages.isdisjoint({"sphinx", "nbgrader", "pytest", "selenium", "ruff"})
+    for package in packages - {"appnope", "colorama", "pywinpty"}:  # of other systems
+        for needed in map(Requirement, importlib.metadata.requires(package) or ()):
+            if needed.marker is None or needed.marker.evaluate({"extra": ""}):
+                assert name_of(needed.name) in packages, f"{package} needs {needed}"
+
+
+def name_of(entry: str) -> str:
+    return re.sub(r"[-_.]+", "-", re.match(r"[\w.-]+", entry)[0]).lower()
 
 
 # ---- variants

@@ -19,7 +19,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from lib.numerics.in_order import total
 from lib.release.files import whole
-from notebooks.assignments import assignment, confinement, language, overview
+from notebooks.assignments import assignment, confinement, language
 from notebooks.assignments.language import say
 
 DEEPEST = 2000  # tags opened and not closed: the cleaner takes time with the square of it
@@ -62,11 +62,10 @@ def write_pages(records: list[dict], keys: dict, folder: Path) -> list[str]:
     taken: set = set()
     for record in records:
         path = _free(f"{_safe(record['student'])}/{_safe(record['assignment'] or 'unknown')}", taken)
-        _write(folder / f"executed/{path}.ipynb", nbformat.writes(executed(record)))
-        _write(folder / f"feedback/{path}.html", page(record))
+        write(folder / f"executed/{path}.ipynb", nbformat.writes(executed(record)))
+        write(folder / f"feedback/{path}.html", page(record))
         pages.append(f"feedback/{path}.html")
-    _write(folder / "by-hand.html", by_hand(records, keys))
-    _write(folder / "class.html", overview.page(records, pages, keys))
+    write(folder / "by-hand.html", by_hand(records, keys))
     _copy_mathjax(folder / "mathjax")
     return pages
 
@@ -85,7 +84,7 @@ def _free(path: str, taken: set) -> str:
     return free
 
 
-def _write(path: Path, text: str) -> None:
+def write(path: Path, text: str) -> None:
     with whole(path) as draft:
         draft.write_text(text, encoding="utf-8", errors="replace")
 

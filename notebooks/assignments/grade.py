@@ -44,7 +44,7 @@ from pathlib import Path  # noqa: E402
 from book import catalogues  # noqa: E402
 from book.kept import content_key  # noqa: E402
 from lib.release.files import whole  # noqa: E402
-from notebooks.assignments import assignment, confinement, feedback, judge, language, shipped, submissions  # noqa: E402
+from notebooks.assignments import assignment, confinement, feedback, judge, language, overview, shipped, submissions  # noqa: E402
 from notebooks.assignments.judge import Box, Limits  # noqa: E402
 from notebooks.assignments.tables import enter_marks, read_marks, sign_of, table, variants  # noqa: E402
 
@@ -261,6 +261,7 @@ def write(records: list[dict], cases: dict, target: Path) -> None:
         ["student", "assignment", "file", "question", "out_of", "points", "comment", "answer"],
     )
     pages = feedback.write_pages(records, cases, target)
+    feedback.write(target / "class.html", overview.page(records, pages, cases))
     table(target / "grades.csv", [_row(record, page) for record, page in zip(records, pages)])
     table(target / "marks.csv", [_mark(*pair) | {"part": pair[1]["part"], "note": pair[1]["note"]} for pair in every])
     table(target / "platform.csv", platform := _platform(records))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from book import catalogues
 from book.edition import OTHERS, SOURCE, worded
-from notebooks.assignments import assignment, confinement
+from notebooks.assignments import assignment, confinement, shipped
 
 LANGUAGES = (SOURCE, *OTHERS)
 START = "assignments/start"
@@ -170,9 +170,7 @@ def _told_by_tests(name: str) -> list[str]:
 
 def everything() -> dict[str, dict[str, str]]:
     """By catalogue, its messages, with what each is part of."""
-    from notebooks.assignments import make_assignments
-
-    found = {START: dict.fromkeys(messages(make_assignments.START), "paragraph")}
+    found = {START: dict.fromkeys(messages(shipped.START), "paragraph")}
     feedback = dict.fromkeys(confinement.SAID.values(), "confinement.py")
     for module in ("feedback", *TELLING):
         feedback |= dict.fromkeys(_told_by(module), f"{module}.py")

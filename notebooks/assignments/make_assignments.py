@@ -5,7 +5,7 @@
 The reference solution is graded first: a variant in which it loses points is refused.
 
 `laplace-2026a.zip` (`laplace.zip` for the default variant) holds all that a student needs: the notebook, its data, the part of
-the package `lib` that its given cells use (`shipped`), the pinned requirements and a page on how to start.
+the package `lib` that its given cells use, the packages that it imports, pinned, and a page on how to start (`shipped`).
 
 With the names of STUDENTS, one a line, each gets numbers of his own, drawn by his name and a secret that the file SECRET holds
 (it is made if it is not there): `<student>/laplace.zip` and so on, and `variants.csv`, by which they are graded. The same student
@@ -30,22 +30,6 @@ import nbformat
 from lib.release.files import whole
 from notebooks.assignments import assignment, judge, language, shipped, submissions, tables
 
-START = """\
-# How to start
-
-You need Python 3.11, 3.12 or 3.13. In this folder:
-
-    python3 -m venv .venv
-    .venv/bin/pip install -r requirements.lock
-    .venv/bin/jupyter lab {name}.ipynb
-
-(On Windows: `.venv\\Scripts\\pip` and `.venv\\Scripts\\jupyter`.) Keep the notebook beside the folder `lib` and the other files.
-
-Replace every `YOUR CODE HERE` with the line below it, and every `YOUR ANSWER HERE`. Add cells wherever you like.
-Cells with tests show their points; each runs further tests when it is graded. Before you hand in, choose
-"Restart Kernel and Run All Cells", save, and hand in the one file `{name}.ipynb`.
-"""
-
 
 def check(case: assignment.Case, box: judge.Box) -> None:
     """``ValueError`` unless the tests give the reference solution all points."""
@@ -63,10 +47,11 @@ def check(case: assignment.Case, box: judge.Box) -> None:
 @functools.cache
 def _for_all(name: str, to: str) -> dict[str, bytes]:
     """What the zips of all variants of an assignment hold in a language."""
-    start = language.in_language(START, language.translations(language.START, to))
+    start = language.in_language(shipped.START, language.translations(language.START, to))
     contents = {"START.md": start.format(name=name).encode()}
-    contents["requirements.lock"] = (assignment.ROOT / "requirements.lock").read_bytes()
-    return contents | shipped.files(assignment.prepare(name).released)
+    released = assignment.prepare(name).released
+    contents["requirements.lock"] = shipped.requirements(released)
+    return contents | shipped.files(released)
 
 
 def make(case: assignment.Case, target: Path, to: str = language.SOURCE) -> Path:

@@ -10,6 +10,7 @@ from collections import Counter
 
 from lib.numerics.in_order import total
 from notebooks.assignments import assignment, confinement, language
+from notebooks.assignments.feedback import PAGE
 
 SIMILAR = 0.6  # share of runs of tokens, of what the students wrote, that two submissions have in common
 COPIED = 0.8  # the same share with what many write as well, lest a copy that goes round is taken for usual
@@ -20,8 +21,6 @@ BINS = 10
 
 def page(records: list[dict], pages: list[str], keys: dict) -> str:
     """The page `class.html` of all `records`, whose feedback lies at `pages`; `keys` maps assignments to key notebooks."""
-    from notebooks.assignments.feedback import PAGE
-
     body = [f"<p>{confinement.SAID[way]}</p>" for way in sorted({record["walls"] for record in records})]
     for name in sorted({record["assignment"] for record in records} - {""}):
         mine = [record for record in records if record["assignment"] == name]

@@ -1,4 +1,4 @@
-"""The part of `lib` that goes out with an assignment: what its given cells use, and not a definition more.
+"""What goes out with an assignment: how to start, the packages to install, and the part of `lib` that the given cells use.
 
 `lib` holds what the assignments ask for. So of each module only those definitions go out that the student's notebook names,
 and those that these need in turn; a test tries whether any of them earns a point.
@@ -8,10 +8,28 @@ from __future__ import annotations
 
 import ast
 import functools
+import importlib.metadata
+import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = "lib/data/stand_ins"
+
+START = """\
+# How to start
+
+You need Python 3.11, 3.12 or 3.13. In this folder:
+
+    python3 -m venv .venv
+    .venv/bin/pip install -r requirements.lock
+    .venv/bin/jupyter lab {name}.ipynb
+
+(On Windows: `.venv\\Scripts\\pip` and `.venv\\Scripts\\jupyter`.) Keep the notebook beside the folder `lib` and the other files.
+
+Replace every `YOUR CODE HERE` with the line below it, and every `YOUR ANSWER HERE`. Add cells wherever you like.
+Cells with tests show their points; each runs further tests when it is graded. Before you hand in, choose
+"Restart Kernel and Run All Cells", save, and hand in the one file `{name}.ipynb`.
+"""
 
 
 def files(released) -> dict[str, bytes]:
@@ -50,6 +68,32 @@ def modules(released) -> set[str]:
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 found.add(node.module)
     return {name for name in found if name.split(".")[0] != "lib"}
+
+
+def requirements(released) -> bytes:
+    """The part of the repository's lock that installs JupyterLab and what the notebook `released` imports, with its hashes."""
+    used = {name.split(".")[0] for name in modules(released)}
+    provided = importlib.metadata.packages_distributions()
+    wanted = {_normal(package) for name in used for package in provided.get(name, ())} | {"jupyterlab"}
+    locked = _locked()
+    while more := {package for package, (_, users) in locked.items() if users & wanted} - wanted:
+        wanted |= more
+    return "".join(entry for package, (entry, _) in locked.items() if package in wanted).encode()
+
+
+@functools.cache
+def _locked() -> dict[str, tuple[str, set[str]]]:
+    """{package: (its entry in the lock, the packages that need it)}; uv notes the latter below each entry."""
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    found = {}
+    for entry in re.split(r"(?m)^(?=[^\s#])", lock)[1:]:
+        pinned, _, users = entry.partition("    # via")
+        found[_normal(pinned.split("==")[0])] = pinned, set(re.findall(r"[\w.-]+", users))
+    return found
+
+
+def _normal(package: str) -> str:
+    return re.sub(r"[-_.]+", "-", package).lower()
 
 
 class _Needs:
