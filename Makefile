@@ -53,7 +53,7 @@ PYTHON3 = $(shell for python in python3.11 python3.12 python3.13 python3 python;
 
 .PHONY: active-environment
 active-environment:
-	@$(PY) tests/check_environment.py
+	@$(PY) tests/house/check_environment.py
 
 # ---- the benchmarks' peers (`make bench PEERS=yes`), never needed to build or test
 # Each in an environment of its own: mbi needs numpy 2, dpmm pins numpy 1.26.
@@ -177,15 +177,15 @@ pdf: build/html/index.html ## the whole book as one PDF, printed by Chromium: bu
 test: build/html/index.html ## the tests, the committed notebooks compared output by output, the book in a browser
 	@status=0; \
 	$(PY) -m pytest -n 3 --dist worksteal || status=1; \
-	$(PY) -m pytest -q -p no:cacheprovider tests/compare.py || status=1; \
+	$(PY) -m pytest -q -p no:cacheprovider tests/notebooks/compare.py || status=1; \
 	exit $$status
 
 nbval: $(READY) ## run the notebooks once more, in plain kernels, and compare their outputs; what nbval does
 	@$(ALIKE) $(PY) -m pytest -n 2 --dist loadfile -o filterwarnings=default -p no:cacheprovider \
-	  --nbval --nbval-current-env --nbval-sanitize-with tests/nbval-sanitize.cfg $(NOTEBOOKS)
+	  --nbval --nbval-current-env --nbval-sanitize-with tests/notebooks/nbval-sanitize.cfg $(NOTEBOOKS)
 
 compare: $(EXECUTED) ## what `make book` has run beside the committed outputs, pictures too, and the stand-ins made again
-	@$(PY) -m pytest -p no:cacheprovider tests/compare.py tests/test_stand_in.py
+	@$(PY) -m pytest -p no:cacheprovider tests/notebooks/compare.py tests/notebooks/test_stand_in.py
 
 style: $(READY) ## style, types and the order of rooms, in seconds; what pre-commit runs
 	@$(PY) -m ruff check --quiet
@@ -201,7 +201,7 @@ slow: $(READY) ## measure which test functions `make check` leaves out, and writ
 	@$(PY) -m pytest -n 2 --ignore=tests/browser --measure tests/slow.txt
 
 package: $(READY) ## build the package in build/package, and run its tests with the lowest versions it declares; needs an index
-	@$(PY) -m tests.package
+	@$(PY) -m tests.house.package
 
 proofs: $(READY) ## what Coq has checked: every theorem of proofs/ again, and what each one rests on; needs Coq
 	@$(PY) -m proofs.check
@@ -281,16 +281,16 @@ lock: $(READY) ## pin requirements.in, with hashes, in requirements.lock; likewi
 # Tools of their own, in an environment that uv lays over ours for this one call.
 LAYERED = $(PY) -m uv run --quiet --no-project --python $(PY)
 
-coverage: $(READY) ## which lines of lib the tests reach (an hour; TESTS="tests/test_divergence.py ..." for some)
+coverage: $(READY) ## which lines of lib the tests reach (an hour; TESTS="tests/lib/accounting/test_divergence.py ..." for some)
 	@mkdir -p build; export COVERAGE_FILE=build/coverage; \
 	$(LAYERED) --with coverage==7.13.0 python -m coverage run --source=lib -m pytest -q $(or $(TESTS),tests --ignore=tests/browser) && \
 	$(LAYERED) --with coverage==7.13.0 python -m coverage report --skip-covered --show-missing
 
 mutants: $(READY) ## would the tests notice a change? MODULE=adaptive_iterative SAMPLE=50 (divergence, conversions, bounds too)
-	@$(LAYERED) --with cosmic-ray==8.7.0 python -m tests.mutants $(or $(MODULE),adaptive_iterative) --sample $(or $(SAMPLE),50)
+	@$(LAYERED) --with cosmic-ray==8.7.0 python -m tests.house.mutants $(or $(MODULE),adaptive_iterative) --sample $(or $(SAMPLE),50)
 
 faults: $(READY) ## would the verdicts notice? faults planted in lib, and the chapters judge again (an hour; ONLY=kiri2019 for some)
-	@$(ALIKE) $(PY) -m tests.planted_faults --only "$(ONLY)"
+	@$(ALIKE) $(PY) -m tests.house.planted_faults --only "$(ONLY)"
 
 clean: ## remove what was built (the environment in .venv stays)
 	rm -rf build book/notebooks book/scorecard.md

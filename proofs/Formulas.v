@@ -1,7 +1,7 @@
 (* The epsilons that miura2022 prints, as functions of n, alpha, d and tau = 4 d / sigma.
 
    In lib: gaussian_synthesis/bounds.py, unbounded_epsilon and bounded_epsilon, which compute the same numbers in other words
-   (tests/test_machine_checked.py holds the two against each other). For one released record. *)
+   (tests/book/test_machine_checked.py holds the two against each other). For one released record. *)
 From Coq Require Import Reals.
 Local Open Scope R_scope.
 

@@ -1,0 +1,207 @@
+"""A claim as its readers see it: verdict first, each reading with its value, replies beside it; tables folded behind their tally."""
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from book import cards, claims, erratum, ledger
+from book._ext import claims_shown
+from book.cards import Finding
+from book.claims import Claim, Record
+
+ROOT = Path(__file__).resolve().parents[2]
+READINGS = {"every, wide": "at each of $\\varepsilon = 1, 2$", "every": "at one"}
+
+
+def finding(judge="digits", printed="0.58", verdict="differs", found="0.6", full=None, **more):
+    claim = Claim("miura2022.a.b", "miura2022", "Table 1, left", "A <b>number</b> $x < 1$.", printed, judge, {}, **more)
+    kept = Record(claim.id, "miura2022", claim.item, printed, full, "reproduced", "on real data", "") if full else None
+    return Finding(claim, Record(claim.id, "miura2022", claim.item, printed, found, verdict, "off by 3 < 4", ""), kept)
+
+
+def test_an_entry_begins_with_the_verdict_and_shows_all_texts_as_they_are():
+    made = cards.entry(finding(), "#there")
+    assert made.startswith('<div class="claim" id="claim-miura2022.a.b"><p class="claim-verdict"><span class="verdict')
+    assert (
+        '<a href="#there">Table 1, left</a> A &lt;b&gt;number&lt;/b&gt; <span class="math">\\(x &lt; 1\\)</span>.'
+        in made
+    )
+    assert "<span>printed <b>0.58</b></span> <span>here <b>0.6</b></span>" in made and ">Off by 3 &lt; 4.</p>" in made
+
+
+def test_the_full_run_decides_where_the_build_had_stand_in_data():
+    found = finding(verdict="stand-in", found="0.7", full="0.58")
+    made = cards.entry(found, "#there")
+    assert found.standing.verdict == "reproduced" and "verdict-reproduced" in made and "On real data." in made
+    assert "<span>full run <b>0.58</b></span> <span>here, on stand-in data <b>0.7</b></span>" in made
+    assert cards.tally([found]) == "1 claim: 1 reproduced"
+
+
+def test_each_reading_has_its_own_value():
+    found = finding(
+        "statement", "so it is", found="every, wide: holds; every: does not hold", readings=READINGS, own="every"
+    )
+    assert cards.by_reading(found.claim, found.here.reproduced) == {"every, wide": "holds", "every": "does not hold"}
+    made = cards.entry(found, "#there")
+    assert "<li>every (favoured by the text): at one; <b>does not hold</b></li>" in made
+    assert "Printed: so it is" in made and "here" not in made.replace("#there", "")
+
+
+@pytest.mark.parametrize(
+    ("note", "shown"),
+    [
+        ("it holds", "It holds."),
+        ("a sign is missing.", "A sign is missing."),
+        ("post-processing: no cost", "Post-processing: no cost."),
+        ("$n$ is public", "$n$ is public."),
+        ("`rho` is meant", "`rho` is meant."),
+        ("0.82 at best", "0.82 at best."),
+        ("aim-k2 is ahead", "aim-k2 is ahead."),
+        ("x_1 is free", "x_1 is free."),
+        ("every, wide: 0.3", "every, wide: 0.3."),
+        ("", ""),
+    ],
+)
+def test_a_note_is_shown_as_a_sentence(note, shown):
+    assert cards.sentence(note, READINGS) == shown
+
+
+def test_readings_that_agree_are_folded_behind_what_they_found_and_after_the_note():
+    found = finding(
+        "statement",
+        "so",
+        found="every, wide: holds; every: holds",
+        readings=READINGS,
+        own="every",
+        verdict="reproduced",
+    )
+    made = cards.entry(found, "#there")
+    assert "<summary>2 readings, one of them favoured by the text: <b>holds</b></summary>" in made
+    assert "<li>every (favoured by the text): at one</li>" in made
+    assert made.index("claim-note") < made.index("claim-readings")
+
+
+def test_every_reading_of_the_book_has_a_value():
+    """The text of a record is taken apart again: for each claim of the full run with readings, into all of them."""
+    known = claims.load(ROOT / "book/claims.yml")
+    full = ledger.load_full(ROOT / "book/results/claims.csv", known)
+    chosen = [claim for claim in known.claims.values() if claim.readings and full[claim.id].reproduced]
+    assert len(chosen) > 100
+    for claim in chosen:
+        values = cards.by_reading(claim, full[claim.id].reproduced)
+        assert set(values) == set(claim.readings) and all(values.values()), claim.id
+
+
+def test_a_table_is_folded_behind_its_tally():
+    both = [finding(), finding(verdict="reproduced")]
+    made = cards.folded(both, ["<p>a</p>", "<p>b</p>"])
+    assert made == (
+        '<details class="claims"><summary>Table 1: 2 claims: 1 reproduced, 1 differs</summary><p>a</p><p>b</p></details>'
+    )
+
+
+# ---- in the chapters
+
+CHAPTERS = sorted(path for path in (ROOT / "notebooks").glob("*/*.ipynb") if "assignments" not in path.parts)
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_each_output_of_claims_carries_the_records_it_shows(path):
+    """What claims_shown puts in the place of the HTML that the notebook has."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    outputs = [output["data"] for cell in notebook["cells"] for output in cell.get("outputs", []) if "data" in output]
+    drawn = [
+        "".join(data.get("text/html", ""))
+        for data in outputs
+        if "".join(data.get("text/html", "")).startswith(claims_shown.SHOWN)
+    ]
+    found = claims_shown.recorded(notebook)
+    assert len(found) == len(drawn)
+    for records, markup in zip(found, drawn):
+        made = claims_shown.shown(records, "../../", "notebooks/x", {})
+        assert made.startswith('<details class="claims">' if isinstance(records, list) else '<div class="claim" id=')
+        ids = re.findall(r'id="(claim-[^"]+)"', markup)
+        assert re.findall(r'<div class="claim" id="(claim-[^"]+)"', made) == ids
+        assert all(f'"../../scorecard.html#{id}"' in made for id in ids)
+
+
+# ---- replies
+
+
+def test_the_replies_of_the_book_are_to_its_claims():
+    assert set(cards.replies()) <= set(claims.load(ROOT / "book/claims.yml").claims)
+
+
+REPLY = "- {claim: miura2022.a.b, by: A. Author, date: '2027-01-31', text: 'We meant $n > 1$.'%s}"
+
+
+def test_a_reply_stands_beside_the_verdict(tmp_path, monkeypatch):
+    (tmp_path / "replies.yml").write_text(REPLY % ", answer: Judged again.")
+    found = cards.replies(tmp_path / "replies.yml")
+    monkeypatch.setattr(cards, "replies", lambda: found)
+    made = cards.entry(finding(), "#there")
+    assert (
+        "<em>Reply by A. Author, 2027-01-31:</em> We meant" in made and "<em>What was done:</em> Judged again." in made
+    )
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        (REPLY % ", verdict: reproduced", "verdict"),
+        (REPLY % ", text: ''", "by, date and text"),
+        ("- {by: Somebody}", "claim"),
+    ],
+)
+def test_what_is_no_reply_is_refused(tmp_path, text, said):
+    (tmp_path / "replies.yml").write_text(text)
+    with pytest.raises(ValueError, match=f"replies.yml: .*{said}"):
+        cards.replies(tmp_path / "replies.yml")
+
+
+# ---- places and errata
+
+
+@pytest.mark.parametrize(
+    "text, found",
+    [
+        ("Table 2, Section 4.1", {("table", "2"), ("section", "4.1")}),
+        ("Lemmas 4.3 to 4.5, and Lemma A.1.2", {("lemma", "4.3"), ("lemma", "4.5"), ("lemma", "a.1.2")}),
+        ("Equations (13) and (14): right side", {("equation", "13"), ("equation", "14")}),
+        ("Section 4-2 (3), after it", {("section", "4-2")}),
+        ("Abstract, 3 times", set()),
+    ],
+)
+def test_places_are_read_with_their_numbers(text, found):
+    assert cards.places(text) == found
+
+
+def test_errata_of_a_claim_name_its_place():
+    heads = [head for _, head in erratum.about("miura2022", "Lemma 4.6")]
+    assert heads and all("4.6" in head for head in heads)
+    section = [head for _, head in erratum.about("sei2017", "Section 4-2 (1)")]
+    assert section and all(head.startswith("Section 4-2 (1)") for head in section)
+    assert erratum.about("kiri2019", "Lemma 4.6") == [] == erratum.about("miura2022", "Lemma 4")
+
+
+# ---- the ledger for machines
+
+
+def test_the_ledger_follows_its_schema(tmp_path):
+    schema = json.loads((ROOT / "book/claims.schema.json").read_text(encoding="utf-8"))
+    known = claims.load(ROOT / "book/claims.yml")
+    full = ledger.load_full(ROOT / "book/results/claims.csv", known)
+    ledger.downloads(known, list(full.values()), full, tmp_path)
+    rows = json.loads((tmp_path / "claims.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(rows, schema)
+    assert set(rows[0]) == set(schema["items"]["properties"]) == set(schema["items"]["required"])
+    assert all(re.search(rf"Claim {row['id']} of .* version .*#claim-{row['id']}$", row["cite"]) for row in rows)
+    for spoilt in ({"verdict": "true"}, {"colour": "red"}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate([rows[0] | spoilt], schema)
+    csv = (tmp_path / "claims.csv").read_text(encoding="utf-8").splitlines()[0].split(",")
+    assert set(rows[0]) - set(csv) == {"readings", "replies", "errata"}

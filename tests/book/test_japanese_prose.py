@@ -1,0 +1,155 @@
+"""No page of the Japanese edition has English prose.
+
+Left out is what is rightly in English: code, formulas, what cells have put out, and the bibliography. Of what is left, English
+is a run of four English words with no Japanese between them, or a paragraph, cell, title or label that is of English words alone.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup, Comment
+
+from book._ext import theme_words
+
+BOOK = Path(__file__).resolve().parents[2] / "build/html/ja"
+PAGES = sorted(path.relative_to(BOOK).as_posix() for path in BOOK.rglob("*.html"))
+
+LEFT_OUT = (
+    "script, style, pre, code, .math, svg, [lang=en], div.output, div.citation,"
+    " a[href*='references.html#'], dl.glossary dt"
+)
+BLOCKS = "p, h1, h2, h3, h4, h5, h6, li, td, th, dt, dd, figcaption, summary, caption, label, option, button, div"
+SAID = ("alt", "title", "aria-label", "placeholder")
+JAPANESE = re.compile("[ぁ-んァ-ヶー一-龠々、。（）「」『』：；]+")
+WORD = re.compile(r"(?<![\w./=_^-])[A-Za-z][a-z]+(?![\w/=_^(-]|\.\w)")
+# What is left of English, and rightly so.
+IN_ENGLISH = {
+    # lines of commands, and of JupyterLab's menu
+    "classroom/instructors.html": [
+        "git clone …",
+        "make assignments STUDENTS=../names.txt SECRET=../secret.txt",
+        "make grade SUBMISSIONS=../class VARIANTS=build/assignments/variants.csv",
+    ],
+    "classroom/students.html": ["Kernel → Restart Kernel and Run All Cells"],
+    # names and titles
+    "data.html": ["Bank Marketing"],
+    "hasegawa2015/index.html": ["Efficient Reconstruction Algorithm for Multivariate Statistics"],
+    "miura2022/index.html": ["On Rényi Differential Privacy in Synthetic Data Generation"],
+    "miura2025/index.html": ["Evaluation of Synthetic Data by Adaptive and Iterative Mechanism"],
+    "sei2017/index.html": ["Building Neural Network Models for Privacy-Preserving Deep Learning"],
+    # what the documents and a commit say, word by word
+    "errata.html": [
+        "Prasser Fabian, Kohlmayer Florian, Lautenschlaeger Ronald, and A. Kuhn Klaus",
+        "Proceedings of the VLDB Endowment",
+        "fix: l2 loss stddev scaling",
+        "◦ -anonymity consists of two methods",
+    ],
+    "scorecard.html": ["Output: Estimated data distribution ◦ ; return ◦"],
+    # a formula in letters
+    "machine-checked.html": ["Pr[M(x) in event] <= e^eps Pr[M(x') in event]"],
+    # what programs say: errors, and the names of the leaks in a table of results
+    "trust.html": [
+        "01_perturbation: ValueError: densities must be in [0, inf), got inf",
+        "01_theory: ValueError: centre must be in [0.0, 0.1], got -0.0495",
+        "01_theory: ValueError: low must be below high, got low 0.2, high -0.2",
+        "02_local: ValueError: zero-size array to reduction operation minimum which has no identity",
+        "02_reconstruction: ValueError: densities must be positive, got -0.00371689: use a smaller rate or features >= 0",
+    ],
+    "notebooks/kiri2019/05_audit.html": [
+        "lies next to the truth",
+        "low bits are the value",
+        "no noise from value 2 on",
+        "one coin for all users",
+    ],
+}
+BUILT = pytest.mark.skipif(not PAGES, reason="the Japanese edition is not built (make book)")
+
+
+def texts(html: str):
+    """What a page says, block by block, and what its attributes say."""
+    body = BeautifulSoup(html, "html.parser").body
+    for element in body.select(LEFT_OUT):
+        element.replace_with(" ◦ ")
+    for comment in body.find_all(string=lambda text: isinstance(text, Comment)):
+        comment.extract()
+    for element in body.find_all(True):
+        yield from (element[name] for name in SAID if name in element.attrs)
+    for block in reversed(body.select(BLOCKS)):  # what is within another comes before it, and out of it
+        yield " ".join(block.get_text().split())
+        block.replace_with(" ◦ ")
+    yield " ".join(body.get_text().split())
+
+
+def english(html: str) -> list[str]:
+    """What is English of a page."""
+    found = []
+    for text in texts(html):
+        pieces = JAPANESE.split(text)
+        enough = 4 if len(pieces) > 1 else 2
+        found += [piece.strip() for piece in pieces if len(WORD.findall(piece)) >= enough]
+    return found
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, list[str]]:
+    return {page: english((BOOK / page).read_text(encoding="utf-8")) for page in PAGES}
+
+
+@BUILT
+def test_no_japanese_page_has_english_prose(found):
+    assert [(page, text) for page in PAGES for text in found[page] if text not in IN_ENGLISH.get(page, [])] == []
+
+
+@BUILT
+def test_each_exception_is_one(found):
+    assert [(page, text) for page in IN_ENGLISH for text in IN_ENGLISH[page] if text not in found.get(page, [])] == []
+
+
+@BUILT
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "<p>A paragraph that nobody has translated.</p>",
+        "<p>訳のない、 which nobody has ever translated、文。</p>",
+        "<h2>The title</h2>",
+        "<table><tr><th>Other words</th></tr></table>",
+        "<figure><img alt='The curve falls'><figcaption>図</figcaption></figure>",
+        "<button>Show code</button>",
+    ],
+)
+def test_planted_english_is_seen(found, planted):
+    for page in PAGES[:: len(PAGES) // 4]:
+        html = (BOOK / page).read_text(encoding="utf-8").replace("</article>", f"{planted}</article>", 1)
+        assert len(english(html)) == len(found[page]) + 1
+
+
+def test_what_is_rightly_in_english_is_not():
+    said = '<pre>a line of some code</pre><p>次の<code>x of the y</code>は<span class="math">a b c d</span>、AIMとRényi DP。</p>'
+    assert english(f"<body>{said}<div class='output'><p>what a cell has shown</p></div></body>") == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_bold_words_and_exercises_stand_as_in_japanese(page):
+    text = (BOOK / page).read_text(encoding="utf-8")
+    assert theme_words.close_up(text) == text and theme_words.entitle(text) == text
+    assert "練習" not in text  # of the extension; the book says 演習
+
+
+def test_spaces_of_markdown_go_where_japanese_stands_on_both_sides():
+    close_up = theme_words.close_up
+    assert close_up("値が <strong>変わる</strong> ことである") == "値が<strong>変わる</strong>ことである"
+    assert close_up('表の <a href="x"><span class="std std-term">感度</span></a> が') == (
+        '表の<a href="x"><span class="std std-term">感度</span></a>が'
+    )
+    kept = "値は <strong>AIM</strong> が <code>x</code> から <span class='math'>k</span> までの"
+    assert close_up(kept) == kept
+
+
+def test_titles_of_exercises_are_in_the_order_of_the_language(monkeypatch):
+    monkeypatch.setattr(theme_words, "say", lambda text, **values: text.replace("{title}", "{title}!").format(**values))
+    exercise = '<p class="admonition-title"><span class="caption-number">演習 25 </span> (a (b))</p>'
+    assert theme_words.entitle(exercise) == '<p class="admonition-title">Exercise 25: a (b)!</p>'
+    solution = '<p class="admonition-title">解答<a href="#x"> 演習 25 (a (b))</a></p>'
+    titled = '<p class="admonition-title"><a href="#x">Solution to exercise 25: a (b)!</a></p>'
+    assert theme_words.entitle(solution) == titled

@@ -1,0 +1,94 @@
+"""The directive {picture}: a chapter's figure once more, on another page and on its own, linked to the first."""
+
+import base64
+import io
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+from PIL import Image
+
+EXTENSIONS = Path(__file__).resolve().parents[2] / "book/_ext"
+CONF = f"""
+import sys
+sys.path.insert(0, {str(EXTENSIONS)!r})
+extensions = ["myst_nb", "picture"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+nb_execution_mode = "off"
+numfig = True
+html_theme = "basic"
+"""
+INDEX = """
+# A book
+
+```{toctree}
+chapters/dots
+```
+"""
+SHOWN = """
+:::{picture} fig-dot
+A dot where $x = 1$.
+:::
+"""
+WRONG = """
+:::{picture} fig-dots
+A dot.
+:::
+
+:::{picture} fig-dot
+A dot.
+
+And another.
+:::
+
+:::{picture} fig-dot
+:::
+"""
+OPENING = "# Dots\n\n:::{picture} fig-dot\nFrom above.\n:::\n\nIt is {numref}`fig-dot`."
+
+
+def chapter():
+    """A notebook whose only output is a picture, named in the cell's metadata as in the book's chapters."""
+    drawn = io.BytesIO()
+    Image.new("RGB", (40, 30), "white").save(drawn, "PNG")
+    data = {"image/png": base64.b64encode(drawn.getvalue()).decode(), "text/plain": "<Figure>"}
+    cell = nbformat.v4.new_code_cell("draw()", outputs=[nbformat.v4.new_output("display_data", data)])
+    cell.metadata["mystnb"] = {"figure": {"name": "fig-dot", "caption": "The dot."}, "image": {"alt": "A dot"}}
+    metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3"}, "language_info": {"name": "python"}}
+    return nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(OPENING), cell], metadata=metadata)
+
+
+def build(folder, text):
+    source = folder / "source"
+    (source / "chapters").mkdir(parents=True)
+    (source / "conf.py").write_text(CONF)
+    (source / "index.md").write_text(INDEX + text)
+    nbformat.write(chapter(), source / "chapters/dots.ipynb")
+    command = [sys.executable, "-m", "sphinx", "-W", "-n", "-q", "--keep-going", "-b", "html", source, folder / "html"]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_a_figure_is_shown_again_with_its_text_and_linked_to_its_place(tmp_path):
+    done = build(tmp_path, SHOWN)
+    assert done.returncode == 0, done.stderr
+    pages = {name: (tmp_path / f"html/{name}.html").read_text() for name in ("index", "chapters/dots")}
+    place = re.search(r'<figure class="align-default" id="(fig-dot)">', pages["chapters/dots"])[1]
+    for (name, page), address in zip(pages.items(), (f"chapters/dots.html#{place}", f"#{place}")):
+        figure = re.search(r'<figure class="shown-again[\s\S]*?</figure>', page)[0]
+        link, alt, picture = re.search(r'href="([^"]+)"><img alt="([^"]+)" src="([^"]+)"', figure).groups()
+        assert (link, alt) == (address, "A dot")
+        assert (tmp_path / "html" / name).parent.joinpath(picture).resolve().is_file()
+        assert "caption-number" not in figure
+    assert r"\(x = 1\)" in pages["index"] and "Fig. 1" in pages["chapters/dots"]
+    assert pages["chapters/dots"].count("caption-number") == 1
+
+
+def test_what_cannot_be_shown_fails_the_build_with_a_sentence(tmp_path):
+    done = build(tmp_path, WRONG)
+    assert done.returncode and "picture must name a labelled figure, got 'fig-dots'" in done.stderr
+    assert [f"picture must have one paragraph, the caption, got {count}" in done.stderr for count in (0, 2)] == [
+        True,
+        True,
+    ]

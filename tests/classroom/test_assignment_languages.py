@@ -1,0 +1,212 @@
+"""Assignments in Japanese: handed out without English prose, graded as the English ones are, with feedback in the notebook's language."""
+
+import copy
+import dataclasses
+import html
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from book import catalogues
+from book.edition import NO_WORDS
+from notebooks.assignments import assignment, language, make_assignments
+from notebooks.assignments.tables import read_table
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = assignment.names()
+NAME = "gaussian_records"
+MENU = "「Restart Kernel and Run All Cells」"  # which JupyterLab has in English
+
+
+@pytest.fixture(scope="module")
+def cases():
+    return {name: assignment.prepare(name) for name in NAMES}
+
+
+def texts(notebook) -> list[str]:
+    return [cell.source for cell in notebook.cells if assignment.kind(cell) == "text"]
+
+
+def english(markdown: str) -> list[str]:
+    """Three words in Latin letters and more, outside of code and formulas."""
+    prose = re.sub(r"(?ms)^```.*?^```|^\$\$.*?\$\$", " ", markdown.replace(MENU, ""))
+    return re.findall(r"[A-Za-z']+(?:[ \n,]+[A-Za-z']+){2,}", NO_WORDS.sub(" ; ", prose))
+
+
+def letters(markdown: str) -> tuple[int, int]:
+    """How many letters of Markdown, outside of code and formulas, are Latin, and how many Japanese."""
+    prose = NO_WORDS.sub(" ", re.sub(r"(?ms)^```.*?^```|^\$\$.*?\$\$", " ", markdown))
+    return len(re.findall(r"[A-Za-z]", prose)), len(re.findall(r"[\u3040-\u30ff\u4e00-\u9fff]", prose))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_japanese_notebook_has_no_english_prose_and_the_same_code(cases, name):
+    case = cases[name]
+    there = language.handed_out(case, "ja").released
+    assert english("\n\n".join(texts(case.released))) and not [line for each in texts(there) for line in english(each)]
+    latin, japanese = letters("\n\n".join(texts(there)))
+    assert latin < 0.1 * japanese
+    for one, other in zip(case.released.cells, there.cells, strict=True):
+        assert (one.id, one.metadata, one.cell_type) == (other.id, other.metadata, other.cell_type)
+        assert one.source == other.source or assignment.kind(one) == "text"
+        assert re.findall(r"(?ms)^\$\$.*?\$\$", one.source) == re.findall(r"(?ms)^\$\$.*?\$\$", other.source)
+    assert there.metadata["compendium"] == {"assignment": name, "variant": "default", "language": "ja"}
+    assert "language" not in case.released.metadata["compendium"]
+
+
+def test_the_catalogues_have_the_messages_that_there_are():
+    for page, found in language.everything().items():
+        known = catalogues.messages(catalogues.load(catalogues.place(page, "ja")))
+        assert {message.id for message in known} == found.keys(), f"{page}: make catalogues"
+
+
+def test_the_zip_is_in_japanese(cases, tmp_path):
+    with zipfile.ZipFile(make_assignments.make(cases[NAME], tmp_path / f"{NAME}.zip", "ja")) as archive:
+        start, notebook = (archive.read(f"{NAME}/{file}").decode() for file in ("START.md", f"{NAME}.ipynb"))
+    assert f"`{NAME}.ipynb`" in start and not english(re.sub(r"(?m)^    .*$", "", start))
+    assert texts(nbformat.reads(notebook, 4)) == texts(language.handed_out(cases[NAME], "ja").released)
+
+
+def test_another_language_is_refused():
+    command = [sys.executable, "-m", "notebooks.assignments.make_assignments", "--language", "fr"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, "LANGUAGE must be one of en, ja, got 'fr'\n")
+
+
+def test_an_outdated_message_is_shown_in_english(cases, tmp_path, monkeypatch):
+    """Its old translation, which `make catalogues` has marked, is not."""
+    old, new = "To be read before", "To be read first"
+    place = catalogues.place(f"assignments/{NAME}", "ja")
+    copied = tmp_path / place.relative_to(catalogues.LOCALE)
+    copied.parent.mkdir(parents=True)
+    copied.write_bytes(place.read_bytes())
+    monkeypatch.setattr(catalogues, "LOCALE", tmp_path)
+    known = [message.id for message in catalogues.messages(catalogues.load(copied))]
+    catalogues.update(f"assignments/{NAME}", {message.replace(old, new): "paragraph" for message in known}, "ja")
+    assert catalogues.state(copied) == (len(known), 0, 1)
+
+    case = dataclasses.replace(cases[NAME], released=copy.deepcopy(cases[NAME].released))
+    case.released.cells[0].source = case.released.cells[0].source.replace(old, new)
+    language.translations.cache_clear()
+    shown = texts(language.handed_out(case, "ja").released)[0].split("\n\n")
+    language.translations.cache_clear()
+    assert [new in each for each in shown] == [False, True, False]
+    assert not english(shown[0]) and english(shown[1]) and not english(shown[2])
+
+
+def test_a_sentence_is_known_by_its_own_words_and_translated_with_what_stands_in_it():
+    assert language.say("given cell a-b was changed; the original ran", "ja").startswith("与えられたセルa-bが")
+    nested = "renyi is not defined, since its cell stopped: stopped: still running after 30 s"
+    assert "renyiが" in language.say(nested, "ja") and language.say(nested, "ja").endswith("30秒たっても実行中だった")
+    assert language.say("cell a-b is missing", "en") == "cell a-b is missing"
+    for own in ("ValueError: a grid of 100 points", "of course", "(.*) {1} \\1", "1: 2", ""):
+        assert language.say(own, "ja") == own
+    assert language.say("given cell " + "x" * 3000 + " was changed; the original ran", "ja").startswith("given")
+
+
+# ---- a class with notebooks in both languages
+
+
+def handed_in(case, to: str, old="", new=""):
+    """The version for students in the language `to`, with the reference solution, `old` replaced in it."""
+    notebook = copy.deepcopy(language.handed_out(case, to).released)
+    for cell, key in zip(notebook.cells, case.key.cells, strict=True):
+        if assignment.kind(cell) == "solution":
+            cell.source = key.source.replace(old, new)
+        if assignment.kind(cell) == "answer":
+            cell.source = "それは1である。"
+    return notebook
+
+
+def mixed(case):
+    """Every other text in English, the others in Japanese."""
+    notebook = handed_in(case, "ja")
+    for cell, english in list(zip(notebook.cells, case.released.cells))[::2]:
+        cell.source = english.source if assignment.kind(cell) == "text" else cell.source
+    return notebook
+
+
+def without_ids(case):
+    """As an editor leaves it that drops ids and metadata of cells."""
+    notebook = handed_in(case, "ja")
+    for number, cell in enumerate(notebook.cells):
+        cell.id, cell.metadata = f"x{number}", {}
+    return notebook
+
+
+def without_metadata(case):
+    notebook = handed_in(case, "ja")
+    del notebook.metadata["compendium"]
+    return notebook
+
+
+WRONG = ("(1 - alpha) * v1 + alpha * v2", "alpha * v1 + (1 - alpha) * v2")
+CLASS = {
+    "english": lambda case: handed_in(case, "en"),
+    "japanese": lambda case: handed_in(case, "ja"),
+    "mixed": mixed,
+    "without-ids": without_ids,
+    "without-metadata": without_metadata,
+    "wrong": lambda case: handed_in(case, "ja", *WRONG),
+    "wrong-english": lambda case: handed_in(case, "en", *WRONG),
+    "empty": lambda case: language.handed_out(case, "ja").released,
+}
+
+
+@pytest.fixture(scope="module")
+def graded(cases, tmp_path_factory):
+    """The folder that grading the class has written."""
+    folder, target = tmp_path_factory.mktemp("class"), tmp_path_factory.mktemp("grading") / "out"
+    for student, made in CLASS.items():
+        (folder / student).mkdir()
+        nbformat.write(made(cases[NAME]), folder / student / f"{NAME}.ipynb")
+    command = [sys.executable, "-m", "notebooks.assignments.grade", folder, "-o", target, "--jobs", "1"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return target
+
+
+def page(graded, student: str) -> str:
+    return (graded / f"feedback/{student}/{NAME}.html").read_text(encoding="utf-8")
+
+
+def prose(page: str) -> str:
+    """What stands on a page before and after the notebook, and the names of cells left out."""
+    before, after = page.split("</table>")[0], page.rsplit("<p><small>")[-1]
+    return html.unescape(re.sub(rf"<style>.*?</style>|<script>.*?</script>|<[^>]+>|[\w-]+-test-[\w-]+|{NAME}", " ; ", before + after, flags=re.DOTALL))  # fmt: skip
+
+
+def test_points_are_the_same_in_any_mixture_of_languages(graded):
+    rows = {row["student"]: row for row in read_table(graded / "grades.csv")}
+    full = rows["english"]["by_tests"]
+    assert full == "16" and rows["empty"]["points"] == "0"
+    for student in ("japanese", "mixed", "without-ids", "without-metadata"):
+        assert (rows[student]["by_tests"], rows[student]["to_mark"]) == (full, rows["english"]["to_mark"]), student
+    assert rows["wrong"]["by_tests"] == rows["wrong-english"]["by_tests"] < full
+    assert not [row for row in rows.values() if "changed" in row["problems"]]
+
+
+def test_texts_that_were_only_translated_are_not_shown_as_the_student_s(graded):
+    for student in ("japanese", "mixed"):
+        notebook = nbformat.read(graded / f"executed/{student}/{NAME}.ipynb", 4)
+        assert len(notebook.cells) == len(assignment.key(NAME).cells)
+
+
+def test_feedback_is_in_the_notebook_s_language_and_tables_in_english(graded):
+    wrong, other = page(graded, "wrong"), page(graded, "wrong-english")
+    assert '<html lang="ja">' in wrong and '<html lang="en">' in other
+    told = r"for (\(.*\)) it is (.*), got (.*): which variance gets the weight alpha\?"
+    [numbers] = set(re.findall(told, other))
+    assert "{}では{}であるが、{}を得た：重みalphaは、どちらの分散に掛かるか".format(*numbers) in wrong
+    assert "<td>1. 2つの正規分布</td>" in wrong and "<td>1. Two Gaussians</td>" in other
+    for student in ("wrong", "empty"):
+        assert not english(prose(page(graded, student))), student
+    assert not re.search(r"[\u3040-\u30ff\u4e00-\u9fff]", prose(other))
+    for table in ("marks.csv", "grades.csv", "class.html"):
+        told = re.sub(r"(?s)<pre>.*?</pre>", "", (graded / table).read_text(encoding="utf-8"))  # what students wrote
+        assert not re.search(r"[\u3040-\u30ff\u4e00-\u9fff]", told), table

@@ -1,0 +1,296 @@
+"""Every assignment: full marks for the reference, none for the empty version, and the marks meant for wrong answers.
+
+All copies are handed in as one class and graded by the command that instructors use.
+"""
+
+import importlib.metadata
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import nbformat
+import pytest
+from packaging.requirements import Requirement
+
+from book import claims
+from notebooks.assignments import assignment, make_assignments, shipped, submissions
+from notebooks.assignments.tables import read_table
+from tests.classroom.assignment_answers import RIGHT, WRONG
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = assignment.names()
+
+_spec = importlib.util.spec_from_file_location("assignments_page", ROOT / "book/_ext/assignments.py")
+listed = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(listed)
+
+
+def with_solution(name: str, old: str, new: str, variant="default"):
+    """The reference with `old` replaced in the solution cells, where it has to occur."""
+    notebook = assignment.key(name, variant)
+    places = [cell for cell in notebook.cells if assignment.kind(cell) == "solution" and old in cell.source]
+    assert len(places) == 1, f"{name}: {old!r} is in {len(places)} solution cells"
+    places[0].source = places[0].source.replace(old, new)
+    return notebook
+
+
+def grade(folder: Path, target: Path, *options) -> dict:
+    """The marks by (student, assignment): {question: (points, out of, note)}."""
+    done = subprocess.run(
+        [sys.executable, "-m", "notebooks.assignments.grade", folder, "-o", target, *options],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    marks = {}
+    for row in read_table(target / "marks.csv"):
+        questions = marks.setdefault((row["file"].split("/")[1], row["assignment"]), {})
+        questions[row["question"]] = (float(row["points"] or "nan"), float(row["out_of"]), row["note"])
+    return marks
+
+
+def hand_in(folder: Path, what: str, name: str, notebook) -> None:
+    """In the folder of one of a few students, whose process is started once for all that they hand in."""
+    place = folder / f"student {len(list(folder.glob('*/*/*'))) // submissions.MOST_FILES}" / what
+    place.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook, place / f"{name}.ipynb")
+
+
+@pytest.fixture(scope="module")
+def marks(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("class")
+    for name in NAMES:
+        hand_in(folder, "reference", name, assignment.key(name))
+        hand_in(folder, "empty", name, assignment.student(assignment.key(name)))
+    for name, what, old, new, *_ in [*WRONG, *RIGHT]:
+        hand_in(folder, what, name, with_solution(name, old, new))
+    return grade(folder, tmp_path_factory.mktemp("grading") / "out")
+
+
+def lost(questions: dict) -> set:
+    """Tests without full marks; none has anything between."""
+    tests = {name: mark for name, mark in questions.items() if "-test-" in name}
+    assert all(points in (0, out_of) for points, out_of, _ in tests.values())
+    return {name.split("-test-")[1] for name, (points, _, _) in tests.items() if points == 0}
+
+
+def test_every_assignment_names_its_document():
+    documents = claims.load().documents
+    rows = [listed.row(path) for path in listed.notebooks()]
+    assert [row["name"] for row in rows] == NAMES and {row["document"] for row in rows} <= set(documents)
+    assert all(row["title"] in listed.table(rows) for row in rows)
+
+
+def test_every_assignment_has_its_week():
+    weeks = (ROOT / "book/classroom/instructors.md").read_text().partition("## Six weeks")[2].partition("\n## ")[0]
+    assert set(re.findall(r"`(\w+)`", weeks)) >= set(NAMES)
+
+
+def test_an_assignment_that_does_not_say_what_it_is_stops_the_build(tmp_path):
+    nbformat.write(
+        nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# A title alone")]), tmp_path / "x.ipynb"
+    )
+    with pytest.raises(ValueError, match="x.ipynb must begin with its title"):
+        listed.row(tmp_path / "x.ipynb")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_reference_gets_all_points_that_tests_give(marks, name):
+    assert lost(marks["reference", name]) == set(), marks["reference", name]
+    assert sum(out_of for _, out_of, _ in marks["reference", name].values()) >= 20
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_empty_version_gets_nothing(marks, name):
+    assert all(points == 0 for points, _, _ in marks["empty", name].values())
+
+
+@pytest.mark.parametrize(("name", "what", "tests"), [(wrong[0], wrong[1], wrong[4]) for wrong in WRONG])
+def test_a_wrong_answer_loses_the_points_meant_for_it(marks, name, what, tests):
+    assert lost(marks[what, name]) == tests
+
+
+@pytest.mark.parametrize(("name", "what"), [right[:2] for right in RIGHT])
+def test_another_right_answer_loses_nothing(marks, name, what):
+    assert lost(marks[what, name]) == set(), marks[what, name]
+
+
+def test_whoever_loses_points_is_told_why(marks):
+    told = [
+        note
+        for (student, _), questions in marks.items()
+        if student not in ("reference", "empty")
+        for name, (points, _, note) in questions.items()
+        if "-test-" in name and points == 0
+    ]
+    assert len(told) > 30 and all(note for note in told)
+    assert sum(note.startswith("AssertionError: ") for note in told) > len(told) / 2
+
+
+@pytest.mark.parametrize(
+    ("what", "test", "said"),
+    [
+        ("forgotten return", "more", "with_one_more gives None: is a return missing"),
+        ("too many points", "numeric", "more than 32 MiB at once, or 3 million numbers"),
+        ("too many answers", "numeric", "asked for more than 32 MiB at once"),
+        ("answer below the stub", "needed", "still stands above the answer"),
+        ("function renamed", "numeric", "renyi_numeric is not defined: its cell gaussian-numeric is missing"),
+    ],
+)
+def test_what_went_wrong_is_said(marks, what, test, said):
+    assert said in marks[what, "gaussian_records"][f"gaussian-test-{test}"][2]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_three_wrong_answers_at_least_are_tried(name):
+    assert sum(wrong[0] == name for wrong in WRONG) >= 3
+
+
+# ---- the version for students
+
+
+def secret_lines(notebook) -> set:
+    """Every line of a solution, of a hidden test and of a model answer."""
+    lines = set()
+    for cell in notebook.cells:
+        for part in re.findall(r"### BEGIN (?:SOLUTION|HIDDEN TESTS)\n(.*?)### END", cell.source, re.DOTALL):
+            lines |= {line.strip() for line in part.split("\n") if "import" not in line} - {"", ")", "}", "else:"}
+    return lines
+
+
+@pytest.mark.parametrize("variant", ["default", "2026a"])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_student_version_holds_no_line_of_a_solution_or_hidden_test(name, variant):
+    key = assignment.key(name, variant)
+    student = assignment.prepare(name, variant).released
+    shown = {line.strip() for cell in student.cells for line in cell.source.split("\n")}
+    assert len(secret_lines(key)) > 40 and secret_lines(key) & shown == set()
+    assert "BEGIN" not in json.dumps(student) and not any(cell.get("outputs") for cell in student.cells)
+    assert any("### BEGIN SOLUTION" in cell.source for cell in key.cells), "the key is left as it was"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_points_and_texts_agree(name):
+    notebook = assignment.key(name)
+    tests = sum(assignment.points(cell) for cell in notebook.cells if assignment.kind(cell) == "test")
+    by_hand = sum(assignment.points(cell) for cell in notebook.cells if assignment.kind(cell) == "answer")
+    said = " ".join(notebook.cells[0].source.split())
+    assert f"{tests + by_hand:g} points: {tests:g} by tests, {by_hand:g} for free text" in said
+    headings = [
+        int(points)
+        for cell in notebook.cells
+        if cell.cell_type == "markdown"
+        for points in re.findall(r"(?m)^## .*?(\d+) points?\)$", cell.source)
+    ]
+    assert sum(headings) == tests + by_hand
+    for cell in notebook.cells:
+        if assignment.kind(cell) == "answer":
+            assert "**Rubric.**" in cell.source and len(re.findall(r"\d point", cell.source)) >= 3
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_graded_cell_can_be_found_again_by_its_id(name):
+    notebook = assignment.key(name)
+    for cell in notebook.cells:
+        assert (
+            cell.cell_type == "markdown" and not assignment.mark(cell) or assignment.mark(cell)["grade_id"] == cell.id
+        )
+    assert len({cell.id for cell in notebook.cells}) == len(notebook.cells)
+
+
+def test_a_zip_holds_all_that_a_student_needs(tmp_path):
+    first = make_assignments.make(assignment.prepare("laplace", "2026a"), tmp_path / "laplace-2026a.zip")
+    content = first.read_bytes()
+    with zipfile.ZipFile(first) as archive:
+        files = set(archive.namelist())
+        notebook = nbformat.reads(archive.read("laplace-2026a/laplace.ipynb").decode(), as_version=4)
+    assert {
+        "laplace-2026a/START.md",
+        "laplace-2026a/requirements.lock",
+        "laplace-2026a/lib/data/stand_ins/adult.csv.gz",
+    } <= files
+    assert not any("__pycache__" in file or "assignments" in file for file in files)
+    assert notebook == nbformat.read(tmp_path / "laplace-2026a/laplace.ipynb", as_version=4)
+    assert make_assignments.make(assignment.prepare("laplace", "2026a"), first).read_bytes() == content
+
+
+def test_the_requirements_are_the_few_packages_of_a_student_and_all_that_they_need():
+    released = assignment.prepare("private_parameters").released
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    entries = re.split(r"(?m)^(?=[a-z])", shipped.requirements(released).decode())[1:]
+    assert all(entry in lock and "--hash=sha256:" in entry for entry in entries)
+    packages = {name_of(entry) for entry in entries}
+    assert {"jupyterlab", "ipykernel", "matplotlib", "numpy", "pandas", "scikit-learn", "scipy"} <= packages
+    assert packages.isdisjoint({"sphinx", "nbgrader", "pytest", "selenium", "ruff"})
+    for package in packages - {"appnope", "colorama", "pywinpty"}:  # of other systems
+        for needed in map(Requirement, importlib.metadata.requires(package) or ()):
+            if needed.marker is None or needed.marker.evaluate({"extra": ""}):
+                assert name_of(needed.name) in packages, f"{package} needs {needed}"
+
+
+def name_of(entry: str) -> str:
+    return re.sub(r"[-_.]+", "-", re.match(r"[\w.-]+", entry)[0]).lower()
+
+
+# ---- variants
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_variant_has_other_numbers_and_always_the_same(name):
+    default, one, other = (assignment.constants(name, variant) for variant in ("default", "2026a", "2026b"))
+    assert assignment.constants(name, "2026a") == one
+    assert default.keys() == one.keys() == other.keys() and "seed" in one
+    for pair in ((default, one), (one, other)):
+        assert pair[0]["seed"] != pair[1]["seed"]
+        assert sum(pair[0][key] != pair[1][key] for key in default) >= len(default) - 2
+    text = "\n".join(
+        cell.source for cell in assignment.key(name, "2026a").cells if "parameters" in cell.metadata.get("tags", [])
+    )
+    found = {}
+    exec(text, found)
+    assert {key: found[key] for key in one} == one
+
+
+def test_a_variant_s_name_is_checked():
+    with pytest.raises(ValueError, match="variant must be letters, digits"):
+        assignment.constants("laplace", "../x")
+
+
+# Answers that are numbers, as they were last year: (assignment, cell, the default variant's answer, the test that is lost).
+LAST_YEAR = [
+    ("laplace", "laplace-verdicts", "verdicts = {'A': True, 'B': False, 'C': False}", "verdicts"),
+    ("gaussian_records", "gaussian-needed", "answers = {'unbounded': 232006, 'bounded': 461768}", "needed"),
+    ("aim_by_hand", "aim-first", "chances = [0.83202537, 0.06033761, 0.10763702]", "first"),
+    ("pk_anonymity", "pk-here", "epsilon_here = 4.992687", "here"),
+    ("private_parameters", "parameters-here", "scale_here = 70.0", "here"),
+    ("frequency_oracles", "oracles-here", "needed = 46181", "needed"),
+    ("synthetic_tables", "tables-live", "synthetic = draw(np.ones((7, 6, 5, 2)), 5984, rng=coins)", "live"),
+]
+
+
+@pytest.fixture(scope="module")
+def next_year(tmp_path_factory):
+    """Graded as variant 2026a: its references, and copies that give the numbers of the default one."""
+    folder = tmp_path_factory.mktemp("class")
+    for name, place, line, _ in LAST_YEAR:
+        notebook = assignment.key(name, "2026a")
+        hand_in(folder, "reference", name, notebook)
+        [cell] = [cell for cell in notebook.cells if cell.id == place]
+        cell.source += f"\n{line}"
+        hand_in(folder, "last year's numbers", name, notebook)
+    return grade(folder, tmp_path_factory.mktemp("grading") / "out", "--variant", "2026a")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_solutions_and_tests_follow_the_variant(next_year, name):
+    assert lost(next_year["reference", name]) == set()
+
+
+@pytest.mark.parametrize(("name", "test"), [(entry[0], entry[3]) for entry in LAST_YEAR])
+def test_last_year_s_answers_do_not_fit(next_year, name, test):
+    assert lost(next_year["last year's numbers", name]) == {test}

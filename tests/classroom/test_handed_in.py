@@ -1,0 +1,226 @@
+"""What a class hands in, and what an instructor types: names, files, marks and commands, before anything is run."""
+
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from notebooks.assignments import grade as command
+from notebooks.assignments import submissions, tables
+from notebooks.assignments.tables import read_table as table
+from tests.classroom import hostile
+from tests.house.test_house import plain
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = "gaussian_records"
+
+
+@pytest.mark.parametrize(("row", "message"), [
+    ("ann,x,ann/gaussian_records.ipynb,gaussian-explain-size,3,4,", r"must be in \[0, 3\], got 4"),
+    ("ann,x,ann/gaussian_records.ipynb,gaussian-explain-size,3,good,", "line 2: points must be a number"),
+    ("ann,x,nobody.ipynb,gaussian-explain-size,3,2,", "there is no question 'gaussian-explain-size' in 'nobody.ipynb'"),
+])  # fmt: skip
+def test_marks_that_cannot_be_are_refused(tmp_path, row, message):
+    (tmp_path / "m.csv").write_text("student,assignment,file,question,out_of,points,comment\n" + row)
+    with pytest.raises(ValueError, match=message):
+        tables.enter_marks([answered("It is small.")], tables.read_marks(tmp_path / "m.csv"))
+
+
+def answered(text, **more):
+    """A record of ann's, with one answer to be marked by hand."""
+    question = {"id": "gaussian-explain-size", "by_hand": True, "points": None, "out_of": 3.0, "note": "", "text": text}
+    return {
+        "student": "ann",
+        "file": f"ann/{NAME}.ipynb",
+        "assignment": NAME,
+        "questions": [question],
+        "problems": [],
+    } | more
+
+
+def test_an_answer_that_was_changed_is_to_be_marked_again():
+    old, new = answered("It is small."), answered("I give up.")
+    place = old["file"], "gaussian-explain-size"
+    mark = {place: (3.0, "good", tables.sign_of(old["questions"][0]))}
+    told = tables.enter_marks([old], mark) + tables.enter_marks([new], mark)
+    assert old["questions"][0]["points"] == 3.0 and new["questions"][0]["points"] is None
+    assert told == [f"{place[0]}: {problem}" for problem in new["problems"]]
+    assert "changed after it got 3 points by hand" in told[0]
+
+
+FILLED_IN = [f"student,file,question,out_of,points,comment\nann,ann/{NAME}.ipynb,gaussian-explain-size,3,2.5,a pair; of tables",
+             f"file\tstudent\tquestion\tpoints\tcomment\r\nann/{NAME}.ipynb\tann\tgaussian-explain-size\t2,5\ta pair; of tables\r\n",
+             f'question;comment;points;student;file\ngaussian-explain-size;"a pair; of tables";2,5;ann;ann/{NAME}.ipynb']  # fmt: skip
+
+
+@pytest.mark.parametrize("saved", FILLED_IN)
+def test_marks_are_read_as_spreadsheets_save_them(tmp_path, saved):
+    (tmp_path / "m.csv").write_text(saved, encoding="utf-8-sig")
+    record = answered("It is small.")
+    assert tables.enter_marks([record], tables.read_marks(tmp_path / "m.csv")) == []
+    [question] = record["questions"]
+    assert (question["points"], question["note"]) == (2.5, "a pair; of tables")
+
+
+def test_a_table_in_another_encoding_and_two_marks_for_one_answer_are_refused(tmp_path):
+    (tmp_path / "m.csv").write_bytes(f"file,question,points,comment\n{NAME},a,2,佐藤".encode("cp932"))
+    with pytest.raises(ValueError, match="m.csv must be in UTF-8: save it as"):
+        tables.read_marks(tmp_path / "m.csv")
+    (tmp_path / "m.csv").write_text("file,question,points,comment\nx,a,2,\nx,b,,\nx,b,1,\nx,a,1,")
+    with pytest.raises(ValueError, match="line 5: another row marks 'a' in 'x'"):
+        tables.read_marks(tmp_path / "m.csv")
+
+
+def test_a_comment_without_points_stays_and_so_do_points_for_what_was_changed(tmp_path):
+    record = answered("It is small.")
+    [question] = record["questions"]
+    place = record["file"], question["id"]
+    tables.enter_marks([record], {place: (None, "read again", tables.sign_of(question))})
+    assert (question["points"], question["note"]) == (None, "read again")
+    tables.enter_marks([record], {place: (3.0, "good", "another")})
+    assert (question["points"], question["note"]) == (None, "(3 points before it was changed) good")
+
+
+def test_of_several_files_the_best_counts():
+    def record(points, **more):
+        return answered("") | {"questions": [{"points": points, "out_of": 17.0}]} | more
+
+    records = [record(0.0), record(17.0), record(3.0), record(2.0, student="bob", assignment="laplace")]
+    assert command._platform(records) == [
+        {"student": "ann", NAME: "17", "laplace": ""}, {"student": "bob", NAME: "", "laplace": "2"}
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["{}/none"], "SUBMISSIONS must be a folder"),
+    (["{}/class", "-o", "{}/class/out"], "the output must lie outside the submissions"),
+    (["{}"], "there is no submission in"),
+    (["{}/class", "--variant", "a b"], "variant must be letters"),
+    (["{}/class", "--jobs", "0"], "jobs must be at least 1, got 0"),
+    (["{}/class", "--cell-seconds", "nan"], "cell_seconds must be at least 1, got nan"),
+    (["{}/class", "--bank", "{}/bank"], "BANK: gausian_records.py is named for no assignment"),
+])  # fmt: skip
+def test_a_command_that_makes_no_sense_is_refused(tmp_path, monkeypatch, capsys, arguments, message):
+    if message != "there is no submission in":
+        (tmp_path / "class/ann").mkdir(parents=True)
+    if "--bank" in arguments:
+        (tmp_path / "bank").mkdir()
+        (tmp_path / "bank/gausian_records.py").write_text("")
+    monkeypatch.setattr(sys, "argv", ["grade", *(argument.format(tmp_path) for argument in arguments)])
+    assert command.main() == 2
+    assert message in capsys.readouterr().err
+
+
+# ---- who handed in what
+
+
+@pytest.mark.parametrize(("file", "student"), [
+    ("tanaka/laplace.ipynb", "tanaka"),
+    ("laplace/tanaka/x.ipynb", "tanaka"),
+    ("tanaka/laplace/laplace.ipynb", "tanaka"),
+    ("tanaka_laplace.ipynb", "tanaka"),
+    ("laplace.ipynb", "laplace"),
+    ("tanaka.zip/a/b.ipynb", "tanaka"),
+    ("delaplace_laplace.ipynb", "delaplace"),
+    ("laplace2_tanaka (1).ipynb", "2_tanaka (1)"),
+    ("tanakalaplace.ipynb", "tanaka"),
+])  # fmt: skip
+def test_the_student_is_read_off_the_path(file, student):
+    assert submissions._student(file, {"laplace": None}) == student
+
+
+@pytest.mark.parametrize(("student", "meant"), [
+    ("sato", "sato"), ("Sato", "sato"), ("sato (1)", "sato"), ("sato_12345_67890_-1", "sato"), ("sato_late_12345_67890_", "sato"),
+    ("Sato Ken_4711_assignsubmission_file_", "Sato Ken"), ("sato_2", "sato_2"), ("sato_2_345_678_", "sato_2"), ("sato_ken", ""), ("satou", ""),
+    ("tanaka", ""),
+])  # fmt: skip
+def test_names_as_platforms_deliver_them_are_known_where_they_mean_one_student(student, meant):
+    assert submissions._meant(student, ["sato", "Sato Ken", "sato_2", "Tanaka", "TANAKA"]) == meant
+
+
+def test_whoever_has_no_variant_is_told(tmp_path):
+    for student in ("Sato_4711_assignsubmission_file_", "mori"):
+        (tmp_path / student).mkdir()
+        (tmp_path / student / "laplace.ipynb").write_text("")
+    mori, sato = submissions.collect(tmp_path, {"laplace": hostile.assignment.key("laplace")}, {"sato": "v"})
+    assert (mori.student, sato.student) == ("mori", "sato")
+    assert "'Sato_4711_assignsubmission_file_' was taken for 'sato'" in sato.problems
+    [told] = command._not_known([vars(mori), vars(sato)], "default")
+    assert told == "not in VARIANTS, and so graded as 'default': mori" and any(
+        submissions.NOT_KNOWN in each for each in mori.problems
+    )
+
+
+def test_a_folder_zipped_with_its_environment_is_graded(tmp_path):
+    with zipfile.ZipFile(tmp_path / "ann.zip", "w") as archive:
+        for number in range(submissions.MOST_MEMBERS + 1):
+            archive.writestr(f"gaussian/.venv/lib/{number}.py", "")
+            archive.writestr(f"gaussian/env/site-packages/{number}.py", "")
+        archive.writestr(f"gaussian/{NAME}.ipynb", nbformat.writes(hostile.solved()))
+    [found] = submissions.collect(tmp_path, {NAME: hostile.assignment.key(NAME)})
+    assert found.cells and found.problems == []
+
+
+def test_other_notebooks_in_the_zip_do_not_count(tmp_path):
+    other = json.dumps({"nbformat": 4, "cells": [{"cell_type": "markdown", "source": "A lecture"}]})
+    with zipfile.ZipFile(tmp_path / "ann.zip", "w") as archive:
+        for number in range(submissions.MOST_FILES + 1):
+            archive.writestr(f"course/{number}.ipynb", other)
+        archive.writestr(f"course/{NAME}.ipynb", nbformat.writes(hostile.solved()))
+    found = submissions.collect(tmp_path, {NAME: hostile.assignment.key(NAME)})
+    assert [each.problems for each in found if each.name] == [[]] and len(found) == submissions.MOST_FILES + 2
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_files_of_one_name_in_a_zip_are_two(tmp_path):
+    with zipfile.ZipFile(tmp_path / "ann.zip", "w") as archive:
+        for answer in ("One answer", "Another answer"):
+            archive.writestr(f"{NAME}.ipynb", nbformat.writes(hostile.solved(answer)))
+    found = submissions.collect(tmp_path, {NAME: hostile.assignment.key(NAME)})
+    assert [(each.student, each.name) for each in found] == [("ann", NAME)] * 2 and found[0].file != found[1].file
+
+
+def test_what_can_be_mended_is_read_or_comes_with_advice(tmp_path):
+    inner = tmp_path / "inner.zip"
+    inner.write_bytes(b"PK")
+    for student in ("ann", "bob", "zoe"):
+        (tmp_path / student).mkdir()
+    with zipfile.ZipFile(tmp_path / "ann/outer.zip", "w") as archive:
+        archive.write(inner, "a/inner.zip")
+    inner.unlink()
+    (tmp_path / "bob/x.ipynb").write_text(json.dumps({"nbformat": 3, "worksheets": [{"cells": []}]}))
+    (tmp_path / "zoe/x.ipynb").write_text(nbformat.writes(hostile.solved()), encoding="utf-16")
+    ann, bob, zoe = submissions.collect(tmp_path, {NAME: hostile.assignment.key(NAME)})
+    assert ann.problems == ["a zip file within a zip file: unpack it, and run this again"]
+    assert bob.problems == ["not a notebook: it is of an old format: open it in Jupyter, save it, and run this again"]
+    assert (zoe.name, zoe.problems) == (NAME, [])
+
+
+def test_a_notebook_copied_into_one_s_own_variant_is_known_as_a_copy(tmp_path):
+    for student in ("ann", "bob"):
+        copied = hostile.solved()
+        [parameters] = [cell for cell in copied.cells if cell.id == "parameters"]
+        parameters.source = f"seed: int = {len(list(tmp_path.iterdir()))}"
+        nbformat.write(copied, tmp_path / f"{student}_{NAME}.ipynb")
+    for student in ("moe", "zoe"):
+        nbformat.write(hostile.assignment.student(hostile.assignment.key(NAME)), tmp_path / f"{student}_{NAME}.ipynb")
+    ann, bob, moe, zoe = submissions.collect(tmp_path, {NAME: hostile.assignment.key(NAME)})
+    assert moe.problems == zoe.problems == [], "nothing is no copy"
+    assert (ann.problems, bob.problems) == (["the same notebook as that of bob"], ["the same notebook as that of ann"])
+
+
+def test_a_login_is_exported_as_it_is_and_a_formula_is_not(tmp_path):
+    names = ["-tanaka", "@ken", "+81.sato", "=1+1", "-2+3", "@SUM(A1)", "+cmd|' /C calc'!A1"]
+    tables.table(tmp_path / "x.csv", [{"student": name} for name in names])
+    assert [row["student"] for row in table(tmp_path / "x.csv")] == names[:3] + [f"'{name}" for name in names[3:]]
+
+
+def test_make_grade_without_a_folder_says_what_is_missing():
+    done = subprocess.run(
+        ["make", f"PYTHON={sys.executable}", "grade"], cwd=ROOT, capture_output=True, text=True, env=plain()
+    )
+    assert done.returncode and "make grade SUBMISSIONS=folder" in done.stderr

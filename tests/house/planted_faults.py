@@ -1,0 +1,237 @@
+"""Would the verdicts notice? A fault is planted in `lib`, and the chapters of a document judge again.
+
+    make faults                     all of them, into book/results/faults.csv: an hour
+    make faults ONLY=kiri2019       those of one document; the rows of the others stay
+
+The faults stand in tests/house/planted_faults.yml, as a line of code and what takes its place. For each, the document's chapters
+that judge claims and whose code it is part of run on a copy of the repository, one after the other until one notices, with their
+default parameters and without their pictures. A verdict has moved where it is another than without the fault, unless it is another with
+another seed as well: those of `SEEDS` are tried without the fault, and only what is the same with each of them counts. A claim that waits
+for the real data is judged here by what the stand-in gives, with and without the fault. A chapter that ends in an error has
+noticed as well. Where neither is so, the list explains why, and names a test, which must fail, and pass without the fault; else
+the command fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from book.kept import content_key, results
+
+ROOT = Path(__file__).resolve().parents[2]
+LIST, KEPT = ROOT / "tests/house/planted_faults.yml", ROOT / "book/results/faults.csv"
+# Imported before the fork: they are most of a chapter's start.
+LIBRARIES = ("scipy.stats", "scipy.optimize", "sympy", "matplotlib.pyplot", "numba", "sklearn.linear_model",
+             "sklearn.metrics", "prv_accountant", "IPython.display")  # fmt: skip
+SEEDS = (0, 1, 2)  # added to a chapter's own
+COLUMNS = ["document", "fault", "file", "was", "is", "moved", "stopped", "explained", "test"]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """In `file`, the text `was`, which stands there once, becomes `becomes`; `says` what that is.
+
+    explained : why no verdict moves, where none does; test : what notices then, as for pytest
+    """
+
+    document: str
+    says: str
+    file: str
+    was: str
+    becomes: str
+    test: str = ""
+    explained: str = ""
+
+    def plant(self, root: Path) -> None:
+        """`ValueError` unless `was` stands once in the file below `root`."""
+        path = root / self.file
+        text = path.read_text(encoding="utf-8")
+        if text.count(self.was) != 1:
+            raise ValueError(f"was must stand once in {self.file}, got {text.count(self.was)} times {self.was!r}")
+        path.write_text(text.replace(self.was, self.becomes), encoding="utf-8")
+
+
+def listed(path: Path = LIST) -> list[Fault]:
+    """The faults of the file, in its order."""
+    found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return [Fault(document, **entry) for document, entries in found.items() for entry in entries]
+
+
+def chapters(fault: Fault) -> list[str]:
+    """The document's notebooks that depend on the fault's file, as paths below the root."""
+    own = sorted((ROOT / "notebooks" / fault.document).glob("*.ipynb"))
+    return [str(path.relative_to(ROOT)) for path in own if ROOT / fault.file in content_key.closure(path)]
+
+
+# ---------------------------------------------------------------- running a chapter
+
+
+def judged(folder: Path, notebook: str, more: int = 0) -> tuple[dict[str, str], str]:
+    """The verdict of each claim that `notebook` judges in the repository at `folder`, by id, and the error it ends in, or "".
+
+    more : what is added to its seed
+    """
+    with tempfile.TemporaryFile() as told:
+        sys.stdout.flush()
+        child = os.fork()
+        if child == 0:
+            with contextlib.suppress(BaseException):
+                pickle.dump(_run(folder, notebook, more), told)
+                told.flush()
+            os._exit(0)
+        os.waitpid(child, 0)
+        told.seek(0)
+        return pickle.load(told)
+
+
+def fails(folder: Path, test: str) -> bool:
+    """Whether `test` fails in the repository at `folder`; ``RuntimeError`` if it cannot be run."""
+    command = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *test.split()]
+    done = subprocess.run(
+        command, cwd=folder, env=os.environ | {"PYTHONPATH": str(folder)}, capture_output=True, text=True
+    )
+    if done.returncode not in (0, 1):
+        raise RuntimeError(f"{test} cannot be run: {(done.stdout + done.stderr)[-500:]}")
+    return done.returncode == 1
+
+
+def _run(folder: Path, notebook: str, more: int) -> tuple[dict[str, str], str]:
+    os.chdir(folder)
+    # A fault planted within the second, as long as what it takes the place of, would not be read.
+    sys.dont_write_bytecode = True
+    sys.path[:] = [str(folder), *(each for each in sys.path if each not in ("", str(ROOT)))]
+    for name in [name for name in sys.modules if name.split(".")[0] in ("lib", "book", "notebooks", "tests")]:
+        del sys.modules[name]
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1), os.dup2(nowhere, 2)
+    warnings.simplefilter("ignore")
+    found = _listen()
+    names = {"__name__": "__main__", "display": lambda *_, **__: None}
+    for cell in json.loads(Path(notebook).read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "code":
+            try:
+                exec(compile("".join(cell["source"]), notebook, "exec"), names)
+            except Exception as error:
+                return found, f"{type(error).__name__}: {error}".split("\n")[0]
+            if "parameters" in cell.get("metadata", {}).get("tags", []) and "seed" in names:
+                names["seed"] += more
+    return found, ""
+
+
+def _listen() -> dict[str, str]:
+    """The verdicts that `book.claims` comes to from now on, by id; where it has a value, without regard to stand-in data."""
+    from book import claims
+
+    found, judge = {}, claims._judge
+
+    def heard(claim, value, reason, stand_in, undetermined, setting):
+        record = judge(claim, value, reason, stand_in and value is None, undetermined, setting)
+        found[claim.id] = record.verdict
+        return record
+
+    claims._judge = heard
+    return found
+
+
+@contextlib.contextmanager
+def copy():
+    """A copy of what the chapters need, with the compiled functions as old as they are."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("lib", "book", "notebooks", "tests"):
+            skipped = shutil.ignore_patterns("*.pyc", "notebooks" if name == "book" else "assignments")
+            shutil.copytree(ROOT / name, Path(folder, name), ignore=skipped)
+        shutil.copy(ROOT / "pyproject.toml", folder)
+        yield Path(folder)
+
+
+# ---------------------------------------------------------------- all of them
+
+
+def steady(folder: Path, notebook: str) -> tuple[dict[str, str], str]:
+    """The verdicts that `notebook` comes to with each of `SEEDS`; ``RuntimeError`` if it fails without any fault."""
+    found, *others = [judged(folder, notebook, more) for more in SEEDS]
+    for _, error in (found, *others):
+        if error:
+            raise RuntimeError(f"{notebook} fails without any fault: {error}")
+    return {id: verdict for id, verdict in found[0].items() if all(other.get(id) == verdict for other, _ in others)}, ""
+
+
+def compare(fault: Fault, before: dict[str, tuple]) -> dict[str, str]:
+    """The row of one fault; `before` is kept between calls, the steady verdicts of each chapter without a fault."""
+    moved, stopped = [], []
+    with copy() as folder:
+        for notebook in chapters(fault):
+            if notebook not in before:
+                before[notebook] = steady(folder, notebook)
+        fault.plant(folder)
+        for notebook in chapters(fault):
+            if not (was := before[notebook][0]):
+                continue  # it goes beyond the document, and judges nothing
+            if moved or stopped:
+                break
+            found, error = judged(folder, notebook)
+            moved += [f"{id}: {was[id]} to {found[id]}" for id in found if id in was and found[id] != was[id]]
+            stopped += [f"{Path(notebook).stem}: {error}"] if error else []
+        noticed = fault.test if not moved and not stopped and fault.test and fails(folder, fault.test) else ""
+    if noticed and noticed not in before:
+        with copy() as folder:
+            if fails(folder, noticed):
+                raise RuntimeError(f"{noticed} fails without any fault")
+        before[noticed] = ({}, "")
+    told = [fault.document, fault.says, fault.file, fault.was, fault.becomes, "; ".join(moved), "; ".join(stopped)]
+    explained = "" if moved or stopped else fault.explained
+    return dict(zip(COLUMNS, [*told, explained, noticed], strict=True))
+
+
+def main(arguments=None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", default="", help="a document, or a part of what a fault says")
+    parser.add_argument("--output", type=Path, default=KEPT)
+    given = parser.parse_args(arguments)
+    faults = [fault for fault in listed() if given.only in fault.document or given.only in fault.says]
+    if not faults:
+        parser.error(f"--only must be part of a document or of what a fault says, got {given.only!r}")
+    os.environ.update(MPLBACKEND="Agg", OMP_NUM_THREADS="1")
+    sys.dont_write_bytecode = True  # a fault may be as old and as long as what it replaces
+    for name in LIBRARIES:
+        __import__(name)
+    before, missed = {}, []
+    for fault in faults:
+        row = compare(fault, before)
+        count = row["moved"].count(" to ")
+        how = f"{count} moved" if count else row["stopped"] or row["test"] or "NOT NOTICED"
+        print(f"{fault.document}  {fault.says}: {how}", flush=True)
+        missed += [] if row["moved"] or row["stopped"] or row["test"] else [fault.says]
+        _keep(given.output, row)
+    if missed:
+        sys.exit(f"not noticed by any verdict, error or test that the list names: {'; '.join(missed)}")
+
+
+def _keep(output: Path, row: dict[str, str]) -> None:
+    """Write `row` into the file, in the list's order, beside those of other faults that are still listed."""
+    known = results.rows(output) if output.is_file() else []
+    done = {(each["document"], each["fault"]): each for each in [*known, row]}
+    ordered = [done[each.document, each.says] for each in listed() if (each.document, each.says) in done]
+    code = "tests/house/planted_faults.py tests/house/planted_faults.yml notebooks/*/*.ipynb"
+    made = results.collect(
+        "tests.house.planted_faults", [], data="stand-in", settings={"parameters": "default"}, code=code
+    )
+    results.save(output, pd.DataFrame(ordered, columns=COLUMNS), made | {"command": "make faults"})
+
+
+if __name__ == "__main__":
+    main()

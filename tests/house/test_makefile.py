@@ -1,0 +1,279 @@
+"""What `make book` runs again and what it leaves alone, on a small tree with a stand-in for Python."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from book.kept import content_key
+from tests.house.test_house import plain
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Plays every Python command of the Makefile but the keys, and notes it; a file named `broken-…` makes that step fail.
+PYTHON = """\
+#!/bin/sh
+case "$*" in
+  *check_environment*) ;;
+  notebooks/tools/keys.py*) exec REAL "$@" ;;
+  notebooks/tools/run.py*) echo "ran $2" >> log; ps -o comm= -p $PPID > parent; test ! -e broken-notebook || exit 1; mkdir -p "$(dirname "$4")"; cp "$2" "$4" ;;
+  *gather*) find build/executed -name '*.ipynb' | sort > build/claims.json ;;
+  *page*) cp build/claims.json book/scorecard.md ;;
+  *book.build*) echo "built" >> log; test ! -e broken-page || { echo 'x.md:1: WARNING: a bad page'; exit 1; }
+    mkdir -p build/scratch/html; cat book/*.md > build/scratch/html/index.html ;;
+esac
+"""
+
+
+def notebook(*sources: str) -> str:
+    cells = [{"cell_type": "code", "source": source, "metadata": {}, "outputs": []} for source in sources]
+    return json.dumps({"cells": cells, "metadata": {}})
+
+
+CLAIMS = """\
+claims:
+
+- id: doc.first
+  printed: "1"
+- id: other.first
+  printed: "2"
+"""
+FILES = {
+    "lib/a.py": "A = 1\n",
+    "lib/b.py": '"""B."""\n\nB = 1\n',
+    "book/claims.yml": CLAIMS,
+    "book/ledger.py": "LEDGER = 'book/claims.yml'\n",
+    "book/page.md": "page\n",
+    "book/results/numbers.csv": "1\n",
+    "_config.yml": "title: x\n",
+    "notebooks/tools/run.py": "import notebooks.tools.kept\n",
+    "notebooks/tools/kept.py": "KEPT = 1\n",
+    "notebooks/full.yml": "doc/one:\n  trials: 3\n",
+    "notebooks/doc/one.ipynb": notebook("import lib.a", "open('book/results/numbers.csv')"),
+    "notebooks/doc/two.ipynb": notebook("import lib.b"),
+    "requirements.lock": "numpy==1\n",
+    "pyproject.toml": "[project]\n",
+}
+ONE, TWO, BUILT = "ran notebooks/doc/one.ipynb", "ran notebooks/doc/two.ipynb", "built"
+
+
+@pytest.fixture
+def tree(tmp_path):
+    code = [path for path in content_key.closure("notebooks/tools/keys.py") if path.suffix == ".py"]
+    for path in (ROOT / "Makefile", *code):
+        copy = tmp_path / path.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copy)
+    for name, text in FILES.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (tmp_path / "python").write_text(PYTHON.replace("REAL", sys.executable))
+    (tmp_path / "python").chmod(0o755)
+    assert make(tmp_path) == {"ran notebooks/doc/one.ipynb", "ran notebooks/doc/two.ipynb", "built"}
+    return tmp_path
+
+
+def make(tree: Path, *, fails: bool = False, command: str = "book") -> set[str]:
+    """The steps that `make book` took."""
+    (tree / "log").write_text("")
+    done = subprocess.run(["make", "PYTHON=./python", command], cwd=tree, capture_output=True, text=True, env=plain())
+    assert bool(done.returncode) == fails, done.stdout + done.stderr
+    if not fails and command == "book":
+        assert done.stdout.splitlines()[-1] == f"{tree}/build/html/index.html"
+    (tree / "printed").write_text(done.stdout + done.stderr)
+    return set((tree / "log").read_text().splitlines())
+
+
+def settle(tree: Path) -> None:
+    """Date every file back, evenly, so that what is written next is newer for certain."""
+    for path in tree.rglob("*"):
+        if path.is_file():
+            os.utime(path, (path.stat().st_mtime - 100,) * 2)
+
+
+def test_nothing_changed_runs_nothing(tree):
+    assert make(tree) == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "steps"),
+    [
+        ("notebooks/doc/one.ipynb", notebook("import lib.a, lib.b"), {ONE, BUILT}),
+        ("lib/a.py", "A = 2\n", {ONE, BUILT}),
+        ("lib/b.py", "B = 2\n", {TWO, BUILT}),
+        ("lib/b.py", '"""The letter."""\n\nB = 1\n', {BUILT}),
+        ("book/results/numbers.csv", "2\n", {ONE, BUILT}),
+        ("book/claims.yml", CLAIMS.replace('"1"', '"3"'), {ONE, TWO, BUILT}),
+        ("book/claims.yml", CLAIMS.replace('"2"', '"3"'), {BUILT}),
+        ("notebooks/tools/run.py", "import notebooks.tools.kept as k\n", {ONE, TWO, BUILT}),
+        ("notebooks/tools/kept.py", "KEPT = 2\n", {ONE, TWO, BUILT}),
+        ("requirements.lock", "numpy==2\n", {ONE, TWO, BUILT}),
+        ("book/page.md", "changed\n", {BUILT}),
+        ("_config.yml", "title: y\n", {BUILT}),
+    ],
+)
+def test_a_change_runs_what_depends_on_it(tree, name, text, steps):
+    settle(tree)
+    (tree / name).write_text(text)
+    assert wanted(tree) == steps - {BUILT}
+    assert make(tree) == steps
+    assert make(tree) == set()
+
+
+def wanted(tree: Path) -> set[str]:
+    """The notebooks that `make -n book` says it would run."""
+    said = subprocess.run(
+        ["make", "-n", "PYTHON=./python", "book"], cwd=tree, capture_output=True, text=True, env=plain()
+    )
+    assert not said.returncode, said.stderr
+    return {
+        f"ran {words[words.index('-o') - 1]}"
+        for words in map(str.split, said.stdout.splitlines())
+        if "-o" in words and "notebooks/tools/run.py" in words
+    }
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["lib/a.py", "notebooks/doc/one.ipynb", "notebooks/tools/run.py", "requirements.lock", "book/results/numbers.csv"],
+)
+def test_a_file_that_was_only_touched_runs_no_notebook(tree, name):
+    settle(tree)
+    (tree / name).touch()
+    assert wanted(tree) == set()
+    assert make(tree) <= {BUILT}
+
+
+def test_new_outputs_in_a_notebook_do_not_run_it(tree):
+    settle(tree)
+    path = tree / "notebooks/doc/one.ipynb"
+    path.write_text(
+        path.read_text().replace(
+            '"outputs": []', '"outputs": [{"output_type": "stream", "name": "stdout", "text": "1"}]'
+        )
+    )
+    assert make(tree) == set()
+
+
+def test_code_that_cannot_be_read_stops_make_before_anything_runs(tree):
+    (tree / "lib/b.py").write_text("B = (\n")
+    assert make(tree, fails=True) == set()
+    assert "lib/b.py, line 1: " in (tree / "printed").read_text()
+    (tree / "lib/b.py").write_text(FILES["lib/b.py"])
+    assert make(tree) <= {BUILT}
+
+
+def test_a_tree_without_an_environment_can_be_asked_what_would_run(tree):
+    said = subprocess.run(
+        ["make", "-n", "build/keys/ledger.key"], cwd=tree, capture_output=True, text=True, env=plain()
+    )
+    assert said.returncode == 0, said.stderr
+
+
+def test_a_page_that_came_went_or_was_renamed_is_noticed(tree):
+    settle(tree)
+    (tree / "book/new.md").write_text("new\n")
+    os.utime(tree / "book/new.md", (0, 0))
+    assert make(tree) == {"built"}
+    (tree / "book/new.md").rename(tree / "book/other.md")
+    assert make(tree) == {"built"}
+    (tree / "book/other.md").unlink()
+    assert make(tree) == {"built"}
+
+
+def test_an_executed_notebook_whose_source_is_gone_is_removed(tree):
+    (tree / "notebooks/doc/two.ipynb").unlink()
+    assert make(tree) == {"built"}
+    assert not (tree / "build/executed/doc/two.ipynb").exists()
+    assert "two" not in (tree / "build/claims.json").read_text()
+
+
+def test_a_failure_leaves_the_last_good_book(tree):
+    settle(tree)
+    good = (tree / "build/html/index.html").read_text()
+    (tree / "book/page.md").write_text("changed\n")
+    (tree / "broken-page").touch()
+    make(tree, fails=True)
+    printed = (tree / "printed").read_text()
+    assert "x.md:1: WARNING: a bad page" in printed and "was not built" in printed
+    assert (tree / "build/html/index.html").read_text() == good
+
+    (tree / "broken-page").unlink()
+    assert make(tree) == {"built"}
+    assert (tree / "build/html/index.html").read_text() != good
+    (tree / "notebooks/doc/one.ipynb").write_text(notebook("2"))
+    (tree / "broken-notebook").touch()
+    assert "built" not in make(tree, fails=True)
+    assert "built" not in make(tree, fails=True)  # and it stays failed until it is mended
+    (tree / "broken-notebook").unlink()
+    assert make(tree) == {"ran notebooks/doc/one.ipynb", "built"}
+
+
+def test_papers_run_into_a_folder_of_their_own(tree):
+    assert make(tree, command="papers") == {"ran notebooks/doc/one.ipynb", "ran notebooks/doc/two.ipynb"}
+    assert (tree / "build/papers/doc/one.ipynb").is_file()
+    assert make(tree, command="papers") == set()
+    assert make(tree) == set()
+
+
+def test_an_interrupted_full_run_goes_on_and_plans_only_what_is_left(tree):
+    plan = tree / "build/papers/record/plan"
+    make(tree, command="papers")
+    assert plan.read_text().split() == ["2", "doc/one", "doc/two"]
+    make(tree, command="papers")
+    assert plan.read_text().split() == ["2"]
+    settle(tree)
+    (tree / "notebooks/doc/two.ipynb").write_text(notebook("2"))
+    (tree / "broken-notebook").touch()  # interrupted: what was being run is not there
+    make(tree, command="papers", fails=True)
+    assert plan.read_text().split() == ["2", "doc/two"]
+    (tree / "broken-notebook").unlink()
+    assert make(tree, command="papers") == {"ran notebooks/doc/two.ipynb"}
+    settle(tree)
+    (tree / "notebooks/full.yml").write_text(FILES["notebooks/full.yml"].replace("3", "4"))
+    assert make(tree, command="papers") == {ONE}
+    assert plan.read_text().split() == ["2", "doc/one"]
+    assert make(tree) == {TWO, BUILT}  # with its own settings one is as it was
+
+
+def test_nothing_stands_between_make_and_a_notebook_of_a_full_run(tree):
+    """So that the notebook's run sees when make is killed (tests/notebooks/test_run.py)."""
+    make(tree, command="papers")
+    assert (tree / "parent").read_text() == "make\n"
+
+
+def test_the_pages_follow_the_commit_that_their_figures_name(tree):
+    def git(*arguments):
+        subprocess.run(
+            ["git", "-c", "user.name=A", "-c", "user.email=a@b.example", *arguments],
+            cwd=tree,
+            check=True,
+            capture_output=True,
+        )
+
+    git("init")
+    git("add", "notebooks", "lib", "book/page.md")
+    git("commit", "-m", "one")
+    assert make(tree) == {"built"}
+    assert make(tree) == set()
+    git("add", "_config.yml")
+    git("commit", "-m", "nothing that a figure shows")
+    assert make(tree) == set()
+    settle(tree)
+    (tree / "notebooks/doc/one.ipynb").write_text(notebook("2"))
+    assert make(tree) == {"ran notebooks/doc/one.ipynb", "built"}
+    git("commit", "-a", "-m", "two")
+    assert make(tree) == {"built"}
+    assert make(tree) == set()
+
+
+def test_clean_keeps_the_environment(tree):
+    (tree / ".venv").mkdir()
+    make(tree, command="clean")
+    assert not (tree / "build").exists() and not (tree / "book/scorecard.md").exists()
+    assert (tree / ".venv").is_dir()

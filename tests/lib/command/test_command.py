@@ -1,0 +1,394 @@
+"""The command `dp-compendium`: it says what `lib` says, as lines and as JSON, its examples run, and bad words end in one sentence and 2."""
+
+import ast
+import csv
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+
+import click
+import pytest
+
+from book import claims
+from book.kept import results
+from lib import accounting, mechanisms
+from lib.accounting import composition, sampled_gaussian
+from lib.command import costs, verdicts
+from lib.command.main import commands, main
+from lib.gaussian_synthesis import released_epsilon
+from lib.release import synthesizer as release
+
+ROOT = Path(__file__).resolve().parents[3]
+EXAMPLE = ROOT / "notebooks/yours/example"
+
+
+@pytest.fixture
+def run(capsys):
+    """The exit status, what was said, and what was said of errors."""
+
+    def run(words):
+        status = main(shlex.split(words))
+        return status, *capsys.readouterr()
+
+    return run
+
+
+def said(run, words) -> dict:
+    """What the command says in JSON."""
+    status, out, err = run(f"{words} --json")
+    assert (status, err) == (0, "")
+    return json.loads(out)
+
+
+# ---- what it says
+
+
+def test_what_gaussian_noise_costs(run):
+    found = said(run, "epsilon gaussian --sigma 3 --sensitivity 2 --delta 1e-6")
+    assert found == {
+        "epsilon": accounting.gaussian_epsilon(3, 1e-6, 2),
+        "delta": 1e-6,
+        "rho": accounting.gaussian_zcdp(3, 2),
+    }
+    _, out, _ = run("epsilon gaussian --sigma 3 --sensitivity 2 --delta 1e-6")
+    assert out.splitlines()[0] == f"epsilon  {found['epsilon']:.6g}"
+
+
+def test_what_laplace_noise_costs(run):
+    assert said(run, "epsilon laplace --scale 4 --sensitivity 2")["epsilon"] == 0.5
+    assert said(run, "epsilon laplace --scale 4 --delta 0.01")["epsilon"] == mechanisms.Laplace(4.0).epsilon_at(0.01)
+
+
+@pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
+def test_what_dp_sgd_costs_and_needs(run, neighbours):
+    words = f"--sampling 0.1 --steps 5 --delta 1e-5 --neighbours {neighbours}"
+    found = said(run, f"epsilon dp-sgd --noise-multiplier 2 {words}")["epsilon"]
+    assert found == sampled_gaussian.epsilon(2, 0.1, 5, 1e-5, neighbours)
+    needed = said(run, f"sigma dp-sgd --epsilon {found!r} {words}")["noise multiplier"]
+    assert needed == sampled_gaussian.noise_multiplier(found, 1e-5, 0.1, 5, neighbours) == pytest.approx(2, rel=0.01)
+
+
+def test_what_records_of_a_gaussian_cost(run):
+    words = "epsilon gaussian-synthesis --records 100000000 --attributes 4 --sigma 0.02 --delta 1e-6 --made 50"
+    found = said(run, words)
+    assert list(found["epsilon"]) == ["Theorem 3.1", "Theorem D", "Theorem E"] and found["least"] == "Theorem E"
+    assert found["epsilon"]["Theorem E"] == released_epsilon(10**8, 1e-6, 4, 0.02, size=50)
+    assert found["epsilon"]["Theorem E"] < found["epsilon"]["Theorem D"] <= found["epsilon"]["Theorem 3.1"]
+    bounded = said(run, f"{words} --neighbours bounded")
+    assert list(bounded["epsilon"]) == ["Theorem 3.2", "Theorem A", "Theorem B"] and bounded["least"] == "Theorem B"
+    all_of_them = said(run, words.replace("--made 50", "--made 100000000"))["epsilon"]["Theorem D"]
+    assert (
+        said(run, words.replace(" --made 50", ""))["epsilon"]["Theorem D"]
+        == all_of_them
+        > found["epsilon"]["Theorem D"]
+    )
+
+
+def test_a_cost_without_limit_is_null_in_json_and_inf_in_words(run):
+    words = "epsilon gaussian-synthesis --records 2 --attributes 400 --sigma 0.001 --delta 1e-6 --neighbours bounded"
+    found = said(run, words)
+    assert found["epsilon"]["Theorem 3.2"] is None
+    assert re.search(r"(?m)^epsilon Theorem 3.2 +inf", run(words)[1])
+
+
+def test_how_much_noise_a_promise_needs(run):
+    found = said(run, "sigma gaussian --epsilon 0.7 --delta 1e-7 --sensitivity 3")
+    assert found["sigma"] == accounting.gaussian_sigma(0.7, 1e-7, 3) < found["sigma by zcdp"]
+    assert said(run, f"epsilon gaussian --sigma {found['sigma']!r} --delta 1e-7 --sensitivity 3")[
+        "epsilon"
+    ] == pytest.approx(0.7)
+    assert said(run, "sigma laplace --epsilon 0.5 --sensitivity 3")["scale"] == 6
+
+
+def test_what_several_mechanisms_cost_together(run):
+    several = [(mechanisms.Gaussian(9.0), 4), (mechanisms.Laplace(8.0), 3), (mechanisms.RandomizedResponse(0.2), 1)]
+    found = said(run, "compose gaussian:9x4 laplace:8x3 pure:0.2 --delta 1e-6")
+    methods = [method for method in composition.METHODS if method != "gaussian"]
+    assert found["epsilon"] == {method: composition.together(several, 1e-6, method) for method in methods}
+    assert found["least"] == min(found["epsilon"], key=found["epsilon"].get)
+    lines = run("compose gaussian:9x4 laplace:8x3 pure:0.2 --delta 1e-6")[1].splitlines()
+    assert [line.split()[1] for line in lines if line.endswith("  least")] == [found["least"]]
+
+
+def test_the_least_is_by_value(run):
+    """Whatever the methods are called: another one for each of these."""
+    one, many, exact = (
+        said(run, f"compose {words} --delta 1e-6") for words in ("pure:0.1", "pure:0.1x3 gaussian:9x4", "gaussian:9x4")
+    )
+    assert (one["least"], many["least"], exact["least"]) == ("optimal", "numerical", "gaussian")
+    for found in (one, many, exact):
+        assert found["epsilon"][found["least"]] == min(found["epsilon"].values())
+
+
+def test_a_method_that_cannot_say_does_not_silence_the_others(run):
+    far = said(run, "compose gaussian:1e-9x3 --delta 1e-6")["epsilon"]
+    assert far["gaussian"] <= far["numerical"] <= far["gaussian"] * 1.01
+    found = said(run, "compose gaussian:10x99999999999999999999 --delta 1e-6")
+    assert list(found["none"]) == ["optimal", "numerical"] and "a grid of 3.7e+13 points" in found["none"]["numerical"]
+    found = said(run, "compose gaussian:9x4 --delta 1e-15")
+    assert list(found["none"]) == ["numerical"] and found["none"]["numerical"].startswith("delta must be in [1e-12, 1)")
+    assert found["least"] == "gaussian"
+
+
+# ---- a table
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("members.csv", "schema.yml"):
+        (tmp_path / name).write_bytes((EXAMPLE / name).read_bytes())
+    return tmp_path
+
+
+def test_a_table_becomes_synthetic_records(run, folder):
+    words = "synthesize members.csv schema.yml --epsilon 2 --workload 1 --records 50 --within middle --output out"
+    found = said(run, words)
+    files = ["errors.csv", "model.npz", "schema.yml", "statement.txt", "synthetic.csv", "synthetic.parquet"]
+    assert sorted(path.name for path in (folder / "out").iterdir()) == files == found["files"].split(", ")
+    with (folder / "out/synthetic.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 50 == found["records"]
+    assert (folder / "out/statement.txt").read_text() == release.statement(2.0, 1e-9, "unbounded") + "\n"
+    assert (folder / "out/schema.yml").read_bytes() == (EXAMPLE / "schema.yml").read_bytes()
+    assert release.load(folder / "out/model.npz").total is None
+
+
+def test_a_schema_that_does_not_suit_the_file_is_doubted(run, folder):
+    (folder / "eu.csv").write_text("fee;sex\n" + 300 * "12,50;female\n" + 300 * "3,10;male\n")
+    (folder / "eu.yml").write_text("attributes: {fee: {range: [0, 99]}, sex: {values: [female, male]}}")
+    status, out, err = run("synthesize eu.csv eu.yml --json")
+    assert status == 0 and err.startswith("By the noisy counts, ") and "% of fee are missing or `other`" in err
+    assert json.loads(out)["output"] == "released" and "sex" not in err
+    assert run("synthesize members.csv schema.yml --workload 1 --output other")[2] == ""
+
+
+def test_a_table_of_a_single_attribute_has_no_pairs(run, folder):
+    (folder / "one.csv").write_text("ill\n" + 90 * "yes\n" + 60 * "no\n")
+    (folder / "one.yml").write_text("attributes: {ill: {values: ['yes', 'no']}}")
+    assert run("synthesize one.csv one.yml")[0] == 0
+    status, _, err = run("synthesize one.csv one.yml --workload 2 --output two")
+    assert status == 2 and "workload must be " in err
+
+
+def test_the_noise_is_another_each_time(run, folder):
+    for name in ("one", "two"):
+        assert run(f"synthesize members.csv schema.yml --workload 1 --records 50 --output {name}")[0] == 0
+    assert (folder / "one/errors.csv").exists() and (folder / "one/model.npz").read_bytes() != (
+        folder / "two/model.npz"
+    ).read_bytes()
+
+
+def test_a_release_is_not_written_over(run, folder):
+    (folder / "released").mkdir()
+    (folder / "released/synthetic.csv").write_text("theirs")
+    status, out, err = run("synthesize members.csv schema.yml")
+    assert (status, out) == (2, "") and err.startswith("released is there already") and err.count("\n") == 1
+    assert [path.name for path in (folder / "released").iterdir()] == ["synthetic.csv"]
+
+
+def test_where_it_fails_nothing_is_left(run, folder, monkeypatch):
+    def broken(*_, **__):
+        raise OSError(28, "No space left on device", "synthetic.csv")
+
+    monkeypatch.setattr(release, "write", broken)
+    before = sorted(folder.iterdir())
+    assert run("synthesize members.csv schema.yml --workload 1 --records 10") == (
+        2,
+        "",
+        "synthetic.csv: No space left on device\n",
+    )
+    assert sorted(folder.iterdir()) == before
+
+
+# ---- the ledger
+
+
+def test_the_ledger_is_todays():
+    """Who changes claims or their verdicts runs `python -m book.ledger package`."""
+    full = {row["id"]: row for row in results.rows(ROOT / "book/results/claims.csv")}
+    held = verdicts.read()
+    assert [claim["id"] for claim in held] == list(claims.load().claims)
+    for claim, known in zip(held, claims.load().claims.values(), strict=True):
+        row = full[known.id]
+        assert claim == {
+            "id": known.id, "document": known.document, "item": known.item, "statement": known.statement, "printed": known.printed,
+            "reproduced": row["reproduced"], "verdict": row["verdict"], "note": row["note"], "chapter": row["notebook"],
+        }, "run python -m book.ledger package"  # fmt: skip
+
+
+def test_claims_are_found_by_document_verdict_and_words(run):
+    held = verdicts.read()
+    assert said(run, "ledger") == held
+    found = said(run, "ledger --document miura2022 --verdict differs")
+    assert found == [each for each in held if each["document"] == "miura2022" and each["verdict"] == "differs"] != []
+    found = said(run, 'ledger --text "RENYI unbounded" --document miura2022') or said(run, "ledger --text unbounded")
+    assert found and all("unbounded" in " ".join(each.values()).lower() for each in found)
+    assert said(run, "ledger --text zzzz") == []
+    _, out, _ = run("ledger --document kiri2019 --verdict differs")
+    assert out.splitlines()[-1].startswith("found: ") and out.count(": differs\n") == int(
+        out.splitlines()[-1].split()[1]
+    )
+
+
+def test_without_a_filter_the_ledger_counts(run):
+    lines = run("ledger")[1].splitlines()
+    assert [line.split(":")[0] for line in lines] == list(claims.load().documents)
+    assert sum(int(line.split()[1]) for line in lines) == len(verdicts.read())
+
+
+# ---- help, and what is refused
+
+
+def leaves(group=commands, path=()):
+    """Every subcommand and the words that lead to it; groups as well."""
+    for name, command in group.commands.items():
+        yield (*path, name), command
+        if isinstance(command, click.Group):
+            yield from leaves(command, (*path, name))
+
+
+LEAVES = dict(leaves())
+
+
+def test_the_subcommands_are_those_that_people_expect():
+    assert list(commands.commands) == ["epsilon", "sigma", "compose", "synthesize", "ledger"]
+
+
+EXAMPLES = [
+    line.strip()
+    for command in (commands, *LEAVES.values())
+    for line in (command.epilog or "").splitlines()
+    if "dp-compendium" in line
+]
+PROSE = [
+    line.partition("#")[0].strip()
+    for name in ("README.md", "book/how-to.md")
+    for line in (ROOT / name).read_text(encoding="utf-8").splitlines()
+    if line.startswith("dp-compendium ")
+]
+
+
+@pytest.mark.parametrize("path", LEAVES, ids=" ".join)
+def test_help_has_an_example(run, path):
+    status, out, _ = run(" ".join([*path, "--help"]))
+    assert status == 0 and f"dp-compendium {path[0]}" in out.partition("Example")[2]
+
+
+@pytest.mark.parametrize("line", sorted({*EXAMPLES, *PROSE}))
+def test_the_examples_run(run, folder, line):
+    (folder / "people.csv").write_bytes((folder / "members.csv").read_bytes())
+    if "sqlite" in line:
+        import adbc_driver_sqlite.dbapi
+        import pyarrow.csv
+
+        with adbc_driver_sqlite.dbapi.connect(f"file:{folder}/people.db") as made, made.cursor() as cursor:
+            cursor.adbc_ingest("people", pyarrow.csv.read_csv(folder / "people.csv"))
+            made.commit()
+    status, out, err = run(line.removeprefix("dp-compendium "))
+    assert (status, err) == (0, "") and out
+
+
+BAD = {
+    "epsilon gaussian --sigma 0 --delta 1e-6": "sigma must be in (0, inf), got 0",
+    "epsilon gaussian --sigma nan --delta 1e-6": "sigma must be in (0, inf), got nan",
+    "epsilon gaussian --sigma x --delta 1e-6": "Invalid value for '--sigma': 'x' is not a valid float.",
+    "epsilon gaussian --sigma 1": "Missing option '--delta'.",
+    "epsilon gaussian --sigma 1 --delta 1": "delta must be in (0, 1), got 1",
+    "epsilon laplace --scale 1 --sensitivity -1": "sensitivity must be in (0, inf), got -1",
+    "epsilon dp-sgd --noise-multiplier 1 --sampling 2 --steps 5 --delta 1e-5": "sampling must be in [1e-6, 1], got 2",
+    "epsilon dp-sgd --noise-multiplier 1 --sampling 0.5 --steps 0 --delta 1e-5": "steps must be in [1, inf), got 0",
+    "epsilon dp-sgd --noise-multiplier 1 --sampling 0.5 --steps 1 --delta 1e-5 --neighbours both": "Invalid value for '--neighbours'",
+    "epsilon dp-sgd --noise-multiplier 1 --sampling 0.5 --steps 99999999999999999999999 --delta 1e-5": "of steps = 1e+23 no epsilon is found",
+    "epsilon gaussian-synthesis --records 9 --attributes 2 --sigma 0.1 --delta 1e-6 --made 0": "Invalid value for '--made'",
+    "epsilon gaussian-synthesis --records 0 --attributes 2 --sigma 0.1 --delta 1e-6": "n must be in [1, ",
+    "sigma gaussian --epsilon -1 --delta 1e-6": "epsilon must be in [0, 1e150], got -1",
+    "sigma laplace --epsilon 0": "epsilon must be in (0, inf), got 0",
+    "compose --delta 1e-6": "Missing argument 'MECHANISMS...'.",
+    "compose gaussian:1 --delta 2": "delta must be in (0, 1), got 2",
+    "compose normal:1 --delta 1e-6": "Invalid value for 'MECHANISMS...': 'normal:1' must be gaussian:SIGMA, laplace:SCALE or pure:EPSILON",
+    "compose gaussian:0 --delta 1e-6": "Invalid value for 'MECHANISMS...': 'gaussian:0': its number must be in (0, inf), got 0",
+    "compose gaussian:1x0 --delta 1e-6": "count must be in [1, inf), got 0",
+    "synthesize people.csv schema.yml": "data must be a file, a folder or an address, got 'people.csv', which is none",
+    "synthesize members.csv nothing.yml": "nothing.yml: No such file or directory",
+    "synthesize members.csv schema.yml --epsilon 0": "epsilon must be ",
+    "synthesize members.csv schema.yml --workload 7": "Invalid value for '--workload'",
+    "synthesize members.csv schema.yml --records 99999999999999": "Invalid value for '--records'",
+    "ledger --document smith2026": "document must be one of 'kiri2019'",
+    "ledger --verdict wrong": "verdict must be one of ",
+    "budget": "No such command 'budget'.",
+    "epsilon": "Usage: ",
+}
+
+
+@pytest.mark.parametrize("words", BAD)
+def test_bad_words_end_in_one_sentence(run, folder, words):
+    status, out, err = run(words)
+    assert (status, out) == (2, "") and err.startswith(BAD[words]), err
+    assert err.count("\n") == 1 or words == "epsilon"  # which is told what there is
+    assert not (folder / "released").exists()
+
+
+def test_an_interruption_is_told(run, monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(verdicts, "read", stopped)
+    status, _, err = run("ledger")
+    assert status == 130 and err.endswith("interrupted\n")
+
+
+def test_too_little_memory_is_told(run, monkeypatch):
+    def full(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(verdicts, "read", full)
+    assert run("ledger") == (2, "", "there is not enough memory\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "err"),
+    [
+        ("epsilon gaussian --sigma 4 --delta 1e-6 >&-", 2, "standard output is closed: there is nowhere to answer\n"),
+        ("ledger --json | true; exit ${PIPESTATUS[0]}", 0, ""),
+        ("ledger --json >/dev/null", 0, ""),
+    ],
+)
+def test_where_the_answer_goes(words, status, err):
+    """Nowhere, to one who has stopped reading, and to a terminal without the letters."""
+    line = f"{sys.executable} -m lib.command.main {words}"
+    ran = subprocess.run(
+        ["bash", "-c", line], cwd=ROOT, env=os.environ | {"PYTHONIOENCODING": "latin-1"}, capture_output=True
+    )
+    assert (ran.returncode, ran.stderr.decode()) == (status, err)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
+def test_letters_that_a_terminal_lacks_are_named(encoding):
+    """And nothing is left out: as lines, with epsilons and a delta."""
+    asked = [sys.executable, "-m", "lib.command.main", "ledger", "--text", "guarantee"]
+    there, plain = (
+        subprocess.run(asked, cwd=ROOT, env=os.environ | {"PYTHONIOENCODING": each}, capture_output=True)
+        for each in (encoding, "utf-8")
+    )
+    told = plain.stdout.decode()
+    for letter in "εδ":
+        assert letter in told
+        told = told.replace(letter, f"\\N{{{unicodedata.name(letter)}}}")
+    assert (there.returncode, there.stderr) == (0, b"") and there.stdout.decode(encoding) == told
+
+
+def test_the_command_has_no_arithmetic_of_its_own():
+    """Each number comes from the rooms below: nothing is added or multiplied, only mappings are joined."""
+    tree = ast.parse(Path(costs.__file__).read_text(encoding="utf-8"))
+    assert {type(node.op) for node in ast.walk(tree) if isinstance(node, ast.BinOp)} == {ast.BitOr}
+
+
+def test_the_words_are_those_of_the_terminal(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["dp-compendium", "epsilon", "laplace", "--scale", "2"])
+    assert main() == 0 and "epsilon  0.5" in capsys.readouterr().out
