@@ -22,7 +22,7 @@ export PYDEVD_DISABLE_FILE_VALIDATION := 1
 # ---- the environment: .venv from the lock, or `make PYTHON=python …` for the active one
 
 ifeq ($(origin PYTHON),command line)
-PY := $(PYTHON)
+PY := "$(PYTHON)"
 ENVIRONMENT :=
 READY := active-environment
 else

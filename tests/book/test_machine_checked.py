@@ -21,6 +21,7 @@ import yaml
 from docutils import nodes
 
 from book import cards, claims, ledger, machine_checked
+from book.kept import results
 from lib.accounting import bounded_range_zcdp, composition, pure_dp_to_zcdp, rdp_to_dp
 from lib.accounting.divergence import psi
 from lib.gaussian_synthesis import (
@@ -247,6 +248,8 @@ def test_file_and_line_lead_to_the_public_repository_or_to_a_copy(tmp_path):
     shown = f">{stands.file}, {stands.line}</a>; "
     public = types.SimpleNamespace(html_theme_options={"repository_url": "https://github.com/a/b"})
     unknown = types.SimpleNamespace(html_theme_options={})
+    if not results.commit():
+        pytest.skip("not a git checkout")
     files = page.in_public(public)
     assert re.fullmatch(r"https://github\.com/a/b/blob/[0-9a-f]{40}/proofs", files) and page.in_public(unknown) == ""
     assert f'<a href="{files}/{stands.file}#L{stands.line}"{shown}' in page.table([theorem], files)

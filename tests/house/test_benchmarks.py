@@ -23,10 +23,18 @@ ERRORS = {"l1", "l2", "l3"}
 
 # A module for the measured processes, which import nothing else.
 WORK = """
+import time
+
 import numpy as np
 
 def bench_addition():
-    return np.arange(10**5).size
+    began = time.process_time()
+    while time.process_time() < began + 0.01:  # longer than a tick of the coarsest clock
+        items = np.arange(10**5).size
+    return items
+
+def bench_nothing():
+    return 1
 
 def holds(meter, megabytes):
     with meter:
@@ -211,6 +219,15 @@ def test_what_does_not_finish_is_ended_and_said(work):
     assert measure.child(work, "loops", limit=1) == {"unfinished_after_cpu_s": 1}
 
 
+def test_a_shell_s_own_limit_on_seconds_is_kept(work):
+    """Under `ulimit -t` a higher limit cannot be set, and process time has ticks of 4 ms."""
+    script = f"from tests.benchmarks import measure as m; print(m.child({work!r}, 'holds', 1, limit=900)['sum'])"
+    script += f"; print(m.child('tests.benchmarks.measure', 'micro', {work!r}, 'bench_nothing')['items'])"
+    limited = ["sh", "-c", 'ulimit -t 60 && exec "$0" -c "$1"', sys.executable, script]
+    done = subprocess.run(limited, cwd=measure.ROOT, capture_output=True, text=True)
+    assert done.stdout == f"{2.0**17}\n1\n", done.stderr
+
+
 # ---- peers
 
 
@@ -271,4 +288,4 @@ def test_make_installs_peers_only_when_told_to(tmp_path, peers, status, mentione
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=plain())
     assert done.returncode == status
     assert ("build/peers/mbi" in done.stdout) == ("build/peers/dpmm" in done.stdout) == mentioned
-    assert ("python -m tests.benchmarks one two\n" in done.stdout) == (status == 0)
+    assert ('"python" -m tests.benchmarks one two\n' in done.stdout) == (status == 0)

@@ -19,7 +19,7 @@ PYTHON = """\
 #!/bin/sh
 case "$*" in
   *check_environment*) ;;
-  notebooks/tools/keys.py*) exec REAL "$@" ;;
+  notebooks/tools/keys.py*) exec "REAL" "$@" ;;
   notebooks/tools/run.py*) echo "ran $2" >> log; ps -o comm= -p $PPID > parent; test ! -e broken-notebook || exit 1; mkdir -p "$(dirname "$4")"; cp "$2" "$4" ;;
   *gather*) find build/executed -name '*.ipynb' | sort > build/claims.json ;;
   *page*) cp build/claims.json book/scorecard.md ;;

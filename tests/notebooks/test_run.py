@@ -4,6 +4,7 @@ import fcntl
 import importlib.util
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -475,7 +476,7 @@ def test_another_setting_is_another_run(long_notebook, tmp_path):
 
 def test_a_run_ends_with_the_make_that_started_it(long_notebook, tmp_path):
     """And leaves what is kept: `make` may be killed, and started again at once."""
-    words = f"{sys.executable} {RUN} {long_notebook} -o out.ipynb --record record"
+    words = shlex.join([sys.executable, str(RUN), str(long_notebook), "-o", "out.ipynb", "--record", "record"])
     (tmp_path / "Makefile").write_text(f"out.ipynb:\n\t@exec {words}\n")
     said = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     make = subprocess.Popen(["make"], cwd=tmp_path, env=plain(), **said)

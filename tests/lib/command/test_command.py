@@ -361,7 +361,7 @@ def test_too_little_memory_is_told(run, monkeypatch):
 )
 def test_where_the_answer_goes(words, status, err):
     """Nowhere, to one who has stopped reading, and to a terminal without the letters."""
-    line = f"{sys.executable} -m lib.command.main {words}"
+    line = f"{shlex.quote(sys.executable)} -m lib.command.main {words}"
     ran = subprocess.run(
         ["bash", "-c", line], cwd=ROOT, env=os.environ | {"PYTHONIOENCODING": "latin-1"}, capture_output=True
     )
