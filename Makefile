@@ -164,7 +164,7 @@ build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.lis
 
 # ---- commands; the text after ## is what `make help` prints
 
-.PHONY: help book pdf test nbval compare style check slow package proofs recheck papers claims assignments grade document mine schema bench peers notebooks screenshot stand-in catalogues lock coverage mutants faults clean
+.PHONY: help book pdf test test-all nbval compare style check package proofs recheck papers claims assignments grade document mine schema bench peers notebooks screenshot stand-in catalogues lock coverage mutants faults clean
 
 book: build/html/index.html ## run what changed, build the book in English and Japanese (LANGUAGE=en for one), print where it is
 	@echo "$(CURDIR)/build/html/index.html"
@@ -174,18 +174,21 @@ pdf: build/html/index.html ## the whole book as one PDF, printed by Chromium: bu
 	@$(PY) -m book.site pdf build/html$(PAPER_IN:%=/%) $(PAPER)
 	@echo "$(CURDIR)/$(PAPER)"
 
-test: build/html/index.html ## the tests, the committed notebooks compared output by output, the book in a browser
+test: build/html/index.html ## the tests of methods, verdicts, outputs and pages, and of everything else a representative part
+	@$(PY) -m pytest -n 2 --dist worksteal -m "not full"
+
+test-all: build/html/index.html ## every test, and the notebooks once more in plain kernels
 	@status=0; \
-	$(PY) -m pytest -n 3 --dist worksteal || status=1; \
-	$(PY) -m pytest -q -p no:cacheprovider tests/notebooks/compare.py || status=1; \
+	$(PY) -m pytest -n 2 --dist worksteal || status=1; \
+	$(MAKE) nbval || status=1; \
 	exit $$status
 
 nbval: $(READY) ## run the notebooks once more, in plain kernels, and compare their outputs; what nbval does
 	@$(ALIKE) $(PY) -m pytest -n 2 --dist loadfile -o filterwarnings=default -p no:cacheprovider \
-	  --nbval --nbval-current-env --nbval-sanitize-with tests/notebooks/nbval-sanitize.cfg $(NOTEBOOKS)
+	  -p nbval --nbval --nbval-current-env --nbval-sanitize-with tests/notebooks/nbval-sanitize.cfg $(NOTEBOOKS)
 
 compare: $(EXECUTED) ## what `make book` has run beside the committed outputs, pictures too, and the stand-ins made again
-	@$(PY) -m pytest -p no:cacheprovider tests/notebooks/compare.py tests/notebooks/test_stand_in.py
+	@$(PY) -m pytest -p no:cacheprovider tests/notebooks/test_outputs.py tests/notebooks/test_stand_in.py
 
 style: $(READY) ## style, types and the order of rooms, in seconds; what pre-commit runs
 	@$(PY) -m ruff check --quiet
@@ -195,10 +198,7 @@ style: $(READY) ## style, types and the order of rooms, in seconds; what pre-com
 	  || { cat build/rooms.log >&2; exit 1; }
 
 check: style ## style, and a quick part of the tests that enters every room, in under a minute
-	@$(PY) -m pytest -q -n 2 --quick --ignore=tests/browser
-
-slow: $(READY) ## measure which test functions `make check` leaves out, and write them to tests/slow.txt
-	@$(PY) -m pytest -n 2 --ignore=tests/browser --measure tests/slow.txt
+	@$(PY) -m pytest -q -n 2 -m "not slow and not full" --ignore=tests/browser
 
 package: $(READY) ## build the package in build/package, and run its tests with the lowest versions it declares; needs an index
 	@$(PY) -m tests.house.package

@@ -63,6 +63,7 @@ def test_reports_are_as_many_as_their_bits_say(k):
         assert len(found) == pytest.approx(2 ** report_bits(oracle), rel=1e-12), name
 
 
+@pytest.mark.slow
 def test_bits_of_sets_and_hashes():
     oracle = local.SubsetSelection(1_000_000, 3.0)
     exact = math.log2(comb(1_000_000, oracle.d, exact=True))

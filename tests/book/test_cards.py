@@ -190,6 +190,7 @@ def test_errata_of_a_claim_name_its_place():
 # ---- the ledger for machines
 
 
+@pytest.mark.slow
 def test_the_ledger_follows_its_schema(tmp_path):
     schema = json.loads((ROOT / "book/claims.schema.json").read_text(encoding="utf-8"))
     known = claims.load(ROOT / "book/claims.yml")

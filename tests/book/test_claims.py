@@ -68,6 +68,7 @@ def test_what_python_prints_is_reproduced_and_its_neighbours_are_not(value, plac
         assert verdict_of(str(Decimal(printed) + step * unit), value) == "differs"
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=400)
 @given(
     st.integers(-(10**7), 10**7),
@@ -478,6 +479,7 @@ def test_formulas_of_a_claim_are_typeset_wherever_they_stand(tmp_path, monkeypat
         assert formula(r"\rho &lt; 1") in markup and "only for " + formula(r"\rho &gt; 2") in markup
 
 
+@pytest.mark.slow
 def test_no_formula_of_the_book_is_left_raw(book):
     for claim in book.claims.values():
         for text in (claim.printed, claim.statement):
@@ -572,10 +574,12 @@ def book():
     return claims.load(BOOK)
 
 
+@pytest.mark.slow
 def test_there_are_claims_of_every_document(book):
     assert {claim.document for claim in book.claims.values()} == set(book.documents)
 
 
+@pytest.mark.slow
 def test_miura2022_has_its_two_tables_cell_by_cell(book):
     cells = {f"miura2022.table1.{which}.n1e{k}" for which in ("unbounded", "bounded") for k in (4, 5, 6, 7)}
     cells |= {
@@ -584,6 +588,7 @@ def test_miura2022_has_its_two_tables_cell_by_cell(book):
     assert {id for id in book.claims if id.startswith("miura2022.table")} == cells
 
 
+@pytest.mark.slow
 def test_the_ids_of_table_2_agree_with_their_settings(book):
     for id, claim in book.claims.items():
         if id.startswith("miura2022.table2."):
@@ -597,6 +602,7 @@ def test_the_ids_of_table_2_agree_with_their_settings(book):
             }
 
 
+@pytest.mark.slow
 def test_table_2_is_consistent_with_the_conversion_so_it_was_copied_right(book):
     """Proposition 2.5: epsilon(delta) = epsilon + log(1/delta) / (alpha - 1), epsilon from Table 1."""
     for k in (6, 7):
@@ -614,6 +620,7 @@ def test_table_2_is_consistent_with_the_conversion_so_it_was_copied_right(book):
 NUMERIC = [id for id, claim in claims.load(BOOK).claims.items() if claim.judge in claims.NUMERIC_JUDGES]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", NUMERIC)
 def test_a_numeric_verdict_flips_where_the_value_is_moved_by_twice_its_tolerance(book, monkeypatch, id):
     monkeypatch.setenv("COMPENDIUM_CLAIMS", str(BOOK))
@@ -626,6 +633,7 @@ def test_a_numeric_verdict_flips_where_the_value_is_moved_by_twice_its_tolerance
             assert claims.check(id, value).verdict == verdict, (times, side)
 
 
+@pytest.mark.slow
 def test_only_a_numeric_claim_has_a_tolerance(book):
     assert len(NUMERIC) > 100
     with pytest.raises(ValueError, match="got kiri2019.coin.protocol .judge"):
@@ -698,11 +706,13 @@ def test_a_record_shows_each_reading(ledger):
 # ---------------------------------------------------------------- rules in words
 
 
+@pytest.mark.slow
 def test_every_claim_says_how_it_is_judged(book):
     """An ordering and a statement by a rule of its own, of every document."""
     assert not [id for id, claim in book.claims.items() if not claims.rule(claim)], "write a rule in claims.yml"
 
 
+@pytest.mark.slow
 def test_a_rule_is_a_sentence_that_says_when_the_verdict_is_reproduced(book):
     for id, claim in book.claims.items():
         if claim.rule:

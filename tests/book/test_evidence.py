@@ -98,11 +98,13 @@ def dressed(tree: ast.AST) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_no_evidence_is_a_constant_dressed_as_a_computation(notebook):
     assert not dressed(parsed(notebook)), "such claims are read: judge read in the ledger, claims.read in the chapter"
 
 
+@pytest.mark.slow
 def test_every_chapter_that_judges_is_looked_into():
     judged = [claim for notebook in NOTEBOOKS for claim in evidence(parsed(notebook))]
     assert len(NOTEBOOKS) > 12 and len(judged) > 200

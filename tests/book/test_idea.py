@@ -18,6 +18,8 @@ import matplotlib.pyplot as plt
 from book import figures, ideas
 from tests.book.test_picture import CONF as SMALL_BOOK
 
+pytestmark = pytest.mark.slow
+
 CONF = SMALL_BOOK.replace("picture", "idea")
 TOLD = "1. A dot where $x = 1$.\n2. Another.\n3. A third."
 

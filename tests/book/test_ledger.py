@@ -205,6 +205,7 @@ def executed(tmp_path_factory):
     return folder / "01_a.ipynb"
 
 
+@pytest.mark.slow
 def test_each_check_is_displayed_exactly_once(executed):
     cells = nbformat.read(executed, 4).cells
     assert [len(cell.outputs) for cell in cells] == [0, 1, 3, 1]
@@ -217,6 +218,7 @@ def test_each_check_is_displayed_exactly_once(executed):
     assert [record["id"] for record in table[claims.MIME]] == ["doc.other", "doc.number"]
 
 
+@pytest.mark.slow
 def test_the_executed_notebook_is_the_record(house, executed):
     for folder in ("notebooks", "executed"):
         (house / folder / "doc" / "01_a.ipynb").write_bytes(executed.read_bytes())
@@ -251,6 +253,7 @@ def built(house, text):
     return (house / "html" / "index.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_page_builds_without_a_warning_and_shows_every_text_as_it_is(house):
     write(house, "01_a.ipynb", records(GOOD | {"doc.number": 0.9}, reason="b*c*d_e <i> | `x` $y_1$"))
     page = built(house, ledger.page(claims.load(), gather(house)))
@@ -296,6 +299,7 @@ def told(claim):
     return claims.rule(dataclasses.replace(claim, readings={})), *claim.readings.values()
 
 
+@pytest.mark.slow
 def test_the_books_own_ledger_makes_a_page_without_a_warning(house, monkeypatch):
     """Every claim of the book: whatever its statements hold, as MyST."""
     monkeypatch.setenv("COMPENDIUM_CLAIMS", str(ROOT / "book" / "claims.yml"))
@@ -338,6 +342,7 @@ def full_run(house, values, **options):
 REST = {id: value for id, value in GOOD.items() if id != "doc.number"}
 
 
+@pytest.mark.slow
 def test_the_full_run_decides_where_the_build_used_stand_in_data(house):
     full = ledger.load_full(full_run(house, REST), claims.load())
     assert {id: record.verdict for id, record in full.items()} == {
@@ -458,6 +463,7 @@ def test_downloads_hold_both_findings(house, capsys):
 # ---------------------------------------------------------------- the committed notebooks
 
 
+@pytest.mark.slow
 def test_every_claim_of_the_book_is_judged_by_a_committed_notebook(monkeypatch):
     monkeypatch.setenv("COMPENDIUM_CLAIMS", str(ROOT / "book" / "claims.yml"))
     notebooks = ROOT / "notebooks"

@@ -45,6 +45,7 @@ def broken(folder: Path) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not BOOK.is_dir(), reason="the book is not built (make book)")
 def test_every_link_within_the_book_leads_somewhere():
     assert broken(BOOK) == []

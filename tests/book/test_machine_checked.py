@@ -219,6 +219,7 @@ def test_an_axiom_that_is_not_granted_is_named():
 # ---- the list, the page, the files
 
 
+@pytest.mark.slow
 def test_every_file_is_built_and_every_headline_has_its_place_and_words():
     listed = (ROOT / "proofs/_CoqProject").read_text(encoding="utf-8").split()
     assert {name for name in listed if name.endswith(".v")} == {
@@ -507,6 +508,7 @@ def test_the_limited_noise_of_learning_is_libs():
         assert atoms(centre, scale, low, high) == pytest.approx(proved, rel=1e-12)
 
 
+@pytest.mark.slow
 @compares("noise_is_law", "discrete_laplace_private", "discrete_laplace_no_better")
 def test_the_discrete_laplaces_noise_is_libs():
     for scale in (Fraction(1, 3), Fraction(2), Fraction(17, 4)):
@@ -700,6 +702,7 @@ def small(tmp_path_factory):
     return texts, folder
 
 
+@pytest.mark.slow
 @needs_coq
 @pytest.mark.parametrize(
     ("was", "becomes"),
@@ -735,6 +738,7 @@ def scalars(tmp_path_factory):
     return texts, folder
 
 
+@pytest.mark.slow
 @needs_coq
 @pytest.mark.parametrize(
     ("file", "was", "becomes"),
@@ -771,6 +775,7 @@ def matrices(scalars, tmp_path_factory):
     return texts, folder
 
 
+@pytest.mark.slow
 @needs_coq
 @pytest.mark.parametrize(
     ("file", "was", "becomes"),
@@ -791,6 +796,7 @@ def test_a_change_in_a_theorem_of_data_sets_fails(matrices, tmp_path, file, was,
         check.build(texts | listed | {file: texts[file].replace(was, becomes, 1)}, tmp_path / "planted")
 
 
+@pytest.mark.slow
 @needs_coq
 @pytest.mark.parametrize(
     ("was", "becomes"),
@@ -809,6 +815,7 @@ def test_a_change_in_the_four_records_fails(tmp_path, was, becomes):
         )
 
 
+@pytest.mark.slow
 @needs_coq
 def test_a_wrong_digit_in_a_cell_fails(tmp_path):
     texts = stated.sources()
@@ -821,6 +828,7 @@ def test_a_wrong_digit_in_a_cell_fails(tmp_path):
         check.build(texts, tmp_path)
 
 
+@pytest.mark.slow
 @needs_coq
 def test_coq_names_an_axiom_that_words_do_not_show(small, tmp_path):
     texts, folder = small

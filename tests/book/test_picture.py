@@ -8,7 +8,10 @@ import sys
 from pathlib import Path
 
 import nbformat
+import pytest
 from PIL import Image
+
+pytestmark = pytest.mark.slow
 
 EXTENSIONS = Path(__file__).resolve().parents[2] / "book/_ext"
 CONF = f"""

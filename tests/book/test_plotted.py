@@ -175,6 +175,7 @@ def test_the_csv_has_ten_digits(axes):
     assert found.y[0] == 0.3333333333
 
 
+@pytest.mark.slow
 def test_equal_figures_are_equal_drawings():
     """In another process too: no dates, no names that chance makes."""
     code = (

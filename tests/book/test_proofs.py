@@ -9,6 +9,7 @@ from book import proofs
 x = sp.symbols("x", positive=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "expression, expected",
     [

@@ -159,6 +159,7 @@ def test_every_item_that_the_ledger_names_is_in_the_index():
         assert len(formulas.named(claim.item, known[claim.document])) >= len(every), claim.item
 
 
+@pytest.mark.slow
 def test_each_item_has_a_function_or_a_reason_and_not_both():
     found = formulas.functions()
     both = [

@@ -206,6 +206,7 @@ def known() -> dict[str, dict[str, str]]:
     return listed(LIST.read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_every_strong_sentence_is_listed_with_its_evidence(book, known):
     said = compare(book, known)
     assert not said, "\n" + "\n".join(said)
@@ -242,6 +243,7 @@ def noticed(book, known):
     return of
 
 
+@pytest.mark.slow
 def test_a_new_sentence_is_missed_in_the_list(noticed):
     page = "book/trust.md"
     text = (ROOT / page).read_text(encoding="utf-8") + "\nThis is the best page of all.\n"
@@ -251,12 +253,14 @@ def test_a_new_sentence_is_missed_in_the_list(noticed):
     )
 
 
+@pytest.mark.slow
 def test_a_changed_sentence_is_both_missed_and_gone(book, noticed):
     page = "notebooks/kiri2019/04_floating_point.ipynb"
     said = noticed(pages={page: ["In three releases of four, always.", *book[page][1:]]})
     assert len(said) == 2 and "not in" in said[0] and "no longer there" in said[1]
 
 
+@pytest.mark.slow
 def test_a_changed_formula_is_another_sentence(noticed):
     page = "notebooks/miura2022/03_beyond.ipynb"
     text = (ROOT / page).read_text(encoding="utf-8")
@@ -264,6 +268,7 @@ def test_a_changed_formula_is_another_sentence(noticed):
     assert changed != text and len(noticed(pages={page: strong_sentences(changed, page)})) == 2
 
 
+@pytest.mark.slow
 def test_a_removed_page_and_a_new_one_are_noticed(known, noticed):
     page = "book/glossary.md"
     assert len(noticed(pages={page: []})) == len(known[page])

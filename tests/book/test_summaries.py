@@ -87,6 +87,7 @@ def sources(tmp_path_factory):
 CHAPTERS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "notebooks").glob("*20*/*.ipynb"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page", [*sorted(path.relative_to(ROOT).as_posix() for path in BOOK.glob("*/*.md")), *CHAPTERS]
 )

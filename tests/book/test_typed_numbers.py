@@ -176,6 +176,7 @@ def without(text: str, patterns: dict[str, str]) -> str:
     return text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_types_no_number_that_was_found(page):
     text, leave = looked_through(page), list(ALLOWED.get(page, {}))
@@ -188,6 +189,7 @@ def test_allowed_pages_are_looked_through():
     assert set(ALLOWED) <= set(PAGES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize(
     "planted, found",

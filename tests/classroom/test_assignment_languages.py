@@ -17,6 +17,8 @@ from book.edition import NO_WORDS
 from notebooks.assignments import assignment, language, make_assignments
 from notebooks.assignments.tables import read_table
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = assignment.names()
 NAME = "gaussian_records"

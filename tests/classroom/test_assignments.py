@@ -99,27 +99,32 @@ def test_an_assignment_that_does_not_say_what_it_is_stops_the_build(tmp_path):
         listed.row(tmp_path / "x.ipynb")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_reference_gets_all_points_that_tests_give(marks, name):
     assert lost(marks["reference", name]) == set(), marks["reference", name]
     assert sum(out_of for _, out_of, _ in marks["reference", name].values()) >= 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_empty_version_gets_nothing(marks, name):
     assert all(points == 0 for points, _, _ in marks["empty", name].values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "what", "tests"), [(wrong[0], wrong[1], wrong[4]) for wrong in WRONG])
 def test_a_wrong_answer_loses_the_points_meant_for_it(marks, name, what, tests):
     assert lost(marks[what, name]) == tests
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "what"), [right[:2] for right in RIGHT])
 def test_another_right_answer_loses_nothing(marks, name, what):
     assert lost(marks[what, name]) == set(), marks[what, name]
 
 
+@pytest.mark.slow
 def test_whoever_loses_points_is_told_why(marks):
     told = [
         note
@@ -132,6 +137,7 @@ def test_whoever_loses_points_is_told_why(marks):
     assert sum(note.startswith("AssertionError: ") for note in told) > len(told) / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "test", "said"),
     [
@@ -163,6 +169,7 @@ def secret_lines(notebook) -> set:
     return lines
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["default", "2026a"])
 @pytest.mark.parametrize("name", NAMES)
 def test_the_student_version_holds_no_line_of_a_solution_or_hidden_test(name, variant):
@@ -240,6 +247,7 @@ def name_of(entry: str) -> str:
 # ---- variants
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_variant_has_other_numbers_and_always_the_same(name):
     default, one, other = (assignment.constants(name, variant) for variant in ("default", "2026a", "2026b"))
@@ -286,11 +294,13 @@ def next_year(tmp_path_factory):
     return grade(folder, tmp_path_factory.mktemp("grading") / "out", "--variant", "2026a")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_solutions_and_tests_follow_the_variant(next_year, name):
     assert lost(next_year["reference", name]) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "test"), [(entry[0], entry[3]) for entry in LAST_YEAR])
 def test_last_year_s_answers_do_not_fit(next_year, name, test):
     assert lost(next_year["last year's numbers", name]) == {test}

@@ -8,6 +8,7 @@ from notebooks.assignments import assignment, submissions, tables
 from notebooks.studies import classroom_evening as evening
 
 
+@pytest.mark.slow
 def test_the_class_hands_in_its_own_variants_some_of_them_wrong(tmp_path):
     variants = {f"s{number}": f"v{number}" for number in range(4)}
     files = evening.hand_in(tmp_path / "class", variants, rng=np.random.default_rng(0))
@@ -21,6 +22,7 @@ def test_the_class_hands_in_its_own_variants_some_of_them_wrong(tmp_path):
     assert hostile == ["s3"]
 
 
+@pytest.mark.slow
 def test_a_step_is_timed_and_one_that_fails_stops_the_evening(tmp_path):
     row = evening.timed("wait", "sleep 0.3", tmp_path)
     assert row["step"] == "wait" and 0.3 <= row["wall_s"] < 5

@@ -18,6 +18,8 @@ from nbformat.v4 import new_code_cell
 from notebooks.assignments.tables import read_table as table
 from tests.classroom import hostile
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "gaussian_records"
 FULL = 16.0  # points by tests

@@ -19,6 +19,8 @@ from notebooks.assignments import confinement
 from notebooks.assignments.tables import read_table
 from tests.classroom import hostile
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 NAME = hostile.NAME
 CODE = {**hostile.EARNS_NOTHING, **hostile.STOPS_NOTHING}

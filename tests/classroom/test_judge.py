@@ -111,6 +111,7 @@ def test_an_empty_answer_would_be_close_to_everything():
     assert np.allclose(np.zeros((0, 1)), (1.0, 2.0)), "else it need not be refused"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sent", "error"), [
     (struct.pack(">Q", 2**40), ValueError), (struct.pack(">Q", 100) + b"{", TimeoutError), (struct.pack(">Q", 2) + b"x}", ValueError), (b"", TimeoutError),
 ])  # fmt: skip
@@ -144,6 +145,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", confinement.WAYS[:2])
 def test_within_the_walls_there_is_nothing_of_ours(way, tmp_path):
     if confinement.way() == "none" or not confinement._works(way):
@@ -160,6 +162,7 @@ def test_within_the_walls_there_is_nothing_of_ours(way, tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", confinement.WAYS[:2])
 @pytest.mark.skipif(os.geteuid() != 0, reason="each runs in a namespace of users of its own")
 def test_whoever_runs_beside_another_has_a_limit_of_his_own(way, tmp_path):
@@ -172,6 +175,7 @@ def test_whoever_runs_beside_another_has_a_limit_of_his_own(way, tmp_path):
     assert [done.stdout for done in found] == ["['65534']\n", "['65533']\n"]
 
 
+@pytest.mark.slow
 def test_boxes_at_the_same_time_have_numbers_of_their_own(tmp_path, monkeypatch):
     for student in ("ann", "bob", "zoe"):
         (tmp_path / "class" / student).mkdir(parents=True)
@@ -195,6 +199,7 @@ def test_where_no_wall_works_it_is_said(monkeypatch):
     assert "UNCONFINED" in confinement.SAID["none"]
 
 
+@pytest.mark.slow
 def test_one_process_serves_one_notebook_after_another(cases, box):
     """What a notebook leaves is ended, and the process that it was forked from is not."""
     box.start()
@@ -242,6 +247,7 @@ def shipped_functions(case):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_package_that_goes_out_earns_no_point_by_itself(cases, name):
     """Every function of it in the place of every function that is asked for, judged here: it is ours."""
@@ -262,6 +268,7 @@ def test_the_package_that_goes_out_earns_no_point_by_itself(cases, name):
     assert earned == {}
 
 
+@pytest.mark.slow
 def test_the_check_of_what_goes_out_finds_an_answer(cases):
     """With the whole of `lib` in the zip the check would have told."""
     case = cases["gaussian_records"]
@@ -276,6 +283,7 @@ def test_the_check_of_what_goes_out_finds_an_answer(cases):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_what_goes_out_is_enough_for_the_given_cells(cases, box, name):
     case = cases[name]
@@ -297,6 +305,7 @@ def test_every_assertion_says_what_was_expected(name):
             assert asserts and all(node.msg is not None for node in asserts), cell.id
 
 
+@pytest.mark.slow
 def test_a_syntax_error_is_told_in_its_words(cases, box):
     case = cases["gaussian_records"]
     cells = [{"ident": cell.id, "type": cell.cell_type, "source": cell.source} for cell in case.released.cells]
@@ -308,6 +317,7 @@ def test_a_syntax_error_is_told_in_its_words(cases, box):
     assert found["questions"][0]["part"] == "1. Two Gaussians"
 
 
+@pytest.mark.slow
 def test_a_call_that_is_stopped_while_the_judge_is_asked_leaves_the_next_answer_in_its_place(cases, box, monkeypatch):
     monkeypatch.setattr(judge, "MANY_CALLS", 3)
     with box.notebook() as line:
@@ -362,6 +372,7 @@ def test_two_students_get_numbers_of_their_own_and_the_same_ones_each_time():
         assert one["seed"] != other["seed"] and sum(one[key] != other[key] for key in one) >= len(one) / 2
 
 
+@pytest.mark.slow
 def test_one_student_s_numbers_earn_nothing_as_another_s(tmp_path, box):
     """Right functions, but the numbers that are asked for computed with a neighbour's constants."""
     rows = [
@@ -389,6 +400,7 @@ def test_one_student_s_numbers_earn_nothing_as_another_s(tmp_path, box):
     assert lost >= set(NAMES) - {"pk_anonymity"}, lost
 
 
+@pytest.mark.slow
 def test_each_student_gets_a_zip_and_a_line_in_the_table(tmp_path, monkeypatch, capsys):
     (tmp_path / "names.txt").write_text("ann\nbob\n")
     monkeypatch.setattr(assignment, "names", lambda: ["laplace"])

@@ -97,7 +97,8 @@ def main() -> int:
         run(*install, "--no-deps", "--constraints", "requirements.lock", *TOOLS)
         subprocess.run([folder / "bin/dp-compendium", "ledger"], check=True, cwd=folder)
         done = subprocess.run(
-            [python, "-m", "pytest", "-q", "-n", "2", "--quick", "-p", "no:cacheprovider", *chosen], cwd=ROOT
+            [python, "-m", "pytest", "-q", "-n", "2", "-m", "not slow and not full", "-p", "no:cacheprovider", *chosen],
+            cwd=ROOT,
         )
         if done.returncode:
             return done.returncode

@@ -89,6 +89,7 @@ def test_an_unknown_case_is_refused_and_the_known_ones_named(capsys):
     assert all(name in err for name in runner.found())
 
 
+@pytest.mark.slow
 def test_a_case_prints_its_line_and_those_of_its_peers(tiny, monkeypatch, capsys):
     """The peer is played by our own `fit`: same loss, same errors."""
     child, played = measure.child, {"tests.benchmarks.peers.mbi": ("tests.benchmarks.aim", "fitted")}
@@ -194,11 +195,13 @@ def test_a_failing_case_is_reported_and_the_others_go_on(work, monkeypatch, caps
 # ---- what is measured
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_the_work(work):
     little, much = (measure.child(work, "holds", megabytes)["peak_mb"] for megabytes in (1, 101))
     assert 95 <= much - little <= 105
 
 
+@pytest.mark.slow
 def test_memory_is_not_inherited_from_the_runner(work):
     held = np.ones(300 * 2**17)
     assert measure.child(work, "holds", 1)["peak_mb"] < 300
@@ -215,6 +218,7 @@ def test_a_meter_takes_the_median(monkeypatch):
     assert meter.reading() == {"cpu_s": 3.0, "wall_s": 6.0, "peak_mb": 0}
 
 
+@pytest.mark.slow
 def test_what_does_not_finish_is_ended_and_said(work):
     assert measure.child(work, "loops", limit=1) == {"unfinished_after_cpu_s": 1}
 

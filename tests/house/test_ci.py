@@ -84,6 +84,7 @@ def test_the_clones_are_not_left_behind(tree):
     assert os.listdir(scratch) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("failing", "counted", "broke"),
     [

@@ -177,6 +177,7 @@ def test_lib_is_not_ignored():
     assert git("check-ignore", ".venv/x", "build/x", "book/notebooks", "book/scorecard.md").stdout.count("\n") == 4
 
 
+@pytest.mark.slow
 def test_no_file_names_a_machine_or_a_registry_host():
     hosts = ["pypi" + ".org", "python" + "hosted", "anaconda" + ".org", "npm" + "js", "deb" + ".debian"]
     private = re.compile(r"(?<![\w.~-])/(?:work|root|home|Users)/|" + "|".join(map(re.escape, hosts)))

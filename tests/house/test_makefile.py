@@ -12,6 +12,8 @@ import pytest
 from book.kept import content_key
 from tests.house.test_house import plain
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 
 # Plays every Python command of the Makefile but the keys, and notes it; a file named `broken-…` makes that step fail.

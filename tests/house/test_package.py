@@ -20,6 +20,8 @@ from packaging.version import Version
 from tests.house import package
 from tests.house.test_house import ours
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 LIB = ROOT / "lib"
 BASE = ("numerics", "accounting", "mechanisms", "gaussian_synthesis", "local", "tables", "attacks", "command")

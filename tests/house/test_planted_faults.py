@@ -130,6 +130,7 @@ def fault(becomes, was="2 * x", test="tests/test_sums.py"):
     return Fault("doc", "a fault", "lib/sums.py", was, becomes, test, "no claim hangs on it")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "becomes, moved, stopped, test",
     [
@@ -146,12 +147,14 @@ def test_a_fault_is_noticed_by_a_verdict_an_error_or_a_test(small, becomes, move
     assert (small / "lib/sums.py").read_text(encoding="utf-8").count("2 * x") == 1  # planted in a copy
 
 
+@pytest.mark.slow
 def test_a_text_that_is_not_there_once_is_refused(small):
     for was in ("5 * x", "x"):
         with pytest.raises(ValueError, match="was must stand once in lib/sums.py"):
             fault("y", was=was).plant(small)
 
 
+@pytest.mark.slow
 def test_a_chapter_that_fails_by_itself_and_a_test_that_is_none_are_told(small):
     with pytest.raises(RuntimeError, match="nowhere.py cannot be run"):
         planted_faults.compare(fault("4 if x == 2 else 3 * x", test="tests/nowhere.py"), {})

@@ -37,6 +37,7 @@ def failures(test: doctest.DocTest) -> str:
     return "".join(said)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", MODULES)
 def test_examples_print_what_stands_there(module):
     assert [said for test in examples(module) if (said := failures(test))] == []

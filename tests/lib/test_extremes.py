@@ -107,6 +107,7 @@ def test_mironovs_conversion_over_the_whole_range(rho, delta):
     assert accounting.zcdp_to_dp(rho, delta) <= found * (1 + 1e-12)
 
 
+@pytest.mark.slow
 @extremes
 @given(powers(-100, 100), deltas)
 def test_the_sharper_conversion_is_attained_at_an_order_and_undercut_by_none(rho, delta):
@@ -161,6 +162,7 @@ def test_the_gaussians_epsilon_is_enough(mu, delta):
         )
 
 
+@pytest.mark.slow
 @extremes
 @given(powers(-100, 100), powers(-200, -0.1), powers(-100, 100))
 def test_sigma_scales_with_the_sensitivity(epsilon, delta, shift):
@@ -211,6 +213,7 @@ def test_randomized_response_probabilities(epsilon, k):
     assert 0 <= mechanism.delta(0.0) <= 1 and mechanism.delta(epsilon) <= 1e-12
 
 
+@pytest.mark.slow
 @extremes
 @given(powers(-150, 150), st.integers(1, 40))
 def test_repeated_response_is_a_distribution_and_its_curve_falls(epsilon, count):
@@ -276,6 +279,7 @@ def test_a_choice_whose_exponents_overflow_is_refused():
         selection.exponential([1.0, 2.0], 1e300, 1e-300, rng=np.random.default_rng(0))
 
 
+@pytest.mark.slow
 @extremes
 @given(st.floats(-1e300, 1e300))
 def test_the_odometers_delta_at_any_epsilon(epsilon):

@@ -217,6 +217,7 @@ def refused(error) -> bool:
     return isinstance(error, (ValueError, TypeError)) or type(error) in (ArithmeticError, FloatingPointError)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(CALLS))
 def test_hostile_arguments(name):
     faults = []
@@ -245,6 +246,7 @@ def anywhere(valid):
     return st.one_of(st.floats(), st.floats(-12, 12).map(lambda power: valid * 10.0**power), st.just(valid))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(name for name in CALLS if any(map(numbers, CALLS[name]))))
 @settings(max_examples=6)
 @given(data=st.data())

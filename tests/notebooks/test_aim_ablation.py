@@ -39,6 +39,7 @@ def test_a_variant_does_not_depend_on_the_company(table):
     assert (both.loc["low", "error2"] > both.loc["high", "error2"].max()).all()
 
 
+@pytest.mark.slow
 def test_an_interrupted_comparison_resumes_in_any_number_of_processes(table, tmp_path, monkeypatch):
     variants = {"high": {"epsilon": 10.0}, "low": {"epsilon": 0.1}}
     whole, calls = aim_ablation.compare(table, variants, 2, seed=3, delta=DELTA).drop(columns="cpu_s"), []
@@ -86,6 +87,7 @@ def test_compare_refuses_bad_numbers(table, bad):
         aim_ablation.compare(table, {"AIM": {}}, **({"trials": 1, "seed": 0} | bad))
 
 
+@pytest.mark.slow
 def test_every_device_is_an_option_that_aim_has(table):
     frame = aim_ablation.compare(table, aim_ablation.devices(4), 1, seed=1, delta=DELTA)
     assert list(frame.index.get_level_values("variant")) == list(aim_ablation.devices(4))
@@ -109,6 +111,7 @@ def test_differences_of_known_numbers():
     np.testing.assert_allclose(found.loc["new"], [110, 90, 130])
 
 
+@pytest.mark.slow
 def test_two_standard_errors_hold_the_truth_nineteen_times_in_twenty():
     """400 comparisons of 50 pairs: 95.4 % expected, 91 % to 99 % is five standard errors (false alarm 1e-5)."""
     rng, hits = np.random.default_rng(0), 0
@@ -156,6 +159,7 @@ def test_a_save_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
     assert path.read_text() == "before"
 
 
+@pytest.mark.slow
 def test_the_command_writes_every_study(tmp_path, monkeypatch, table):
     monkeypatch.setattr(aim_ablation.encodings, "adult_table", lambda **_: table)
     monkeypatch.setattr(aim_ablation.encodings, "bank_table", lambda **_: table)

@@ -104,6 +104,7 @@ def test_a_radial_kernel_is_trained_in_the_first_trials_only():
     assert list(scores["radial"].notna()) == [True, False] * 2 and scores["flat"].notna().all()
 
 
+@pytest.mark.slow
 def test_each_reading_of_the_claims_has_a_column_and_a_case():
     ledger, columns = claims.load(), small(methods=("bayes",)).scores.columns
     for number, name in ((2, "adult"), (3, "bank")):
@@ -129,12 +130,14 @@ def test_the_scores_are_those_of_utility():
 # ---- the grid
 
 
+@pytest.mark.slow
 def test_a_cell_does_not_depend_on_the_others():
     everything, alone = small(trials=2).scores, small(methods=("bayes",), trials=1).scores
     same = everything.query("method == 'bayes' and trial == 0").reset_index(drop=True)
     pd.testing.assert_frame_equal(same, alone)
 
 
+@pytest.mark.slow
 def test_trials_and_seeds_differ():
     first, other = small().scores, small(settings=Settings(delta=1e-6, seed=4)).scores
     columns = ["error1", "error2", "error3"]  # one alone may agree by chance: so few records, so few values
@@ -142,6 +145,7 @@ def test_trials_and_seeds_differ():
     assert first[columns].merge(other[columns]).empty
 
 
+@pytest.mark.slow
 def test_processes_share_the_work_without_changing_it():
     one, two = small(), small(jobs=2)
     pd.testing.assert_frame_equal(one.scores, two.scores)
@@ -167,6 +171,7 @@ def test_the_information_is_the_mean_over_the_trials():
         aim_comparison.matrix(study, "small", "aim-lap")
 
 
+@pytest.mark.slow
 def test_an_interrupted_grid_resumes(tmp_path, monkeypatch):
     whole, real, calls = small(), aim_comparison.synthesize, []
 
@@ -224,6 +229,7 @@ def test_a_saved_study_is_loaded_again(tmp_path):
     assert aim_comparison.provenance(tmp_path) == {"date": "2026-11-21", "settings": "delta: 1e-06"}
 
 
+@pytest.mark.slow
 def test_the_command_writes_both_files_with_their_provenance(tmp_path, monkeypatch):
     monkeypatch.setattr(aim_comparison, "cases", lambda source: [CASE])
     aim_comparison.main(

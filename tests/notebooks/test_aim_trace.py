@@ -114,6 +114,7 @@ def test_printed_schedules_refuse_bad_input(run, rounds, share, named):
 # ---- calibration
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 8.0])
 def test_tightened_gaussians_are_calibrated_exactly(epsilon):
     factor = aim_trace.tightened([(gaussian_prv(4.0), 5)], epsilon, DELTA)
@@ -121,6 +122,7 @@ def test_tightened_gaussians_are_calibrated_exactly(epsilon):
     assert exact * 0.99 < factor <= exact * (1 + 1e-3)
 
 
+@pytest.mark.slow
 def test_tightened_schedules_cost_epsilon_and_save_noise():
     schedule = [(gaussian_prv(1.0, 2.0), 3), (bounded_range_prv(0.4), 3), (laplace_prv(3.0), 2)]
     factor = aim_trace.tightened(schedule, 2.0, DELTA, exponential="bounded range prv")

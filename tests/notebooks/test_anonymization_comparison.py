@@ -130,6 +130,7 @@ def test_cross_validation_chooses_one_of_the_widths():
 # ---- k-anonymity
 
 
+@pytest.mark.slow
 def test_generalized_tables_are_predicted_from_their_own_values(monkeypatch):
     seen = {}
     monkeypatch.setattr(
@@ -144,6 +145,7 @@ def test_generalized_tables_are_predicted_from_their_own_values(monkeypatch):
         assert (both.dropna().groupby("was")["now"].nunique() == 1).all()
 
 
+@pytest.mark.slow
 def test_suppression_leaves_out_what_it_says():
     sizes = AT.train.groupby([name for name in EXPLANATORY[1:] if name not in adult_design.NUMERIC])["age"].transform(
         "size"
@@ -155,6 +157,7 @@ def test_suppression_leaves_out_what_it_says():
     assert everything["removed"] == 1 and np.isnan(everything["auc"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["generalized", "generalized 20 % out", "suppressed on levels"])
 def test_the_second_loss_is_that_of_the_heights(name, monkeypatch):
     asked, real = [], k_anonymity.generalize
@@ -190,6 +193,7 @@ def test_the_prediction_is_that_of_utility():
 # ---- the grid
 
 
+@pytest.mark.slow
 def test_the_grid_has_every_cell_once():
     study = small(setups=("published", "perturbed"))
     assert len(study) == 2 * (1 + 2 + 2 * 2 * 2)
@@ -203,6 +207,7 @@ def test_the_grid_has_every_cell_once():
     assert table.loc[("perturbed", "linear", 10), "std"] == pytest.approx(cell["auc"].std())
 
 
+@pytest.mark.slow
 def test_a_cell_does_not_depend_on_the_others():
     everything, alone = small(), small(methods=("linear",), ks=(10,), trials=1)
     same = everything.query("method == 'linear' and k == 10 and split == 0")
@@ -216,6 +221,7 @@ def test_weighings_share_the_perturbed_records():
     assert wide["perturbed"].nunique() == 2
 
 
+@pytest.mark.slow
 def test_the_local_protocol_needs_no_setup_and_has_coins_of_its_own():
     study = small(setups=(), methods=("original in cells", *local_marginals.LOCAL))
     assert len(study) == 2 * (1 + 2 * 2) and set(study["setup"]) == {"-"}
@@ -225,10 +231,12 @@ def test_the_local_protocol_needs_no_setup_and_has_coins_of_its_own():
     pd.testing.assert_frame_equal(scores(same), scores(alone))
 
 
+@pytest.mark.slow
 def test_processes_share_the_work_without_changing_it():
     pd.testing.assert_frame_equal(scores(small()), scores(small(jobs=2)))
 
 
+@pytest.mark.slow
 def test_an_interrupted_grid_resumes(tmp_path, monkeypatch):
     whole, real, calls = small(), anonymization_comparison.from_perturbed, []
 
@@ -281,6 +289,7 @@ def test_grids_refuse_bad_input(name, options):
 # ---- the file
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_file_with_its_provenance(tmp_path, monkeypatch):
     monkeypatch.setattr(
         anonymization_comparison, "PLAN", (((), ("original",), "all"), (("published",), ("perturbed", "linear"), "few"))

@@ -79,6 +79,7 @@ def test_gains_are_differences_split_by_split():
     assert len(anonymization_findings.gains(study, ["setup", "method", "k"])) == 4 * len(KERNELS)
 
 
+@pytest.mark.slow
 def test_a_sentence_holds_where_the_lines_say_so():
     found = holds(figure())
     assert not any(any(found[f"proposed-best.k{k}"].values()) for k in KS)
@@ -94,6 +95,7 @@ def test_a_sentence_holds_where_the_lines_say_so():
     assert not any(worse["generalization-worst.k3"].values()) and not any(worse["reconstruction-improves"].values())
 
 
+@pytest.mark.slow
 def test_level_is_to_change_less_than_the_perturbed_records_do():
     study = figure()
     assert not any(holds(study)["reconstructed-level"].values())  # it falls as they do
@@ -104,6 +106,7 @@ def test_level_is_to_change_less_than_the_perturbed_records_do():
     assert not any(holds(rising)["reconstructed-level"].values())
 
 
+@pytest.mark.slow
 def test_one_reading_alone_reproduces_nothing_and_refutes_nothing():
     for kernel in KERNELS:
         study = figure(reconstructed=0.3, only=kernel)
@@ -113,6 +116,7 @@ def test_one_reading_alone_reproduces_nothing_and_refutes_nothing():
     assert verdict(figure(reconstructed=0.0), "figure1.proposed-best.k3") == "differs"
 
 
+@pytest.mark.slow
 def test_the_baselines_are_asked_with_both_losses():
     study = figure(reconstructed=0.035, heights=0.01)
     found = holds(study)["proposed-best.k3"]
@@ -123,6 +127,7 @@ def test_the_baselines_are_asked_with_both_losses():
     assert list(LOSSES) == ["widths", "heights"]
 
 
+@pytest.mark.slow
 def test_what_splits_disagree_about_is_within_the_noise():
     noisy = figure(reconstructed=0.0)
     kernels = noisy["method"].str.startswith("kernel")

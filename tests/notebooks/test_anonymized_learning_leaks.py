@@ -47,6 +47,7 @@ def simulated(inputs, epsilon, learning_rate, label, runs, rng, *, small=1.0):
     return seen.mean()
 
 
+@pytest.mark.slow
 def test_two_batches_against_a_simulation():
     """400,000 runs of each neighbour; the log ratio has a standard error of about 0.006, six of which are allowed (false alarm below 1e-8)."""
     rng = np.random.default_rng(6)
@@ -65,6 +66,7 @@ def test_one_epoch_costs_more_than_epsilon_and_tends_to_two():
     assert leaks.two_batches(1, 1.0, 0.01).low > 1.0015
 
 
+@pytest.mark.slow
 def test_two_of_many_batches_against_a_simulation():
     """As above; the estimate has an error of its own, of about 0.004."""
     rng = np.random.default_rng(7)
@@ -74,12 +76,14 @@ def test_two_of_many_batches_against_a_simulation():
     assert abs(np.log(first / other) - estimate) < 6 * np.sqrt((1 / first + 1 / other) / runs) + 0.02
 
 
+@pytest.mark.slow
 def test_many_batches_cost_nearly_epsilon_each_in_large_networks():
     for batches in (2, 3, 5):
         loss = leaks.many_batches(1000, 0.7, batches, rng=np.random.default_rng(8))
         assert batches - 0.05 < loss / 0.7 < batches + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
 @pytest.mark.parametrize("inputs", [1, 3, 14])
 def test_thresholds_that_follow_the_weights(inputs, epsilon):

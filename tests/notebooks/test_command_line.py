@@ -67,6 +67,7 @@ class Stopped(Exception):
     pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("study", STUDIES)
 @pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
 def test_the_command_leaves_its_cells_where_other_processes_find_them(study, tmp_path, monkeypatch):

@@ -31,6 +31,7 @@ def expected(offset=1.0):
     return [cell(offset, *place) for place in PLACES]
 
 
+@pytest.mark.slow
 def test_results_come_in_the_order_of_the_places_however_many_processes():
     assert grid.run(cell, PLACES, common=(1.0,)) == expected()
     assert grid.run(cell, PLACES, common=(1.0,), jobs=2) == expected()
@@ -136,6 +137,7 @@ def cluster():
         process.wait()
 
 
+@pytest.mark.slow
 def test_a_worker_killed_in_mid_grid_changes_nothing(cluster, monkeypatch, tmp_path):
     address, worker = cluster
     first, _ = worker(), worker()
@@ -165,6 +167,7 @@ def test_an_error_in_a_cell_comes_back_from_the_worker(cluster, monkeypatch):
         grid.run(refuses, PLACES, common=(1.0,))
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_not_there_is_named(monkeypatch):
     monkeypatch.setattr(grid, "PATIENCE", 1)
     monkeypatch.setenv(grid.SCHEDULER, f"tcp://127.0.0.1:{free_port()}")
@@ -172,6 +175,7 @@ def test_a_scheduler_that_is_not_there_is_named(monkeypatch):
         grid.run(cell, PLACES, common=(1.0,))
 
 
+@pytest.mark.slow
 def test_a_scheduler_without_workers_is_named(monkeypatch):
     address = f"tcp://127.0.0.1:{free_port()}"
     scheduler = start("dask_scheduler", "--host", "127.0.0.1", "--port", address.rsplit(":", 1)[1], "--no-dashboard")

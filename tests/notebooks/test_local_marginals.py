@@ -81,6 +81,7 @@ def test_estimates_are_unbiased_and_as_noisy_as_they_say():
         assert np.sqrt(values.var(axis=0).mean()) == pytest.approx(runs[0][place].sigma, rel=0.15)
 
 
+@pytest.mark.slow
 def test_without_noise_the_model_has_the_tables_of_each_attribute_and_the_income():
     table = Table(np.repeat(TABLE.records, 40, axis=0), TABLE.domain)
     model = local_marginals.fitted(table, 30.0, rng=np.random.default_rng(0))

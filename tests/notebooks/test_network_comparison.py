@@ -74,6 +74,7 @@ def test_above_compares_fold_by_fold():
     assert study.above(frame, "LearningFirst", "majority class", margin=0.03)[2.0].holds is False
 
 
+@pytest.mark.slow
 def test_every_method_runs_and_repeats_alone_or_together():
     where = study.places(("main",), count=1, parameter_epsilons=(100.0,))
     where += [("main", "record", method, 2.0, 0) for method in (*study.DOCUMENT, *study.YARDSTICKS)]
@@ -87,6 +88,7 @@ def test_every_method_runs_and_repeats_alone_or_together():
         assert twin["accuracy"].tolist() == [row["accuracy"]]
 
 
+@pytest.mark.slow
 def test_majority_class_and_the_test_share():
     found = run([("main", "none", "majority class", None, fold) for fold in range(3)])
     assert found["accuracy"].between(0.7, 0.8).all()
@@ -112,6 +114,7 @@ def test_the_variants_have_epsilon_10():
         assert methods == (expected if changed else expected | {"AnonymizingFirst, as published"})
 
 
+@pytest.mark.slow
 def test_dp_sgd_is_calibrated_for_a_replaced_record():
     plan = study._plan(1.0, 200)
     assert plan.replaced == pytest.approx(1.0, rel=0.01) and plan.replaced <= 1 and plan.delta == study.DELTA
@@ -135,6 +138,7 @@ def test_finished_cells_are_kept(tmp_path):
     assert run(where, folder=tmp_path).equals(first)
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_file_that_loads(tmp_path, monkeypatch):
     monkeypatch.setattr(study, "places", lambda *a, **k: [("main", "none", "majority class", None, 0)])
     output = tmp_path / "figure5.csv"

@@ -15,6 +15,7 @@ SOURCES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES)
 def test_every_value_can_be_read_back(source):
     frame = datasets.adult("all", source=source, download=False).dropna().reset_index(drop=True)
@@ -30,6 +31,7 @@ def test_every_value_can_be_read_back(source):
     assert np.array_equal(features.labels, (frame["income"] == ">50K").to_numpy().astype(int))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize(("encoding", "inputs"), [("codes", 14), ("one-hot", 105)])
 def test_inputs_lie_in_the_unit_cube(source, encoding, inputs):
@@ -51,6 +53,7 @@ def test_one_hot_has_one_value_of_each_attribute():
         assert (features.values[:, attributes == attribute].sum(axis=1) == 1).all()
 
 
+@pytest.mark.slow
 def test_one_hot_is_made_from_codes():
     codes, wanted = (adult_features(encoding=encoding, source="stand-in") for encoding in ("codes", "one-hot"))
     assert np.array_equal(one_hot(codes.values, codes.levels), wanted.values)

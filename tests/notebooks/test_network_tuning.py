@@ -76,6 +76,7 @@ def test_above_a_baseline_is_of_the_chosen_setting_or_of_the_first():
     assert above[1].value == pytest.approx(-0.25) and above[1].holds is False
 
 
+@pytest.mark.slow
 def test_the_run_is_chosen_on_its_fold_and_leaves_out_what_is_known():
     at = {"AnonymizedLearning": [("parameter", 1e4)], "private logistic regression": [("record", 10.0)]}
     found = run(at)
@@ -91,6 +92,7 @@ def test_the_run_is_chosen_on_its_fold_and_leaves_out_what_is_known():
     pd.testing.assert_series_equal(both["accuracy"], found.set_index(tuning.PLACE).sort_index()["accuracy"])
 
 
+@pytest.mark.slow
 def test_anonymizing_first_counts_at_both_levels():
     found = run({"AnonymizingFirst": [("parameter", 10.0)]})
     table = tuning.compared(found, 3)

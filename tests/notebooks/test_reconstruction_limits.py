@@ -62,6 +62,7 @@ def test_equal_weights_are_no_weights():
     assert all(np.allclose(plain[name], weighted[name]) for name in plain)
 
 
+@pytest.mark.slow
 def test_inversion_is_unbiased():
     """The mean of 100 estimates of a share, at the false-alarm rate 1e-6 by its own spread."""
     estimates = []
@@ -150,6 +151,7 @@ PLAN = (
 )
 
 
+@pytest.mark.slow
 def test_a_study_has_a_row_for_each_cell_and_resumes(tmp_path):
     once = reconstruction_limits.study(FRAME, PLAN, seed=3, folder=tmp_path)
     assert list(once) == list(reconstruction_limits.COLUMNS)
@@ -190,6 +192,7 @@ def test_bad_input_is_refused_by_name(name, call):
         call()
 
 
+@pytest.mark.slow
 def test_the_command_line_writes_a_file_that_tells_its_origin(tmp_path, monkeypatch):
     monkeypatch.setattr(reconstruction_limits, "PLAN", PLAN)
     arguments = [

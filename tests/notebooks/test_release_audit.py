@@ -13,6 +13,7 @@ def run(attack, runs=60):
     return attack.run(17, **({"runs": runs} if attack.audit is audits.neighbours_apart else {}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attack", audits.ATTACKS, ids=lambda attack: f"{attack.says} {attack.epsilon:g}")
 def test_no_attack_proves_more_than_the_claim(attack):
     """Each at a confidence of 99.9 %."""
@@ -29,6 +30,7 @@ def test_at_a_large_epsilon_the_attacks_are_sharp_enough_to_prove_a_part_of_it()
 
 
 # A tenth of the noise takes more runs on two neighbours than a test has; one run on many canaries shows it.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "attack",
     [bug for bug in audits.BUGS if bug.says != "a record added"],

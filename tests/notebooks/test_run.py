@@ -20,6 +20,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from notebooks.tools import kept
 from tests.house.test_house import plain
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 RUN = ROOT / "notebooks/tools/run.py"
 NOTEBOOKS = sorted(path for path in (ROOT / "notebooks").glob("*/*.ipynb") if path.parent.name != "assignments")

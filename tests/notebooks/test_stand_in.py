@@ -57,6 +57,7 @@ def test_the_provenance_states_the_recipe_and_keeps_to_its_budget():
         assert stated["cells_of_model"] <= STATED["max_cells"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dataset", ["adult", "bank"])
 def test_every_value_is_in_the_public_domain_and_most_of_the_domain_occurs(dataset):
     table = embedded_table(dataset)  # refuses a value that is not in the domain
@@ -78,6 +79,7 @@ def test_the_smallest_eigenvalue_is_the_one_that_miura2022_prints(part, scaling)
     assert round(np.linalg.eigvalsh(np.cov(scaled.T, bias=True))[0], 2) == 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dataset", ["adult", "bank"])
 def test_the_errors_are_those_stated(dataset):
     if not datasets.available(dataset):
@@ -97,6 +99,7 @@ def test_the_page_prints_what_the_provenance_states():
     assert page.count(rf"$\varepsilon = {STATED['epsilon']:g}$, $\delta = 10^{{{np.log10(STATED['delta']):.0f}}}$") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["svm", "xgboost"])
 def test_classifiers_learn_as_much_from_adults_stand_in(model):
     """On the real test part; the majority's share is 0.76, what they reach from the real records 0.86."""
@@ -190,6 +193,7 @@ def test_files_are_written_all_together_and_only_when_all_is_made(tmp_path, monk
     assert {file.name: file.read_bytes() for file in (tmp_path / "data").iterdir()} == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dataset", ["bank", "adult"])
 def test_the_stand_in_is_made_again_bit_for_bit(dataset):
     """The whole run, in a process pinned as `make stand-in` pins it: seconds for Bank, half a minute for Adult."""

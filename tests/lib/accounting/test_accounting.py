@@ -54,6 +54,7 @@ def printed_conversion(alpha, epsilon, delta, conversion):
         return e + mpmath.log((a - 1) / a) - (mpmath.log(d) + mpmath.log(a)) / (a - 1)
 
 
+@pytest.mark.slow
 @properties
 @given(st.floats(-6, 6), st.floats(0, 100), deltas, conversions)
 def test_one_order_is_the_printed_formula_and_delta_inverts_it(log_excess, epsilon, delta, conversion):
@@ -93,6 +94,7 @@ def test_a_table_of_deltas_gives_a_table_of_results():
         assert back.delta == close_to(table[index], rel=1e-12)
 
 
+@pytest.mark.slow
 @properties
 @given(st.lists(st.floats(0, 50), min_size=130, max_size=130), deltas)
 def test_the_newer_conversion_is_never_worse(curve, delta):
@@ -139,6 +141,7 @@ def test_delta_equals_dp_accounting_without_its_second_bound(rho, epsilon):
     assert min(ours, bretagnolle_huber) == close_to(max(theirs, np.finfo(float).tiny), rel=1e-10)
 
 
+@pytest.mark.slow
 @properties
 @given(st.floats(-3, 3).map(lambda exponent: 10.0**exponent), deltas)
 def test_no_conversion_undercuts_the_exact_gaussian(sigma, delta):
@@ -233,6 +236,7 @@ def test_gaussian_delta_never_claims_pure_dp():
     assert accounting.gaussian_delta(1e-5, 0.0) == 1
 
 
+@pytest.mark.slow
 @properties
 @given(ten_decades, deltas)
 def test_sigma_returns_from_epsilon(sigma, delta):
@@ -241,6 +245,7 @@ def test_sigma_returns_from_epsilon(sigma, delta):
     assert accounting.gaussian_sigma(epsilon, delta) == close_to(sigma, rel=1e-10)
 
 
+@pytest.mark.slow
 @properties
 @given(ten_decades, deltas)
 def test_epsilon_and_delta_return_from_sigma(epsilon, delta):
@@ -283,6 +288,7 @@ def assert_brackets(bounds, low, high, eps_error=0.01):
     assert bounds.lower >= low - 2.2 * eps_error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma, count", [(0.1, 1), (1.0, 1), (3.0, 4), (50.0, 1000), (50.0, 1001), (1e4, 3)])
 @pytest.mark.parametrize("delta", [0.4, 1e-5, 1e-12])
 def test_prv_brackets_the_exact_gaussian_composition(sigma, count, delta):
@@ -309,6 +315,7 @@ def randomised_response_epsilon(epsilon, count, delta):
 
 
 # For (1.0, 50) and (5.0, 10), prv-accountant's own pure-DP variable gives "upper" bounds below the truth.
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon, count", [(0.01, 1000), (0.1, 100), (1.0, 50), (1.0, 51), (5.0, 10), (100.0, 1)])
 @pytest.mark.parametrize("delta", [0.1, 1e-5, 1e-12])
 def test_prv_brackets_exact_randomised_response(epsilon, count, delta):
@@ -324,6 +331,7 @@ def test_prv_brackets_one_exact_laplace_mechanism(scale):
 
 
 # The last two have jumps just past 0.1 on a wide grid: there prv-accountant's own quadrature finds wrong means.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mixture",
     [
@@ -366,6 +374,7 @@ def test_prv_counts_are_repetitions_and_errors_are_as_asked():
     assert prv_compose(iter([(gaussian_prv(1e3), 1)]), 0.1) == (0, 0, pytest.approx(0, abs=0.02))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma, count, eps_error", [(20.0, 100, 0.01), (100.0, 1000, 1e-3), (20.0, 1, 1e-4)])
 def test_prv_bounds_hold_the_truth_where_rounding_rivals_delta(sigma, count, eps_error):
     """With transforms in double precision the second is 0.003 off, and its lower bound above the truth."""

@@ -163,6 +163,7 @@ def optimum(epsilons, x, tops=801):
     return (top * optimum(rest, x - t, tops) + bottom * optimum(rest, x - t + epsilons[0], tops)).max(axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilons", [(1.0, 1.0), (0.2, 1.0), (1.0, 0.2), (0.5, 0.5, 0.5), (0.3, 1.0, 0.1)])
 @pytest.mark.parametrize("delta", [1e-6, 1e-2])
 def test_few_selections_against_nested_maximisation(epsilons, delta):
@@ -188,6 +189,7 @@ def test_choosing_t_anew_costs_more_than_any_choice_made_in_advance():
     assert adaptive.lower > in_advance + 0.01
 
 
+@pytest.mark.slow
 @properties
 @given(st.lists(st.floats(0.05, 2), min_size=1, max_size=3), st.integers(0, 2**32))
 def test_real_exponential_mechanisms_cost_at_most_the_upper_bound(epsilons, seed):
@@ -290,6 +292,7 @@ def test_the_schedule_of_a_run_is_its_steps():
     assert aim_trace.schedule_of(steps[:1], neighbours="bounded") == [gaussian(2, sensitivity=math.sqrt(2))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1.0, 5.0])
 def test_a_schedule_of_aim_by_all_accountants(epsilon):
     groups, delta = aim_like(epsilon, 1e-5), 1e-5

@@ -31,6 +31,7 @@ def least_epsilon(rho, delta):
         return cost(low)
 
 
+@pytest.mark.slow
 @given(EPSILONS, DELTAS)
 def test_the_rho_is_proved_and_hardly_smaller_than_the_floating_one(epsilon, delta):
     rho = certified_zcdp(epsilon, delta)

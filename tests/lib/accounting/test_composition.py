@@ -72,6 +72,7 @@ def test_optimal_meets_the_theorem_as_it_is_printed(i):
     assert optimal(epsilon, k, total * (1 + 1e-12), delta).epsilon == pytest.approx((k - 2 * i) * epsilon, abs=1e-7)
 
 
+@pytest.mark.slow
 @properties
 @given(epsilons, st.integers(1, 200), st.floats(-9, -1))
 def test_no_theorem_beats_the_optimum(epsilon, count, log_delta):
@@ -105,6 +106,7 @@ MECHANISMS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: type(m).__name__)
 @pytest.mark.parametrize("count", [1, 40])
 def test_every_method_is_above_the_truth(mechanism, count):
@@ -135,6 +137,7 @@ PURE = [(mechanisms.Laplace(8.0), 3), (mechanisms.RandomizedResponse(0.2), 2), (
 MIXED = [*PURE, (mechanisms.Gaussian(9.0), 4), (mechanisms.DiscreteGaussian(9), 2)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("several", [PURE, MIXED], ids=["pure", "mixed"])
 def test_every_method_for_several_mechanisms_is_above_what_they_cost_together(several):
     least = accounting.prv_compose([(each.prv, count) for each, count in several], 1e-6, eps_error=1e-3).lower

@@ -72,6 +72,7 @@ def test_log1pmx_at_zero_and_below_the_smallest_square():
 ORDERS = [1 + 1e-12, 1 + 1e-6, 1.01, 1.5, 2.0, 4.0, 10.0, 1000.0, 1e6]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", ORDERS)
 def test_psi_against_mpmath(alpha):
     rng = np.random.default_rng(3)
@@ -141,6 +142,7 @@ def test_renyi_gaussian_keeps_tiny_differences():
             assert relative_error(value, reference) < 1e-11
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mean", "variance", "alpha"),
     [(0.5, 2.0, 1.5), (-1.0, 0.75, 3.0), (0.0, 0.5, 1.75), (2.0, 1.0, 6.0)],
@@ -260,6 +262,7 @@ def test_kl_is_the_textbook_formula(seed, d):
     assert renyi_gaussian(mean1, cov1, mean2, cov2, 1.0) == pytest.approx(textbook, rel=1e-8)
 
 
+@pytest.mark.slow
 def test_max_divergence_is_the_supremum_of_the_log_ratio():
     cov1, cov2 = np.array([[2.0, 0.5], [0.5, 1.0]]), np.array([[3.0, 0.25], [0.25, 4.0]])
     mean2 = np.array([0.5, -1.0])
@@ -377,6 +380,7 @@ def test_quadrature_on_a_half_line_and_an_interval():
     assert ramp.value == pytest.approx(np.log(4 / 3), abs=ramp.error)
 
 
+@pytest.mark.slow
 def test_quadrature_refuses_what_it_cannot_do():
     assert renyi(normal(0, 2), normal(1, 1), 3.0).value == np.inf
 

@@ -61,6 +61,7 @@ def scaled_covariance(freedom, ratio, epsilon):
     return probability(radius) - mp.exp(epsilon) * probability(radius / ratio)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mu", [1e-6, 1e-3, 0.1, 1.0, 5.0, 40.0])
 def test_equal_covariances_down_to_1e_90(mu):
     epsilons = mu * np.array([-50, -3, -0.5, 0, 0.5, 3, 8, 20])
@@ -86,6 +87,7 @@ def test_equal_covariances_in_many_dimensions(count):
             assert_within_bound(result, reference, at_most=1e-8 * float(reference))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mean", "variance", "epsilon"),
     [
@@ -125,6 +127,7 @@ def test_scaled_covariance_against_chi_square(freedom, d, ratio):
             assert_within_bound(result, reference, at_most=1e-9 * float(reference))
 
 
+@pytest.mark.slow
 def test_neighbours_among_ten_million_records():
     """The released set of miura2022: the integral again, in 50 digits and as printed."""
     n, d, t, m = 10**7, 6, 2.4e-4, 2.0**-16
@@ -199,6 +202,7 @@ def test_error_bound_holds_for_chi_squares(seed, count, epsilon):
         assert_within_bound(result, reference, at_most=1e-9)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.floats(-3, 6), st.integers(2, 500))
 def test_duality_and_chernoff_and_basis(seed, epsilon, count):
@@ -224,6 +228,7 @@ def test_duality_and_chernoff_and_basis(seed, epsilon, count):
     assert plain.delta <= np.exp(log_chernoff.min()) * (1 + 1e-9) + plain.error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mu", [0.25, 1.0, 4.0])
 @pytest.mark.parametrize("coarse", [1e-1, 1e-3, 1e-6])
 def test_bounds_hold_when_the_grid_is_coarse(monkeypatch, mu, coarse):
@@ -239,6 +244,7 @@ def test_bounds_hold_when_the_grid_is_coarse(monkeypatch, mu, coarse):
         assert np.any(distance > 1e-4 * coarse * exact)  # there was something to bound
 
 
+@pytest.mark.slow
 def test_against_simulation():
     """Five correlated draws. Three z-tests at 5 standard errors: false alarm below 2e-6."""
     rng = np.random.default_rng(20221024)

@@ -104,6 +104,7 @@ def test_repeated_response_is_the_enumeration_of_all_answers():
     assert loss.renyi(2.0) == pytest.approx(renyi(2), rel=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss, other", [
     (lambda: privacy_loss.discrete_laplace(2.5, 2), lambda **grid: peer.from_discrete_laplace_mechanism(0.4, 2, **grid)),
     (lambda: privacy_loss.discrete_gaussian(4.0, 1), lambda **grid: peer.from_discrete_gaussian_mechanism(4.0, 1, **grid)),

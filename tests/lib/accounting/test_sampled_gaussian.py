@@ -14,6 +14,8 @@ from scipy.special import logsumexp
 from lib import accounting
 from lib.accounting.sampled_gaussian import SampledGaussian, epsilon, noise_multiplier, rdp_epsilon
 
+pytestmark = pytest.mark.slow
+
 QUICK = settings(derandomize=True, deadline=None, max_examples=30)
 PAIRS = [(0.5, 0.02), (1.0, 0.1), (3.0, 0.001), (10.0, 0.9)]
 DIRECTIONS = ("remove", "add", "replace")

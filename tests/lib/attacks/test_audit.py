@@ -24,6 +24,7 @@ def laplace_scores(epsilon, trials, rng):
     return rng.laplace(0, 1 / epsilon, trials), rng.laplace(1, 1 / epsilon, trials)
 
 
+@pytest.mark.slow
 def test_the_bound_stays_under_a_true_epsilon_and_comes_near_it():
     # 200 audits at 99 %: at most 2 false alarms expected; more than 10 has probability below 1e-4
     rng = np.random.default_rng(5)
@@ -67,6 +68,7 @@ HONEST = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", HONEST, ids=repr)
 def test_no_mechanism_is_worse_than_it_says(mechanism):
     """At confidence 1 - 1e-5: a false alarm in at most 1 of 100,000 seeds for each mechanism."""
@@ -134,6 +136,7 @@ def test_a_broken_mechanism_is_caught(broken):
     assert found.refutes(broken.epsilon) and found.epsilon_lower > 1.4
 
 
+@pytest.mark.slow
 def test_how_often_an_honest_mechanism_is_accused():
     """At confidence 0.9, of 200 audits at most 20 are false alarms on average; more than 38 in 1 of 10,000 seeds."""
     rng = np.random.default_rng(13)

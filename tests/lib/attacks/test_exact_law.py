@@ -70,6 +70,7 @@ def decoded(report) -> np.ndarray:
     return np.frombuffer(raw, dtype=kind).reshape(shape)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.4, 2.0])
 @pytest.mark.parametrize("name", ENUMERABLE)
 def test_every_report_is_sent_as_often_as_the_protocol_states(name, epsilon):
@@ -89,6 +90,7 @@ ON_TWENTY = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.4, 1.0, 2.0, 3.0, 5.0])
 @pytest.mark.parametrize("name, k", [*((name, 3) for name in ENUMERABLE), *((name, 20) for name in ON_TWENTY)])
 def test_no_report_betrays_more_than_is_claimed(name, k, epsilon):
@@ -144,6 +146,7 @@ TWO_USERS = sorted(set(PROTOCOLS) - {"SHE"})
 THREE_USERS = sorted(set(TWO_USERS) - {"OUE", "THE", "OLH", "SUE"})  # those have too many outcomes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name, beside", [*((name, [1]) for name in TWO_USERS), *((name, [1, 0]) for name in THREE_USERS)]
 )
@@ -300,6 +303,7 @@ def test_the_number_of_draws_is_counted():
     assert [report[3] for report in found] == [3, 3]
 
 
+@pytest.mark.slow
 def test_the_law_is_that_of_numpys_generator():
     """Chi-square on 100,000 reports of each value: a false alarm in at most one of a million seeds."""
     oracle, rng = SUE(3, 1.3), np.random.default_rng(3)

@@ -26,6 +26,7 @@ def test_delta_adds_what_the_theorem_says():
     assert chance(epsilon, hits, guesses, canaries, 0.9) == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
 def test_an_honest_mechanism_is_accused_as_rarely_as_it_says(epsilon):
     """Randomized response of each coin: of 400 audits at 95 % more than 40 accuse with a probability below 1e-4."""

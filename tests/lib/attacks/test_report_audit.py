@@ -25,6 +25,7 @@ def audited(oracle, seed=21, trials=4000, **options):
 # ---- who is honest is not accused
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1.0, 2.0])
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_raw_reports_of_no_protocol_tell_more_than_it_claims(name, epsilon):
@@ -33,17 +34,20 @@ def test_raw_reports_of_no_protocol_tell_more_than_it_claims(name, epsilon):
     assert found.epsilon_lower > epsilon / 5  # nor does the audit sleep
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_nor_on_forty_values(name):
     """Some are enumerated on three values only; what happens from the seventeenth on is seen here."""
     assert not audited(PROTOCOLS[name](40, 1.0), trials=1000, grid=GRID).refutes(1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_the_number_of_draws_tells_no_value(name):
     assert uneven_draws(PROTOCOLS[name](16, 1.0), trials=40, rng=np.random.default_rng(22)) == ()
 
 
+@pytest.mark.slow
 def test_how_often_an_honest_protocol_is_accused():
     """At confidence 0.9, of 200 audits at most 20 are false alarms on average; more than 38 in 1 of 10,000 seeds."""
     rng = np.random.default_rng(23)
@@ -52,6 +56,7 @@ def test_how_often_an_honest_protocol_is_accused():
     assert sum(one.refutes(0.1) for one in found) > 100
 
 
+@pytest.mark.slow
 def test_nothing_is_found_in_noise():
     """At confidence 0.5, of 40 audits at most 20 find anything on average; more than 31 in 1 of 10,000 seeds.
 
@@ -81,6 +86,7 @@ def test_a_score_is_that_of_the_report_wherever_it_stands():
     assert np.unique(scores).size > 100 and (scores == scores[:, :1]).all()
 
 
+@pytest.mark.slow
 def test_the_last_digits_of_she_name_values_that_it_is_not():
     """A sum with a 1 in it is a multiple of 2^-53, and a small number by itself need not be."""
     found = audited(SHE(16, 1.0))
@@ -117,6 +123,7 @@ CAUGHT = {  # by what: enumeration of a report on 3 values, of two users' report
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", leaky_oracles.LEAKS)
 def test_every_planted_leak_is_caught(name):
     rng = np.random.default_rng(27)
@@ -133,12 +140,14 @@ def test_the_audit_by_stated_probabilities_misses_some_of_them(name):
     assert not old.refutes(1.0)
 
 
+@pytest.mark.slow
 def test_honest_protocols_are_caught_by_nothing():
     for make in (GRR, OLH, SUE):
         found = examine(make, 1.0, trials=400, rng=np.random.default_rng(29), confidence=CONFIDENCE)
         assert found.caught_by(1.0) == () and found.law.loss == pytest.approx(1) == found.together.loss
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [SUE, OUE])
 def test_bits_that_are_shown_from_the_seventeenth_value_on_are_found(make):
     class ShownFrom16(make):

@@ -31,6 +31,7 @@ def test_scores_are_sums_over_the_first_records():
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_attack_stays_below_the_truth_and_catches_a_broken_condition():
     """False-alarm rate 1e-6 for each of the two bounds."""
     rng, sizes, delta = np.random.default_rng(2), [1, 32], 1e-3

@@ -73,6 +73,7 @@ def test_what_dp_sgd_costs_and_needs(run, neighbours):
     assert needed == sampled_gaussian.noise_multiplier(found, 1e-5, 0.1, 5, neighbours) == pytest.approx(2, rel=0.01)
 
 
+@pytest.mark.slow
 def test_what_records_of_a_gaussian_cost(run):
     words = "epsilon gaussian-synthesis --records 100000000 --attributes 4 --sigma 0.02 --delta 1e-6 --made 50"
     found = said(run, words)
@@ -105,6 +106,7 @@ def test_how_much_noise_a_promise_needs(run):
     assert said(run, "sigma laplace --epsilon 0.5 --sensitivity 3")["scale"] == 6
 
 
+@pytest.mark.slow
 def test_what_several_mechanisms_cost_together(run):
     several = [(mechanisms.Gaussian(9.0), 4), (mechanisms.Laplace(8.0), 3), (mechanisms.RandomizedResponse(0.2), 1)]
     found = said(run, "compose gaussian:9x4 laplace:8x3 pure:0.2 --delta 1e-6")
@@ -115,6 +117,7 @@ def test_what_several_mechanisms_cost_together(run):
     assert [line.split()[1] for line in lines if line.endswith("  least")] == [found["least"]]
 
 
+@pytest.mark.slow
 def test_the_least_is_by_value(run):
     """Whatever the methods are called: another one for each of these."""
     one, many, exact = (
@@ -125,6 +128,7 @@ def test_the_least_is_by_value(run):
         assert found["epsilon"][found["least"]] == min(found["epsilon"].values())
 
 
+@pytest.mark.slow
 def test_a_method_that_cannot_say_does_not_silence_the_others(run):
     far = said(run, "compose gaussian:1e-9x3 --delta 1e-6")["epsilon"]
     assert far["gaussian"] <= far["numerical"] <= far["gaussian"] * 1.01
@@ -209,6 +213,7 @@ def test_where_it_fails_nothing_is_left(run, folder, monkeypatch):
 # ---- the ledger
 
 
+@pytest.mark.slow
 def test_the_ledger_is_todays():
     """Who changes claims or their verdicts runs `python -m book.ledger package`."""
     full = {row["id"]: row for row in results.rows(ROOT / "book/results/claims.csv")}
@@ -280,6 +285,7 @@ def test_help_has_an_example(run, path):
     assert status == 0 and f"dp-compendium {path[0]}" in out.partition("Example")[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", sorted({*EXAMPLES, *PROSE}))
 def test_the_examples_run(run, folder, line):
     (folder / "people.csv").write_bytes((folder / "members.csv").read_bytes())
@@ -351,6 +357,7 @@ def test_too_little_memory_is_told(run, monkeypatch):
     assert run("ledger") == (2, "", "there is not enough memory\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "status", "err"),
     [
@@ -368,6 +375,7 @@ def test_where_the_answer_goes(words, status, err):
     assert (ran.returncode, ran.stderr.decode()) == (status, err)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
 def test_letters_that_a_terminal_lacks_are_named(encoding):
     """And nothing is left out: as lines, with epsilons and a delta."""

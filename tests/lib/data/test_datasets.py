@@ -63,6 +63,7 @@ def test_adult_has_its_known_counts(part, records, complete):
     assert list(frame.index) == list(range(records))
 
 
+@pytest.mark.slow
 @real_adult
 @pytest.mark.parametrize(("part", "name"), [("train", "adult.data"), ("test", "adult.test")])
 def test_adult_agrees_field_by_field_with_the_text(part, name):
@@ -76,6 +77,7 @@ def test_adult_agrees_field_by_field_with_the_text(part, name):
         assert frame[column].astype(str).tolist() == expected, column
 
 
+@pytest.mark.slow
 @real_adult
 @pytest.mark.parametrize(("part", "names"), [("train", ["adult.data"]), ("all", ["adult.data", "adult.test"])])
 def test_missing_values_of_adult_are_its_question_marks(part, names):
@@ -102,6 +104,7 @@ def test_incomes_of_adult_counted_in_the_text():
     assert counts["<=50K"] == text.count("<=50K.")
 
 
+@pytest.mark.slow
 @real_adult
 @pytest.mark.parametrize("scaling", ["observed", "public"])
 @pytest.mark.parametrize("part", ["train", "all"])
@@ -118,6 +121,7 @@ def test_smallest_eigenvalue_of_adult_is_the_printed_one(part, scaling, complete
     assert round(smallest, 2) == 0.02
 
 
+@pytest.mark.slow
 @real_bank
 def test_bank_agrees_field_by_field_with_the_text():
     header, *raw = raw_records("bank-additional-full.csv", ";")
@@ -228,6 +232,7 @@ def test_adults_stand_in_has_its_sizes_columns_and_types(part, records):
     assert set(frame["income"]) == {"<=50K", ">50K"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dataset", ["adult", "bank"])
 def test_a_stand_in_agrees_field_by_field_with_the_text(dataset):
     header, *raw = (line.split(",") for line in embedded_text(dataset))
@@ -784,6 +789,7 @@ def test_a_cache_that_cannot_be_written_is_named(world):
     assert f"cannot be stored in {world}" in message
 
 
+@pytest.mark.slow
 def test_importing_it_in_a_notebook_warns_of_nothing():
     # a warning would leave a path of this machine in the notebook's output
     code = "import ipykernel.zmqshell, lib.data.datasets"

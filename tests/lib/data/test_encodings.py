@@ -46,18 +46,21 @@ def test_a_wrong_word_is_refused():
         encodings.bank_domain(missing="keep")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not datasets.available("adult"), reason="needs the real Adult files")
 def test_adult_has_the_documents_number_of_records():
     assert len(encodings.adult_table(download=False)) == 30162
     assert len(encodings.adult_table("all", numeric=True, missing="category", download=False)) == 48842
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not datasets.available("bank"), reason="needs the real Bank file")
 def test_bank_has_the_documents_number_of_records():
     assert len(encodings.bank_table(download=False)) == 30488
     assert len(encodings.bank_table(missing="category", download=False)) == 41188
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numeric", [False, True])
 @pytest.mark.parametrize("missing", encodings.MISSING)
 def test_the_stand_ins_make_tables_over_the_same_domains(numeric, missing):

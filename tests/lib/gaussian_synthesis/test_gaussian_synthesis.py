@@ -68,6 +68,7 @@ theorems = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @theorems
 @settings(derandomize=True, deadline=None, max_examples=400)
 @given(n=sizes, alpha=orders, d=dimensions, sigma=sigmas)
@@ -75,6 +76,7 @@ def test_printed_formula_to_twelve_digits(function, reference, n, alpha, d, sigm
     assert relative_error(function(n, alpha, d, sigma), reference(n, alpha, d, sigma)) < 1e-12
 
 
+@pytest.mark.slow
 @theorems
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(n=sizes, d=dimensions, sigma=sigmas, gap=log_uniform(1e-14, 0.5), below=st.booleans())
@@ -183,6 +185,7 @@ def true_divergence(first, second, alpha):
     return divergence.renyi_gaussian(*gs.fit(first), *gs.fit(second), alpha)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=150)
 @given(
     seed=st.integers(0, 2**32),
@@ -210,6 +213,7 @@ def test_every_bound_holds_on_true_neighbours(seed, d, n, alpha):
     assert true_divergence(with_x, with_y, alpha) <= both * (1 + slack) + 1e-12
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=100)
 @given(
     seed=st.integers(0, 2**32),
@@ -231,6 +235,7 @@ def test_the_divergence_depends_on_the_mahalanobis_distance_alone(seed, d, n, al
     np.testing.assert_allclose(removed, true_divergence(more, data, alpha), rtol=1e-6, atol=1e-12)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(n=log_uniform(3, 1e6).map(round), alpha=orders, d=st.integers(1, 50), radius=log_uniform(0.1, 1e6))
 def test_the_supremum_over_the_distance_sits_at_an_end(n, alpha, d, radius):
@@ -241,6 +246,7 @@ def test_the_supremum_over_the_distance_sits_at_an_end(n, alpha, d, radius):
     assert np.isclose(np.max(on_the_way), supremum, rtol=1e-6) or np.isinf(supremum)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(n=sizes, alpha=orders, d=dimensions, sigma=log_uniform(1e-4, 0.999))
 def test_each_theorem_improves_on_the_one_before(n, alpha, d, sigma):
@@ -250,6 +256,7 @@ def test_each_theorem_improves_on_the_one_before(n, alpha, d, sigma):
     assert joint <= tight * slack and tight <= gs.bounded_epsilon(n, alpha, d, sigma) * slack
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(st.lists(st.tuples(st.floats(-1, 1), st.floats(-1, 1), st.floats(-1, 1)), min_size=1, max_size=6))
 def test_the_joint_bound_on_both_eigenvalues_holds_in_the_cube(coordinates):
@@ -296,6 +303,7 @@ def test_the_pair_for_public_n_exists_and_comes_close_to_theorem_g(n, d, sigma, 
     assert attained <= gs.bounded_epsilon_both(n, alpha, d, sigma)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(n=sizes, alpha=log_uniform(0.01, 30).map(lambda x: 1 + x), d=dimensions, sigma=sigmas)
 def test_theorem_g_to_nine_digits(n, alpha, d, sigma):
@@ -312,6 +320,7 @@ def test_theorem_g_to_nine_digits(n, alpha, d, sigma):
         assert relative_error(gs.bounded_epsilon_both(n, alpha, d, sigma), expected) < 1e-9 / min(float(margin), 1)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(alpha=orders, kappa=st.floats(1e-6, 10), angle=st.floats(0, 1), reach=st.floats(0, 1))
 def test_both_eigenvalues_together_stay_below_theorem_g(alpha, kappa, angle, reach):
@@ -439,6 +448,7 @@ def test_records_needed_is_the_first_that_suffices():
         gs.records_needed(1e-20, cost)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 6, 50])
 @pytest.mark.parametrize("sigma", [0.001, 0.5, 0.99])
 def test_more_real_records_cost_no_more(d, sigma):
@@ -481,6 +491,7 @@ def test_released_delta_brackets_the_true_pair_and_beats_every_conversion():
     assert np.all(upper <= converted)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=25)
 @given(
     seed=st.integers(0, 2**32),
@@ -499,6 +510,7 @@ def test_released_delta_covers_true_neighbours(seed, d, n, size, epsilon):
         assert true.delta - true.error <= upper + 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("radius", [999.0, 1e3, 1e6])
 def test_a_record_may_lie_farther_than_there_are_records(radius):
     """Theorem E from below the number of records, where the other data set would be singular, to far beyond it."""
@@ -534,6 +546,7 @@ def test_the_extremal_pair_has_the_divergences_of_theorem_d():
         gs.extremal_pair(n, d, -1, "removed")
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=100)
 @given(
     seed=st.integers(0, 2**32),

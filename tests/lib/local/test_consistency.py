@@ -14,6 +14,7 @@ finite = st.floats(-5, 5).map(lambda x: round(x, 6))
 estimates = arrays(float, array_shapes(max_dims=3, max_side=9), elements=finite)
 
 
+@pytest.mark.slow
 @PROPERTY
 @given(estimates)
 def test_the_projection_is_a_distribution_and_no_other_is_nearer(raw):
@@ -26,6 +27,7 @@ def test_the_projection_is_a_distribution_and_no_other_is_nearer(raw):
     assert to_corners.max() <= 1e-12
 
 
+@pytest.mark.slow
 @PROPERTY
 @given(estimates.filter(lambda raw: raw.ndim == 1))
 def test_norm_sub_finds_the_shift_of_its_definition(raw):

@@ -109,6 +109,7 @@ def normal_bound(comparisons) -> float:
 # ---- the law of a report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("k", [3, 4, 6])
 @pytest.mark.parametrize("name", DISCRETE)
@@ -177,6 +178,7 @@ def enumerated(oracle) -> tuple[np.ndarray, np.ndarray]:
     return oracle.probability(alphabet(oracle)), oracle.supports(alphabet(oracle)).astype(float)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 3.5])
 @pytest.mark.parametrize("name", DISCRETE | HASHING)
 def test_mean_and_variance_of_the_estimate_at_any_frequency(name, epsilon):
@@ -231,6 +233,7 @@ def test_grr_is_better_than_oue_below_k_of_3_e_to_the_epsilon_plus_2():
             assert (GRR(k, epsilon).variance(0, 1) < OUE(k, epsilon).variance(0, 1)) == (k < crossing)
 
 
+@pytest.mark.slow
 def test_symbols_go_through_the_same_formulas_as_numbers():
     epsilon, k, g, f, n = sympy.symbols("epsilon k g f n", positive=True)
     e = sympy.exp(epsilon)
@@ -317,6 +320,7 @@ def test_the_transform_is_the_hadamard_matrix():
     assert np.array_equal(walsh_hadamard([[7]]), [[7]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DISCRETE)
 def test_clients_draw_reports_by_their_law(name):
     """400,000 users of each value; chi-squared over all reports."""
@@ -467,6 +471,7 @@ def test_counts_of_real_hashing_add_up_like_independent_ones():
 # ---- simulation
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DISCRETE | HASHING)
 def test_simulated_counts_have_the_exact_joint_law(name):
     """Three users of two values: the law of their counts by convolution of all reports, against 2,000 draws;
@@ -538,6 +543,7 @@ def test_each_count_of_real_hashing_has_its_exact_law(name):
         assert chi_squared(expected, observed) > ALARM / 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EVERY)
 def test_simulated_and_real_counts_have_the_same_spread(name):
     """40 users, 1,500 times each way: Kolmogorov and Smirnov's test of each count and of two sums of counts,
@@ -593,6 +599,7 @@ def test_the_ends_of_an_interval_are_frequencies_that_just_fit(name):
         assert squares == pytest.approx(np.full(inside.sum(), stats.norm.ppf(0.95) ** 2), rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EVERY)
 def test_intervals_cover_as_often_as_they_say(name):
     """1,000 studies of 3,000 users: coverage of each value within the binomial bound of 95 %, but for 1 %

@@ -138,6 +138,7 @@ def chi_square(draws, probability, reach):
     return stats.chisquare(counts, p * counts.sum()).pvalue
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [0.2, 1, Fraction(5, 2), 3.7, Fraction(10**20 + 1, 3 * 10**20), 12])
 def test_discrete_laplace_follows_its_law(scale):
     draws = exact_noise.discrete_laplace(100_000, scale, rng=np.random.default_rng(4))
@@ -150,12 +151,14 @@ def gaussian_law(sigma):
     return lambda x: mpmath.exp(-(x**2) / two_variances) / total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma", [0.3, 0.75, 1, Fraction(7, 3), 3.7, 20, Fraction(10**20 + 1, 3 * 10**19)])
 def test_discrete_gaussian_follows_its_law(sigma):
     draws = exact_noise.discrete_gaussian(100_000, sigma, rng=np.random.default_rng(5))
     assert chi_square(draws, gaussian_law(sigma), int(5 * sigma) + 2) > FALSE_ALARM
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1e5, 12345.678, 2.0**49, 2**50, 1e20, Fraction(10**40, 7)])
 def test_wide_noise_is_nearly_continuous(size):
     for draw, law in [(exact_noise.discrete_laplace, stats.laplace), (exact_noise.discrete_gaussian, stats.norm)]:

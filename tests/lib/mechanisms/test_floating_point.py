@@ -24,6 +24,7 @@ def all_outputs(value, scale, bits):
 values = st.one_of(st.floats(-5, 5), st.floats(-1e9, 1e9), st.sampled_from([0.0, 1.0, 1e15, -0.1]))
 
 
+@pytest.mark.slow
 @properties
 @given(values, values, st.floats(-3, 3).map(lambda x: 10.0**x), st.integers(1, 9))
 def test_reachable_is_membership_among_all_outputs(value, other, scale, bits):
@@ -32,6 +33,7 @@ def test_reachable_is_membership_among_all_outputs(value, other, scale, bits):
     np.testing.assert_array_equal(reachable(asked, value, scale, bits=bits), np.isin(asked, own))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value, scale", [(0.0, 1.0), (1.0, 1.0), (5.0, 0.3), (100.0, 10.0), (-0.7, 1e4)])
 def test_reachable_at_full_precision_against_all_draws_near_the_output(value, scale):
     rng = np.random.default_rng(1)
@@ -90,6 +92,7 @@ def test_equal_answers_are_never_told_apart():
 # ---- the remedy
 
 
+@pytest.mark.slow
 def test_exact_noise_withstands():
     """Both tables reach the same outputs, with frequencies as an exact law has them; false alarm in 1 of 10,000 seeds."""
     granularity, epsilon, rng = 0.25, 1.0, np.random.default_rng(7)

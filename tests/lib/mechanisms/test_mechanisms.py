@@ -45,6 +45,7 @@ every = pytest.mark.parametrize("mechanism", ALL, ids=repr)
 # ---- what they release
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon, sensitivity", [(1.0, 1.0), (3.0, 2.0), (0.0, 1.0)])
 def test_frequencies_follow_the_exact_law(epsilon, sensitivity):
     rng, scores = np.random.default_rng(1), np.array([0.0, 1.0, 2.5, -1.0])
@@ -194,6 +195,7 @@ def test_floating_point_mechanisms_refuse_it(mechanism):
 # ---- what they guarantee
 
 
+@pytest.mark.slow
 @every
 def test_the_currencies_agree(mechanism):
     deltas = np.array([1e-9, 1e-5, 0.01, 0.3])
@@ -221,6 +223,7 @@ def test_the_variable_composes_to_the_curve(mechanism):
     assert bounds.lower <= mechanism.epsilon_at(1e-3) <= bounds.upper
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale, sensitivity", [(1.0, 1.0), (4.0, 2.0), (0.1, 1.0)])
 def test_laplace_against_quadrature(scale, sensitivity):
     mechanism = Laplace(scale, sensitivity)
@@ -322,6 +325,7 @@ def test_the_worst_case_is_one(mechanism):
 # ---- calibration
 
 
+@pytest.mark.slow
 @properties
 @given(epsilons, st.floats(-8, -1), st.floats(0.1, 10))
 def test_calibrated_mechanisms_keep_their_promise(epsilon, log_delta, sensitivity):

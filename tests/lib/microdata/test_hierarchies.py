@@ -54,6 +54,7 @@ def test_adult_is_nested_from_single_values_to_all(attribute):
     assert groups[-1] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["stand-in", "real"])
 def test_adult_generalizes_every_record(source):
     if source == "real" and not datasets.available("adult"):

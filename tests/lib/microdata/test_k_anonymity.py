@@ -77,6 +77,7 @@ def brute_force(frame, known, k, max_suppression, loss):
 # ---------------------------------------------------------------- generalization
 
 
+@pytest.mark.slow
 @settings(QUICK, max_examples=100)
 @given(
     one=tables(),
@@ -97,6 +98,7 @@ def test_the_search_finds_the_least_loss_of_all_nodes(one, share, loss, data):
     assert (found.nodes, found.checked <= found.nodes) == (len(nodes(known)), True)
 
 
+@pytest.mark.slow
 @QUICK
 @given(one=tables(), share=st.sampled_from([0.0, 0.2]), data=st.data())
 def test_the_table_returned_is_the_generalized_one_and_k_anonymous(one, share, data):
@@ -114,6 +116,7 @@ def test_the_table_returned_is_the_generalized_one_and_k_anonymous(one, share, d
         assert found.discernibility == (sizes**2).sum() + len(frame) * found.suppressed.sum()
 
 
+@pytest.mark.slow
 @QUICK
 @given(one=tables(), data=st.data())
 def test_raising_a_level_never_leaves_out_more(one, data):
@@ -128,6 +131,7 @@ def test_raising_a_level_never_leaves_out_more(one, data):
     assert lattice.rising[high] >= lattice.rising[low] - 1e-12
 
 
+@pytest.mark.slow
 @QUICK
 @given(one=tables(), share=st.sampled_from([0.0, 0.2, 1.0]), data=st.data())
 def test_what_the_search_notes_of_nodes_it_does_not_count_is_true(one, share, data):
@@ -163,6 +167,7 @@ def test_blocks_of_nodes_keep_their_order(most):
     assert found.tolist() == order[rising[order] <= most + 1e-12].tolist()
 
 
+@pytest.mark.slow
 @QUICK
 @given(one=tables(), data=st.data())
 def test_more_anonymity_costs_more_and_more_suppression_less(one, data):
@@ -203,6 +208,7 @@ def test_many_values_are_counted_as_truly_as_few(share):
         assert lattice.total(node) == pytest.approx(every.get(node, (math.inf,))[0], abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [3, 50])
 def test_adult_by_its_ten_attributes(k):
     known = hierarchies.adult()
@@ -265,6 +271,7 @@ def test_many_attributes_are_counted_without_overflow():
 # ---------------------------------------------------------------- suppression
 
 
+@pytest.mark.slow
 @QUICK
 @given(one=tables(), data=st.data())
 def test_suppression_keeps_exactly_the_records_of_large_classes(one, data):
@@ -300,6 +307,7 @@ def test_suppression_of_the_stand_in():
 # ---------------------------------------------------------------- what a table has
 
 
+@pytest.mark.slow
 @QUICK
 @given(one=tables())
 def test_anonymity_agrees_with_pycanon(one):

@@ -146,6 +146,7 @@ def test_an_audit_refutes_the_published_claim():
 # ---- the total order
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "k", "d"), [(4, 2, 1), (5, 2, 1), (6, 2, 1), (4, 2, 2), (5, 1, 1)])
 def test_total_order_never_moves_more_than_its_noise_allows(n, k, d, monkeypatch):
     """All neighbours on a grid, label included: L1 of the released means, before clipping, at most scale times epsilon."""
@@ -201,6 +202,7 @@ def audited(joint, epsilon, trials):
     return [audit.epsilon_lower_bound(*pair, confidence=0.9999) for pair in zip(*(score.T for score in scores))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("joint", ["naive bayes", "privbayes"])
 def test_an_audit_does_not_refute_the_private_one(joint):
     """False alarm 0.03 %; the same audit sees through a release at epsilon 50 that claims 1."""

@@ -217,6 +217,7 @@ def test_matching_posteriors_are_those_over_all_permutations(seed, n):
     assert np.allclose(found, posteriors(densities), rtol=1e-9, atol=1e-15)
 
 
+@pytest.mark.slow
 def test_matching_posteriors_of_sixteen_alike_are_uniform_and_of_one_alone_certain():
     assert np.allclose(matching_posteriors(np.full((16, 16), 0.3)), 1 / 16, rtol=1e-12)
     grouped = np.kron(np.eye(2), np.full((3, 3), 0.2))  # two groups of three, as k-anonymity makes them
@@ -230,6 +231,7 @@ def discrete_worst(perturbation, values, n):
     return max(posteriors(kernel[np.ix_(after, before)].T).max() for before in tables for after in tables)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 3, 5])
 def test_no_matching_of_categories_is_surer_than_1_in_k_and_one_attains_it(n):
     for attributes in ({"a": 2}, {"a": 3}) if n == 5 else ({"a": 3}, {"a": 2, "b": 2}):
@@ -263,6 +265,7 @@ def test_random_tables_never_exceed_1_in_k(seed):
 # ---------------------------------------------------------------- the operator
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [3, 300, 1100])
 def test_transitions_multiply_like_the_array_of_densities(n):
     rng = np.random.default_rng(n)

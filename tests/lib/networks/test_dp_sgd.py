@@ -19,6 +19,7 @@ QUICK = settings(derandomize=True, deadline=None, max_examples=30)
 # ---- the guarantee
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wanted", "q", "steps"), [(1.0, 0.02, 500), (0.1, 0.05, 100), (8.0, 0.01, 50), (2.0, 1.0, 30)]
 )
@@ -28,6 +29,7 @@ def test_the_noise_multiplier_is_the_least(wanted, q, steps):
     assert plan == Plan(q, steps, sigma, 1e-5) and plan.epsilon <= wanted < epsilon(sigma * 0.995, q, steps, 1e-5)
 
 
+@pytest.mark.slow
 def test_the_noise_multiplier_for_replaced_records_is_the_least():
     sigma = noise_multiplier(1.0, 1e-5, 0.02, 500, "bounded")
     plan = Plan.calibrated(1.0, 1e-5, sampling=0.02, steps=500, neighbours="bounded")
@@ -75,6 +77,7 @@ def clipped_changes(network, features, labels, limit):
     return [change * min(1, limit / np.linalg.norm(change)) for change in each]
 
 
+@pytest.mark.slow
 @QUICK
 @given(
     seed=st.integers(0, 10**6), widths=st.lists(st.integers(2, 6), min_size=2, max_size=5),
@@ -105,6 +108,7 @@ def run(network, features, labels, sizes, *, rate=0.3, limit=0.5, sigma=0.0, mom
     return parameters
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("momentum", "l2"), [(0.0, 0.0), (0.9, 0.0), (0.5, 0.1)])
 def test_steps_without_noise_by_hand(momentum, l2):
     features, labels, network = setting((4, 5, 3), 9, 1)
@@ -173,6 +177,7 @@ def test_each_record_is_taken_independently():
 # ---- the guarantee
 
 
+@pytest.mark.slow
 def test_an_audit_does_not_refute_epsilon():
     """One record more or less, known to the last digit; the score is the change along it. False alarm 0.01 %."""
     plan = Plan(0.5, 3, 1.0, 1e-3)
@@ -190,6 +195,7 @@ def test_an_audit_does_not_refute_epsilon():
     assert not found.refutes(plan.epsilon) and found.refutes(0.2)
 
 
+@pytest.mark.slow
 def test_a_private_network_learns():
     """The stand-in at epsilon 1, delta 1e-5, judged on records that it has not seen."""
     adult = adult_features(encoding="one-hot", numeric="log", source="stand-in")

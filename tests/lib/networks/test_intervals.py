@@ -30,6 +30,7 @@ def records(network, rng, n=BATCH):
     return features, rng.integers(network.widths[-1], size=n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["corrected", "tight"])
 @given(networks())
 @settings(derandomize=True, deadline=None, max_examples=150)
@@ -66,6 +67,7 @@ def bounds_of(network):
     return found.weights, found.biases
 
 
+@pytest.mark.slow
 @given(networks())
 @settings(derandomize=True, deadline=None, max_examples=60)
 def test_the_compiled_bounds_are_the_same(case):

@@ -104,6 +104,7 @@ def test_softmax_does_not_overflow():
 # ---- training
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("widths", [(5, 3), (5, 7, 3), (5, 10, 4, 6, 3)])
 def test_training_is_scikit_learns(widths):
     """Same start, same order of records, last batch not full: the same parameters after four epochs."""
@@ -284,6 +285,7 @@ def test_bad_networks_are_refused(make, message):
 # ---- compiled code on disk
 
 
+@pytest.mark.slow
 def test_a_second_process_takes_compiled_code_from_the_disk():
     """How it follows changes, tests/book/test_content_key.py says."""
     script = ("import numpy as np; from lib.networks import network; rng = np.random.default_rng(1); "

@@ -73,6 +73,7 @@ def test_splitmix64_is_the_published_one():
     assert list(words(0x9E3779B97F4A7C15, 2)) == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]
 
 
+@pytest.mark.slow
 def test_draws_are_laplace():
     sample = draws(2_000_000).astype(float)
     assert stats.kstest(sample, "laplace").pvalue > ALARM
@@ -153,6 +154,7 @@ def anonymized(features, labels, network, **options):
     return anonymized_learning(features, labels, network, **(base | options))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clipping", ["sum", "records"])
 def test_with_much_epsilon_and_wide_thresholds_it_is_plain_training(clipping):
     features, labels = records(47, 3)
@@ -299,6 +301,7 @@ def test_statements_of_trained_networks():
     assert not anonymized(features, labels, start(), clipping="records", epochs=1).statement.noise_covers_range
 
 
+@pytest.mark.slow
 def test_theorem_4_fails_for_the_algorithm_itself():
     """`anonymized_learning_leaks.two_batches` computes by how much; here the method itself is run, 10,000 times on either database.
 

@@ -102,6 +102,7 @@ def log_density(w, signed, noise_epsilon, regularization):
     return -noise_epsilon * np.linalg.norm(b) / 2 + np.linalg.slogdet(jacobian)[1]
 
 
+@pytest.mark.slow
 @settings(QUICK, max_examples=400)
 @given(
     seed=st.integers(0, 10**6), n=st.integers(1, 5), d=st.integers(1, 3), power=st.floats(-4, 1),
@@ -115,6 +116,7 @@ def test_densities_of_neighbours_differ_by_no_more_than_epsilon(seed, n, d, powe
     assert abs(first - second) <= epsilon + 1e-9
 
 
+@pytest.mark.slow
 def test_the_density_is_that_of_what_is_published():
     """One dimension: the distribution of 2000 models against the integral of the density; false alarm 0.1 %."""
     signed, rng = np.array([[1.0], [0.5]]), np.random.default_rng(4)
@@ -137,6 +139,7 @@ def test_the_budget_of_objective_perturbation_adds_up(epsilon):
 # ---- the whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["output", "objective"])
 def test_an_audit_does_not_refute_epsilon(method):
     """Three records, one of them moved to the opposite corner with the opposite label; false alarm 0.02 %."""

@@ -82,6 +82,7 @@ def test_components_apart_the_greedy_orders_are_those_of_the_whole(structure):
     assert found.order == best and found.cells == size_of(best, scopes, sizes)
 
 
+@pytest.mark.slow
 @given(structures(most=10), st.data())
 def test_growth_says_what_the_tree_with_one_factor_more_says(structure, data):
     scopes, sizes = structure

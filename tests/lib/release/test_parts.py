@@ -12,6 +12,8 @@ import pytest
 from lib.release import parts
 from lib.tables.table import Domain, Table
 
+pytestmark = pytest.mark.slow
+
 DOMAIN = Domain({"a": 3, "b": 40, "c": 2})
 RECORDS = np.random.default_rng(8).integers(DOMAIN.sizes, size=(6, 1000, 3))
 

@@ -53,6 +53,7 @@ def read(tmp_path):
 # ---- what is told
 
 
+@pytest.mark.slow
 def test_sets_that_are_too_large_are_not_measured_and_told_as_such():
     """Ten million cells: by the schema alone."""
     domain = Domain({"a": 10_000, "b": 1_000, "c": 1_001})
@@ -219,6 +220,7 @@ OTHERS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", OTHERS)
 def test_where_the_noisy_answers_are_alike_all_that_is_told_is(read, monkeypatch, tmp_path, other):
     answer_alike(monkeypatch)
@@ -268,6 +270,7 @@ np.random.default_rng = lambda *_: seeded(1)
 """
 
 
+@pytest.mark.slow
 def test_the_whole_command_tells_no_more(tmp_path):
     """The report's page and every other file, from a CSV file and from a Parquet folder of other records."""
     (tmp_path / "sitecustomize.py").write_text(PLANTED)
@@ -328,6 +331,7 @@ def schemas(draw):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(schemas(), st.integers(0, 2**32), st.sampled_from(release.WITHIN))
 def test_what_is_written_is_read_as_the_same_codes(tmp_path_factory, public, seed, within):
@@ -494,6 +498,7 @@ def test_a_table_of_one_column_is_released_without_further_words(tmp_path, capsy
     assert header == '"ill"' and {line: lines.count(line) for line in lines} == {'"yes"': 90, '"no"': 60, '""': 50}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", ["bad line far below", "workload"])
 def test_a_run_that_fails_ends_with_a_sentence_and_leaves_nothing(tmp_path, capsys, wrong):
     path = tmp_path / "bad.csv"

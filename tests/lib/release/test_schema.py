@@ -86,6 +86,7 @@ VALUES = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(VALUES, max_size=12), st.integers(0, 12))
 def test_a_values_code_does_not_hang_on_the_others(values, cut):
     """Whatever stands beside it, and however the batches are cut; every code is in the domain."""
@@ -110,6 +111,7 @@ def test_bins_are_found_as_by_hand(starts, number):
     assert attribute.binned(np.array([number, np.nan])).tolist() == [expected, len(starts)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", schema.PERIODS)
 @given(st.dates(datetime.date(1900, 1, 1), datetime.date(2100, 1, 1)), st.integers(1, 900), st.integers(0, 900))
 def test_a_day_lies_in_its_period(by, first, length, after):
@@ -123,6 +125,7 @@ def test_a_day_lies_in_its_period(by, first, length, after):
 # ---- what is wrong with a schema
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text, said",
     [

@@ -117,6 +117,7 @@ def test_every_source_gives_the_same_numbers(places, kind):
         np.testing.assert_array_equal(found[name], expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_source_gives_the_same_codes(places, kind):
     data, table = places[kind]
@@ -152,6 +153,7 @@ def server(tmp_path_factory):
         shutil.rmtree(folder)
 
 
+@pytest.mark.slow
 def test_postgresql_gives_the_same_codes(server):
     import adbc_driver_postgresql.dbapi
 
@@ -257,6 +259,7 @@ def test_the_domain_is_the_schemas_whatever_the_records_hold(places, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_long_csv_comes_in_batches(tmp_path):
     path, n = tmp_path / "long.csv", 1_000_000
     path.write_text("a,b\n" + '"x\n\n\n\n\n\n\n\n",7\ny,2\n' * (n // 2))  # of cells of many lines, too
@@ -339,6 +342,7 @@ except ValueError as error:
 CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=6)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=8))
 def test_what_a_csv_file_holds_is_what_was_written(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("drawn") / "d.csv"

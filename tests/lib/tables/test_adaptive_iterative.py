@@ -42,6 +42,7 @@ budgets = st.floats(-12, 6).map(lambda x: 10.0**x)
 rates = st.floats(1e-6, 1 - 1e-6)
 
 
+@pytest.mark.slow
 @given(budgets, st.floats(4, 1e4), rates, st.lists(st.sampled_from([None, 0.01, 0.2, 0.5, 0.9, 1.0]), max_size=4),
        st.lists(st.booleans(), max_size=40), st.sampled_from([2, 4]))  # fmt: skip
 @settings(max_examples=300)
@@ -97,6 +98,7 @@ def test_no_more_is_measured_than_is_left():
         schedule.measure(1e-8)
 
 
+@pytest.mark.slow
 @given(st.floats(0.01, 20), st.sampled_from(["gaussian", "laplace"]), st.sampled_from(["unbounded", "bounded"]),
        st.booleans(), st.integers(1, 3), st.sampled_from([PRINTED, Plan()]), st.integers(0, 99))  # fmt: skip
 @settings(max_examples=20)
@@ -304,6 +306,7 @@ class Counted(Table):
         return super().marginal(attributes)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_afforded_is_not_counted_and_all_else_once():
     """Two attributes of 10^5 values: the table of both would have 10^10 cells."""
     table = Counted([[5, 7, 1], [70_000, 3, 0]], Domain({"a": 10**5, "b": 10**5, "c": 2}))

@@ -75,6 +75,7 @@ def greatest_change(score, shape, n, neighbours):
     return greatest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 2), (3, 3), (2, 4)])
 def test_one_record_changes_dependence_by_less_than_claimed_by_brute_force(shape):
     for n in range(1, 6):
@@ -85,6 +86,7 @@ def test_one_record_changes_dependence_by_less_than_claimed_by_brute_force(shape
         assert replaced <= 3 * (n - 1) / n + 1e-12 and replaced < score_sensitivity("dependence", "bounded")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 3)])
 def test_one_record_changes_mutual_information_by_no_more_than_claimed_by_brute_force(shape):
     score, attained = bayesian_network.mutual_information_in_counts, []
@@ -96,6 +98,7 @@ def test_one_record_changes_mutual_information_by_no_more_than_claimed_by_brute_
         assert attained[2::2] == pytest.approx([1, 1])
 
 
+@pytest.mark.slow
 @properties
 @given(st.integers(0, 2**32), st.integers(2, 6), st.integers(2, 8), st.integers(1, 3000), st.floats(-2, 1))
 def test_one_record_of_many_changes_scores_within_the_sensitivity(seed, a, b, n, evenness):
@@ -164,6 +167,7 @@ def test_what_is_drawn_adds_up_to_the_budget(monkeypatch, neighbours, delta, d, 
 # ---- the network and the noise, against their exact laws
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", ["dependence", "mutual information"])
 def test_networks_have_the_probabilities_of_the_exponential_mechanism(score):
     """Chi-square on 2,000 networks of three attributes, one parent each: false alarm 1 in 1,000."""

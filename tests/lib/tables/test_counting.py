@@ -130,6 +130,7 @@ def test_bad_counters_are_refused():
 # ---- AIM
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3])
 def test_aim_on_a_counter_is_aim_on_the_table(k):
     runs = [aim(data, 1.0, 1e-6, k, rng=np.random.default_rng(3), rounds=10) for data in (TABLE, counted(workload=k))]

@@ -22,6 +22,7 @@ def loss_of(model, noisy):
     return sum(np.sum((model.marginal(m.attributes) - m.values) ** 2) / (2 * m.sigma**2) for m in noisy)
 
 
+@pytest.mark.slow
 def test_it_reaches_the_loss_of_the_dual_method():
     noisy = measurements(np.random.default_rng(1))
     descent = mirror_descent(DOMAIN, noisy, 600.0, steps=3000)

@@ -42,6 +42,7 @@ def seeded(monkeypatch):
 # ---- the exact exponential mechanism
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "scores, epsilon, sensitivity",
     [
@@ -83,6 +84,7 @@ def test_bad_choices_are_refused(arguments, named):
 # ---- the budget
 
 
+@pytest.mark.slow
 @given(
     st.fractions(min_value=Fraction(1, 10**9), max_value=1000),
     st.integers(4, 200),
@@ -290,6 +292,7 @@ def test_weights_that_are_no_small_whole_numbers_become_some():
 # ---- the result
 
 
+@pytest.mark.slow
 def test_errors_are_those_of_floating_point(seeded):
     """Mean 2-way errors of twenty runs each; they differ by less than three standard errors (a false alarm in 400)."""
     pairs = list(itertools.combinations(DOMAIN.attributes, 2))

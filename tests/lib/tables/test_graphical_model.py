@@ -34,6 +34,7 @@ def subsets(domain):
 # ------------------------------------------------- log Z, marginals, queries
 
 
+@pytest.mark.slow
 def test_log_partition_and_every_marginal_equal_those_of_the_full_joint():
     for domain, potentials, model, rng in models(1):
         log_z, probabilities = joint(domain, potentials)
@@ -46,6 +47,7 @@ def test_log_partition_and_every_marginal_equal_those_of_the_full_joint():
             assert np.abs(found - expected).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_an_oracle_forgets_what_it_found_at_other_potentials():
     for domain, potentials, model, rng in models(1):
         for names in subsets(domain):
@@ -116,6 +118,7 @@ def test_the_size_of_a_model_and_what_fits():
 # -------------------------------------------------------------------- records
 
 
+@pytest.mark.slow
 def test_synthetic_records_follow_the_model_in_every_pair_of_attributes():
     """Rounding leaves a few records of 3,000 out of place, whatever the pair: not noise of sqrt(3000)."""
     worst = 0.0
@@ -204,6 +207,7 @@ def objective_of(domain, measurements, tau, total, p):
     return loss + tau * total * np.sum(p * np.log(np.maximum(p, 1e-300) * domain.size()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in SHAPES if name != "empty"])
 def test_the_certificate_holds_against_a_high_precision_solution(name):
     rng = np.random.default_rng([6, *map(ord, name)])

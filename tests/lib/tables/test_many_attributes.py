@@ -37,6 +37,7 @@ def test_a_model_is_the_same_behind_many_other_attributes(before):
             assert np.abs(model.marginal((*names, "other 0")) - halves).max() < 1e-11
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_run_gets_through_with_sets_of_three_attributes(exact):
     table, d = similar(100), 100
@@ -45,6 +46,7 @@ def test_a_run_gets_through_with_sets_of_three_attributes(exact):
     assert result.synthetic.domain == table.domain and any(len(step.attributes) == 3 for step in result.steps)
 
 
+@pytest.mark.slow
 def test_a_run_with_all_pairs_learns_what_depends_on_what():
     """Of the 4950 pairs, those of the one chain are measured, some with an attribute of a thousand values; its model is close."""
     rng, d, n = np.random.default_rng(1), 100, 20_000

@@ -44,6 +44,7 @@ def test_no_impossible_record_is_made(seed):
         assert not synthetic.marginal(clique)[expected.marginal(clique) == 0].any()
 
 
+@pytest.mark.slow
 def test_on_average_the_records_are_those_of_the_model():
     """2,000 tables of 7 records: the mean of a count, each within one of its expectation, has a standard
     error below 1/sqrt(2000) for the attributes by themselves; 5 of those are allowed (false alarms: 1e-5)."""

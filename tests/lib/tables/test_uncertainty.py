@@ -70,6 +70,7 @@ def discrete_tail(sigma, cells, h):
     return total[np.abs(sums) > h].sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma", [0.2, 0.4, 0.7, 1.0, 1.6, 5.0])
 @pytest.mark.parametrize("cells", [1, 2, 3, 10, 40])
 def test_the_reach_of_discrete_noise_holds_and_is_hardly_wider_than_it_must_be(sigma, cells):
@@ -91,6 +92,7 @@ def test_the_reach_of_gaussian_and_laplace_noise_by_closed_forms():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", [1, 2, 7])
 def test_the_mean_absolute_sum_is_the_integral_of_its_tail(cells):
     x = np.linspace(0, 60, 4001)
@@ -265,12 +267,14 @@ def test_all_measurements_together_have_villes_bound():
     assert found.high - FAR == pytest.approx(math.sqrt(2 * math.log(2 / beta)) * found.deviation, abs=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.__name__)
 def test_no_design_makes_intervals_miss_more_often(design, noise):
     check_design(design, noise)
 
 
+@pytest.mark.slow
 def test_the_first_measurement_is_unbiased_and_the_mean_of_all_is_not():
     """By the normal law: within five standard errors; the bias is 50/sqrt(8 pi)."""
     found = played(again_if_positive)
@@ -279,6 +283,7 @@ def test_the_first_measurement_is_unbiased_and_the_mean_of_all_is_not():
     assert mean.mean() == pytest.approx(-50 / math.sqrt(8 * math.pi), abs=5 * 50 / math.sqrt(len(found)))
 
 
+@pytest.mark.slow
 def test_usual_intervals_miss_far_too_often():
     found = played(until_the_usual_interval_misses)
     assert np.mean([abs(one.combined - FAR) > 1.96 * one.deviation for one in found]) > 0.3
@@ -287,6 +292,7 @@ def test_usual_intervals_miss_far_too_often():
 # ---- faults that these checks catch
 
 
+@pytest.mark.slow
 def test_planted_faults_are_caught(monkeypatch):
     def caught(check, *arguments, **planted):
         with monkeypatch.context() as patch:
@@ -346,12 +352,14 @@ def check_runs(noise, neighbours):
     assert not_above(violated, 100, 0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 @pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
 def test_intervals_and_bounds_of_runs_cover(noise, neighbours):
     check_runs(noise, neighbours)
 
 
+@pytest.mark.slow
 def test_noise_that_is_a_tenth_larger_than_recorded_is_caught(monkeypatch):
     for noise in ("gaussian", "laplace"):
         drawn = getattr(private_draws, noise)
@@ -362,6 +370,7 @@ def test_noise_that_is_a_tenth_larger_than_recorded_is_caught(monkeypatch):
             check_runs(noise, "unbounded")
 
 
+@pytest.mark.slow
 def test_exact_runs_have_intervals_too(monkeypatch):
     """Of the operating system's randomness a generator takes the place, here only."""
     bits = np.random.default_rng(4)

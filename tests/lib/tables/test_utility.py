@@ -30,6 +30,7 @@ def defined_error(real, synthetic, attributes):
     return sum(map(abs, difference.values())) / len(real)
 
 
+@pytest.mark.slow
 @properties
 @given(st.integers(0, 2**32), st.integers(1, 40), st.integers(1, 40), st.integers(1, 4))
 def test_errors_are_definition_3_1(seed, n, m, alpha):
@@ -100,6 +101,7 @@ def test_a_model_is_as_good_as_a_table():
 # ---- mutual information
 
 
+@pytest.mark.slow
 @properties
 @given(st.integers(0, 2**32), st.integers(1, 60))
 def test_mutual_information_equals_scikit_learns(seed, n):

@@ -1,0 +1,99 @@
+"""The executed notebooks beside the committed ones, output by output and picture by picture: `make compare`.
+
+What `make book` has run is enough for this, so that a second and a third Python cost one run each. `make nbval` runs the
+notebooks once more, by another runner; only what nbval is told to pass over is passed over here.
+"""
+
+import configparser
+import copy
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from book import plotted
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOKS = sorted(path for path in ROOT.glob("notebooks/*/*.ipynb") if path.parent.name != "assignments")
+EXECUTED = ROOT / "build/executed"
+
+
+def outputs(cell) -> list[dict]:
+    """What a cell shows, without what differs by chance and the figures' downloads, which are not committed."""
+    shown = [dict(output) for output in cell.get("outputs", [])]
+    for output in shown:
+        output.get("data", {}).pop(plotted.MIME, None)
+    return sanitized(shown)
+
+
+def sanitized(value):
+    if isinstance(value, str):
+        for section in SANITIZE.values():
+            value = re.sub(section["regex"], section["replace"], value)
+        return value
+    if isinstance(value, list):
+        return [sanitized(each) for each in value]
+    return {key: sanitized(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def sections() -> dict:
+    parser = configparser.RawConfigParser()
+    parser.read(ROOT / "tests/notebooks/nbval-sanitize.cfg", encoding="utf-8")
+    return {name: parser[name] for name in parser.sections()}
+
+
+SANITIZE = sections()
+
+
+def differences(committed, executed) -> list[str]:
+    """Return a line for each cell of code whose source or outputs differ between two notebooks."""
+    found = []
+    for number, (old, new) in enumerate(zip(committed.cells, executed.cells, strict=True)):
+        if old.cell_type == "code" and old.source != new.source:
+            found.append(f"cell {number}: the source has changed since `make book` ran it")
+        elif old.cell_type == "code" and (before := outputs(old)) != (after := outputs(new)):
+            found.append(f"cell {number}: committed {before}\n  executed {after}")
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("notebook", [path.relative_to(ROOT / "notebooks").as_posix() for path in NOTEBOOKS])
+def test_outputs_are_those_committed(notebook):
+    if not EXECUTED.is_dir():
+        pytest.skip("the notebooks have not been executed (make book)")
+    pair = [nbformat.read(folder / notebook, as_version=4) for folder in (ROOT / "notebooks", EXECUTED)]
+    assert differences(*pair) == []
+
+
+# ---- what is passed over and what is found, in a small notebook
+
+SMALL = new_notebook(
+    cells=[
+        new_markdown_cell("# Words"),
+        new_code_cell("1", outputs=[new_output("stream", text="<a.B object at 0x7f0000000001>\n")]),
+        new_code_cell("2", outputs=[new_output("execute_result", {"text/plain": "0.1", "image/png": "iVBORw"})]),
+    ]
+)
+
+
+def test_what_differs_by_chance_and_the_downloads_are_passed_over():
+    executed = copy.deepcopy(SMALL)
+    executed.cells[1].outputs[0].text = "<a.B object at 0x7fffffffffff>\n"
+    executed.cells[2].outputs[0].data[plotted.MIME] = {"csv": "x"}
+    assert differences(SMALL, executed) == []
+
+
+@pytest.mark.parametrize(("kind", "other"), [("text/plain", "0.2"), ("image/png", "iVBORx")])
+def test_another_digit_or_picture_is_found(kind, other):
+    executed = copy.deepcopy(SMALL)
+    executed.cells[2].outputs[0].data[kind] = other
+    (found,) = differences(SMALL, executed)
+    assert found.startswith("cell 2: committed") and other in found
+
+
+def test_another_source_is_found():
+    executed = copy.deepcopy(SMALL)
+    executed.cells[1].source = "3"
+    assert differences(SMALL, executed) == ["cell 1: the source has changed since `make book` ran it"]
