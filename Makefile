@@ -114,7 +114,7 @@ build/pages.list: NAMES = $(PAGES)
 build/notebooks.list: NAMES = $(NOTEBOOKS)
 build/editions.list: NAMES = $(EDITIONS)
 # The commit that the figures' links name, and whether anything they show has been changed since.
-FIGURES_OF = -- notebooks lib book/claims.yml book/results ':(glob)book/*.py'
+FIGURES_OF = -- notebooks lib book/claims.yml book/figures book/kept book/ledger book/results
 build/commit.list: NAMES = $(shell git log -1 --format=%H $(FIGURES_OF) 2>/dev/null; git status --porcelain $(FIGURES_OF) 2>/dev/null | sed 's/.*/changed/;q')
 build/%.list: FORCE
 	@mkdir -p build
@@ -152,11 +152,11 @@ build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.lis
 	@rm -rf build/scratch && mkdir -p build/scratch && touch build/scratch/begun
 	@ln -sfn ../build/executed book/notebooks
 	@echo "building the HTML (details in build/html.log)"
-	@$(PY) -m book.build html build/scratch $(EDITIONS) > build/html.log 2>&1 || { \
+	@$(PY) -m book.site.build html build/scratch $(EDITIONS) > build/html.log 2>&1 || { \
 	  tr -d '\033' < build/html.log | sed 's/\[[0-9;]*m//g' | grep -E '(WARNING|ERROR|CRITICAL):' || tail -n 30 build/html.log; \
 	  echo "The book was not built; the last good one, if any, is untouched." >&2; exit 1; }
 	@$(PY) -m book.ledger downloads --output build/scratch/html
-	@$(PY) -m book.site zip build/scratch/html
+	@$(PY) -m book.site.downloads zip build/scratch/html
 	@touch -r build/scratch/begun build/scratch/html/index.html
 	@rm -rf build/html.old; test ! -d build/html || mv build/html build/html.old
 	@mv build/scratch/html build/html
@@ -171,7 +171,7 @@ book: build/html/index.html ## run what changed, build the book in English and J
 
 pdf: build/html/index.html ## the whole book as one PDF, printed by Chromium: build/compendium.pdf, and beside the pages (LANGUAGE=ja for the Japanese one)
 	@$(PY) -m tests.browser.pdf $(PAPER) --language $(lastword en $(PAPER_IN))
-	@$(PY) -m book.site pdf build/html$(PAPER_IN:%=/%) $(PAPER)
+	@$(PY) -m book.site.downloads pdf build/html$(PAPER_IN:%=/%) $(PAPER)
 	@echo "$(CURDIR)/$(PAPER)"
 
 test: build/html/index.html ## the tests of methods, verdicts, outputs and pages, and of everything else a representative part
@@ -268,7 +268,7 @@ stand-in: $(READY) ## make the embedded stand-ins in lib/data/stand_ins again, f
 catalogues: book/scorecard.md | $(READY) ## bring locale/, the messages of every page for translators, up to date with the pages
 	@ln -sfn ../build/executed book/notebooks
 	@rm -rf build/catalogues
-	@$(PY) -m book.build catalogues build/catalogues
+	@$(PY) -m book.site.build catalogues build/catalogues
 	@$(PY) -m notebooks.assignments.language
 
 lock: $(READY) ## pin requirements.in, with hashes, in requirements.lock; likewise the benchmarks' peers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from book import claims
+from book.ledger import claims
 
 FILE = "Cells.v"
 HEAD = """(* Written by proofs/cells.py from book/claims.yml: what miura2022 prints in Tables 1 and 2.

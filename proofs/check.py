@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 
-from book import machine_checked
+from book.ledger import machine_checked
 from lib.release import files
 from proofs import cells, stated
 from proofs.stated import Failed, sources

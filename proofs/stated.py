@@ -13,7 +13,7 @@ import re
 import textwrap
 from pathlib import Path
 
-from book import machine_checked
+from book.ledger import machine_checked
 from lib.release import files
 from proofs import cells
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
-from book.edition import parsed, say, told
+from book.editions.edition import parsed, say, told
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks/assignments"
 SAID = (

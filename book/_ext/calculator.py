@@ -10,8 +10,8 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.util.fileutil import copy_asset
 
-from book import edition
-from book.edition import say
+from book.editions import edition
+from book.editions.edition import say
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "_scripts"
 FORMULAS = ("say", "numbers", "accounting", "fourier", "gaussian_synthesis", "local", "dp_sgd", "budget", "risk")

@@ -10,9 +10,9 @@ from docutils.statemachine import StringList
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from book import claims, ledger, retold
-from book.edition import parsed, say
+from book.editions.edition import parsed, say
 from book.kept import results
+from book.ledger import claims, retold, scorecard, verdicts
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 GATHERED = RESULTS.parents[1] / "build" / "claims.json"
@@ -34,7 +34,7 @@ def page(found: list[tuple]) -> str:
     for key, document in claims.load().documents.items():
         own = [(record, was) for record, was in found if record.document == key]
         rows = [
-            f"| {ledger.cell(each.id.split('.', 1)[1])}<br>*{say(was)}* → *{say(each.verdict)}* | {_why(each)} |"
+            f"| {scorecard.cell(each.id.split('.', 1)[1])}<br>*{say(was)}* → *{say(each.verdict)}* | {_why(each)} |"
             for each, was in own
         ]
         if rows:
@@ -47,7 +47,7 @@ def _why(record) -> str:
     """What was found, if that is in words, and the note."""
     record = retold.record(record, claims.load())
     found = record.reproduced.replace("; ", say("; ")) if ":" in record.reproduced else ""
-    return ledger.cell(say("; ").join(filter(None, [found, record.note])))
+    return scorecard.cell(say("; ").join(filter(None, [found, record.note])))
 
 
 class ChangedVerdicts(SphinxDirective):
@@ -60,7 +60,7 @@ class ChangedVerdicts(SphinxDirective):
         before = results.load(kept).set_index("id")["verdict"].to_dict()
         for path in (kept, full, GATHERED):
             self.env.note_dependency(str(path))
-        found = page(changes(before, ledger.standings(GATHERED, full)))
+        found = page(changes(before, verdicts.standings(GATHERED, full)))
         self.content = StringList(found.splitlines(), source=str(kept))
         return parsed(self)
 

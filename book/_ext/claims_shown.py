@@ -1,4 +1,4 @@
-"""A chapter's claims, as the scorecard shows them (`book.cards`): a table folded behind its tally, a single claim in the open.
+"""A chapter's claims, as the scorecard shows them (`book.ledger.cards`): a table folded behind its tally, a single claim in the open.
 
 How all of them came out stands in the box that opens the chapter, and leads to them.
 
@@ -16,11 +16,12 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
-from book import cards, claims, ledger, machine_checked, retold
-from book.edition import parsed, say
+from book.editions.edition import parsed, say
+from book.ledger import cards, claims, machine_checked, retold, scorecard
+from book.ledger.verdicts import load_full
 
 FULL = Path(__file__).resolve().parents[1] / "results/claims.csv"
-SHOWN = ('<div class="claims">', '<div class="claim" ')  # how book.claims begins a table, and a line
+SHOWN = ('<div class="claims">', '<div class="claim" ')  # how book.ledger.claims begins a table, and a line
 
 
 def recorded(notebook: dict) -> list:
@@ -63,7 +64,7 @@ def show(app, doctree):
     if path.suffix == ".ipynb":
         found = recorded(json.loads(path.read_text(encoding="utf-8")))
         raw = [each for each in doctree.findall(nodes.raw) if each.astext().startswith(SHOWN)]
-        full = ledger.load_full(FULL, claims.load()) if found else {}
+        full = load_full(FULL, claims.load()) if found else {}
         to_root = "../" * app.env.docname.count("/")
         for node, record in zip(raw, found, strict=True):
             node.children = [nodes.Text(shown(record, to_root, app.env.docname, full))]
@@ -83,9 +84,9 @@ def listed(replies: dict) -> str:
         "- "
         + say(
             "{by}, {date}, to {claim}",
-            by=ledger.cell(reply.by),
+            by=scorecard.cell(reply.by),
             date=reply.date,
-            claim=f'<a href="scorecard.html#{claims.anchor(id)}">{ledger.cell(retold.source(known[id], known))}</a>',
+            claim=f'<a href="scorecard.html#{claims.anchor(id)}">{scorecard.cell(retold.source(known[id], known))}</a>',
         )
         for id, each in replies.items()
         for reply in each

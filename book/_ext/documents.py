@@ -10,8 +10,8 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
-from book import claims, retold
-from book.edition import generated, parsed, say
+from book.editions.edition import generated, parsed, say
+from book.ledger import claims, retold
 
 BIBLIOGRAPHY = Path(__file__).resolve().parents[1] / "documents.bib"
 

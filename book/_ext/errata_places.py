@@ -1,9 +1,9 @@
-"""Each entry of the errata gets a place that links can lead to (`book.erratum`)."""
+"""Each entry of the errata gets a place that links can lead to (`book.ledger.erratum`)."""
 
 from docutils import nodes
 from sphinx.util import logging
 
-from book import erratum
+from book.ledger import erratum
 
 log = logging.getLogger(__name__)
 

@@ -1,6 +1,6 @@
 """Under each figure: its notebook, parameters, data and commit, a click each, and the figure as SVG and as CSV.
 
-The executed notebook holds both files (`book.plotted`); they are written into `_figures/` of the built book, the CSV
+The executed notebook holds both files (`book.figures.plotted`); they are written into `_figures/` of the built book, the CSV
 under lines that say where it comes from, as `book.kept.results` writes and reads them, the SVG with the same as its
 description. The notebooks that readers download are relieved of them.
 
@@ -17,15 +17,17 @@ from pathlib import Path, PurePosixPath
 from docutils import nodes
 from sphinx.util import logging
 
-from book import claims, edition
-from book.edition import say
+from book.editions import edition
+from book.editions.edition import say
 from book.kept import results
+from book.ledger import claims
 from lib.data import datasets
 
 ROOT = Path(__file__).resolve().parents[2]
-MIME = "application/vnd.compendium.figure+json"  # book.plotted.MIME; a build need not import matplotlib
+MIME = "application/vnd.compendium.figure+json"  # book.figures.plotted.MIME; a build need not import matplotlib
 FOLDER = "_figures"
-MADE_FROM = ("notebooks", "lib", "book/claims.yml", "book/results", ":(glob)book/*.py")  # what a figure can depend on
+# What a figure can depend on.
+MADE_FROM = ("notebooks", "lib", "book/claims.yml", "book/figures", "book/kept", "book/ledger", "book/results")
 REAL = {"adult": "Adult", "bank": "Bank Marketing"}
 HOW_MADE = "how-made"  # the folded line at the end of the page's opening
 

@@ -1,6 +1,6 @@
 """Figures in the edition's language: the words of each figure are messages of its page, and are put into a copy of its drawing.
 
-The executed notebook holds each figure as SVG (`book.plotted`), whose texts are drawn as outlines under comments that say them.
+The executed notebook holds each figure as SVG (`book.figures.plotted`), whose texts are drawn as outlines under comments that say them.
 A translated text takes the place of its outlines, in whatever Japanese font the reader's system has; nothing is drawn again.
 """
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 from docutils import nodes
 
-from book import edition
 from book._ext.figure_links import figures
+from book.editions import edition
 
 FOLDER = "_drawn"
 FONTS = "Hiragino Sans, Noto Sans JP, Noto Sans CJK JP, Yu Gothic, Meiryo, sans-serif"

@@ -13,9 +13,9 @@ from docutils.statemachine import StringList
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from book import claims, retold
 from book._ext.summaries import Sources, quote
-from book.edition import generated, say, told
+from book.editions.edition import generated, say, told
+from book.ledger import claims, retold
 
 LINE = re.compile(r"(.+?) \| \{(\w+)\}`([^`]+)`")
 

@@ -1,6 +1,6 @@
 """The directive {formulas}: each numbered item of a document, the functions that compute it, its chapters and verdicts.
 
-The numbers are those of `book/formulas.yml`, made by `book/numbered.py`; the functions are those whose texts or comments name the
+The numbers are those of `book/formulas.yml`, made by `book/ledger/numbered.py`; the functions are those whose texts or comments name the
 item; chapters and verdicts are the ledger's. What no function names has its reason in `book/formulas.yml`.
 """
 
@@ -17,10 +17,11 @@ from docutils.statemachine import StringList
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from book import claims, ledger, numbered, retold
 from book._ext import reference
 from book._ext.library import LIB, ROOT
-from book.edition import parsed, say, told
+from book.editions.edition import parsed, say, told
+from book.ledger import claims, numbered, retold
+from book.ledger.verdicts import standings
 
 LIST = ROOT / "book/formulas.yml"
 GATHERED, FULL = ROOT / "build/claims.json", ROOT / "book/results/claims.csv"
@@ -195,7 +196,7 @@ class Formulas(SphinxDirective):
             self.env.note_dependency(str(path))
         if not Path(GATHERED).is_file():
             raise ExtensionError("no build/claims.json: run `make claims` first")
-        standings = ledger.standings(GATHERED, FULL)
+        found = standings(GATHERED, FULL)
         lines = []
         for key, document in claims.load().documents.items():
             lines += [
@@ -203,7 +204,7 @@ class Formulas(SphinxDirective):
                 "",
                 say("[`{key}`]({key}/summary.md): {title}.", key=key, title=retold.document(document).title),
                 "",
-                *page(key, standings),
+                *page(key, found),
                 "",
             ]
         self.content = StringList(lines, source=str(LIST))

@@ -1,7 +1,7 @@
 """The directive {idea} fig-name: the idea in a picture, step by step.
 
 Its content is a numbered list of three to five sentences or two, one for each panel of the labelled figure further down the page; the
-panels stand below one another and have one size (`book.ideas` draws such figures). The figure then shows one panel and its text at
+panels stand below one another and have one size (`book.figures.ideas` draws such figures). The figure then shows one panel and its text at
 a time, which radio buttons choose: no script is needed, and the keyboard moves them. On paper all panels stand beside their texts.
 """
 
@@ -10,9 +10,9 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.images import get_image_size
 
-from book.edition import say
+from book.editions.edition import say
 
-PANEL = 5 / 3  # width to height, as in book.ideas and compendium.css
+PANEL = 5 / 3  # width to height, as in book.figures.ideas and compendium.css
 
 log = logging.getLogger(__name__)
 

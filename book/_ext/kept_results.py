@@ -9,7 +9,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from book.edition import say
+from book.editions.edition import say
 from book.kept import results
 
 FOLDER = Path(__file__).resolve().parents[1] / "results"

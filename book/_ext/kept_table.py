@@ -7,9 +7,9 @@ from docutils.statemachine import StringList
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from book import ledger
-from book.edition import parsed, say, told
+from book.editions.edition import parsed, say, told
 from book.kept import results
+from book.ledger import scorecard
 
 
 def page(rows: list[dict[str, str]], heads: dict[str, str]) -> str:
@@ -17,7 +17,7 @@ def page(rows: list[dict[str, str]], heads: dict[str, str]) -> str:
     unknown = heads.keys() - rows[0].keys()
     if unknown:
         raise ExtensionError(f"kept-table: no column {', '.join(sorted(unknown))} in {', '.join(rows[0])}")
-    lines = ["| " + " | ".join(ledger.cell(shown(row[name])) for name in heads) + " |" for row in rows]
+    lines = ["| " + " | ".join(scorecard.cell(shown(row[name])) for name in heads) + " |" for row in rows]
     return "\n".join(["| " + " | ".join(heads.values()) + " |", "|---" * len(heads) + "|", *lines])
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from book.edition import generated, say, told
+from book.editions.edition import generated, say, told
 
 ROOT = Path(__file__).resolve().parents[2]
 LIB = ROOT / "lib"

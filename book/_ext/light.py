@@ -14,7 +14,7 @@ from fontTools import subset
 from fontTools.ttLib import TTFont
 from PIL import Image
 
-from book import edition
+from book.editions import edition
 
 UNUSED = re.compile(r'\s*<script\b[^>]*\bsrc="[^"]*/scripts/fontawesome\.js[^"]*"[^>]*></script>')
 FOR_SEARCH = re.compile(

@@ -17,10 +17,10 @@ from docutils.statemachine import StringList
 from sphinx.addnodes import pending_xref
 from sphinx.util.docutils import SphinxDirective
 
-from book import claims, ledger, machine_checked
-from book.edition import parsed, say, told
+from book.editions.edition import parsed, say, told
 from book.kept import results
-from book.machine_checked import Headline, Statement, label
+from book.ledger import claims, machine_checked, scorecard
+from book.ledger.machine_checked import Headline, Statement, label
 
 COPIES = "_proofs"  # in the built book
 DEFINING = ("Definition", "Fixpoint", "Inductive", "Record")
@@ -36,7 +36,7 @@ def table(headlines: list[Headline], files: str = "") -> str:
         stands = each.statement
         of = say(", ").join([*(f"`{name.rsplit('.', 1)[-1]}`" for name in each.lib), *map(linked, each.claims)])
         name = f"{{ref}}`{stands.name} <{label(stands)}>` ({source(stands, files)}; {_axioms(each.axioms)})"
-        lines.append(f"| {ledger.cell(told(stands.says))}{say(' ({of})', of=of) if of else ''} | {name} |")
+        lines.append(f"| {scorecard.cell(told(stands.says))}{say(' ({of})', of=of) if of else ''} | {name} |")
     return "\n".join(lines)
 
 
@@ -97,7 +97,7 @@ def entry(statement: Statement) -> str:
     code = "\n".join([*context, statement.text])
     target = f"({label(statement)})=\n" if theorem else ""
     place = say(" (line {line})", line=statement.line) if theorem else ""
-    return f"{target}{ledger.cell(told(statement.says)) or f'`{statement.name}`'}{place}\n\n```coq\n{code}\n```\n"
+    return f"{target}{scorecard.cell(told(statement.says)) or f'`{statement.name}`'}{place}\n\n```coq\n{code}\n```\n"
 
 
 class MachineChecked(SphinxDirective):

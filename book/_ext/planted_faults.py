@@ -7,9 +7,9 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
-from book import claims, ledger, retold
-from book.edition import parsed, say, told
+from book.editions.edition import parsed, say, told
 from book.kept import results
+from book.ledger import claims, retold, scorecard
 
 FILE = Path(__file__).resolve().parents[1] / "results" / "faults.csv"
 
@@ -27,7 +27,7 @@ def page(rows: list[dict]) -> str:
             n=len(own),
             **{what: by[what] for what in ("verdicts", "error", "test", "nothing")},
         )
-        lines = [f"| {ledger.cell(told(row['fault']))} | `{row['file']}` | {noticed_by(row)[1]} |" for row in own]
+        lines = [f"| {scorecard.cell(told(row['fault']))} | `{row['file']}` | {noticed_by(row)[1]} |" for row in own]
         table = [f"| {say('Fault')} | {say('In')} | {say('Noticed by')} |", "|---|---|---|", *lines]
         parts.append("\n".join([f"````{{dropdown}} {counts}", *table, "````", ""]))
     return "\n".join(parts)
@@ -40,7 +40,7 @@ def noticed_by(row: dict) -> tuple[str, str]:
         listed = ", ".join(f"`{id}`" for id in ids)
         return "verdicts", say("{n} verdict: {ids}", "{n} verdicts: {ids}", n=len(ids), ids=listed)
     if row["stopped"]:
-        return "error", ledger.cell(row["stopped"])
+        return "error", scorecard.cell(row["stopped"])
     explained = say("{why}; `{test}`", why=told(row["explained"]), test=row["test"])
     return ("test", explained) if row["test"] else ("nothing", say("nothing"))
 

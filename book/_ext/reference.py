@@ -17,9 +17,9 @@ from docutils.statemachine import StringList
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from book import claims
 from book._ext import chapters, house_text, library
 from book._ext.library import LIB, ROOT
+from book.ledger import claims
 
 IMPORT = re.compile(r"^(\s*>>> (?:from|import) )lib\b")  # which is the package's name in the repository alone
 FOREIGN = r"(?!lib\.).*"  # types of other packages, which this book does not describe

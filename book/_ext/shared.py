@@ -9,7 +9,7 @@ import re
 import shutil
 from pathlib import Path
 
-from book import edition
+from book.editions import edition
 
 PAGES = "reference/"
 FOLDERS = ("_static", "_images", "_figures", "_sources", "_modules", "_downloads", "reference")

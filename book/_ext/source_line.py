@@ -5,7 +5,7 @@ from pathlib import Path
 
 from docutils import nodes
 
-from book.edition import say
+from book.editions.edition import say
 
 
 def add_source_line(app, doctree):

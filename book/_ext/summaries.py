@@ -27,9 +27,10 @@ from docutils import nodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
-from book import claims, ledger
-from book.edition import enumerated, say
+from book.editions.edition import enumerated, say
 from book.kept import results
+from book.ledger import claims
+from book.ledger.verdicts import standings
 
 BOOK = Path(__file__).resolve().parents[1]
 NUMBER = r"(?<![\d.])[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(?!\d)"
@@ -56,7 +57,7 @@ class Sources:
 @cache
 def standing(sources: Sources) -> list:
     """The record that counts for each claim, by both runs' files."""
-    return ledger.standings(sources.file(sources.gathered, "claims"), sources.kept / "claims.csv")
+    return standings(sources.file(sources.gathered, "claims"), sources.kept / "claims.csv")
 
 
 def record(id: str, sources: Sources):

@@ -7,8 +7,8 @@ import pickle
 
 from docutils import nodes
 
-from book import edition
 from book._ext.shared import PAGES
+from book.editions import edition
 
 NAMES = {"en": "English", "ja": "日本語"}
 ENGLISH_ONLY = (PAGES, "_modules/")

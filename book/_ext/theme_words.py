@@ -4,8 +4,8 @@ import json
 import re
 from pathlib import Path
 
-from book import edition
-from book.edition import say
+from book.editions import edition
+from book.editions.edition import say
 
 SAID = (
     "Link to this heading",

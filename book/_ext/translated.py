@@ -15,7 +15,8 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util.nodes import extract_messages
 from sphinx_exercise.nodes import exercise_subtitle, exercise_title, is_exercise_node, solution_title
 
-from book import catalogues, edition, gojuon, ledger
+from book.editions import catalogues, edition, gojuon
+from book.ledger import scorecard
 
 LABELLED = (exercise_title, solution_title)  # titles that hold a label, and a message
 OTHER = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")  # letters that are no English ones
@@ -157,7 +158,7 @@ class Catalogues(DummyBuilder):
 def begin(app, docname, source):
     edition.page = docname
     if docname == "scorecard" and edition.language != edition.SOURCE:
-        source[0] = ledger.scorecard()
+        source[0] = scorecard.scorecard()
 
 
 def setup(app):

@@ -41,7 +41,7 @@ import time  # noqa: E402
 from dataclasses import dataclass  # noqa: E402
 from pathlib import Path  # noqa: E402
 
-from book import catalogues  # noqa: E402
+from book.editions import catalogues  # noqa: E402
 from book.kept import content_key  # noqa: E402
 from lib.release.files import whole  # noqa: E402
 from notebooks.assignments import assignment, confinement, feedback, judge, language, overview, shipped, submissions  # noqa: E402

@@ -14,8 +14,8 @@ import re
 from functools import cache
 from pathlib import Path
 
-from book import catalogues
-from book.edition import OTHERS, SOURCE, worded
+from book.editions import catalogues
+from book.editions.edition import OTHERS, SOURCE, worded
 from notebooks.assignments import assignment, confinement, shipped
 
 LANGUAGES = (SOURCE, *OTHERS)

@@ -10,7 +10,7 @@ from itertools import combinations, product
 
 import pandas as pd
 
-from book import evidence
+from book.ledger import evidence
 from lib.attacks.audit import clopper_pearson
 from notebooks.studies.anonymization_comparison import KS, NONE
 from notebooks.studies.anonymization_readings import SETUPS, WEIGHINGS

@@ -23,8 +23,8 @@ import pandas as pd
 from scipy.optimize import brentq
 from sklearn.metrics import f1_score
 
-from book import evidence
 from book.kept import results
+from book.ledger import evidence
 from lib.data import datasets
 from lib.microdata import microaggregation
 from lib.networks import dp_sgd, network, private_networks, private_regression

@@ -17,8 +17,8 @@ from dataclasses import asdict
 
 import pandas as pd
 
-from book import evidence
 from book.kept import results
+from book.ledger import evidence
 from lib.data import datasets
 from notebooks.studies import command_line
 from notebooks.studies import network_comparison as study

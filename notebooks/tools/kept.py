@@ -103,7 +103,7 @@ class _Names(dict):
 
 def save(shell, path: str) -> None:
     """Write what the cells of this kernel have named, and its count of cells, behind what `path` holds."""
-    from book import plotted
+    from book.figures import plotted
 
     hidden = shell.user_ns_hidden
     names = {name: value for name, value in shell.user_ns.items() if name[0] != "_" and name not in hidden}
@@ -115,7 +115,7 @@ def save(shell, path: str) -> None:
 
 def load(shell, path: str) -> None:
     """Read back what `save` wrote, behind the first line."""
-    from book import plotted
+    from book.figures import plotted
 
     with open(path, "rb") as file:
         file.readline()

@@ -30,7 +30,7 @@ SHARED = (CLAIMS, FULL, "book/results/papers.csv", "pyproject.toml")
 RUNNER = ("notebooks/tools/run.py", "requirements.lock")
 MADE = ("book/scorecard.md",)  # by make, of what is keyed: no key depends on it
 # The runner asks where data are, shows how far it is, and names what has a key of its own: none of it changes an output.
-BESIDES = ("lib/data", "notebooks/tools/progress.py", "book/ledger.py")
+BESIDES = ("lib/data", "notebooks/tools/progress.py", "book/ledger/__main__.py")
 
 
 def key(notebook: Path) -> str:
@@ -82,7 +82,7 @@ def write(folder: Path, notebooks: list[Path]) -> None:
     """The files that the module's text lists, for `notebooks`, below `folder`."""
     full, python = (ROOT / FULL).read_text(encoding="utf-8"), f"{sys.version_info[0]}.{sys.version_info[1]}"
     alike = os.environ.get("ALIKE", "")  # the Makefile's settings of the processor, on which last digits hang
-    found = {"ledger": _of_code("book/ledger.py"), "pages": pages()}
+    found = {"ledger": _of_code("book/ledger/__main__.py"), "pages": pages()}
     for notebook in notebooks:
         name, here = f"{notebook.parent.name}/{notebook.stem}", _hash(key(ROOT / notebook), python, alike)
         found |= {f"executed/{name}": here, f"papers/{name}": _hash(here, settings_of(name, full))}

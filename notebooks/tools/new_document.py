@@ -21,7 +21,7 @@ from pathlib import Path
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from book import claims
+from book.ledger import claims
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = ROOT / "notebooks/templates"

@@ -227,7 +227,7 @@ def execute(content, keeper: kept.Keeper | None = None) -> None:
     """Run the cells of `content`, but those that `keeper` has: their outputs are entered there."""
     # The interpreter that runs this file is the kernel, whatever other kernels are installed.
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
-    os.environ["COMPENDIUM_DOWNLOADS"] = "1"  # book.plotted: each figure as SVG and CSV beside its picture
+    os.environ["COMPENDIUM_DOWNLOADS"] = "1"  # book.figures.plotted: each figure as SVG and CSV beside its picture
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     client = NotebookClient(
         content,
@@ -276,7 +276,7 @@ def write(content, path: Path) -> None:
 
 def refresh(notebooks: list[Path]) -> None:
     """Bring the outputs under build/executed into the committed notebooks themselves, without the figures' downloads."""
-    from book import plotted  # matplotlib takes long to import, and nothing else here needs it
+    from book.figures import plotted  # matplotlib takes long to import, and nothing else here needs it
 
     for notebook in notebooks:
         if not notebook.resolve().is_relative_to(ROOT / "notebooks"):

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import mpmath as mp
 
-from book import machine_checked
+from book.ledger import machine_checked
 
 TOKEN = re.compile(r"\s*(:=|<=|[\w']+|[-+*/^()])")
 GIVEN = {

@@ -1,10 +1,11 @@
-"""`python -m book.build html`: the editions are made side by side, and one that fails fails the book (pages played by a function)."""
+"""`python -m book.site.build html`: the editions are made side by side, and one that fails fails the book (pages played by a function)."""
 
 import multiprocessing
 
 import pytest
 
-from book import build, catalogues, edition
+from book.editions import catalogues, edition
+from book.site import build
 
 STATUS = {"en": 0, "ja": 0}
 

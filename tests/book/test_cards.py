@@ -7,10 +7,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from book import cards, claims, erratum, ledger
 from book._ext import claims_shown
-from book.cards import Finding
-from book.claims import Claim, Record
+from book.ledger import cards, claims, erratum, scorecard, verdicts
+from book.ledger.cards import Finding
+from book.ledger.claims import Claim, Record
 
 ROOT = Path(__file__).resolve().parents[2]
 READINGS = {"every, wide": "at each of $\\varepsilon = 1, 2$", "every": "at one"}
@@ -87,7 +87,7 @@ def test_readings_that_agree_are_folded_behind_what_they_found_and_after_the_not
 def test_every_reading_of_the_book_has_a_value():
     """The text of a record is taken apart again: for each claim of the full run with readings, into all of them."""
     known = claims.load(ROOT / "book/claims.yml")
-    full = ledger.load_full(ROOT / "book/results/claims.csv", known)
+    full = verdicts.load_full(ROOT / "book/results/claims.csv", known)
     chosen = [claim for claim in known.claims.values() if claim.readings and full[claim.id].reproduced]
     assert len(chosen) > 100
     for claim in chosen:
@@ -194,8 +194,8 @@ def test_errata_of_a_claim_name_its_place():
 def test_the_ledger_follows_its_schema(tmp_path):
     schema = json.loads((ROOT / "book/claims.schema.json").read_text(encoding="utf-8"))
     known = claims.load(ROOT / "book/claims.yml")
-    full = ledger.load_full(ROOT / "book/results/claims.csv", known)
-    ledger.downloads(known, list(full.values()), full, tmp_path)
+    full = verdicts.load_full(ROOT / "book/results/claims.csv", known)
+    scorecard.downloads(known, list(full.values()), full, tmp_path)
     rows = json.loads((tmp_path / "claims.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(rows, schema)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from babel.messages.catalog import Catalog, Message
 
-from book import catalogues, edition, ledger, sentences
+from book.editions import catalogues, edition, sentences
+from book.ledger import verdicts
 
 ROOT = catalogues.ROOT
 FILES = sorted(catalogues.LOCALE.rglob("*.po"))
@@ -274,7 +275,7 @@ def test_the_catalogue_of_words_has_what_the_code_says(language):
 
 
 @pytest.mark.parametrize("language", edition.OTHERS)
-@pytest.mark.skipif(not ledger.GATHERED.is_file(), reason="no claims are judged (make claims)")
+@pytest.mark.skipif(not verdicts.GATHERED.is_file(), reason="no claims are judged (make claims)")
 def test_the_catalogues_of_claims_have_the_claims(language):
     assert stale(catalogues.beside_pages(), language) == []
 

@@ -3,9 +3,9 @@
 import importlib.util
 from pathlib import Path
 
-from book import claims
-from book.claims import Record
 from book.kept import results
+from book.ledger import claims
+from book.ledger.claims import Record
 
 ROOT = Path(__file__).resolve().parents[2]
 _spec = importlib.util.spec_from_file_location("changed_verdicts", ROOT / "book/_ext/changed_verdicts.py")

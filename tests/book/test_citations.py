@@ -9,7 +9,7 @@ import pytest
 import yaml
 from pybtex.database import parse_file
 
-from book import claims
+from book.ledger import claims
 
 ROOT = Path(__file__).resolve().parents[2]
 CITED = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))

@@ -17,8 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from book import claims, plotted
+from book.figures import plotted
 from book.kept import content_key, results
+from book.ledger import claims
 from lib.networks import compiled
 from notebooks.tools import keys
 from tests.house.test_house import plain

@@ -4,8 +4,8 @@ import zipfile
 
 import pytest
 
-from book import site
 from book._ext import findings, wide_tables
+from book.site import downloads
 
 
 def test_bars_are_as_long_as_their_numbers():
@@ -58,18 +58,22 @@ OFFERED = '<td><p><span class="offer" data-file="{}">`make` puts it here</span><
 def test_the_site_is_offered_in_one_file_and_the_pdf_beside_it(tmp_path):
     page = tmp_path / "html/take-away.html"
     page.parent.mkdir()
-    page.write_text(OFFERED.format(site.SITE) + OFFERED.format(site.PDF))
+    page.write_text(OFFERED.format(downloads.SITE) + OFFERED.format(downloads.PDF))
     (tmp_path / "html/theme.css.map").write_text("{}")
     (tmp_path / "book.pdf").write_bytes(b"%PDF" + b"0" * 2_000_000)
-    assert site.main(["zip", str(page.parent)]) == 0 == site.main(["pdf", str(page.parent), str(tmp_path / "book.pdf")])
-    assert site.main(["zip", str(page.parent)]) == 0  # again: neither file is packed
-    assert zipfile.ZipFile(page.parent / site.SITE).namelist() == ["compendium/take-away.html"]
-    assert f'<a href="{site.PDF}" download>{site.PDF}</a>, 2 MB</span>' in page.read_text()
-    assert (page.parent / site.PDF).stat().st_size > 2_000_000
+    assert (
+        downloads.main(["zip", str(page.parent)])
+        == 0
+        == downloads.main(["pdf", str(page.parent), str(tmp_path / "book.pdf")])
+    )
+    assert downloads.main(["zip", str(page.parent)]) == 0  # again: neither file is packed
+    assert zipfile.ZipFile(page.parent / downloads.SITE).namelist() == ["compendium/take-away.html"]
+    assert f'<a href="{downloads.PDF}" download>{downloads.PDF}</a>, 2 MB</span>' in page.read_text()
+    assert (page.parent / downloads.PDF).stat().st_size > 2_000_000
 
 
 def test_what_cannot_be_offered_is_said(tmp_path, capsys):
-    assert site.main(["zip", str(tmp_path)]) == 2 and "Say what to offer" in capsys.readouterr().err
-    (tmp_path / site.PAGE).write_text("no place for it")
+    assert downloads.main(["zip", str(tmp_path)]) == 2 and "Say what to offer" in capsys.readouterr().err
+    (tmp_path / downloads.PAGE).write_text("no place for it")
     with pytest.raises(ValueError, match="must have one place for compendium-site.zip, got 0"):
-        site.main(["zip", str(tmp_path)])
+        downloads.main(["zip", str(tmp_path)])

@@ -5,7 +5,7 @@ import re
 import pytest
 from bs4 import BeautifulSoup
 
-from book import catalogues, gojuon
+from book.editions import catalogues, gojuon
 
 PAGE = catalogues.ROOT / "build/html/ja/glossary.html"
 READINGS = gojuon.readings("ja")

@@ -15,7 +15,8 @@ from PIL import Image
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-from book import figures, ideas
+from book import figures
+from book.figures import ideas
 from tests.book.test_picture import CONF as SMALL_BOOK
 
 pytestmark = pytest.mark.slow

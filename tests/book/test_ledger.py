@@ -2,7 +2,6 @@
 
 import dataclasses
 import html
-import importlib.util
 import json
 import os
 import re
@@ -13,12 +12,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from book import claims
+from book.ledger import __main__ as command
+from book.ledger import claims, scorecard, verdicts
 
 ROOT = Path(__file__).resolve().parents[2]
-_spec = importlib.util.spec_from_file_location("ledger", ROOT / "book" / "ledger.py")
-ledger = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(ledger)
 
 LEDGER = r"""
 documents:
@@ -60,7 +57,7 @@ def write(house, name, found):
 
 
 def gather(house):
-    return ledger.gather(house / "executed", house / "notebooks", house / "build" / "claims.json")
+    return verdicts.gather(house / "executed", house / "notebooks", house / "build" / "claims.json")
 
 
 # ---------------------------------------------------------------- gather
@@ -96,7 +93,7 @@ def test_all_failures_are_named_at_once_and_nothing_is_written(house):
     stale = claims.Record("doc.data", "doc", "Section 3", "7", "7", "reproduced", "", "")
     write(house, "01_a.ipynb", [*records({"doc.number": 0.9}), unknown, stale])
     write(house, "02_b.ipynb", records({"doc.number": 0.5764}))
-    with pytest.raises(ledger.LedgerError) as caught:
+    with pytest.raises(verdicts.LedgerError) as caught:
         gather(house)
     problems = str(caught.value).splitlines()
     for expected in (
@@ -125,7 +122,7 @@ def test_a_run_in_another_setting_does_not_count(house):
         [*records({k: v for k, v in GOOD.items() if k != "doc.number"}), *records({"doc.number": 0.5764}, alpha=5)],
     )
     with pytest.raises(
-        ledger.LedgerError,
+        verdicts.LedgerError,
         match=r"^doc.number: judged by no notebook "
         r"\(only in another setting, by notebooks/doc/01_a.ipynb\)$",
     ):
@@ -151,17 +148,17 @@ def test_a_claim_is_judged_as_the_ledger_says(house):
     ledger_file = house / "claims.yml"
     text = ledger_file.read_text()
     ledger_file.write_text(text.replace("a*b*c holds, judge: proof", "a*b*c holds, judge: read"))
-    with pytest.raises(ledger.LedgerError, match="^doc.theorem: .* did not judge it by read: execute it again$"):
+    with pytest.raises(verdicts.LedgerError, match="^doc.theorem: .* did not judge it by read: execute it again$"):
         gather(house)
     read = claims.read("doc.theorem", "differs", "page 4, a title")
     write(house, "01_a.ipynb", [*records({id: GOOD[id] for id in GOOD if id != "doc.theorem"}), read])
     settled = gather(house)
-    rows = [row for row in ledger.page(claims.load(), settled).splitlines() if "judged-read" in row]
+    rows = [row for row in scorecard.page(claims.load(), settled).splitlines() if "judged-read" in row]
     assert len(rows) == 2 and "Page 4, a title." in rows[1]  # the legend, and the claim's row
     assert claims.tally(record.verdict for record in settled) == "5 claims: 4 reproduced, 1 differs"
     write(house, "01_a.ipynb", [*records({id: GOOD[id] for id in GOOD if id != "doc.theorem"}), read])
     ledger_file.write_text(text)
-    with pytest.raises(ledger.LedgerError, match="^doc.theorem: .* did not judge it by proof"):
+    with pytest.raises(verdicts.LedgerError, match="^doc.theorem: .* did not judge it by proof"):
         gather(house)
 
 
@@ -169,19 +166,19 @@ def test_the_command_line(house, capsys):
     at = ["--claims", str(house / "build" / "claims.json")]
     gathering = ["gather", "--executed", str(house / "executed"), "--notebooks", str(house / "notebooks"), *at]
     paging = ["page", "--output", str(house / "scorecard.md"), *at]
-    assert ledger.main(paging) == 1 and "run `gather` first" in capsys.readouterr().err
-    assert ledger.main(gathering) == 1 and "doc.number: judged by no notebook" in capsys.readouterr().err
+    assert command.main(paging) == 1 and "run `gather` first" in capsys.readouterr().err
+    assert command.main(gathering) == 1 and "doc.number: judged by no notebook" in capsys.readouterr().err
     write(house, "01_a.ipynb", records(GOOD))
-    assert ledger.main(gathering) == 0
+    assert command.main(gathering) == 0
     assert capsys.readouterr().out == "5 claims: 5 reproduced\n"
-    assert ledger.main(paging) == 0
+    assert command.main(paging) == 0
     assert (house / "scorecard.md").read_text(encoding="utf-8").startswith("# Scorecard\n")
 
 
 # ---------------------------------------------------------------- a real kernel
 
 CELLS = [
-    "from book import claims",
+    "from book.ledger import claims",
     "claims.check('doc.number', 0.9, reason='a slip', alpha=4)",
     "claims.check('doc.data', None, stand_in=True)\nclaims.check('doc.theorem', True)\nclaims.check('later.sentence', True)",
     "claims.check_all({'doc.other': 2.72, 'doc.number': 0.1}, reasons={'doc.number': 'x'}, alpha=5)",
@@ -222,8 +219,8 @@ def test_each_check_is_displayed_exactly_once(executed):
 def test_the_executed_notebook_is_the_record(house, executed):
     for folder in ("notebooks", "executed"):
         (house / folder / "doc" / "01_a.ipynb").write_bytes(executed.read_bytes())
-    verdicts = {record.id: record.verdict for record in gather(house)}
-    assert verdicts == {
+    found = {record.id: record.verdict for record in gather(house)}
+    assert found == {
         "doc.number": "differs",
         "doc.other": "reproduced",
         "doc.data": "stand-in",
@@ -256,7 +253,7 @@ def built(house, text):
 @pytest.mark.slow
 def test_the_page_builds_without_a_warning_and_shows_every_text_as_it_is(house):
     write(house, "01_a.ipynb", records(GOOD | {"doc.number": 0.9}, reason="b*c*d_e <i> | `x` $y_1$"))
-    page = built(house, ledger.page(claims.load(), gather(house)))
+    page = built(house, scorecard.page(claims.load(), gather(house)))
     math = [html.unescape(text) for text in re.findall(r'<span class="math[^>]*>\\\((.*?)\\\)</span>', page)]
     assert {r"|x| < 1", r"\{a_1 | b\}", r"\|x\| \ge 0", "y_1"} <= set(math)
     text = html.unescape(re.sub(r"<[^>]+>", "", page))
@@ -284,7 +281,7 @@ def card(text, id):
 
 def test_totals_are_counted_from_the_records(house):
     write(house, "01_a.ipynb", records(GOOD | {"doc.number": 0.9}, reason="why"))
-    text = ledger.page(claims.load(), gather(house))
+    text = scorecard.page(claims.load(), gather(house))
     totals = [unlinked(line) for line in text.splitlines() if re.match(r"\| (\[Somebody|All)", line)]
     assert totals == [
         "| [Somebody (2020)](#scorecard-doc) | 4 | 3 | 1 | 0 | 0 |",
@@ -306,7 +303,7 @@ def test_the_books_own_ledger_makes_a_page_without_a_warning(house, monkeypatch)
     own = claims.load()
     page = built(
         house,
-        ledger.page(
+        scorecard.page(
             own,
             [
                 claims.Record(
@@ -335,7 +332,7 @@ def full_run(house, values, **options):
     """What `make papers` leaves behind, gathered into claims.csv, and its path."""
     found = [*records(values, **options), *records({"doc.number": 0.9}, reason="a slip: 1, 2")]
     write(house, "01_a.ipynb", found)
-    ledger.full(house / "executed", house / "notebooks", house / "results" / "claims.csv")
+    verdicts.full(house / "executed", house / "notebooks", house / "results" / "claims.csv")
     return house / "results" / "claims.csv"
 
 
@@ -344,7 +341,7 @@ REST = {id: value for id, value in GOOD.items() if id != "doc.number"}
 
 @pytest.mark.slow
 def test_the_full_run_decides_where_the_build_used_stand_in_data(house):
-    full = ledger.load_full(full_run(house, REST), claims.load())
+    full = verdicts.load_full(full_run(house, REST), claims.load())
     assert {id: record.verdict for id, record in full.items()} == {
         "doc.number": "differs",
         "doc.other": "reproduced",
@@ -361,7 +358,7 @@ def test_the_full_run_decides_where_the_build_used_stand_in_data(house):
         ],
     )
     here = gather(house)
-    text = ledger.page(claims.load(), here, full)
+    text = scorecard.page(claims.load(), here, full)
     totals = [unlinked(line) for line in text.splitlines() if line.startswith("| [Somebody (2020)]")]
     assert totals == ["| [Somebody (2020)](#scorecard-doc) | 4 | 3 | 1 | 0 | 0 |"]
     assert "This build by itself: 5 claims: 3 reproduced, 2 stand-in." in text
@@ -382,8 +379,8 @@ def test_a_full_run_on_stand_in_data_is_refused(house):
             *records({"doc.data": 6}, stand_in=True),
         ],
     )
-    with pytest.raises(ledger.LedgerError, match="real data: doc.data"):
-        ledger.full(house / "executed", house / "notebooks", house / "claims.csv")
+    with pytest.raises(verdicts.LedgerError, match="real data: doc.data"):
+        verdicts.full(house / "executed", house / "notebooks", house / "claims.csv")
     assert not (house / "claims.csv").exists()
 
 
@@ -393,7 +390,7 @@ def run_again(house, found, *only):
     before = path.read_text(encoding="utf-8").splitlines()
     write(house, "02_b.ipynb", found)
     arguments = ["full", "--executed", str(house / "executed"), "--notebooks", str(house / "notebooks")]
-    status = ledger.main([*arguments, "--full", str(path), "--only", *only])
+    status = command.main([*arguments, "--full", str(path), "--only", *only])
     return status, before, path.read_text(encoding="utf-8").splitlines()
 
 
@@ -420,15 +417,15 @@ def test_what_a_notebook_run_again_does_not_settle_leaves_the_file(house, capsys
     before = path.read_text(encoding="utf-8")
     write(house, "02_b.ipynb", records(found))
     arguments = ["full", "--executed", str(house / "executed"), "--notebooks", str(house / "notebooks")]
-    assert ledger.main([*arguments, "--full", str(path), "--only", only]) == 1
+    assert command.main([*arguments, "--full", str(path), "--only", only]) == 1
     assert message in capsys.readouterr().err and path.read_text(encoding="utf-8") == before
 
 
 def test_a_full_run_of_another_printed_value_is_left_out(house):
     path = full_run(house, REST)
     path.write_text(path.read_text().replace("doc.other,2.72,", "doc.other,2.71,"))
-    assert set(ledger.load_full(path, claims.load())) == {"doc.number", "doc.theorem", "doc.data", "later.sentence"}
-    assert ledger.load_full(house / "nothing.csv", claims.load()) == {}
+    assert set(verdicts.load_full(path, claims.load())) == {"doc.number", "doc.theorem", "doc.data", "later.sentence"}
+    assert verdicts.load_full(house / "nothing.csv", claims.load()) == {}
 
 
 def test_downloads_hold_both_findings(house, capsys):
@@ -451,7 +448,7 @@ def test_downloads_hold_both_findings(house, capsys):
         "--full",
         str(house / "results" / "claims.csv"),
     ]
-    assert ledger.main(arguments) == 0
+    assert command.main(arguments) == 0
     rows = {row["id"]: row for row in json.loads((house / "html" / "claims.json").read_text(encoding="utf-8"))}
     assert rows["doc.number"]["verdict"] == "differs" and rows["doc.number"]["verdict_here"] == "stand-in"
     assert rows["doc.number"]["full_run"] == "0.900000"
@@ -467,4 +464,4 @@ def test_downloads_hold_both_findings(house, capsys):
 def test_every_claim_of_the_book_is_judged_by_a_committed_notebook(monkeypatch):
     monkeypatch.setenv("COMPENDIUM_CLAIMS", str(ROOT / "book" / "claims.yml"))
     notebooks = ROOT / "notebooks"
-    ledger.settle(claims.load(), ledger.collect(notebooks, notebooks))
+    verdicts.settle(claims.load(), verdicts.collect(notebooks, notebooks))

@@ -20,8 +20,8 @@ import pytest
 import yaml
 from docutils import nodes
 
-from book import cards, claims, ledger, machine_checked
 from book.kept import results
+from book.ledger import cards, claims, machine_checked, scorecard
 from lib.accounting import bounded_range_zcdp, composition, pure_dp_to_zcdp, rdp_to_dp
 from lib.accounting.divergence import psi
 from lib.gaussian_synthesis import (
@@ -291,7 +291,7 @@ def test_a_claim_names_the_theorems_about_it_here_and_in_the_ledger_to_take_away
     }.items():
         record = claims.Record(id, ledger_[id].document, "", "", "", "reproduced", "", "", "notebooks/a/b.ipynb")
         found = cards.Finding(ledger_[id], record)
-        assert ledger._row(ledger_, found)["checked"] == ", ".join(theorems)
+        assert scorecard._row(ledger_, found)["checked"] == ", ".join(theorems)
         for root in ("", "../../"):
             made = cards.entry(found, f"{root}scorecard.html#there" if root else "#there")
             for each in machine_checked.about(id):

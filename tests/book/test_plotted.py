@@ -1,4 +1,4 @@
-"""book.plotted: the numbers of known drawings, read back from the artists; and drawings that are equal files."""
+"""book.figures.plotted: the numbers of known drawings, read back from the artists; and drawings that are equal files."""
 
 import io
 import os
@@ -15,7 +15,8 @@ import pytest
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-from book import figures, plotted
+from book import figures
+from book.figures import plotted
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -179,7 +180,7 @@ def test_the_csv_has_ten_digits(axes):
 def test_equal_figures_are_equal_drawings():
     """In another process too: no dates, no names that chance makes."""
     code = (
-        "import matplotlib; matplotlib.use('Agg'); import matplotlib.pyplot as plt; from book import figures, plotted\n"
+        "import matplotlib; matplotlib.use('Agg'); import matplotlib.pyplot as plt; from book import figures; from book.figures import plotted\n"
         "figures.use_house_style(); _, axes = plt.subplots(); axes.plot([1, 2], label='a'); axes.imshow([[1, 2]])\n"
         "axes.legend(); print(plotted.svg(axes.figure))"
     )

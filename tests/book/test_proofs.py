@@ -1,10 +1,10 @@
-"""book.proofs: what it calls zero, and what it prints."""
+"""book.ledger.proofs: what it calls zero, and what it prints."""
 
 import numpy as np
 import pytest
 import sympy as sp
 
-from book import proofs
+from book.ledger import proofs
 
 x = sp.symbols("x", positive=True)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from book import claims, numbered
 from book._ext import chapters, computed, formulas, house_text, reference
 from book._ext.reference import rooms
+from book.ledger import claims, numbered
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from book import claims, evidence, ledger
 from book.kept import results
+from book.ledger import claims, evidence, verdicts
 from notebooks.studies import network_comparison, network_tuning
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,7 +80,7 @@ def test_the_full_run_decides_where_the_build_had_stand_in_data(tmp_path):
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
     gathered = tmp_path_factory.mktemp("build") / "claims.json"
-    ledger.gather(ROOT / "notebooks", ROOT / "notebooks", gathered)
+    verdicts.gather(ROOT / "notebooks", ROOT / "notebooks", gathered)
     return summaries.Sources(gathered, ROOT / "notebooks")
 
 

@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 import yaml
 
-from book import catalogues
+from book.editions import catalogues
 
 FILES = sorted((catalogues.LOCALE / "ja").rglob("*.po"))
 TERMS = yaml.safe_load((catalogues.LOCALE / "ja/terms.yml").read_text(encoding="utf-8"))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from book import claims
+from book.ledger import claims
 from tests.book.test_summaries import DOCUMENTS, summaries
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -4,7 +4,8 @@ import pytest
 from bs4 import BeautifulSoup
 from sphinx.application import Sphinx
 
-from book import catalogues, edition, retold
+from book.editions import catalogues, edition
+from book.ledger import retold
 
 MARK = "（英語）"
 PAGE = """\

@@ -13,7 +13,8 @@ import base64
 import sys
 from pathlib import Path
 
-from book import edition, site
+from book.editions import edition
+from book.site import downloads
 from tests.browser.chromium import BOOK, BROWSERS, DRIVERS, chromium, found, served
 
 WIDTH = 650  # CSS pixels between the margins of a page of A4
@@ -144,7 +145,7 @@ def assemble(browser, address: str, only: str = "", language: str = edition.SOUR
     browser.command(
         "Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "light"}]
     )
-    told = browser.driver.execute_async_script(ASSEMBLE, site.title_page(), STYLE, only)
+    told = browser.driver.execute_async_script(ASSEMBLE, downloads.title_page(), STYLE, only)
     if "problem" in told:
         raise RuntimeError(told["problem"])
     return told

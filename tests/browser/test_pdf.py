@@ -5,7 +5,7 @@ import zlib
 
 import pytest
 
-from book import edition
+from book.editions import edition
 from tests.browser import needs, pdf
 from tests.browser.chromium import BOOK
 

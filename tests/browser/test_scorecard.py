@@ -5,7 +5,8 @@ from collections import Counter
 
 import pytest
 
-from book import claims, ledger
+from book.ledger import claims
+from book.ledger import scorecard as made_by
 from tests.browser import needs
 from tests.browser.chromium import BOOK
 
@@ -167,7 +168,7 @@ def test_a_claim_can_be_cited(browser, book):
         "const card = document.querySelector('.claim'); card.querySelector('button').click(); return card.id"
     )
     cited = browser.script("return document.querySelector('.claim .citation').textContent")
-    claim, made = KNOWN[id.removeprefix("claim-")], ledger.cited()
+    claim, made = KNOWN[id.removeprefix("claim-")], made_by.cited()
     place = claims.source(claim, claims.load().documents[claim.document])
     assert cited.startswith(f"{made['authors']} ({made['year']}). {place}: ") and "{" not in cited
     assert f"version {made['version']}" in cited and cited.endswith(f"{book}/scorecard.html#{id}")

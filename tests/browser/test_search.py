@@ -8,7 +8,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 from selenium.webdriver.support.ui import WebDriverWait
 
-from book.edition import OTHERS
+from book.editions.edition import OTHERS
 from tests.browser import needs
 from tests.browser.chromium import BOOK
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from book import catalogues
-from book.edition import NO_WORDS
+from book.editions import catalogues
+from book.editions.edition import NO_WORDS
 from notebooks.assignments import assignment, language, make_assignments
 from notebooks.assignments.tables import read_table
 

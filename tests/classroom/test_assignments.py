@@ -16,7 +16,7 @@ import nbformat
 import pytest
 from packaging.requirements import Requirement
 
-from book import claims
+from book.ledger import claims
 from notebooks.assignments import assignment, make_assignments, shipped, submissions
 from notebooks.assignments.tables import read_table
 from tests.classroom.assignment_answers import RIGHT, WRONG

@@ -133,8 +133,8 @@ def _run(folder: Path, notebook: str, more: int) -> tuple[dict[str, str], str]:
 
 
 def _listen() -> dict[str, str]:
-    """The verdicts that `book.claims` comes to from now on, by id; where it has a value, without regard to stand-in data."""
-    from book import claims
+    """The verdicts that `book.ledger.claims` comes to from now on, by id; where it has a value, without regard to stand-in data."""
+    from book.ledger import claims
 
     found, judge = {}, claims._judge
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from packaging.version import Version
 
-from book import claims
+from book.ledger import claims
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -25,7 +25,7 @@ case "$*" in
   notebooks/tools/run.py*) echo "ran $2" >> log; ps -o comm= -p $PPID > parent; test ! -e broken-notebook || exit 1; mkdir -p "$(dirname "$4")"; cp "$2" "$4" ;;
   *gather*) find build/executed -name '*.ipynb' | sort > build/claims.json ;;
   *page*) cp build/claims.json book/scorecard.md ;;
-  *book.build*) echo "built" >> log; test ! -e broken-page || { echo 'x.md:1: WARNING: a bad page'; exit 1; }
+  *book.site.build*) echo "built" >> log; test ! -e broken-page || { echo 'x.md:1: WARNING: a bad page'; exit 1; }
     mkdir -p build/scratch/html; cat book/*.md > build/scratch/html/index.html ;;
 esac
 """
@@ -48,7 +48,7 @@ FILES = {
     "lib/a.py": "A = 1\n",
     "lib/b.py": '"""B."""\n\nB = 1\n',
     "book/claims.yml": CLAIMS,
-    "book/ledger.py": "LEDGER = 'book/claims.yml'\n",
+    "book/ledger/__main__.py": "LEDGER = 'book/claims.yml'\n",
     "book/page.md": "page\n",
     "book/results/numbers.csv": "1\n",
     "_config.yml": "title: x\n",

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from book import claims
 from book.kept import results
+from book.ledger import claims
 from tests.house import planted_faults
 from tests.house.planted_faults import KEPT, Fault, listed
 
@@ -113,7 +113,7 @@ def small(tmp_path, monkeypatch):
         "from lib.sums import double\n\ndef test_double():\n    assert double(3) == 6\n", encoding="utf-8"
     )
     (tmp_path / "pyproject.toml").write_text("", encoding="utf-8")
-    judging = "from book import claims\nfrom lib.sums import double\nclaims.check('doc.table.sum', double(VALUE), stand_in=True)"
+    judging = "from book.ledger import claims\nfrom lib.sums import double\nclaims.check('doc.table.sum', double(VALUE), stand_in=True)"
     for name, code in (
         ("01", judging.replace("VALUE", "2")),
         ("02", "from lib.sums import double\ndisplay(double(1))"),

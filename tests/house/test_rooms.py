@@ -45,8 +45,8 @@ def test_no_room_uses_one_above_it():
         ("lib/mechanisms/noise.py", "def late():\n    from ..tables import table"),
         ("lib/local/protocol.py", "from lib.tables import Table"),
         ("lib/attacks/audit.py", "from ..command import main"),
-        ("lib/attacks/audit.py", "from book import claims"),
-        ("book/claims.py", "from notebooks.studies import grid"),
+        ("lib/attacks/audit.py", "from book.ledger import claims"),
+        ("book/ledger/claims.py", "from notebooks.studies import grid"),
         ("lib/a_new_room/__init__.py", ""),
     ],
 )

@@ -84,7 +84,7 @@ def sums(code: str) -> list[str]:
 
 @pytest.mark.slow
 def test_the_built_in_sum_is_for_whole_numbers_and_arrays():
-    modules = [*ROOT.glob("lib/**/*.py"), *ROOT.glob("book/*.py"), *ROOT.glob("notebooks/studies/*.py")]
+    modules = [*ROOT.glob("lib/**/*.py"), *ROOT.glob("book/**/*.py"), *ROOT.glob("notebooks/studies/*.py")]
     left = {name: set(map(inner, listed)) for name, listed in NO_FLOATS.items()}
     for path in modules:
         found = set(sums(path.read_text(encoding="utf-8")))

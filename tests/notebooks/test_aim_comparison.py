@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from book import claims
+from book.ledger import claims
 from lib.data import datasets
 from lib.tables import utility
 from lib.tables.plan import PRINTED

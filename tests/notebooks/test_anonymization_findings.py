@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from book import claims, evidence
+from book.ledger import claims, evidence
 from notebooks.studies import anonymization_comparison, anonymization_findings, kernel_widths
 from notebooks.studies.anonymization_comparison import KS
 from notebooks.studies.anonymization_findings import KERNELS, LIMITS, LOSSES

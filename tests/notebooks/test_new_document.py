@@ -12,7 +12,7 @@ import nbformat
 import pytest
 import yaml
 
-from book import claims
+from book.ledger import claims
 from notebooks.tools import new_document
 from tests.book.test_summaries import HEADINGS
 from tests.house.test_house import ours, plain

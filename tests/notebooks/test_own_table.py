@@ -9,7 +9,7 @@ import nbformat
 import numpy as np
 import pytest
 
-from book import claims
+from book.ledger import claims
 from notebooks.studies import own_anonymization, own_comparison, own_table
 
 ROOT = Path(__file__).resolve().parents[2]

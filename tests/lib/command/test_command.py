@@ -14,8 +14,8 @@ from pathlib import Path
 import click
 import pytest
 
-from book import claims
 from book.kept import results
+from book.ledger import claims
 from lib import accounting, mechanisms
 from lib.accounting import composition, sampled_gaussian
 from lib.command import costs, verdicts

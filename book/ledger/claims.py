@@ -24,7 +24,7 @@ read        a verdict  a person read it so: a title, an index, a matter of recor
                        nothing computes; ``claims.read`` says in a note what was read
 =========== ========== ==================================================================
 
-For an ordering or a statement about means that are noisy, the value is an ``evidence.Difference`` (`book.evidence`), or a
+For an ordering or a statement about means that are noisy, the value is an ``evidence.Difference`` (`book.ledger.evidence`), or a
 list or mapping of several, all of which must hold: each must exceed its limit by more than two standard errors. One
 that lies below by more than two makes the claim differ; else the noise leaves it "not determinable".
 
@@ -52,7 +52,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from book import evidence
+from book.ledger import evidence
 
 MIME = "application/vnd.compendium.claim+json"
 

@@ -6,9 +6,9 @@ import re
 from functools import cache
 from pathlib import Path
 
-from book import cards
+from book.ledger import cards
 
-PAGE = Path(__file__).resolve().parent / "errata.md"
+PAGE = Path(__file__).resolve().parents[1] / "errata.md"
 
 
 @cache

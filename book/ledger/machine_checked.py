@@ -17,7 +17,7 @@ import yaml
 
 from proofs import cells
 
-FOLDER = Path(__file__).resolve().parents[1] / "proofs"
+FOLDER = Path(__file__).resolve().parents[2] / "proofs"
 LIST = FOLDER / "headlines.yml"
 
 # What Coq's reader tells apart: the ends of comments, which may lie in one another; strings; and the full stop that ends a sentence.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import matplotlib as mpl
 
-from book import plotted
+from book.figures import plotted
 
 # Blue, vermilion and green after Okabe and Ito (2008), then violet, brown and black. Every
 # pair can be told apart with each common colour-vision deficiency, and every colour stands
@@ -54,6 +54,6 @@ HOUSE_STYLE = {
 
 
 def use_house_style() -> None:
-    """Make matplotlib draw in the house style from here on; with downloads where they are wanted (`book.plotted`)."""
+    """Make matplotlib draw in the house style from here on; with downloads where they are wanted (`book.figures.plotted`)."""
     mpl.rcParams.update(HOUSE_STYLE)
     plotted.attach()

@@ -1,7 +1,7 @@
 """The book, an edition for each language, from the same executed notebooks.
 
-python -m book.build html build/scratch en ja     the HTML, English in that folder's html/, Japanese in html/ja/
-python -m book.build catalogues build/scratch     brings the catalogues in locale/ up to date with the pages
+python -m book.site.build html build/scratch en ja     the HTML, English in that folder's html/, Japanese in html/ja/
+python -m book.site.build catalogues build/scratch     brings the catalogues in locale/ up to date with the pages
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import NoReturn
 
 from jupyter_book.sphinx import build_sphinx
 
-from book import catalogues, edition
+from book.editions import catalogues, edition
 from book.kept import results
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def pages(builder: str, folder: Path, language: str, editions: list[str]) -> int:
@@ -90,7 +90,7 @@ def main(arguments: list[str]) -> int:
                 for language in edition.OTHERS:
                     catalogues.update(name, found, language)
             return int(bool(pages("catalogues", Path(folder).resolve(), edition.SOURCE, [edition.SOURCE])))
-    print("Say what to build: python -m book.build html FOLDER en ja, or catalogues FOLDER", file=sys.stderr)
+    print("Say what to build: python -m book.site.build html FOLDER en ja, or catalogues FOLDER", file=sys.stderr)
     return 2
 
 

@@ -15,11 +15,12 @@ from pathlib import Path
 
 import yaml
 
-from book import claims, edition, machine_checked, retold
-from book.claims import Claim, Ledger, Record
-from book.edition import say
+from book.editions import edition
+from book.editions.edition import say
+from book.ledger import claims, machine_checked, retold
+from book.ledger.claims import Claim, Ledger, Record
 
-REPLIES = Path(__file__).resolve().parent / "replies.yml"
+REPLIES = Path(__file__).resolve().parents[1] / "replies.yml"
 NAMED = r"[A-Z]?\.?\d+(?:[.-]\d+)*"
 WORD = re.compile(r"(?:a|[a-z]{2,}(?:-[a-z]+)*)(?![\w-])")  # of English, and no name such as aim-k2 or x_1
 PLACE = re.compile(

@@ -7,7 +7,7 @@ from functools import cache
 
 import yaml
 
-from book import catalogues
+from book.editions import catalogues
 
 
 @cache

@@ -1,7 +1,7 @@
 """What the built book offers to take away: the site in one file, and the PDF once it has been printed.
 
-    python -m book.site zip build/html                          compendium-site.zip in that folder
-    python -m book.site pdf build/html build/compendium.pdf     the PDF beside the pages, or beside those in build/html/ja
+    python -m book.site.downloads zip build/html                          compendium-site.zip in that folder
+    python -m book.site.downloads pdf build/html build/compendium.pdf     the PDF beside the pages, or beside those in build/html/ja
 
 The page take-away.html then has a link where it said how to make the file.
 """
@@ -16,10 +16,10 @@ from pathlib import Path
 
 import yaml
 
-from book import edition
-from book.edition import say
+from book.editions import edition
+from book.editions.edition import say
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SITE, PDF = "compendium-site.zip", "compendium.pdf"
 PAGE = "take-away.html"
 
@@ -80,7 +80,10 @@ def main(arguments: list[str]) -> int:
         case ["pdf", site, pdf] if Path(site, PAGE).is_file() and Path(pdf).is_file():
             print_beside(Path(site), Path(pdf))
         case _:
-            print("Say what to offer: python -m book.site zip SITE, or pdf SITE FILE, of a built site", file=sys.stderr)
+            print(
+                "Say what to offer: python -m book.site.downloads zip SITE, or pdf SITE FILE, of a built site",
+                file=sys.stderr,
+            )
             return 2
     return 0
 

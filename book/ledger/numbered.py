@@ -1,6 +1,6 @@
 """Which numbers the documents give their equations, theorems, definitions, algorithms and tables: from their texts, numbers only.
 
-    python -m book.numbered folder-of-texts    prints the lists that stand in book/formulas.yml
+    python -m book.ledger.numbered folder-of-texts    prints the lists that stand in book/formulas.yml
 
 A text is named for its document, `miura2022-….txt`. A document that numbers nothing has no list: the ledger counts its formulas.
 """
@@ -45,6 +45,6 @@ def main(folder: str) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
-        print("Say where the texts are: python -m book.numbered folder", file=sys.stderr)
+        print("Say where the texts are: python -m book.ledger.numbered folder", file=sys.stderr)
         sys.exit(2)
     main(sys.argv[1])

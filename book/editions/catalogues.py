@@ -2,7 +2,7 @@
 
 `make catalogues` reads every page and brings them up to date.
 
-    python -m book.catalogues check [file ...]   compares each translation with its message; what is not translated is counted
+    python -m book.editions.catalogues check [file ...]   compares each translation with its message; what is not translated is counted
 
 A changed message keeps its old translation, marked fuzzy: it is outdated, and not shown.
 """
@@ -19,9 +19,9 @@ from babel.messages.catalog import Catalog, Message
 from babel.messages.pofile import read_po, write_po
 from markdown_it import MarkdownIt
 
-from book import numerals
+from book.editions import numerals
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 LOCALE = ROOT / "locale"
 FOUND = ROOT / "build/messages.json"  # of each page, when it was last built
 NO_PAGES = re.compile(r"reference/|scorecard$")  # made from docstrings, and written by the ledger in each language
@@ -208,9 +208,10 @@ def check(paths: list[Path]) -> int:
 
 def beside_pages() -> dict[str, dict[str, str]]:
     """By catalogue, the messages that stand on no page of their own: what the code says, and the claims with their notes."""
-    from book import claims, ledger, retold, sentences
+    from book.editions import sentences
+    from book.ledger import claims, retold, verdicts
 
-    told = retold.messages(claims.load(), ledger.standings(ledger.GATHERED, ledger.FULL))
+    told = retold.messages(claims.load(), verdicts.standings(verdicts.GATHERED, verdicts.FULL))
     return {"words": sentences.everywhere()} | told
 
 
@@ -218,7 +219,7 @@ def main(arguments: list[str]) -> int:
     match arguments:
         case ["check", *files]:
             return check([Path(file) for file in files] or sorted(LOCALE.rglob("*.po")))
-    print("Say what to check: python -m book.catalogues check [file ...]", file=sys.stderr)
+    print("Say what to check: python -m book.editions.catalogues check [file ...]", file=sys.stderr)
     return 2
 
 

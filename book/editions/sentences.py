@@ -6,9 +6,9 @@ import ast
 import re
 from pathlib import Path
 
-from book import claims
+from book.ledger import claims
 
-BOOK = Path(__file__).resolve().parent
+BOOK = Path(__file__).resolve().parents[1]
 CALL = re.compile(r"\b(?:say|many)\(")
 TOKEN = re.compile(r"""(?P<text>(?:'(?:[^'\\]|\\.)*'\s*\+?\s*)+)|(?P<open>[({\[])|(?P<close>[)}\]])|[^'(){}\[\]]+""")
 

@@ -13,7 +13,7 @@ from threading import Event
 
 from docutils import nodes
 
-from book import catalogues, sentences
+from book.editions import catalogues, sentences
 
 SOURCE, OTHERS = "en", ("ja",)
 SAID = ("{text} (in English)",)  # the mark of what has no translation

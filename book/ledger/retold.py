@@ -10,9 +10,10 @@ import re
 from collections import Counter
 from dataclasses import replace
 
-from book import claims, edition
-from book.claims import VERDICTS, Claim, Document, Ledger, Record
-from book.edition import say
+from book.editions import edition
+from book.editions.edition import say
+from book.ledger import claims
+from book.ledger.claims import VERDICTS, Claim, Document, Ledger, Record
 
 PART = re.compile(r"(?:\([^()]*\)|\$[^$]*\$|[^;]|;(?! ))+")  # up to a semicolon outside of brackets and formulas
 NUMBER = re.compile(r"\$[^$]*\$|[-+]?\d+(?:[.,]\d+)*")

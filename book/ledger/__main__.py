@@ -1,0 +1,80 @@
+"""Gather the verdicts of the executed notebooks, and write the scorecard page.
+
+    python -m book.ledger gather    build/executed/**/*.ipynb    ->  build/claims.json
+    python -m book.ledger full      build/papers/**/*.ipynb      ->  book/results/claims.csv
+    python -m book.ledger page      build/claims.json, book/results/claims.csv  ->  book/scorecard.md
+    python -m book.ledger downloads the same                     ->  claims.json and claims.csv beside the HTML
+    python -m book.ledger package   book/results/claims.csv      ->  lib/command/ledger.csv, for `dp-compendium ledger`
+
+`gather` and `full` fail, naming every id, where a claim is judged nowhere, an id is unknown,
+notebooks disagree about a claim, or a value differs without a reason.
+`full` is for the documents' own settings on the real data (`make papers`); its file is committed, and
+gives the verdict where a build on stand-in data has none. `full --only miura2025/02_accuracy` brings in the notebooks
+named, and leaves the rows of the others as they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from book.kept import results
+from book.ledger import claims
+from book.ledger.claims import Record
+from book.ledger.scorecard import downloads, page
+from book.ledger.verdicts import ROOT, LedgerError, full, gather, load_full, package
+
+
+def main(arguments=None) -> int:
+    parser = argparse.ArgumentParser(description="Gather verdicts, write the scorecard page.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    gathering = commands.add_parser("gather", help="executed notebooks -> claims.json")
+    gathering.add_argument("--executed", type=Path, default=ROOT / "build" / "executed")
+    gathering.add_argument("--notebooks", type=Path, default=ROOT / "notebooks")
+    paging = commands.add_parser("page", help="claims.json -> scorecard.md")
+    paging.add_argument("--output", type=Path, default=ROOT / "book" / "scorecard.md")
+    serving = commands.add_parser("downloads", help="claims.json and claims.csv beside the HTML")
+    serving.add_argument("--output", type=Path, default=ROOT / "build" / "html", help="the folder")
+    for command in (gathering, paging, serving):
+        command.add_argument("--claims", type=Path, default=ROOT / "build" / "claims.json")
+    whole = commands.add_parser("full", help="notebooks of make papers -> results/claims.csv")
+    whole.add_argument("--executed", type=Path, default=ROOT / "build" / "papers")
+    whole.add_argument("--notebooks", type=Path, default=ROOT / "notebooks")
+    whole.add_argument("--only", nargs="+", default=(), metavar="document/notebook", help="keep the rows of all others")
+    packing = commands.add_parser("package", help="results/claims.csv -> lib/command/ledger.csv")
+    packing.add_argument("--output", type=Path, default=ROOT / "lib" / "command" / "ledger.csv")
+    for command in (whole, paging, serving, packing):
+        command.add_argument("--full", type=Path, default=ROOT / "book" / "results" / "claims.csv")
+    options = parser.parse_args(arguments)
+
+    if options.command in ("gather", "full", "package"):
+        try:
+            if options.command == "package":
+                package(options.full, options.output)
+                return 0
+            if options.command == "gather":
+                settled = gather(options.executed, options.notebooks, options.claims)
+            else:
+                settled = full(options.executed, options.notebooks, options.full, options.only)
+        except LedgerError as error:
+            print(f"the ledger does not settle:\n{error}", file=sys.stderr)
+            return 1
+        print(claims.tally(record.verdict for record in settled))
+        return 0
+    if not options.claims.is_file():
+        print(f"no {options.claims.name}: run `gather` first", file=sys.stderr)
+        return 1
+    records = [Record(**entry) for entry in json.loads(options.claims.read_text("utf-8"))]
+    known = claims.load()
+    real = load_full(options.full, known)
+    if options.command == "downloads":
+        downloads(known, records, real, options.output)
+    else:
+        results.write(options.output, page(known, records, real))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,224 @@
+"""The scorecard: the page of all claims with their verdicts, and the same for machines."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import asdict
+from functools import cache
+from html import escape
+from itertools import groupby
+from pathlib import Path
+from urllib.parse import quote_plus
+
+import pandas as pd
+import yaml
+
+from book.editions import edition
+from book.editions.edition import say
+from book.kept import results
+from book.ledger import cards, claims, erratum, machine_checked, retold
+from book.ledger.cards import Finding
+from book.ledger.claims import VERDICTS, Claim, Ledger, Record
+from book.ledger.verdicts import FULL, GATHERED, load_full
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = ROOT / "book/claims.schema.json"
+
+
+def _intro() -> str:
+    badges = {verdict.replace(" ", "_").replace("-", "_"): retold.badge(verdict) for verdict in VERDICTS}
+    links = {name: f'<a href="{name}" download>{name}</a>' for name in ("claims.json", "claims.csv")}
+    citation = _citation(**{name: f"{{{name}}}" for name in ("place", "verdict", "id", "address")})
+    schema = f'<a href="{SCHEMA.name}" download>{say("schema")}</a>'
+    return f"""\
+# {say("Scorecard")}
+
+{say("Every claim of the documents, as printed, beside what was found. The name of a claim's place, such as Table 1, is the address of that claim: copy the link and send it. Below each claim stand the chapter that judges it, which opens at the cell, and the rule of the verdict. *Here* is this build of the book. The *full run* has the documents' own settings on the real data, and decides where this build had only stand-in data.")}
+
+- {say("{reproduced}: the value has the printed digits (or lies within the printed spread), the order or the trend is found again, the theorem holds as printed.", **badges)}
+- {say("{differs}: it does not; the reason stands beside it.", **badges)}
+- {say("{not_determinable}: the document leaves out something that the claim depends on, and the note says what. Or the difference between two noisy means that would decide lies within two standard errors. Or the document can be read in several ways, and the claim holds in some of them only; if the text favours a reading in which it holds, it is reproduced.", **badges)}
+- {say("{stand_in}: computed on stand-in data; the real data are needed for a verdict.", **badges)}
+
+{say("Where a machine has checked a theorem that proves or refutes a claim, whole or in part, the name of the theorem stands below the claim and leads to {link}.", link=f'<a href="machine-checked.html">{say("its statement")}</a>')}
+
+{say("Most verdicts are computed. What cannot be, such as a title, an index or a matter of record, a person has read: beside such a verdict stands {read}, and its note says where.", read=retold.read_mark())}
+
+<div class="scorecard-filter" data-cite="{escape(citation)}" hidden></div>
+
+{say("The same for machines: {json}, {csv} and the {schema} of the first.", json=links["claims.json"], csv=links["claims.csv"], schema=schema)}
+"""
+
+
+def scorecard() -> str:
+    """The page in the edition's language, from what `gather` and `full` have written."""
+    known = claims.load()
+    records = [Record(**entry) for entry in json.loads(GATHERED.read_text("utf-8"))]
+    return page(known, records, load_full(FULL, known))
+
+
+FOLD_FROM = 4  # claims of one table or section of a document, from which on they are folded
+
+
+def page(ledger: Ledger, records: list[Record], full: dict[str, Record] | None = None) -> str:
+    """The scorecard as MyST Markdown, from this build's `records` and the full run's, by id."""
+    by_id = {each.claim.id: each for each in cards.findings(ledger, records, full or {})}
+    found = [by_id[id] for id in ledger.claims if id in by_id]
+    here = retold.tally(each.here.verdict for each in found)
+    name = "" if edition.language == edition.SOURCE else "(totals)=\n"  # which an English title has by itself
+    parts = [_intro(), f"{name}## {say('Totals')}\n", _totals(ledger, found)]
+    parts.append(say("This build by itself: {tally}.", tally=here) + "\n")
+    for key, document in ledger.documents.items():
+        own = [each for each in found if each.claim.document == key]
+        if own:
+            parts.append(f"(scorecard-{key})=\n## {cell(retold.cited(document))}\n")
+            texts = {
+                name: cell(text) for name, text in vars(retold.document(document)).items() if isinstance(text, str)
+            }
+            parts.append(say("{authors}: *{title}*. {venue}.", **texts) + f"\n\n{cards.tally(own)}{say('.')}\n")
+            if (ROOT / f"book/{key}/summary.md").is_file():
+                link = f'<a href="{key}/summary.html">{say("summary")}</a>'
+                parts.append(say("In a few pages: {summary}.", summary=link) + "\n")
+            parts += _verdicts(own)
+    return "\n".join(parts)
+
+
+def _totals(ledger: Ledger, found: list[Finding]) -> str:
+    rows = [[say("All"), *_counts(found)]]
+    for key, document in ledger.documents.items():
+        own = [each for each in found if each.claim.document == key]
+        if own:
+            rows.insert(
+                -1, [f"[{cell(retold.cited(document))}](#scorecard-{key})", *_counts(own, f"document={key}&amp;")]
+            )
+    lines = [[say("Document"), say("claims"), *map(say, VERDICTS)], ["---"] * (2 + len(VERDICTS)), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def _counts(found: list[Finding], query: str = "") -> list[str]:
+    """How many there are, and how many of each verdict, as links to them."""
+    count = Counter(each.standing.verdict for each in found)
+    linked = [
+        f'<a href="?{query}verdict={quote_plus(verdict)}">{count[verdict]}</a>' if count[verdict] else "0"
+        for verdict in VERDICTS
+    ]
+    return [str(len(found)), *linked]
+
+
+def _verdicts(found: list[Finding]) -> list[str]:
+    """One part for each verdict, what differs first. Folded are tables with many claims, and whatever is reproduced."""
+    parts = []
+    for verdict in ("differs", "not determinable", "stand-in", "reproduced"):
+        chosen = [each for each in found if each.standing.verdict == verdict]
+        if not chosen:
+            continue
+        groups = [list(group) for _, group in groupby(chosen, key=lambda each: each.section)]
+        many = [group for group in groups if len(group) >= FOLD_FROM]
+        few = [each for group in groups if len(group) < FOLD_FROM for each in group]
+        entries = {each.claim.id: cards.entry(each, _address(each.claim), _foot(each)) for each in chosen}
+        blocks = [cards.folded(group, [entries[each.claim.id] for each in group]) for group in many]
+        if few and verdict == "reproduced":
+            blocks.append(cards.folded(few, [entries[each.claim.id] for each in few], say("Elsewhere")))
+        elif few:
+            blocks = [*(entries[each.claim.id] for each in few), *blocks]
+        head = f'<p class="rubric">{say("{verdict} ({n})", verdict=_capital(say(verdict)), n=len(chosen))}</p>'
+        parts.append("\n".join(["``````{raw} html", '<div class="verdicts">', head, *blocks, "</div>", "``````", ""]))
+    return parts
+
+
+def _foot(found: Finding) -> str:
+    """Where the claim is judged, what the errata say of its place, and its rule."""
+    claim, record = found.claim, found.standing
+    chapter = f'<a href="{_place(record)}">{escape(_chapter(record.notebook, edition.language))}</a>'
+    links = [say("judged in {chapter}", chapter=chapter)]
+    if record.verdict not in ("reproduced", "stand-in"):
+        item = claims.load()[claim.id].item  # as the errata name it
+        slips = {_head(head): anchor for anchor, head in reversed(erratum.about(claim.document, item))}
+        named = [f'<a href="errata.html#{slips[head]}">{cards.markup(head)}</a>' for head in reversed(slips)]
+        links += [say("errata: {heads}", heads=say(", ").join(named))] if named else []
+    rule = "" if claim.judge == claims.READ else retold.rule(claim)
+    told = f'<details class="rule"><summary>{say("its rule")}</summary>{cards.markup(rule)}</details>' if rule else ""
+    return f'<p class="claim-foot">{" · ".join(links)}</p>{told}'
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _head(entry: str) -> str:
+    """Which place an entry of the errata is about: what stands before its colon."""
+    return re.split("[:：]", edition.translated(entry, erratum.PAGE.stem))[0]
+
+
+@cache
+def _chapter(notebook: str, language: str) -> str:
+    """The title of the chapter, where it is plain text; else the notebook's name in words."""
+    path = ROOT / notebook
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"] if path.is_file() else []
+    title = re.match(r"# ([^`{$\[\n]+)\n", "".join(cells[0]["source"]) + "\n") if cells else None
+    return edition.translated(title[1], notebook.removesuffix(".ipynb")) if title else path.stem.replace("_", " ")
+
+
+def _address(claim: Claim) -> str:
+    """Where the claim stands by itself, on the scorecard."""
+    return f"#{claims.anchor(claim.id)}"
+
+
+def _place(record: Record) -> str:
+    """The cell that judges it, as an address within the book."""
+    return f"{record.notebook.removesuffix('.ipynb')}.html#{claims.anchor(record.id)}"
+
+
+def _citation(**told) -> str:
+    return say(
+        "{authors} ({year}). {place}: {verdict}. Claim {id} of {title}, version {version}. {address}", **cited(), **told
+    )
+
+
+@cache
+def cited() -> dict[str, str]:
+    """What a citation says of the compendium, from CITATION.cff."""
+    made = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    authors = ", ".join(author["name"] for author in made["authors"])
+    return {"authors": authors, "year": made["date-released"][:4], "title": made["title"], "version": made["version"]}
+
+
+def cell(text: str) -> str:
+    """`text` for a cell of a Markdown table: mathematics kept, all else taken literally."""
+    pieces = re.split(r"(\$[^$]+\$)", " ".join(text.split()))
+    literal = [piece if i % 2 else re.sub(r"([*_`<\[\]{}~])", r"\\\1", piece) for i, piece in enumerate(pieces)]
+    return "".join(literal).replace("|", r"\|")
+
+
+def downloads(ledger: Ledger, records: list[Record], full: dict[str, Record], folder: Path) -> None:
+    """claims.json, its schema and claims.csv in `folder`: all that the scorecard shows of each claim; the CSV without lists."""
+    rows = [_row(ledger, each) for each in cards.findings(ledger, records, full)]
+    plain = [{name: value for name, value in row.items() if isinstance(value, str)} for row in rows]
+    results.write(folder / "claims.json", json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
+    results.write(folder / "claims.csv", pd.DataFrame(plain).to_csv(index=False, lineterminator="\n"))
+    results.write(folder / SCHEMA.name, SCHEMA.read_text(encoding="utf-8"))
+
+
+def _row(ledger: Ledger, found: Finding) -> dict:
+    claim, record, here = found.claim, found.standing, found.here
+    address = f"scorecard.html{_address(claim)}"
+    by_reading = cards.by_reading(claim, record.reproduced)
+    told = {"place": here.source, "verdict": record.verdict, "id": claim.id, "address": address}
+    return (
+        asdict(here)
+        | {"verdict": record.verdict, "note": record.note}
+        | {"verdict_here": here.verdict, "full_run": found.full.reproduced if found.full else ""}
+        | {"link": _place(here), "judge": claim.judge, "rule": claims.rule(claim)}
+        | {"statement": claim.statement, "address": address, "cite": _citation(**told)}
+        | {"checked": ", ".join(each.statement.name for each in machine_checked.about(claim.id))}
+        | {"errata": [f"errata.html#{anchor}" for anchor, _ in erratum.about(claim.document, claim.item)]}
+        | {
+            "readings": [
+                {"name": name, "meaning": meaning, "own": name == claim.own, "found": by_reading.get(name, "")}
+                for name, meaning in claim.readings.items()
+            ],
+            "replies": [asdict(reply) for reply in cards.replies().get(claim.id, [])],
+        }
+    )

@@ -1,0 +1,196 @@
+"""Gather the verdicts that executed notebooks hold, and those of the full run, which are kept in book/results/claims.csv."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pandas as pd
+
+from book.kept import results
+from book.ledger import cards, claims
+from book.ledger.claims import Ledger, Record
+from lib.data import datasets
+
+ROOT = Path(__file__).resolve().parents[2]
+GATHERED, FULL = ROOT / "build/claims.json", ROOT / "book/results/claims.csv"
+
+
+class LedgerError(Exception):
+    """The notebooks and the ledger do not fit together; one line for each problem."""
+
+
+# ---------------------------------------------------------------- gather
+
+
+def records_in(notebook: Path, name: str) -> list[Record]:
+    """The records that the outputs of one executed notebook hold, marked with its `name`."""
+    content = json.loads(notebook.read_text(encoding="utf-8"))
+    found = [
+        output["data"][claims.MIME]
+        for cell in content["cells"]
+        for output in cell.get("outputs", [])
+        if claims.MIME in output.get("data", {})
+    ]
+    flat = [entry for group in found for entry in (group if isinstance(group, list) else [group])]
+    return [replace(Record(**entry), notebook=name) for entry in flat]
+
+
+def collect(executed: Path, sources: Path) -> list[Record]:
+    """All records below `executed`; a copy whose notebook is gone from `sources` is passed over."""
+    records = []
+    for path in sorted(executed.rglob("*.ipynb")):
+        relative = path.relative_to(executed)
+        if ".ipynb_checkpoints" in relative.parts:
+            continue
+        if (sources / relative).is_file():
+            records += records_in(path, f"notebooks/{relative.as_posix()}")
+        else:
+            print(f"passed over {relative}: no such notebook any more", file=sys.stderr)
+    return records
+
+
+def settle(ledger: Ledger, records: list[Record]) -> list[Record]:
+    """One record for every claim of the ledger, by id; `LedgerError` lists what is wrong."""
+    judged: dict[str, list[Record]] = {}
+    elsewhere: dict[str, str] = {}
+    for record in records:
+        if record.verdict == "not judged":
+            elsewhere[record.id] = record.notebook
+        else:
+            judged.setdefault(record.id, []).append(record)
+
+    problems = [
+        f"{id}: not in the ledger ({group[0].notebook})"
+        for id, group in sorted(judged.items())
+        if id not in ledger.claims
+    ]
+    settled = []
+    for id in sorted(ledger.claims):
+        group = judged.get(id, [])
+        problems += _problems(ledger, id, group, elsewhere.get(id))
+        settled += group[:1]
+    if problems:
+        raise LedgerError("\n".join(problems))
+    return settled
+
+
+def _problems(ledger: Ledger, id: str, group: list[Record], elsewhere: str | None) -> list[str]:
+    claim = ledger.claims[id]
+    if not group:
+        hint = f" (only in another setting, by {elsewhere})" if elsewhere else ""
+        return [f"{id}: judged by no notebook{hint}"]
+    problems = []
+    if len({record.verdict for record in group}) > 1:
+        told = ", ".join(f"{record.verdict} by {record.notebook}" for record in group)
+        problems.append(f"{id}: judged differently: {told}")
+    for record in group:
+        if record.published != claim.printed:
+            problems.append(
+                f"{id}: {record.notebook} judged {record.published!r}, but the ledger "
+                f"says {claim.printed!r}: execute it again"
+            )
+        if (record.reproduced == claims.READ) != (claim.judge == claims.READ):
+            problems.append(f"{id}: {record.notebook} did not judge it by {claim.judge}: execute it again")
+        if record.verdict == "differs" and record.note in ("", claims.NO_REASON):
+            problems.append(f"{id}: differs without a reason, in {record.notebook}")
+    return problems
+
+
+def gather(executed: Path, sources: Path, output: Path) -> list[Record]:
+    """Settle every claim and write the list of records to `output`; nothing on failure."""
+    settled = settle(claims.load(), collect(executed, sources))
+    text = json.dumps([asdict(record) for record in settled], ensure_ascii=False, indent=1)
+    results.write(output, text + "\n")
+    return settled
+
+
+# ---------------------------------------------------------------- the full run
+
+KEPT = ["id", "published", "reproduced", "verdict", "note", "notebook"]
+
+
+def full(executed: Path, sources: Path, output: Path, only=()) -> list[Record]:
+    """Settle every claim by the notebooks that `make papers` ran, and write the judged ones to `output`.
+
+    only : notebooks, as `miura2025/02_accuracy`. If there are any, the rows of the other notebooks stay in `output` as they are.
+    """
+    known, found = claims.load(), collect(executed, sources)
+    kept, made = pd.DataFrame(columns=KEPT), _made()
+    if only:
+        again = {f"notebooks/{name}.ipynb" for name in only}
+        kept, made = results.load(output).fillna("").astype(str), _made_again(output, only)
+        found = [record for record in found if record.notebook in again]
+        mine = {record.id for record in found} | set(kept["id"][kept["notebook"].isin(again)])
+        known = Ledger(known.documents, {id: claim for id, claim in known.claims.items() if id in mine})
+        kept = kept[~kept["id"].isin(mine)]
+    settled = settle(known, found)
+    if any(record.verdict == "stand-in" for record in settled):
+        raise LedgerError(
+            "the full run must judge by the real data: "
+            + ", ".join(record.id for record in settled if record.verdict == "stand-in")
+        )
+    rows = pd.concat([kept, pd.DataFrame([asdict(record) for record in settled], columns=KEPT)])
+    results.save(output, rows.sort_values("id", ignore_index=True), made)
+    return settled
+
+
+def _made() -> dict[str, str]:
+    """How the file of a full run was made."""
+    files = {name: source.sha256 for name, source in datasets.SOURCES.items()}
+    made = results.collect(
+        "make", [], data="real", settings={"parameters": "notebooks/full.yml"}, files=files, code=results.PAPERS
+    )
+    return made | {"command": "make papers"}
+
+
+def _made_again(output: Path, only) -> dict[str, str]:
+    """How the file at `output` was made, with a line for the notebooks `only` that were run again today."""
+    made, name = results.provenance(output), f"run again {datetime.now(UTC).date().isoformat()}"
+    again = f"{', '.join(only)} at {results.commit()}"
+    return made | {name: "; ".join(filter(None, [made.get(name), again]))}
+
+
+def load_full(path: Path, ledger: Ledger) -> dict[str, Record]:
+    """The committed full run by id, but what was read, or judged by another printed value than the ledger's; {} if none."""
+    if not path.is_file():
+        return {}
+    found = {}
+    for row in results.rows(path):
+        claim = ledger.claims.get(row["id"])
+        if claim is not None and claim.judge != claims.READ and claim.printed == row["published"]:
+            document = ledger.documents[claim.document]
+            found[claim.id] = Record(
+                document=claim.document, item=claim.item, source=claims.source(claim, document), **row
+            )
+    return found
+
+
+def package(path: Path, output: Path) -> None:
+    """Every claim with the full run's verdict, as the built package has them; `LedgerError` names what that run has not judged."""
+    known, found = claims.load().claims, {row["id"]: row for row in results.rows(path)}
+    if unjudged := [id for id, claim in known.items() if found.get(id, {}).get("published") != claim.printed]:
+        raise LedgerError("not judged, as it is printed now, in the full run: " + ", ".join(unjudged))
+    rows = [
+        {
+            "id": id,
+            "document": claim.document,
+            "item": claim.item,
+            "statement": claim.statement,
+            "printed": claim.printed,
+        }
+        | {name: found[id][name] for name in ("reproduced", "verdict", "note")}
+        | {"chapter": found[id]["notebook"]}
+        for id, claim in known.items()
+    ]
+    results.write(output, pd.DataFrame(rows).to_csv(index=False, lineterminator="\n"))
+
+
+def standings(gathered: Path, path: Path) -> list[Record]:
+    """What the book says of each claim, by the files that `gather` and `full` have written."""
+    full = load_full(path, claims.load())
+    records = [Record(**entry) for entry in json.loads(gathered.read_text(encoding="utf-8"))]
+    return [cards.standing(record, full.get(record.id)) for record in records]
