@@ -1,31 +1,40 @@
 """What privacy costs: divergences, conversions, exact curves, composition."""
 
-from .bounded_range import compose_schedule
-from .certified import certified_zcdp
+from .bounded_range import compose_schedule  # epsilon of a schedule of AIM, composed numerically
+from .certified import certified_zcdp  # a rho that is proved to imply (epsilon, delta)
 from .conversions import (
-    CONVERSIONS,
-    ApproximateDP,
-    bounded_range_zcdp,
-    compose_rdp,
-    dp_to_zcdp,
-    pure_dp_to_zcdp,
-    rdp_to_delta,
-    rdp_to_dp,
-    zcdp_to_dp,
+    bounded_range_zcdp,  # rho of epsilon-bounded range
+    compose_rdp,  # the sum of Rényi budgets at each order
+    dp_to_zcdp,  # the largest rho that gives (epsilon, delta)
+    pure_dp_to_zcdp,  # rho of epsilon-DP
+    rdp_to_delta,  # delta of a Rényi curve at epsilon
+    rdp_to_dp,  # epsilon of a Rényi curve at delta
+    zcdp_to_dp,  # epsilon of rho at delta
 )
-from .divergence import renyi, renyi_discrete, renyi_gaussian
-from .gaussian_curve import gaussian_delta, gaussian_epsilon, gaussian_sigma, gaussian_zcdp
-from .hockey_stick import HockeyStick, hockey_stick_gaussian
+from .divergence import (
+    renyi,  # the Rényi divergence of two laws, by numerical integration
+    renyi_discrete,  # the Rényi divergence of two laws on a finite set
+    renyi_gaussian,  # the Rényi divergence of two multivariate Gaussian laws
+)
+from .gaussian_curve import (
+    gaussian_delta,  # the exact delta of the Gaussian mechanism at epsilon
+    gaussian_epsilon,  # the exact epsilon of the Gaussian mechanism at delta
+    gaussian_sigma,  # the smallest sigma of the Gaussian mechanism for (epsilon, delta)
+    gaussian_zcdp,  # rho of the Gaussian mechanism
+)
+from .hockey_stick import (
+    hockey_stick_gaussian,  # the hockey-stick divergence of two multivariate Gaussian laws
+)
 from .numerical import (
-    EpsilonBounds,
-    PrivacyLossVariable,
-    bounded_range_prv,
-    compose_zcdp,
-    gaussian_prv,
-    laplace_prv,
-    prv_compose,
-    prv_distribution,
-    pure_dp_prv,
+    EpsilonBounds,  # lower bound, estimate and upper bound of epsilon
+    PrivacyLossVariable,  # the law of a mechanism's privacy loss
+    bounded_range_prv,  # the privacy loss of epsilon-bounded range
+    compose_zcdp,  # rho of several mechanisms: the sum
+    gaussian_prv,  # the privacy loss of the Gaussian mechanism
+    laplace_prv,  # the privacy loss of the Laplace mechanism
+    prv_compose,  # epsilon of composed privacy losses at delta
+    prv_distribution,  # the law of composed privacy losses on a grid
+    pure_dp_prv,  # the privacy loss of epsilon-DP
 )
-from .odometer import two_steps
-from .privacy_loss import DiscreteLoss
+from .odometer import two_steps  # an example: the second budget is chosen after the first output
+from .privacy_loss import DiscreteLoss  # a privacy loss with finitely many values

@@ -34,7 +34,7 @@ def one_run(
     Of the `Audit`, hits are the guesses that are right, false hits those that are wrong.
 
     >>> import numpy as np
-    >>> from lib.attacks import one_run
+    >>> from lib.attacks.one_run import one_run
     >>> rng = np.random.default_rng(0)
     >>> present = rng.random(1000) < 0.5
     >>> scores = present + rng.laplace(0, 1, 1000)

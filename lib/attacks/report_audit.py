@@ -144,7 +144,7 @@ def uneven_draws(oracle: Any, *, trials: int, rng: np.random.Generator) -> tuple
     has the law.
 
     >>> import numpy as np
-    >>> from lib.attacks import uneven_draws
+    >>> from lib.attacks.report_audit import uneven_draws
     >>> from lib.local import GRR
     >>> print(uneven_draws(GRR(k=3, epsilon=1.0), trials=10, rng=np.random.default_rng(0)))
     ()

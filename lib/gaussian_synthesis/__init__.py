@@ -1,25 +1,35 @@
 """Synthetic data from one multivariate Gaussian, and the Rényi privacy of its randomness alone (`miura2022`)."""
 
 from .bounds import (
-    bounded_epsilon,
-    bounded_epsilon_both,
-    bounded_epsilon_joint,
-    bounded_epsilon_tight,
-    divergence_added,
-    divergence_removed,
-    largest_radius,
-    regularised_epsilon,
-    unbounded_epsilon,
-    unbounded_epsilon_tight,
+    bounded_epsilon,  # Theorem 3.2: another record, n public
+    bounded_epsilon_both,  # Theorem G: another record, both data sets in the class
+    bounded_epsilon_joint,  # Theorem B: another record, the two eigenvalues bounded together
+    bounded_epsilon_tight,  # Theorem A: another record, the two eigenvalues bounded one by one
+    divergence_added,  # the divergence when a record is added, for its Mahalanobis distance
+    divergence_removed,  # the divergence when a record is removed, for its Mahalanobis distance
+    largest_radius,  # the largest Mahalanobis distance of a record in the class
+    regularised_epsilon,  # Theorem F: a ridge is added to the covariance
+    unbounded_epsilon,  # Theorem 3.1: one record more or less
+    unbounded_epsilon_tight,  # Theorem D: one record more or less, from exact divergences
 )
-from .mechanism import fit, sample, smallest_eigenvalue, squared_mahalanobis, synthesize
-from .pairs import attained_radius, bounded_epsilon_attained, unbounded_epsilon_attained, worst_case_neighbours
+from .mechanism import (
+    fit,  # mean and covariance of the records
+    sample,  # synthetic records from a mean and a covariance
+    smallest_eigenvalue,  # the smallest eigenvalue of the covariance
+    squared_mahalanobis,  # the distance of each record from the mean
+    synthesize,  # `fit`, then `sample`
+)
+from .pairs import (
+    attained_radius,  # a Mahalanobis distance that a data set of the class attains
+    bounded_epsilon_attained,  # a lower bound, from a pair of data sets with the same n
+    unbounded_epsilon_attained,  # a lower bound, from a pair of data sets with n and n + 1 records
+    worst_case_neighbours,  # a data set and a record that nearly attain Theorem D
+)
 from .releases import (
-    ORDERS,
-    extremal_pair,
-    records_needed,
-    released_delta,
-    released_dp,
-    released_epsilon,
-    released_epsilon_attained,
+    ORDERS,  # the Rényi orders that are tried
+    records_needed,  # the smallest n for (epsilon, delta) and a number of synthetic records
+    released_delta,  # the exact delta of several synthetic records
+    released_dp,  # (epsilon, delta) of several synthetic records, through Rényi divergences
+    released_epsilon,  # the exact epsilon of several synthetic records
+    released_epsilon_attained,  # a lower bound of the exact epsilon, from a pair of data sets
 )

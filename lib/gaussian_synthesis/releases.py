@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from .. import accounting
+from ..accounting.conversions import ApproximateDP, rdp_to_dp
 from ..accounting.hockey_stick import HockeyStick, hockey_stick_gaussian
 from ..numerics import checks
 from ..numerics.checks import Numbers
@@ -21,7 +21,7 @@ ORDERS = 1 + np.geomspace(1e-2, 1e4, 1200)
 
 def released_dp(n: int, delta: float, d: int, sigma: float, *, size: int | None = None,
                 bound: Callable[..., Numbers] = unbounded_epsilon, conversion: str = "canonne2020",
-                orders: ArrayLike = ORDERS) -> accounting.ApproximateDP:  # fmt: skip
+                orders: ArrayLike = ORDERS) -> ApproximateDP:  # fmt: skip
     """(epsilon, delta)-DP of a release of `size` records (default n), the best over `orders`.
 
     n, d, sigma: scalars as in `bound` (any of this module's epsilons); delta: (0, 1);
@@ -33,7 +33,7 @@ def released_dp(n: int, delta: float, d: int, sigma: float, *, size: int | None 
     2.345
     """
     size = n if size is None else checks.whole("size", size, "[1, inf)")
-    return accounting.rdp_to_dp(orders, size * bound(n, orders, d, sigma), delta, conversion=conversion)
+    return rdp_to_dp(orders, size * bound(n, orders, d, sigma), delta, conversion=conversion)
 
 
 def extremal_pair(
@@ -45,7 +45,7 @@ def extremal_pair(
     squared Mahalanobis distance `radius` from the mean of the n, in coordinates where the first is N(0, I).
     n, d: whole, [1, inf); radius: [0, inf). Source: "Beyond the document", Theorem D.
 
-    >>> from lib.gaussian_synthesis import extremal_pair
+    >>> from lib.gaussian_synthesis.releases import extremal_pair
     >>> mean1, cov1, mean2, cov2 = extremal_pair(n=1000, d=2, radius=100.0, direction="added")
     >>> print(mean2.round(4), cov2.diagonal().round(4))
     [0.01 0.  ] [1.0988 0.999 ]

@@ -8,16 +8,38 @@ with more than an epsilon-differentially private report. All the oracles answer 
     oracle.estimate(counts, n), oracle.variance(f, n), oracle.interval(counts, n)
     oracle.simulate(true_counts, rng=rng)           # support counts from their law, for large studies
 
-What they share stands in `protocol`. Estimates are raw: to make them a distribution is a step of its own, in `consistency`.
+`protocol` holds what they share. Estimates are raw; `base_cut` and `norm_sub` make a distribution of them.
 """
 
-from .hadamard_response import HadamardResponse
-from .histogram_encoding import SHE, THE
-from .local_hashing import BLH, OLH, LocalHashing
-from .protocol import GRR, FrequencyOracle, count_law, pure_variance
-from .subset_selection import SubsetSelection
-from .unary_encoding import OUE, SUE, UnaryEncoding
+from .communication import report_bits  # how many bits a report takes
+from .consistency import (
+    base_cut,  # estimates below a significance threshold set to zero
+    norm_sub,  # the nearest distribution to the estimates
+)
+from .hadamard_response import HadamardResponse  # Hadamard response
+from .histogram_encoding import (
+    SHE,  # summation with histogram encoding: Laplace noise on every cell
+    THE,  # thresholding with histogram encoding
+)
+from .local_hashing import (
+    BLH,  # binary local hashing
+    OLH,  # optimal local hashing
+    LocalHashing,  # local hashing to g buckets
+)
+from .protocol import (
+    GRR,  # generalised randomized response, also k-RR and direct encoding
+    FrequencyOracle,  # what all frequency oracles share
+    count_law,  # the law of a support count
+    pure_variance,  # the variance of an estimate of a pure protocol
+)
+from .subset_selection import SubsetSelection  # subset selection
+from .unary_encoding import (
+    OUE,  # optimised unary encoding
+    SUE,  # symmetric unary encoding, also basic RAPPOR
+    UnaryEncoding,  # unary encoding with probabilities p and q
+)
 
+# The frequency oracles by the names that the literature uses.
 ORACLES = {
     "GRR": GRR,
     "SUE": SUE,

@@ -32,7 +32,7 @@ def exponential(scores: ArrayLike, epsilon: float, sensitivity: float, *, rng: n
     ``ArithmeticError`` for exponents that overflow.
 
     >>> import numpy as np
-    >>> from lib.mechanisms import exponential
+    >>> from lib.mechanisms.selection import exponential
     >>> print(exponential([10.0, 50.0, 20.0], epsilon=1.0, sensitivity=1.0, rng=np.random.default_rng(0)))
     1
     """

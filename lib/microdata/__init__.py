@@ -2,46 +2,37 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ..numerics.extras import on_demand
 from .perturbation import (
-    BoundedLaplace,
-    Perturbation,
-    RetentionReplacement,
-    matching_posteriors,
-    pk_epsilon,
-    pk_level,
-    pk_parameters,
+    BoundedLaplace,  # Laplace noise that keeps a number in its range
+    Perturbation,  # a mechanism for each attribute of a record
+    RetentionReplacement,  # keep a value with probability rho, else replace it by a uniform one
+    matching_posteriors,  # the probability that a person holds a row, given the shuffled rows
+    pk_epsilon,  # the total epsilon of a level of Pk-anonymity
+    pk_level,  # the level k of Pk-anonymity
+    pk_parameters,  # the parameters of a perturbation for a level of Pk-anonymity
 )
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the extra `classifiers` brings what these need, so each is imported when it is first used
     from .density_ratio import (
-        KernelDensityRatio,
-        LinearDensityRatio,
-        algorithm_1,
-        duality_gap,
-        effective_sample_size,
-        normalised,
+        KernelDensityRatio,  # weights of perturbed records, a density ratio with Gaussian kernels
+        LinearDensityRatio,  # weights of perturbed records, a density ratio linear in the attributes
+        algorithm_1,  # the paper's Algorithm 1
+        duality_gap,  # how far at most a solution lies below the optimum
+        effective_sample_size,  # how many equal weights would tell as much
     )
-    from .iterative_bayes import IterativeBayes
+    from .hierarchies import Hierarchy  # a generalization hierarchy of one attribute
+    from .iterative_bayes import IterativeBayes  # a maximum-likelihood histogram of the original records
+    from .k_anonymity import (
+        generalize,  # the best full-domain generalization that is k-anonymous
+        suppress,  # the records without those in classes below k
+    )
+    from .weighted_regression import (
+        linear_regression,  # linear regression on weighted records
+        logistic_regression,  # logistic regression on weighted records
+        support_vector_machine,  # a support vector machine on weighted records
+    )
 
-# The estimators need scikit-learn, of an extra, and are imported when they are asked for: the rest of the room does without.
-_ESTIMATORS = {
-    "density_ratio": (
-        "KernelDensityRatio",
-        "LinearDensityRatio",
-        "algorithm_1",
-        "duality_gap",
-        "effective_sample_size",
-        "normalised",
-    ),
-    "iterative_bayes": ("IterativeBayes",),
-}
-
-
-def __getattr__(name: str):
-    for module, names in _ESTIMATORS.items():
-        if name in names:
-            return getattr(import_module(f".{module}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = on_demand(__name__, __file__)

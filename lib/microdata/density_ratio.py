@@ -35,7 +35,7 @@ NEGLIGIBLE = -100.0
 def normalised(weights: ArrayLike) -> NDArray[np.float64]:
     """Weights (n,) divided by their mean (equation 11); ``ValueError`` for one below 0 or not finite, or all 0.
 
-    >>> from lib.microdata import normalised
+    >>> from lib.microdata.density_ratio import normalised
     >>> print(normalised([1.0, 3.0]))
     [0.5 1.5]
     """

@@ -1,1 +1,1 @@
-"""Arithmetic that knows nothing of privacy: checked arguments, exact sums, tensors, trees, minimisers."""
+"""Arithmetic without privacy, for the subpackages above: checked arguments, exact sums, tensors, trees, minimisers."""

@@ -1,9 +1,13 @@
-"""Packages that not every installation has: some rooms need them, and an extra of this package brings them."""
+"""Packages that not every installation has: some subpackages need them, and an extra of this package brings them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 
 @contextmanager
@@ -23,3 +27,27 @@ def extra(name: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         said = f"{error.name} is not installed here: the extra dp-compendium[{name}] brings it"
         raise ModuleNotFoundError(said, name=error.name) from None
+
+
+def on_demand(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return a package's `__getattr__` and `__dir__` (PEP 562) for names that it imports under ``if TYPE_CHECKING``.
+
+    package : its `__name__`; file : its `__file__`, where the imports are read
+
+    Type checkers and readers see the imports. A name is imported when it is first used, so that the package can be
+    imported without the extra that the name's module needs.
+
+    >>> from lib import networks
+    >>> print("Network" in dir(networks), networks.Network.__module__.split(".")[1:])
+    True ['networks', 'network']
+    """
+    blocks = [node.body for node in ast.parse(Path(file).read_text(encoding="utf-8")).body if isinstance(node, ast.If)]
+    imports = [node for block in blocks for node in block if isinstance(node, ast.ImportFrom)]
+    homes = {alias.name: f".{node.module}" for node in imports for alias in node.names}
+
+    def get(name: str):
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(homes[name], package), name)
+
+    return get, lambda: sorted(homes.keys() | vars(import_module(package)).keys())

@@ -1,4 +1,23 @@
 """The release of a table of one's own: its records, a public schema, synthetic records, a report and a statement of the guarantee.
 
-Import a module by its name: `schema` and `sources` read, `synthesizer` releases, and `files` needs no other package.
+`schema` and `sources` read what is given, `synthesizer` holds the functions below and those of the report, and `files` writes a file whole.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..numerics.extras import on_demand
+
+if TYPE_CHECKING:  # the extra `data` brings pyarrow, so each is imported when it is first used
+    from .synthesizer import (
+        decoded,  # synthetic codes as values of the schema
+        errors,  # the expected error of every count
+        intervals,  # confidence intervals for the counts of an attribute set
+        load,  # a saved release
+        run,  # AIM on coded records, with the operating system's randomness
+        statement,  # the guarantee in words
+        write,  # every file of a release
+    )
+
+__getattr__, __dir__ = on_demand(__name__, __file__)

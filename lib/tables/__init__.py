@@ -1,9 +1,26 @@
 """Tables of categorical records, and synthetic ones: Private-PGM, AIM, PrivBayes (`miura2025`)."""
 
-from .adaptive_iterative import aim
-from .bayesian_network import privbayes
-from .counting import Counter
-from .entropic_mirror_descent import mirror_descent
-from .graphical_model import GraphicalModel, Measurement
-from .table import Domain, Table
-from .uncertainty import count_intervals, marginal_bounds
+from .adaptive_iterative import aim  # AIM: measures the marginals that its model gets most wrong
+from .bayesian_network import privbayes  # PrivBayes: a Bayesian network, then noisy conditionals
+from .counting import Counter  # the counts of records that come in batches
+from .entropic_mirror_descent import mirror_descent  # the fit of a graphical model by mirror descent
+from .graphical_model import (
+    GraphicalModel,  # a distribution with potentials on cliques
+    Measurement,  # a noisy marginal
+)
+from .plan import (
+    OURS,  # the plan that `aim` follows by itself
+    PRINTED,  # the plan of the paper
+    Plan,  # what AIM measures first, how it chooses, and when it lowers the noise
+)
+from .table import (
+    Domain,  # attributes and how many values each has
+    Table,  # records of a domain, as codes
+)
+from .uncertainty import count_intervals  # confidence intervals for released counts
+from .utility import (
+    marginal_error,  # the mean distance of two tables over all sets of alpha attributes
+    mutual_information,  # the mutual information of all pairs of attributes
+    mutual_information_error,  # the mean error of a synthetic table's mutual information
+    workload_error,  # the mean distance over a workload of marginals
+)

@@ -217,7 +217,8 @@ def marginal_bounds(result: Result, level: float = 0.95) -> dict[tuple[str, ...]
     the two.
 
     >>> import numpy as np
-    >>> from lib.tables import Domain, Table, aim, marginal_bounds
+    >>> from lib.tables import Domain, Table, aim
+    >>> from lib.tables.uncertainty import marginal_bounds
     >>> rng = np.random.default_rng(0)
     >>> table = Table(rng.integers(0, 2, (1000, 2)), Domain({"a": 2, "b": 2}))
     >>> print(len(marginal_bounds(aim(table, epsilon=1.0, delta=1e-6, rng=rng))) > 0)

@@ -20,7 +20,8 @@ from sklearn.metrics import roc_auc_score
 
 from book.kept import results
 from lib.data import datasets
-from lib.microdata import KernelDensityRatio, LinearDensityRatio, effective_sample_size, normalised, weighted_regression
+from lib.microdata import KernelDensityRatio, LinearDensityRatio, effective_sample_size, weighted_regression
+from lib.microdata.density_ratio import normalised
 from lib.microdata.iterative_bayes import IterativeBayes
 from lib.microdata.perturbation import Perturbation
 from lib.networks import private_regression

@@ -177,7 +177,7 @@ LABELS = np.array([0, 1, 1, 0, 1])
 def privacy():
     """Divergences, accounting, mechanisms, composition, sensitivities."""
     from lib import accounting
-    from lib.accounting import bounded_range, odometer, privacy_loss
+    from lib.accounting import bounded_range, conversions, odometer, privacy_loss
     from lib.mechanisms import additive_noise, randomized_response, selection
 
     yield call("checks.real", name="x", value=0.5, interval="(0, 1)", fixed=("name", "interval"))
@@ -221,7 +221,7 @@ def privacy():
     yield call("certified.certified_zcdp", epsilon=1.0, delta=1e-5)
     yield call("conversions.pure_dp_to_zcdp", epsilon=1.0)
     yield call("gaussian_curve.gaussian_zcdp", sigma=2.0, sensitivity=1.0)
-    for conversion in accounting.CONVERSIONS:
+    for conversion in conversions.CONVERSIONS:
         yield call("conversions.zcdp_to_dp", rho=0.5, delta=1e-5, conversion=conversion)
         yield call("conversions.dp_to_zcdp", epsilon=1.0, delta=1e-5, conversion=conversion)
     yield call("gaussian_curve.gaussian_delta", sigma=2.0, epsilon=1.0, sensitivity=1.0)

@@ -16,11 +16,12 @@ from scipy.stats import binom, norm
 
 from lib import accounting
 from lib.accounting import gaussian_prv, laplace_prv, numerical, prv_compose, pure_dp_prv
+from lib.accounting.conversions import CONVERSIONS
 
 ORDERS = np.concatenate([1 + np.logspace(-3, 0, 40), np.linspace(2.1, 64, 60), np.logspace(2, 5, 30)])
 ten_decades = st.floats(-5, 5).map(lambda exponent: 10.0**exponent)
 deltas = st.floats(-300, math.log10(0.5)).map(lambda exponent: 10.0**exponent)
-conversions = st.sampled_from(accounting.CONVERSIONS)
+conversions = st.sampled_from(CONVERSIONS)
 properties = settings(derandomize=True, deadline=None, max_examples=60)
 
 
@@ -69,7 +70,7 @@ def test_one_order_is_the_printed_formula_and_delta_inverts_it(log_excess, epsil
     assert back == close_to(delta, rel=1e-12 + 1e-15 * slope)
 
 
-@pytest.mark.parametrize("conversion", accounting.CONVERSIONS)
+@pytest.mark.parametrize("conversion", CONVERSIONS)
 @pytest.mark.parametrize("delta", [0.3, 1e-5, 1e-12])
 def test_the_minimiser_is_the_best_of_all_single_orders(conversion, delta):
     curve = np.minimum(0.02 * ORDERS + 0.3, 7)
@@ -98,7 +99,7 @@ def test_a_table_of_deltas_gives_a_table_of_results():
 @properties
 @given(st.lists(st.floats(0, 50), min_size=130, max_size=130), deltas)
 def test_the_newer_conversion_is_never_worse(curve, delta):
-    newer, older = (accounting.rdp_to_dp(ORDERS, curve, delta, name) for name in accounting.CONVERSIONS)
+    newer, older = (accounting.rdp_to_dp(ORDERS, curve, delta, name) for name in CONVERSIONS)
     assert newer.epsilon <= older.epsilon
 
 
@@ -184,7 +185,7 @@ def test_zcdp_is_proposition_2_4_of_miura2025_as_printed(rho, delta):
         assert float(printed(stationary)) == close_to(delta, rel=1e-10)
 
 
-@pytest.mark.parametrize("conversion", accounting.CONVERSIONS)
+@pytest.mark.parametrize("conversion", CONVERSIONS)
 def test_zcdp_is_the_limit_of_the_rdp_conversion_on_ever_finer_orders(conversion):
     rho, delta = np.array([1e-4, 0.05, 1.0, 30.0]), 1e-6
     orders = 1 + np.logspace(-3, 5, 40_001)

@@ -12,6 +12,7 @@ from lib import accounting
 from lib import gaussian_synthesis as gs
 from lib.accounting import divergence
 from lib.accounting.hockey_stick import hockey_stick_gaussian
+from lib.gaussian_synthesis.releases import extremal_pair
 from notebooks.studies import lemma_instances
 
 mp.dps = 50
@@ -479,7 +480,7 @@ def test_released_delta_brackets_the_true_pair_and_beats_every_conversion():
     lower, upper = gs.released_delta(n, epsilons, d, sigma)
     assert np.all(lower <= upper) and np.all(upper <= lower * 1.001 + 1e-12)
     radius = float(gs.largest_radius(d, sigma))
-    pairs = [gs.extremal_pair(n, d + 1, radius, way) for way in ("added", "removed")]  # a dimension more
+    pairs = [extremal_pair(n, d + 1, radius, way) for way in ("added", "removed")]  # a dimension more
     dominating = np.max([hockey_stick_gaussian(*pair, epsilons, count=n).delta for pair in pairs], axis=0)
     np.testing.assert_allclose(upper, dominating, rtol=1e-8)
     data, record = gs.worst_case_neighbours(n, d, sigma)
@@ -536,14 +537,14 @@ def test_released_epsilon_inverts_released_delta():
 
 def test_the_extremal_pair_has_the_divergences_of_theorem_d():
     n, d, radius, alpha = 500, 4, 30.0, 3.0
-    added = divergence.renyi_gaussian(*gs.extremal_pair(n, d, radius, "added"), alpha)
-    removed = divergence.renyi_gaussian(*gs.extremal_pair(n, d, radius, "removed"), alpha)
+    added = divergence.renyi_gaussian(*extremal_pair(n, d, radius, "added"), alpha)
+    removed = divergence.renyi_gaussian(*extremal_pair(n, d, radius, "removed"), alpha)
     assert added == pytest.approx(gs.divergence_added(n, alpha, d, radius), rel=1e-9)
     assert removed == pytest.approx(gs.divergence_removed(n, alpha, d, radius), rel=1e-9)
     with pytest.raises(ValueError, match="direction must be one of"):
-        gs.extremal_pair(n, d, radius, "moved")
+        extremal_pair(n, d, radius, "moved")
     with pytest.raises(ValueError, match=r"radius must be in \[0, inf\)"):
-        gs.extremal_pair(n, d, -1, "removed")
+        extremal_pair(n, d, -1, "removed")
 
 
 @pytest.mark.slow

@@ -27,10 +27,10 @@ from lib.mechanisms import (
     Laplace,
     PermuteAndFlip,
     RandomizedResponse,
-    exponential,
     noise,
     randomized_response,
 )  # fmt: skip
+from lib.mechanisms.selection import exponential
 
 properties = settings(derandomize=True, deadline=None, max_examples=60)
 epsilons = st.floats(-2, 1).map(lambda exponent: 10.0**exponent)

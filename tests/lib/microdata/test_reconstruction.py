@@ -21,9 +21,8 @@ from lib.microdata import (
     duality_gap,
     effective_sample_size,
     iterative_bayes,
-    normalised,
 )
-from lib.microdata.density_ratio import NEGLIGIBLE, maximum_likelihood
+from lib.microdata.density_ratio import NEGLIGIBLE, maximum_likelihood, normalised
 from lib.microdata.perturbation import BoundedLaplace, pk_parameters
 from lib.numerics import mixing_proportions
 from lib.numerics.kernel_matrix import gaussian_kernel
