@@ -13,7 +13,7 @@ import pytest
 import lib
 from book._ext.chapters import code, named
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 FACES = sorted((ROOT / "lib").glob("*/__init__.py"))
 MOST = 160
 
