@@ -206,15 +206,6 @@ def check(paths: list[Path]) -> int:
     return int(bool(wrong))
 
 
-def beside_pages() -> dict[str, dict[str, str]]:
-    """By catalogue, the messages that stand on no page of their own: what the code says, and the claims with their notes."""
-    from book.editions import sentences
-    from book.ledger import claims, retold, verdicts
-
-    told = retold.messages(claims.load(), verdicts.standings(verdicts.GATHERED, verdicts.FULL))
-    return {"words": sentences.everywhere()} | told
-
-
 def main(arguments: list[str]) -> int:
     match arguments:
         case ["check", *files]:

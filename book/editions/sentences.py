@@ -6,16 +6,14 @@ import ast
 import re
 from pathlib import Path
 
-from book.ledger import claims
-
 BOOK = Path(__file__).resolve().parents[1]
 CALL = re.compile(r"\b(?:say|many)\(")
 TOKEN = re.compile(r"""(?P<text>(?:'(?:[^'\\]|\\.)*'\s*\+?\s*)+)|(?P<open>[({\[])|(?P<close>[)}\]])|[^'(){}\[\]]+""")
 
 
-def everywhere() -> dict[str, str]:
-    """All of them, each with the file that says it first; verdicts and rules are the ledger's."""
-    found = dict.fromkeys((*claims.VERDICTS, *claims.RULES.values()), "claims.py")
+def everywhere(*judged: str) -> dict[str, str]:
+    """Return all of them, each with the file that says it first; `judged` are the ledger's own words for verdicts and rules."""
+    found = dict.fromkeys(judged, "claims.py")
     for path in sorted(BOOK.rglob("*.py")):
         for sentence in of_module(path.read_text(encoding="utf-8")):
             found.setdefault(sentence, path.name)

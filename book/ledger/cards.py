@@ -21,13 +21,7 @@ from book.ledger import claims, machine_checked, retold
 from book.ledger.claims import Claim, Ledger, Record
 
 REPLIES = Path(__file__).resolve().parents[1] / "replies.yml"
-NAMED = r"[A-Z]?\.?\d+(?:[.-]\d+)*"
 WORD = re.compile(r"(?:a|[a-z]{2,}(?:-[a-z]+)*)(?![\w-])")  # of English, and no name such as aim-k2 or x_1
-PLACE = re.compile(
-    r"\b(table|figure|equation|section|theorem|lemma|definition|proposition|algorithm|footnote|reference)s?"
-    rf" \(?({NAMED}\)?(?:(?:,? and |,? to |, )\(?{NAMED}\)?)*)",
-    re.IGNORECASE,
-)
 
 
 def markup(text: str) -> str:
@@ -200,13 +194,3 @@ def _reply(reply: Reply) -> str:
     head = say("Reply by {by}, {date}:", by=escape(reply.by), date=escape(reply.date))
     answer = f" <em>{say('What was done:')}</em> {markup(reply.answer)}" if reply.answer else ""
     return f'<p class="claim-reply"><em>{head}</em> {markup(reply.text)}{answer}</p>'
-
-
-# ---------------------------------------------------------------- where a claim stands
-
-
-def places(text: str) -> set[tuple[str, str]]:
-    """The numbered parts of a document that `text` names: ``Lemmas 4.3 and 4.5`` are (lemma, 4.3) and (lemma, 4.5)."""
-    return {
-        (kind.lower(), number.lower()) for kind, numbers in PLACE.findall(text) for number in re.findall(NAMED, numbers)
-    }

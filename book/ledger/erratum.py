@@ -6,9 +6,13 @@ import re
 from functools import cache
 from pathlib import Path
 
-from book.ledger import cards
-
 PAGE = Path(__file__).resolve().parents[1] / "errata.md"
+NAMED = r"[A-Z]?\.?\d+(?:[.-]\d+)*"
+PLACE = re.compile(
+    r"\b(table|figure|equation|section|theorem|lemma|definition|proposition|algorithm|footnote|reference)s?"
+    rf" \(?({NAMED}\)?(?:(?:,? and |,? to |, )\(?{NAMED}\)?)*)",
+    re.IGNORECASE,
+)
 
 
 @cache
@@ -25,10 +29,17 @@ def anchor(document: str, number: int) -> str:
 
 def about(document: str, item: str, path: Path = PAGE) -> list[tuple[str, str]]:
     """(anchor, head) of the document's entries that name a numbered part which `item` names; of the very section, if any is."""
-    wanted, section = cards.places(item), item.split(",")[0]
+    wanted, section = places(item), item.split(",")[0]
     found = [
         (anchor(document, number), head)
         for number, head in enumerate(entries(path).get(document, []))
-        if wanted & cards.places(head.partition(":")[0])
+        if wanted & places(head.partition(":")[0])
     ]
     return [(place, head) for place, head in found if section in head] or found
+
+
+def places(text: str) -> set[tuple[str, str]]:
+    """The numbered parts of a document that `text` names: ``Lemmas 4.3 and 4.5`` are (lemma, 4.3) and (lemma, 4.5)."""
+    return {
+        (kind.lower(), number.lower()) for kind, numbers in PLACE.findall(text) for number in re.findall(NAMED, numbers)
+    }

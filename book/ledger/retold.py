@@ -17,6 +17,7 @@ from book.ledger.claims import VERDICTS, Claim, Document, Ledger, Record
 
 PART = re.compile(r"(?:\([^()]*\)|\$[^$]*\$|[^;]|;(?! ))+")  # up to a semicolon outside of brackets and formulas
 NUMBER = re.compile(r"\$[^$]*\$|[-+]?\d+(?:[.,]\d+)*")
+JUDGED = (*VERDICTS, *claims.RULES.values())  # which `say` is given as they are
 SAID = ("holds", "fails", "does not hold", "within the noise", "not judged")  # what may have been found
 
 

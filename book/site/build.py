@@ -14,8 +14,9 @@ from typing import NoReturn
 
 from jupyter_book.sphinx import build_sphinx
 
-from book.editions import catalogues, edition
+from book.editions import catalogues, edition, sentences
 from book.kept import results
+from book.ledger import claims, retold, verdicts
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -81,12 +82,18 @@ def _aside(folder: Path, language: str, languages: list[str]) -> NoReturn:
         sys.exit(pages("html", folder, language, languages))
 
 
+def beside_pages() -> dict[str, dict[str, str]]:
+    """Return by catalogue the messages that stand on no page of their own: what the code says, and the claims with their notes."""
+    told = retold.messages(claims.load(), verdicts.standings(verdicts.GATHERED, verdicts.FULL))
+    return {"words": sentences.everywhere(*retold.JUDGED)} | told
+
+
 def main(arguments: list[str]) -> int:
     match arguments:
         case ["html", folder, *languages] if languages:
             return html(Path(folder).resolve(), languages)
         case ["catalogues", folder]:
-            for name, found in catalogues.beside_pages().items():
+            for name, found in beside_pages().items():
                 for language in edition.OTHERS:
                     catalogues.update(name, found, language)
             return int(bool(pages("catalogues", Path(folder).resolve(), edition.SOURCE, [edition.SOURCE])))

@@ -176,7 +176,7 @@ def test_what_is_no_reply_is_refused(tmp_path, text, said):
     ],
 )
 def test_places_are_read_with_their_numbers(text, found):
-    assert cards.places(text) == found
+    assert erratum.places(text) == found
 
 
 def test_errata_of_a_claim_name_its_place():

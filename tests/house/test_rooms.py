@@ -1,6 +1,7 @@
 """The order of rooms: what `pyproject.toml` says of it holds, and a planted import that breaks it is found."""
 
 import ast
+import graphlib
 import subprocess
 import sys
 import tomllib
@@ -22,10 +23,10 @@ def lint(folder: Path) -> subprocess.CompletedProcess:
 
 @pytest.fixture
 def copy(tmp_path):
-    """The code of the three packages, and the settings."""
+    """The code of the packages and of their tests, and the settings."""
     for path in [
         ROOT / "pyproject.toml",
-        *(p for top in ("lib", "book", "notebooks") for p in ROOT.glob(f"{top}/**/*.py")),
+        *(p for top in ("lib", "book", "notebooks", "tests") for p in ROOT.glob(f"{top}/**/*.py")),
     ]:
         there = tmp_path / path.relative_to(ROOT)
         there.parent.mkdir(parents=True, exist_ok=True)
@@ -104,3 +105,64 @@ def test_every_room_is_a_package_and_stands_in_the_order():
     ordered = {name.strip() for layer in contract["layers"] for name in layer.split("|")}
     folders = {path.name for path in (ROOT / "lib").iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert ordered == folders == {path.parent.name for path in (ROOT / "lib").glob("*/__init__.py")}
+
+
+# ---- no circle, between files of whichever folder, imports within functions included
+
+
+def imported(root: Path, path: Path) -> set[Path]:
+    """The files below `root` that `path` imports, wherever in it; of a package and what lies in it the module that is named."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = {alias.name: "" for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            package = path.relative_to(root).parts[: -node.level] if node.level else ()
+            start = ".".join([*package, *filter(None, [node.module])])
+            names = {f"{start}.{alias.name}": start for alias in node.names}
+        else:
+            continue
+        for name, otherwise in names.items():
+            found.add(file_of(root, name) or file_of(root, otherwise))
+    return found - {None, path}
+
+
+def file_of(root: Path, name: str) -> Path | None:
+    place = root.joinpath(*name.split("."))
+    files = (place.with_suffix(".py"), place / "__init__.py") if name else ()
+    return next((file for file in files if file.is_file()), None)
+
+
+def circle(root: Path) -> list[str]:
+    """The files of a circle of imports, from the first to the first again; none if there is no circle."""
+    paths = [path for top in ("lib", "book", "notebooks", "proofs", "tests") for path in (root / top).rglob("*.py")]
+    try:
+        graphlib.TopologicalSorter({path: imported(root, path) for path in paths}).prepare()
+    except graphlib.CycleError as error:
+        return [path.relative_to(root).as_posix() for path in error.args[1]]
+    return []
+
+
+def test_no_files_import_one_another_in_a_circle():
+    assert circle(ROOT) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "other"),
+    [
+        ("book/editions/catalogues.py", "def late():\n    from book.ledger import verdicts", "book/ledger/verdicts.py"),
+        ("book/ledger/claims.py", "from book.ledger.cards import Finding", "book/ledger/cards.py"),
+        ("lib/mechanisms/noise.py", "from . import selection", "lib/mechanisms/selection.py"),
+        ("lib/numerics/checks.py", "import lib.data.datasets", "lib/data/datasets.py"),
+        (
+            "notebooks/assignments/confinement.py",
+            "import notebooks.assignments.judge",
+            "notebooks/assignments/judge.py",
+        ),
+        ("tests/browser/chromium.py", "from tests.browser import page", "tests/browser/page.py"),
+    ],
+)
+def test_a_planted_circle_is_found(copy, module, line, other):
+    with (copy / module).open("a") as file:
+        file.write(f"\n{line}\n")
+    assert {module, other} <= set(circle(copy))
