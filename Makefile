@@ -25,10 +25,14 @@ ifeq ($(origin PYTHON),command line)
 PY := "$(PYTHON)"
 ENVIRONMENT :=
 READY := active-environment
+CLASSROOM := active-classroom
+DEVELOPMENT := active-classroom active-development
 else
 PY := .venv/bin/python
 ENVIRONMENT := .venv/installed
 READY := .venv/installed
+CLASSROOM := .venv/classroom
+DEVELOPMENT := .venv/development
 # Containers like to set this. Then every kernel would compile pandas, scipy and the rest again: three seconds each time.
 unexport PYTHONDONTWRITEBYTECODE
 endif
@@ -51,9 +55,15 @@ PYTHON3 = $(shell for python in python3.11 python3.12 python3.13 python3 python;
 	@.venv/bin/python -m uv pip install --quiet --python .venv/bin/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
-.PHONY: active-environment
-active-environment:
-	@$(PY) tests/house/check_environment.py
+# Instructors and developers need more packages. Their locks give shared packages the reader's versions.
+.venv/classroom .venv/development: .venv/%: requirements-%.lock .venv/installed
+	@.venv/bin/python -m uv pip install --quiet --python .venv/bin/python --require-hashes -r $<
+	@touch $@
+.venv/development: .venv/classroom  # whose tests need it
+
+.PHONY: active-environment active-classroom active-development
+active-environment active-classroom active-development: active-%:
+	@$(PY) tests/house/check_environment.py $*
 
 # ---- the benchmarks' peers (`make bench PEERS=yes`), never needed to build or test
 # Each in an environment of its own: mbi needs numpy 2, dpmm pins numpy 1.26.
@@ -162,139 +172,104 @@ build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.lis
 	@mv build/scratch/html build/html
 	@rm -rf build/html.old build/scratch
 
-# ---- commands; the text after ## is what `make help` prints
+# ---- commands; `make help` prints the text after ## in groups
 
-.PHONY: help book pdf test test-all nbval compare style check package proofs recheck papers claims assignments grade document mine schema bench peers notebooks screenshot stand-in catalogues lock coverage mutants faults clean
+.PHONY: help book pdf clean test test-all papers claims proofs schema mine assignments grade check style notebooks catalogues document
 
-book: build/html/index.html ## run what changed, build the book in English and Japanese (LANGUAGE=en for one), print where it is
+help: ## list the commands
+	@echo 'make COMMAND, or make PYTHON=python COMMAND in an environment that is active:'
+	@awk -F ':.*## ' '/^##@ / {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ Reading
+
+book: build/html/index.html ## run the notebooks whose code has changed, build the book, print where it is (LANGUAGE=en: English only)
 	@echo "$(CURDIR)/build/html/index.html"
 
-pdf: build/html/index.html ## the whole book as one PDF, printed by Chromium: build/compendium.pdf, and beside the pages (LANGUAGE=ja for the Japanese one)
+pdf: build/html/index.html $(DEVELOPMENT) ## print the book to build/compendium.pdf; needs Chromium with its driver (LANGUAGE=ja: in Japanese)
 	@$(PY) -m tests.browser.pdf $(PAPER) --language $(lastword en $(PAPER_IN))
 	@$(PY) -m book.site.downloads pdf build/html$(PAPER_IN:%=/%) $(PAPER)
 	@echo "$(CURDIR)/$(PAPER)"
 
-test: build/html/index.html ## the tests of methods, verdicts, outputs and pages, and of everything else a representative part
+clean: ## remove what was built; the environment in .venv stays
+	rm -rf build book/notebooks book/scorecard.md
+
+##@ Running it again
+
+test: build/html/index.html $(DEVELOPMENT) ## test the methods, verdicts, outputs and pages, and a representative part of everything else
 	@$(PY) -m pytest -n 2 --dist worksteal -m "not full"
 
-test-all: build/html/index.html ## every test, and the notebooks once more in plain kernels
+test-all: build/html/index.html $(DEVELOPMENT) ## run every test, and the notebooks once more in plain kernels
 	@status=0; \
 	$(PY) -m pytest -n 2 --dist worksteal || status=1; \
 	$(MAKE) nbval || status=1; \
 	exit $$status
 
-nbval: $(READY) ## run the notebooks once more, in plain kernels, and compare their outputs; what nbval does
-	@$(ALIKE) $(PY) -m pytest -n 2 --dist loadfile -o filterwarnings=default -p no:cacheprovider \
-	  -p nbval --nbval --nbval-current-env --nbval-sanitize-with tests/notebooks/nbval-sanitize.cfg $(NOTEBOOKS)
+papers: $(PAPERS) ## run the settings of the papers (notebooks/full.yml) on the real data; an interrupted run resumes
+	@$(PY) -m book.ledger full
+	@$(PY) -m book.ledger package
+	@$(PY) -m notebooks.tools.progress build/papers/record
 
-compare: $(EXECUTED) ## what `make book` has run beside the committed outputs, pictures too, and the stand-ins made again
-	@$(PY) -m pytest -p no:cacheprovider tests/notebooks/test_outputs.py tests/notebooks/test_stand_in.py
+claims: book/scorecard.md ## judge every claim: build/claims.json and the scorecard
+	@echo "$(CURDIR)/build/claims.json"
 
-style: $(READY) ## style, types and the order of rooms, in seconds; what pre-commit runs
+proofs: $(READY) ## have Coq check every theorem of proofs/, and say what each theorem assumes
+	@$(PY) -m proofs.check
+
+##@ Your own table
+
+# These values may contain any character, so make hands them on unread.
+mine schema: override export DATA := $(value DATA)
+mine schema: override export SCHEMA := $(value SCHEMA)
+mine schema: override export CODEBOOK := $(value CODEBOOK)
+mine schema: override export OUTPUT := $(value OUTPUT)
+mine schema: override export TABLE := $(value TABLE)
+
+schema: $(READY) ## propose a schema from a codebook, never from data (CODEBOOK=codebook.csv OUTPUT=schema.yml)
+	@test -n "$$CODEBOOK" || { echo "Say which codebook: make schema CODEBOOK=codebook.csv" >&2; exit 2; }
+	@$(PY) -m notebooks.tools.mine schema --output="$${OUTPUT:-schema.yml}" -- "$$CODEBOOK"
+
+mine: $(READY) ## release a private synthetic version of a table, with a report (DATA=people.csv SCHEMA=schema.yml EPSILON=1)
+	@test -n "$$DATA" && test -n "$$SCHEMA" || { echo "Say what to release: make mine DATA=people.csv SCHEMA=schema.yml" >&2; exit 2; }
+	@$(PY) -m notebooks.tools.mine release --data="$$DATA" --schema="$$SCHEMA" --output="$${OUTPUT:-released}" --table="$$TABLE" \
+	  --epsilon="$(EPSILON)" --delta="$(DELTA)" --neighbours="$(NEIGHBOURS)" --workload="$(WORKLOAD)" --records="$(RECORDS)" --within="$(WITHIN)"
+
+##@ Classroom
+
+assignments: $(CLASSROOM) ## make a zip per assignment in build/assignments (LANGUAGE=ja VARIANT=name, or STUDENTS=names.txt SECRET=file)
+	@$(PY) -m notebooks.assignments.make_assignments --variant "$(or $(VARIANT),default)" \
+	  $(if $(filter command,$(origin LANGUAGE)),--language "$(LANGUAGE)") $(if $(STUDENTS),--students "$(STUDENTS)") $(if $(SECRET),--secret "$(SECRET)")
+
+grade: $(CLASSROOM) ## grade a class (SUBMISSIONS=folder VARIANT=name, or VARIANTS=variants.csv; BANK=folder MARKS=by-hand.csv)
+	@test -n "$(SUBMISSIONS)" || { echo "Say what to grade: make grade SUBMISSIONS=folder" >&2; exit 2; }
+	@$(PY) -m notebooks.assignments.grade "$(SUBMISSIONS)" --variant "$(or $(VARIANT),default)" \
+	  $(if $(VARIANTS),--variants "$(VARIANTS)") $(if $(BANK),--bank "$(BANK)") $(if $(MARKS),--marks "$(MARKS)")
+
+##@ Changing it
+
+check: style ## check the style, and run the quick tests of every subpackage, in under a minute
+	@$(PY) -m pytest -q -n 2 -m "not slow and not full" --ignore=tests/browser
+
+style: $(DEVELOPMENT) ## check style, types and the order of imports in seconds; pre-commit runs it
 	@$(PY) -m ruff check --quiet
 	@$(PY) -m ruff format --check --quiet
 	@$(PY) -m mypy --no-error-summary
 	@mkdir -p build; $(PY) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()' > build/rooms.log \
 	  || { cat build/rooms.log >&2; exit 1; }
 
-check: style ## style, and a quick part of the tests that enters every room, in under a minute
-	@$(PY) -m pytest -q -n 2 -m "not slow and not full" --ignore=tests/browser
-
-package: $(READY) ## build the package in build/package, and run its tests with the lowest versions it declares; needs an index
-	@$(PY) -m tests.house.package
-
-proofs: $(READY) ## what Coq has checked: every theorem of proofs/ again, and what each one rests on; needs Coq
-	@$(PY) -m proofs.check
-
-recheck: $(READY) ## some cells of the kept results of studies on the real data again: SEED=20261122 says which
-	@case "$(SEED)" in ""|*[!0-9]*) echo "Say which cells: make recheck SEED=number" >&2; exit 2;; esac
-	@$(PY) -m tests.recheck $(SEED)
-
-papers: $(PAPERS) ## the documents' own settings (notebooks/full.yml) on the real data; goes on where it was interrupted
-	@$(PY) -m book.ledger full
-	@$(PY) -m book.ledger package
-	@$(PY) -m notebooks.tools.progress build/papers/record
-
-claims: book/scorecard.md ## judge every claim: build/claims.json and the scorecard page
-	@echo "$(CURDIR)/build/claims.json"
-
-assignments: $(READY) ## student versions of the assignments, a zip each, in build/assignments (LANGUAGE=ja, VARIANT=name; or STUDENTS=names.txt SECRET=file)
-	@$(PY) -m notebooks.assignments.make_assignments --variant "$(or $(VARIANT),default)" \
-	  $(if $(filter command,$(origin LANGUAGE)),--language "$(LANGUAGE)") $(if $(STUDENTS),--students "$(STUDENTS)") $(if $(SECRET),--secret "$(SECRET)")
-
-grade: $(READY) ## grade a class: SUBMISSIONS=folder, its VARIANT or VARIANTS=variants.csv (BANK=folder of tests, MARKS=by-hand.csv)
-	@test -n "$(SUBMISSIONS)" || { echo "Say what to grade: make grade SUBMISSIONS=folder" >&2; exit 2; }
-	@$(PY) -m notebooks.assignments.grade "$(SUBMISSIONS)" --variant "$(or $(VARIANT),default)" \
-	  $(if $(VARIANTS),--variants "$(VARIANTS)") $(if $(BANK),--bank "$(BANK)") $(if $(MARKS),--marks "$(MARKS)")
-
-# A title may hold a dollar sign, of which make is not to make anything.
-document: override export KEY := $(value KEY)
-document: override export TITLE := $(value TITLE)
-document: override export AUTHORS := $(value AUTHORS)
-document: $(READY) ## everything for one more document: KEY=smith2026, and TITLE="..." AUTHORS="Smith and Jones" if known
-	@$(ALIKE) $(PY) -m notebooks.tools.new_document --title="$$TITLE" --authors="$$AUTHORS" -- "$$KEY"
-
-# What may be said to both: handed on as it stands, whatever is in it.
-mine schema: override export DATA := $(value DATA)
-mine schema: override export SCHEMA := $(value SCHEMA)
-mine schema: override export CODEBOOK := $(value CODEBOOK)
-mine schema: override export OUTPUT := $(value OUTPUT)
-mine schema: override export TABLE := $(value TABLE)
-mine: $(READY) ## a private synthetic version of your own table, with a report: DATA=people.csv SCHEMA=schema.yml (EPSILON=1 OUTPUT=released)
-	@test -n "$$DATA" && test -n "$$SCHEMA" || { echo "Say what to release: make mine DATA=people.csv SCHEMA=schema.yml" >&2; exit 2; }
-	@$(PY) -m notebooks.tools.mine release --data="$$DATA" --schema="$$SCHEMA" --output="$${OUTPUT:-released}" --table="$$TABLE" \
-	  --epsilon="$(EPSILON)" --delta="$(DELTA)" --neighbours="$(NEIGHBOURS)" --workload="$(WORKLOAD)" --records="$(RECORDS)" --within="$(WITHIN)"
-
-schema: $(READY) ## a schema for `make mine`, proposed from a codebook, never from data: CODEBOOK=codebook.csv (OUTPUT=schema.yml)
-	@test -n "$$CODEBOOK" || { echo "Say which codebook: make schema CODEBOOK=codebook.csv" >&2; exit 2; }
-	@$(PY) -m notebooks.tools.mine schema --output="$${OUTPUT:-schema.yml}" -- "$$CODEBOOK"
-
-bench: $(READY) ## the benchmarks, one line of JSON each (CASE=name for some, RECORDS=100000000 to count, PEERS=yes beside others' work)
-	@$(PY) -m tests.benchmarks $(CASE)
-
-peers: $(READY) ## AIM beside its peers over whole runs, hours; keeps each seed in book/results and goes on where it was interrupted (PEERS=yes FOR="fair" SEEDS=5 MBI=folder)
-	@$(PY) -m tests.benchmarks.aim_peers
-	@$(PY) -m tests.benchmarks.aim_fits
-
-notebooks: $(EXECUTED) ## refresh the outputs of the committed notebooks, in place
+notebooks: $(EXECUTED) ## write the outputs of the last run into the committed notebooks
 	@$(PY) notebooks/tools/run.py --refresh $(NOTEBOOKS)
 
-screenshot: build/html/index.html ## retake the picture in the README
-	@$(PY) -m tests.browser.screenshot index.html book/_static/screenshot.png
-
-stand-in: $(READY) ## make the embedded stand-ins in lib/data/stand_ins again, from the real files
-	@$(PY) -m notebooks.studies.stand_in
-
-catalogues: book/scorecard.md | $(READY) ## bring locale/, the messages of every page for translators, up to date with the pages
+catalogues: book/scorecard.md | $(CLASSROOM) ## update locale/, the messages that translators work on
 	@ln -sfn ../build/executed book/notebooks
 	@rm -rf build/catalogues
 	@$(PY) -m book.site.build catalogues build/catalogues
 	@$(PY) -m notebooks.assignments.language
 
-lock: $(READY) ## pin requirements.in, with hashes, in requirements.lock; likewise the benchmarks' peers
-	@$(PY) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	  --custom-compile-command 'make lock' requirements.in -o requirements.lock
-	@for peer in $(basename $(wildcard tests/benchmarks/peers/*.in)); do \
-	  $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	    --custom-compile-command 'make lock' $$peer.in -o $$peer.lock || exit 1; done
+# A title may hold a dollar sign, of which make is not to make anything.
+document: override export KEY := $(value KEY)
+document: override export TITLE := $(value TITLE)
+document: override export AUTHORS := $(value AUTHORS)
+document: $(READY) ## scaffold a document: its claims, its pages, a chapter (KEY=smith2026 TITLE="..." AUTHORS="Smith and Jones")
+	@$(ALIKE) $(PY) -m notebooks.tools.new_document --title="$$TITLE" --authors="$$AUTHORS" -- "$$KEY"
 
-# Tools of their own, in an environment that uv lays over ours for this one call.
-LAYERED = $(PY) -m uv run --quiet --no-project --python $(PY)
-
-coverage: $(READY) ## which lines of lib the tests reach (an hour; TESTS="tests/lib/accounting/test_divergence.py ..." for some)
-	@mkdir -p build; export COVERAGE_FILE=build/coverage; \
-	$(LAYERED) --with coverage==7.13.0 python -m coverage run --source=lib -m pytest -q $(or $(TESTS),tests --ignore=tests/browser) && \
-	$(LAYERED) --with coverage==7.13.0 python -m coverage report --skip-covered --show-missing
-
-mutants: $(READY) ## would the tests notice a change? MODULE=adaptive_iterative SAMPLE=50 (divergence, conversions, bounds too)
-	@$(LAYERED) --with cosmic-ray==8.7.0 python -m tests.house.mutants $(or $(MODULE),adaptive_iterative) --sample $(or $(SAMPLE),50)
-
-faults: $(READY) ## would the verdicts notice? faults planted in lib, and the chapters judge again (an hour; ONLY=kiri2019 for some)
-	@$(ALIKE) $(PY) -m tests.house.planted_faults --only "$(ONLY)"
-
-clean: ## remove what was built (the environment in .venv stays)
-	rm -rf build book/notebooks book/scorecard.md
-
-help: ## this list
-	@echo 'make COMMAND, or make PYTHON=python COMMAND to use the active environment:'
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' Makefile
+include scripts/maintaining.mk

@@ -71,7 +71,7 @@ def modules(released) -> set[str]:
 
 
 def requirements(released) -> bytes:
-    """The part of the repository's lock that installs JupyterLab and what the notebook `released` imports, with its hashes."""
+    """The part of the classroom's lock that installs JupyterLab and what the notebook `released` imports, with its hashes."""
     used = {name.split(".")[0] for name in modules(released)}
     provided = importlib.metadata.packages_distributions()
     wanted = {_normal(package) for name in used for package in provided.get(name, ())} | {"jupyterlab"}
@@ -83,12 +83,17 @@ def requirements(released) -> bytes:
 
 @functools.cache
 def _locked() -> dict[str, tuple[str, set[str]]]:
-    """{package: (its entry in the lock, the packages that need it)}; uv notes the latter below each entry."""
-    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-    found = {}
+    """{package: (its entries in the lock, the packages that need it)}; uv notes the latter below each entry.
+
+    A package has several entries if its version depends on Python's.
+    """
+    lock = (ROOT / "requirements-classroom.lock").read_text(encoding="utf-8")
+    found: dict[str, tuple[str, set[str]]] = {}
     for entry in re.split(r"(?m)^(?=[^\s#])", lock)[1:]:
         pinned, _, users = entry.partition("    # via")
-        found[_normal(pinned.split("==")[0])] = pinned, set(re.findall(r"[\w.-]+", users))
+        package = _normal(pinned.split("==")[0])
+        earlier, known = found.get(package, ("", set()))
+        found[package] = earlier + pinned, known | set(re.findall(r"[\w.-]+", users))
     return found
 
 

@@ -228,10 +228,12 @@ def test_a_zip_holds_all_that_a_student_needs(tmp_path):
 
 def test_the_requirements_are_the_few_packages_of_a_student_and_all_that_they_need():
     released = assignment.prepare("private_parameters").released
-    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    lock = (ROOT / "requirements-classroom.lock").read_text(encoding="utf-8")
     entries = re.split(r"(?m)^(?=[a-z])", shipped.requirements(released).decode())[1:]
     assert all(entry in lock and "--hash=sha256:" in entry for entry in entries)
     packages = {name_of(entry) for entry in entries}
+    several = [line for line in re.findall(r"(?m)^\S+==.*$", lock) if name_of(line) in packages]
+    assert set(several) <= set(re.findall(r"(?m)^\S+==.*$", "".join(entries))), "one version for each Python"
     assert {"jupyterlab", "ipykernel", "matplotlib", "numpy", "pandas", "scikit-learn", "scipy"} <= packages
     assert packages.isdisjoint({"sphinx", "nbgrader", "pytest", "selenium", "ruff"})
     for package in packages - {"appnope", "colorama", "pywinpty"}:  # of other systems

@@ -1,4 +1,7 @@
-"""Is the active environment good for `make PYTHON=python …`? Says what it lacks; standard library only."""
+"""Check the active environment for `make PYTHON=python …`, and name the packages that it lacks; standard library only.
+
+The argument is `environment` for a reader's packages, `classroom` or `development` for those of a group.
+"""
 
 import re
 import sys
@@ -12,24 +15,25 @@ def canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def required() -> list[str]:
-    """The names in requirements.in that this platform needs."""
-    lines = (ROOT / "requirements.in").read_text(encoding="utf-8").splitlines()
-    wanted = [line.partition(";") for line in lines if line and not line.startswith("#")]
+def required(listed: str) -> list[str]:
+    """Return the names in the file `listed` that this platform needs."""
+    lines = (ROOT / listed).read_text(encoding="utf-8").splitlines()
+    wanted = [line.partition(";") for line in lines if line and line[0] not in "#-"]
     here = {"sys_platform": sys.platform}
     return [canonical(re.match(r"[\w.-]+", name)[0]) for name, _, marker in wanted if not marker or eval(marker, here)]
 
 
-def main() -> int:
+def main(group: str) -> int:
+    stem = "requirements" if group == "environment" else f"requirements-{group}"
     if not (3, 11) <= sys.version_info[:2] <= (3, 13):
         print(f"{sys.executable} is Python {sys.version.split()[0]}; 3.11, 3.12 or 3.13 is needed.", file=sys.stderr)
         return 1
     installed = {canonical(distribution.name) for distribution in distributions() if distribution.name}
-    lacking = [name for name in required() if name not in installed]
+    lacking = [name for name in required(f"{stem}.in") if name not in installed]
     if lacking:
         print(
-            f"{sys.executable} lacks {', '.join(lacking)}. Install what requirements.lock lists "
-            "(python -m pip install --require-hashes -r requirements.lock), use environment.yml, "
+            f"{sys.executable} lacks {', '.join(lacking)}. Install what {stem}.lock lists "
+            f"(python -m pip install --require-hashes -r {stem}.lock), "
             "or run make without PYTHON= to have an environment made.",
             file=sys.stderr,
         )
@@ -37,4 +41,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

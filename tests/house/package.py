@@ -94,7 +94,8 @@ def main() -> int:
         run("uv", "venv", "--quiet", "--clear", "--python", sys.executable, folder)
         install = ["uv", "pip", "install", "--quiet", "--python", python]
         run(*install, "--resolution", "lowest-direct", f"dp-compendium[{extra}] @ {wheel.as_uri()}")
-        run(*install, "--no-deps", "--constraints", "requirements.lock", *TOOLS)
+        locks = (f"--constraints={name}.lock" for name in ("requirements", "requirements-development"))
+        run(*install, "--no-deps", *locks, *TOOLS)
         subprocess.run([folder / "bin/dp-compendium", "ledger"], check=True, cwd=folder)
         done = subprocess.run(
             [python, "-m", "pytest", "-q", "-n", "2", "-m", "not slow and not full", "-p", "no:cacheprovider", *chosen],

@@ -285,6 +285,7 @@ def test_a_peer_is_locked_with_hashes_at_the_version_asked_for(name):
 )
 def test_make_installs_peers_only_when_told_to(tmp_path, peers, status, mentioned):
     shutil.copy(measure.ROOT / "Makefile", tmp_path)
+    shutil.copytree(measure.ROOT / "scripts", tmp_path / "scripts")
     shutil.copytree(measure.ROOT / "tests/benchmarks/peers", tmp_path / "tests/benchmarks/peers")
     for folder in ("lib", "book"):
         (tmp_path / folder).mkdir()

@@ -66,7 +66,7 @@ ONE, TWO, BUILT = "ran notebooks/doc/one.ipynb", "ran notebooks/doc/two.ipynb", 
 @pytest.fixture
 def tree(tmp_path):
     code = [path for path in content_key.closure("notebooks/tools/keys.py") if path.suffix == ".py"]
-    for path in (ROOT / "Makefile", *code):
+    for path in (ROOT / "Makefile", *(ROOT / "scripts").iterdir(), *code):
         copy = tmp_path / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, copy)
