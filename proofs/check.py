@@ -4,11 +4,15 @@ The files are copied to build/proofs, where Coq's own make builds what has chang
 command that could do so is refused before Coq runs, and at the end Coq itself says what each theorem rests on. Definitions and
 theorems must be those of statements.txt, and so must Coq's own account of them, names in full, be that of read_by_coq.txt.
 
-    python -m proofs.check keep     # writes read_by_coq.txt anew, for a change that is meant
+    python -m proofs.check keep             # writes read_by_coq.txt anew, for a change that is meant
+    python -m proofs.check unless-checked   # does nothing where checked.txt names these very files
+
+A run that ends well writes checked.txt, the hash of all that it depends on; commit that file with the proofs.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -39,6 +43,7 @@ IN_SECTIONS = re.compile(r"(?:Variables?|Hypothes[ie]s|Let) ")
 # A tactic begins with a small letter, a command of Coq's with a capital one. `abstract` would state a lemma of its own.
 IN_PROOFS = re.compile(r"Proof(?:\.$| using)|Qed\.$|(?!.*(?:\badmit|give_up|abstract)\b)[a-z]", re.DOTALL)
 READ = ROOT / "proofs/read_by_coq.txt"
+CHECKED = ROOT / "proofs/checked.txt"
 PROJECT = re.compile(r"-Q \. Compendium|-arg -w -arg [\w,-]+|\w+\.v")
 
 
@@ -64,6 +69,13 @@ def not_needed(text: str) -> Iterator[tuple[int, str]]:
         known = IN_PROOFS.match(said) if sentence.proving else COMMAND.match(said) or depth and IN_SECTIONS.match(said)
         if not known:
             yield sentence.line, " ".join(said.split()[:4])
+
+
+def key(texts: dict[str, str]) -> str:
+    """Return the hash, in hexadecimal, of what Coq reads (`texts`), and of the lists and programs of proofs/ that it is held to."""
+    beside = [path for path in CHECKED.parent.iterdir() if path.suffix in (".py", ".txt", ".yml") and path != CHECKED]
+    read = texts | {path.name: path.read_text(encoding="utf-8") for path in beside}
+    return hashlib.sha256(repr(sorted(read.items())).encode()).hexdigest()
 
 
 def build(texts: dict[str, str], folder: Path) -> None:
@@ -145,22 +157,32 @@ def hold(theorems: list[machine_checked.Headline], found: list[set[str]]) -> lis
     return lines
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
+    texts = sources()
+    if (
+        "unless-checked" in arguments
+        and CHECKED.is_file()
+        and CHECKED.read_text(encoding="utf-8").strip() == key(texts)
+    ):
+        print("proofs: those that Coq has checked (proofs/checked.txt)")
+        return 0
     if shutil.which("coqc") is None:
         print(f"The proofs need Coq, which is not installed: apt-get install {' '.join(PACKAGES)}", file=sys.stderr)
         return 2
-    start, texts = time.monotonic(), sources()
+    start = time.monotonic()
     try:
         refuse_assumptions(texts)
         stated.hold(texts)
         build(texts, BUILD)
         theorems = machine_checked.headlines()
         names = {theorem.statement.name for theorem in theorems}
-        hold_read(read_by_coq(BUILD, machine_checked.everything(), names), keep="keep" in sys.argv[1:])
+        hold_read(read_by_coq(BUILD, machine_checked.everything(), names), keep="keep" in arguments)
         lines = hold(theorems, assumptions(BUILD, theorems))
     except (Failed, ValueError) as failure:
         print(failure, file=sys.stderr)
         return 1
+    with files.whole(CHECKED) as draft:
+        draft.write_text(f"{key(texts)}\n", encoding="utf-8")
     print("\n".join(lines))
     print(
         f"{len(theorems)} theorems checked, with the axioms that proofs/headlines.yml grants ({time.monotonic() - start:.0f} s)"
@@ -169,4 +191,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

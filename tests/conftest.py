@@ -3,6 +3,7 @@
 import itertools
 import os
 import sys
+import zlib
 from pathlib import Path
 
 import hypothesis
@@ -25,11 +26,19 @@ hypothesis.settings.load_profile("repeatable")
 # ---- the tiers (pyproject.toml lists their markers)
 
 
+def pytest_addoption(parser):
+    parser.addoption("--quarter", type=int, choices=range(4), help="only the tests whose name falls into this quarter")
+
+
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     for _, group in itertools.groupby(items, lambda item: item.nodeid.split("[")[0]):
         cases = list(group)
         if sampled := cases[0].get_closest_marker("sampled"):
             stay = {i * len(cases) // sampled.args[0] for i in range(sampled.args[0])}
             for i in set(range(len(cases))) - stay:
                 cases[i].add_marker(pytest.mark.full)
+    if (quarter := config.getoption("--quarter")) is not None:
+        others = [item for item in items if zlib.crc32(item.nodeid.encode()) % 4 != quarter]
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if item not in others]

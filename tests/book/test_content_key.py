@@ -368,6 +368,7 @@ for name in {STUDIES!r}:
     return found
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("study", STUDIES)
 def test_every_module_that_an_import_loads_is_in_the_closure(copy, loaded, study):
@@ -395,6 +396,7 @@ def cells(copy):
     return cell_keys(copy)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("change", [LAPLACE, ZCDP, ("lib/networks/intervals.py",)], ids=lambda change: change[0])
 def test_cells_of_the_studies_that_use_what_has_changed_are_computed_again_and_no_others(copy, cells, loaded, change):
@@ -404,7 +406,7 @@ def test_cells_of_the_studies_that_use_what_has_changed_are_computed_again_and_n
     assert {"notebooks/studies/network_comparison.py"} <= changed < set(cells)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_results_do_not_make_their_own_cells_out_of_date(copy, cells):
     with planted(copy, "book/results/sei2017/figure5.csv"):
         assert cell_keys(copy) == cells
@@ -512,6 +514,7 @@ READERS = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("file", sorted(results.FOLDER.rglob("*.csv")), ids=lambda file: file.name)
 def test_a_changed_result_runs_the_chapters_that_read_it(copy, before, file):
@@ -520,6 +523,7 @@ def test_a_changed_result_runs_the_chapters_that_read_it(copy, before, file):
         assert wanted(copy, before) == wanted(copy, before, "papers") == READERS[name]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(path.name for path in (ROOT / "lib/networks").glob("[!_]*.py")))
 def test_a_change_in_networks_runs_no_chapter_of_others(copy, before, name):
@@ -528,7 +532,7 @@ def test_a_change_in_networks_runs_no_chapter_of_others(copy, before, name):
     assert changed and not changed & of("kiri2019", "miura2022", "miura2025")
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_claims_run_the_chapters_of_their_document(copy, before):
     with planted(
         copy, "book/claims.yml", "- id: kiri2019.background.counts-betray\n", "- id: kiri2019.background.counts-tell\n"
@@ -538,12 +542,13 @@ def test_claims_run_the_chapters_of_their_document(copy, before):
         assert wanted(copy, before) == set()
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_full_settings_run_their_notebook_in_full_runs_alone(copy, before):
     with planted(copy, "notebooks/full.yml", "sei2017/02_figure5:\n", "sei2017/02_figure5:\n  batch: 3\n"):
         assert wanted(copy, before) == set() and wanted(copy, before, "papers") == {"sei2017/02_figure5"}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["notebooks/tools/run.py", "notebooks/tools/kept.py", "notebooks/tools/keys.py", "requirements.lock"]
@@ -553,14 +558,14 @@ def test_what_runs_notebooks_runs_all_again(copy, before, name):
         assert wanted(copy, before) == {name[len("notebooks/") : -len(".ipynb")] for name in NOTEBOOKS}
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_docstring_concerns_pages_alone(copy, before):
     with planted(copy, "lib/mechanisms/noise.py", '"""Samplers of', '"""All samplers of'):
         after = notebook_keys(copy)
     assert {name for name in after if after[name] != before[name]} == {"pages"}
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_key_that_is_the_same_leaves_its_file_alone(copy, before):
     notebook_keys(copy)
     files = {path: path.stat().st_mtime_ns for path in (copy / "build/keys").rglob("*.key")}
@@ -686,7 +691,7 @@ def test_the_commit_below_figures_is_of_all_that_they_are_made_of():
     assert tuple(shlex.split(looked_at)) == made_from
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_what_make_makes_changes_no_key(copy, before):
     """Else all would be stale as soon as it is made. The scorecard is named by the code that makes it, and by that of keys."""
     made = copy / "book/scorecard.md"

@@ -106,6 +106,7 @@ LEADING = (
 IN_A_PROOF = ("Definition eps := 0.", "Import Elsewhere.", "Unset Guard Checking.", "Notation eps := 0.", "Axiom a : 0.", "#[local] Axiom a : 0.", "give_up.", "abstract lra using eps.", "\xa0Axiom a : 0.")  # fmt: skip
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("leading", LEADING)
 @pytest.mark.parametrize("command", IN_A_PROOF)
 def test_a_command_in_a_proof_is_refused_behind_whatever_leads_to_it(leading, command):
@@ -702,6 +703,7 @@ def small(tmp_path_factory):
     return texts, folder
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @needs_coq
 @pytest.mark.parametrize(
@@ -815,7 +817,7 @@ def test_a_change_in_the_four_records_fails(tmp_path, was, becomes):
         )
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @needs_coq
 def test_a_wrong_digit_in_a_cell_fails(tmp_path):
     texts = stated.sources()
@@ -828,7 +830,7 @@ def test_a_wrong_digit_in_a_cell_fails(tmp_path):
         check.build(texts, tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @needs_coq
 def test_coq_names_an_axiom_that_words_do_not_show(small, tmp_path):
     texts, folder = small
@@ -881,8 +883,36 @@ def test_a_name_that_means_something_else_is_seen(tmp_path):
         check.hold_read(read(texts["B.v"].replace("Theorem", f"{beside}Theorem")), path=tmp_path / "kept.txt")
 
 
+def test_a_change_of_what_coq_reads_or_is_held_to_has_another_key(tmp_path, monkeypatch):
+    texts = stated.sources()
+    for path in check.CHECKED.parent.iterdir():
+        if path.is_file():
+            shutil.copy(path, tmp_path)
+    monkeypatch.setattr(check, "CHECKED", tmp_path / "checked.txt")
+    before = check.key(texts)
+    (tmp_path / "checked.txt").write_text("another hash\n")
+    assert check.key(texts) == before
+    assert len({before, *(check.key(texts | {name: f"{text}\n"}) for name, text in texts.items())}) == len(texts) + 1
+    for name in ("headlines.yml", "statements.txt", "read_by_coq.txt", "check.py"):
+        was = (tmp_path / name).read_text()
+        (tmp_path / name).write_text(f"{was}\n")
+        assert check.key(texts) != before, name
+        (tmp_path / name).write_text(was)
+
+
+def test_proofs_are_passed_over_only_where_coq_has_checked_these(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(check, "CHECKED", tmp_path / "checked.txt")
+    monkeypatch.setattr(shutil, "which", lambda _: None)  # with Coq, they would be checked now
+    for key, status in (("another", 2), (check.key(stated.sources()), 0)):
+        check.CHECKED.write_text(f"{key}\n")
+        assert check.main(["unless-checked"]) == status
+    assert check.main([]) == 2
+    check.CHECKED.unlink()
+    assert check.main(["unless-checked"]) == 2
+
+
 def test_without_coq_it_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setattr(shutil, "which", lambda _: None)
-    assert check.main() == 2
+    assert check.main([]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and all(package in said for package in check.PACKAGES)

@@ -189,6 +189,7 @@ def test_allowed_pages_are_looked_through():
     assert set(ALLOWED) <= set(PAGES)
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`.ci/run`: every supported Python that is there has its turn, and what fails anywhere counts (tools played by scripts)."""
+"""`.ci/run`: everything has its turn, and a failure anywhere is the outcome (tools played by scripts)."""
 
 import os
 import subprocess
@@ -10,12 +10,13 @@ from tests.house.test_house import plain
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Each notes its call and does what it is told to: `make`'s last argument is the command.
+# Each notes its call and does what it is told to; FAILING is a part of the call that fails.
+PLAYED = """case " $* " in *"${FAILING:-nothing}"*) status=2; result="2 failed, 3 passed";; *) status=0; result="4 passed, 1 skipped";; esac
+case "$*" in *test*|*compare) echo "===== $result in 1.00s =====";; "-c"*) echo 3.11;; esac
+exit "$status" """
 TOOLS = {
-    "make": """case "$*" in *${FAILING:-nothing}*) status=2; result="2 failed, 3 passed";; *) status=0; result="4 passed, 1 skipped";; esac
-case "${!#}" in test|nbval|compare) echo "===== $result in 1.00s =====";; esac
-exit "$status" """,
-    "git": 'mkdir -p "${!#}"',
+    "make": PLAYED,
+    "git": 'case "$1" in rev-list) echo "$COMMITS";; *) mkdir -p "${!#}";; esac',
     "apt-get": "exit 100",
     "chromium": "",
     "chromedriver": "",
@@ -30,8 +31,9 @@ exit "$status" """,
 def tree(tmp_path):
     for name, does in TOOLS.items():
         tool(tmp_path / "bin" / name, f'echo "{name} $*" >> "$CALLS"\n{does}')
-    tool(tmp_path / "here/.venv/bin/python", "echo 3.11")
-    tool(tmp_path / "here/.ci/run", (ROOT / ".ci/run").read_text(encoding="utf-8").partition("\n")[2])
+    tool(tmp_path / "here/.venv/bin/python", f'echo "python $*" >> "$CALLS"\n{PLAYED}')
+    for name in (".ci/run", ".ci/digits"):
+        tool(tmp_path / "here" / name, (ROOT / name).read_text(encoding="utf-8").partition("\n")[2])
     return tmp_path
 
 
@@ -41,40 +43,44 @@ def tool(path: Path, does: str) -> None:
     path.chmod(0o755)
 
 
-def run(tree, **told) -> tuple[int, list[str], list[str]]:
-    """Its status, its last two lines, and the calls of make."""
+def run(tree, name="run", *words, commits=6, **told) -> tuple[int, list[str], list[str]]:
+    """Its status, its lines, and the calls of make and of the environment's Python, as they are named in a shell."""
     (tree / "calls").write_text("")
     told |= {"PATH": f"{tree}/bin:/usr/bin:/bin", "CALLS": str(tree / "calls"), "PYENV_ROOT": str(tree / "pyenv")}
-    done = subprocess.run([tree / "here/.ci/run"], capture_output=True, text=True, env=plain() | told)
-    calls = [call for call in (tree / "calls").read_text().splitlines() if call.startswith("make")]
-    return done.returncode, done.stdout.splitlines()[-2:], calls
+    told["COMMITS"] = str(commits)
+    done = subprocess.run([tree / "here/.ci" / name, *words], capture_output=True, text=True, env=plain() | told)
+    calls = [call for call in (tree / "calls").read_text().splitlines() if call.startswith(("make ", "python -m"))]
+    return done.returncode, done.stdout.splitlines(), calls
 
 
-def test_the_pythons_that_are_there_have_their_turn(tree):
+def test_everything_has_its_turn(tree):
     status, said, calls = run(tree)
-    assert (status, said) == (
-        0,
-        ["Pythons: equal on 3.11 3.12; failed on: none; not on this machine: 3.13", "8 passed, 0 failed, 2 skipped"],
-    )
-    assert [call.split()[-1] for call in calls[:3]] == ["book", "style", "test"]
-    assert {call.split()[-1] for call in calls[3:5]} == {"proofs", "package"}  # side by side
-    assert [call.split()[-1] for call in calls[5:]] == ["nbval"]
-    assert "PYTHON3=python3.12" in calls[-1]
+    assert (status, said[-1]) == (0, "12 passed, 0 failed, 3 skipped")
+    assert calls[:3] == ["make book", "make style", "make test"]
+    assert calls[3] == "python -m pytest -n 2 --dist worksteal -m full --quarter 2"  # of 6 commits
+    assert calls[4].startswith("make -C ") and calls[4].endswith(" PYTHON3=python3.12 compare")
+    assert calls[5:] == ["python -m proofs.check unless-checked", "make package"]
 
+
+def test_the_other_pythons_take_turns(tree):
     tool(tree / "pyenv/versions/3.13.0/bin/python", "echo Python 3.13.0")
-    status, said, calls = run(tree)
-    assert said == [
-        "Pythons: equal on 3.11 3.12 3.13; failed on: none; not on this machine: none",
-        "12 passed, 0 failed, 3 skipped",
-    ]
-    assert calls[5].endswith(" nbval")
-    assert calls[6:] == [calls[6]] and calls[6].endswith(f"PYTHON3={tree}/pyenv/versions/3.13.0/bin/python compare")
+    pythons = ["python3.12", f"{tree}/pyenv/versions/3.13.0/bin/python"]
+    for commits in (6, 7):
+        status, said, calls = run(tree, commits=commits)
+        assert status == 0 and calls[4].endswith(f" PYTHON3={pythons[commits % 2]} compare")
+    status, said, calls = run(tree, "digits")
+    assert said[-1].endswith("equal on 3.12.9 3.13.0; different on: none; not on this machine: none")
+    assert [call.split("PYTHON3=")[1] for call in calls] == [f"{python} compare" for python in pythons]
 
 
-def test_nbval_has_its_turn_where_there_is_one_python(tree):
+def test_where_there_is_one_python_no_digits_are_compared(tree):
     (tree / "bin/python3.12").unlink()
-    status, said, calls = run(tree)
-    assert (status, said[-1], calls[-1]) == (0, "8 passed, 0 failed, 2 skipped", "make nbval")
+    status, said, calls = run(tree, "digits", "3")
+    assert (
+        status == 0
+        and calls == []
+        and said[-1].endswith("equal on: none; different on: none; not on this machine: 3.12 3.13")
+    )
 
 
 def test_the_clones_are_not_left_behind(tree):
@@ -84,20 +90,21 @@ def test_the_clones_are_not_left_behind(tree):
     assert os.listdir(scratch) == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("failing", "counted", "broke"),
+    ("failing", "counted"),
     [
-        ("style", "12 passed, 0 failed, 3 skipped", "none"),
-        ("test", "11 passed, 2 failed, 2 skipped", "none"),
-        ("proofs", "12 passed, 0 failed, 3 skipped", "none"),
-        ("package", "12 passed, 0 failed, 3 skipped", "none"),
-        ("nbval", "11 passed, 2 failed, 2 skipped", "3.12"),
-        ("compare", "11 passed, 2 failed, 2 skipped", "3.13"),
+        (" test ", "11 passed, 2 failed, 2 skipped"),
+        ("book", "12 passed, 0 failed, 3 skipped"),
+        ("style", "12 passed, 0 failed, 3 skipped"),
+        ("quarter", "11 passed, 2 failed, 2 skipped"),
+        ("compare", "11 passed, 2 failed, 2 skipped"),
+        ("proofs", "12 passed, 0 failed, 3 skipped"),
+        ("package", "12 passed, 0 failed, 3 skipped"),
     ],
 )
-def test_a_failure_anywhere_is_the_outcome(tree, failing, counted, broke):
-    tool(tree / "bin/python3.13", "echo Python 3.13.0")
+def test_a_failure_anywhere_is_the_outcome(tree, failing, counted):
     status, said, calls = run(tree, FAILING=failing)
-    assert status and said[-1] == counted and f"failed on: {broke};" in said[-2]
+    assert status and said[-1] == counted
     assert len(calls) == 7  # all else has its turn

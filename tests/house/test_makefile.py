@@ -102,6 +102,7 @@ def test_nothing_changed_runs_nothing(tree):
     assert make(tree) == set()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("name", "text", "steps"),
     [
@@ -140,6 +141,7 @@ def wanted(tree: Path) -> set[str]:
     }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "name",
     ["lib/a.py", "notebooks/doc/one.ipynb", "notebooks/tools/run.py", "requirements.lock", "book/results/numbers.csv"],
@@ -151,6 +153,7 @@ def test_a_file_that_was_only_touched_runs_no_notebook(tree, name):
     assert make(tree) <= {BUILT}
 
 
+@pytest.mark.full
 def test_new_outputs_in_a_notebook_do_not_run_it(tree):
     settle(tree)
     path = tree / "notebooks/doc/one.ipynb"
@@ -162,6 +165,7 @@ def test_new_outputs_in_a_notebook_do_not_run_it(tree):
     assert make(tree) == set()
 
 
+@pytest.mark.full
 def test_code_that_cannot_be_read_stops_make_before_anything_runs(tree):
     (tree / "lib/b.py").write_text("B = (\n")
     assert make(tree, fails=True) == set()
@@ -170,6 +174,7 @@ def test_code_that_cannot_be_read_stops_make_before_anything_runs(tree):
     assert make(tree) <= {BUILT}
 
 
+@pytest.mark.full
 def test_a_tree_without_an_environment_can_be_asked_what_would_run(tree):
     said = subprocess.run(
         ["make", "-n", "build/keys/ledger.key"], cwd=tree, capture_output=True, text=True, env=plain()
@@ -177,6 +182,7 @@ def test_a_tree_without_an_environment_can_be_asked_what_would_run(tree):
     assert said.returncode == 0, said.stderr
 
 
+@pytest.mark.full
 def test_a_page_that_came_went_or_was_renamed_is_noticed(tree):
     settle(tree)
     (tree / "book/new.md").write_text("new\n")
@@ -188,6 +194,7 @@ def test_a_page_that_came_went_or_was_renamed_is_noticed(tree):
     assert make(tree) == {"built"}
 
 
+@pytest.mark.full
 def test_an_executed_notebook_whose_source_is_gone_is_removed(tree):
     (tree / "notebooks/doc/two.ipynb").unlink()
     assert make(tree) == {"built"}
@@ -216,6 +223,7 @@ def test_a_failure_leaves_the_last_good_book(tree):
     assert make(tree) == {"ran notebooks/doc/one.ipynb", "built"}
 
 
+@pytest.mark.full
 def test_papers_run_into_a_folder_of_their_own(tree):
     assert make(tree, command="papers") == {"ran notebooks/doc/one.ipynb", "ran notebooks/doc/two.ipynb"}
     assert (tree / "build/papers/doc/one.ipynb").is_file()
@@ -223,6 +231,7 @@ def test_papers_run_into_a_folder_of_their_own(tree):
     assert make(tree) == set()
 
 
+@pytest.mark.full
 def test_an_interrupted_full_run_goes_on_and_plans_only_what_is_left(tree):
     plan = tree / "build/papers/record/plan"
     make(tree, command="papers")
@@ -243,12 +252,14 @@ def test_an_interrupted_full_run_goes_on_and_plans_only_what_is_left(tree):
     assert make(tree) == {TWO, BUILT}  # with its own settings one is as it was
 
 
+@pytest.mark.full
 def test_nothing_stands_between_make_and_a_notebook_of_a_full_run(tree):
     """So that the notebook's run sees when make is killed (tests/notebooks/test_run.py)."""
     make(tree, command="papers")
     assert (tree / "parent").read_text() == "make\n"
 
 
+@pytest.mark.full
 def test_the_pages_follow_the_commit_that_their_figures_name(tree):
     def git(*arguments):
         subprocess.run(

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -34,6 +35,14 @@ def test_every_document_has_fifteen_faults_at_least_or_one_for_each_claim():
     assert few == {} and set(count) <= set(ledger.documents), (
         f"plant more in tests/house/planted_faults.yml, then `make faults`: {few}"
     )
+
+
+def test_what_notices_faults_and_mutants_runs_in_make_test():
+    """Every test of lib does, so that nothing that `make test-all` notices in lib passes `make test`."""
+    assert {fault.test.rsplit("/", 2)[0] for fault in FAULTS if fault.test} == {"tests/lib"}
+    left_out = re.compile(r"pytest\.mark\.(full|sampled)\b")
+    files = [*(ROOT / "tests/lib").rglob("test_*.py"), ROOT / "tests/notebooks/test_release_audit.py"]
+    assert [path.name for path in files if left_out.search(path.read_text(encoding="utf-8"))] == []
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: f"{fault.document}: {fault.says}")
@@ -130,6 +139,7 @@ def fault(becomes, was="2 * x", test="tests/test_sums.py"):
     return Fault("doc", "a fault", "lib/sums.py", was, becomes, test, "no claim hangs on it")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "becomes, moved, stopped, test",
@@ -154,7 +164,7 @@ def test_a_text_that_is_not_there_once_is_refused(small):
             fault("y", was=was).plant(small)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_chapter_that_fails_by_itself_and_a_test_that_is_none_are_told(small):
     with pytest.raises(RuntimeError, match="nowhere.py cannot be run"):
         planted_faults.compare(fault("4 if x == 2 else 3 * x", test="tests/nowhere.py"), {})

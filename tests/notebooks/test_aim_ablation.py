@@ -39,7 +39,7 @@ def test_a_variant_does_not_depend_on_the_company(table):
     assert (both.loc["low", "error2"] > both.loc["high", "error2"].max()).all()
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_an_interrupted_comparison_resumes_in_any_number_of_processes(table, tmp_path, monkeypatch):
     variants = {"high": {"epsilon": 10.0}, "low": {"epsilon": 0.1}}
     whole, calls = aim_ablation.compare(table, variants, 2, seed=3, delta=DELTA).drop(columns="cpu_s"), []

@@ -145,7 +145,7 @@ def test_trials_and_seeds_differ():
     assert first[columns].merge(other[columns]).empty
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_processes_share_the_work_without_changing_it():
     one, two = small(), small(jobs=2)
     pd.testing.assert_frame_equal(one.scores, two.scores)
@@ -171,7 +171,7 @@ def test_the_information_is_the_mean_over_the_trials():
         aim_comparison.matrix(study, "small", "aim-lap")
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_an_interrupted_grid_resumes(tmp_path, monkeypatch):
     whole, real, calls = small(), aim_comparison.synthesize, []
 

@@ -157,6 +157,7 @@ def test_suppression_leaves_out_what_it_says():
     assert everything["removed"] == 1 and np.isnan(everything["auc"])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["generalized", "generalized 20 % out", "suppressed on levels"])
 def test_the_second_loss_is_that_of_the_heights(name, monkeypatch):
@@ -231,12 +232,12 @@ def test_the_local_protocol_needs_no_setup_and_has_coins_of_its_own():
     pd.testing.assert_frame_equal(scores(same), scores(alone))
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_processes_share_the_work_without_changing_it():
     pd.testing.assert_frame_equal(scores(small()), scores(small(jobs=2)))
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_an_interrupted_grid_resumes(tmp_path, monkeypatch):
     whole, real, calls = small(), anonymization_comparison.from_perturbed, []
 

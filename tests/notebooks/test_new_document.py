@@ -65,7 +65,7 @@ def contents(folder) -> dict[str, bytes]:
 # ---- the whole way
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_one_more_document_is_made_judged_and_shown(clone):
     before = contents(clone)
     done = make(clone, KEY="smith2026", TITLE=TITLE, AUTHORS="Smith and van der Berg")
@@ -147,6 +147,7 @@ def check_the_book(clone):
 # ---- nothing by halves
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),

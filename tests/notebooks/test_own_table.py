@@ -53,6 +53,7 @@ def ran(chapter, output, **values):
     return subprocess.run([*words, *failed], cwd=ROOT, capture_output=True, text=True)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_a_chapter_runs_on_it_and_judges_nothing_by_it(chapter, people, tmp_path):
@@ -72,7 +73,7 @@ def test_a_chapter_runs_on_it_and_judges_nothing_by_it(chapter, people, tmp_path
     assert shown > 5
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_run_that_is_refused_ends_with_a_sentence(people, tmp_path):
     done = ran("miura2025/03_budget", tmp_path / "out.ipynb", data=people[0])
     assert done.returncode == 1 and not (tmp_path / "out.ipynb").exists()
@@ -94,6 +95,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_does_not_suit_is_refused(case, people):

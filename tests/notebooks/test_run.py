@@ -188,6 +188,7 @@ def refused(*arguments, folder, **settings):
     return done.stderr.split(": ", 1)[1].rstrip()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -205,6 +206,7 @@ def test_a_bad_file_of_parameters_is_named(notebook, tmp_path, text, words):
     assert refused(notebook(), "-o", "out.ipynb", "-f", "mine.yml", folder=tmp_path).startswith(words)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -227,6 +229,7 @@ def test_what_is_no_notebook_is_refused(tmp_path, content, words):
     assert words in refused(path, "-o", "out.ipynb", folder=tmp_path)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("line", "words"),
     [
@@ -239,6 +242,7 @@ def test_a_parameters_cell_that_is_broken_is_refused(notebook, tmp_path, line, w
     assert words in refused(notebook(line), "-o", "out.ipynb", folder=tmp_path)
 
 
+@pytest.mark.full
 def test_a_notebook_without_parameters_takes_none(run, notebook, tmp_path):
     path = notebook("")
     assert "unknown parameter 'sigma'; small.ipynb has none at all" in refused(
@@ -248,11 +252,13 @@ def test_a_notebook_without_parameters_takes_none(run, notebook, tmp_path):
     assert used == {} and len(content.cells) == 3
 
 
+@pytest.mark.full
 def test_full_is_for_the_notebooks_of_the_house(notebook, tmp_path):
     words = refused(notebook(), "-o", "out.ipynb", "--full", folder=tmp_path)
     assert words.startswith("--full is for the notebooks of ") and "full.yml does not know it" in words
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("option", ["-o", "--failed", "--record"])
 @pytest.mark.parametrize(
     ("place", "words"),
@@ -273,12 +279,14 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_run(notebook, tmp_
     assert not (tmp_path / "out.ipynb").exists() and Path("/dev/full").is_char_device()
 
 
+@pytest.mark.full
 def test_options_without_their_values_are_refused(notebook, tmp_path):
     for words in (["-p", "sigma"], ["-p"], ["-f"], []):
         done = command(notebook(), *(["-o", "out.ipynb"] if words else []), *words, folder=tmp_path)
         assert done.returncode == 2 and "run.py: error: " in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("value", ["nowhere", "small.ipynb", "~nobody-of-that-name/data", "x" * 5000])
 def test_a_data_folder_that_is_none_is_refused_where_real_data_are_wanted(notebook, tmp_path, value):
     settings = {"env": os.environ | {"COMPENDIUM_DATA": value}}
@@ -307,6 +315,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", folder], check=True)
 
 
+@pytest.mark.full
 def test_a_full_disk_is_told_in_a_sentence_and_leaves_the_old_file(notebook, tmp_path, small_disk):
     (small_disk / "out.ipynb").write_text("the last good one")
     path = notebook(code="print('x' * 100_000)")
@@ -316,6 +325,7 @@ def test_a_full_disk_is_told_in_a_sentence_and_leaves_the_old_file(notebook, tmp
     assert "x" * 100_000 in (tmp_path / "failed.ipynb").read_text()  # what was computed is not lost
 
 
+@pytest.mark.full
 def test_a_disk_that_is_too_full_is_refused_before_the_run(notebook, tmp_path, small_disk):
     """For as much as the notebook takes with the outputs that it has."""
     (small_disk / "out.ipynb").write_text("the last good one")
@@ -341,6 +351,7 @@ def test_a_failing_notebook_leaves_its_partial_copy_and_the_last_good_output(not
     assert done.returncode == 0 and not (tmp_path / "failed/small.ipynb").exists()
 
 
+@pytest.mark.full
 def test_a_kernel_that_dies_is_a_failure_too(notebook, tmp_path):
     path = notebook(code="print('before', flush=True)\nimport os\nos._exit(9)")
     done = command(path, "-o", "out.ipynb", "--failed", "failed/small.ipynb", folder=tmp_path)
@@ -352,6 +363,7 @@ def test_a_kernel_that_dies_is_a_failure_too(notebook, tmp_path):
 STUMBLES = "import os\nos.write(2, b'it stumbled\\n')\n"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("end", "told"), [("", ""), ("os.abort()", "it stumbled\n")], ids=["at its end", "early"])
 def test_what_a_kernel_itself_says_counts_only_if_it_dies_early(notebook, tmp_path, end, told):
     done = command(notebook(code=STUMBLES + end), "-o", "out.ipynb", folder=tmp_path)
@@ -366,6 +378,7 @@ def listening():
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.full
 def test_an_interrupted_run_leaves_nothing(notebook, tmp_path, listening):
     path = notebook(code=f"open({str(tmp_path / 'begun')!r}, 'w').close()\nimport time\ntime.sleep(60)")
     running = subprocess.Popen(
@@ -383,6 +396,7 @@ def test_an_interrupted_run_leaves_nothing(notebook, tmp_path, listening):
     assert sorted(left.name for left in tmp_path.iterdir()) == ["begun", "small.ipynb"]
 
 
+@pytest.mark.full
 def test_equal_runs_are_equal_files(notebook, tmp_path):
     for name in ("one.ipynb", "two.ipynb"):
         assert command(notebook(), "-o", name, folder=tmp_path).returncode == 0
@@ -444,6 +458,7 @@ def printed(path):
     return [output.text for cell in nbformat.read(path, as_version=4).cells for output in cell.get("outputs", [])]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("killed", ["run", "kernel"])
 def test_a_killed_run_goes_on_with_the_cell_it_had_in_hand(long_notebook, tmp_path, killed):
     running = begin(long_notebook, tmp_path)
@@ -466,6 +481,7 @@ def test_a_killed_run_goes_on_with_the_cell_it_had_in_hand(long_notebook, tmp_pa
     assert [left for left in (tmp_path / "record/cells").rglob("*") if left.suffix != ".lock"] == []  # all forgotten
 
 
+@pytest.mark.full
 def test_another_setting_is_another_run(long_notebook, tmp_path):
     running = begin(long_notebook, tmp_path)
     running.send_signal(signal.SIGTERM)
@@ -476,6 +492,7 @@ def test_another_setting_is_another_run(long_notebook, tmp_path):
     assert done.returncode == 0 and (tmp_path / "first").read_text() == 2 * "ran\n"
 
 
+@pytest.mark.full
 def test_a_run_ends_with_the_make_that_started_it(long_notebook, tmp_path):
     """And leaves what is kept: `make` may be killed, and started again at once."""
     words = shlex.join([sys.executable, str(RUN), str(long_notebook), "-o", "out.ipynb", "--record", "record"])
@@ -490,6 +507,7 @@ def test_a_run_ends_with_the_make_that_started_it(long_notebook, tmp_path):
     assert (tmp_path / "first").read_text() == "ran\n" and (tmp_path / "out.ipynb").is_file()
 
 
+@pytest.mark.full
 def test_a_run_waits_for_an_earlier_one_of_the_same_notebook(notebook, tmp_path):
     path = notebook()
     lock = tmp_path / f"record/cells/{tmp_path.name}.small.lock"
@@ -504,6 +522,7 @@ def test_a_run_waits_for_an_earlier_one_of_the_same_notebook(notebook, tmp_path)
     assert running.returncode == 0 and (tmp_path / "out.ipynb").is_file()
 
 
+@pytest.mark.full
 def test_what_is_kept_and_cannot_be_read_is_run_again(long_notebook, tmp_path):
     running = begin(long_notebook, tmp_path)
     running.kill()
@@ -541,6 +560,7 @@ more = 1
 """
 
 
+@pytest.mark.full
 def test_functions_look_their_names_up_where_they_are_loaded(tmp_path):
     """In another process: the notebook's own names, which later cells change."""
     start = "import types; from notebooks.tools import kept; import __main__\nshell = types.SimpleNamespace(user_ns=vars(__main__), "

@@ -99,6 +99,7 @@ def test_the_page_prints_what_the_provenance_states():
     assert page.count(rf"$\varepsilon = {STATED['epsilon']:g}$, $\delta = 10^{{{np.log10(STATED['delta']):.0f}}}$") == 2
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["svm", "xgboost"])
 def test_classifiers_learn_as_much_from_adults_stand_in(model):
@@ -193,6 +194,7 @@ def test_files_are_written_all_together_and_only_when_all_is_made(tmp_path, monk
     assert {file.name: file.read_bytes() for file in (tmp_path / "data").iterdir()} == before
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("dataset", ["bank", "adult"])
 def test_the_stand_in_is_made_again_bit_for_bit(dataset):
