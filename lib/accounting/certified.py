@@ -55,27 +55,14 @@ def _good_order(epsilon: float, delta: float) -> float:
 
 
 def log_between(value: Fraction) -> tuple[Fraction, Fraction]:
-    """Fractions below and above the natural logarithm of `value`, in (0, inf), to 48 digits or so.
-
-    >>> from fractions import Fraction
-    >>> from lib.accounting.certified import log_between
-    >>> low, high = log_between(Fraction(2))
-    >>> print(round(float(low), 9), low < high)
-    0.693147181 True
-    """
+    """Fractions below and above the natural logarithm of `value`, in (0, inf), to 48 digits or so."""
     ends = [context.divide(Decimal(value.numerator), Decimal(value.denominator)) for context in (_DOWN, _UP)]
     low, high = (end.ln(context) for context, end in zip((_DOWN, _UP), ends))  # the nearest to the logarithm of its end
     return Fraction(_DOWN.next_minus(low)), Fraction(_UP.next_plus(high))
 
 
 def round_down(value: Fraction, bits: int = _BITS) -> Fraction:
-    """The largest fraction with so many binary digits that is no larger than `value`, in (0, inf).
-
-    >>> from fractions import Fraction
-    >>> from lib.accounting.certified import round_down
-    >>> print(round_down(Fraction(1, 3), bits=4))
-    5/16
-    """
+    """The largest fraction with so many binary digits that is no larger than `value`, in (0, inf)."""
     if value <= 0:
         raise ValueError(f"value must be in (0, inf), got {value}")
     size = Fraction(2) ** (bits - value.numerator.bit_length() + value.denominator.bit_length())
@@ -83,25 +70,13 @@ def round_down(value: Fraction, bits: int = _BITS) -> Fraction:
 
 
 def root_down(value: Fraction, bits: int = _BITS) -> Fraction:
-    """A fraction of about so many binary digits, no larger than the square root of `value`, in (0, inf), and near it.
-
-    >>> from fractions import Fraction
-    >>> from lib.accounting.certified import root_down
-    >>> print(root_down(Fraction(2)) ** 2 < 2)
-    True
-    """
+    """A fraction of about so many binary digits, no larger than the square root of `value`, in (0, inf), and near it."""
     scale = _scale(value, 2 * bits)
     return math.isqrt(math.floor(value * scale**2)) / scale
 
 
 def root_up(value: Fraction, bits: int = _BITS) -> Fraction:
-    """A fraction of about so many binary digits, no smaller than the square root of `value`, in (0, inf), and near it.
-
-    >>> from fractions import Fraction
-    >>> from lib.accounting.certified import root_up
-    >>> print(root_up(Fraction(2)) ** 2 > 2)
-    True
-    """
+    """A fraction of about so many binary digits, no smaller than the square root of `value`, in (0, inf), and near it."""
     scale = _scale(value, 2 * bits)
     return (math.isqrt(math.ceil(value * scale**2) - 1) + 1) / scale
 

@@ -200,13 +200,7 @@ def bounded_range_prv(epsilon: float) -> PrivacyLossVariable:
 
 
 def checked_pairs(mechanisms: Iterable[tuple[PrivacyLossVariable, int]]) -> list[tuple[PrivacyLossVariable, int]]:
-    """Pairs (variable, whole count >= 1), one at least, as a list; ``ValueError`` for anything else.
-
-    >>> from lib.accounting import gaussian_prv
-    >>> from lib.accounting.numerical import checked_pairs
-    >>> print(len(checked_pairs([(gaussian_prv(5.0), 3)])))
-    1
-    """
+    """Pairs (variable, whole count >= 1), one at least, as a list; ``ValueError`` for anything else."""
     pairs = [(prv, checks.whole("count", count, "[1, inf)")) for prv, count in mechanisms]
     if not pairs or not all(isinstance(prv, PrivacyLossVariable) for prv, _ in pairs):
         raise ValueError(f"mechanisms must hold pairs (variable from gaussian_prv or its like; count), got {pairs}")

@@ -110,12 +110,7 @@ class DiscreteLoss(PrivacyLossVariable):
 
 @lru_cache(maxsize=256)
 def randomized_response(epsilon: float, k: int = 2) -> DiscreteLoss:
-    """Loss of a truth among k, whole, [2, inf), told with odds e^epsilon to 1 against each other value; epsilon in (0, 1e150].
-
-    >>> from lib.accounting.privacy_loss import randomized_response
-    >>> print(round(float(randomized_response(1.0).delta(0.5)), 6))
-    0.287649
-    """
+    """Loss of a truth among k, whole, [2, inf), told with odds e^epsilon to 1 against each other value; epsilon in (0, 1e150]."""
     epsilon, k = number("epsilon", epsilon, "(0, 1e150]"), whole("k", k, "[2, inf)")
     log_lie = -np.logaddexp(epsilon, np.log(k - 1))
     if k == 2:
@@ -129,10 +124,6 @@ def discrete_laplace(scale: float, shift: int) -> DiscreteLoss:
     """Loss between discrete Laplace noise of `scale` around 0 and around `shift`: two tails and the values between.
 
     scale : [1e-150, 1e150]; shift : whole number >= 1
-
-    >>> from lib.accounting.privacy_loss import discrete_laplace
-    >>> print(round(float(discrete_laplace(scale=2.0, shift=1).size), 6))
-    0.5
     """
     scale, shift = number("scale", scale, "[1e-150, 1e150]"), whole("shift", shift, "[1, inf)")
     j = np.arange(shift - 1, 0, -1)
@@ -144,12 +135,7 @@ def discrete_laplace(scale: float, shift: int) -> DiscreteLoss:
 
 @lru_cache(maxsize=8)
 def discrete_gaussian(sigma: float, shift: int) -> DiscreteLoss:
-    """Loss between discrete Gaussian noise around 0 and around `shift`, whole, >= 1; sigma in [1e-150, 1e4].
-
-    >>> from lib.accounting.privacy_loss import discrete_gaussian
-    >>> print(f"{float(discrete_gaussian(sigma=5.0, shift=1).delta(1.0)):.3e}")
-    1.829e-08
-    """
+    """Loss between discrete Gaussian noise around 0 and around `shift`, whole, >= 1; sigma in [1e-150, 1e4]."""
     sigma, shift = number("sigma", sigma, "[1e-150, inf)"), whole("shift", shift, "[1, inf)")
     if sigma > WIDEST_SIGMA:
         raise ValueError(f"sigma must be in (0, {WIDEST_SIGMA:g}] for the exact curve, got {sigma:g}; use rho")

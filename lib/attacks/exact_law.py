@@ -99,11 +99,6 @@ def report_law(
 
     Raises `NotEnumerable` where the oracle draws in other ways than by `random` and `integers`, or computes with a
     real number rather than compare it, and ``ArithmeticError`` beyond 2^17 runs.
-
-    >>> from lib.attacks.exact_law import report_law
-    >>> from lib.local import GRR
-    >>> print(sorted(round(float(p), 4) for p in report_law(GRR(k=3, epsilon=1.0), 0).values()))
-    [0.2119, 0.2119, 0.5761]
     """
     inside = f"[0, {oracle.k - 1}]"
     users = [checks.whole("value", value, inside), *checks.integer("beside", beside, inside).astype(int).ravel()]

@@ -55,15 +55,7 @@ def confidence(model: Any, features: ArrayLike, labels: ArrayLike) -> NDArray[np
 
 
 def loss_scores(model: Any, features: ArrayLike, labels: ArrayLike) -> NDArray[np.float64]:
-    """log p of each record's label, (n,): a record that was trained on has a small loss.
-
-    >>> import numpy as np
-    >>> from lib.attacks.membership_inference import loss_scores
-    >>> from lib.networks import Network
-    >>> model = Network.of([np.zeros((2, 2))], [np.zeros(2)])
-    >>> print(loss_scores(model, np.array([[0.0, 1.0]]), np.array([1])).round(4))
-    [-0.6931]
-    """
+    """log p of each record's label, (n,): a record that was trained on has a small loss."""
     return np.log(confidence(model, features, labels))
 
 
@@ -80,13 +72,6 @@ def likelihood_ratio_scores(
 
     With few shadow models a standard deviation for each record would be mostly noise: it is shared by all records.
     Two models of a kind are needed for at least one record.
-
-    >>> import numpy as np
-    >>> from lib.attacks.membership_inference import likelihood_ratio_scores
-    >>> shadows = np.array([[0.6, 0.9], [0.8, 0.5], [0.5, 0.8], [0.9, 0.6]])
-    >>> used = np.array([[False, True], [True, False], [False, True], [True, False]])
-    >>> print(likelihood_ratio_scores([0.9, 0.5], shadows, used).round(2))
-    [ 6.96 -0.71]
     """
     checks.one_of("mode", mode, MODES)
     target = _logit(checks.real("target", target, "(0, 1)"))

@@ -142,12 +142,6 @@ def uneven_draws(oracle: Any, *, trials: int, rng: np.random.Generator) -> tuple
     without a look at the report. An honest sampler may draw more for some outcomes, and outcomes differ with the
     value; so a value named here is a reason to look, not yet a proof. `exact_law.report_law` with `with_draws`
     has the law.
-
-    >>> import numpy as np
-    >>> from lib.attacks.report_audit import uneven_draws
-    >>> from lib.local import GRR
-    >>> print(uneven_draws(GRR(k=3, epsilon=1.0), trials=10, rng=np.random.default_rng(0)))
-    ()
     """
     trials = checks.whole("trials", trials, "[1, inf)")
     uneven = set()
@@ -166,12 +160,6 @@ def features(reports: ArrayLike, supports: ArrayLike, *, learn_from: int) -> NDA
 
     reports : booleans, whole or real numbers, shape (n,) or (n, ...); supports : numbers, shape (n, k)
     learn_from : how many reports, the first ones, the quantiles are taken from; whole, [1, n]
-
-    >>> import numpy as np
-    >>> from lib.attacks.report_audit import features
-    >>> reports = np.array([0, 1, 2, 1])
-    >>> print(features(reports, np.eye(3)[reports], learn_from=2).dtype)
-    bool
     """
     reports, supports = np.asarray(reports), checks.real("supports", supports, "(-inf, inf)")
     shapes = (reports.shape[:1], supports.shape[:1])

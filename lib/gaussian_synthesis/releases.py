@@ -44,11 +44,6 @@ def extremal_pair(
     What `divergence_added` (direction "added") and `divergence_removed` ("removed") compare, the changed record at
     squared Mahalanobis distance `radius` from the mean of the n, in coordinates where the first is N(0, I).
     n, d: whole, [1, inf); radius: [0, inf). Source: "Beyond the document", Theorem D.
-
-    >>> from lib.gaussian_synthesis.releases import extremal_pair
-    >>> mean1, cov1, mean2, cov2 = extremal_pair(n=1000, d=2, radius=100.0, direction="added")
-    >>> print(mean2.round(4), cov2.diagonal().round(4))
-    [0.01 0.  ] [1.0988 0.999 ]
     """
     n, d = checks.whole("n", n, "[1, inf)"), checks.whole("d", d, "[1, inf)")
     checks.one_of("direction", direction, ("added", "removed"))

@@ -127,23 +127,13 @@ class HadamardResponse(FrequencyOracle):
 
 
 def published_blocks(k: int, epsilon: float) -> int:
-    """B = 2^(ceil(log2(min(e^eps, 2k))) - 1) (Acharya et al. 2019).
-
-    >>> from lib.local.hadamard_response import published_blocks
-    >>> print(published_blocks(k=100, epsilon=3.0))
-    16
-    """
+    """B = 2^(ceil(log2(min(e^eps, 2k))) - 1) (Acharya et al. 2019)."""
     k, epsilon = checks.whole("k", k, f"[2, {2**32}]"), checks.number("epsilon", epsilon, "(0, inf)")
     return 2 ** (math.ceil(min(epsilon / math.log(2), math.log2(2 * k))) - 1)
 
 
 def power_of_two(name: str, value: Any) -> int:
-    """`value` as an int, for a power of two >= 1; ``ValueError``, naming `name`, for anything else.
-
-    >>> from lib.local.hadamard_response import power_of_two
-    >>> print(power_of_two("size", 8))
-    8
-    """
+    """`value` as an int, for a power of two >= 1; ``ValueError``, naming `name`, for anything else."""
     whole = checks.whole(name, value, "[1, inf)")
     if whole & (whole - 1):
         raise ValueError(f"{name} must be a power of two in [1, inf), got {whole}")
@@ -151,24 +141,12 @@ def power_of_two(name: str, value: Any) -> int:
 
 
 def odd(words: np.ndarray) -> NDArray[np.bool_]:
-    """Whether each word has an odd number of ones: where the Hadamard matrix is -1, at row & column.
-
-    >>> import numpy as np
-    >>> from lib.local.hadamard_response import odd
-    >>> print(odd(np.array([3, 7], dtype=np.uint64)))
-    [False  True]
-    """
+    """Whether each word has an odd number of ones: where the Hadamard matrix is -1, at row & column."""
     return (np.bitwise_count(words) & 1).astype(bool)
 
 
 def walsh_hadamard(table: ArrayLike) -> np.ndarray:
-    """`table`, shape (..., b), times Sylvester's Hadamard matrix of size b, a power of two: b log2 b additions.
-
-    >>> import numpy as np
-    >>> from lib.local.hadamard_response import walsh_hadamard
-    >>> print(walsh_hadamard(np.array([1.0, 0.0, 2.0, 0.0])))
-    [ 3.  3. -1. -1.]
-    """
+    """`table`, shape (..., b), times Sylvester's Hadamard matrix of size b, a power of two: b log2 b additions."""
     table, b = np.array(table), np.shape(table)[-1]
     half = 1
     while half < b:

@@ -118,10 +118,6 @@ def optimal_threshold(epsilon: float) -> float:
     same, which loses no digits.
 
     epsilon : (0, inf); past 1000 it is that for 1000, and any would do
-
-    >>> from lib.local.histogram_encoding import optimal_threshold
-    >>> print(round(optimal_threshold(1.0), 3))
-    0.619
     """
     epsilon = min(checks.number("epsilon", epsilon, "(0, inf)"), 1000.0)
 

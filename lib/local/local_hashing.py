@@ -68,13 +68,7 @@ def bucket(position: NDArray[np.uint64], g: int) -> NDArray[np.uint64]:
 
 
 def bucket_start(index: NDArray[np.uint64], g: int) -> NDArray[np.uint64]:
-    """The first position of bucket `index` (uint64); that of bucket g is the ring's end, 0.
-
-    >>> import numpy as np
-    >>> from lib.local.local_hashing import bucket_start
-    >>> print(bucket_start(np.array([0, 2], dtype=np.uint64), 4))
-    [                  0 9223372036854775808]
-    """
+    """The first position of bucket `index` (uint64); that of bucket g is the ring's end, 0."""
     return (((index << _HALF) + np.uint64(g - 1)) // np.uint64(g)) << _HALF
 
 
@@ -181,12 +175,7 @@ class OLH(LocalHashing):
 
 
 def optimal_buckets(epsilon: float) -> int:
-    """The g in [2, 65536] of least variance at frequency 0, which over real g is least at e^eps + 1.
-
-    >>> from lib.local.local_hashing import optimal_buckets
-    >>> print(optimal_buckets(1.0), optimal_buckets(4.0))
-    4 56
-    """
+    """The g in [2, 65536] of least variance at frequency 0, which over real g is least at e^eps + 1."""
     epsilon = checks.number("epsilon", epsilon, "(0, inf)")
     odds = math.exp(min(epsilon, math.log(MOST_BUCKETS)))
     nearest = (min(round_(odds + 1), MOST_BUCKETS) for round_ in (math.floor, math.ceil))

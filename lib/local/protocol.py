@@ -223,12 +223,7 @@ class FrequencyOracle(ABC):
 
 
 def whole_numbers(name: str, array: ArrayLike, size: int) -> NDArray[np.int64]:
-    """`array` as integers, shape (n,), each in [0, size); ``ValueError`` otherwise.
-
-    >>> from lib.local.protocol import whole_numbers
-    >>> print(whole_numbers("values", [0, 2, 1], 3))
-    [0 2 1]
-    """
+    """`array` as integers, shape (n,), each in [0, size); ``ValueError`` otherwise."""
     array = np.asarray(array)
     if array.dtype.kind not in "iu":
         array = checks.integer(name, array, f"[0, {size})")
@@ -240,13 +235,7 @@ def whole_numbers(name: str, array: ArrayLike, size: int) -> NDArray[np.int64]:
 
 
 def bit_rows(reports: ArrayLike, k: int) -> NDArray[np.bool_]:
-    """`reports` as a boolean array of shape (n, k); ``ValueError`` for another shape or entries but 0 and 1.
-
-    >>> from lib.local.protocol import bit_rows
-    >>> print(bit_rows([[0, 1], [1, 1]], 2))
-    [[False  True]
-     [ True  True]]
-    """
+    """`reports` as a boolean array of shape (n, k); ``ValueError`` for another shape or entries but 0 and 1."""
     reports = np.asarray(reports)
     if reports.ndim != 2 or reports.shape[1] != k:
         raise ValueError(f"reports must have shape (n, {k}), got {reports.shape}")
@@ -259,11 +248,6 @@ def column_sums(bits: np.ndarray) -> NDArray[np.int64]:
     """How many rows have each bit set, shape (k,): `bits.sum(axis=0)` for booleans, several times as fast.
 
     255 rows at a time add up within a byte.
-
-    >>> import numpy as np
-    >>> from lib.local.protocol import column_sums
-    >>> print(column_sums(np.array([[False, True], [True, True]])))
-    [1 2]
     """
     whole = len(bits) // 255 * 255
     bits = np.ascontiguousarray(bits).view(np.uint8)

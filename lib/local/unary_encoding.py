@@ -26,11 +26,6 @@ def coins(shape: int | tuple[int, ...], probability: float, *, rng: np.random.Ge
 
     A random byte below floor(256 probability) means True, one above it False; the one time in 256
     that it is equal, a uniform number decides for the remaining fraction.
-
-    >>> import numpy as np
-    >>> from lib.local.unary_encoding import coins
-    >>> print(coins((5,), 0.5, rng=np.random.default_rng(0)))
-    [ True False False False False]
     """
     shape = tuple(checks.integer("shape", shape, "[0, inf)").astype(int).ravel().tolist())
     probability, size = checks.number("probability", probability, "[0, 1]"), math.prod(shape)

@@ -71,11 +71,6 @@ def uniform_integers(
     """Independent draws of `shape` from 0, ..., bound - 1, all exactly as likely; `bound` a whole number >= 1.
 
     int64, or Python ints (dtype object) for bounds above 2^62.
-
-    >>> import numpy as np
-    >>> from lib.mechanisms.exact_noise import uniform_integers
-    >>> print(uniform_integers((5,), 6, rng=np.random.default_rng(0)))
-    [2 2 1 3 3]
     """
     bound = _whole("bound", bound, 1)
     return _uniform(_count(shape), bound, _bits(rng)).reshape(shape)
@@ -207,11 +202,6 @@ def discrete_gaussian(
     sigma : (0, inf); the standard deviation is a little less than sigma.
         int64, or Python ints (dtype object) for a sigma of 2^50 and more.
     Source: Canonne, Kamath, Steinke 2020, Algorithm 3.
-
-    >>> import numpy as np
-    >>> from lib.mechanisms.exact_noise import discrete_gaussian
-    >>> print(discrete_gaussian((5,), 2, rng=np.random.default_rng(0)))
-    [-2  1  1  1  0]
     """
     sigma, rng = fraction("sigma", sigma), _bits(rng)
     return _collect(shape, sigma, lambda count: _gaussian_proposals(count, sigma**2, rng))
@@ -300,10 +290,6 @@ def fraction(name: str, value: float | Fraction) -> Fraction:
     """`value`, an int, a Fraction or a float in (0, inf), as the very Fraction that it is.
 
     Raises ``ValueError`` that names the parameter, its value and the range.
-
-    >>> from lib.mechanisms.exact_noise import fraction
-    >>> print(fraction("scale", 0.5))
-    1/2
     """
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]

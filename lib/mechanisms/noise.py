@@ -29,35 +29,18 @@ def system_rng() -> SystemRandomness:
 
     `exact_noise` needs nothing of an `rng` but its method `bytes`, which numpy's generators have as
     well; so either will do there. The floating-point samplers of this module take numpy's only.
-
-    >>> from lib.mechanisms import DiscreteLaplace
-    >>> from lib.mechanisms.noise import system_rng
-    >>> answer = DiscreteLaplace.calibrated(epsilon=1.0).release(120, rng=system_rng())
-    >>> print(0 < answer < 240)
-    True
     """
     return SystemRandomness()
 
 
 def gaussian(shape: int | Sequence[int], sigma: ArrayLike, *, rng: np.random.Generator) -> np.ndarray:
-    """Independent draws of `shape` from the normal distribution with standard deviation `sigma` in (0, inf).
-
-    >>> import numpy as np
-    >>> from lib.mechanisms.noise import gaussian
-    >>> print(gaussian((3,), 2.0, rng=np.random.default_rng(0)).round(3))
-    [ 0.251 -0.264  1.281]
-    """
+    """Independent draws of `shape` from the normal distribution with standard deviation `sigma` in (0, inf)."""
     return generator(rng).normal(scale=checks.real("sigma", sigma, "(0, inf)"), size=shape)
 
 
 def laplace(shape: int | Sequence[int], scale: ArrayLike, *, rng: np.random.Generator) -> np.ndarray:
     """Independent draws of `shape` from the Laplace distribution with density exp(-|x|/scale)/(2 scale),
     `scale` in (0, inf); the standard deviation is sqrt(2) scale.
-
-    >>> import numpy as np
-    >>> from lib.mechanisms.noise import laplace
-    >>> print(laplace((3,), 2.0, rng=np.random.default_rng(0)).round(3))
-    [ 0.64  -1.234 -5.003]
     """
     return generator(rng).laplace(scale=checks.real("scale", scale, "(0, inf)"), size=shape)
 

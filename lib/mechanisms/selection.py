@@ -30,11 +30,6 @@ def exponential(scores: ArrayLike, epsilon: float, sensitivity: float, *, rng: n
     exponents plus Gumbel noise, so no exponential is ever taken. It is epsilon-DP and, its privacy loss having a
     range of epsilon, epsilon^2/8-zCDP (miura2025, Definition 2.6; Cesar and Rogers 2021, Lemma 4).
     ``ArithmeticError`` for exponents that overflow.
-
-    >>> import numpy as np
-    >>> from lib.mechanisms.selection import exponential
-    >>> print(exponential([10.0, 50.0, 20.0], epsilon=1.0, sensitivity=1.0, rng=np.random.default_rng(0)))
-    1
     """
     scores, epsilon = _scores(scores, 1), checks.number("epsilon", epsilon, "[0, inf)")
     return int(_largest(scores, epsilon, checks.number("sensitivity", sensitivity, "(0, inf)"), rng))
@@ -50,11 +45,6 @@ def exact_exponential(
 
     Candidates are proposed uniformly and accepted with probability e^(-epsilon gap / (2 sensitivity)), by their gap below
     the largest score: k proposals at most are expected. An epsilon of few binary digits is faster.
-
-    >>> import numpy as np
-    >>> from lib.mechanisms.selection import exact_exponential
-    >>> print(exact_exponential([10, 50, 20], epsilon=1, sensitivity=1, rng=np.random.default_rng(0)))
-    1
     """
     scores = list(scores)
     if not scores or not all(isinstance(score, numbers.Integral) and not isinstance(score, bool) for score in scores):

@@ -24,10 +24,6 @@ def of_count(neighbours: str = "unbounded") -> float:
     """Of the number of records with a property: 1 under either relation.
 
     (Under "bounded", the number of all records has sensitivity 0: it is public.)
-
-    >>> from lib.mechanisms.sensitivity import of_count
-    >>> print(of_count())
-    1.0
     """
     checks.one_of("neighbours", neighbours, NEIGHBOURS)
     return 1.0

@@ -163,27 +163,14 @@ def _made(records, hierarchies, levels, names, k) -> dict:
 
 
 def class_sizes(frame: pd.DataFrame, attributes: Collection[str]) -> NDArray[np.int64]:
-    """How many records share each record's values of `attributes`, itself included, (n,).
-
-    >>> import pandas as pd
-    >>> from lib.microdata.k_anonymity import class_sizes
-    >>> frame = pd.DataFrame({"sex": ["Male", "Female", "Male", "Male"]})
-    >>> print(class_sizes(frame, ["sex"]))
-    [3 1 3 3]
-    """
+    """How many records share each record's values of `attributes`, itself included, (n,)."""
     columns = [pd.factorize(frame[name], use_na_sentinel=False) for name in _columns(frame, attributes)]
     classes = _classes([(codes.astype(np.int64), len(distinct)) for codes, distinct in columns])
     return np.bincount(classes)[classes]
 
 
 def anonymity(frame: pd.DataFrame, attributes: Collection[str]) -> int:
-    """The largest k for which `frame`, one record at least, is k-anonymous in `attributes`: its smallest class.
-
-    >>> import pandas as pd
-    >>> from lib.microdata.k_anonymity import anonymity
-    >>> print(anonymity(pd.DataFrame({"sex": ["Male", "Female", "Male", "Male"]}), ["sex"]))
-    1
-    """
+    """The largest k for which `frame`, one record at least, is k-anonymous in `attributes`: its smallest class."""
     if len(frame) == 0:
         raise ValueError("frame must have one record at least, got none")
     return int(class_sizes(frame, attributes).min())
@@ -192,24 +179,13 @@ def anonymity(frame: pd.DataFrame, attributes: Collection[str]) -> int:
 def discernibility(frame: pd.DataFrame, attributes: Collection[str], n_records: int | None = None) -> float:
     """Sum of the squared class sizes; each of the `n_records` that is not in `frame` adds n_records (Bayardo and
     Agrawal, ICDE 2005). Default: all are in it.
-
-    >>> import pandas as pd
-    >>> from lib.microdata.k_anonymity import discernibility
-    >>> print(discernibility(pd.DataFrame({"sex": ["Male", "Female", "Male", "Male"]}), ["sex"]))
-    10.0
     """
     n = len(frame) if n_records is None else checks.whole("n_records", n_records, f"[{len(frame)}, 1e9]")
     return float(class_sizes(frame, attributes).sum() + n * (n - len(frame)))
 
 
 def average_class_size(frame: pd.DataFrame, attributes: Collection[str]) -> float:
-    """Records a class; not a number where there are none.
-
-    >>> import pandas as pd
-    >>> from lib.microdata.k_anonymity import average_class_size
-    >>> print(average_class_size(pd.DataFrame({"sex": ["Male", "Female", "Male", "Male"]}), ["sex"]))
-    2.0
-    """
+    """Records a class; not a number where there are none."""
     return len(frame) / round((1 / class_sizes(frame, attributes)).sum()) if len(frame) else math.nan
 
 

@@ -82,11 +82,6 @@ def individual_ranking(values: ArrayLike, k: int) -> tuple[NDArray[np.float64], 
     """Centroids (n // k,), increasing, of groups of k values in order, and the group of each value, (n,).
 
     values : (n,) in [0, 1]; k : whole number in [1, n]. The last group takes what is left, up to 2k - 1 values.
-
-    >>> from lib.microdata.microaggregation import individual_ranking
-    >>> means, group = individual_ranking([0.5, 0.1, 0.2, 0.9], k=2)
-    >>> print(means, group)
-    [0.15 0.7 ] [1 0 0 1]
     """
     values = checks.real("values", values, "[0, 1]")
     if values.ndim != 1 or values.size == 0:
@@ -107,13 +102,6 @@ def noisy_centroids(
     """The centroids of each column with Laplace noise: d arrays (n // k,), together epsilon-DP (bounded).
 
     features : (n, d) in [0, 1]; k : whole number in [1, n]; epsilon : (0, inf), split equally over the columns
-
-    >>> import numpy as np
-    >>> from lib.microdata.microaggregation import noisy_centroids
-    >>> rng = np.random.default_rng(0)
-    >>> found = noisy_centroids(rng.uniform(0, 1, (1000, 2)), k=250, epsilon=1.0, rng=rng)
-    >>> print(found[0].round(2))
-    [0.15 0.37 0.65 0.87]
     """
     features = checks.features(features, "[0, 1]")
     k = checks.whole("k", k, f"[1, {len(features)}]")
@@ -159,13 +147,6 @@ def total_order(
 
     The order is by label, then by the sum of the features. Each noisy mean, clipped to [0, 1], stands as often as
     its group has members; its label is 1 where the noisy mean of the labels exceeds 1/2.
-
-    >>> import numpy as np
-    >>> from lib.microdata.microaggregation import total_order
-    >>> rng = np.random.default_rng(0)
-    >>> found = total_order(rng.uniform(0, 1, (1000, 2)), rng.integers(0, 2, 1000), 1.0, k=250, rng=rng)
-    >>> print(found.features.shape)
-    (1000, 2)
     """
     features, labels = _records(features, labels)
     n, d = features.shape

@@ -33,19 +33,7 @@ def _gather(features, labels, chosen, outputs):
 
 @compiled
 def forward(parameters: np.ndarray, widths: NDArray[np.int64], outputs: np.ndarray, rows: int) -> None:
-    """Equations (1) and (16): from the input block of `outputs` on, fill the blocks of all layers.
-
-    >>> import numpy as np
-    >>> from lib.networks import Network
-    >>> from lib.networks.backpropagation import forward
-    >>> from lib.networks.network import workspace
-    >>> network = Network.of([np.eye(2)], [np.zeros(2)])
-    >>> outputs, errors, change = workspace(network, rows=1)
-    >>> outputs[:2] = 0.0, 1.0  # the record
-    >>> forward(network.parameters.copy(), np.array(network.widths), outputs, 1)
-    >>> print(outputs.round(3))  # and behind it what softmax makes of it
-    [0.    1.    0.269 0.731]
-    """
+    """Equations (1) and (16): from the input block of `outputs` on, fill the blocks of all layers."""
     last = widths.size - 1
     for layer in range(1, last + 1):
         outcome, b = block(outputs, widths, layer, rows), biases_of(parameters, widths, layer)
@@ -91,18 +79,6 @@ def backward(parameters: np.ndarray, widths: NDArray[np.int64], outputs: np.ndar
     """Equations (18) and (19): the error signals of each of labels.size records, into the blocks 1 to L of `errors`.
 
     room : a flat vector of the parameters' size, overwritten
-
-    >>> import numpy as np
-    >>> from lib.networks import Network
-    >>> from lib.networks.backpropagation import backward
-    >>> from lib.networks.network import workspace
-    >>> network = Network.of([np.eye(2)], [np.zeros(2)])
-    >>> outputs, errors, change = workspace(network, rows=1)
-    >>> outputs[:] = 0.0, 1.0, 0.25, 0.75
-    >>> parameters, widths = network.parameters.copy(), np.array(network.widths)
-    >>> backward(parameters, widths, outputs, np.array([1]), errors, change)
-    >>> print(errors)  # the last layer's outputs less 0 and 1, the label
-    [ 0.    0.    0.25 -0.25]
     """
     rows, last = labels.size, widths.size - 1
     delta, y = block(errors, widths, last, rows), block(outputs, widths, last, rows)
@@ -132,16 +108,7 @@ def _silence(delta, y):
 
 @compiled
 def summed(widths: NDArray[np.int64], outputs: np.ndarray, errors: np.ndarray, rows: int, change: np.ndarray) -> None:
-    """Equation (4) summed over the records, and the change of the biases, into `change`.
-
-    >>> import numpy as np
-    >>> from lib.networks.backpropagation import summed
-    >>> outputs, errors = np.array([[0.0, 1.0, 0.25, 0.75], [0.0, 0.0, 0.25, -0.25]], np.float32)
-    >>> change = np.zeros(6, np.float32)
-    >>> summed(np.array([2, 2]), outputs, errors, 1, change)
-    >>> print(change)  # of four weights, outputs below times errors above, and of two biases
-    [ 0.    0.    0.25 -0.25  0.25 -0.25]
-    """
+    """Equation (4) summed over the records, and the change of the biases, into `change`."""
     for layer in range(1, widths.size):
         delta, bias = block(errors, widths, layer, rows), biases_of(change, widths, layer)
         np.dot(block(outputs, widths, layer - 1, rows).T, delta, weights_into(change, widths, layer))
@@ -158,14 +125,6 @@ def descend(parameters: np.ndarray, widths: NDArray[np.int64], change: np.ndarra
     """Equations (5) and (6): parameters - step change - shrink parameters (weights only), cut to the ranges.
 
     ranges : (low, high) of weights, then of biases, shape (4,), -inf and inf for none
-
-    >>> import numpy as np
-    >>> from lib.networks.backpropagation import descend
-    >>> parameters = np.array([1, 1, 1, 1, 0, 0], np.float32)
-    >>> ranges = np.array([-np.inf, np.inf, -0.1, 0.1])
-    >>> descend(parameters, np.array([2, 2]), np.ones(6, np.float32), 0.25, 0.5, ranges)
-    >>> print(parameters)
-    [ 0.25  0.25  0.25  0.25 -0.1  -0.1 ]
     """
     kind = parameters.dtype.type
     step, shrink, none = kind(step), kind(shrink), kind(0)
@@ -187,22 +146,7 @@ def _descend(part, change, step, shrink, low, high):
 @compiled
 def propagate(parameters: np.ndarray, widths: NDArray[np.int64], features: np.ndarray, labels: NDArray[np.int64],
               chosen: NDArray[np.int64], outputs: np.ndarray, errors: np.ndarray, room: np.ndarray) -> int:  # fmt: skip
-    """Outputs and error signals of the `chosen` records, for `summed`; how many they are. room : as for `backward`.
-
-    >>> import numpy as np
-    >>> from lib.networks import Network
-    >>> from lib.networks.backpropagation import propagate
-    >>> from lib.networks.network import workspace
-    >>> network = Network.of([np.eye(2)], [np.zeros(2)])
-    >>> features, labels = np.array([[0, 1], [1, 0]], np.float32), np.array([1, 0])
-    >>> outputs, errors, change = workspace(network, rows=1)
-    >>> chosen = np.array([1])  # the second record
-    >>> parameters, widths = network.parameters.copy(), np.array(network.widths)
-    >>> propagate(parameters, widths, features, labels, chosen, outputs, errors, change)
-    1
-    >>> print(errors.round(3))
-    [ 0.     0.    -0.269  0.269]
-    """
+    """Outputs and error signals of the `chosen` records, for `summed`; how many they are. room : as for `backward`."""
     batch_labels = _gather(features, labels, chosen, outputs)
     forward(parameters, widths, outputs, chosen.size)
     backward(parameters, widths, outputs, batch_labels, errors, room)

@@ -26,15 +26,7 @@ KEPT = 4  # folders that stay, the last used
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, of a module of this subpackage, compiled at its first call, and kept, so that the next process need not wait.
-
-    >>> import numpy as np
-    >>> from lib.networks.compiled import compiled
-    >>> from lib.networks.views import offset
-    >>> in_python = offset.py_func
-    >>> print(compiled(in_python)(np.array([2, 3, 2]), 2) == in_python(np.array([2, 3, 2]), 2))
-    True
-    """
+    """`function`, of a module of this subpackage, compiled at its first call, and kept, so that the next process need not wait."""
     own, given = _folder(), _SETTINGS.CACHE_DIR
     _SETTINGS.CACHE_DIR = str(own or "")
     try:

@@ -131,15 +131,7 @@ def train(features: ArrayLike, labels: ArrayLike, network: Network, plan: Plan, 
 
 @compiled
 def clip_errors(widths: NDArray[np.int64], outputs: np.ndarray, errors: np.ndarray, rows: int, limit: float) -> None:
-    """Shorten the error signals of each record so that its change of all parameters has an L2 norm of `limit` at most.
-
-    >>> import numpy as np
-    >>> from lib.networks.dp_sgd import clip_errors
-    >>> outputs, errors = np.array([[0.0, 1.0, 0.25, 0.75], [0.0, 0.0, 3.0, 4.0]], np.float32)
-    >>> clip_errors(np.array([2, 2]), outputs, errors, 1, 1.0)  # one record, of which y is (0, 1) and d was (3, 4)
-    >>> print(errors[2:].round(3), ((1 + 1) * errors[2:] @ errors[2:]).round(6))  # (|y|^2 + 1) |d|^2
-    [0.424 0.566] 1.0
-    """
+    """Shorten the error signals of each record so that its change of all parameters has an L2 norm of `limit` at most."""
     last = widths.size - 1
     squares = np.zeros(rows)
     for layer in range(1, last + 1):

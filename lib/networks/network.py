@@ -179,12 +179,7 @@ def checked_records(features: ArrayLike, labels: ArrayLike, network: Network) ->
 
 
 def checked_range(name: str, value: tuple[float, float] | None) -> tuple[float, float]:
-    """A pair (low, high) with -inf <= low < high <= inf; None is all numbers.
-
-    >>> from lib.networks.network import checked_range
-    >>> print(checked_range("weight_range", (-1, 1)), checked_range("bias_range", None))
-    (-1.0, 1.0) (-inf, inf)
-    """
+    """A pair (low, high) with -inf <= low < high <= inf; None is all numbers."""
     pair = checks.real(name, (-np.inf, np.inf) if value is None else value, "[-inf, inf]")
     if pair.shape != (2,) or not pair[0] < pair[1]:
         raise ValueError(f"{name} must be a pair (low, high) with low < high, got {value!r}")
@@ -192,15 +187,7 @@ def checked_range(name: str, value: tuple[float, float] | None) -> tuple[float, 
 
 
 def loss(network: Network, features: ArrayLike, labels: ArrayLike) -> float:
-    """Mean cross-entropy in nats (equation 17), without the L2 term.
-
-    >>> import numpy as np
-    >>> from lib.networks import Network
-    >>> from lib.networks.network import loss
-    >>> network = Network.of([np.zeros((2, 2))], [np.zeros(2)], dtype="float64")
-    >>> print(round(loss(network, np.array([[0.0, 1.0]]), np.array([1])), 4))
-    0.6931
-    """
+    """Mean cross-entropy in nats (equation 17), without the L2 term."""
     features, labels = checked_records(features, labels, network)
     probabilities = network.predict_proba(features)[np.arange(labels.size), labels]
     with np.errstate(divide="ignore"):  # a probability may underflow: the loss is inf
@@ -275,14 +262,7 @@ def train(features: ArrayLike, labels: ArrayLike, network: Network, *, learning_
 def checked_plan(
     records: int, learning_rate: float, batch: int, epochs: int, l2: float, l2_convention: str, rng: np.random.Generator
 ) -> tuple[int, int]:
-    """`batch` and `epochs` as int, everything checked.
-
-    >>> import numpy as np
-    >>> from lib.networks.network import checked_plan
-    >>> rng = np.random.default_rng(0)
-    >>> print(checked_plan(100, learning_rate=0.1, batch=50.0, epochs=2, l2=0.0, l2_convention="usual", rng=rng))
-    (50, 2)
-    """
+    """`batch` and `epochs` as int, everything checked."""
     checks.real("learning_rate", learning_rate, "(0, inf)")
     checks.real("l2", l2, "[0, inf)")
     checks.one_of("l2_convention", l2_convention, L2_CONVENTIONS)
@@ -294,15 +274,7 @@ def checked_plan(
 def projected(
     network: Network, weight_range: tuple[float, float] | None, bias_range: tuple[float, float] | None
 ) -> Network:
-    """`network` with its weights and biases cut to the ranges (low, high); None leaves them as they are.
-
-    >>> import numpy as np
-    >>> from lib.networks import Network
-    >>> from lib.networks.network import projected
-    >>> network = Network.of([np.array([[2.0, -3.0]])], [np.array([2.0, 0.5])])
-    >>> print(projected(network, weight_range=(-1, 1), bias_range=None).parameters)
-    [ 1.  -1.   2.   0.5]
-    """
+    """`network` with its weights and biases cut to the ranges (low, high); None leaves them as they are."""
     parameters = network.parameters.copy()
     for w, b in layers(network.widths, parameters):
         np.clip(w, *checked_range("weight_range", weight_range), out=w)
@@ -311,15 +283,7 @@ def projected(
 
 
 def refuse_divergence(parameters: np.ndarray, epoch: int, learning_rate: float) -> None:
-    """``FloatingPointError`` where parameters are not finite after `epoch`, counted from 0.
-
-    >>> import numpy as np
-    >>> from lib.networks.network import refuse_divergence
-    >>> refuse_divergence(np.array([0.0, np.inf]), epoch=4, learning_rate=10.0)
-    Traceback (most recent call last):
-        ...
-    FloatingPointError: training diverged in epoch 5: parameters are no longer finite; lower learning_rate, now 10
-    """
+    """``FloatingPointError`` where parameters are not finite after `epoch`, counted from 0."""
     if not np.isfinite(parameters).all():
         raise FloatingPointError(f"training diverged in epoch {epoch + 1}: parameters are no longer finite; "
                                  f"lower learning_rate, now {learning_rate:g}")  # fmt: skip

@@ -352,13 +352,6 @@ def fill_laplace(draws: NDArray[np.float32], state: NDArray[np.uint64]) -> None:
     A word of SplitMix64 (Steele, Lea, Flood 2014) each: one bit is the sign, 22 a fraction f, and the zeros that lead
     the other 41 a number g, so that U = 2^-(g+1) (1 + f) is uniform and -log U, the magnitude, (g+1) log 2 - log(1+f).
     Magnitudes lie between 1e-7 and 28.4. The logarithm is the series of 2 artanh(f / (2 + f)), wrong by 2e-7 at most.
-
-    >>> import numpy as np
-    >>> from lib.networks.private_networks import fill_laplace
-    >>> draws, state = np.zeros(4, np.float32), np.array([7], np.uint64)
-    >>> fill_laplace(draws, state)
-    >>> print(draws.round(2))
-    [-2.6   1.06 -3.77 -0.37]
     """
     start = state[0]
     for k in range(draws.size):

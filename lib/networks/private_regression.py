@@ -106,23 +106,13 @@ def fit(features: ArrayLike, labels: ArrayLike, epsilon: float = inf, *, method:
 
 
 def output_sensitivity(n: float, regularization: float) -> float:
-    """S: how far in L2 replacing one of n records can move the solver's answer; n >= 1, Lambda in [1e-100, 1e100].
-
-    >>> from lib.networks.private_regression import output_sensitivity
-    >>> print(output_sensitivity(1000, 0.01))
-    0.20000002
-    """
+    """S: how far in L2 replacing one of n records can move the solver's answer; n >= 1, Lambda in [1e-100, 1e100]."""
     n, regularization = number("n", n, "[1, 1e15]"), number("regularization", regularization, "[1e-100, 1e100]")
     return 2 / (n * regularization) + 2 * _TOLERANCE / regularization
 
 
 def objective_parameters(n: float, regularization: float, epsilon: float) -> tuple[float, float]:
-    """(e, L) of objective perturbation; n >= 1, Lambda in [1e-100, 1e100], epsilon in [1e-100, inf).
-
-    >>> from lib.networks.private_regression import objective_parameters
-    >>> print([round(float(part), 4) for part in objective_parameters(1000, 0.01, 1.0)])
-    [0.9753, 0.01]
-    """
+    """(e, L) of objective perturbation; n >= 1, Lambda in [1e-100, 1e100], epsilon in [1e-100, inf)."""
     n, regularization = number("n", n, "[1, 1e15]"), number("regularization", regularization, "[1e-100, 1e100]")
     epsilon = number("epsilon", epsilon, "[1e-100, inf)")
     noise_epsilon = epsilon - log1p(1 / (4 * n * regularization))
@@ -132,13 +122,7 @@ def objective_parameters(n: float, regularization: float, epsilon: float) -> tup
 
 
 def gamma_noise(d: int, scale: float, *, rng: np.random.Generator) -> NDArray[np.float64]:
-    """b in R^d of density proportional to exp(-|b| / scale): a Gamma(d) length times `scale`, in a uniform direction.
-
-    >>> import numpy as np
-    >>> from lib.networks.private_regression import gamma_noise
-    >>> print(gamma_noise(3, 0.1, rng=np.random.default_rng(0)).round(3))
-    [ 0.054 -0.056  0.273]
-    """
+    """b in R^d of density proportional to exp(-|b| / scale): a Gamma(d) length times `scale`, in a uniform direction."""
     d, scale = whole("d", d, "[1, inf)"), number("scale", scale, "[0, 1e100]")
     direction = generator(rng).normal(size=d)
     return direction * (rng.gamma(d, scale) / np.linalg.norm(direction))
@@ -149,12 +133,6 @@ def minimiser(signed: NDArray[np.float64], regularization: float, slope: Numbers
 
     It stops where the gradient g is as small as rounding lets it be, 1e-15 (1 + |slope|), or shrinks no more.
     ``ArithmeticError`` where |g| is not below 1e-10 (1 + |slope|) by then.
-
-    >>> import numpy as np
-    >>> from lib.networks.private_regression import minimiser
-    >>> w = minimiser(np.array([[1.0], [1.0], [-1.0]]), regularization=1e-9)
-    >>> print(np.exp(w).round(4))  # two records to one: the odds
-    [2.]
     """
     n, d = signed.shape
 

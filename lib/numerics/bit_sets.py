@@ -8,12 +8,7 @@ from collections.abc import Iterable
 
 
 def of(variables: Iterable[int]) -> int:
-    """The set of `variables`, numbers from 0 on.
-
-    >>> from lib.numerics import bit_sets
-    >>> print(bit_sets.of([0, 2]))
-    5
-    """
+    """The set of `variables`, numbers from 0 on."""
     found = 0
     for v in variables:
         found |= 1 << v
@@ -22,21 +17,11 @@ def of(variables: Iterable[int]) -> int:
 
 @functools.lru_cache(maxsize=65536)
 def members(variables: int) -> tuple[int, ...]:
-    """The members of a set, smallest first.
-
-    >>> from lib.numerics import bit_sets
-    >>> print(bit_sets.members(5))
-    (0, 2)
-    """
+    """The members of a set, smallest first."""
     return tuple(v for v in range(variables.bit_length()) if variables >> v & 1)
 
 
 @functools.lru_cache(maxsize=65536)
 def cells(variables: int, sizes: tuple[int, ...]) -> int:
-    """The cells of a table over a set of variables of `sizes`.
-
-    >>> from lib.numerics import bit_sets
-    >>> print(bit_sets.cells(5, (2, 3, 4)))
-    8
-    """
+    """The cells of a table over a set of variables of `sizes`."""
     return math.prod(sizes[v] for v in members(variables))

@@ -114,12 +114,7 @@ def whole(name: str, value: Any, interval: str) -> int:
 
 
 def features(value: Any, interval: str) -> NDArray[np.float64]:
-    """A table (n, d) of floats in `interval`, of at least one record and one attribute; ``ValueError`` else.
-
-    >>> from lib.numerics.checks import features
-    >>> print(features([[0, 1], [0.5, 0.25]], "[0, 1]").shape)
-    (2, 2)
-    """
+    """A table (n, d) of floats in `interval`, of at least one record and one attribute; ``ValueError`` else."""
     array = real("features", value, interval)
     if array.ndim != 2 or 0 in array.shape:
         found = f"shape {array.shape}"
@@ -128,12 +123,7 @@ def features(value: Any, interval: str) -> NDArray[np.float64]:
 
 
 def labels(value: Any, n: int, classes: int = 2) -> NDArray[np.int64]:
-    """The labels of `n` records, (n,), whole numbers from 0 to `classes` - 1; ``ValueError`` else.
-
-    >>> from lib.numerics.checks import labels
-    >>> print(labels([0, 1, 1], n=3))
-    [0 1 1]
-    """
+    """The labels of `n` records, (n,), whole numbers from 0 to `classes` - 1; ``ValueError`` else."""
     array = integer("labels", value, f"[0, {classes - 1}]").astype(np.int64)
     if array.shape != (n,):
         raise ValueError(f"labels must be one for each of {n} records, got shape {array.shape}")
@@ -154,13 +144,7 @@ def one_of(name: str, value: Any, allowed: Collection[Any]) -> None:
 
 
 def plain(values: Any) -> Numbers:
-    """A float for a scalar, an array for an array.
-
-    >>> import numpy as np
-    >>> from lib.numerics.checks import plain
-    >>> print(plain(np.float64(0.5)), plain(np.array([0.5])))
-    0.5 [0.5]
-    """
+    """A float for a scalar, an array for an array."""
     return values if np.ndim(values) else float(values)
 
 

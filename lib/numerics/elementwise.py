@@ -15,45 +15,25 @@ TINY = np.finfo(float).tiny
 
 
 def half_square(x: Numbers) -> Numbers:
-    """x^2 / 2 for x >= 0: inf where that overflows, and not 0 where it underflows.
-
-    >>> from lib.numerics.elementwise import half_square
-    >>> print(half_square(3.0), half_square(1e-200) > 0)
-    4.5 True
-    """
+    """x^2 / 2 for x >= 0: inf where that overflows, and not 0 where it underflows."""
     with np.errstate(over="ignore", under="ignore"):
         return np.where(x > 0, np.maximum(x**2 / 2, TINY), 0.0)[()]
 
 
 def ratio(name: str, sensitivity: ArrayLike, size: ArrayLike) -> NDArray[np.float64]:
-    """sensitivity / size, whose square and that of its inverse are to be numbers.
-
-    >>> from lib.numerics.elementwise import ratio
-    >>> print(ratio("sigma", 1.0, [2.0, 4.0]))
-    [0.5  0.25]
-    """
+    """sensitivity / size, whose square and that of its inverse are to be numbers."""
     sensitivity, size = checks.real("sensitivity", sensitivity, "(0, inf)"), checks.real(name, size, "(0, inf)")
     with np.errstate(over="ignore", under="ignore"):
         return checks.real(f"sensitivity / {name}", sensitivity / size, "[1e-150, 1e150]")
 
 
 def delta_from_log(log_delta: ArrayLike) -> Numbers:
-    """e^log_delta, in [smallest normal double, 1]: a float for a scalar.
-
-    >>> from lib.numerics.elementwise import delta_from_log
-    >>> print(delta_from_log(-1000.0) > 0)
-    True
-    """
+    """e^log_delta, in [smallest normal double, 1]: a float for a scalar."""
     return checks.plain(np.exp(np.clip(log_delta, np.log(TINY), 0.0)))
 
 
 def root(function: Callable[..., Any], low: Numbers, high: Numbers, *args: Numbers) -> Numbers:
-    """The root of an elementwise monotone `function(x, *args)` between sure bounds, to rounding.
-
-    >>> from lib.numerics.elementwise import root
-    >>> print(round(float(root(lambda x, y: x**2 - y, 0.0, 2.0, 2.0)), 6))
-    1.414214
-    """
+    """The root of an elementwise monotone `function(x, *args)` between sure bounds, to rounding."""
     from scipy.optimize import elementwise  # slow to import, and no attribute of scipy.optimize
 
     with np.errstate(over="ignore"):  # far from the root a side may be inf

@@ -37,9 +37,10 @@ def on_demand(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[
     Type checkers and readers see the imports. A name is imported when it is first used, so that the package can be
     imported without the extra that the name's module needs.
 
-    >>> from lib import networks
-    >>> print("Network" in dir(networks), networks.Network.__module__.split(".")[1:])
-    True ['networks', 'network']
+    >>> from lib.numerics import extras
+    >>> get, names = extras.on_demand(extras.__package__, extras.__file__)
+    >>> print("extras" in names())
+    True
     """
     blocks = [node.body for node in ast.parse(Path(file).read_text(encoding="utf-8")).body if isinstance(node, ast.If)]
     imports = [node for block in blocks for node in block if isinstance(node, ast.ImportFrom)]

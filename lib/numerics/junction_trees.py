@@ -164,10 +164,6 @@ def elimination_order(
     """An order in which to sum out what occurs in `scopes` but not in `keep`, that of `order` or a better one.
 
     Small tables are not worth the search.
-
-    >>> from lib.numerics.junction_trees import elimination_order
-    >>> print(elimination_order(((0, 1), (1, 2)), (2, 3, 4), (2,), (0, 1, 2)))
-    (0, 1)
     """
     graph = _graph((*scopes, keep), len(sizes))
     occurring = {v for scope in scopes for v in scope}
@@ -180,12 +176,7 @@ def elimination_order(
 
 
 def components(scopes: Iterable[Sequence[int]], d: int) -> list[int]:
-    """For each of d variables, a number that it shares with exactly the variables connected to it.
-
-    >>> from lib.numerics.junction_trees import components
-    >>> print(components([(0, 2), (1,)], 3))
-    [0, 1, 0]
-    """
+    """For each of d variables, a number that it shares with exactly the variables connected to it."""
     component = list(range(d))
     for scope in scopes:
         joined = {component[v] for v in scope}

@@ -23,14 +23,6 @@ def minimise(evaluate: Callable[[np.ndarray], tuple[float, np.ndarray, np.ndarra
     memory : so many of the last steps are remembered
 
     It also ends, not reached, where no step decreases the value (the limit of rounding).
-
-    >>> import numpy as np
-    >>> from lib.numerics.lbfgs import minimise
-    >>> def bowl(x):
-    ...     return ((x - 3) ** 2).sum(), 2 * (x - 3), np.ones_like(x), bool(abs(x - 3).max() < 1e-9)
-    >>> found, evaluations, reached = minimise(bowl, np.zeros(2))
-    >>> print(found.round(6), reached)
-    [3. 3.] True
     """
     value, gradient, inverse_diagonal, done = evaluate(x)
     pairs: deque[tuple] = deque(maxlen=memory)

@@ -35,12 +35,6 @@ def eliminate(
 
     order : all variables, each in some tensor
     Raises ``ValueError`` where the product is zero everywhere.
-
-    >>> import numpy as np
-    >>> from lib.numerics.log_space import eliminate
-    >>> buckets, log_z = eliminate([(np.log([[1.0, 2.0], [3.0, 4.0]]), (0, 1))], (2, 2), (0, 1))
-    >>> print(len(buckets), round(float(np.exp(log_z)), 6))
-    2 10.0
     """
     pool, active, buckets = list(tensors), list(range(len(tensors))), []
     for v in order:
@@ -58,15 +52,7 @@ def eliminate(
 def marginals(
     tensors: Sequence[tuple[np.ndarray, tuple[int, ...]]], sizes: Sequence[int], order: Iterable[int]
 ) -> tuple[float, list[np.ndarray]]:
-    """(log Z, for each tensor the probabilities of its cells) under the product of `tensors`.
-
-    >>> import numpy as np
-    >>> from lib.numerics.log_space import marginals
-    >>> log_z, (table,) = marginals([(np.log([[1.0, 2.0], [3.0, 4.0]]), (0, 1))], (2, 2), (0, 1))
-    >>> print(table.round(3))
-    [[0.1 0.2]
-     [0.3 0.4]]
-    """
+    """(log Z, for each tensor the probabilities of its cells) under the product of `tensors`."""
     buckets, log_z = eliminate(tensors, sizes, order)
     scopes = [axes for _, axes in tensors] + [bucket.axes[:-1] for bucket in buckets]
     # P(v and its companions) = P(companions) P(v | companions), from the last variable to the first.
@@ -81,13 +67,7 @@ def marginals(
 
 def contract(tensors: Iterable[tuple[np.ndarray, tuple[int, ...]]], sizes: Sequence[int], order: Iterable[int],
              keep: Sequence[int]) -> np.ndarray:  # fmt: skip
-    """Logarithm of the product of `tensors` summed over `order`, an array whose axes are `keep`.
-
-    >>> import numpy as np
-    >>> from lib.numerics.log_space import contract
-    >>> print(np.exp(contract([(np.log([[1.0, 2.0], [3.0, 4.0]]), (0, 1))], (2, 2), (0,), (1,))).round(6))
-    [4. 6.]
-    """
+    """Logarithm of the product of `tensors` summed over `order`, an array whose axes are `keep`."""
     tensors = list(tensors)
     for v in order:
         joint, axes = _joint([tensor for tensor in tensors if v in tensor[1]], v, sizes)

@@ -98,12 +98,6 @@ def newton(a: NDArray[np.float64], theta: NDArray[np.float64], *, tol: float) ->
     Minimises sum(theta) - mean(ln a theta) over theta >= 0, whose minimum has sum 1. A step goes to the minimum
     of the quadratic model, a problem of non-negative least squares, and is halved until it descends. Where
     rounding allows no further descent, the proportions so far are returned.
-
-    >>> import numpy as np
-    >>> from lib.numerics.mixing_proportions import newton
-    >>> a = np.array([[0.8, 0.2], [0.8, 0.2], [0.2, 0.8]])
-    >>> print(newton(a, np.array([0.5, 0.5]), tol=1e-9).round(4))
-    [0.7778 0.2222]
     """
     n = len(a)
     value = _value(a, theta)

@@ -13,11 +13,6 @@ def nearest(values: np.ndarray, total: float = 1.0) -> NDArray[np.float64]:
 
     It is max(values - shift, 0). If the j largest entries stay positive, the shift must be (their sum - total)/j; the
     true j is the largest for which its entries do stay positive (Held, Wolfe and Crowder 1974).
-
-    >>> import numpy as np
-    >>> from lib.numerics.simplex import nearest
-    >>> print(nearest(np.array([0.75, 0.5, -0.5])))
-    [0.625 0.375 0.   ]
     """
     # A common shift changes nothing, and what lies `total` below the largest is cut: no sum can overflow.
     largest = values.max(axis=-1, keepdims=True)

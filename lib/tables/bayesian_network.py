@@ -132,10 +132,6 @@ def score_sensitivity(score: str, neighbours: str = "unbounded", n: int | None =
 
     score : one of `SCORES`; neighbours : one of `NEIGHBOURS`
     n : the public number of records, whole number >= 1; only "mutual information" needs it
-
-    >>> from lib.tables.bayesian_network import score_sensitivity
-    >>> print(score_sensitivity("dependence"))
-    2.0
     """
     checks.one_of("score", score, SCORES)
     checks.one_of("neighbours", neighbours, NEIGHBOURS)
@@ -148,25 +144,13 @@ def score_sensitivity(score: str, neighbours: str = "unbounded", n: int | None =
 
 
 def dependence(counts: ArrayLike) -> float:
-    """Half the L1 distance of a table of counts (x, y), shape (a, b), from that of independence.
-
-    >>> import numpy as np
-    >>> from lib.tables.bayesian_network import dependence
-    >>> print(dependence(np.array([[40, 10], [10, 40]])))
-    30.0
-    """
+    """Half the L1 distance of a table of counts (x, y), shape (a, b), from that of independence."""
     counts = _joint(counts)
     return float(np.abs(counts - np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()).sum() / 2)
 
 
 def mutual_information_in_counts(counts: ArrayLike) -> float:
-    """n times the mutual information, in nats, of a table of counts (x, y), shape (a, b).
-
-    >>> import numpy as np
-    >>> from lib.tables.bayesian_network import mutual_information_in_counts
-    >>> print(round(float(mutual_information_in_counts(np.array([[40, 10], [10, 40]]))), 3))
-    19.274
-    """
+    """n times the mutual information, in nats, of a table of counts (x, y), shape (a, b)."""
     counts = _joint(counts)
     entropies = [_sum_of_logs(table) for table in (counts, counts.sum(axis=1), counts.sum(axis=0), counts.sum())]
     return max(float(entropies[0] - entropies[1] - entropies[2] + entropies[3]), 0.0)

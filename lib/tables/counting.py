@@ -170,11 +170,6 @@ def downward_closure(domain: Domain, workload: Workload) -> dict[tuple[int, ...]
         to weights c_s in [1e-100, 1e100]
 
     A clique is the sorted tuple of its attributes' positions in the domain; small ones come first.
-
-    >>> from lib.tables import Domain
-    >>> from lib.tables.counting import downward_closure
-    >>> print(len(downward_closure(Domain({"a": 2, "b": 2, "c": 2}), 2)))
-    6
     """
     if isinstance(workload, Mapping):
         weights = {tuple(sorted(domain.axes(names))): checks.number("workload weight", c, "[1e-100, 1e100]")

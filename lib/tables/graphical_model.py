@@ -214,17 +214,6 @@ def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | 
         first term is multiplied by this smallest over its own
     centre : `GraphicalModel` from which the second term counts: tau N KL(mu/N, centre); default, as in `fit`: uniform. Its potentials
         over cliques that were not measured are left out
-
-    >>> import numpy as np
-    >>> from lib.tables import Domain
-    >>> from lib.tables.graphical_model import fit_reconciled
-    >>> from lib.tables.reconciliation import Reconciliation
-    >>> domain = Domain({"a": 2, "b": 2})
-    >>> noisy = Reconciliation(domain.sizes, total=10)
-    >>> noisy.add((0,), np.array([7.0, 3.0]), 1.0)
-    >>> model = fit_reconciled(domain, noisy, tau=0.01, tolerance=0.001)
-    >>> print(model.marginal(["a"]).round(1))
-    [7. 3.]
     """
     tolerance = checks.number("tolerance", tolerance, "(0, inf)")
     max_evaluations = checks.whole("max_evaluations", max_evaluations, "[1, inf)")

@@ -31,16 +31,6 @@ def fit(domain: Domain, reconciliation: Reconciliation, scale: float, kind: str,
     scale : of the last measurement's noise (`Step.sigma`), (0, inf), by which a plain fit weighs the entropy
     kind : "plain" or "adaptive"
     start : `GraphicalModel` to start from
-
-    >>> import numpy as np
-    >>> from lib.tables import Domain, last_fit
-    >>> from lib.tables.reconciliation import Reconciliation
-    >>> domain = Domain({"a": 2, "b": 2})
-    >>> noisy = Reconciliation(domain.sizes, total=1000)
-    >>> noisy.add((0, 1), np.array([[300.0, 200.0], [200.0, 300.0]]), 30.0)
-    >>> print(last_fit.fit(domain, noisy, 30.0, "adaptive").marginal(["a", "b"]).round())
-    [[299. 201.]
-     [201. 299.]]
     """
     scale = checks.number("scale", scale, "(0, inf)")
     checks.one_of("kind", kind, KINDS)
@@ -64,15 +54,6 @@ def entropies(domain: Domain, reconciliation: Reconciliation,
 
     centre : the model found so far. It may be further from an interaction than independent attributes are, by others that it follows;
         what tells that two attributes are nearly independent then stands out as much as what tells that they are not
-
-    >>> import numpy as np
-    >>> from lib.tables import Domain, last_fit
-    >>> from lib.tables.reconciliation import Reconciliation
-    >>> domain = Domain({"a": 2})
-    >>> noisy = Reconciliation(domain.sizes, total=1000)
-    >>> noisy.add((0,), np.array([600.0, 400.0]), 30.0)
-    >>> print({effect: round(weight, 3) for effect, weight in last_fit.entropies(domain, noisy).items()})
-    {(0,): 0.076}
     """
     return _entropies(domain, reconciliation, reconciliation.strengths(), centre)
 

@@ -20,12 +20,7 @@ from numpy.typing import NDArray
 
 
 def subsets(clique: Sequence[int]) -> list[tuple[int, ...]]:
-    """The non-empty subsets of a clique, small ones first.
-
-    >>> from lib.tables.marginal_effects import subsets
-    >>> print(list(subsets((0, 1))))
-    [(0,), (1,), (0, 1)]
-    """
+    """The non-empty subsets of a clique, small ones first."""
     return [subset for k in range(1, len(clique) + 1) for subset in itertools.combinations(clique, k)]
 
 

@@ -86,10 +86,6 @@ def parts(sizes: Sequence[int]) -> list[Fraction]:
     """How the budget for single attributes of these `sizes` is divided: as n^(2/3), at most 1 in all.
 
     The sum of n sigma_n is least, at the same sum of 1 / sigma_n^2, where n sigma_n^3 is the same for all.
-
-    >>> from lib.tables.plan import parts
-    >>> print([round(float(part), 3) for part in parts([8, 27, 27])])
-    [0.182, 0.409, 0.409]
     """
     values = checks.real("sizes", sizes, "[1, inf)")
     if values.ndim != 1 or not values.size:
@@ -107,10 +103,6 @@ def first_share(noise: float, d: int) -> Fraction:
 
     Three times its root, for d < 9 times another 3 / sqrt(d), as fewer attributes leave fewer pairs to measure; but at least 0.1 and
     at most 0.5: found by trial, on the tables of `notebooks.studies.aim_peers.TUNED`.
-
-    >>> from lib.tables.plan import first_share
-    >>> print([round(float(first_share(noise, 9)), 3) for noise in (0.0001, 0.01, 1.0)], round(float(first_share(0.01, 4)), 3))
-    [0.1, 0.3, 0.5] 0.45
     """
     noise, d = checks.number("noise", noise, "(0, inf)"), checks.whole("d", d, "[1, inf)")
     share = _PER_ROOT * math.sqrt(noise * _FEW / min(d, _FEW))

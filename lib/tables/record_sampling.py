@@ -26,13 +26,6 @@ def from_conditionals(
         the arrays is, along that variable and up to a constant, the logarithm of its probability given
         the others among the axes, all of which come earlier in the list
     marginals : for each variable in turn its distribution, an array of the probabilities of its values
-
-    >>> import numpy as np
-    >>> from lib.tables.record_sampling import from_conditionals
-    >>> share = np.array([0.75, 0.25])
-    >>> records = from_conditionals(8, [(0, [(np.log(share), (0,))])], [share], rng=np.random.default_rng(0))
-    >>> print(np.bincount(records[:, 0]))
-    [6 2]
     """
     columns = [np.empty(0, dtype=np.min_scalar_type(max(map(len, marginals)) - 1))] * len(marginals)
     known: list[int] = []

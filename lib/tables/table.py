@@ -211,11 +211,6 @@ def checked_codes(name: str, size: int, column: np.ndarray, first: int = 0) -> n
     """The array `column` of codes, read-only, in the smallest unsigned type that holds all below `size`.
 
     Raises ``ValueError`` for a code outside [0, size), whose record is told, counted from `first`.
-
-    >>> import numpy as np
-    >>> from lib.tables.table import checked_codes
-    >>> print(checked_codes("sex", 2, np.array([0, 1, 1])))
-    [0 1 1]
     """
     if not np.issubdtype(column.dtype, np.integer):
         checks.integer(f"column {name!r}", column, f"[0, {size})")  # names the first NaN or fraction

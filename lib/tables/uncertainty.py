@@ -164,17 +164,7 @@ def _whole_counts(result, low, high) -> tuple[Any, Any]:
 
 
 def expected_error(result: Result, attributes: Collection[str]) -> float:
-    """`Intervals.expected_error` of the counts over `attributes`, without the intervals; NaN if no measurement covers them.
-
-    >>> import numpy as np
-    >>> from lib.tables import Domain, Table, aim
-    >>> from lib.tables.uncertainty import expected_error
-    >>> rng = np.random.default_rng(0)
-    >>> table = Table(rng.integers(0, 2, (1000, 2)), Domain({"a": 2, "b": 2}))
-    >>> result = aim(table, epsilon=1.0, delta=1e-6, rng=rng)
-    >>> print(0 < expected_error(result, ["a"]) < 50)
-    True
-    """
+    """`Intervals.expected_error` of the counts over `attributes`, without the intervals; NaN if no measurement covers them."""
     domain, covering = result.model.domain, _covering(result, attributes)
     domain.axes(attributes)
     if not covering:
@@ -215,14 +205,6 @@ def marginal_bounds(result: Result, level: float = 0.95) -> dict[tuple[str, ...]
 
     So d_r <= e n_r + (w_c (psi(y - p_c) + q) + g) / w_r, and the synthetic table is at most as far away as p and the distance of
     the two.
-
-    >>> import numpy as np
-    >>> from lib.tables import Domain, Table, aim
-    >>> from lib.tables.uncertainty import marginal_bounds
-    >>> rng = np.random.default_rng(0)
-    >>> table = Table(rng.integers(0, 2, (1000, 2)), Domain({"a": 2, "b": 2}))
-    >>> print(len(marginal_bounds(aim(table, epsilon=1.0, delta=1e-6, rng=rng))) > 0)
-    True
     """
     return _bounds(result, 1 - checks.number("level", level, LEVELS))
 

@@ -19,12 +19,12 @@ import pandas as pd
 
 from book.kept import results
 from lib.attacks.audit import Audit, epsilon_lower_bound, epsilon_lower_bound_of_categories
-from lib.attacks.one_run import one_run
 from lib.tables import adaptive_iterative
 from lib.tables.adaptive_iterative import aim
 from lib.tables.budget_schedule import ExactSchedule
 from lib.tables.private_draws import ExactDraws
 from lib.tables.table import Domain, Table
+from notebooks.studies.one_run import one_run
 
 FILE = results.FOLDER / "miura2025/release_audits.csv"
 DELTA, CONFIDENCE = 1e-6, 0.999

@@ -262,10 +262,6 @@ def privacy():
     response = randomized_response.RandomizedResponse(1.0, 3)
     yield call("randomized_response.RandomizedResponse.release", on=response, value=np.array([0, 1, 2]), rng=RNG)
     yield from _curves("guarantees", "FromLoss", response)
-    yield call(
-        "one_run.one_run", scores=np.arange(8.0), present=np.arange(8) > 3, guesses=2, delta=1e-6, confidence=0.9
-    )
-    yield call("one_run.chance", epsilon=1.0, hits=3, guesses=4, canaries=10, delta=1e-6)
     yield call("selection.exact_exponential", scores=np.array([1, 2, 0]), epsilon=1.0, sensitivity=1, rng=RNG)
     yield call("selection.exponential", scores=np.array([1.0, 2.0, 0.0]), epsilon=1.0, sensitivity=1.0, rng=RNG)
     for cls in ("Exponential", "PermuteAndFlip"):
@@ -529,29 +525,6 @@ def gaussian():
     yield call("bounds.largest_radius", d=2, sigma=0.1)
     yield call("pairs.attained_radius", n=100, d=2, sigma=0.1)
     yield call("pairs.worst_case_neighbours", n=100, d=2, sigma=0.1, spare=("n", "d"))
-    yield call("synthesis_audit.off_the_wall", n=64, d=2, sigma=0.1, spare=("n", "d"))
-    told_apart = (np.zeros(2), np.eye(2)), (np.ones(2), np.eye(2))
-    yield call(
-        "synthesis_audit.log_likelihood_ratios",
-        given=told_apart[0],
-        pair=told_apart,
-        sizes=[1, 2],
-        trials=5,
-        rng=RNG,
-        spare=("sizes", "trials"),
-        fixed=("given", "pair"),
-    )
-    yield call(
-        "synthesis_audit.attack",
-        data=DATA,
-        record=DATA[0],
-        sizes=[1, 2],
-        trials=10,
-        delta=0.01,
-        confidence=0.9,
-        rng=RNG,
-        spare=("sizes", "trials"),
-    )
     yield call(
         "releases.released_dp",
         n=10_000,

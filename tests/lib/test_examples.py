@@ -1,25 +1,20 @@
-"""The examples in the texts of lib run, and what they print is what stands there; each public function has one."""
+"""The examples in the docstrings of lib run, and print what the docstrings say; each function on a face has one."""
 
 import ast
 import doctest
 import importlib
+import inspect
 import textwrap
 from pathlib import Path
 
 import pytest
 
+from tests.lib.test_faces import FACES, face
+
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted(
     path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".") for path in (ROOT / "lib").glob("*/[!_]*.py")
 )
-ROOMS = sorted({module.split(".")[1] for module in MODULES} - {"command"})  # that of the command has `--help`
-
-
-def parts(module: str, *kinds):
-    """The public functions, or nodes of other `kinds`, at the top of a module."""
-    tree = ast.parse((ROOT / module.replace(".", "/")).with_suffix(".py").read_text(encoding="utf-8"))
-    kinds = kinds or (ast.FunctionDef,)
-    return [node for node in tree.body if isinstance(node, kinds) and not node.name.startswith("_")]
 
 
 def examples(module: str, package: str = "lib") -> list[doctest.DocTest]:
@@ -43,19 +38,21 @@ def test_examples_print_what_stands_there(module):
     assert [said for test in examples(module) if (said := failures(test))] == []
 
 
-def lacking(module: str) -> list[str]:
-    """The public functions of a module that have no example, or one that no test runs."""
-    run = {test.name for test in examples(module)}
-    return [name for node in parts(module) if (name := f"{module}.{node.name}") not in run]
+def lacking(package: str, names) -> list[str]:
+    """Those of the `names` of a package that are functions without an example."""
+    functions = [
+        found for name in names if inspect.isfunction(found := getattr(importlib.import_module(package), name))
+    ]
+    return [each.__qualname__ for each in functions if ">>> " not in (inspect.getdoc(each) or "")]
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_every_function_has_an_example(room):
-    assert [name for module in MODULES if module.split(".")[1] == room for name in lacking(module)] == []
+@pytest.mark.parametrize("path", FACES, ids=lambda path: path.parent.name)
+def test_every_function_on_a_face_has_an_example(path):
+    assert lacking(f"lib.{path.parent.name}", face(path.read_text(encoding="utf-8"))) == []
 
 
 def test_a_function_without_an_example_is_found():
-    assert lacking("lib.command.verdicts") == ["lib.command.verdicts.ledger", "lib.command.verdicts.read"]
+    assert lacking("lib.accounting.numerical", ["gaussian_prv", "checked_pairs"]) == ["checked_pairs"]
 
 
 def test_examples_name_the_package_as_readers_do():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from lib.attacks.one_run import chance, one_run
+from notebooks.studies.one_run import chance, one_run
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0])

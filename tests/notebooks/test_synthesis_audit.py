@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from lib import gaussian_synthesis as gs
-from lib.attacks import synthesis_audit
+from notebooks.studies import synthesis_audit
 
 SURE = 1 - 1e-6
 

@@ -14,8 +14,8 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from ..numerics import checks
-from .audit import Audit
+from lib.attacks import Audit
+from lib.numerics import checks
 
 _MOST = 50.0
 
@@ -32,14 +32,6 @@ def one_run(
     delta : [0, 1); confidence : (0, 1)
 
     Of the `Audit`, hits are the guesses that are right, false hits those that are wrong.
-
-    >>> import numpy as np
-    >>> from lib.attacks.one_run import one_run
-    >>> rng = np.random.default_rng(0)
-    >>> present = rng.random(1000) < 0.5
-    >>> scores = present + rng.laplace(0, 1, 1000)
-    >>> print(0 < one_run(scores, present, guesses=500).epsilon_lower < 1)
-    True
     """
     scores, present = checks.real("scores", scores, "[-inf, inf]"), np.asarray(present)
     if scores.ndim != 1 or not np.isfinite(scores).all() or scores.size < 2:
@@ -58,10 +50,6 @@ def chance(epsilon: float, hits: int, guesses: int, canaries: int, delta: float 
     """How probable so many hits can be at most for an (`epsilon`, `delta`)-DP mechanism: the theorem's bound, at most 1.
 
     epsilon : [0, inf); guesses : whole, [1, canaries]; hits : whole, [0, guesses]; canaries : whole, [1, 1e9]; delta : [0, 1)
-
-    >>> from lib.attacks.one_run import chance
-    >>> print(f"{float(chance(0.0, hits=8, guesses=10, canaries=10)):.4f}")
-    0.0547
     """
     epsilon, delta = checks.number("epsilon", epsilon, "[0, inf)"), checks.number("delta", delta, "[0, 1)")
     canaries = checks.whole("canaries", canaries, "[1, 1e9]")

@@ -14,9 +14,9 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from ..gaussian_synthesis import fit, sample
-from ..numerics import checks
-from . import audit
+from lib.attacks import epsilon_lower_bound
+from lib.gaussian_synthesis import fit, sample
+from lib.numerics import checks
 
 _BLOCK = 500  # trials drawn at a time, for memory
 
@@ -28,11 +28,6 @@ def off_the_wall(n: int, d: int, sigma: float) -> tuple[NDArray[np.float64], NDA
     squared Mahalanobis distance of the record is about d (2 - sqrt(sigma))^2 / sigma.
 
     n : whole, [2^d, inf), best a multiple of 2^d; d : whole, [1, 16]; sigma : (0, 0.5]. Raises ``ValueError`` otherwise.
-
-    >>> from lib.attacks.synthesis_audit import off_the_wall
-    >>> data, record = off_the_wall(n=64, d=2, sigma=0.1)
-    >>> print(data.shape, record)
-    (64, 2) [1. 1.]
     """
     d = checks.whole("d", d, "[1, 16]")
     n = checks.whole("n", n, f"[{2**d}, inf)")
@@ -49,13 +44,6 @@ def log_likelihood_ratios(given: tuple[ArrayLike, ArrayLike], pair: Sequence[tup
 
     given : (mean, cov) of the Gaussian that releases them; pair : the two Gaussians that are told apart
     sizes : whole numbers, [1, inf); trials : whole, [1, inf); rng : numpy Generator
-
-    >>> import numpy as np
-    >>> from lib.attacks.synthesis_audit import log_likelihood_ratios
-    >>> pair = (np.zeros(2), np.eye(2)), (np.ones(2), np.eye(2))
-    >>> ratios = log_likelihood_ratios(pair[0], pair, [1, 10], trials=1000, rng=np.random.default_rng(0))
-    >>> print(ratios.shape, ratios.mean(axis=1).round(0))
-    (2, 1000) [ 1. 10.]
     """
     sizes = checks.integer("sizes", sizes, "[1, inf)").astype(int)
     trials = checks.whole("trials", trials, "[1, inf)")
@@ -75,15 +63,8 @@ def attack(data: ArrayLike, record: ArrayLike, sizes: ArrayLike, *, trials: int,
 
     Each holds with probability at least `confidence`, in (0, 1); for all together divide the chance of error among them.
     trials : releases of each data set, whole, [2, inf); delta : [0, 1); else as for `log_likelihood_ratios`
-
-    >>> import numpy as np
-    >>> from lib.attacks.synthesis_audit import attack, off_the_wall
-    >>> data, record = off_the_wall(n=64, d=2, sigma=0.1)
-    >>> found = attack(data, record, [1, 64], trials=1000, delta=1e-3, confidence=0.95, rng=np.random.default_rng(0))
-    >>> print(len(found))
-    2
     """
     pair = fit(data), fit(np.vstack([data, record]))
     without, with_it = (log_likelihood_ratios(given, pair, sizes, trials=trials, rng=rng) for given in pair)
-    found = (audit.epsilon_lower_bound(p, q, delta=delta, confidence=confidence) for p, q in zip(without, with_it))
+    found = (epsilon_lower_bound(p, q, delta=delta, confidence=confidence) for p, q in zip(without, with_it))
     return [one.epsilon_lower for one in found]
