@@ -198,10 +198,11 @@ clean: ## remove what was built; the environment in .venv stays
 test: build/html/index.html $(DEVELOPMENT) ## test the methods, verdicts, outputs and pages, and a representative part of everything else
 	@$(PY) -m pytest -n 2 --dist worksteal -m "not full"
 
-test-all: build/html/index.html $(DEVELOPMENT) ## run every test, and the notebooks once more in plain kernels
+test-all: build/html/index.html $(DEVELOPMENT) ## run every test, the notebooks in plain kernels and on other Pythons, the proofs, the package
 	@status=0; \
 	$(PY) -m pytest -n 2 --dist worksteal || status=1; \
-	$(MAKE) nbval || status=1; \
+	for each in nbval proofs package; do $(MAKE) $$each || status=1; done; \
+	PY=$(PY) .ci/digits || status=1; \
 	exit $$status
 
 papers: $(PAPERS) ## run the settings of the papers (notebooks/full.yml) on the real data; an interrupted run resumes

@@ -159,11 +159,8 @@ def hold(theorems: list[machine_checked.Headline], found: list[set[str]]) -> lis
 
 def main(arguments: list[str]) -> int:
     texts = sources()
-    if (
-        "unless-checked" in arguments
-        and CHECKED.is_file()
-        and CHECKED.read_text(encoding="utf-8").strip() == key(texts)
-    ):
+    now = f"{key(texts)}\n"
+    if "unless-checked" in arguments and CHECKED.is_file() and CHECKED.read_text(encoding="utf-8") == now:
         print("proofs: those that Coq has checked (proofs/checked.txt)")
         return 0
     if shutil.which("coqc") is None:
@@ -182,7 +179,7 @@ def main(arguments: list[str]) -> int:
         print(failure, file=sys.stderr)
         return 1
     with files.whole(CHECKED) as draft:
-        draft.write_text(f"{key(texts)}\n", encoding="utf-8")
+        draft.write_text(now, encoding="utf-8")
     print("\n".join(lines))
     print(
         f"{len(theorems)} theorems checked, with the axioms that proofs/headlines.yml grants ({time.monotonic() - start:.0f} s)"

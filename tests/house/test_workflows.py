@@ -42,7 +42,7 @@ def jobs(path: Path) -> list[dict]:
 
 
 def test_they_follow_the_schema():
-    assert {path.stem for path in WORKFLOWS} == {"ci", "pages", "recheck"}
+    assert {path.stem for path in WORKFLOWS} == {"ci", "nightly", "pages", "recheck"}
     assert [complaint for path in WORKFLOWS for complaint in complaints(path)] == []
 
 
