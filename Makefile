@@ -174,7 +174,7 @@ build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.lis
 
 # ---- commands; `make help` prints the text after ## in groups
 
-.PHONY: help book pdf clean test test-all papers claims proofs schema mine assignments grade check style notebooks catalogues document
+.PHONY: help book pdf clean test test-all papers claims proofs schema mine assignments grade check style notebooks claim catalogues document
 
 help: ## list the commands
 	@echo 'make COMMAND, or make PYTHON=python COMMAND in an environment that is active:'
@@ -265,6 +265,11 @@ catalogues: book/scorecard.md | $(CLASSROOM) ## update locale/, the messages tha
 	@rm -rf build/catalogues
 	@$(PY) -m book.site.build catalogues build/catalogues
 	@$(PY) -m notebooks.assignments.language
+
+claim: override export ID := $(value ID)
+claim: $(READY) ## judge one claim by its chapter, and keep its verdict for the book and the package (ID=smith2026.table1.mean)
+	@test -n "$$ID" || { echo "Say which claim: make claim ID=document.where.what" >&2; exit 2; }
+	@run="$$($(PY) -m book.ledger chapters "$$ID")" && $(MAKE) $$run && $(PY) -m book.ledger claim "$$ID" $$run
 
 # A title may hold a dollar sign, of which make is not to make anything.
 document: override export KEY := $(value KEY)

@@ -5,12 +5,14 @@
     python -m book.ledger page      build/claims.json, book/results/claims.csv  ->  book/scorecard.md
     python -m book.ledger downloads the same                     ->  claims.json and claims.csv beside the HTML
     python -m book.ledger package   book/results/claims.csv      ->  lib/command/ledger.csv, for `dp-compendium ledger`
+    python -m book.ledger chapters ID    prints where `make` runs the chapters that judge a claim
+    python -m book.ledger claim ID FILE  judges that claim by those files, and writes its rows in both CSV files
 
 `gather` and `full` fail, naming every id, where a claim is judged nowhere, an id is unknown,
 notebooks disagree about a claim, or a value differs without a reason.
 `full` is for the documents' own settings on the real data (`make papers`); its file is committed, and
 gives the verdict where a build on stand-in data has none. `full --only miura2025/02_accuracy` brings in the notebooks
-named, and leaves the rows of the others as they are.
+named, and leaves the rows of the others as they are. `make claim` runs `chapters`, then what it printed, then `claim`.
 """
 
 from __future__ import annotations
@@ -24,7 +26,18 @@ from book.kept import results
 from book.ledger import claims
 from book.ledger.claims import Record
 from book.ledger.scorecard import downloads, page
-from book.ledger.verdicts import ROOT, LedgerError, full, gather, load_full, package
+from book.ledger.verdicts import (
+    ROOT,
+    LedgerError,
+    chapters,
+    full,
+    gather,
+    have_data,
+    load_full,
+    needs_data,
+    package,
+    records_in,
+)
 
 
 def main(arguments=None) -> int:
@@ -44,13 +57,27 @@ def main(arguments=None) -> int:
     whole.add_argument("--notebooks", type=Path, default=ROOT / "notebooks")
     whole.add_argument("--only", nargs="+", default=(), metavar="document/notebook", help="keep the rows of all others")
     packing = commands.add_parser("package", help="results/claims.csv -> lib/command/ledger.csv")
-    packing.add_argument("--output", type=Path, default=ROOT / "lib" / "command" / "ledger.csv")
-    for command in (whole, paging, serving, packing):
+    finding = commands.add_parser("chapters", help="where make runs the chapters that judge a claim")
+    judging = commands.add_parser("claim", help="judge one claim, and keep its verdict")
+    for command in (packing, judging):
+        command.add_argument("--output", type=Path, default=ROOT / "lib" / "command" / "ledger.csv")
+    for command in (finding, judging):
+        command.add_argument("id")
+        command.add_argument("--notebooks", type=Path, default=ROOT / "notebooks")
+    judging.add_argument("files", type=Path, nargs="+", help="what `chapters` printed, executed")
+    for command in (whole, paging, serving, packing, finding, judging):
         command.add_argument("--full", type=Path, default=ROOT / "book" / "results" / "claims.csv")
     options = parser.parse_args(arguments)
 
-    if options.command in ("gather", "full", "package"):
+    if options.command in ("gather", "full", "package", "chapters", "claim"):
         try:
+            if options.command == "chapters":
+                found = chapters(options.id, options.notebooks, options.full)
+                real = not any(map(needs_data, found)) or have_data()
+                print(*(f"build/{'papers' if real else 'executed'}/{chapter}.ipynb" for chapter in found))
+                return 0
+            if options.command == "claim":
+                return claim(options)
             if options.command == "package":
                 package(options.full, options.output)
                 return 0
@@ -58,7 +85,7 @@ def main(arguments=None) -> int:
                 settled = gather(options.executed, options.notebooks, options.claims)
             else:
                 settled = full(options.executed, options.notebooks, options.full, options.only)
-        except LedgerError as error:
+        except (LedgerError, ValueError) as error:
             print(f"the ledger does not settle:\n{error}", file=sys.stderr)
             return 1
         print(claims.tally(record.verdict for record in settled))
@@ -73,6 +100,31 @@ def main(arguments=None) -> int:
         downloads(known, records, real, options.output)
     else:
         results.write(options.output, page(known, records, real))
+    return 0
+
+
+def claim(options) -> int:
+    """Judge the claim `options.id` by executed chapters, keep its verdict, and say what remains to be done."""
+    folder = options.files[0].parents[1]
+    judging = [path.relative_to(folder).with_suffix("").as_posix() for path in options.files]
+    found = [
+        record for name in judging for record in records_in(folder / f"{name}.ipynb", name) if record.id == options.id
+    ]
+    for record in found:
+        print(f"{record.id}: {record.verdict} ({record.reproduced})" + (f"; {record.note}" if record.note else ""))
+    if folder.name != "papers":
+        print(
+            "The verdict is of synthetic samples, and nothing was kept. It remains to judge the claim on the real data: "
+            f"book/data.md says where they are looked for, then `make claim ID={options.id}`.",
+            file=sys.stderr,
+        )
+        return 1
+    full(folder, options.notebooks, options.full, judging, options.id)
+    package(options.full, options.output)
+    print(
+        f"Kept in {options.full} and {options.output}. It remains to run `make book`, to look at the chapter and its claim, "
+        "to run `make notebooks` and `make check`, and to commit.",
+    )
     return 0
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pandas as pd
+import yaml
 
 from book.kept import results
 from book.ledger import cards, claims
@@ -113,18 +115,19 @@ def gather(executed: Path, sources: Path, output: Path) -> list[Record]:
 KEPT = ["id", "published", "reproduced", "verdict", "note", "notebook"]
 
 
-def full(executed: Path, sources: Path, output: Path, only=()) -> list[Record]:
+def full(executed: Path, sources: Path, output: Path, only=(), id: str = "") -> list[Record]:
     """Settle every claim by the notebooks that `make papers` ran, and write the judged ones to `output`.
 
     only : notebooks, as `miura2025/02_accuracy`. If there are any, the rows of the other notebooks stay in `output` as they are.
+    id : one claim, which the notebooks `only` judge. If it is given, the rows of all other claims stay in `output` as they are.
     """
     known, found = claims.load(), collect(executed, sources)
     kept, made = pd.DataFrame(columns=KEPT), _made()
     if only:
         again = {f"notebooks/{name}.ipynb" for name in only}
-        kept, made = results.load(output).fillna("").astype(str), _made_again(output, only)
-        found = [record for record in found if record.notebook in again]
-        mine = {record.id for record in found} | set(kept["id"][kept["notebook"].isin(again)])
+        kept, made = results.load(output).fillna("").astype(str), _made_again(output, [id] if id else only)
+        found = [record for record in found if record.notebook in again and id in ("", record.id)]
+        mine = {id} if id else {record.id for record in found} | set(kept["id"][kept["notebook"].isin(again)])
         known = Ledger(known.documents, {id: claim for id, claim in known.claims.items() if id in mine})
         kept = kept[~kept["id"].isin(mine)]
     settled = settle(known, found)
@@ -147,8 +150,46 @@ def _made() -> dict[str, str]:
     return made | {"command": "make papers"}
 
 
+def chapters(id: str, sources: Path, kept: Path) -> list[str]:
+    """Return the chapters, as ``miura2025/02_accuracy``, that judge the claim `id` of the ledger.
+
+    They are the notebooks below `sources` whose code contains the id, or else the one that judged it in the file `kept`, which
+    composes the id. Raises ``ValueError`` for an unknown id and `LedgerError` if no chapter judges it.
+    """
+    claims.load()[id]
+    found = [path for path in sorted(sources.glob("*/*.ipynb")) if _names(path, id)]
+    found = found or [sources.parent / row["notebook"] for row in results.rows(kept) if row["id"] == id]
+    if not found:
+        raise LedgerError(f"{id}: no chapter judges it. Call `claims.check({id!r}, value)` in one")
+    return [path.relative_to(sources).with_suffix("").as_posix() for path in found]
+
+
+def _names(notebook: Path, id: str) -> bool:
+    """Whether a cell of code names the claim `id`."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    quoted = re.compile(rf"""["']{re.escape(id)}["']""")
+    return any(cell["cell_type"] == "code" and quoted.search("".join(cell["source"])) for cell in cells)
+
+
+def needs_data(chapter: str) -> bool:
+    """Whether the settings of the papers (notebooks/full.yml) give `chapter` the real data."""
+    settings = yaml.safe_load((ROOT / "notebooks/full.yml").read_text(encoding="utf-8"))
+    return settings.get(chapter, {}).get("data") == "real"
+
+
+def have_data() -> bool:
+    """Whether the real data are there or can be downloaded; if not, standard error says why."""
+    try:
+        for name in datasets.SOURCES:
+            datasets.path(name)
+    except datasets.DatasetError as error:
+        print(error, file=sys.stderr)
+        return False
+    return True
+
+
 def _made_again(output: Path, only) -> dict[str, str]:
-    """How the file at `output` was made, with a line for the notebooks `only` that were run again today."""
+    """How the file at `output` was made, with a line for what was run again today: notebooks or a claim."""
     made, name = results.provenance(output), f"run again {datetime.now(UTC).date().isoformat()}"
     again = f"{', '.join(only)} at {results.commit()}"
     return made | {name: "; ".join(filter(None, [made.get(name), again]))}
@@ -173,7 +214,7 @@ def package(path: Path, output: Path) -> None:
     """Every claim with the full run's verdict, as the built package has them; `LedgerError` names what that run has not judged."""
     known, found = claims.load().claims, {row["id"]: row for row in results.rows(path)}
     if unjudged := [id for id, claim in known.items() if found.get(id, {}).get("published") != claim.printed]:
-        raise LedgerError("not judged, as it is printed now, in the full run: " + ", ".join(unjudged))
+        raise LedgerError("not judged, as it is printed now: " + ", ".join(f"`make claim ID={id}`" for id in unjudged))
     rows = [
         {
             "id": id,

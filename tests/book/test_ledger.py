@@ -5,6 +5,7 @@ import html
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 from book.ledger import __main__ as command
 from book.ledger import claims, scorecard, verdicts
+from lib.data.datasets import DatasetError
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -419,6 +421,77 @@ def test_what_a_notebook_run_again_does_not_settle_leaves_the_file(house, capsys
     arguments = ["full", "--executed", str(house / "executed"), "--notebooks", str(house / "notebooks")]
     assert command.main([*arguments, "--full", str(path), "--only", only]) == 1
     assert message in capsys.readouterr().err and path.read_text(encoding="utf-8") == before
+
+
+def judge_alone(house, id, *names, folder="papers"):
+    """What `make claim` does once `make` has run the chapters `names`."""
+    shutil.rmtree(house / "papers", ignore_errors=True)
+    shutil.copytree(house / "executed", house / "papers")
+    files = [str(house / folder / f"{name}.ipynb") for name in names]
+    places = ["--full", str(house / "results/claims.csv"), "--output", str(house / "packed.csv")]
+    return command.main(["claim", id, *files, "--notebooks", str(house / "notebooks"), *places])
+
+
+def test_a_new_claim_is_judged_alone_and_packed(house, capsys):
+    path = full_run(house, REST)
+    before = path.read_text(encoding="utf-8").splitlines()
+    ledger = house / "claims.yml"
+    added = "- {id: doc.new, item: Table 2, statement: A new number., printed: '1.5', judge: digits}\n"
+    ledger.write_text(ledger.read_text(encoding="utf-8") + added, encoding="utf-8")
+    with pytest.raises(verdicts.LedgerError, match="`make claim ID=doc.new`"):
+        verdicts.package(path, house / "packed.csv")
+    # The chapter finds other claims different from what the full run has kept; their rows stay.
+    write(house, "02_b.ipynb", records({"doc.new": 1.52, "doc.other": 2.0}))
+    assert judge_alone(house, "doc.new", "doc/02_b") == 0
+    told = capsys.readouterr().out
+    assert "doc.new: reproduced (1.5200)" in told and "It remains to run `make book`" in told
+    changed = [line for line in path.read_text(encoding="utf-8").splitlines() if line not in before]
+    assert re.fullmatch(r"# run again 20..-..-..: doc.new at .*", changed[0])
+    assert changed[1:] == ["doc.new,1.5,1.5200,reproduced,,notebooks/doc/02_b.ipynb"]
+    assert "doc.new,doc,Table 2,A new number.,1.5,1.5200,reproduced,," in (house / "packed.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("value", "folder", "message"),
+    [
+        (1.6, "papers", "doc.new: differs without a reason"),
+        (None, "papers", "doc.new: judged by no notebook"),
+        (1.52, "executed", "It remains to judge the claim on the real data"),
+    ],
+)
+def test_a_claim_that_cannot_be_kept_leaves_the_files(house, capsys, value, folder, message):
+    path = full_run(house, REST)
+    before = path.read_bytes()
+    ledger = house / "claims.yml"
+    added = "- {id: doc.new, item: Table 2, statement: A new number., printed: '1.5', judge: digits}\n"
+    ledger.write_text(ledger.read_text(encoding="utf-8") + added, encoding="utf-8")
+    write(house, "02_b.ipynb", records({"doc.new": value} if value else {"doc.other": 2.7}))
+    assert judge_alone(house, "doc.new", "doc/02_b", folder=folder) == 1
+    assert message in capsys.readouterr().err
+    assert path.read_bytes() == before and not (house / "packed.csv").exists()
+
+
+def test_a_claim_is_judged_where_the_code_names_it(house):
+    kept = full_run(house, REST)
+    code = nbformat.v4.new_code_cell("claims.check('doc.data', 6)")
+    text = nbformat.v4.new_markdown_cell("'doc.number'")
+    nbformat.write(nbformat.v4.new_notebook(cells=[code, text]), house / "notebooks/doc/03_c.ipynb")
+    assert verdicts.chapters("doc.data", house / "notebooks", kept) == ["doc/03_c"]
+    assert verdicts.chapters("doc.number", house / "notebooks", kept) == ["doc/01_a"]  # which composes the id
+    with pytest.raises(ValueError, match="nearest: doc.number"):
+        verdicts.chapters("doc.numbr", house / "notebooks", kept)
+    kept.write_text(re.sub(r"(?m)^doc\.number.*\n", "", kept.read_text()))
+    with pytest.raises(verdicts.LedgerError, match="no chapter judges it"):
+        verdicts.chapters("doc.number", house / "notebooks", kept)
+
+
+def test_a_chapter_of_real_data_runs_on_samples_where_they_are_missing(monkeypatch, capsys):
+    id, chapter = "miura2022.english.dp-4.00", "miura2022/02_figures_tables"
+    assert command.main(["chapters", id]) == 0 and capsys.readouterr().out == f"build/papers/{chapter}.ipynb\n"
+    monkeypatch.setattr(command, "needs_data", lambda name: name == chapter)
+    monkeypatch.setattr(verdicts.datasets, "path", lambda name: (_ for _ in ()).throw(DatasetError("no file")))
+    assert command.main(["chapters", id]) == 0
+    assert capsys.readouterr() == (f"build/executed/{chapter}.ipynb\n", "no file\n")
 
 
 def test_a_full_run_of_another_printed_value_is_left_out(house):

@@ -215,16 +215,20 @@ def test_where_it_fails_nothing_is_left(run, folder, monkeypatch):
 
 @pytest.mark.slow
 def test_the_ledger_is_todays():
-    """Who changes claims or their verdicts runs `python -m book.ledger package`."""
+    """If you change a claim or its verdict, run `make claim ID=...`."""
     full = {row["id"]: row for row in results.rows(ROOT / "book/results/claims.csv")}
     held = verdicts.read()
-    assert [claim["id"] for claim in held] == list(claims.load().claims)
+    known_ids = [claim["id"] for claim in held]
+    assert not (new := set(claims.load().claims) - set(known_ids)), f"run `make claim ID={min(new)}`"
+    assert known_ids == list(claims.load().claims), "a claim was moved or removed: run `python -m book.ledger package`"
     for claim, known in zip(held, claims.load().claims.values(), strict=True):
+        run = f"run `make claim ID={known.id}`"
+        assert known.id in full, run
         row = full[known.id]
         assert claim == {
             "id": known.id, "document": known.document, "item": known.item, "statement": known.statement, "printed": known.printed,
             "reproduced": row["reproduced"], "verdict": row["verdict"], "note": row["note"], "chapter": row["notebook"],
-        }, "run python -m book.ledger package"  # fmt: skip
+        }, run  # fmt: skip
 
 
 def test_claims_are_found_by_document_verdict_and_words(run):
