@@ -31,6 +31,14 @@ def rooms() -> dict[str, list[str]]:
     return {name: sorted(path.stem for path in (LIB / name).glob("[!_]*.py")) for name in names}
 
 
+def face(source: str) -> dict[str, str]:
+    """The names that an `__init__` imports from its own modules, each with the comment in its line, or ""."""
+    lines = source.splitlines()
+    imports = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom) and node.level == 1]
+    told = {alias.name: lines[alias.lineno - 1] for node in imports for alias in node.names}
+    return {name: line.partition("#")[2].strip() for name, line in told.items()}
+
+
 def _linked(name, room, place=""):
     """A name as a link to its place in the reference, for a room that has a page there."""
     if not (ROOT / f"book/reference/{room}.md").is_file():

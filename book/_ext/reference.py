@@ -214,7 +214,7 @@ class Reference(SphinxDirective):
     def run(self):
         room = self.arguments[0]
         package = importlib.import_module(f"lib.{room}")
-        lines = [*house_text.rst(inspect.getdoc(package).splitlines(), set(), linked), "", NAME]
+        lines = [*house_text.rst(inspect.getdoc(package).splitlines(), set(), linked), "", NAME, "", *_face(room)]
         made = self._parsed(lines, package.__file__)
         for name in rooms()[room]:
             module = importlib.import_module(f"lib.{room}.{name}")
@@ -240,6 +240,15 @@ class Reference(SphinxDirective):
         made = nodes.Element()
         self.state.nested_parse(StringList(text, source), 0, made)
         return made.children
+
+
+def _face(room: str) -> list[str]:
+    """The public names of a subpackage, each with its line: a link where the reference describes it."""
+    described, lines = set(public().values()), []
+    for name, line in library.face((LIB / room / "__init__.py").read_text(encoding="utf-8")).items():
+        shown = f":py:obj:`{name} <lib.{room}.{name}>`" if f"lib.{room}.{name}" in described else f"``{name}``"
+        lines.append(f"- {shown}: {house_text.rst([line], set(), linked)[0]}")
+    return lines
 
 
 def _other_names(module, own) -> list[str]:

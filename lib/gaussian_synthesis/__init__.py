@@ -28,8 +28,8 @@ from .pairs import (
 from .releases import (
     ORDERS,  # the Rényi orders that are tried
     records_needed,  # the smallest n for (epsilon, delta) and a number of synthetic records
-    released_delta,  # the exact delta of several synthetic records
+    released_delta,  # bounds of the smallest delta of several synthetic records
     released_dp,  # (epsilon, delta) of several synthetic records, through Rényi divergences
-    released_epsilon,  # the exact epsilon of several synthetic records
-    released_epsilon_attained,  # a lower bound of the exact epsilon, from a pair of data sets
+    released_epsilon,  # the smallest epsilon of several synthetic records, from the privacy loss itself
+    released_epsilon_attained,  # a lower bound of the smallest epsilon, from a pair of data sets
 )

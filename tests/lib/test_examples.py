@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.lib.test_faces import FACES, face
+from book._ext.library import face
+from tests.lib.test_faces import FACES
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted(

@@ -12,18 +12,11 @@ import pytest
 
 import lib
 from book._ext.chapters import code, named
+from book._ext.library import face
 
 ROOT = Path(__file__).resolve().parents[2]
 FACES = sorted((ROOT / "lib").glob("*/__init__.py"))
 MOST = 160
-
-
-def face(source: str) -> dict[str, str]:
-    """The names that an `__init__` imports from its own modules, each with the comment in its line, or ""."""
-    lines = source.splitlines()
-    imports = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom) and node.level == 1]
-    told = {alias.asname or alias.name: lines[alias.lineno - 1] for node in imports for alias in node.names}
-    return {name: line.partition("#")[2].strip() for name, line in told.items()}
 
 
 def silent(source: str) -> list[str]:
