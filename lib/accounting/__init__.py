@@ -36,5 +36,4 @@ from .numerical import (
     prv_distribution,  # the law of composed privacy losses on a grid
     pure_dp_prv,  # the privacy loss of epsilon-DP
 )
-from .odometer import two_steps  # an example: the second budget is chosen after the first output
 from .privacy_loss import DiscreteLoss  # a privacy loss with finitely many values

@@ -222,45 +222,6 @@ def renyi_pair(pair: GaussianPair, alpha: ArrayLike) -> Numbers:
     return np.where(same, 0.0, from_both).sum(axis=-1)[()] / 2
 
 
-def gaussian_moment_on_grid(
-    mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: ArrayLike, alpha: float, *, half: int = 30
-) -> float:
-    """The integral of P^alpha Q^(1 - alpha) for two Gaussians, e^((alpha - 1) D_alpha), by the trapezoidal rule.
-
-    means (d,), covariances (d, d), alpha a number in (1, inf) for which the integrand is itself a Gaussian;
-    half : number of steps on each side of its centre, whole, [1, inf), a quarter of a standard deviation each
-
-    A check on `renyi_gaussian` that shares nothing with it, for a few dimensions: (2 half + 1)^d points.
-    Inf where it overflows. Raises ``numpy.linalg.LinAlgError`` where alpha cov1^-1 + (1 - alpha) cov2^-1 is not positive definite.
-
-    >>> import numpy as np
-    >>> from lib.accounting.divergence import gaussian_moment_on_grid
-    >>> moment = gaussian_moment_on_grid([0.0], np.eye(1), [1.0], np.eye(1), alpha=3.0)
-    >>> print(round(float(np.log(moment)) / 2, 6))
-    1.5
-    """
-    alpha, half = checks.number("alpha", alpha, "(1, inf)"), checks.whole("half", half, "[1, inf)")
-    mean1, cov1, _ = _gaussian("1", mean1, cov1)
-    mean2, cov2, _ = _gaussian("2", mean2, cov2)
-    d, ticks = len(mean1), np.meshgrid(*[np.arange(-half, half + 1) / 4] * len(mean1), indexing="ij")
-
-    def log_density(mean, K):
-        quadratic = np.einsum("ij,jk,ik->i", points - mean, K, points - mean)
-        return (np.linalg.slogdet(K / (2 * np.pi))[1] - quadratic) / 2
-
-    with np.errstate(all="ignore"):
-        A, B = np.linalg.inv(cov1), np.linalg.inv(cov2)
-        T = alpha * A + (1 - alpha) * B
-        centre = np.linalg.solve(T, alpha * A @ mean1 + (1 - alpha) * B @ mean2)
-        frame = np.linalg.inv(np.linalg.cholesky(T)).T
-        points = centre + np.stack(ticks, -1).reshape(-1, d) @ frame.T
-        integrand = np.exp(alpha * log_density(mean1, A) + (1 - alpha) * log_density(mean2, B))
-        moment = float(integrand.sum() * abs(np.linalg.det(frame)) / 4**d)
-    if np.isnan(moment):
-        raise ArithmeticError("means, covariances or alpha are too extreme for double precision")
-    return moment
-
-
 # --- Other distributions -------------------------------------------------------------------
 
 

@@ -177,7 +177,7 @@ LABELS = np.array([0, 1, 1, 0, 1])
 def privacy():
     """Divergences, accounting, mechanisms, composition, sensitivities."""
     from lib import accounting
-    from lib.accounting import bounded_range, conversions, odometer, privacy_loss
+    from lib.accounting import bounded_range, conversions, privacy_loss
     from lib.mechanisms import additive_noise, randomized_response, selection
 
     yield call("checks.real", name="x", value=0.5, interval="(0, 1)", fixed=("name", "interval"))
@@ -200,7 +200,6 @@ def privacy():
     }
     yield call("divergence.gaussian_pair", **moments)
     yield call("divergence.renyi_gaussian", alpha=2.0, **moments)
-    yield call("divergence.gaussian_moment_on_grid", alpha=2.0, half=6, spare=("half",), **moments)
     yield call("divergence.renyi_discrete", p=np.array([0.5, 0.25, 0.25]), q=np.array([0.25, 0.25, 0.5]), alpha=2.0)
     yield call(
         "divergence.renyi",
@@ -298,8 +297,6 @@ def privacy():
     both = [(additive_noise.Gaussian(4.0), 5), (additive_noise.Laplace(4.0), 2)]
     for method in ("basic", "optimal", "rdp"):
         yield call("composition.together", mechanisms=both, delta=1e-5, method=method)
-    yield call("odometer.two_steps", epsilon=1.0, delta=1e-5, share=0.5)
-    yield call("odometer.TwoSteps.delta_at", on=odometer.two_steps(1.0, 1e-5), epsilon=1.0, rule="worst")
 
     yield call("conversions.bounded_range_zcdp", epsilon=0.5)
     mechanisms = [(accounting.gaussian_prv(3.0), 1), (accounting.bounded_range_prv(0.5), 1)]

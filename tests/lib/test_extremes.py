@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from lib import accounting, local
-from lib.accounting import composition, divergence, odometer, privacy_loss
+from lib.accounting import composition, divergence, privacy_loss
 from lib.gaussian_synthesis.bounds import (
     bounded_epsilon,
     bounded_epsilon_joint,
@@ -277,14 +277,6 @@ def test_a_choice_whose_exponents_overflow_is_refused():
     """They would tie at infinity, and the first of them be taken for the best."""
     with pytest.raises(ArithmeticError, match="too large"):
         selection.exponential([1.0, 2.0], 1e300, 1e-300, rng=np.random.default_rng(0))
-
-
-@pytest.mark.slow
-@extremes
-@given(st.floats(-1e300, 1e300))
-def test_the_odometers_delta_at_any_epsilon(epsilon):
-    steps = odometer.two_steps(1.0, 1e-5)
-    assert 0 <= steps.delta_at(epsilon) <= 1 + 1e-9
 
 
 # ---- local oracles

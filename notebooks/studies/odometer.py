@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from ..numerics import checks
-from . import gaussian_curve
+from lib.accounting import gaussian_sigma
+from lib.numerics import checks
 
 _Z = np.linspace(-10, 10, 20_001)  # standard deviations of the first step's loss
 _MASS = np.exp(-(_Z**2) / 2) * (_Z[1] - _Z[0]) / np.sqrt(2 * np.pi)
@@ -68,14 +68,9 @@ def two_steps(epsilon: float, delta: float, share: float = 0.5) -> TwoSteps:
 
     epsilon : (0, 10]; delta : [1e-9, 0.01]
     share : (0, 1), size of the first step, as a part of the one Gaussian that would cost all
-
-    >>> from lib.accounting import two_steps
-    >>> example = two_steps(1.0, 1e-5)
-    >>> print(example.true_epsilon > example.epsilon)
-    True
     """
     epsilon, delta = checks.number("epsilon", epsilon, "(0, 10]"), checks.number("delta", delta, "[1e-9, 0.01]")
-    whole = 1 / float(gaussian_curve.gaussian_sigma(epsilon, delta))
+    whole = 1 / float(gaussian_sigma(epsilon, delta))
     first = checks.number("share", share, "(0, 1)") * whole
     left = epsilon - (first**2 / 2 + first * _Z)
     response = scipy.optimize.brentq(lambda e: _MASS @ _response(left, e) - delta, 1e-9, 2 * epsilon)

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.special import expit
 
 from lib import accounting
-from lib.accounting.odometer import two_steps
+from notebooks.studies.odometer import two_steps
 
 EXAMPLES = [(1.0, 1e-5, 0.5), (1.0, 1e-5, 0.9), (0.3, 1e-4, 0.2), (3.0, 1e-8, 0.6)]
 
@@ -70,3 +72,9 @@ def test_bad_input_is_refused_by_name(arguments, name):
 def test_a_bad_rule_is_refused():
     with pytest.raises(ValueError, match="rule"):
         two_steps(1.0, 1e-5).delta_at(1.0, "best")
+
+
+@settings(derandomize=True, deadline=None)
+@given(st.floats(-1e300, 1e300))
+def test_delta_at_any_epsilon_is_a_probability(epsilon):
+    assert 0 <= two_steps(1.0, 1e-5).delta_at(epsilon) <= 1 + 1e-9
