@@ -1,9 +1,7 @@
 """Black-box privacy audits: a lower bound on epsilon from samples of a mechanism's output.
 
-A mechanism that is (epsilon, delta)-DP gives, for every event E and every pair of
-neighbours, P[E] <= e^epsilon Q[E] + delta. Seen often enough under P and rarely enough
-under Q, an event therefore proves that epsilon cannot be smaller than some number,
-whatever the mechanism's theory says. (Ding et al. 2018; Jagielski et al. 2020.)
+A mechanism that is (epsilon, delta)-DP has P[E] <= e^epsilon Q[E] + delta for every event E and all neighbours. An event that is
+frequent under P and rare under Q therefore bounds epsilon from below (Ding et al. 2018; Jagielski et al. 2020).
 """
 
 from __future__ import annotations
@@ -85,12 +83,11 @@ def audit_mechanism(
 
 
 def audit_oracle(oracle: FrequencyOracle, *, trials: int, rng: np.random.Generator, confidence: float = 0.95) -> Audit:
-    """Audits a frequency oracle by the reports of users with the values 0 and 1.
+    """Audit a frequency oracle by the reports of users with the values 0 and 1.
 
     trials : whole number >= 4, users of each value; confidence : (0, 1)
-    A report's score is the logarithm of the ratio of its probabilities under the two values, as the oracle
-    states them: a wrong statement makes the audit less sharp, and never its bound too large. What the statement
-    leaves out, such as the seed of a hash function, and all other values go unseen; `report_audit` looks at them.
+    The score is the log-ratio of a report's probabilities as the oracle states them: a wrong statement makes the audit less sharp, never
+    wrong. It does not see other values, or what the statement leaves out, such as a hash seed; `report_audit` does.
 
     >>> import numpy as np
     >>> from lib.attacks import audit_oracle
@@ -107,10 +104,9 @@ def audit_oracle(oracle: FrequencyOracle, *, trials: int, rng: np.random.Generat
 def epsilon_lower_bound_of_categories(
     first: ArrayLike, second: ArrayLike, *, delta: float = 0.0, confidence: float = 0.95
 ) -> Audit:
-    """Lower bound on epsilon from outputs, whole numbers that are mere names, under two neighbouring inputs.
+    """Return a lower bound on epsilon from outputs that are categories (integers) under two neighbouring inputs.
 
-    As `epsilon_lower_bound` on a score that the first half learns: log((a + 1)/(b + 1)) of an output that came
-    up a times under the first input and b times under the second. `threshold` refers to that score.
+    As `epsilon_lower_bound`, on a score that the first half learns: log((a + 1)/(b + 1)) of an output seen a and b times.
 
     >>> import numpy as np
     >>> from lib.attacks import epsilon_lower_bound_of_categories
@@ -130,13 +126,11 @@ def epsilon_lower_bound_of_categories(
 
 
 def epsilon_lower_bound(first: ArrayLike, second: ArrayLike, *, delta: float = 0.0, confidence: float = 0.95) -> Audit:
-    """Lower bound on epsilon from scores of outputs under two neighbouring inputs.
+    """Return a lower bound on epsilon, as an `Audit`, from scores of outputs under two neighbouring inputs.
 
-    first, second: scores (trials,) of independent outputs under the one and the other
-    input; any statistic will do, a likelihood ratio is the sharpest. The first half of
-    each chooses the event (a threshold and a direction), the second half judges it, so that
-    choosing costs no confidence; P and Q share the error (1 - confidence) equally.
-    delta: [0, 1). Returns an `Audit`; `epsilon_lower` is 0 where nothing is proved.
+    first, second : scores (trials,) of independent outputs under the two inputs; a likelihood ratio is the sharpest
+    delta : [0, 1); confidence : (0, 1), whose error P and Q share equally
+    The first half of the scores chooses the event, a threshold and a direction; the second half judges it.
 
     Raises ``ValueError`` for fewer than 4 scores, unequal numbers, or NaN scores.
 

@@ -1,21 +1,15 @@
 """The exact law of what a local protocol sends, by running its program on every outcome of its random draws.
 
-A protocol is handed a generator of ours. Each of its draws branches: the program runs once for every
-combination of outcomes, and the probabilities of equal reports add up. Nothing that the program says of itself
-is used, only what it sends: every byte of it, seeds included, and its type and shape.
+A protocol gets a generator of ours, whose draws branch: the program runs once for every combination of outcomes, and the
+probabilities of equal reports add up. Only what it sends counts: every byte, its type and its shape.
 
-**How a draw branches.** A whole number from a small range has all its values. A number from a large range, or a
-real one from [0, 1), is decided no further than the program asks: a comparison with a constant has two outcomes,
-each with its probability. A number from a large range that the program uses in another way, such as the seed of a
-hash function, is one of `SEEDS`, all alike.
+**How a draw branches.** An integer from a small range takes all its values. A number from a large range, or a real one from [0, 1),
+is decided no further than the program asks: a comparison with a constant has two outcomes. A number from a large range that is used
+in another way, such as a hash seed, is one of `SEEDS`, all equally likely.
 
-So the law is exact (but that real draws, which a generator rounds to multiples of 2^-53, are not rounded) for the
-program with fewer seeds to draw from. A protocol that is private whatever its seed, as local hashing is, stays so;
-one that needs the seed to be uniform, to hide something under it, would be accused wrongly. And a leak that only
-other seeds show is not seen.
-
-The idea of running a program on all its coins is that of model checkers for probabilistic programs
-(such as J. Katoen: The probabilistic model checking landscape, LICS 2016).
+The law is exact for the program with these few seeds (and for real draws that are not rounded to multiples of 2^-53). A protocol that
+is private whatever its seed stays so; one that needs a uniform seed would be accused wrongly; a leak that only other seeds show is
+not seen. Model checkers for probabilistic programs do the same (J. Katoen, LICS 2016).
 """
 
 from __future__ import annotations
@@ -86,19 +80,15 @@ def exact_loss(
 def report_law(
     oracle: Any, value: int, *, beside: Sequence[int] = (), with_draws: bool = False, seeds: Sequence[int] = SEEDS
 ) -> dict[tuple, float]:
-    """The probability of every report that a frequency oracle sends for `value`.
+    """Return the probability of every report that a frequency oracle sends for `value`.
 
     oracle : a frequency oracle, or anything with `k` and `perturb(values, rng=rng)`
-    value : whole, [0, k-1]; beside : values of other users whose reports are drawn in the same call and belong to
-        what is seen; noise that users share shows there
-    with_draws : whether what is seen includes how many random numbers were drawn. Nobody sends that; a generator
-        that others go on with tells it, and so may a clock
-    seeds : what a draw from a large range comes out as, whole numbers in [0, 2^64), taken modulo the range
+    value : whole, [0, k-1]; beside : values of users whose reports are drawn in the same call and seen, for noise that users share
+    with_draws : whether the number of random draws is seen too, as a shared generator or a clock would tell it
+    seeds : outcomes of a draw from a large range, integers in [0, 2^64), taken modulo the range
 
-    Returns a dict: a report is a tuple (type, shape, bytes), or (type, shape, bytes, draws).
-
-    Raises `NotEnumerable` where the oracle draws in other ways than by `random` and `integers`, or computes with a
-    real number rather than compare it, and ``ArithmeticError`` beyond 2^17 runs.
+    The keys are tuples (type, shape, bytes), with `with_draws` (type, shape, bytes, draws). Raises `NotEnumerable` for draws other than
+    `random` and `integers`, or a real draw that is not only compared, and ``ArithmeticError`` beyond 2^17 runs.
     """
     inside = f"[0, {oracle.k - 1}]"
     users = [checks.whole("value", value, inside), *checks.integer("beside", beside, inside).astype(int).ravel()]

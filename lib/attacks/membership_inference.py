@@ -1,17 +1,14 @@
 """Membership inference: how well one can tell from a published model whether a record was in its training data.
 
-The game: a pool of n records is split at random, the model is trained on one half, and the attacker, who sees the model and
-all n records, gives each of them a score, large for a record that he believes to have been used.
+The game: a pool of n records is split at random, and the model is trained on one half. The attacker sees the model and the pool, and
+scores each record, high for a record that he believes to have been used.
 
-- `loss_scores` (Yeom et al. 2018): less the model's loss on the record
-- `likelihood_ratio_scores` (LiRA, Carlini et al. 2022): how unusual the model's confidence in the record's label is, compared with
-  shadow models, which the attacker trains himself on halves of the pool without that record (offline), or
-  without it and with it (online)
+- the loss (Yeom et al. 2018): log p of the record's label
+- `likelihood_ratio_scores` (LiRA, Carlini et al. 2022): how unusual the model's confidence in the label is, compared with shadow
+  models trained on halves of the pool without the record (offline), or without it and with it (online)
 
-`Attack` judges scores: the area under the curve (AUC), the rate of true positives at a low rate of false ones, the advantage,
-TPR - FPR. What record-level (epsilon, delta)-DP of the *whole model* allows at most stands beside them: `tpr_bound`,
-`advantage_bound`, `auc_bound`, those of a test between a model trained with a record and one trained without it. An epsilon
-for each parameter by itself bounds none of them. An attack that does no better than chance proves nothing.
+`Attack` judges scores. `tpr_bound`, `advantage_bound` and `auc_bound` say what (epsilon, delta)-DP of the *whole model* allows; an
+epsilon for each parameter by itself bounds none of them. An attack that does no better than chance proves nothing.
 """
 
 from __future__ import annotations
@@ -62,16 +59,14 @@ def loss_scores(model: Any, features: ArrayLike, labels: ArrayLike) -> NDArray[n
 def likelihood_ratio_scores(
     target: ArrayLike, shadows: ArrayLike, used: ArrayLike, *, mode: str = "offline"
 ) -> NDArray[np.float64]:
-    """Scores (n,) of the records, from the confidences of the target and of shadow models.
+    """Return scores (n,) of the records, from the confidences of the target and of shadow models.
 
     target : (n,) in (0, 1), `confidence` of the attacked model in each record
     shadows : (s, n) in (0, 1), those of the s shadow models; used : (s, n) of bool, whether each was trained on each record
-    mode : "offline": how far the target's log(p/(1-p)) lies above the mean of the models without the record,
-        in standard deviations; each record needs one such model. "online": log-likelihood ratio of two normal
-        distributions, with and without; each record needs a model of both kinds.
+    mode : "offline": how far the target's log(p/(1-p)) lies above the mean of the models without the record, in standard deviations;
+        "online": the log-likelihood ratio of two normal laws, with and without the record
 
-    With few shadow models a standard deviation for each record would be mostly noise: it is shared by all records.
-    Two models of a kind are needed for at least one record.
+    Each record needs a model of each kind that is used, one record two. All records share one standard deviation.
     """
     checks.one_of("mode", mode, MODES)
     target = _logit(checks.real("target", target, "(0, 1)"))
@@ -262,13 +257,11 @@ def advantage_bound(epsilon: float, delta: float = 0.0) -> float:
 
 
 def posterior_bound(prior: ArrayLike, epsilon: float) -> Numbers:
-    """What a probability `prior` in [0, 1], any shape, that a record was used, can become by seeing an `epsilon`-DP model.
+    """Return what a probability `prior` in [0, 1], any shape, that a record was used can become by seeing an `epsilon`-DP model.
 
-    epsilon : [0, inf]. The odds grow by e^epsilon at most. Seeing an (epsilon, delta)-DP model, the probability may exceed this
-    bound b, and more often than with probability delta; but on average over all models, what it exceeds b by is (1 - b) delta at most.
-    For the model is made from a draw that with probability delta, the same for both, tells all, and else is epsilon-DP
-    (Kairouz, Oh, Viswanath 2015, Theorem 2.1): who sees the model believes b at most, where the draw told nothing, and 1 at most, where
-    it did; so b + (1 - b) Pr[it told | model], whose mean over models is b + (1 - b) delta.
+    epsilon : [0, inf]. The odds grow by e^epsilon at most. For an (epsilon, delta)-DP model the probability may exceed this bound b, on
+    average over all models by (1 - b) delta at most: with probability delta the model tells all, and else it is epsilon-DP (Kairouz, Oh,
+    Viswanath 2015, Theorem 2.1).
 
     >>> from lib.attacks.membership_inference import posterior_bound
     >>> print(round(posterior_bound(0.1, epsilon=1.0), 4))

@@ -45,11 +45,11 @@ class ReportAudit(Audit):
 
 @dataclass(frozen=True)
 class Examination:
-    """What all ways to look at a protocol found.
+    """What `examine` found.
 
-    law : of one report, on few values; None where it cannot be enumerated
-    together : of two users' reports, on two values, the second user's known; None where `law` is, or refutes already
-    runs : learned from raw reports, on many values; draws : values after which the generator stands elsewhere
+    law : of one report, on few values; None if it cannot be enumerated
+    together : of two users' reports, on two values, the second user's known; None if `law` is None or refutes already
+    runs : learned from raw reports, on many values; draws : the values that `uneven_draws` gives
     """
 
     law: ExactLoss | None
@@ -93,15 +93,13 @@ def examine(make: Callable[[int, float], Any], epsilon: float, *, trials: int, r
 def audit_reports(
     oracle: Any, *, trials: int, rng: np.random.Generator, confidence: float = 0.95, grid: float | None = None
 ) -> ReportAudit:
-    """Audits a frequency oracle by raw reports of users of every value, and returns what the worst pair proved.
+    """Audit a frequency oracle by raw reports of users of every value; return what the worst pair proved.
 
     oracle : a frequency oracle: anything with `k`, `perturb` and `supports`
     trials : whole number >= 8, users of each value; confidence : (0, 1)
-    grid : [1e-100, 1e100], of which real reports are rounded to multiples before anybody looks; None for as they are
+    grid : [1e-100, 1e100], to whose multiples real reports are rounded first; None for no rounding
 
-    All users report in one call, in turn, so that what they share names none of them. Users must report
-    independently: noise that they share is seen by `exact_law.exact_loss` with a user `beside`, not here. Takes about
-    k^2 `trials` numbers.
+    Users must report independently: `exact_law.exact_loss` with a user `beside` finds shared noise. Takes about k^2 `trials` numbers.
 
     >>> import numpy as np
     >>> from lib.attacks import audit_reports
@@ -133,15 +131,13 @@ def audit_reports(
 
 
 def uneven_draws(oracle: Any, *, trials: int, rng: np.random.Generator) -> tuple[int, ...]:
-    """The values after whose reports the generator does not stand where it stands after value 0's; () if there is none.
+    """Return the values after whose reports the generator stands elsewhere than after value 0's.
 
     oracle : a frequency oracle: anything with `k` and `perturb`
-    trials : whole number >= 1, seeds; from each, one user reports every value in turn, with a generator made anew
+    trials : whole number >= 1, seeds; from each, one user reports every value in turn, with a new generator
 
-    If users share a generator, or if a clock or a meter tells how much was drawn, then such values are told apart
-    without a look at the report. An honest sampler may draw more for some outcomes, and outcomes differ with the
-    value; so a value named here is a reason to look, not yet a proof. `exact_law.report_law` with `with_draws`
-    has the law.
+    A shared generator, or a clock, would tell such values apart. An honest sampler may draw more for some outcomes, so a value named here
+    is a reason to look, not a proof; `exact_law.report_law` with `with_draws` has the law.
     """
     trials = checks.whole("trials", trials, "[1, inf)")
     uneven = set()

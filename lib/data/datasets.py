@@ -1,18 +1,14 @@
 """Adult and Bank Marketing: the real files, each verified by its SHA-256, or synthetic ones.
 
-A file is looked for in the folder that ``COMPENDIUM_DATA`` names (as
-``<folder>/adult/adult.data`` or ``<folder>/adult.data``), then in the user cache,
-and is otherwise fetched from the UCI Machine Learning Repository into that cache.
-``COMPENDIUM_OFFLINE=1`` or ``download=False`` keeps off the network altogether. Where ``COMPENDIUM_DATA`` names
-no folder, nothing is looked for elsewhere: whoever set it would not want that passed over.
-Whatever goes wrong with a file is a `DatasetError` of one sentence.
+A file is looked for in the folder that ``COMPENDIUM_DATA`` names (as ``<folder>/adult/adult.data`` or ``<folder>/adult.data``), then
+in the user cache, and is otherwise fetched from the UCI Machine Learning Repository. ``COMPENDIUM_OFFLINE=1`` and ``download=False``
+forbid the fetch. A `DatasetError` of one sentence says what is wrong with a file, or that ``COMPENDIUM_DATA`` names no folder.
 
-The stand-ins (``source="stand-in"``) are synthetic, and embedded in this package: `notebooks.studies.stand_in` made
-them from the real files. ``lib/data/stand_ins/provenance.json`` states how, and how well they do.
+The package holds synthetic stand-ins (``source="stand-in"``), which `notebooks.studies.stand_in` made from the real files;
+``lib/data/stand_ins/provenance.json`` says how.
 
-Sources (both CC BY 4.0): B. Becker and R. Kohavi, Adult, UCI, 1996,
-doi:10.24432/C5XW20; S. Moro, P. Rita and P. Cortez, Bank Marketing, UCI, 2014,
-doi:10.24432/C5K306.
+Sources (both CC BY 4.0): B. Becker and R. Kohavi, Adult, UCI, 1996, doi:10.24432/C5XW20; S. Moro, P. Rita and P. Cortez, Bank
+Marketing, UCI, 2014, doi:10.24432/C5K306.
 """
 
 from __future__ import annotations
@@ -99,18 +95,14 @@ _PARTS = {"train": slice(0, 32_561), "test": slice(32_561, None), "all": slice(N
 
 
 def adult(part: str = "train", *, missing: str = "nan", source: str = "real", download: bool = True) -> pd.DataFrame:
-    """Adult under UCI's column names (`ADULT_COLUMNS`), six integer columns and nine of text.
+    """Return Adult under UCI's column names (`ADULT_COLUMNS`), six integer columns and nine of text.
 
-    `part` is ``"train"`` (32,561 records), ``"test"`` (16,281) or ``"all"`` (48,842, the
-    training records first). `missing` says what becomes of UCI's ``?``: ``"nan"``, so that
-    ``.dropna()`` leaves the complete records (30,162; 15,060; 45,222), or ``"category"``,
-    which keeps ``?`` as a value like any other. Incomes read ``<=50K`` and ``>50K`` in both
-    parts (UCI's test file ends them in a full stop).
+    part : "train" (32,561 records), "test" (16,281) or "all" (48,842, the training records first)
+    missing : "nan" makes UCI's ``?`` missing, so that ``.dropna()`` leaves the complete records (30,162; 15,060; 45,222); "category"
+        keeps ``?`` as a value
+    source : "real", or "stand-in" for synthetic records with the same columns and types, as many in each part
 
-    `source` ``"stand-in"`` gives the embedded synthetic records instead, with the same columns
-    and types, and as many in each part; those without a missing value are about as many.
-
-    Raises `DatasetError` where a file is not to be had, ``ValueError`` for another argument.
+    Raises `DatasetError` for a file that is missing or damaged, ``ValueError`` for another argument.
 
     >>> from lib.data.datasets import adult
     >>> frame = adult(source="stand-in")
@@ -132,16 +124,13 @@ def adult(part: str = "train", *, missing: str = "nan", source: str = "real", do
 
 
 def bank(*, missing: str = "nan", source: str = "real", download: bool = True) -> pd.DataFrame:
-    """Bank Marketing (``bank-additional-full.csv``), 41,188 records of 21 columns, UCI's names.
+    """Return Bank Marketing (``bank-additional-full.csv``), 41,188 records of 21 columns, under UCI's names.
 
-    `missing` says what becomes of the label ``unknown``, by which the publishers code a
-    missing value: ``"nan"``, so that ``.dropna()`` leaves the 30,488 complete records of
-    miura2025 (Table 1), or ``"category"``, which keeps it as a value like any other.
+    missing : "nan" makes the label ``unknown`` missing, so that ``.dropna()`` leaves the 30,488 complete records of miura2025 (Table 1);
+        "category" keeps it as a value
+    source : "real", or "stand-in" for as many synthetic records of the 11 columns of text
 
-    `source` ``"stand-in"`` gives the embedded synthetic records instead: as many, but only of
-    the 11 columns of text (those that miura2025 uses).
-
-    Raises `DatasetError` where the file is not to be had, ``ValueError`` for another argument.
+    Raises `DatasetError` for a file that is missing or damaged, ``ValueError`` for another argument.
 
     >>> from lib.data.datasets import bank
     >>> print(bank(source="stand-in").columns[:3].tolist())
@@ -184,16 +173,13 @@ def _missing_markers(missing: str, marker: str) -> list[str]:
 
 
 def adult_numeric(frame: pd.DataFrame, *, scaling: str = "observed") -> pd.DataFrame:
-    """The six numeric attributes of `frame` (keys of `PUBLIC_RANGES`), each scaled to [-1, 1].
+    """Return the six numeric attributes of `frame` (keys of `PUBLIC_RANGES`), each scaled to [-1, 1].
 
-    `frame` has the columns of `adult`, any number of records; the result has the same records.
-    `scaling` ``"observed"`` sends each column's own minimum to -1 and its maximum to 1;
-    ``"public"`` does so with `PUBLIC_RANGES`. miura2022 (section 3.2) says only
-    "normalised to [-1, 1]". Observed ends are themselves read off the records: a privacy
-    guarantee for what is computed from them has to take them as public.
+    frame : the columns of `adult`, one record or more
+    scaling : "observed" sends each column's minimum and maximum to -1 and 1, which a guarantee must take as public; "public" does so with
+        `PUBLIC_RANGES`. miura2022 (section 3.2) says only "normalised to [-1, 1]".
 
-    ``ValueError`` names the column that is absent, holds a missing value or one outside its
-    public range, or (observed) holds one value only; also where there are no records.
+    ``ValueError`` names a column that is absent, has a missing value or one outside its range, or (observed) has one value only.
 
     >>> from lib.data.datasets import adult, adult_numeric
     >>> found = adult_numeric(adult(source="stand-in"))
@@ -222,10 +208,9 @@ def adult_numeric(frame: pd.DataFrame, *, scaling: str = "observed") -> pd.DataF
 
 
 def available(dataset: str) -> bool:
-    """Whether all files of ``"adult"`` or ``"bank"`` are on this machine and sound; never fetches.
+    """Return whether all files of "adult" or "bank" are on this machine and sound; never fetch.
 
-    Raises `DatasetError` where ``COMPENDIUM_DATA`` names no folder, and for a damaged file in it (whoever
-    put it there would not want it passed over); a damaged one in the cache counts as absent.
+    A damaged file in the cache counts as absent. Raises `DatasetError` for a damaged one in ``COMPENDIUM_DATA``.
 
     >>> from lib.data.datasets import adult, available
     >>> source = "real" if available("adult") else "stand-in"
@@ -238,11 +223,10 @@ def available(dataset: str) -> bool:
 
 
 def path(name: str, *, download: bool = True) -> Path:
-    """Where the verified file `name` (a key of `SOURCES`) lies; fetched first if need be.
+    """Return where the verified file `name` (a key of `SOURCES`) lies; fetch it first if need be.
 
-    `download` ``False``, or ``COMPENDIUM_OFFLINE`` set to anything but ``0`` or nothing,
-    forbids the fetching. Raises `DatasetError` where the file is not to be had, and where
-    ``COMPENDIUM_DATA`` holds a damaged one or names no folder.
+    download : False forbids the fetch, as does ``COMPENDIUM_OFFLINE`` set to anything but ``0`` or nothing
+    Raises `DatasetError` for a file that cannot be had, or that is damaged in ``COMPENDIUM_DATA``.
 
     >>> import os, tempfile
     >>> from pathlib import Path
@@ -289,9 +273,7 @@ def fingerprints(source: str, *names: str) -> dict[str, str]:
 
 
 def given_folder() -> Path | None:
-    """The folder that ``COMPENDIUM_DATA`` names, in full; ``None`` where it is not set.
-
-    Raises `DatasetError` where it names something else than a folder, or what cannot be looked into.
+    """Return the folder that ``COMPENDIUM_DATA`` names, in full, or None where it is not set; `DatasetError` if it cannot be read.
 
     >>> import os, tempfile
     >>> from pathlib import Path

@@ -1,8 +1,7 @@
 """Adult and Bank as tables of categorical records, on domains that are public.
 
-The values of each attribute are those that the publishers list, whether or not they occur; numeric
-attributes are cut at round numbers within `datasets.PUBLIC_RANGES`. Nothing is read off the records,
-for a domain that is (bins from the least to the greatest value, say) would disclose them.
+The values of an attribute are those that the publishers list, whether or not they occur; numeric attributes are cut at round numbers
+within `datasets.PUBLIC_RANGES`. Nothing is read off the records: such a domain would disclose them.
 """
 
 from __future__ import annotations
@@ -90,11 +89,10 @@ def adult_domain(*, numeric: bool = False, missing: str = "drop") -> Domain:
 def adult_table(
     part: str = "train", *, numeric: bool = False, missing: str = "drop", source: str = "real", download: bool = True
 ) -> Table:
-    """Adult's 9 categorical attributes or, if `numeric`, all 15, the numeric ones in `ADULT_BINS`.
+    """Return Adult's 9 categorical attributes or, if `numeric`, all 15, the numeric ones in `ADULT_BINS`.
 
-    part : "train", "test" or "all"; missing : "drop" leaves the complete records (30,162 for
-    training, as in miura2025, Table 1), "category" keeps all, with ``?`` as a further value
-    source : "real" or "stand-in" (see `datasets.adult`)
+    part : "train", "test" or "all"; source : "real" or "stand-in", as for `datasets.adult`
+    missing : "drop" leaves the complete records (30,162 for training, miura2025, Table 1), "category" keeps ``?`` as a value
 
     >>> from lib.data.encodings import adult_table
     >>> print(adult_table(source="stand-in").domain.attributes[:3])
@@ -118,11 +116,9 @@ def bank_domain(*, missing: str = "drop") -> Domain:
 
 
 def bank_table(*, missing: str = "drop", source: str = "real", download: bool = True) -> Table:
-    """Bank Marketing's 11 categorical attributes.
+    """Return Bank Marketing's 11 categorical attributes; source : "real" or "stand-in", as for `datasets.bank`.
 
-    missing : "drop" leaves the 30,488 complete records of miura2025, Table 1; "category" keeps all
-    41,188, with ``unknown`` as a further value
-    source : "real" or "stand-in" (see `datasets.bank`)
+    missing : "drop" leaves the 30,488 complete records of miura2025, Table 1; "category" keeps all 41,188, with the value ``unknown``
 
     >>> from lib.data.encodings import bank_table
     >>> print(bank_table(source="stand-in").domain.attributes[:3])

@@ -24,13 +24,11 @@ from .unary_encoding import UnaryEncoding
 class SHE(FrequencyOracle):
     """Summation with histogram encoding: reports are the noisy one-hot vectors, support counts their sum.
 
-    Not a pure protocol: a report lends each value a real number, of mean p = 1 or q = 0 and of
-    variance 8/eps^2 either way, so the variance of the estimate is 8/(n eps^2) at every frequency.
-    `probability` gives the density of a report.
+    It is not a pure protocol: a report lends each value a real number of mean p = 1 or q = 0 and variance 8/eps^2, so the variance of the
+    estimate is 8/(n eps^2) at every frequency. `probability` gives the density of a report.
 
-    All this holds for real numbers. In floating point a sum with a 1 in it is a multiple of 2^-53, and a small number
-    by itself need not be: the last digits of a report name values that are not the user's. Rounded to multiples of
-    2^-20, say, before they are sent, reports show nothing of this.
+    This holds for real numbers. In floating point the last digits of a report name values that are not the user's, unless reports are
+    rounded before they are sent, say to multiples of 2^-20.
 
     >>> import numpy as np
     >>> from lib.local import SHE

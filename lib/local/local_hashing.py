@@ -129,12 +129,10 @@ class LocalHashing(FrequencyOracle):
         return counts
 
     def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Each count from its exact law; together, the exact joint law of ideal random hash functions.
+        """Draw each count from its exact law; the joint law is that of ideal random hash functions.
 
-        Under an ideal function the other values' buckets are independent of each other and of the
-        report: a user supports every value by a coin of its own, and the counts are independent. The
-        functions used here are independent for any two values. That makes each count's law exact; for
-        counts together, which involve three values and more, the ideal is only approximated.
+        The functions used here are independent for any two values, which makes each count's law exact. For more values together the ideal,
+        in which a user supports every value by a coin of its own, is an approximation.
         """
         return self._independent_binomials(counts, rng)
 

@@ -164,11 +164,10 @@ class FrequencyOracle(ABC):
     def interval(
         self, counts: ArrayLike, n: int, confidence: float = 0.95
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Lower and upper ends, in the shape of `counts`, of a confidence interval for each frequency.
+        """Return the ends, in the shape of `counts`, of a confidence interval for each frequency.
 
-        The frequencies f that a normal test does not reject, (estimate - f)^2 <= z^2 variance(f, n),
-        solved for f (Wilson's interval, with this protocol's variance): for one value at a time,
-        asymptotically of the stated `confidence` in (0, 1), and like the estimate not cut to [0, 1].
+        Wilson's interval with this protocol's variance: the f with (estimate - f)^2 <= z^2 variance(f, n). It has `confidence`, in (0, 1),
+        asymptotically and for one value at a time, and is not cut to [0, 1].
         """
         estimate = self.estimate(counts, n)
         z = scipy.special.ndtri((1 + checks.number("confidence", confidence, "(0, 1)")) / 2)
