@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import integrate, special, stats
+from scipy import integrate, stats
 
 from lib.accounting import divergence
 from lib.accounting.divergence import (
@@ -330,7 +330,7 @@ def laplace(mean):
     return lambda x: -abs(x - mean) - np.log(2)
 
 
-@pytest.mark.parametrize("alpha", [1.0, 1.3, 4.0, np.inf])
+@pytest.mark.parametrize("alpha", [1.0, 1.3, 4.0])
 @pytest.mark.parametrize(("mean", "variance"), [(1.0, 2.0), (0.1, 1.5), (3.0, 4.0)])
 def test_quadrature_of_normal_densities(mean, variance, alpha):
     value, error = renyi(normal(0, 1), normal(mean, variance), alpha)
@@ -344,26 +344,15 @@ def test_quadrature_keeps_small_divergences():
     assert error < 1e-13
 
 
-@pytest.mark.parametrize("alpha", [1.0, 1.5, 2.0, 10.0, np.inf])
+@pytest.mark.parametrize("alpha", [1.0, 1.5, 2.0, 10.0])
 def test_quadrature_of_laplace_densities(alpha):
     """The Laplace mechanism's curve (Mironov 2017, Proposition 6)."""
-    expected = {1.0: np.exp(-1), np.inf: 1.0}.get(alpha)
-    if expected is None:
+    expected = np.exp(-1)
+    if alpha > 1:
         moment = alpha * np.exp(alpha - 1) + (alpha - 1) * np.exp(-alpha)
         expected = np.log(moment / (2 * alpha - 1)) / (alpha - 1)
     value, error = renyi(laplace(0), laplace(1), alpha, points=(0, 1))
     assert abs(value - expected) <= error < 1e-8
-
-
-def test_a_supremum_at_infinity_is_within_its_error():
-    """Half Cauchy against the same times e^(-1/(1 + x^2)), whose total is e^(-1/2) I_0(1/2)."""
-    supremum = 0.5 - np.log(special.i0(0.5))
-
-    def cauchy(x):
-        return np.log(2 / np.pi) - np.log1p(x * x)
-
-    value, error = renyi(lambda x: cauchy(x) - 1 / (1 + x * x) + supremum, cauchy, np.inf, support=(0, np.inf))
-    assert abs(value - supremum) <= error < 1e-5
 
 
 def test_quadrature_on_a_half_line_and_an_interval():
@@ -373,10 +362,6 @@ def test_quadrature_on_a_half_line_and_an_interval():
     expected = np.log(2**3 / (3 * 2 - 2 * 1.0)) / 2  # rates 2 and 1, alpha 3
     value, error = renyi(exponential(2.0), exponential(1.0), 3.0, (0, np.inf))
     assert abs(value - expected) <= error < 1e-9
-    supremum = renyi(exponential(2.0), exponential(1.0), np.inf, (0, np.inf))
-    assert supremum.value == pytest.approx(np.log(2))
-    unbounded = renyi(exponential(1.0), exponential(2.0), np.inf, (0, np.inf))
-    assert np.isinf(unbounded.value)
     ramp = renyi(lambda x: np.log(2 * x), lambda x: 0.0, 2.0, (0, 1))
     assert ramp.value == pytest.approx(np.log(4 / 3), abs=ramp.error)
 
