@@ -38,23 +38,20 @@ TREATMENTS = ("bounded range", "bounded range prv", "pure dp")
 def compose_schedule(mechanisms: Iterable[tuple[numerical.PrivacyLossVariable, int]], delta: float, *,
                      exponential: str = "bounded range", eps_error: float | None = None,
                      resolution: int = 32) -> EpsilonBounds:  # fmt: skip
-    """Bounds on the epsilon at `delta` of a schedule; `upper` is the guarantee.
+    """Return bounds on the epsilon at `delta` of a schedule; `upper` is the guarantee.
 
-    mechanisms : pairs (variable, count) as for `numerical.prv_compose`, one at least; those from `bounded_range_prv`,
-        the selections, in the order in which they ran; the bounds hold wherever the others stood among them
+    mechanisms : pairs (variable, count) as for `numerical.prv_compose`, one at least; those from `bounded_range_prv`, the selections, in
+        the order in which they ran; the bounds hold wherever the others stood among them
     delta : [1e-12, 1)
     exponential : one of `TREATMENTS`; see the module's text
-    eps_error : (0, inf), the error of the numerical composition (of the measurements alone, for "bounded range");
-        default: 0.2 % of the epsilon by zCDP, 2e-4 at least
-    resolution : whole number >= 2, steps of the mesh to an exponential mechanism's epsilon; "bounded range" widens
-        each of these by up to 2/resolution, and takes time in proportion to resolution^2 and selections^(3/2)
+    eps_error : (0, inf), the error of the numerical composition (of the measurements alone, for "bounded range"); default: 0.2 % of the
+        epsilon by zCDP, 2e-4 at least
+    resolution : whole number >= 2, steps of the mesh to an exponential mechanism's epsilon; "bounded range" widens each of these by up to
+        2/resolution, and takes time in proportion to resolution^2 and selections^(3/2)
 
-    Raises ``ValueError`` also for schedules of an epsilon above 500, where e^epsilon gets out of hand.
-
-    The truth lies in [lower, upper], for "bounded range" the worst case over all mechanisms with the range; its
-    `estimate` is the middle. The schedule is taken as fixed in advance. AIM decides on its next sigma and epsilon,
-    and on when to stop, from noisy outputs: composing afterwards what it came to is a diagnostic, not a guarantee
-    (zCDP with a budget fixed in advance gives one).
+    Raises ``ValueError`` also for schedules of an epsilon above 500. The truth lies in [lower, upper], for "bounded range" the worst case
+    over all mechanisms with the range; `estimate` is then the middle. The schedule counts as fixed in advance: for a run of AIM, which
+    decides from noisy outputs, this is a diagnostic and not a guarantee.
 
     >>> from lib.accounting import bounded_range_prv, compose_schedule, gaussian_prv
     >>> bounds = compose_schedule([(bounded_range_prv(0.5), 4), (gaussian_prv(8.0), 4)], 1e-6)

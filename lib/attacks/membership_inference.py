@@ -51,11 +51,6 @@ def confidence(model: Any, features: ArrayLike, labels: ArrayLike) -> NDArray[np
     return probabilities[np.arange(len(labels)), labels].clip(_LEAST, 1 - _LEAST)
 
 
-def loss_scores(model: Any, features: ArrayLike, labels: ArrayLike) -> NDArray[np.float64]:
-    """log p of each record's label, (n,): a record that was trained on has a small loss."""
-    return np.log(confidence(model, features, labels))
-
-
 def likelihood_ratio_scores(
     target: ArrayLike, shadows: ArrayLike, used: ArrayLike, *, mode: str = "offline"
 ) -> NDArray[np.float64]:

@@ -1,21 +1,19 @@
 """Bounds on the Rényi privacy of one record that Gaussian synthesis releases: the printed ones, and sharper ones.
 
-They hold on data sets in [-1, 1]^d whose covariance has no eigenvalue below sigma. Where no two such data sets are
-neighbours, as for sigma = 1 or n <= d, they say nothing. Every one bounds the Rényi divergence of ONE released record,
-before it is clipped to the cube; m records, m fixed in advance, cost m times as much (composition, `miura2022`,
-Proposition 2.4).
+They hold on data sets in [-1, 1]^d whose covariance has no eigenvalue below sigma; where no two of these are neighbours, as for
+sigma = 1 or n <= d, they say nothing. Each bounds the Rényi divergence of ONE released record before it is clipped to the cube; m
+records, m fixed in advance, cost m times as much (`miura2022`, Proposition 2.4).
 
-Notation, after the document: N = n + 1, tau = 4 d / sigma, alpha the Rényi order.
-The Rényi divergence of two Gaussians splits into a mean term and, for each eigenvalue
-q = 1 + t of Sigma_1^-1 Sigma_2, half of
+Notation, after the document: N = n + 1, tau = 4 d / sigma, alpha the Rényi order. The divergence of two Gaussians splits into a mean
+term and, for each eigenvalue q = 1 + t of Sigma_1^-1 Sigma_2, half of
 
     psi_alpha(t) = (alpha log(1 + t) - log(1 + alpha t)) / (alpha - 1)  >= 0,
 
-which vanishes at t = 0 and grows on both sides of it. The printed formulas are sums of these same terms, written so
-that they cancel; here each one is computed as what it is, and no two terms of opposite sign are ever added.
+which vanishes at t = 0 and grows on both sides of it. The printed formulas sum the same terms so that they cancel; here no two terms
+of opposite sign are ever added.
 
-"Checked by Coq" below means: in real numbers, with Proposition 4.1's closed form as the divergence; of `divergence_added`
-for alpha < n + 1, of `unbounded_epsilon_tight` at the radius that it takes by itself.
+"Checked by Coq" means: in real numbers, with Proposition 4.1's closed form as the divergence; of `divergence_added` for alpha < n + 1,
+of `unbounded_epsilon_tight` at its default radius.
 """
 
 from __future__ import annotations
@@ -68,15 +66,14 @@ def _elementwise(formula):
 
 @_elementwise
 def unbounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
-    """epsilon of Theorem 3.1 (unbounded neighbours: sizes n and n + 1), per released record.
+    """Return epsilon of Theorem 3.1 (unbounded neighbours: sizes n and n + 1), per released record.
 
-    n: records of the smaller neighbour, whole, [1, inf); alpha: Rényi order, (1, inf);
-    d: attributes, whole, [1, inf); sigma: lower bound of the smallest eigenvalue of the
-    covariance, (0, 1] (no larger value is possible on [-1, 1]^d). All broadcast.
+    n : records of the smaller neighbour, whole, [1, inf); alpha : Rényi order, (1, inf); d : attributes, whole, [1, inf); sigma : lower
+        bound of the smallest eigenvalue of the covariance, (0, 1]. All broadcast.
 
-    Returns the larger of epsilon_alpha1 (n against n + 1) and epsilon_alpha2 (n + 1
-    against n), ``inf`` where the theorem's condition fails. Relative error below 1e-10.
-    Raises ``ValueError`` for arguments outside these ranges. Source: miura2022, Theorem 3.1 (Lemmas 4.2-4.5) and, times n, Table 1.
+    The larger of epsilon_alpha1 (n against n + 1) and epsilon_alpha2 (n + 1 against n); ``inf`` where the theorem's condition fails.
+    Relative error below 1e-10. Raises ``ValueError`` for arguments outside these ranges.
+    Source: miura2022, Theorem 3.1 (Lemmas 4.2-4.5) and, times n, Table 1.
     Checked by Coq, but for rounding: `theorem_3_1` in proofs/.
 
     >>> from lib.gaussian_synthesis import unbounded_epsilon
@@ -90,11 +87,10 @@ def unbounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) ->
 
 @_elementwise
 def bounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
-    """epsilon of Theorem 3.2 (bounded neighbours: one of n records replaced), per released record.
+    """Return epsilon of Theorem 3.2 (bounded neighbours: one of n records replaced), per released record.
 
-    Arguments, ranges, errors and accuracy as in `unbounded_epsilon`; ``inf`` unless
-    alpha < n^2 / (tau (n - 1)). Source: miura2022, Theorem 3.2 (Lemmas 4.6-4.9).
-    Checked by Coq, but for rounding: `theorem_3_2` in proofs/.
+    Arguments, errors and accuracy as in `unbounded_epsilon`; ``inf`` unless alpha < n^2 / (tau (n - 1)).
+    Source: miura2022, Theorem 3.2 (Lemmas 4.6-4.9). Checked by Coq, but for rounding: `theorem_3_2` in proofs/.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon
     >>> n = 10**7
@@ -111,16 +107,14 @@ def bounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> N
 
 @_elementwise
 def bounded_epsilon_tight(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
-    """Theorem 3.2 with the two non-zero eigenvalues of Sigma_1^-1 X kept apart.
+    """Return Theorem 3.2 with the two non-zero eigenvalues of Sigma_1^-1 X kept apart.
 
-    One eigenvalue lies in [0, kappa], the other in [-kappa, 0], kappa = (n - 1) tau / n^2,
-    and the divergence grows with either's distance from 0, so that
+    One lies in [0, kappa], the other in [-kappa, 0], kappa = (n - 1) tau / n^2, and the divergence grows with either's distance from 0:
 
         epsilon = alpha/2 tau/(n^2 - alpha (n-1) tau) + psi(kappa)/2 + psi(-kappa)/2.
 
-    Arguments, ranges and errors as in `bounded_epsilon`, and finite on the same condition. Source: the improvement
-    that miura2022 (end of section 3.2) hopes for; proved in the chapter "Beyond the document", Theorem A.
-    Checked by Coq, but for rounding: `theorem_A` in proofs/.
+    Arguments and errors as in `bounded_epsilon`, and finite on the same condition. Source: "Beyond the document", Theorem A, the
+    improvement that miura2022 (end of section 3.2) hopes for. Checked by Coq, but for rounding: `theorem_A` in proofs/.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_tight
     >>> n = 10**7
@@ -134,16 +128,14 @@ def bounded_epsilon_tight(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers
 
 @_elementwise
 def bounded_epsilon_joint(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
-    """Theorem 3.2 with the two eigenvalues bounded together: half of `bounded_epsilon_tight`.
+    """Return Theorem 3.2 with the two eigenvalues bounded together: half of `bounded_epsilon_tight`.
 
-    Inside the cube the record that leaves and the record that comes cannot both be
-    extreme: the eigenvalues satisfy t_1^2 + t_2^2 <= kappa^2, and psi(t)/t^2 decreases, so
+    Inside the cube the record that leaves and the one that comes cannot both be extreme: t_1^2 + t_2^2 <= kappa^2, and psi(t)/t^2 falls, so
 
         epsilon = alpha/2 tau/(n^2 - alpha (n-1) tau) + psi(-kappa)/2.
 
-    Covers all pairs whose first data set lies in D_sigma, as Theorem 3.2 does. Arguments, ranges and errors as in
-    `bounded_epsilon`. Source: the chapter "Beyond the document", Theorem B.
-    Checked by Coq, but for rounding: `theorem_B` in proofs/.
+    It covers all pairs whose first data set lies in D_sigma, as Theorem 3.2 does. Arguments and errors as in `bounded_epsilon`.
+    Source: "Beyond the document", Theorem B. Checked by Coq, but for rounding: `theorem_B` in proofs/.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_joint
     >>> n = 10**7
@@ -156,15 +148,14 @@ def bounded_epsilon_joint(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers
 
 @_elementwise
 def bounded_epsilon_both(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
-    """Upper bound of D_alpha over bounded neighbours (n records, one replaced) that both lie in D_sigma.
+    """Return an upper bound of D_alpha over bounded neighbours (n records, one replaced) that both lie in D_sigma.
 
     Theorem B's kappa then bounds the eigenvalues t_i and t_i / (1 + t_i) alike, so that with q = kappa / (1 + kappa)
 
         epsilon = alpha/2 tau/n^2 / (1 - alpha q) + max(psi(-q), (1 + kappa)^2 psi(kappa))/2,
 
-    ``inf`` unless alpha q < 1. Arguments, ranges and errors as in `bounded_epsilon`.
-    Source: the chapter "Beyond the document", Theorem G.
-    Checked by Coq, but for rounding: `theorem_G` in proofs/.
+    ``inf`` unless alpha q < 1. Arguments and errors as in `bounded_epsilon`.
+    Source: "Beyond the document", Theorem G. Checked by Coq, but for rounding: `theorem_G` in proofs/.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_both
     >>> n = 10**7
@@ -182,12 +173,10 @@ def bounded_epsilon_both(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers)
 
 
 def largest_radius(d: Numbers, sigma: Numbers) -> Numbers:
-    """Largest squared Mahalanobis distance of a record in [-1, 1]^d: d (1 + sqrt(1 - sigma))^2 / sigma.
+    """Return the largest squared Mahalanobis distance of a record in [-1, 1]^d: d (1 + sqrt(1 - sigma))^2 / sigma.
 
-    Each variance is at least sigma and at most 1 - mean^2, so no mean exceeds
-    sqrt(1 - sigma) in size. The document uses tau = 4 d / sigma.
-    Source: the chapter "Beyond the document", Lemma C.
-    Checked by Coq, but for rounding: `lemma_C` in proofs/.
+    Each variance is at least sigma and at most 1 - mean^2, so no mean exceeds sqrt(1 - sigma). The document uses tau = 4 d / sigma.
+    Source: "Beyond the document", Lemma C. Checked by Coq, but for rounding: `lemma_C` in proofs/.
 
     >>> from lib.gaussian_synthesis import largest_radius
     >>> print(round(float(largest_radius(d=6, sigma=0.01)), 1))
@@ -201,11 +190,11 @@ def largest_radius(d: Numbers, sigma: Numbers) -> Numbers:
 
 @_elementwise
 def divergence_added(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) -> Numbers:
-    """The exact D_alpha of the Gaussian of n records from that of the same records and one more.
+    """Return the exact D_alpha of the Gaussian of n records from that of the same records and one more.
 
-    radius: the squared Mahalanobis distance r = (x - mu)^T Sigma^-1 (x - mu) of the record
-    from the mean of the n, [0, inf); the divergence depends on it alone. n, alpha, d
-    as in `unbounded_epsilon`. ``inf`` where the divergence is: for alpha >= n + 1, if d > 1 or r is too small.
+    radius : the squared Mahalanobis distance r = (x - mu)^T Sigma^-1 (x - mu) of the record from the mean of the n, [0, inf); the
+        divergence depends on it alone. n, alpha, d as in `unbounded_epsilon`
+    ``inf`` where the divergence is: for alpha >= n + 1, if d > 1 or r is too small.
     Source: miura2022, Lemmas 4.2-4.5 (s = 1) without their inequalities; "Beyond the document", Theorem D.
     Checked by Coq, but for rounding: `theorem_D_added` in proofs/.
 
@@ -223,10 +212,10 @@ def divergence_added(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) ->
 
 @_elementwise
 def divergence_removed(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) -> Numbers:
-    """The exact D_alpha of the Gaussian of n + 1 records from that of all but one of them.
+    """Return the exact D_alpha of the Gaussian of n + 1 records from that of all but one of them.
 
-    radius: the squared Mahalanobis distance r of the removed record from the mean of the n that stay, in their
-    covariance, [0, inf), as in `divergence_added`. (From the mean of the n + 1 it is n r / (n + 1 + r).)
+    radius : the squared Mahalanobis distance r of the removed record from the mean of the n that stay, in their covariance, [0, inf).
+        (From the mean of the n + 1 it is n r / (n + 1 + r).)
     ``inf`` unless n (alpha - 1) r < (n + 1) (n + alpha).
     Source: miura2022, Lemmas 4.2-4.5 (s = -1) without their inequalities; "Beyond the document", Theorem D.
     Checked by Coq, but for rounding: `theorem_D_removed` in proofs/.
@@ -245,16 +234,14 @@ def divergence_removed(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) 
 def unbounded_epsilon_tight(
     n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers, *, radius: Numbers | None = None
 ) -> Numbers:
-    """Upper bound of D_alpha over unbounded neighbours (n, n + 1), per released record: Theorem D.
+    """Return an upper bound of D_alpha over unbounded neighbours (n, n + 1), per released record: Theorem D.
 
-    Covers all pairs whose smaller data set has no eigenvalue below sigma, hence those with both data sets in D_sigma.
-    Both directions grow with the squared distance of the changed record from the smaller one's mean (the added one may
-    dip near 0 first, for alpha > (n+1)^2/(2n+1)), so the supremum over [0, `radius`] sits at an end. `radius` defaults to
-    `largest_radius(d, sigma)`; 4 d / sigma is the document's. How near pairs that exist come: `unbounded_epsilon_attained`.
+    It covers all pairs whose smaller data set has no eigenvalue below sigma. Both directions grow with the squared distance of the changed
+    record from the smaller one's mean (the added one may dip near 0 first, for alpha > (n+1)^2/(2n+1)), so the supremum over [0, `radius`]
+    sits at an end. `radius` defaults to `largest_radius(d, sigma)`; 4 d / sigma is the document's.
 
-    Arguments, ranges and errors as in `unbounded_epsilon`, but sigma in (0, 1): at 1 no data set has a neighbour.
-    Source: the chapter "Beyond the document", Theorem D.
-    Checked by Coq, but for rounding: `theorem_D` in proofs/.
+    Arguments and errors as in `unbounded_epsilon`, but sigma in (0, 1): at 1 no data set has a neighbour.
+    Source: "Beyond the document", Theorem D. Checked by Coq, but for rounding: `theorem_D` in proofs/.
 
     >>> from lib.gaussian_synthesis import unbounded_epsilon_tight
     >>> n = 10**7
@@ -273,11 +260,10 @@ def _supremum(n, alpha, d, radius):
 
 @_elementwise
 def regularised_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
-    """Rényi epsilon of one record drawn from N(mu, Sigma + sigma I), with no condition on Sigma.
+    """Return the Rényi epsilon of one record drawn from N(mu, Sigma + sigma I), with no condition on Sigma.
 
-    Unbounded neighbours of sizes n and n + 1; sigma is now a variance that the mechanism adds, not a
-    promise about the data, so every data set in [-1, 1]^d is covered. Arguments, ranges and
-    errors as in `unbounded_epsilon`; ``inf`` unless alpha (n + 1) tau < n^2.
+    Unbounded neighbours of sizes n and n + 1. The mechanism adds the variance sigma, so every data set in [-1, 1]^d is covered. Arguments
+    and errors as in `unbounded_epsilon`; ``inf`` unless alpha (n + 1) tau < n^2.
     Source: the chapter "What is the promise worth for a real table?", Theorem F.
 
     >>> from lib.gaussian_synthesis import regularised_epsilon

@@ -20,15 +20,6 @@ from ..numerics import checks
 NEIGHBOURS = ("unbounded", "bounded")
 
 
-def of_count(neighbours: str = "unbounded") -> float:
-    """Of the number of records with a property: 1 under either relation.
-
-    (Under "bounded", the number of all records has sensitivity 0: it is public.)
-    """
-    checks.one_of("neighbours", neighbours, NEIGHBOURS)
-    return 1.0
-
-
 def of_sum(low: float, high: float, neighbours: str = "unbounded") -> float:
     """Of the sum of numbers in [low, high]: max(|low|, |high|) for "unbounded", high - low for "bounded".
 
@@ -58,16 +49,13 @@ def of_histogram(norm: float = 1, neighbours: str = "unbounded") -> float:
 
 
 def of_mean(low: float, high: float, n: float | None = None, *, neighbours: str, empty: float | None = None) -> float:
-    """Of the mean of numbers in [low, high]. What is the mean of no records? `empty`, default the middle.
+    """Return the sensitivity of the mean of numbers in [low, high]; the mean of no records is `empty`, default the middle.
 
-    - "bounded" with n public, a whole number >= 1: (high - low)/n. This is the "1/n" of kiri2019: it rests
-      on an n that neighbours share and that everybody may know.
-    - "unbounded" without n: the sensitivity over tables of all sizes, and it does not shrink. From one record
-      to two the mean moves by up to (high - low)/2; from none to one by what `empty` makes of it. With the
-      default both are (high - low)/2.
-    - "unbounded" with n: the most that the mean moves from a table OF n RECORDS, (high - low)/n for n >= 2. It is
-      a local sensitivity. Noise scaled to it is no differential privacy: the scale depends on the very table
-      and tells n, in which neighbours differ. (Instead: noisy sum over noisy count.)
+    - "bounded" with n public, a whole number >= 1: (high - low)/n, the "1/n" of kiri2019.
+    - "unbounded" without n: over tables of all sizes. From one record to two the mean moves by up to (high - low)/2; from none to one by
+      what `empty` makes of it, by default (high - low)/2.
+    - "unbounded" with n: the most that the mean moves from a table OF n RECORDS, (high - low)/n for n >= 2. This is a local sensitivity:
+      noise scaled to it is not differentially private, for the scale tells n. (Instead: noisy sum over noisy count.)
 
     >>> from lib.mechanisms.sensitivity import of_mean
     >>> print(of_mean(0, 100, n=1000, neighbours="bounded"), of_mean(0, 100, neighbours="unbounded"))

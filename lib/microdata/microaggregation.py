@@ -112,13 +112,11 @@ def noisy_centroids(
 def published(
     features: ArrayLike, labels: ArrayLike, epsilon: float, *, k: int, rng: np.random.Generator
 ) -> Anonymized:
-    """AnonymizingFirst's data as the literature has them: NOT differentially private (see above).
+    """Return AnonymizingFirst's data as the literature has them: NOT differentially private (see above).
 
     features : (n, d) in [0, 1]; labels : (n,) of 0 and 1, treated as one more attribute
     epsilon : (0, inf), that of the centroids; k : whole number in [1, n]
-
-    Record by record, each value is the noisy centroid of its group, clipped to [0, 1]; a label is 1 where
-    its noisy centroid exceeds 1/2.
+    Each value is the noisy centroid of its group, clipped to [0, 1]; a label is 1 where its noisy centroid exceeds 1/2.
 
     >>> import numpy as np
     >>> from lib.microdata.microaggregation import published
@@ -166,15 +164,14 @@ def total_order(
 def private(features: ArrayLike, labels: ArrayLike, epsilon: float, *, levels: ArrayLike, rng: np.random.Generator,
             groups: int = 16, joint: str = "naive bayes", centroid_share: float = 0.3,
             parents: int = 1) -> Anonymized:  # fmt: skip
-    """`epsilon`-DP records (bounded neighbours): individual ranking of numeric columns, then a noisy joint distribution.
+    """Return `epsilon`-DP records (bounded neighbours): individual ranking of numeric columns, then a noisy joint distribution.
 
     features : (n, d) in [0, 1]; labels : (n,) of 0 and 1; epsilon : (0, inf)
-    levels : (d,) whole numbers, public: 0 for a numeric column; L >= 2 for one that holds only the L values
-        0, 1/(L-1), ..., 1: `adult_features` with encoding "codes". (One-hot columns would be drawn as if they were
-        unrelated; `network_features.one_hot` makes them afterwards.)
+    levels : (d,) whole numbers, public: 0 for a numeric column; L >= 2 for one that holds only the L values 0, 1/(L-1), ..., 1 (codes;
+        one-hot columns would be drawn as if they were unrelated)
     groups : whole number in [1, n], number of groups of a numeric column
     joint : "naive bayes" or "privbayes"; parents : for the latter, see there
-    centroid_share : (0, 1), share of epsilon for the centroids; unused, all goes to the joint, if no column is numeric
+    centroid_share : (0, 1), share of epsilon for the centroids if a column is numeric
 
     >>> import numpy as np
     >>> from lib.microdata.microaggregation import private

@@ -1,14 +1,11 @@
 """DP-SGD: a network trained so that the whole of it is (epsilon, delta)-DP at record level (Abadi et al. 2016).
 
-A step takes each record with probability q (Poisson sampling), clips each record's change of all parameters together to the
-L2 norm C, adds the clipped changes and normal noise of standard deviation sigma C, and goes down the result. One record
-moves the sum by C at most, and only with probability q; what the steps publish, and the network at the end with it,
-is a composition of sampled Gaussian mechanisms with noise multiplier sigma.
+A step takes each record with probability q (Poisson sampling), clips its change of all parameters to the L2 norm C, adds the clipped
+changes and normal noise of standard deviation sigma C, and descends. One record moves the sum by C at most, with probability q: the
+steps, and the network with them, are a composition of sampled Gaussian mechanisms with noise multiplier sigma.
 
-Neighbours are "unbounded", a record is added or removed, or "bounded", one is replaced; both have a cost here. q, C, sigma, the
-number of steps and the batch size that the sum is divided by must be public, and chosen without a look at the records.
-
-`accounting.sampled_gaussian` says what it costs, and proves it.
+Neighbours are "unbounded" (a record added or removed) or "bounded" (one replaced). q, C, sigma, the number of steps and the batch size
+by which the sum is divided must be public. `accounting.sampled_gaussian` computes the cost, and proves it.
 
 **No gradient of a single record is ever formed.** The change of layer l is the outer product y d^T of the outputs below and the
 error signals, with d for the biases; so its squared norm is (|y|^2 + 1) |d|^2, and to clip it is to shorten d.

@@ -186,14 +186,6 @@ def checked_range(name: str, value: tuple[float, float] | None) -> tuple[float, 
     return float(pair[0]), float(pair[1])
 
 
-def loss(network: Network, features: ArrayLike, labels: ArrayLike) -> float:
-    """Mean cross-entropy in nats (equation 17), without the L2 term."""
-    features, labels = checked_records(features, labels, network)
-    probabilities = network.predict_proba(features)[np.arange(labels.size), labels]
-    with np.errstate(divide="ignore"):  # a probability may underflow: the loss is inf
-        return float(-np.log(probabilities.astype(float)).mean())
-
-
 def changes(network: Network, features: ArrayLike, labels: ArrayLike) -> np.ndarray:
     """The change of every parameter (equation 4), summed over the records: a flat vector, shape (size,).
 
@@ -223,19 +215,18 @@ def train(features: ArrayLike, labels: ArrayLike, network: Network, *, learning_
           epochs: int = 500, l2: float = 0.001, l2_convention: str = "printed",
           weight_range: tuple[float, float] | None = None, bias_range: tuple[float, float] | None = None,
           shuffle: bool = True, rng: np.random.Generator) -> Network:  # fmt: skip
-    """`network` after plain stochastic gradient descent on mini-batches (equations 5 and 6); defaults of section 5-1.
+    """Return `network` after plain stochastic gradient descent on mini-batches (equations 5 and 6); defaults of section 5-1.
 
     features : shape (records, n_0), in [0, 1]; labels : (records,), whole numbers from 0 to classes - 1
     network : the start; it is left as it is
     learning_rate : alpha in (0, inf); batch : B, whole number >= 1, at most the records; epochs : whole number >= 1
     l2 : lambda in [0, inf), on weights only. "printed" is w - alpha (change + lambda w) / B, as scikit-learn has it;
         "usual", w - alpha (change / B + lambda w), is B times as strong
-    weight_range, bias_range : pairs (low, high) to which every step's result is projected, and the start, too
-    shuffle : False takes the records in their order in each epoch
-    rng : numpy Generator; it shuffles the records before each epoch. The last batch of an epoch holds what is left,
-        and is divided by its own size.
+    weight_range, bias_range : pairs (low, high) to which the start and every step's result are projected
+    shuffle : False takes the records in their order in each epoch; rng : numpy Generator, which shuffles them
+    An epoch's last batch holds what is left, and is divided by its own size.
 
-    Raises ``ValueError`` for bad input, ``FloatingPointError`` where training diverges: parameters no longer finite.
+    Raises ``ValueError`` for bad input, ``FloatingPointError`` where parameters are no longer finite.
 
     >>> import numpy as np
     >>> from lib.networks import Network

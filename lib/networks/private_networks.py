@@ -52,16 +52,16 @@ class PrivacyStatement:
     method : "LearningFirst" or "AnonymizedLearning"
     epsilon : in (0, inf), what the document states for each parameter by itself
     parameters, epochs, batches : how many there are; batches in an epoch. LearningFirst has 1 epoch of 1 batch.
-    noise_covers_range : whether each change lies in a range as wide as its noise is made for, whatever the other
-        parameters: not so where thresholds come from those, or where records are cut one by one
+    noise_covers_range : whether each change lies in a range as wide as its noise is made for, whatever the other parameters: not so for
+        thresholds made from those, or records that are cut one by one
 
-    AnonymizedLearning splits epsilon over the E epochs: every step adds noise of range times E/epsilon to every change.
-    A record takes part in one step of each epoch, but later steps read all parameters, and so carry it on. What holds:
+    AnonymizedLearning splits epsilon over the E epochs: every step adds noise of range times E/epsilon to every change. A record takes
+    part in one step of each epoch, but later steps read all parameters. What holds:
 
-    - For all parameters together (P of them) nothing depends on the record but the step that it takes part in, given
-      all that came before, which is released. That step costs P epsilon / E, the whole model P epsilon.
-    - One parameter by itself: if the noise covers the range, then every one of the E K steps, given the parameter's own
-      past, costs at most epsilon / E whatever the others did, together K epsilon. It is no more than the whole model's.
+    - All P parameters together depend on the record only through the steps that it takes part in, given all that was released before.
+      Each of these costs P epsilon / E, the whole model P epsilon.
+    - One parameter by itself: if the noise covers the range, each of the E K steps costs at most epsilon / E given the parameter's own
+      past, whatever the others did, together K epsilon; never more than the whole model.
     """
 
     method: str
@@ -144,10 +144,9 @@ class PrivateNetwork:
 def learning_first(features: ArrayLike, labels: ArrayLike, network: Network, *, epsilon: float,
                    weight_range: tuple[float, float], bias_range: tuple[float, float], rng: np.random.Generator,
                    **training: Any) -> PrivateNetwork:  # fmt: skip
-    """`train` inside the ranges, then `release` (section 4-2 (2), Theorem 3).
+    """Return `train` inside the ranges, then `release` (section 4-2 (2), Theorem 3).
 
-    "Thresholds are set", says the document, but not when; here every step of training ends inside them (projected
-    gradient descent), so that clipping before the noise changes nothing more.
+    The document does not say when thresholds are set; here every step of training ends inside them (projected gradient descent).
 
     training : further arguments of `train`; other arguments and errors as for `train` and `release`
 
@@ -170,13 +169,12 @@ def learning_first(features: ArrayLike, labels: ArrayLike, network: Network, *, 
 
 def release(network: Network, *, epsilon: float, weight_range: tuple[float, float], bias_range: tuple[float, float],
             rng: np.random.Generator) -> PrivateNetwork:  # fmt: skip
-    """A trained network with noise: clip, add Lap((high - low) / epsilon) to every parameter, clip (Theorem 3).
+    """Return a trained network with noise: clip, add Lap((high - low) / epsilon) to every parameter, clip (Theorem 3).
 
     epsilon : (0, inf); weight_range, bias_range : finite pairs (low, high), low < high, chosen without the data
     rng : numpy Generator
 
-    As the noise covers the whole range, the statement holds for any two databases, not just for neighbours. It is that
-    of one release: releases of one trained network, for several epsilon say, add up if more than one is published.
+    The noise covers the whole range, so the statement holds for any two databases. Releases of one trained network add up.
 
     >>> import numpy as np
     >>> from lib.networks import Network, release
@@ -213,25 +211,20 @@ def anonymized_learning(features: ArrayLike, labels: ArrayLike, network: Network
                         learning_rate: float = 0.01, batch: int = 50, epochs: int = 500, l2: float = 0.001,
                         l2_convention: str = "printed", shuffle: bool = True,
                         rng: np.random.Generator) -> PrivateNetwork:  # fmt: skip
-    """`network` trained with Laplace noise of scale (high - low) epochs / epsilon on every change at every step (Theorem 4).
+    """Return `network` trained with Laplace noise of scale (high - low) epochs / epsilon on every change at every step (Theorem 4).
 
     network : the start, chosen without the data
     epsilon : (0, inf), per parameter as the document states it; see `PrivacyStatement` for what holds
-    weight_thresholds, bias_thresholds : (low, high) for the changes of weights and biases, finite, low < high, chosen
-        without the data; default, for both: the bounds of equations (20) to (26) at the current parameters, "corrected"
-        in the sense of `intervals`, a pair for each parameter
-    clipping : "sum", as printed: a batch's summed change is cut to [low, high], before the noise and after it. Most
-        of a sum lies outside of what one record can reach. "records": each record's change is cut to [low, high]
-        (which the bounds of the equations do by themselves), and what one record can alter in the sum is again
-        high - low: the same noise on up to a batch times the signal. The result is cut to that times [low, high].
-        One parameter by itself is then no better off than the whole model.
+    weight_thresholds, bias_thresholds : (low, high) for the changes of weights and biases, finite, low < high, chosen without the data;
+        default, for both: "corrected" bounds (`intervals`) at the current parameters, a pair for each parameter
+    clipping : "sum", as printed: a batch's summed change is cut to [low, high], before the noise and after it. "records": each record's
+        change is cut, and the result to a batch times [low, high]: the same noise on up to a batch times the signal, but one parameter by
+        itself is then no better off than the whole model.
     shuffle : False takes the records in their order, so that batches are the same in each epoch
 
-    The document prints the noise on w, not on its change, and min for max: slips (its proof has them right). Clipping
-    before the noise is not printed, but without it high - low bounds no sensitivity.
-
-    The noise is float32, of resolution 2^-23 and range up to 28 times its scale, from a SplitMix64 stream that starts
-    where `rng` says. Other arguments and errors as for `network.train`.
+    The document prints the noise on w, not on its change, and min for max (its proof has them right), and no clipping before the noise,
+    without which high - low bounds no sensitivity. The noise is float32, of resolution 2^-23 and range up to 28 times its scale, from a
+    SplitMix64 stream that starts where `rng` says. Other arguments and errors as for `network.train`.
 
     >>> import numpy as np
     >>> from lib.networks import Network, anonymized_learning

@@ -1,12 +1,10 @@
 """Differences of products to full relative accuracy (Dekker 1971, Knuth 1969).
 
-The theorems of `miura2022` divide by quantities such as ``sigma n^2 - 4 d alpha (n - 1)``
-that lose every digit of double precision where their condition is about to
-fail. Carried as an unevaluated sum of two doubles (a *double-double*, some 32
-digits), they keep their relative accuracy.
+The theorems of `miura2022` divide by quantities such as ``sigma n^2 - 4 d alpha (n - 1)``, which lose every digit of double precision
+near the edge of their condition. A *double-double*, an unevaluated sum of two doubles (some 32 digits), keeps its relative accuracy.
 
-A double-double is a pair ``(high, low)`` of arrays of equal shape; every operation broadcasts.
-Exact for finite inputs whose products neither overflow nor underflow (below about 1e300).
+It is a pair ``(high, low)`` of arrays of equal shape; every operation broadcasts. Exact for finite inputs whose products neither
+overflow nor underflow (below about 1e300).
 """
 
 from __future__ import annotations

@@ -59,10 +59,10 @@ class Counter:
     def add(self, batch: Mapping[str, ArrayLike]) -> None:
         """Count the records of a batch.
 
-        batch : mapping from each attribute that is counted to its codes, integer arrays (n,); what else it holds is left out
+        batch : mapping from each attribute that is counted to its codes, integer arrays (n,); other keys are ignored
 
-        Raises ``ValueError`` for an attribute that is absent, columns of different lengths, and a code outside the domain,
-        with the number of its record, the first that was ever added having the number 0. Nothing of the batch is then counted.
+        Raises ``ValueError`` for an absent attribute, columns of different lengths, and a code outside the domain, with the number of its
+        record among all that were ever added, from 0. Nothing of the batch is then counted.
         """
         columns = {v: self._column(batch, v) for v in self._columns}
         lengths = {len(column) for column in columns.values()}

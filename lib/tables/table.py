@@ -1,11 +1,7 @@
 """Tables of categorical records: `Domain`, the values that are possible, and `Table`, the records.
 
-A value is stored as its code, 0 to size - 1; labels give the codes their names. A domain must be
-public knowledge: one that is read off the records discloses which values occur (`miura2025` treats
-the number of values of each attribute as known, section 2.1).
-
-A marginal (miura2025, section 2.1, p_r(D)) is a table of counts whose axes are the attributes in
-the order in which they were asked for.
+A value is stored as its code, 0 to size - 1; labels name the codes. A domain must be public: one that is read off the records discloses
+which values occur (`miura2025`, section 2.1). A marginal, p_r(D), is a table of counts whose axes are the attributes asked for.
 """
 
 from __future__ import annotations

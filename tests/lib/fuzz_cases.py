@@ -306,7 +306,6 @@ def privacy():
         yield call("bounded_range.compose_schedule", mechanisms=mechanisms, delta=1e-5, exponential=treatment, eps_error=0.1, resolution=4,
                    spare=("resolution", "eps_error"))  # fmt: skip
 
-    yield call("sensitivity.of_count", neighbours="unbounded")
     yield call("sensitivity.of_sum", low=0.0, high=2.0, neighbours="bounded")
     yield call("sensitivity.of_histogram", norm=2, neighbours="bounded")
     yield call("sensitivity.of_mean", low=0.0, high=2.0, n=10, neighbours="unbounded", empty=1.0)
@@ -452,7 +451,6 @@ def noise():
         )
     model = _Coin()
     yield call("membership_inference.confidence", model=model, features=DATA, labels=LABELS, fixed=("features",))
-    yield call("membership_inference.loss_scores", model=model, features=DATA, labels=LABELS, fixed=("features",))
     yield call("membership_inference.play", train=lambda features, labels, rng: _Coin(rng.uniform(0.2, 0.8)), features=np.tile(DATA, (4, 1)),
                labels=np.tile(LABELS, 4), shadows=8, mode="offline", rng=RNG, spare=("shadows",), fixed=("features",))  # fmt: skip
 

@@ -14,8 +14,8 @@ from lib.attacks.membership_inference import (
     Attack,
     advantage_bound,
     auc_bound,
+    confidence,
     likelihood_ratio_scores,
-    loss_scores,
     play,
     tpr_bound,
 )
@@ -37,16 +37,15 @@ class Fixed:
 # ---- scores
 
 
-def test_loss_scores_are_less_the_loss():
+def test_the_confidence_is_that_in_the_own_label():
     model, labels = Fixed([0.9, 0.2, 0.5]), [1, 1, 0]
-    assert loss_scores(model, np.zeros((3, 1)), labels).tolist() == pytest.approx(
-        [np.log(0.9), np.log(0.2), np.log(0.5)]
-    )
-    assert -loss_scores(model, np.zeros((3, 1)), labels).mean() == pytest.approx(log_loss(labels, model.p))
+    found = confidence(model, np.zeros((3, 1)), labels)
+    assert found.tolist() == pytest.approx([0.9, 0.2, 0.5])
+    assert -np.log(found).mean() == pytest.approx(log_loss(labels, model.p))
 
 
 def test_certainty_does_not_break_a_score():
-    assert np.isfinite(loss_scores(Fixed([0.0, 1.0]), np.zeros((2, 1)), [1, 1])).all()
+    assert np.isfinite(np.log(confidence(Fixed([0.0, 1.0]), np.zeros((2, 1)), [1, 1]))).all()
 
 
 def logit(p):
@@ -214,8 +213,8 @@ USED = np.array([[True, False, True]] * 2 + [[False, True, False]] * 2)
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: loss_scores(Fixed([0.5]), np.zeros((1, 1)), [2]), r"labels must be in \[0, 1\], got 2"),
-        (lambda: loss_scores(Fixed([0.5]), np.zeros((1, 1)), [1, 1]), "labels must be one for each of 1 records"),
+        (lambda: confidence(Fixed([0.5]), np.zeros((1, 1)), [2]), r"labels must be in \[0, 1\], got 2"),
+        (lambda: confidence(Fixed([0.5]), np.zeros((1, 1)), [1, 1]), "labels must be one for each of 1 records"),
         (lambda: likelihood_ratio_scores([0.5] * 3, GOOD, USED, mode="both"), "mode must be one of"),
         (lambda: likelihood_ratio_scores([0.5, 0.5, 1.0], GOOD, USED), r"target must be in \(0, 1\), got 1"),
         (lambda: likelihood_ratio_scores([0.5] * 3, GOOD * np.nan, USED), r"shadows must be in \(0, 1\), got nan"),

@@ -27,7 +27,7 @@ def test_sum(neighbours, interval, n):
 def test_count_and_histogram(neighbours, norm):
     cells = [0, 1, 2, 3]
     counted = brute_force(lambda table: sum(x > 1 for x in table), cells, 4, neighbours=neighbours)
-    assert counted.value == sensitivity.of_count(neighbours) == 1
+    assert counted.value == 1
     histogram = brute_force(
         lambda t: np.bincount(np.array(t, dtype=int), minlength=4), cells, 4, neighbours=neighbours, norm=norm
     )
@@ -73,7 +73,6 @@ def test_the_witness_is_a_pair_of_neighbours_that_far_apart():
 
 
 @pytest.mark.parametrize("name, call", [
-    ("neighbours", lambda: sensitivity.of_count("both")),
     ("neighbours", lambda: sensitivity.of_sum(0, 1, None)),
     ("neighbours", lambda: sensitivity.of_histogram(1, "edges")),
     ("norm", lambda: sensitivity.of_histogram(3)),
