@@ -740,7 +740,7 @@ def scalars(tmp_path_factory):
     return texts, folder
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @needs_coq
 @pytest.mark.parametrize(
     ("file", "was", "becomes"),
@@ -777,7 +777,7 @@ def matrices(scalars, tmp_path_factory):
     return texts, folder
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @needs_coq
 @pytest.mark.parametrize(
     ("file", "was", "becomes"),

@@ -39,6 +39,7 @@ def test_no_room_uses_one_above_it():
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("module", "line"),
     [
@@ -83,6 +84,7 @@ def test_nothing_imports_backwards():
     assert backwards(ROOT) == set()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("module", "line", "name"),
     [
