@@ -847,7 +847,7 @@ def networks():
     yield call("network.Network.of", weights=net.weights, biases=net.biases, dtype="float64")
     for name in ("outputs", "predict_proba", "predict"):
         yield call(f"network.Network.{name}", on=net, features=unit)
-    for name in ("checked_records", "loss", "changes"):
+    for name in ("checked_records", "changes"):
         yield call(f"network.{name}", **records)
     yield call("network.checked_range", name="x", value=(0.0, 1.0), fixed=("name", "interval"))
     yield call(
