@@ -40,7 +40,7 @@ def fit(domain: Domain, reconciliation: Reconciliation, scale: float, kind: str,
     strengths = reconciliation.strengths()
     for tolerance in TOLERANCES:
         centre = steps[-1] if steps else None
-        weights = _entropies(domain, reconciliation, strengths, centre)
+        weights = entropies(domain, reconciliation, centre, strengths)
         steps.append(fit_reconciled(domain, reconciliation, weights, tolerance, centre or start, centre=centre))
     model = steps[-1]
     model.evaluations = sum(step.evaluations for step in steps)
@@ -48,18 +48,15 @@ def fit(domain: Domain, reconciliation: Reconciliation, scale: float, kind: str,
     return model
 
 
-def entropies(domain: Domain, reconciliation: Reconciliation,
-              centre: GraphicalModel | None = None) -> dict[tuple[int, ...], float]:  # fmt: skip
-    """Weight of the entropy beside each effect measured, by the sorted positions of its attributes.
+def entropies(domain: Domain, reconciliation: Reconciliation, centre: GraphicalModel | None = None,
+              strengths: dict[tuple[int, ...], float] | None = None) -> dict[tuple[int, ...], float]:  # fmt: skip
+    """Return the weight of the entropy beside each measured effect, by the sorted positions of its attributes.
 
-    centre : the model found so far. It may be further from an interaction than independent attributes are, by others that it follows;
-        what tells that two attributes are nearly independent then stands out as much as what tells that they are not
+    centre : the model found so far. It may be further from an interaction than independent attributes are, because it follows other
+        interactions. Evidence that two attributes are nearly independent then stands out as much as evidence that they are not
+    strengths : those relative to independent attributes (`Reconciliation.strengths`), where they are known
     """
-    return _entropies(domain, reconciliation, reconciliation.strengths(), centre)
-
-
-def _entropies(domain, reconciliation, strengths, centre) -> dict:
-    """`entropies` where the `strengths` beside independent attributes are known."""
+    strengths = strengths or reconciliation.strengths()
     nearer = reconciliation.strengths(centre.counts) if centre else strengths
     found = {}
     for effect, deviation in reconciliation.deviations().items():

@@ -1,23 +1,24 @@
-"""What AIM measures first, which marginals it then looks for, and when it turns to finer noise: its plan.
+"""AIM's plan: what it measures first, which marginals it then looks for, when its noise becomes finer, and how its models are fitted.
 
-Three devices, each as Algorithms 2 to 4 of miura2025 have it ("printed") or as we found it better. Whatever a device looks at is public or
-noisy, but for the scores, which the exponential mechanism keeps.
+Three devices are each as Algorithms 2 to 4 of miura2025 print them ("printed"), or as we found them better. All that a device looks at
+is public or noisy, except the scores, which the exponential mechanism protects.
 
 start
-    "printed" measures every attribute with the noise of a round, d/T of the budget (Algorithm 3). "sized" first measures how many
-    records there are, unless that is public. By then it is known how large the noise in the attributes' counts will be beside
-    the records, and the attributes get more of the budget the larger it is, and the fewer they are (`first_share`). An attribute of n
-    values has n noisy counts, so that its L1 error goes as n sigma; for the least sum of these at the same budget its part is as n^(2/3) (`parts`).
+    "printed" measures every attribute with the noise of a round, at d/T of the budget (Algorithm 3). "sized" first measures the number
+    of records, unless that number is public. The noise in the attributes' counts is then known relative to the number of records. The
+    attributes get more of the budget the larger this noise is, and the fewer attributes there are (`first_share`). An attribute of n
+    values has n noisy counts, so that its L1 error grows as n sigma. The sum of these errors is smallest, at the same budget, if each
+    attribute's part grows as n^(2/3) (`parts`). "none" measures nothing before the first round.
 choice
     "printed" scores a marginal by its L1 distance from the model's, less the noise expected in all of its cells (Algorithm 2, line 11).
-    A large table with a few cells that are far off then scores below nothing, for the noise of its other cells counts
-    against it, though the fit does not follow that. "clear" adds up what each cell is off by beyond the noise expected in it, and
-    nothing of a cell that is off by less: a record changes this by as much as before, one for each count that it changes.
+    A large table with a few cells that are far off then has a negative score: the noise of its other cells counts
+    against it, though the fit does not follow that noise. "clear" adds up the distance of each cell beyond the noise expected in it, and
+    ignores cells with a smaller distance. A record changes either score by the same: one for each count that it changes.
 pace
     "printed" quarters the noise's variance after a round in which the model has moved by less than the noise expected in all cells
-    (Algorithm 4), those that are nearly empty included. "tested" halves it after a measurement that is no further from the model before it
-    than noise alone: its squared distance over the variance, of which noise makes as many as there are cells, is above that by at most
-    a standard deviation.
+    (Algorithm 4), nearly empty cells included. "tested" halves the variance after a measurement that is no further from the model before it
+    than noise alone: its squared distance over the variance, which noise makes as large as the number of cells, exceeds that number by at
+    most a standard deviation. "steady" never changes the noise: every round but the last costs the same.
 """
 
 from __future__ import annotations
@@ -28,50 +29,104 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ..numerics import checks
+from . import last_fit
+from .budget_schedule import ALPHAS
 
 TOTAL = Fraction(1, 100)  # of the budget, for the number of records
 _PER_ROOT, _LEAST, _MOST, _FEW = 3.0, 0.1, 0.5, 9  # of the budget, for single attributes; where they are few
 _BITS = 30  # of the parts
+NOISES = ("gaussian", "laplace")
+_WORDS = {
+    "start": ("sized", "printed", "none"),
+    "choice": ("clear", "printed"),
+    "pace": ("tested", "printed", "steady"),
+    "noise": NOISES,
+    "last_fit": last_fit.KINDS,
+}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The devices of a run, as the module's text says.
+    """The settings of a run of `aim`; `dataclasses.replace(plan, rounds=80)` is another plan with one setting changed.
 
-    start : "sized" or "printed"; choice : "clear" or "printed"; pace : "tested" or "printed"
+    start, choice, pace : the devices that the module's text describes: "sized", "printed" or "none"; "clear" or "printed"; "tested",
+        "printed" or "steady"
+    rounds : T of Algorithm 2, the number of rounds into which the budget is divided at first, at least the number d of attributes;
+        None: `rounds_for`
+    alpha : proportion of each round's budget that goes to measuring, [1e-9, 0.999999] (Algorithm 2, lines 1 and 2)
+    noise : "gaussian", or "laplace" at equal rho a round
+    max_cells : size limit of the model, in cells of its junction tree, an integer in [1, inf); None: `max_cells_for`. A run uses the
+        proportion of the limit that equals the proportion of the budget spent, so that early rounds leave room for later ones.
+        It does not count the records over attribute sets that never fit
+    candidates : largest number of attribute sets from which a round chooses, an integer in [1, inf); None: `candidates_for`. If the
+        workload has more sets, each round draws some anew without a look at the records. The guarantee is the same and a round is quicker,
+        at the price of larger errors (by 4 % with a fifth of 465 sets, in one run)
+    round_fit : of the models between rounds: weight of the entropy times sigma, [1e-6, 1e6], and accepted gap, [1e-6, 1]
+        (`graphical_model.fit`). Smaller values take longer and follow the noise more closely
+    last_fit : "adaptive", in four steps with a heavier entropy beside effects that stand out less from their noise;
+        or "plain", in one step with the same small entropy beside all effects
 
-    Raises ``ValueError`` for other words.
+    `OURS` holds our settings. `PRINTED` has the devices that the paper prints, its fits to the least loss and, where the paper gives no
+    number, the number of its authors' code.
+
+    Raises ``ValueError`` for values outside these ranges.
 
     >>> from lib.tables.plan import PRINTED, Plan
-    >>> print(Plan(start="printed").pace, PRINTED.pace)
-    tested printed
+    >>> print(Plan(start="printed").pace, PRINTED.pace, PRINTED.rounds_for(9))
+    tested printed 144
     """
 
     start: str = "sized"
     choice: str = "clear"
     pace: str = "tested"
+    rounds: float | None = None
+    alpha: float = 0.9
+    noise: str = "gaussian"
+    max_cells: int | None = None
+    candidates: int | None = None
+    round_fit: tuple[float, float] = (0.3, 0.1)  # looser than is cheap: the last fit makes up for it
+    last_fit: str = "adaptive"
 
     def __post_init__(self) -> None:
-        for name, ours in (("start", "sized"), ("choice", "clear"), ("pace", "tested")):
-            checks.one_of(name, getattr(self, name), (ours, "printed"))
+        for name, words in _WORDS.items():
+            checks.one_of(name, getattr(self, name), words)
+        if not isinstance(self.round_fit, Sequence) or len(self.round_fit) != 2:
+            raise ValueError(f"round_fit must be a pair of a weight of the entropy and a gap, got {self.round_fit!r}")
+        tau, gap = self.round_fit
+        fit = checks.number("round_fit[0]", tau, "[1e-6, 1e6]"), checks.number("round_fit[1]", gap, "[1e-6, 1]")
+        checked = {"round_fit": fit, "alpha": checks.number("alpha", self.alpha, ALPHAS)}
+        for name, check in (("rounds", checks.number), ("max_cells", checks.whole), ("candidates", checks.whole)):
+            if getattr(self, name) is not None:
+                checked[name] = check(name, getattr(self, name), "[1, inf)")
+        vars(self).update(checked)
 
-    def rounds(self, d: int) -> int:
-        """T, into so many rounds the budget is divided at first, for `d` attributes.
+    def rounds_for(self, d: int) -> float:
+        """Return `rounds`, at least d, or by default the number for a table of `d` attributes.
 
-        As printed 16 d, as the code of the document has it. From d = 32 on a round takes longer and longer, so that there are fewer.
+        The default is 16 d, as in the code of the paper's authors, and 5 d where the pace is tested. From d = 32 on a round takes longer
+        and longer, so that there are fewer.
         """
         d = checks.whole("d", d, "[1, inf)")
-        per, most, least = (16, 512, 4) if self.pace == "printed" else (5, 160, 2)
+        if self.rounds is not None:
+            return checks.number("rounds", self.rounds, f"[{d}, inf)")
+        per, most, least = (5, 160, 2) if self.pace == "tested" else (16, 512, 4)
         return max(min(per * d, most), least * d)
 
-    def cells(self, d: int, rho: float, counted: int) -> int:
-        """The size limit of the model, for `d` attributes, a budget of `rho`, and candidates that have `counted` cells together.
+    def max_cells_for(self, d: int, rho: float, counted: int) -> int:
+        """Return `max_cells`, or by default the limit for `d` attributes, a budget of `rho`, and candidates with `counted` cells in all.
 
         A choice that is clear finds more to measure, and the model grows: with little budget a small one is nearly as accurate, and quicker.
         """
+        if self.max_cells is not None:
+            return self.max_cells
         most = 10_000_000 if checks.whole("d", d, "[1, inf)") <= 32 else 500_000
         rho, counted = checks.number("rho", rho, "[1e-100, 1e100]"), checks.whole("counted", counted, "[1, inf)")
         return most if self.choice == "printed" else min(max(round(5_000_000 * rho), 60 * counted, 100_000), most)
+
+    def candidates_for(self, d: int) -> int:
+        """Return `candidates`, or by default 1000 up to `d` = 32 attributes and then 100: the room for each set takes long to find."""
+        default = 1000 if checks.whole("d", d, "[1, inf)") <= 32 else 100
+        return default if self.candidates is None else self.candidates
 
     @property
     def growth(self) -> int:
@@ -79,7 +134,8 @@ class Plan:
         return 4 if self.pace == "printed" else 2
 
 
-OURS, PRINTED = Plan(), Plan("printed", "printed", "printed")
+OURS = Plan()
+PRINTED = Plan("printed", "printed", "printed", round_fit=(0.05, 0.01), last_fit="plain")
 
 
 def parts(sizes: Sequence[int]) -> list[Fraction]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import platform
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,8 @@ from book.kept import results
 from lib.data import encodings
 from lib.numerics import checks
 from lib.tables import utility
-from lib.tables.adaptive_iterative import ROUND_FIT, aim
+from lib.tables.adaptive_iterative import aim
+from lib.tables.plan import OURS as OUR_PLAN
 from lib.tables.plan import PRINTED, Plan
 from notebooks.studies import aim_comparison, command_line, grid
 
@@ -43,64 +45,65 @@ OURS = (
     "all but our pace",
     "our plan",
 )
-OUR_PLAN = {"plan": Plan(), "round_fit": ROUND_FIT}  # what `aim` does by default
+QUICK = replace(PRINTED, round_fit=(0.1, 0.02), last_fit="adaptive")  # as printed, but for the fits
 OUR_EPSILON = "epsilon, our plan"
 ON_BANK = ("AIM", "no initialisation", "Laplace noise", "least loss", "least loss, no initialisation", *OURS)
 
 
 def devices(d) -> dict:
-    """Variants of AIM on `d` attributes, each with one of its devices changed: options of `compare` by name.
+    """Return variants of AIM on `d` attributes, each with one of its devices changed: options of `compare` by name.
 
-    Those of "least loss" are fitted as the document's methods are (`aim_comparison.AS_PRINTED`).
+    The variants "least loss" are fitted as the paper's methods are.
     """
-    return {
+    changes: dict[str, dict] = {
         "AIM": {},
-        "no initialisation": {"initialise": False},
+        "no initialisation": {"start": "none"},
         "Laplace noise": {"noise": "laplace"},
         "T = 4d": {"rounds": 4 * d},
         "T = 64d": {"rounds": 64 * d},
         "limit 1e4 cells": {"max_cells": 10_000},
         "limit 2e3 cells": {"max_cells": 2_000},
-        "T = 16d, no annealing": {"anneal": False},
-        "T = 4d, no annealing": {"anneal": False, "rounds": 4 * d},
+        "T = 16d, no annealing": {"pace": "steady"},
+        "T = 4d, no annealing": {"pace": "steady", "rounds": 4 * d},
         "plain last fit": {"last_fit": "plain"},
-        "least loss": aim_comparison.AS_PRINTED,
-        "least loss, no initialisation": aim_comparison.AS_PRINTED | {"initialise": False},
-    } | plans(d)
+    }
+    variants = {name: replace(QUICK, **change) for name, change in changes.items()}
+    variants |= {"least loss": PRINTED, "least loss, no initialisation": replace(PRINTED, start="none")}
+    return {name: {"plan": plan} for name, plan in variants.items()} | plans(d)
 
 
 def plans(d) -> dict:
-    """Variants of AIM on `d` attributes as printed but for a device of ours, for all but one, and for all.
+    """Return variants of AIM on `d` attributes as printed but for a device of ours, for all but one, and for all: options of `compare`.
 
     With our choice comes a size limit of the model, and with our pace a number of rounds: two variants have the printed one of these.
     """
-    choice, pace = {"plan": Plan(start="printed", pace="printed")}, {"plan": Plan(start="printed", choice="printed")}
+    choice, pace = replace(QUICK, choice="clear"), replace(QUICK, pace="tested")
     variants = (
-        {"plan": Plan(choice="printed", pace="printed")},
+        replace(QUICK, start="sized"),
         choice,
-        choice | {"max_cells": PRINTED.cells(d, 1, 1)},
+        replace(choice, max_cells=PRINTED.max_cells_for(d, 1, 1)),
         pace,
-        pace | {"rounds": PRINTED.rounds(d)},
-        OUR_PLAN | {"plan": Plan(start="printed")},
-        OUR_PLAN | {"plan": Plan(choice="printed")},
-        OUR_PLAN | {"plan": Plan(pace="printed")},
+        replace(pace, rounds=PRINTED.rounds_for(d)),
+        Plan(start="printed"),
+        Plan(choice="printed"),
+        Plan(pace="printed"),
         OUR_PLAN,
     )
-    return dict(zip(OURS, variants, strict=True))
+    return {name: {"plan": plan} for name, plan in zip(OURS, variants, strict=True)}
 
 
 def compare(table, variants, trials, *, seed, epsilon=1.0, delta=DELTA, **how) -> pd.DataFrame:
     """Run AIM on `table`, `trials` times with the options of each of `variants`, and measure.
 
-    variants : mapping from a name to options of `aim`, which may hold an `epsilon` of their own; its plan is the printed one
-        unless they say otherwise (`aim_comparison.PRINTED_PLAN`)
+    variants : mapping from a name to options of `aim`, which may hold an `epsilon` of their own; the plan is `QUICK`
+        unless they say otherwise
     trials : whole number >= 1; seed : whole number >= 0; how : `folder`, `jobs` and `progress` of `grid.run`
 
     One row for each variant and trial: error1, error2, error3, the alpha-way errors of the synthetic
     records; steps; cells, the size of the last model; converged; cpu_s, CPU seconds of the run.
     """
     trials, seed = checks.whole("trials", trials, "[1, inf)"), checks.whole("seed", seed, "[0, inf)")
-    standard = {"epsilon": epsilon, "delta": delta} | aim_comparison.PRINTED_PLAN
+    standard = {"epsilon": epsilon, "delta": delta, "plan": QUICK}
     places = [(name, standard | options, trial) for name, options in variants.items() for trial in range(trials)]
     parts = (aim_comparison.digest(table), *results.versions().items(), seed)
     keys = [grid.key(*parts, name, repr(options), trial) for name, options, trial in places]
@@ -167,7 +170,7 @@ def everything(trials, *, seed, source="real", **how) -> pd.DataFrame:
         "devices on Adult": compare(adult, devices(len(adult.domain)), trials, **how),
         "devices on Bank": compare(bank, on_bank, trials, **how),
         "epsilon": compare(adult, {e: {"epsilon": e} for e in EPSILONS}, few, **how),
-        OUR_EPSILON: compare(adult, {e: {"epsilon": e} | OUR_PLAN for e in EPSILONS}, few, **how),
+        OUR_EPSILON: compare(adult, {e: {"epsilon": e, "plan": OUR_PLAN} for e in EPSILONS}, few, **how),
         "attributes": widths(encodings.adult_table(source=source, numeric=True), few, counts=WIDTHS, **how),
     }
     return pd.concat(studies, names=["study"])

@@ -22,6 +22,7 @@ from lib.attacks.audit import Audit, epsilon_lower_bound, epsilon_lower_bound_of
 from lib.tables import adaptive_iterative
 from lib.tables.adaptive_iterative import aim
 from lib.tables.budget_schedule import ExactSchedule
+from lib.tables.plan import Plan
 from lib.tables.private_draws import ExactDraws
 from lib.tables.table import Domain, Table
 from notebooks.studies.one_run import one_run
@@ -31,10 +32,10 @@ DELTA, CONFIDENCE = 1e-6, 0.999
 RUNS = 1_000  # on each of two neighbours
 
 
-def released(table, epsilon, rng, **options):
-    """A run of `aim`, exact, whose random bits are those of `rng`."""
+def released(table, epsilon, rng, start="sized", **options):
+    """Run `aim` exactly, with the random bits of `rng`, and `start` the plan so."""
     with patch.object(adaptive_iterative, "system_rng", lambda: rng):
-        return aim(table, epsilon, DELTA, rounds=3, records=1, **options)
+        return aim(table, epsilon, DELTA, plan=Plan(start, rounds=3), records=1, **options)
 
 
 # ---- many canaries, one run
@@ -200,7 +201,7 @@ class Attack:
 
 ONE_RUN = "400 canaries, one run"
 # Nothing is measured before, and either attribute is as good a choice, but for the odd record.
-FIRST_CHOICE = {"by": first_choice, "odd": (1, 0), "initialise": False, "workload": [("a",), ("b",)]}
+FIRST_CHOICE = {"by": first_choice, "odd": (1, 0), "start": "none", "workload": [("a",), ("b",)]}
 ATTACKS = [
     *(Attack(ONE_RUN, epsilon, canaries) for epsilon in (0.5, 2.0, 20.0)),
     *(Attack("a record added", epsilon, neighbours_apart) for epsilon in (0.5, 2.0, 20.0)),
@@ -216,7 +217,7 @@ ATTACKS = [
 BUGS = [
     Attack(ONE_RUN, 0.5, canaries, {}, tenth_of_the_noise),
     Attack(ONE_RUN, 0.5, canaries, {}, counted_ten_times),
-    Attack(ONE_RUN, 0.5, canaries, {"initialise": False}, charged_a_thousandth),
+    Attack(ONE_RUN, 0.5, canaries, {"start": "none"}, charged_a_thousandth),
     Attack(ONE_RUN + ", equal counts", 0.5, canaries, {"by": "equality"}, empty_cells_without_noise),
     Attack("a record added", 0.5, neighbours_apart, {}, tenth_of_the_noise),
     Attack("differences of measurements", 0.5, neighbours_apart, {"by": difference, "odd": (1, 0)}, noise_used_again),

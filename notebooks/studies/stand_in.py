@@ -25,6 +25,7 @@ import os
 import platform
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -67,8 +68,17 @@ def workload(domain, label: str) -> list[tuple[str, ...]]:
 
 def release(table: Table, label: str, *, epsilon=EPSILON, delta=DELTA, max_cells=MAX_CELLS, rng):
     """One run of AIM on `table`: an `adaptive_iterative.Result` with as many synthetic records as real ones."""
-    return aim(table, epsilon, delta, workload(table.domain, label), rng=rng, neighbours=NEIGHBOURS, max_cells=max_cells,
-               records=len(table), plan=PRINTED, round_fit=(0.05, 0.01), last_fit="plain")  # fmt: skip
+    plan = replace(PRINTED, max_cells=max_cells)
+    return aim(
+        table,
+        epsilon,
+        delta,
+        workload(table.domain, label),
+        plan=plan,
+        rng=rng,
+        neighbours=NEIGHBOURS,
+        records=len(table),
+    )
 
 
 def with_numbers(frame: pd.DataFrame, *, rng) -> pd.DataFrame:

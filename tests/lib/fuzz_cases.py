@@ -620,8 +620,7 @@ def models():
     yield call("entropic_mirror_descent.mirror_descent", domain=domain, measurements=[measurement], total=5.0, steps=3, step_size=0.1,
                weights="inverse-variance", spare=("steps",))  # fmt: skip
 
-    yield call("adaptive_iterative.aim", table=table, epsilon=1.0, delta=1e-5, workload=2, rng=RNG, rounds=4, alpha=0.9, noise="gaussian",
-               neighbours="unbounded", max_cells=100, candidates=2, records=5, errors=(1,), plan=plan.OURS, round_fit=(0.1, 0.02), last_fit="adaptive",
+    yield call("adaptive_iterative.aim", table=table, epsilon=1.0, delta=1e-5, workload=2, rng=RNG, plan=plan.OURS, neighbours="unbounded", records=5, errors=(1,),
                spare=("rounds", "records", "epsilon", "candidates"))  # fmt: skip
     run = adaptive_iterative.aim(table, 1.0, 1e-5, neighbours="bounded", rng=np.random.default_rng(1))
     yield call("uncertainty.count_intervals", result=run, attributes=("a",), level=0.9)
@@ -638,9 +637,11 @@ def models():
     yield call("budget_schedule.Schedule.multiplier_of", on=schedule, share=0.1)
     yield call("budget_schedule.Schedule.measure", function=measure, share=0.1)
     yield call("budget_schedule.Schedule.advance", function=advance, anneal=True, growth=2)
-    yield call("plan.Plan", start="sized", choice="printed", pace="tested")
-    yield call("plan.Plan.rounds", on=plan.Plan(), d=5)
-    yield call("plan.Plan.cells", on=plan.Plan(), d=5, rho=0.1, counted=100)
+    yield call("plan.Plan", start="sized", choice="printed", pace="tested", rounds=4, alpha=0.9, noise="gaussian", max_cells=100, candidates=2,
+               round_fit=(0.1, 0.02), last_fit="adaptive")  # fmt: skip
+    yield call("plan.Plan.rounds_for", on=plan.Plan(), d=5)
+    yield call("plan.Plan.max_cells_for", on=plan.Plan(), d=5, rho=0.1, counted=100)
+    yield call("plan.Plan.candidates_for", on=plan.Plan(), d=5)
     yield call("plan.parts", sizes=[2, 3])
     yield call("plan.first_share", noise=0.1, d=3)
     yield call("bayesian_network.privbayes", table=table, epsilon=1.0, rng=RNG, delta=1e-5, parents=1, score="dependence", neighbours="bounded",

@@ -95,9 +95,9 @@ def test_the_ablation_of_aim():
     }
     for (study, variant, trial), row in handful(kept[kept["cpu_s"] < 5], 4).iterrows():
         table = tables["bank" if study.endswith("Bank") else "wide" if study == "attributes" else "adult"]
-        options = {"epsilon": 1.0, "delta": aim_ablation.DELTA} | aim_comparison.PRINTED_PLAN
+        options = {"epsilon": 1.0, "delta": aim_ablation.DELTA, "plan": aim_ablation.QUICK}
         if study.startswith("epsilon"):
-            options |= (aim_ablation.OURS["our plan"] if study == aim_ablation.OUR_EPSILON else {}) | {
+            options |= ({"plan": aim_ablation.OUR_PLAN} if study == aim_ablation.OUR_EPSILON else {}) | {
                 "epsilon": variant
             }
         elif study == "attributes":

@@ -15,7 +15,7 @@ from lib.tables import counting, graphical_model
 from lib.tables import private_draws as draws
 from lib.tables.adaptive_iterative import Schedule, aim
 from lib.tables.graphical_model import Measurement
-from lib.tables.plan import PRINTED, Plan
+from lib.tables.plan import NOISES, OURS, PRINTED, Plan
 from lib.tables.table import Domain, Table
 
 DOMAIN = Domain({"a": 3, "b": 4, "c": 2, "d": 5})
@@ -32,8 +32,13 @@ def correlated(n=2000, seed=0):
 TABLE = correlated()
 
 
-def run(epsilon=2.0, delta=1e-6, workload=2, seed=0, table=TABLE, **options):
-    return aim(table, epsilon, delta, workload, rng=np.random.default_rng(seed), **options)
+SETTINGS = {each.name for each in dataclasses.fields(Plan)}
+
+
+def run(epsilon=2.0, delta=1e-6, workload=2, seed=0, table=TABLE, plan=OURS, **options):
+    """Of the `options`, those that a plan has are changed there."""
+    plan = dataclasses.replace(plan, **{name: options.pop(name) for name in SETTINGS & set(options)})
+    return aim(table, epsilon, delta, workload, plan=plan, rng=np.random.default_rng(seed), **options)
 
 
 # ------------------------------------------------------------------ the budget
@@ -100,10 +105,10 @@ def test_no_more_is_measured_than_is_left():
 
 @pytest.mark.slow
 @given(st.floats(0.01, 20), st.sampled_from(["gaussian", "laplace"]), st.sampled_from(["unbounded", "bounded"]),
-       st.booleans(), st.integers(1, 3), st.sampled_from([PRINTED, Plan()]), st.integers(0, 99))  # fmt: skip
+       st.sampled_from(["sized", "printed", "none"]), st.integers(1, 3), st.sampled_from([PRINTED, OURS]), st.integers(0, 99))  # fmt: skip
 @settings(max_examples=20)
-def test_a_runs_own_record_adds_up_to_at_most_the_budget(epsilon, noise, neighbours, initialise, k, plan, seed):
-    result = run(epsilon, workload=k, seed=seed, noise=noise, neighbours=neighbours, initialise=initialise, plan=plan)
+def test_a_runs_own_record_adds_up_to_at_most_the_budget(epsilon, noise, neighbours, start, k, plan, seed):
+    result = run(epsilon, workload=k, seed=seed, noise=noise, neighbours=neighbours, start=start, plan=plan)
     sensitivity = {"unbounded": 1, "bounded": 2}[neighbours]
     spent = 0.0
     for step in result.steps:
@@ -157,11 +162,11 @@ def test_initialisation_measures_each_attribute_of_the_workload_once():
     result = run(workload=[("a", "b"), ("b", "c")], plan=PRINTED)
     assert [step.attributes for step in result.steps[:3]] == [("a",), ("b",), ("c",)]
     assert all(step.epsilon == 0 for step in result.steps[:3]) and result.steps[3].epsilon > 0
-    assert run(initialise=False).steps[0].epsilon > 0
+    assert run(start="none").steps[0].epsilon > 0
 
 
 def test_without_annealing_all_rounds_but_the_last_cost_the_same():
-    steady, annealed = run(anneal=False, rounds=20, plan=PRINTED), run(rounds=20, plan=PRINTED)
+    steady, annealed = run(pace="steady", rounds=20, plan=PRINTED), run(rounds=20, plan=PRINTED)
     totals = [step.rho_used for step in steady.steps]
     cost = np.diff(totals, prepend=0.0)
     np.testing.assert_allclose(cost[4:-1], steady.rho / 20, rtol=1e-9)
@@ -173,7 +178,7 @@ def test_without_annealing_all_rounds_but_the_last_cost_the_same():
 def test_annealing_changes_nothing_before_it_happens():
     annealed = run().steps
     until = next(number for number, step in enumerate(annealed, 1) if step.annealed)
-    steady = run(anneal=False).steps
+    steady = run(pace="steady", rounds=OURS.rounds_for(4)).steps
     assert len(steady) > until > 4
     for one, other in zip(annealed[:until], steady):
         assert dataclasses.replace(one, annealed=False) == other
@@ -193,7 +198,7 @@ def test_a_round_chooses_from_sets_drawn_anew_where_there_are_more(monkeypatch):
         "choose",
         lambda self, scores, epsilon: offered.append(set(scores)) or choose(self, scores, epsilon),
     )
-    result = run(initialise=False, candidates=3)
+    result = run(start="none", candidates=3)
     assert all(len(sets) <= 3 for sets in offered) and set().union(*offered) == set(itertools.chain.from_iterable(
         itertools.combinations(range(4), k) for k in (1, 2)))  # fmt: skip
     assert len(set(map(frozenset, offered))) > 5 and len(result.choice.weights) <= 3
@@ -210,22 +215,17 @@ def test_the_last_model_is_that_of_the_last_fit(monkeypatch):
     last_fit = module.last_fit.fit
     monkeypatch.setattr(module.last_fit, "fit", fitted)
     for kind in module.last_fit.KINDS:
-        result = aim(TABLE, 1.0, 1e-6, rng=np.random.default_rng(4), last_fit=kind)
+        result = aim(TABLE, 1.0, 1e-6, rng=np.random.default_rng(4), plan=Plan(last_fit=kind))
         scale, given, start, model = asked.pop()
         assert (scale, given) == (result.steps[-1].sigma, kind) and model is result.model and not asked
         assert start.cliques == model.cliques[: len(start.cliques)]  # of the round before
         assert model.converged and model.evaluations == result.steps[-1].evaluations > 0
 
 
-def test_another_last_fit_is_refused():
-    with pytest.raises(ValueError, match="last_fit must be one of 'plain', 'adaptive', got 2"):
-        aim(TABLE, 1.0, 1e-6, rng=np.random.default_rng(4), last_fit=2)
-
-
 @pytest.mark.parametrize("round_fit", [(0.1,), 0.1, (0.0, 0.1), (0.1, 2.0), (0.1, 0.02, 3), ("a", 0.1), None])
 def test_other_fits_between_rounds_are_refused(round_fit):
     with pytest.raises(ValueError, match="round_fit"):
-        aim(TABLE, 1.0, 1e-6, rng=np.random.default_rng(4), round_fit=round_fit)
+        Plan(round_fit=round_fit)
 
 
 def test_models_between_rounds_are_as_close_as_was_asked():
@@ -253,7 +253,7 @@ def test_models_between_rounds_have_the_entropy_that_was_asked_for(monkeypatch):
 def test_what_is_drawn_depends_on_no_record():
     other = Table(TABLE.records[::-1] * 0, DOMAIN)
     runs = [
-        module._Run(table, 2, None, "gaussian", "unbounded", 1000, (), False, Plan(), (0.1, 0.02), "plain", 1.0)
+        module._Run(table, 2, Plan(max_cells=1000), "unbounded", (), np.random.default_rng(0), 1.0)
         for table in (TABLE, other)
     ]
     first, second = (
@@ -272,7 +272,7 @@ def test_the_noise_is_drawn_at_the_recorded_scale(monkeypatch):
         draws, "laplace", lambda shape, scale, *, rng: drawn.append(scale) or rng.laplace(0, scale, shape)
     )
     first = {}
-    for noise, neighbours in itertools.product(module.NOISES, module.NEIGHBOURS):
+    for noise, neighbours in itertools.product(NOISES, module.NEIGHBOURS):
         drawn.clear()
         result = run(noise=noise, neighbours=neighbours, plan=PRINTED)
         assert drawn == [step.sigma for step in result.steps]
@@ -343,7 +343,7 @@ def test_the_first_rounds_scores_are_those_of_line_11(noise, deviation, monkeypa
     """w_r (|truth - model|_1 - the noise to be expected of a measurement), the model being uniform."""
     asked = []
     monkeypatch.setattr(draws, "exponential", lambda scores, *given, **more: asked.append(scores) or 0)
-    scale = run(noise=noise, neighbours="bounded", initialise=False, plan=PRINTED).steps[0].sigma
+    scale = run(noise=noise, neighbours="bounded", start="none", plan=PRINTED).steps[0].sigma
     counts = [TABLE.marginal(names) for k in (1, 2) for names in itertools.combinations(DOMAIN.attributes, k)]
     # Of the six pairs, three hold an attribute; a pair shares two attributes with itself, one with four others.
     expected = [

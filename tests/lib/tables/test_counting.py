@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from lib.tables import counting
 from lib.tables.adaptive_iterative import aim
 from lib.tables.counting import Counter
+from lib.tables.plan import Plan
 from lib.tables.table import Domain, Table
 
 DOMAIN = Domain({"a": 3, "b": 4, "c": 300, "d": 2, "e": 1})
@@ -133,16 +134,19 @@ def test_bad_counters_are_refused():
 @pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3])
 def test_aim_on_a_counter_is_aim_on_the_table(k):
-    runs = [aim(data, 1.0, 1e-6, k, rng=np.random.default_rng(3), rounds=10) for data in (TABLE, counted(workload=k))]
+    runs = [
+        aim(data, 1.0, 1e-6, k, rng=np.random.default_rng(3), plan=Plan(rounds=10))
+        for data in (TABLE, counted(workload=k))
+    ]
     assert runs[0].steps == runs[1].steps
     assert np.array_equal(runs[0].synthetic.records, runs[1].synthetic.records)
-    assert len(aim(counted(workload=k), 1.0, 1e-6, k, rounds=10).synthetic) > 0  # exact
+    assert len(aim(counted(workload=k), 1.0, 1e-6, k, plan=Plan(rounds=10)).synthetic) > 0  # exact
 
 
 def test_aim_says_at_once_what_was_not_counted():
     with pytest.raises(ValueError, match="table must have counted all candidates, got one that has not counted"):
         aim(counted(), 1.0, 1e-6, 3)
-    assert aim(counted(max_cells=1000), 1.0, 1e-6, max_cells=1000, records=5).rho_used > 0
+    assert aim(counted(max_cells=1000), 1.0, 1e-6, plan=Plan(max_cells=1000), records=5).rho_used > 0
 
 
 def test_aim_takes_a_counter_of_no_records():

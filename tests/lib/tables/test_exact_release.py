@@ -17,7 +17,7 @@ from lib.tables import adaptive_iterative, marginal_oracle
 from lib.tables import private_draws as draws
 from lib.tables.adaptive_iterative import aim
 from lib.tables.budget_schedule import ExactSchedule
-from lib.tables.plan import OURS, PRINTED
+from lib.tables.plan import OURS, PRINTED, Plan
 from lib.tables.private_draws import GRAIN, ExactDraws, FloatingDraws
 from lib.tables.table import Domain, Table
 
@@ -246,7 +246,7 @@ def test_every_bit_comes_from_the_operating_system(monkeypatch):
     def run(seed):
         bits = random.Random(seed)
         monkeypatch.setattr("os.urandom", bits.randbytes)
-        return [measured.values.tolist() for measured in aim(TABLE, 1.0, 1e-6, initialise=False).measurements[:1]]
+        return [measured.values.tolist() for measured in aim(TABLE, 1.0, 1e-6, plan=Plan("none")).measurements[:1]]
 
     assert run(1) == run(1) != run(2)
 
@@ -313,13 +313,14 @@ def test_errors_are_those_of_floating_point(seeded):
 @pytest.mark.parametrize(
     "options, named",
     [
-        ({"rng": np.random.default_rng(1), "exact": True}, "rng must not be given where exact is True"),
-        ({"exact": False}, "rng must be given where exact is False, got None"),
-        ({"noise": "laplace"}, "noise must be 'gaussian' for an exact run, got 'laplace'"),
+        ({"plan": Plan(noise="laplace")}, "plan.noise must be 'gaussian' for an exact run, got 'laplace'"),
         ({"errors": (1,)}, "errors must not be asked for of an exact run"),
         ({"delta": 0.0}, "delta must be in .1e-300, 1., got 0"),
         ({"epsilon": 1e9}, "epsilon must be in .1e-6, 1e6."),
-        ({"rounds": 1e30}, "noise must have a standard deviation below 2.50, got .*: epsilon or alpha is too small"),
+        (
+            {"plan": Plan(rounds=1e30)},
+            "noise must have a standard deviation below 2.50, got .*: epsilon or alpha is too small",
+        ),
         ({"measurements": None}, "measurements must be an iterable of Measurement, got None"),
         ({"measurements": [1.5]}, "measurements must be an iterable of Measurement, got 1.5"),
     ],

@@ -1,5 +1,7 @@
 """Models of a hundred attributes: what is known of small ones holds for them, and a run gets through."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -42,7 +44,7 @@ def test_a_model_is_the_same_behind_many_other_attributes(before):
 def test_a_run_gets_through_with_sets_of_three_attributes(exact):
     table, d = similar(100), 100
     workload = [table.domain.attributes[v : v + 3] for v in range(0, d - 2, 2)]
-    result = aim(table, 10.0, 1e-6, workload, rng=None if exact else np.random.default_rng(0), rounds=d + 20)
+    result = aim(table, 10.0, 1e-6, workload, plan=Plan(rounds=d + 20), rng=None if exact else np.random.default_rng(0))
     assert result.synthetic.domain == table.domain and any(len(step.attributes) == 3 for step in result.steps)
 
 
@@ -57,7 +59,7 @@ def test_a_run_with_all_pairs_learns_what_depends_on_what():
     domain = Domain({f"a{v}": 4 for v in range(d - 3)} | {f"wide {v}": 1000 for v in range(3)})
     counter = Counter(domain)
     counter.add(dict(zip(domain.attributes, (*columns[: d - 3], *wide))))
-    result = aim(counter, 10.0, 1e-6, rng=rng, rounds=150, max_cells=2_000_000)
+    result = aim(counter, 10.0, 1e-6, rng=rng, plan=Plan(rounds=150, max_cells=2_000_000))
     chosen = {step.attributes for step in result.steps if len(step.attributes) == 2}
     assert sum((f"a{v}", f"a{v + 1}") in chosen for v in range(d - 4)) >= 20
     for pair in chosen:
@@ -82,7 +84,7 @@ def test_a_model_of_many_attributes_has_less_room_by_default(d, plan, limit, mon
     monkeypatch.setattr(adaptive_iterative._Run, "drawn", noted)
     for given, found in (({}, limit), ({"max_cells": 5000}, 5000)):
         with pytest.raises(InterruptedError, match=f"^{found}$"):
-            aim(similar(d), 1.0, 1e-6, plan=plan, initialise=False, rng=np.random.default_rng(0), **given)
+            aim(similar(d), 1.0, 1e-6, plan=replace(plan, start="none", **given), rng=np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(("d", "most"), [(32, 1000), (33, 100)])
@@ -92,7 +94,7 @@ def test_a_round_of_many_attributes_has_fewer_candidates_by_default(d, most, mon
 
     monkeypatch.setattr(adaptive_iterative._Run, "drawn", noted)
     with pytest.raises(InterruptedError, match=f"^{most}$"):
-        aim(similar(d), 1.0, 1e-6, initialise=False)
+        aim(similar(d), 1.0, 1e-6, plan=Plan("none"))
 
 
 def test_very_many_attributes_of_one_value_are_refused():
@@ -101,4 +103,4 @@ def test_very_many_attributes_of_one_value_are_refused():
     with pytest.raises(
         ValueError, match="table must have at most 28 attributes of a single value, got 29: leave some out"
     ):
-        aim(table, 1.0, 1e-6, max_cells=10_000_000)
+        aim(table, 1.0, 1e-6, plan=Plan(max_cells=10_000_000))

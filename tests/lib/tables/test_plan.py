@@ -13,7 +13,7 @@ from scipy import optimize
 from lib.tables import adaptive_iterative as module
 from lib.tables import plan as plans
 from lib.tables.adaptive_iterative import aim
-from lib.tables.plan import PRINTED, Plan
+from lib.tables.plan import OURS, PRINTED, Plan
 from lib.tables.private_draws import GRAIN, ExactDraws, FloatingDraws
 from lib.tables.table import Domain, Table
 
@@ -67,7 +67,9 @@ def test_the_share_grows_as_the_root_of_the_noise_within_bounds(noise, d):
 @pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
 def test_a_sized_start_spends_what_it_says(noise, neighbours):
     """The budget of the total, of all attributes together, and of each, told from the scales alone."""
-    result = run(epsilon=20.0, neighbours=neighbours, noise=noise, seed=3)  # enough for a share between its bounds
+    result = run(
+        epsilon=20.0, neighbours=neighbours, plan=Plan(noise=noise), seed=3
+    )  # enough for a share between its bounds
     changed = {"unbounded": 1, "bounded": 2}[neighbours]
     per_sigma = math.sqrt(changed) if noise == "gaussian" else changed
     shares = [(per_sigma / step.sigma) ** 2 / 2 / result.rho for step in singles(result)]
@@ -99,7 +101,7 @@ def test_the_share_is_of_the_attributes_of_the_workload():
 
 
 def test_what_the_start_leaves_is_divided_among_the_rounds():
-    result = run(epsilon=20.0, rounds=30)
+    result = run(epsilon=20.0, plan=Plan(rounds=30))
     first = result.steps[len(singles(result))]
     left = result.rho - singles(result)[-1].rho_used
     assert 1 / (2 * first.sigma**2) + first.epsilon**2 / 8 == pytest.approx(left / 30)
@@ -234,7 +236,9 @@ def test_single_attributes_are_closer_by_a_sized_start():
         check_single_attributes_are_closer(Plan(start="printed"))
 
 
-@pytest.mark.parametrize("bad", [{"start": "even"}, {"choice": "tested"}, {"pace": None}])
+@pytest.mark.parametrize(
+    "bad", [{"start": "even"}, {"choice": "tested"}, {"pace": None}, {"noise": "uniform"}, {"last_fit": 2}]
+)
 def test_other_words_are_refused(bad):
     ((name, value),) = bad.items()
     with pytest.raises(ValueError, match=f"{name} must be one of .*, got {value!r}"):
@@ -247,9 +251,12 @@ def test_no_other_thing_is_a_plan():
 
 
 def test_the_rounds_and_the_room_of_a_plan():
-    assert [PRINTED.rounds(d) for d in (5, 32, 60, 200)] == [80, 512, 512, 800]
-    assert [Plan().rounds(d) for d in (5, 32, 60, 200)] == [25, 160, 160, 400]
-    assert PRINTED.cells(9, 1e-5, 50) == 10_000_000 and Plan().cells(9, 1e-5, 50) == 100_000
-    assert Plan().cells(9, 1.0, 50) == 5_000_000 and Plan().cells(9, 1e-5, 5000) == 300_000
-    assert Plan().cells(9, 1e3, 50) == 10_000_000
-    assert Plan().cells(40, 1e3, 50) == Plan().cells(40, 1e-5, 10**9) == 500_000
+    assert [PRINTED.rounds_for(d) for d in (5, 32, 60, 200)] == [80, 512, 512, 800]
+    assert [OURS.rounds_for(d) for d in (5, 32, 60, 200)] == [25, 160, 160, 400]
+    assert PRINTED.max_cells_for(9, 1e-5, 50) == 10_000_000 and OURS.max_cells_for(9, 1e-5, 50) == 100_000
+    assert OURS.max_cells_for(9, 1.0, 50) == 5_000_000 and OURS.max_cells_for(9, 1e-5, 5000) == 300_000
+    assert OURS.max_cells_for(9, 1e3, 50) == 10_000_000
+    assert OURS.max_cells_for(40, 1e3, 50) == OURS.max_cells_for(40, 1e-5, 10**9) == 500_000
+    assert [OURS.candidates_for(d) for d in (5, 32, 33)] == [1000, 1000, 100]
+    given = Plan(rounds=40, max_cells=77, candidates=3)
+    assert (given.rounds_for(5), given.max_cells_for(40, 1.0, 10**400), given.candidates_for(40)) == (40, 77, 3)

@@ -19,7 +19,7 @@ from lib.mechanisms.selection import Exponential
 from lib.tables import adaptive_iterative, aim, count_intervals, private_draws, uncertainty
 from lib.tables.adaptive_iterative import Choice, Result
 from lib.tables.graphical_model import GraphicalModel, Measurement
-from lib.tables.plan import PRINTED
+from lib.tables.plan import OURS, PRINTED, Plan
 from lib.tables.table import Domain, Table
 from lib.tables.uncertainty import _Law, marginal_bounds
 
@@ -320,10 +320,19 @@ def test_planted_faults_are_caught(monkeypatch):
 # ---- runs of AIM
 
 
-def runs(count, noise="gaussian", neighbours="unbounded", **options):
+def runs(count, noise="gaussian", neighbours="unbounded", plan=OURS, **options):
     for seed in range(count):
         rng = np.random.default_rng(seed)
-        yield aim(TABLE, 3.0, 1e-6, 2, rng=rng, rounds=8, noise=noise, neighbours=neighbours, **options)
+        yield aim(
+            TABLE,
+            3.0,
+            1e-6,
+            2,
+            rng=rng,
+            plan=dataclasses.replace(plan, rounds=8, noise=noise),
+            neighbours=neighbours,
+            **options,
+        )
 
 
 PAIRS = [pair for k in (1, 2) for pair in itertools.combinations(DOMAIN.attributes, k)]
@@ -377,7 +386,7 @@ def test_exact_runs_have_intervals_too(monkeypatch):
     monkeypatch.setattr(adaptive_iterative, "system_rng", lambda: bits)
     truth, missed, violated = TABLE.marginal(("a",)), 0, 0
     for _ in range(40):
-        result = aim(TABLE, 3.0, 1e-6, 2, rounds=8, neighbours="bounded")
+        result = aim(TABLE, 3.0, 1e-6, 2, plan=Plan(rounds=8), neighbours="bounded")
         found = count_intervals(result, ("a",), level=0.95)
         assert (found.low == np.floor(found.low)).all() and found.low.min() >= 0 and found.high.max() <= len(TABLE)
         missed += not found.low[0] <= truth[0] <= found.high[0]
@@ -420,7 +429,7 @@ def test_the_bound_allows_for_the_noise_and_for_the_choice():
     assert bound(0.3, 1e-9, exact=True) == pytest.approx((g + 2 * 0.5 / 1024) / 4 + 0.5 / 1024)
 
 
-@pytest.mark.parametrize("plan", [None, PRINTED])
+@pytest.mark.parametrize("plan", [OURS, PRINTED])
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
 def test_the_recorded_choice_gives_the_scores_that_were_chosen_by(exact, neighbours, plan, monkeypatch):
@@ -432,15 +441,15 @@ def test_the_recorded_choice_gives_the_scores_that_were_chosen_by(exact, neighbo
         return choose(scores, epsilon, sensitivity, rng=rng)
 
     monkeypatch.setattr(private_draws, name, spy)
-    options = {"neighbours": neighbours} | ({} if plan is None else {"plan": plan})
-    result = aim(TABLE, 3.0, 1e-6, 2, rounds=8, **options) if exact else next(runs(1, **options))
+    options = {"neighbours": neighbours, "plan": dataclasses.replace(plan, rounds=8)}
+    result = aim(TABLE, 3.0, 1e-6, 2, **options) if exact else next(runs(1, **options))
     choice, (scores, epsilon, sensitivity) = result.choice, seen[-1]
     grain = private_draws.GRAIN if exact else 1
     for score, (names, weight) in zip(scores, choice.weights.items(), strict=True):
         p = choice.model.marginal(names)
         off = np.abs(TABLE.marginal(names) - p)
         mine = weight * (
-            np.maximum(off - choice.expected, 0).sum() if plan is None else off.sum() - choice.expected * p.size
+            np.maximum(off - choice.expected, 0).sum() if plan is OURS else off.sum() - choice.expected * p.size
         )
         assert score / grain == pytest.approx(mine, abs=weight * (p.size + 1) / grain if exact else 1e-9)
     assert (choice.epsilon, choice.sensitivity) == (epsilon, sensitivity / grain)
@@ -472,7 +481,7 @@ def test_intervals_and_bounds_are_finite_and_nested_up_to_the_highest_level(nois
     """Of what was measured and of what was not. (At a low level one measurement may rule out all that others leave.)"""
     bits = np.random.default_rng(4)
     monkeypatch.setattr(adaptive_iterative, "system_rng", lambda: bits)
-    options = {} if noise == "exact" else {"rng": np.random.default_rng(0), "noise": noise}
+    options = {} if noise == "exact" else {"rng": np.random.default_rng(0), "plan": Plan(noise=noise)}
     result = aim(TABLE, 1.0, 1e-6, [("a", "b"), ("c",)], **options)
     levels = (0.9, 0.99, 0.999999, 1 - 1e-9, 1 - 1e-11, 0.999999999999)
     for attributes in (("a", "b"), ("a", "c")):
