@@ -149,6 +149,7 @@ def test_no_files_import_one_another_in_a_circle():
     assert circle(ROOT) == []
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("module", "line", "other"),
     [
