@@ -1,8 +1,11 @@
 # Commands that only continuous integration and maintainers run; the Makefile includes them.
 
-.PHONY: nbval compare package recheck bench peers stand-in screenshot lock coverage mutants faults
+.PHONY: nbval quarter compare package recheck bench peers stand-in screenshot lock coverage mutants faults
 
 ##@ Maintaining
+
+quarter: build/html/index.html $(DEVELOPMENT) ## run a quarter of the tests that only make test-all runs (QUARTER=0, 1, 2 or 3)
+	@$(PY) -m pytest -n 2 --dist worksteal -m full --quarter "$(QUARTER)"
 
 nbval: $(DEVELOPMENT) ## run the notebooks again in plain kernels, and compare their outputs with the committed ones
 	@$(ALIKE) $(PY) -m pytest -n 2 --dist loadfile -o filterwarnings=default -p no:cacheprovider \
