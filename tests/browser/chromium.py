@@ -64,18 +64,16 @@ class Chromium:
         self.requests: list[str] = []
         self.failures: list[str] = []
         self.console: list[str] = []
-        self.weight = 0  # bytes that the page loaded
 
     def open(self, url: str, *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
         """Load `url` at that width (CSS pixels), in light or dark mode, and wait until it has settled."""
         self._look(width, height, dark)
-        # As on a first visit: no mode that an earlier page stored.
-        self.command(
-            "Storage.clearDataForOrigin", origin="{0.scheme}://{0.netloc}".format(urlsplit(url)), storageTypes="all"
-        )
+        # As on a first visit: no mode that an earlier page stored. What it loaded may stay: scripts are compiled once.
+        origin = "{0.scheme}://{0.netloc}".format(urlsplit(url))
+        self.command("Storage.clearDataForOrigin", origin=origin, storageTypes="local_storage")
         self.driver.get("about:blank")
         self._logged()
-        self.requests, self.failures, self.console, self.weight = [], [], [], 0
+        self.requests, self.failures, self.console = [], [], []
         self.driver.get(url)
         self.driver.execute_async_script(SETTLED)
         self._read_logs()
@@ -125,8 +123,6 @@ class Chromium:
             method, parameters = message["method"], message["params"]
             if method == "Network.requestWillBeSent":
                 self.requests.append(parameters["request"]["url"])
-            elif method == "Network.loadingFinished":
-                self.weight += parameters["encodedDataLength"]
             elif method == "Network.loadingFailed" and not parameters.get("canceled"):
                 self.failures.append(f"{parameters['type']}: {parameters['errorText']}")
             elif method == "Network.responseReceived" and parameters["response"]["status"] >= 400:
@@ -152,9 +148,11 @@ def chromium():
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"  # one connection for many files
+
     def end_headers(self):
-        """Nothing may be answered from the browser's cache: a test rewrites its page."""
-        self.send_header("Cache-Control", "no-store")
+        """Pages may not be answered from the browser's cache, since a test rewrites its own; what they load may."""
+        self.send_header("Cache-Control", "no-store" if self.path.partition("?")[0].endswith("html") else "max-age=600")
         super().end_headers()
 
     def log_message(self, *arguments):

@@ -32,6 +32,7 @@ def followed(browser, address: str) -> str:
     return browser.script("return location.href")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("place", PLACES)
 def test_the_switch_leads_to_the_same_place_and_back(browser, book, place):
     there = followed(browser, f"{book}/{place}")
@@ -60,6 +61,7 @@ def test_pages_say_their_language(browser, book):
         assert browser.script("return document.documentElement.lang") == language
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("japanese, english", [("表1", "Table 1"), ("定理4", "Theorem 4"), ("式(20)", "equation 20")])
 def test_places_are_found_in_japanese(browser, book, japanese, english):
     shown = "return [...document.querySelectorAll('.bd-article .claim:not([hidden])')].map(e => e.id)"

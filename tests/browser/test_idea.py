@@ -48,6 +48,7 @@ def panel_shown(browser, count) -> int:
     return 1 + int(np.argmin(far))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("width", [1440, 390])
 @pytest.mark.parametrize("name", PAGES)
 def test_the_keyboard_goes_through_the_steps(browser, book, name, width):
@@ -63,6 +64,7 @@ def test_the_keyboard_goes_through_the_steps(browser, book, name, width):
     assert browser.script(outline) == "solid"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", PAGES)
 def test_next_leads_through_the_steps_and_back(browser, book, name):
     browser.open(f"{book}/{name}", width=390)
@@ -71,6 +73,7 @@ def test_next_leads_through_the_steps_and_back(browser, book, name):
         assert browser.script(SEEN)[0] == [step]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", PAGES)
 def test_on_paper_every_step_stands_beside_its_panel(browser, book, name):
     browser.open(f"{book}/{name}", width=800)

@@ -37,6 +37,7 @@ def test_one_document(browser, book):
     assert b"/Outlines" in text and b"/StructTreeRoot" in text
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_the_contents_list_what_the_book_has(browser, book, language):
     """And not the reference, which the Japanese sidebar has below the library, and which is in English."""

@@ -84,6 +84,7 @@ def test_what_was_read_and_not_computed_can_be_chosen(scorecard):
     options[0].click()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "document, words, place",
     [
@@ -110,6 +111,7 @@ def test_the_filters_live_in_the_address(browser, book):
     assert browser.script("return document.querySelector('.scorecard-filter input[value=reproduced]').checked") is False
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "query, sentence, count",
     [

@@ -52,6 +52,7 @@ def articles(edition: str) -> dict[str, str]:
 
 
 # Two letters as a word and within longer ones, whole compounds, and parts of them.
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "word",
     ["感度", "雑音", "合成", "匿名", "差分", "差分プライバシー", "局所差分プライバシー", "匿名性", "プライバシー損失"],
@@ -62,6 +63,7 @@ def test_japanese_words_are_found_wherever_they_stand(search, texts, word):
     assert search(word) == expected
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "words, page",
     [
@@ -92,12 +94,14 @@ def test_every_word_must_be_on_the_page(search, texts):
     assert found < search("sensitivity")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("words", ["xyzzyq", "猫犬", "量子猫", "感度 xyzzyq", "sensitivity 猫犬"])
 def test_what_the_book_does_not_have_is_not_found(search, words):
     assert search(words) == set()
 
 
 # Ten terms in the Japanese edition: its own pages, and all of them.
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "word",
     ["感度", "ノイズ", "再構築", "合成データ", "差分プライバシー", "判定不能", "正誤表", "隣接", "反例", "メカニズム"],
@@ -108,6 +112,7 @@ def test_the_japanese_edition_finds_its_pages(search, word):
     assert search(word, "ja/") == expected
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "query, words",
     [
