@@ -26,8 +26,6 @@ from lib.data import datasets
 ROOT = Path(__file__).resolve().parents[2]
 MIME = "application/vnd.compendium.figure+json"  # book.figures.plotted.MIME; a build need not import matplotlib
 FOLDER = "_figures"
-# What a figure can depend on.
-MADE_FROM = ("notebooks", "lib", "book/claims.yml", "book/figures", "book/kept", "book/ledger", "book/results")
 REAL = {"adult": "Adult", "bank": "Bank Marketing"}
 HOW_MADE = "how-made"  # the folded line at the end of the page's opening
 
@@ -35,12 +33,6 @@ log = logging.getLogger(__name__)
 
 
 # ---------------------------------------------------------------- what is known of a figure
-
-
-def commit(root: Path = ROOT) -> tuple[str, bool]:
-    """The last commit of what figures are made of, and whether the working tree has changed since; ("", False) if unknown."""
-    last = results.git("log", "-1", "--format=%H", "--", *MADE_FROM, folder=root)
-    return last, bool(last and results.git("status", "--porcelain", "--", *MADE_FROM, folder=root))
 
 
 def figures(notebook: dict):
@@ -215,7 +207,7 @@ def relieve_sources(app, error):
 
 
 def find_commit(app):
-    hash, changed = commit()
+    hash, changed = results.figures_commit()
     app.compendium_commit = f"{hash} (changed since)" if changed else hash
 
 

@@ -3,7 +3,6 @@
 All is read from their own first lines, and from the code.
 """
 
-import re
 from pathlib import Path
 
 from docutils import nodes
@@ -33,12 +32,10 @@ def _took(time: str) -> str:
 
 
 def _told(made_by: str) -> str:
-    words = {
-        "the code of today": say("the code of today"),
-        "earlier code (made before keys were kept)": say("earlier code (made before keys were kept)"),
-    }
-    commit = re.search(r"\(commit (.+)\)", made_by)
-    return say("earlier code (commit {commit})", commit=commit[1]) if commit else words[made_by]
+    earlier, _, names = made_by.partition(": ")
+    if names:
+        return say("earlier code; changed since: {names}", names=names)
+    return say("the code of today") if made_by == "the code of today" else say("code that is gone")
 
 
 class KeptResults(SphinxDirective):

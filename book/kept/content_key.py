@@ -1,13 +1,19 @@
-"""Content keys: a hash of a piece of code, of everything that it imports from this repository, and of the files that it names.
+"""Content keys: a hash of a piece of code, of every definition in this repository that it uses, and of the files that it names.
 
-What was computed is up to date as long as the key of the code that computed it is the same. Nothing is listed by hand:
-imports are read from the code (a function's own too), followed through the faces of packages. A text in the code counts
-as the name of a module or a file where there is such a one: a file below the root, in a package that is imported, or
-beside the code, where it may be a folder's name as well; a file of code is followed like an import. Comments, docstrings and blank lines do not count, nor do
-outputs in notebooks; any other difference does, between Python 3.11, 3.12 and 3.13 none.
+What was computed is up to date as long as the key of the code that computed it is the same. Nothing is listed by hand.
+A start (a notebook or a module) counts whole. Each name in it is followed to the statement that defines it, in its module
+or through imports, the faces of subpackages and `module.name`; and so on from there. A module that is used otherwise (as an
+argument, with `import *`, for a name that it does not define) counts whole. Of each module that is imported, what runs at
+the import counts besides: statements that are not definitions, and definitions that call code of the repository, or are
+decorated with it. A text in the code counts as the name of a module, as the end of a path of data, as a folder of data beside
+the code, or as the path of a file of code, which counts whole, where there is such a one.
 
-A name that is put together when the code runs is not seen here: a test holds the files that executed notebooks really
-opened against their `closure`. What a process has read of a file it does not read again, as it does not import again.
+Comments, docstrings and blank lines do not count, nor do the modules that names come from, nor outputs in notebooks. So no
+key changes where a definition moves, or where a subpackage exports one more name; nor between Python 3.11, 3.12 and 3.13.
+
+A name that is put together when the code runs is not seen here. Tests hold the files that executed notebooks really opened,
+and the functions that really ran, against what counts. What a process has read of a file it does not read again, as it does
+not import again.
 """
 
 from __future__ import annotations
@@ -17,10 +23,11 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from itertools import accumulate, chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,137 +37,272 @@ _STRING_OR_LINE_END = re.compile(
     re.DOTALL,
 )
 _MODULE = re.compile(r"\w+(?:\.\w+)+")
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_IMPORTS = (ast.Import, ast.ImportFrom)
+
+_Node = tuple[str, int]  # a file, and the number of a statement in it, or one of these three; 0 for a file of data
+_IMPORTED, _ALL, _WHOLE = (
+    -1,
+    -2,
+    -3,
+)  # what runs at the import of a module; all its statements; and all that it imports, too
 
 
-class _Unit(NamedTuple):
-    """What one file of code says: a hash of its meaning, the modules that it imports, and the texts that may name files."""
+class _Statement(NamedTuple):
+    """One statement of a module, or a notebook: a hash of its meaning, and what it names."""
 
-    meaning: bytes
-    imports: tuple[str, ...]
+    name: str
+    meaning: str
+    runs: bool  # at an import, whether what it defines is used or not
+    uses: tuple[str, ...]  # with dots
+    calls: tuple[str, ...]  # of these, what is called where the statement runs, or decorates
+    imports: tuple[tuple[str, str], ...]  # as `_imported` has them
     texts: tuple[str, ...]
 
 
-def key(*starts: str | Path, root: Path = ROOT, without: Iterable[str | Path] = ()) -> str:
-    """SHA-256, in hexadecimal, of the `closure` of `starts`: each file's name below `root`, and what it holds.
+class _Module(NamedTuple):
+    statements: tuple[_Statement, ...]
+    binds: dict[str, list[int]]  # by name, the statements that define it
+    imports: dict[str, list[str]]  # by name, what imports bind it to
 
-    >>> from pathlib import Path
+
+def key(*starts: str | Path, root: Path = ROOT, without: Iterable[str | Path] = ()) -> str:
+    """SHA-256, in hexadecimal, of all that `starts` depend on (see `closure`), wherever it lies.
+
     >>> from book.kept import content_key
-    >>> from lib.numerics import in_order
-    >>> folder = Path(in_order.__file__).parent
-    >>> print(len(content_key.key("in_order.py", root=folder)))
+    >>> print(len(content_key.key("lib/numerics/in_order.py")))
     64
     """
-    digest = hashlib.sha256()
-    for path in sorted(closure(*starts, root=root, without=without)):
-        digest.update(f"{os.path.relpath(path, root)}\0".encode() + _held(path))
-    return digest.hexdigest()
+    found = _found(starts, root, without)
+    return _hash(*sorted(_linked(node, found, str(root)) for node in found if node[1] >= 0))
+
+
+def definitions(*starts: str | Path, root: Path = ROOT, without: Iterable[str | Path] = ()) -> dict[str, str]:
+    """The names of the definitions, the files and the notebooks' code that `key` is of, by a short hash of what each says.
+
+    >>> from book.kept import content_key
+    >>> print(*content_key.definitions("lib/numerics/in_order.py").values())
+    dot total
+    """
+    said = [_named(node, str(root)) for node in _found(starts, root, without) if node[1] >= 0]
+    return {meaning[:8]: name for name, meaning in sorted(said) if name}
 
 
 def closure(*starts: str | Path, root: Path = ROOT, without: Iterable[str | Path] = ()) -> set[Path]:
-    """The files that `starts`, paths of modules (.py), notebooks (.ipynb) or data, depend on below `root`; themselves too.
+    """The files that `starts`, paths of modules (.py), notebooks (.ipynb) or data, need below `root`; themselves too.
 
     without : paths of files, or of folders with all that they hold, that are left out, with what only they lead to
 
     Raises ``FileNotFoundError`` for a start that is not there, ``SyntaxError`` for code that is none.
 
-    >>> from pathlib import Path
     >>> from book.kept import content_key
-    >>> from lib.numerics import in_order
-    >>> folder = Path(in_order.__file__).parent
-    >>> print([path.name for path in content_key.closure("in_order.py", root=folder)])
-    ['in_order.py']
+    >>> print([path.name for path in content_key.closure("setup.py")])
+    ['setup.py']
     """
-    root = Path(root)
-    spared = {Path(root, each) for each in without}
-    found: set[Path] = set()
-    left = [Path(root, start) for start in starts]
+    return {Path(path) for path, _ in _found(starts, root, without)}
+
+
+def _found(starts: Iterable[str | Path], root: Path, without: Iterable[str | Path]) -> set[_Node]:
+    """Where `starts` lead."""
+    top, spared = str(root), tuple(os.path.join(root, each) for each in without)
+
+    @cache
+    def counts(path: str) -> bool:
+        return not any(path == each or path.startswith(each + os.sep) for each in spared)
+
+    found: set[_Node] = set()
+    left = [(os.path.join(root, start), _ALL if _is_code(str(start)) else 0) for start in starts]
     while left:
-        path = left.pop()
-        if path not in found:
-            found.add(path)
-            left += _spare(_imported(path, root), spared) if _is_code(path) else ()
-    packages = {path.parent for path in found if path.name == "__init__.py"}
-    named = {file for path in found if _is_code(path) for file in _named(path, packages, root)}
-    return found.union(_spare(named, spared))
+        node = left.pop()
+        if node not in found:
+            found.add(node)
+            if _is_code(node[0]):
+                left += [each for each in _next(node, top) if counts(each[0])]
+    named = {file for node in found if node[1] >= 0 and _is_code(node[0]) for file in _data(node, top)}
+    return found | {(file, 0) for file in named if counts(file)}
 
 
-def _spare(files: Iterable[Path], spared: set[Path]) -> list[Path]:
-    """`files` without those that are `spared`, or in a folder that is."""
-    return [file for file in files if not (spared and spared & {file, *file.parents})]
+def _is_code(path: str) -> bool:
+    return path.endswith((".py", ".ipynb"))
 
 
-def _is_code(path: Path) -> bool:
-    return path.suffix in (".py", ".ipynb")
+def _hash(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-@cache
-def _held(path: Path) -> bytes:
-    return _unit(path).meaning if _is_code(path) else hashlib.sha256(path.read_bytes()).digest()
-
-
-# ---- what a file of code depends on
-
-
-@cache
-def _imported(path: Path, root: Path) -> tuple[Path, ...]:
-    """The code below `root` that may run when `path` is imported or run: the modules and files of code that it names."""
-    unit = _unit(path)
-    here = path.relative_to(root).with_suffix("").parts if path.suffix == ".py" and path.is_relative_to(root) else ()
-    names = {
-        ".".join(here),
-        *(_absolute(name, here[:-1]) for name in unit.imports),
-        *filter(_MODULE.fullmatch, unit.texts),
-    }
-    started = [place / text for text in unit.texts if _is_code(Path(text)) for place in (path.parent, root)]
-    files = [*(file for name in sorted(names) for file in _modules(name, root)), *filter(Path.is_file, started)]
-    return tuple(dict.fromkeys(files))
-
-
-def _absolute(name: str, package: tuple[str, ...]) -> str:
-    """The module that `name`, with a dot for each level as in an import, is in `package`."""
-    level = len(name) - len(name.lstrip("."))
-    return ".".join([*package[: len(package) + 1 - level], name[level:]]) if level else name
+def _named(node: _Node, root: str) -> tuple[str, str]:
+    """The name of a definition or of a file of data, and the hash of what it says."""
+    path, number = node
+    if not _is_code(path):
+        return os.path.basename(path), content(path)
+    statement = _module(path, root).statements[number]
+    return statement.name, statement.meaning
 
 
 @cache
-def _modules(name: str, root: Path) -> tuple[Path, ...]:
-    """The files of the module `name` and of the packages around it."""
-    place, found = root, []
-    for part in name.split("."):
-        file, place = place / f"{part}.py", place / part
-        found += [each for each in (file, place / "__init__.py") if each.is_file()]
+def content(path: str) -> str:
+    """SHA-256 of what the file at `path` holds, in hexadecimal."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def _linked(node: _Node, found: set[_Node], root: str) -> str:
+    """What a definition says, with what each of `found` says that a name in it stands for."""
+    if not _is_code(node[0]):
+        return " ".join(_named(node, root))
+    said = [_named(node, root)[1]]
+    for name, to in _links(node, root):
+        if isinstance(to, str):
+            said.append(f"{name} {to}")
+        elif to in found and to[1] >= 0:
+            said.append(f"{name} {_named(to, root)[1]}")
+    return _hash(*said)
+
+
+# ---- what follows from what
+
+
+@cache
+def _next(node: _Node, root: str) -> tuple[_Node, ...]:
+    """What counts where `node` does."""
+    path, number = node
+    module = _module(path, root)
+    if number == _IMPORTED:
+        imported = [file for names in module.imports.values() for said in names for file in _modules(said, root)]
+        starred = [to for said in module.imports.get("*", ()) for to in _behind(said, root)]
+        runs = [(path, each) for each in range(len(module.statements)) if _runs((path, each), root)]
+        around = _modules(_dotted_path(path, root), root) if path.endswith(".py") else ()
+        return (*around, *imported, *starred, *runs)
+    if number < 0:
+        names = chain(*module.imports.values()) if number == _WHOLE else ()
+        inside = [(path, each) for each in range(len(module.statements))]
+        return ((path, _IMPORTED), *inside, *(to for said in names for to in _behind(said, root)))
+    statement = module.statements[number]
+    started = [
+        os.path.join(place, text)
+        for text in statement.texts
+        if _is_code(text)
+        for place in (os.path.dirname(path), root)
+    ]
+    modules = [to for text in statement.texts if _MODULE.fullmatch(text) for to in _behind(text, root)]
+    imported = [file for _, said in statement.imports for file in _modules(said, root)]
+    links = [to for _, to in _links(node, root) if not isinstance(to, str)]
+    return ((path, _IMPORTED), *links, *modules, *imported, *((file, _ALL) for file in started if _is_file(file)))
+
+
+def _runs(node: _Node, root: str) -> bool:
+    """Whether a statement counts at an import: it is not a definition, or it calls code of the repository."""
+    statement = _module(node[0], root).statements[node[1]]
+    called = (to for name in statement.calls for to in _meant(name, node, root))
+    return statement.runs or not all(isinstance(to, str) for to in called)
+
+
+@cache
+def _links(node: _Node, root: str) -> tuple[tuple[str, _Node | str], ...]:
+    """The names in a statement, each with what it stands for: definitions, modules, or a name outside the repository."""
+    statement = _module(node[0], root).statements[node[1]]
+    return tuple((name, to) for name in statement.uses for to in _meant(name, node, root) if to != node)
+
+
+def _meant(name: str, node: _Node, root: str) -> list[_Node | str]:
+    path, number = node
+    module = _module(path, root)
+    first, _, rest = name.partition(".")
+    inside = [said for own, said in module.statements[number].imports if own == first]
+    found: list[_Node | str] = [(path, each) for each in module.binds.get(first, ())]
+    for said in dict.fromkeys([*module.imports.get(first, ()), *inside]):
+        found += _behind(_further(said, rest), root) or [said]
+    return found
+
+
+def _further(said: str, names: str) -> str:
+    return f"{said}{'.' if ':' in said else ':'}{names}" if names else said
+
+
+@cache
+def _behind(said: str, root: str) -> tuple[_Node, ...]:
+    """What "module:name.in.it" leads to, or the name of a module by itself; nothing where it is of another package."""
+    module, _, inside = said.partition(":")
+    parts, names = module.split("."), inside.split(".") if inside else []
+    for count in range(len(parts), 0, -1):
+        if file := _file(os.path.join(root, *parts[:count])):
+            return _in(file, [*parts[count:], *names], root)
+    return _behind(_further(f"{module}.{names[0]}", ".".join(names[1:])), root) if names else ()
+
+
+def _in(file: str, names: list[str], root: str) -> tuple[_Node, ...]:
+    """What `names` lead to from the module in `file`: the first is a name in it, or a module of this package."""
+    if not names:
+        return ((file, _WHOLE),)
+    module, (name, *rest) = _module(file, root), names
+    bound = [said for said in module.imports.get(name, ()) if said != f"{_dotted_path(file, root)}:{name}"]
+    if name in module.binds or bound:
+        numbers = [*module.binds.get(name, ()), *module.binds.get("__getattr__", ())]
+        further = [to for said in bound for to in _behind(_further(said, ".".join(rest)), root)]
+        return ((file, _IMPORTED), *((file, number) for number in numbers), *further)
+    inner = _file(os.path.join(os.path.dirname(file), name)) if file.endswith("__init__.py") else None
+    return _in(inner, rest, root) if inner else ((file, _WHOLE),)
+
+
+@cache
+def _modules(said: str, root: str) -> tuple[_Node, ...]:
+    """The modules that run where `said` is imported: its own, and the packages around it."""
+    parts = said.replace(":", ".").split(".")
+    files = [_file(os.path.join(root, *parts[:count])) for count in range(1, len(parts) + 1)]
+    return tuple((file, _IMPORTED) for file in files if file)
+
+
+@cache
+def _file(place: str) -> str | None:
+    """The file of the module, or package, at `place`."""
+    return next(filter(_is_file, (f"{place}.py", os.path.join(place, "__init__.py"))), None)
+
+
+@cache
+def _is_file(path: str) -> bool:
+    return os.path.isfile(path)
+
+
+def _dotted_path(path: str, root: str) -> str:
+    """The name of the module at `path`; of a package, its folder's."""
+    return os.path.relpath(path, root).removesuffix(".py").removesuffix(f"{os.sep}__init__").replace(os.sep, ".")
+
+
+# ---- the data files that are named
+
+
+@cache
+def _data(node: _Node, root: str) -> tuple[str, ...]:
+    """The data files whose path ends with a text in a statement, and those in a folder beside it that a text names."""
+    path, number = node
+    folders, named = _data_below(root), _data_by_name(root)
+    found = []
+    for text in _module(path, root).statements[number].texts:
+        found += [file for file in named.get(os.path.basename(text), ()) if file.endswith(f"/{text}")]
+        place = os.path.join(os.path.dirname(path), text)
+        if place in folders:
+            found += [file for folder in folders if f"{folder}/".startswith(f"{place}/") for file in folders[folder]]
     return tuple(found)
 
 
-def _named(path: Path, packages: set[Path], root: Path) -> Iterator[Path]:
-    """The data files that a text in the code of `path` names."""
-    beside, places = _may_be_named(path, root)
-    yield from beside
-    folders = _data_below(root)
-    for text in places:
-        for file in (path.parent / text, root / text, *(package / text for package in packages)):
-            if file in folders.get(file.parent, ()):
-                yield file
+@cache
+def _data_by_name(root: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for file in chain(*_data_below(root).values()):
+        found.setdefault(os.path.basename(file), []).append(file)
+    return found
 
 
 @cache
-def _may_be_named(path: Path, root: Path) -> tuple[tuple[Path, ...], tuple[str, ...]]:
-    """The data in folders beside `path` that a text in it names, and the texts that end in the name of some data file."""
-    folders, texts = _data_below(root), _unit(path).texts
-    known = {file.name for files in folders.values() for file in files}
-    chosen = [path.parent / text for text in texts if path.parent / text in folders]
-    held = [file for folder, files in folders.items() if any(map(folder.is_relative_to, chosen)) for file in files]
-    return tuple(held), tuple(text for text in texts if text.rpartition("/")[2] in known)
-
-
-@cache
-def _data_below(root: Path) -> dict[Path, set[Path]]:
+def _data_below(root: str) -> dict[str, set[str]]:
     """The folders below `root` with their files that are no code."""
-    found: dict[Path, set[Path]] = {}
+    found: dict[str, set[str]] = {}
     for name, folders, files in os.walk(root):
         folders[:] = [each for each in folders if not each.startswith(".") and each not in ("__pycache__", "build")]
         # A link may lead to what is gone.
-        found[Path(name)] = {path for path in map(Path(name).joinpath, files) if not _is_code(path) and path.is_file()}
+        found[name] = {
+            path for path in (os.path.join(name, file) for file in files) if not _is_code(path) and os.path.isfile(path)
+        }
     return found
 
 
@@ -168,11 +310,44 @@ def _data_below(root: Path) -> dict[Path, set[Path]]:
 
 
 @cache
-def _unit(path: Path) -> _Unit:
-    source = path.read_text(encoding="utf-8")
-    if path.suffix == ".py":
-        tree = _parsed(source, path)
-        return _Unit(hashlib.sha256(_meaning(source, tree).encode()).digest(), *_read(tree))
+def _module(path: str, root: str) -> _Module:
+    source, name = Path(path).read_text(encoding="utf-8"), os.path.basename(path)
+    if path.endswith(".ipynb"):
+        code, shown = _notebook(source, path)
+        everything = _walk(_parsed(code, path))
+        made = _statement(name, _meaning(code, _places(code), everything), everything)
+        return _Module((made, _statement("", _hash(shown))), {}, {})
+    place = _places(source)
+    package, own = (
+        os.path.relpath(os.path.dirname(path), root).replace(os.sep, "."),
+        _dotted_path(path, root).rpartition(".")[2],
+    )
+    statements: list[_Statement] = []
+    binds: dict[str, list[int]] = {}
+    imports: dict[str, list[str]] = {}
+    for node in _parsed(source, path).body:
+        outside = _walk(node, (*_FUNCTIONS, ast.ClassDef))
+        bound = [pair for part in outside for pair in _imported(part, package)]
+        for name, said in bound:
+            imports.setdefault(name, []).append(said)
+        if isinstance(node, _IMPORTS) or _is_text(node):
+            continue
+        main = isinstance(node, ast.If) and "__name__" in _dotted(_walk(node.test))
+        defined = list(dict.fromkeys([*chain(*map(_defined, outside)), *(name for name, _ in bound)]))
+        for name in defined:
+            binds.setdefault(name, []).append(len(statements))
+        runs, everything = not main and not _is_definition(node), _walk(node)
+        label = own if runs or not defined else defined[0]
+        statements.append(_statement(label, _meaning(source, place, everything), everything, package, runs))
+    return _Module(tuple(statements), binds, imports)
+
+
+def _parsed(source: str, path: str) -> ast.Module:
+    return ast.parse(source, filename=path)
+
+
+def _notebook(source: str, path: str) -> tuple[str, str]:
+    """The code for Python of a notebook, and all that it holds but outputs."""
     try:
         notebook = json.loads(source)
         cells = notebook["cells"]
@@ -180,66 +355,128 @@ def _unit(path: Path) -> _Unit:
         raise ValueError(f"{path} is no notebook: {error!r}") from None
     cells = [cell | {"source": "".join(cell["source"])} for cell in cells]
     said = [{name: part for name, part in cell.items() if name not in ("outputs", "execution_count")} for cell in cells]
-    shown = json.dumps([said, notebook["metadata"].get("mystnb")], sort_keys=True)
     # What starts with % or ! is for IPython, and so is a cell that starts with %%.
     code = [cell["source"] for cell in cells if cell["cell_type"] == "code" and not cell["source"].startswith("%%")]
     lines = [line for source in code for line in source.split("\n")]
     plain = "\n".join(line for line in lines if not line.lstrip().startswith(("%", "!")))
-    return _Unit(hashlib.sha256(shown.encode()).digest(), *_read(_parsed(plain, path)))
+    return plain, json.dumps([said, notebook["metadata"].get("mystnb")], sort_keys=True)
 
 
-def _parsed(source: str, path: Path) -> ast.Module:
-    return ast.parse(source, filename=str(path))
-
-
-def _read(tree: ast.Module) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The modules, or names in them, that are imported, relative ones with their dots; and the short texts."""
-    imports: set[str] = set()
-    texts: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant):
-            if isinstance(node.value, str) and _may_be_a_name(node.value):
-                texts.add(node.value)
-        elif isinstance(node, ast.Import):
-            imports |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            start = "." * node.level + (f"{node.module}." if node.module else "")
-            imports |= {f"{start}{alias.name}" for alias in node.names}
-    return tuple(sorted(imports)), tuple(sorted(texts))
+def _statement(
+    name: str, meaning: str, everything: Sequence[Any] = (), package: str = "", runs: bool = False
+) -> _Statement:
+    """What the first node of `everything`, which has the others in it, says."""
+    called = [each for node in everything[:1] for part in _walk(node, _FUNCTIONS) for each in _called(part)]
+    texts = {part.value for part in everything if isinstance(part, ast.Constant) and isinstance(part.value, str)}
+    return _Statement(
+        name,
+        meaning,
+        runs,
+        uses=tuple(sorted(_dotted(everything))),
+        calls=tuple(sorted(_dotted(called))),
+        imports=tuple(pair for part in everything for pair in _imported(part, package)),
+        texts=tuple(sorted(filter(_may_be_a_name, texts))),
+    )
 
 
 def _may_be_a_name(text: str) -> bool:
     return 0 < len(text) < 100 and " " not in text and text[0] not in "./" and ".." not in text and text.isprintable()
 
 
-def _meaning(source: str, tree: ast.Module) -> str:
-    """`source` without docstrings, and between its strings without comments, blank lines and white space at the ends of lines."""
+def _walk(node: Any, closed: tuple[type, ...] = ()) -> list[Any]:
+    """`node` and all in it, outer ones first, but annotations and the bodies of those that are `closed`."""
+    found = [node]
+    for each in found:  # which grows
+        for field in each._fields:
+            if field not in ("ctx", "annotation", "returns") and not (field == "body" and isinstance(each, closed)):
+                value = getattr(each, field, None)
+                if isinstance(value, list):
+                    found += [part for part in value if isinstance(part, ast.AST)]
+                elif isinstance(value, ast.AST):
+                    found.append(value)
+    return found
+
+
+def _dotted(nodes: Iterable[Any]) -> set[str]:
+    """The names among `nodes`, each with the names of attributes that follow on it."""
+    found, inside = set(), set()
+    for node in nodes:
+        attributes: list[str] = []
+        while isinstance(node, ast.Attribute) and node not in inside:
+            inside.add(node)
+            attributes.insert(0, node.attr)
+            node = node.value
+        if isinstance(node, ast.Name) and node not in inside:
+            inside.add(node)
+            found.add(".".join([node.id, *attributes]))
+    return found
+
+
+def _called(node: Any) -> list[Any]:
+    """What `node` calls, or is decorated with."""
+    return [node.func] if isinstance(node, ast.Call) else getattr(node, "decorator_list", [])
+
+
+def _defined(node: Any) -> list[str]:
+    """The name that `node` binds."""
+    if isinstance(node, _DEFINITIONS):
+        return [node.name]
+    return [node.id] if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else []
+
+
+def _imported(node: Any, package: str) -> list[tuple[str, str]]:
+    """The names that an import in `package` binds ("" for none, "*"), and what for: "module" or "module:name"."""
+    if isinstance(node, ast.Import):
+        plain = [alias.name for alias in node.names if not alias.asname]
+        firsts = [(name.split(".")[0], name.split(".")[0]) for name in plain]
+        return [
+            *firsts,
+            *(("", name) for name in plain),
+            *((alias.asname, alias.name) for alias in node.names if alias.asname),
+        ]
+    if isinstance(node, ast.ImportFrom):
+        above = package.split(".")[: len(package.split(".")) + 1 - node.level] if node.level else []
+        module = ".".join([*above, *filter(None, [node.module])])
+        return [
+            (alias.asname or alias.name, module if alias.name == "*" else f"{module}:{alias.name}")
+            for alias in node.names
+        ]
+    return []
+
+
+def _is_definition(node: ast.stmt) -> bool:
+    """Whether `node` does nothing but bind names: a definition, an assignment to names, or imports under a condition."""
+    if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return not any(isinstance(part, (ast.Attribute, ast.Subscript)) for each in targets for part in _walk(each))
+    inner = [part for part in _walk(node) if isinstance(part, ast.stmt) and not hasattr(part, "body")]
+    return isinstance(node, _DEFINITIONS) or all(isinstance(part, (*_IMPORTS, ast.Pass)) for part in inner)
+
+
+def _is_text(node: Any) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _places(source: str) -> Callable[[int, int], int]:
+    """A function that says where in `source` the byte `column` of `line` is, both as the tree has them."""
     lines = source.split("\n")
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line) + 1)
+    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    return lambda line, column: starts[line - 1] + len(lines[line - 1].encode()[:column].decode())
 
-    def place(line: int | None, column: int | None) -> int:
-        """Where in `source` the byte `column` of `line` is, both as the tree has them."""
-        at = (line or 1) - 1
-        return starts[at] + len(lines[at].encode()[:column].decode())
 
-    docstrings = sorted(
-        (place(text.lineno, text.col_offset), place(text.end_lineno, text.end_col_offset)) for text in _docstrings(tree)
-    )
-    edges = [0, *(edge for pair in docstrings for edge in pair), len(source)]
+def _meaning(source: str, place: Callable[[int, int], int], everything: list[Any]) -> str:
+    """A hash of the first of `everything`, but docstrings and imports, and comments, blank lines and white space at ends of lines."""
+    node = everything[0]
+    cut = [part for part in everything if isinstance(part, _IMPORTS)]
+    cut += [part.body[0] for part in everything if isinstance(part, _DEFINITIONS) and _is_text(part.body[0])]
+    pairs = sorted((place(part.lineno, part.col_offset), place(part.end_lineno, part.end_col_offset)) for part in cut)
+    start, end = 0, len(source)
+    if not isinstance(node, ast.Module):
+        first = min(part.lineno for part in (node, *getattr(node, "decorator_list", ())))
+        start, end = (
+            place(first, node.col_offset if first == node.lineno else 0),
+            place(node.end_lineno, node.end_col_offset),
+        )
+    edges = [start, *chain(*pairs), end]
     kept = "".join(source[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
-    return _STRING_OR_LINE_END.sub(lambda found: found[1] or "\n", kept + "\n").strip("\n")
-
-
-def _docstrings(tree: ast.Module) -> Iterator[ast.Constant]:
-    left: list[ast.stmt | ast.Module] = [tree]
-    while left:
-        node = left.pop()
-        body = getattr(node, "body", [])
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and body:
-            first = body[0].value if isinstance(body[0], ast.Expr) else None
-            if isinstance(first, ast.Constant) and isinstance(first.value, str):
-                yield first
-        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
-            left += getattr(node, part, ())
+    return _hash(_STRING_OR_LINE_END.sub(lambda found: found[1] or "\n", kept + "\n").strip("\n"))

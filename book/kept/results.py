@@ -7,23 +7,25 @@
     # versions: Python 3.11.7, numpy 2.4.6, scipy 1.17.1, pandas 3.1.1
     # commit: 623b6baf3f2b
     # code: lib/some_study.py
-    # key: 8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4
     # SHA-256 of adult.data: 5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d
     method,epsilon,trial,error
     ...
 
 A study fills in its provenance with `collect`, adds what it measured of itself (`| {"CPU time": "868 s"}`),
-and writes with `save`. `load` reads the frame back, `provenance` the lines above it.
+and writes with `save`. `load` reads the frame back, `provenance` the lines above it. Beside some.csv, some.key holds short
+hashes of the definitions, files and notebooks' code that made it (`content_key`), from which `changed` tells what has changed.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import platform
 import shlex
 import subprocess
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from functools import cache
 from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
@@ -38,6 +40,17 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).resolve().parents[1] / "results"
 LIBRARIES = ("numpy", "scipy", "pandas")
 PAPERS = "notebooks/*/*.ipynb notebooks/full.yml"  # what a full run is made by
+FIGURES = (
+    "notebooks",
+    "lib",
+    "book/__init__.py",
+    "book/claims.yml",
+    "book/figures",
+    "book/kept",
+    "book/ledger",
+    "book/results",
+)  # made of these
+SHOWN = 5  # names of changed definitions
 
 
 def collect(module, arguments, *, data, settings, files=None, libraries=LIBRARIES, code="") -> dict[str, str]:
@@ -48,7 +61,7 @@ def collect(module, arguments, *, data, settings, files=None, libraries=LIBRARIE
     settings : mapping of names to values, the seed among them: whatever one needs to make it again
     files : mapping from the names of the files it was made from to their SHA-256, in hexadecimal
     libraries : importable names of those whose versions count
-    code : what makes it, as for `key`; the module by itself, if that is not said
+    code : what makes it, as for `_used`; the module by itself, if that is not said
     """
     code = code or f"{module.replace('.', '/')}.py"
     made = {
@@ -59,8 +72,8 @@ def collect(module, arguments, *, data, settings, files=None, libraries=LIBRARIE
         "versions": _listed({"Python": platform.python_version()} | versions(libraries)),
         "commit": commit(),
         "code": code,
-        "key": key(code),
     }
+    _used(code)  # what has been imported, before it is changed
     return made | {f"SHA-256 of {name}": digest for name, digest in (files or {}).items()}
 
 
@@ -69,11 +82,25 @@ def commit() -> str:
     return git("describe", "--always", "--dirty", "--abbrev=12", "--exclude", "*")
 
 
-def key(code: str) -> str:
-    """The content key (`content_key`) of `code`: paths below the repository, or patterns of such, with spaces between.
+def figures_commit(root: Path = FOLDER.parents[1]) -> tuple[str, bool]:
+    """The last commit of what figures are made of, and whether the working tree has changed since; ("", False) if unknown."""
+    last = git("log", "-1", "--format=%H", "--", *FIGURES, folder=root)
+    return last, bool(last and git("status", "--porcelain", "--", *FIGURES, folder=root))
 
-    Kept results count where chapters read them; to the studies they are what was made. Raises ``FileNotFoundError``
-    where a pattern fits no file.
+
+def key(code: str) -> str:
+    """A hash, in hexadecimal, of all that `code` uses (`_used`)."""
+    return hashlib.sha256(" ".join(sorted(_used(code))).encode()).hexdigest()
+
+
+@cache
+def _used(code: str) -> dict[str, str]:
+    """What `code` uses, as `content_key.definitions` has it.
+
+    code : paths below the repository, or patterns of such, with spaces between
+
+    Kept results count where chapters read them; to the studies they are what was made. What keeps results is left out: it
+    changes none. Raises ``FileNotFoundError`` where a pattern fits no file.
     """
     starts = []
     for pattern in code.split():
@@ -82,19 +109,29 @@ def key(code: str) -> str:
             raise FileNotFoundError(f"no such file in the repository: {pattern}")
         starts += found
     chapters = any(path.suffix == ".ipynb" for path in starts)
-    return content_key.key(*starts, without=() if chapters else FOLDER.rglob("*.csv"))
+    made = () if chapters else FOLDER.rglob("*.csv")
+    return content_key.definitions(*starts, without=(Path(__file__).parent, *made))
+
+
+def changed(path) -> list[str]:
+    """The names of what the code that made the file at `path` uses today, and did not use when it made the file.
+
+    Raises ``FileNotFoundError`` if no hashes are kept of that code, or none of it is there any more.
+    """
+    code, hashes = Path(path).with_suffix(".key").read_text(encoding="utf-8").split("\n", 1)
+    then, today = set(hashes.split()), _used(code)
+    new = {name for said, name in today.items() if said not in then}
+    return sorted(new, key=str.swapcase) or ["what is no longer used"] * (not then <= today.keys())
 
 
 def made_by(path) -> str:
     """Whether the code that made the file at `path` is the code of today, in words."""
-    made = provenance(path)
-    if not {"commit", "code", "key"} <= set(made):
-        return "earlier code (made before keys were kept)"
     try:
-        same = made["key"] == key(made["code"])
+        names = changed(path)
     except FileNotFoundError:
-        same = False
-    return "the code of today" if same else f"earlier code (commit {made['commit'] or 'unknown'})"
+        return "code that is gone"
+    few = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    return f"earlier code; changed since: {few}" if names else "the code of today"
 
 
 def versions(libraries: Iterable[str] = LIBRARIES) -> dict[str, str]:
@@ -109,7 +146,8 @@ def _listed(values: Mapping) -> str:
 
 
 def save(path, frame, provenance, *, float_format="%.6g") -> None:
-    """Write `frame` as CSV under `provenance`, a mapping of one-line texts; whole or not at all.
+    """Write `frame` as CSV under `provenance`, a mapping of one-line texts; whole or not at all. Where it has "code", what that uses
+    is written beside it.
 
     An index that has names is written as columns, for `set_index` after loading; one without is dropped.
     Raises ValueError if an item of `provenance` could not be read back.
@@ -121,6 +159,8 @@ def save(path, frame, provenance, *, float_format="%.6g") -> None:
     named = any(name is not None for name in frame.index.names)
     table = frame.to_csv(index=named, float_format=float_format, lineterminator="\n")
     write(path, "".join(f"{line}\n" for line in head) + table)
+    if code := provenance.get("code"):
+        write(Path(path).with_suffix(".key"), f"{code}\n{' '.join(_used(code))}\n")
 
 
 def load(path) -> pd.DataFrame:

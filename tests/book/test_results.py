@@ -97,7 +97,6 @@ def test_what_is_collected_says_how_to_make_it_again(path, monkeypatch):
         "versions": f"Python {platform.python_version()}, numpy {np.__version__}",
         "commit": "0123456789ab-dirty",
         "code": "notebooks/studies/grid.py",
-        "key": content_key.key("notebooks/studies/grid.py"),
         "SHA-256 of adult.data": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
     }
     results.save(path, FRAME, made)
@@ -115,19 +114,29 @@ def test_code_that_is_not_there_has_no_key():
         results.key("lib/numerics/checks.py lib/gone*.py")
 
 
-def test_whether_the_code_is_still_the_code_that_made_it(path):
+def test_whether_the_code_is_still_the_code_that_made_it(path, monkeypatch):
     """How it follows changes, tests/book/test_content_key.py says."""
-    made = results.collect("notebooks.studies.grid", [], data="real", settings={}) | {"commit": "0123456789ab"}
-    for change, words in (
-        ({}, "the code of today"),
-        ({"key": "0" * 64}, "earlier code (commit 0123456789ab)"),
-        ({"key": "0" * 64, "commit": ""}, "earlier code (commit unknown)"),
-        ({"code": "notebooks/studies/gone.py"}, "earlier code (commit 0123456789ab)"),
-    ):
-        results.save(path, FRAME, made | change)
-        assert results.made_by(path) == words
-    results.save(path, FRAME, {name: text for name, text in made.items() if name not in ("commit", "code", "key")})
-    assert results.made_by(path) == "earlier code (made before keys were kept)"
+    made = results.collect("notebooks.studies.grid", [], data="real", settings={})
+    results.save(path, FRAME, made)
+    assert results.made_by(path) == "the code of today"
+    code, hashes = path.with_suffix(".key").read_text().splitlines()
+    assert code == "notebooks/studies/grid.py" and set(hashes.split()) < content_key.definitions(code).keys()
+    monkeypatch.setattr(results, "_used", lambda code: {"00000000": "run", "11111111": "generator"})
+    assert results.changed(path) == ["generator", "run"]
+    assert results.made_by(path) == "earlier code; changed since: generator, run"
+    monkeypatch.setattr(results, "_used", lambda code: {f"{i:08}": f"f{i}" for i in range(7)})
+    assert results.made_by(path) == "earlier code; changed since: f0, f1, f2, f3, f4 and 2 more"
+    monkeypatch.setattr(results, "_used", lambda code: {hashes.split()[0]: "run"})
+    assert results.made_by(path) == "earlier code; changed since: what is no longer used"
+    monkeypatch.undo()
+    path.with_suffix(".key").write_text("notebooks/studies/gone.py\n")
+    assert results.made_by(path) == "code that is gone"
+
+
+@pytest.mark.parametrize("file", sorted(results.FOLDER.rglob("*.csv")), ids=lambda file: file.name)
+def test_what_made_each_committed_result_is_known(file):
+    assert results.made_by(file) != "code that is gone"
+    assert re.fullmatch(r"[0-9a-f]{8}( [0-9a-f]{8})+", file.with_suffix(".key").read_text().splitlines()[1])
 
 
 def test_versions_are_those_of_the_modules_in_use():
@@ -156,8 +165,8 @@ def test_the_page_says_of_every_result_whether_its_code_is_still_the_same():
         pytest.skip("the book is not built (make book)")
     text = " ".join(re.sub(r"<[^>]+>", " ", page.read_text(encoding="utf-8")).split())
     for file in sorted(results.FOLDER.rglob("*.csv")):
-        row = rf"{re.escape(file.relative_to(results.FOLDER).as_posix())} (python|make) .*?(the code of today|earlier code \(.*?\))"
-        assert re.search(row, text)[2] == results.made_by(file), file.name
+        row = rf"{re.escape(file.relative_to(results.FOLDER).as_posix())} (python|make) .*?{re.escape(results.made_by(file))}"
+        assert re.search(row, text), file.name
 
 
 # ---- git
@@ -168,7 +177,6 @@ def test_what_git_says_of_a_folder_that_is_no_repository_is_nothing(tmp_path):
 
 
 def test_without_git_no_commit_is_known(tmp_path, monkeypatch):
-    from book._ext import figure_links
 
     assert (
         re.fullmatch("[0-9a-f]{40}", results.git("log", "-1", "--format=%H", folder=ROOT))
@@ -176,4 +184,4 @@ def test_without_git_no_commit_is_known(tmp_path, monkeypatch):
     )
     monkeypatch.setenv("PATH", str(tmp_path))
     assert results.git("log", folder=ROOT) == results.commit() == ""
-    assert figure_links.commit() == ("", False)
+    assert results.figures_commit() == ("", False)
