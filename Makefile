@@ -95,7 +95,6 @@ endif
 NOTEBOOKS := $(sort $(filter-out notebooks/assignments/%,$(wildcard notebooks/*/*.ipynb)))
 EXECUTED := $(NOTEBOOKS:notebooks/%=build/executed/%)
 PAPERS := $(NOTEBOOKS:notebooks/%=build/papers/%)
-PAGES := $(shell find book $(wildcard locale proofs) -type f -not -path 'book/notebooks/*' -not -path '*/__pycache__/*' -not -path book/scorecard.md | sort)
 
 # The languages of the book, the first that of its sources. (Systems set LANGUAGE for themselves, so only the command line counts.)
 EDITIONS := en ja
@@ -108,69 +107,66 @@ PAPER_IN := $(filter-out en,$(LANGUAGE))
 endif
 PAPER := build/compendium$(PAPER_IN:%=.%).pdf
 
-# What a notebook depends on is read from the code, each time: a key's file is as old as the last change of what it stands for.
+# What each thing that is made depends on is read from the code, each time, as a key. What was made keeps its key in build/made;
+# keys.py makes a key's file older than what was made with it, and newer than what was made with another, whatever the clock says.
 # With `+`, so that `make -n` tells what would be run.
-KEYS := $(patsubst build/%.ipynb,build/keys/%.key,$(EXECUTED) $(PAPERS)) build/keys/ledger.key build/keys/pages.key
-.PHONY: keys
+KEYS := $(patsubst build/%.ipynb,build/keys/%.key,$(EXECUTED) $(PAPERS)) $(addprefix build/keys/,claims.key scorecard.key html.key)
+KEEP = @mkdir -p $(dir $(<:build/keys/%=build/made/%)) && cp $< $(<:build/keys/%=build/made/%)
+.PHONY: keys FORCE
 keys: export ALIKE := $(ALIKE)
 keys: | $(READY)
-	+@$(if $(ENVIRONMENT),test -e $(PY) || exit 0;) $(PY) notebooks/tools/keys.py build/keys $(NOTEBOOKS)
+	+@$(if $(ENVIRONMENT),test -e $(PY) || exit 0;) $(PY) notebooks/tools/keys.py $(NOTEBOOKS) -- $(EDITIONS)
 $(KEYS): keys
 	+@:
 
-# A list of names that changes only when a file came, went or was renamed.
-.PHONY: FORCE
-build/pages.list: NAMES = $(PAGES)
-build/notebooks.list: NAMES = $(NOTEBOOKS)
-build/editions.list: NAMES = $(EDITIONS)
-# The commit that the figures' links name, and whether anything they show has been changed since.
-FIGURES_OF = -- notebooks lib book/claims.yml book/figures book/kept book/ledger book/results
-build/commit.list: NAMES = $(shell git log -1 --format=%H $(FIGURES_OF) 2>/dev/null; git status --porcelain $(FIGURES_OF) 2>/dev/null | sed 's/.*/changed/;q')
-build/%.list: FORCE
-	@mkdir -p build
-	@printf '%s\n' $(NAMES) | cmp -s - $@ || printf '%s\n' $(NAMES) > $@
-
 $(EXECUTED): build/executed/%.ipynb: build/keys/executed/%.key | $(READY)
 	@$(ALIKE) $(PY) notebooks/tools/run.py notebooks/$*.ipynb -o $@
+	$(KEEP)
 
 # `exec`: without a shell between them, a notebook's run sees that make was killed, and ends.
 $(PAPERS): build/papers/%.ipynb: build/keys/papers/%.key | build/papers/record/plan $(READY)
 	@exec $(ALIKE) $(PY) notebooks/tools/run.py notebooks/$*.ipynb -o $@ --full --record build/papers/record
+	$(KEEP)
 
-# For the estimate of the time left: how many notebooks there are, and those that are older than their keys.
+# For the estimate of the time left: how many notebooks there are, and those that have to run.
 build/papers/record/plan: FORCE keys | $(READY)
 	@mkdir -p $(@D)
 	@{ echo $(words $(NOTEBOOKS)); for each in $(NOTEBOOKS:notebooks/%.ipynb=%); do \
-	  test -f build/papers/$$each.ipynb && test -z "$$(find build/keys/papers/$$each.key -newer build/papers/$$each.ipynb)" \
-	    || echo $$each; done; } > $@
+	  test -f build/made/papers/$$each.key || echo $$each; done; } > $@
 
 # The ledger reads whatever lies under build/executed, so what lost its source goes first.
-build/claims.json: $(EXECUTED) build/notebooks.list build/keys/ledger.key | $(READY)
+build/claims.json: build/keys/claims.key | $(EXECUTED) $(READY)
 	@find build/executed -type f -name '*.ipynb' 2>/dev/null | while read -r executed; do \
 	  test -f "notebooks/$${executed#build/executed/}" || rm -f "$$executed"; done
 	@$(PY) -m book.ledger gather
+	$(KEEP)
 
-book/scorecard.md: build/claims.json
+book/scorecard.md: build/keys/scorecard.key | build/claims.json
 	@$(PY) -m book.ledger page
+	$(KEEP)
 
-book/scorecard.md: $(wildcard book/results/claims.csv book/errata.md book/replies.yml CITATION.cff)
-
-# Built from nothing in a scratch folder (Sphinx repeats no warning for a page that it kept),
-# and swapped in when it stands: a failed build leaves the last good book where it is.
-# The page is as old as the start of the build: an edit made meanwhile is built next time.
-build/html/index.html: $(EXECUTED) $(PAGES) build/pages.list build/notebooks.list build/editions.list build/commit.list build/keys/pages.key book/scorecard.md _config.yml $(ENVIRONMENT) | $(READY)
-	@rm -rf build/scratch && mkdir -p build/scratch && touch build/scratch/begun
-	@ln -sfn ../build/executed book/notebooks
-	@echo "building the HTML (details in build/html.log)"
-	@$(PY) -m book.site.build html build/scratch $(EDITIONS) > build/html.log 2>&1 || { \
-	  tr -d '\033' < build/html.log | sed 's/\[[0-9;]*m//g' | grep -E '(WARNING|ERROR|CRITICAL):' || tail -n 30 build/html.log; \
-	  echo "The book was not built; the last good one, if any, is untouched." >&2; exit 1; }
-	@$(PY) -m book.ledger downloads --output build/scratch/html
-	@$(PY) -m book.site.downloads zip build/scratch/html
-	@touch -r build/scratch/begun build/scratch/html/index.html
-	@rm -rf build/html.old; test ! -d build/html || mv build/html build/html.old
-	@mv build/scratch/html build/html
-	@rm -rf build/html.old build/scratch
+# Built from nothing in a scratch folder (Sphinx repeats no warning for a page that it kept), and swapped in when it stands:
+# a failed build leaves the last good book where it is. Of two that build at once the second waits, and finds it built.
+define HTML
+cmp -s build/keys/html.key build/made/html.key && exit
+test -d build/html || test ! -d build/html.old || mv build/html.old build/html
+rm -rf build/scratch build/html.old && mkdir -p build/scratch build/made
+ln -sfn ../build/executed book/notebooks
+echo "building the HTML (details in build/html.log)"
+$(PY) -m book.site.build html build/scratch $(EDITIONS) > build/html.log 2>&1 || {
+  tr -d '\033' < build/html.log | sed 's/\[[0-9;]*m//g' | grep -E '(WARNING|ERROR|CRITICAL):' || tail -n 30 build/html.log
+  echo "The book was not built; the last good one, if any, is untouched." >&2; exit 1; }
+$(PY) -m book.ledger downloads --output build/scratch/html
+$(PY) -m book.site.downloads zip build/scratch/html
+test ! -d build/html || mv build/html build/html.old
+mv build/scratch/html build/html
+cp build/keys/html.key build/made/html.key
+rm -rf build/html.old build/scratch
+endef
+.PRECIOUS: build/html/index.html
+build/html/index.html: export HTML := $(HTML)
+build/html/index.html: build/keys/html.key | $(EXECUTED) book/scorecard.md $(READY)
+	@$(PY) notebooks/tools/alone.py build/html.lock sh -ec "$$HTML"
 
 # ---- commands; `make help` prints the text after ## in groups
 

@@ -1,13 +1,16 @@
-"""What the outputs of notebooks depend on, as keys for make, which runs the notebooks whose key has changed.
+"""What all that make makes depends on, as keys: make makes what has been made with another key.
 
-    python notebooks/tools/keys.py build/keys notebooks/miura2022/04_adult.ipynb ...
+    python notebooks/tools/keys.py notebooks/miura2022/04_adult.ipynb ... -- en ja
 
-writes below build/keys, and only where it says something else than before, so that make can go by a file's age:
+writes below build/keys
 
     executed/miura2022/04_adult.key   the notebook with its own parameters (see `key`)
     papers/miura2022/04_adult.key     with those that notebooks/full.yml has for it
-    ledger.key                        what gathers the verdicts, and all claims
-    pages.key                         what pages tell of besides: lib's docstrings, and the code of kept results
+    claims.key, scorecard.key         all executed notebooks, and what judges them
+    html.key                          all that, the pages, and what they tell of the code
+
+Beside, in build/made, lies the key that a thing was made with, if it is today's: a key that is not is removed. make goes by
+ages. So a key's file is given one that is older than what was made with it, and newer than what was made with another.
 """
 
 from __future__ import annotations
@@ -16,21 +19,24 @@ import hashlib
 import os
 import re
 import sys
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from book.kept import content_key  # noqa: E402  (the repository root must be on the path first)
+from book.kept import content_key, results  # noqa: E402  (the repository root must be on the path first)
 from lib.release.files import whole  # noqa: E402
 
 CLAIMS, FULL = "book/claims.yml", "notebooks/full.yml"
 # Of claims and settings each notebook has a part of its own; the others are the times of earlier runs, and the tools' settings.
 SHARED = (CLAIMS, FULL, "book/results/papers.csv", "pyproject.toml")
 RUNNER = ("notebooks/tools/run.py", "requirements.lock")
-MADE = ("book/scorecard.md",)  # by make, of what is keyed: no key depends on it
-# The runner asks where data are, shows how far it is, and names what has a key of its own: none of it changes an output.
-BESIDES = ("lib/data", "notebooks/tools/progress.py", "book/ledger/__main__.py")
+SCORECARD = "book/scorecard.md"  # made of what is keyed: no key depends on it
+LONG_AGO = 86_400 * 10**9  # nanoseconds after the beginning of 1970
+# The runner asks where data are, reads code for keys, shows how far it is, and names what has a key of its own: no output
+# changes with that.
+BESIDES = ("lib/data", "book/kept", "notebooks/tools/progress.py", "book/ledger/__main__.py")
 
 
 def key(notebook: Path) -> str:
@@ -60,42 +66,70 @@ def settings_of(name: str, full: str) -> str:
     return "".join(line + "\n" for line in found[0].splitlines() if line and line[0] != "#") if found else ""
 
 
-def pages() -> str:
-    """The key of what pages read from the code: every line of `lib`, and what makes the kept results."""
+def pages(editions: list[str]) -> str:
+    """The key of what pages tell besides verdicts: their texts, every line of `lib`, what makes the kept results, the figures' commit."""
     made_by = [path for pattern in MAKERS for path in sorted(ROOT.glob(pattern))]
-    read = [path.read_bytes() for path in (ROOT / "pyproject.toml", *sorted((ROOT / "lib").rglob("*.py")))]
-    return _hash(_of_code(*made_by), *(hashlib.sha256(text).hexdigest() for text in read))
+    folders = [os.walk(ROOT / name) for name in ("book", "locale", "proofs", "lib")]
+    files = [Path(folder, name) for found in folders for folder, _, names in found for name in names]
+    read = [file for file in sorted(files) if file.suffix != ".pyc" and file.is_file() and file != ROOT / SCORECARD]
+    texts = [
+        f"{file}\0{content_key.content(str(file))}" for file in (ROOT / "pyproject.toml", ROOT / "_config.yml", *read)
+    ]
+    return _hash(_of_code(*made_by), *map(str, results.figures_commit()), *editions, *texts)
 
 
 MAKERS = ("notebooks/studies/*.py", "notebooks/*/*.ipynb", FULL, "tests/benchmarks/*.py")
 
 
 def _of_code(*starts, without=()) -> str:
-    return content_key.key(*starts, root=ROOT, without=(*MADE, *without))
+    return content_key.key(*starts, root=ROOT, without=(SCORECARD, *without))
 
 
 def _hash(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def write(folder: Path, notebooks: list[Path]) -> None:
-    """The files that the module's text lists, for `notebooks`, below `folder`."""
+def today(notebooks: list[Path], editions: list[str]) -> dict[str, str]:
+    """The keys that the module's text lists, by their names."""
     full, python = (ROOT / FULL).read_text(encoding="utf-8"), f"{sys.version_info[0]}.{sys.version_info[1]}"
     alike = os.environ.get("ALIKE", "")  # the Makefile's settings of the processor, on which last digits hang
-    found = {"ledger": _of_code("book/ledger/__main__.py"), "pages": pages()}
+    found = {}
     for notebook in notebooks:
         name, here = f"{notebook.parent.name}/{notebook.stem}", _hash(key(ROOT / notebook), python, alike)
         found |= {f"executed/{name}": here, f"papers/{name}": _hash(here, settings_of(name, full))}
+    judged = _hash(
+        _of_code("book/ledger/__main__.py"),
+        *(f"{name} {said}" for name, said in sorted(found.items()) if "executed" in name),
+    )
+    return found | {"claims": judged, "scorecard": judged, "html": _hash(judged, pages(editions))}
+
+
+def write(found: dict[str, str]) -> None:
+    """The files that the module's text lists."""
+    outputs = {"claims": "build/claims.json", "scorecard": SCORECARD, "html": "build/html/index.html"}
     for name, said in found.items():
-        file = folder / f"{name}.key"
-        if not file.is_file() or file.read_text(encoding="utf-8") != said:
-            with whole(file) as draft:
-                draft.write_text(said, encoding="utf-8")
+        _put(f"{name}.key", said, ROOT / outputs.get(name, f"build/{name}.ipynb"))
+
+
+def _put(name: str, said: str, output: Path) -> None:
+    """The key called `name`, with an age by which make makes `output` if that is not there, or was made with another."""
+    file, made = ROOT / "build/keys" / name, ROOT / "build/made" / name
+    if not file.is_file() or file.read_text(encoding="utf-8") != said:
+        with whole(file) as draft:
+            draft.write_text(said, encoding="utf-8")
+    there = output.stat().st_mtime_ns if output.is_file() else time.time_ns()
+    if output.is_file() and made.is_file() and made.read_text(encoding="utf-8") == said:
+        age = LONG_AGO
+    else:
+        made.unlink(missing_ok=True)
+        age = there + 1_000_000
+    os.utime(file, ns=(age, age))
 
 
 if __name__ == "__main__":
     try:
-        write(Path(sys.argv[1]), [Path(name) for name in sys.argv[2:]])
+        end = sys.argv.index("--")
+        write(today([Path(name) for name in sys.argv[1:end]], sys.argv[end + 1 :]))
     except SyntaxError as error:
         sys.exit(f"{error.filename}, line {error.lineno}: {error.msg}")
     except ValueError as error:

@@ -288,7 +288,6 @@ def refresh(notebooks: list[Path]) -> None:
             output.get("data", {}).pop(plotted.MIME, None)
         if fresh != nbformat.read(notebook, as_version=4):
             write(fresh, notebook)
-            executed.touch()  # still newer than its source: there is nothing to run again
             print(f"refreshed  {shown(notebook)}")
 
 

@@ -3,8 +3,10 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -21,7 +23,7 @@ PYTHON = """\
 #!/bin/sh
 case "$*" in
   *check_environment*) ;;
-  notebooks/tools/keys.py*) exec "REAL" "$@" ;;
+  notebooks/tools/keys.py* | notebooks/tools/alone.py*) exec "REAL" "$@" ;;
   notebooks/tools/run.py*) echo "ran $2" >> log; ps -o comm= -p $PPID > parent; test ! -e broken-notebook || exit 1; mkdir -p "$(dirname "$4")"; cp "$2" "$4" ;;
   *gather*) find build/executed -name '*.ipynb' | sort > build/claims.json ;;
   *page*) cp build/claims.json book/scorecard.md ;;
@@ -45,18 +47,18 @@ claims:
   printed: "2"
 """
 FILES = {
-    "lib/a.py": "A = 1\n",
+    "lib/a.py": "A = 1\nA_UNUSED = 1\n",
     "lib/b.py": '"""B."""\n\nB = 1\n',
     "book/claims.yml": CLAIMS,
     "book/ledger/__main__.py": "LEDGER = 'book/claims.yml'\n",
     "book/page.md": "page\n",
     "book/results/numbers.csv": "1\n",
     "_config.yml": "title: x\n",
-    "notebooks/tools/run.py": "import notebooks.tools.kept\n",
+    "notebooks/tools/run.py": "from notebooks.tools.kept import KEPT\nKEPT\n",
     "notebooks/tools/kept.py": "KEPT = 1\n",
     "notebooks/full.yml": "doc/one:\n  trials: 3\n",
-    "notebooks/doc/one.ipynb": notebook("import lib.a", "open('book/results/numbers.csv')"),
-    "notebooks/doc/two.ipynb": notebook("import lib.b"),
+    "notebooks/doc/one.ipynb": notebook("import lib.a\nlib.a.A", "open('book/results/numbers.csv')"),
+    "notebooks/doc/two.ipynb": notebook("from lib.b import B\nB"),
     "requirements.lock": "numpy==1\n",
     "pyproject.toml": "[project]\n",
 }
@@ -65,7 +67,8 @@ ONE, TWO, BUILT = "ran notebooks/doc/one.ipynb", "ran notebooks/doc/two.ipynb", 
 
 @pytest.fixture
 def tree(tmp_path):
-    code = [path for path in content_key.closure("notebooks/tools/keys.py") if path.suffix == ".py"]
+    programs = "notebooks/tools/keys.py", "notebooks/tools/alone.py"
+    code = [path for path in content_key.closure(*programs) if path.suffix == ".py"]
     for path in (ROOT / "Makefile", *(ROOT / "scripts").iterdir(), *code):
         copy = tmp_path / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -91,13 +94,6 @@ def make(tree: Path, *, fails: bool = False, command: str = "book") -> set[str]:
     return set((tree / "log").read_text().splitlines())
 
 
-def settle(tree: Path) -> None:
-    """Date every file back, evenly, so that what is written next is newer for certain."""
-    for path in tree.rglob("*"):
-        if path.is_file():
-            os.utime(path, (path.stat().st_mtime - 100,) * 2)
-
-
 def test_nothing_changed_runs_nothing(tree):
     assert make(tree) == set()
 
@@ -107,13 +103,14 @@ def test_nothing_changed_runs_nothing(tree):
     ("name", "text", "steps"),
     [
         ("notebooks/doc/one.ipynb", notebook("import lib.a, lib.b"), {ONE, BUILT}),
-        ("lib/a.py", "A = 2\n", {ONE, BUILT}),
+        ("lib/a.py", "A = 2\nA_UNUSED = 1\n", {ONE, BUILT}),
+        ("lib/a.py", "A = 1\nA_UNUSED = 2\n", {BUILT}),
         ("lib/b.py", "B = 2\n", {TWO, BUILT}),
         ("lib/b.py", '"""The letter."""\n\nB = 1\n', {BUILT}),
         ("book/results/numbers.csv", "2\n", {ONE, BUILT}),
         ("book/claims.yml", CLAIMS.replace('"1"', '"3"'), {ONE, TWO, BUILT}),
         ("book/claims.yml", CLAIMS.replace('"2"', '"3"'), {BUILT}),
-        ("notebooks/tools/run.py", "import notebooks.tools.kept as k\n", {ONE, TWO, BUILT}),
+        ("notebooks/tools/run.py", "from notebooks.tools.kept import KEPT\nKEPT + 1\n", {ONE, TWO, BUILT}),
         ("notebooks/tools/kept.py", "KEPT = 2\n", {ONE, TWO, BUILT}),
         ("requirements.lock", "numpy==2\n", {ONE, TWO, BUILT}),
         ("book/page.md", "changed\n", {BUILT}),
@@ -121,7 +118,6 @@ def test_nothing_changed_runs_nothing(tree):
     ],
 )
 def test_a_change_runs_what_depends_on_it(tree, name, text, steps):
-    settle(tree)
     (tree / name).write_text(text)
     assert wanted(tree) == steps - {BUILT}
     assert make(tree) == steps
@@ -141,21 +137,95 @@ def wanted(tree: Path) -> set[str]:
     }
 
 
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("age", [-1e8, -3600.0, 0.0, 3600.0, 1e8], ids=str)
+def test_only_what_is_said_counts_and_no_age(tree, age):
+    """Neither of a source nor of what was made: after a clock that was set back, or in a copy."""
+
+    def date(name):
+        os.utime(tree / name, (time.time() + age,) * 2)
+
+    files = [
+        path.relative_to(tree) for path in tree.rglob("*") if path.is_file() and path.name not in ("log", "printed")
+    ]
+    for name in files:
+        date(name)
+    assert wanted(tree) == make(tree) == set()
+    for name, text, steps in (
+        ("lib/a.py", "A = 2\n", {ONE, BUILT}),
+        ("book/page.md", "changed\n", {BUILT}),
+        ("requirements.lock", "numpy==2\n", {ONE, TWO, BUILT}),
+    ):
+        (tree / name).write_text(text)
+        date(name)
+        assert make(tree) == steps and make(tree) == set(), name
+        for made in ("build/executed/doc/one.ipynb", "build/claims.json", "book/scorecard.md", "build/html/index.html"):
+            date(made)
+        assert make(tree) == set()
+    assert (tree / "build/html/index.html").read_text() == "changed\n" + (tree / "build/claims.json").read_text()
+
+
 @pytest.mark.full
 @pytest.mark.parametrize(
-    "name",
-    ["lib/a.py", "notebooks/doc/one.ipynb", "notebooks/tools/run.py", "requirements.lock", "book/results/numbers.csv"],
+    "made", ["build/executed/doc/one.ipynb", "build/claims.json", "book/scorecard.md", "build/html/index.html"]
 )
-def test_a_file_that_was_only_touched_runs_no_notebook(tree, name):
-    settle(tree)
-    (tree / name).touch()
-    assert wanted(tree) == set()
-    assert make(tree) <= {BUILT}
+def test_what_is_gone_is_made_again_and_nothing_else(tree, made):
+    text = (tree / made).read_bytes()
+    (tree / made).unlink()
+    assert make(tree) == {"build/executed/doc/one.ipynb": {ONE}, "build/html/index.html": {BUILT}}.get(made, set())
+    assert (tree / made).read_bytes() == text
+
+
+def test_code_that_comes_back_is_run_again_if_its_outputs_may_be_of_other_code(tree):
+    """A run that was killed between its outputs and their key."""
+    (tree / "lib/a.py").write_text("A = 2\n")
+    assert wanted(tree) == {ONE}  # the key of the first outputs is gone
+    (tree / "build/executed/doc/one.ipynb").write_text(notebook("of other code"))
+    (tree / "lib/a.py").write_text(FILES["lib/a.py"])
+    assert make(tree) == {ONE, BUILT}
+
+
+def test_of_two_that_build_at_once_the_second_waits_and_finds_the_book(tree):
+    (tree / "book/page.md").write_text("changed\n")
+    (tree / "log").write_text("")
+    slow = PYTHON.replace('echo "built" >> log;', 'echo "built" >> log; sleep 2;').replace("REAL", sys.executable)
+    (tree / "python").write_text(slow)
+    command = ["make", "PYTHON=./python", "book"]
+    two = [
+        subprocess.Popen(command, cwd=tree, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=plain())
+        for _ in "ab"
+    ]
+    said = sorted(each.communicate()[0] for each in two)
+    assert [each.returncode for each in two] == [0, 0], said
+    assert sum("another process is at work here" in each for each in said) == 1
+    assert (tree / "log").read_text() == "built\n"
+    assert (tree / "build/html/index.html").read_text().startswith("changed\n")
+
+
+def test_a_killed_build_leaves_the_good_book_and_no_lock(tree):
+    good = (tree / "build/html/index.html").read_text()
+    (tree / "book/page.md").write_text("changed\n")
+    (tree / "python").write_text(
+        PYTHON.replace('echo "built" >> log;', 'echo "built" >> log; sleep 60;').replace("REAL", sys.executable)
+    )
+    done = subprocess.Popen(
+        ["make", "PYTHON=./python", "book"], cwd=tree, env=plain(), stdout=subprocess.PIPE, start_new_session=True
+    )
+    done.stdout.read(len("building"))
+    os.killpg(done.pid, signal.SIGKILL)
+    done.communicate()
+    assert (tree / "build/html/index.html").read_text() == good
+    (tree / "build/html").rename(tree / "build/html.old")  # as if killed between the two renames
+    (tree / "python").write_text(PYTHON.replace("REAL", sys.executable))
+    (tree / "broken-page").touch()
+    make(tree, fails=True)
+    assert (tree / "build/html/index.html").read_text() == good
+    (tree / "broken-page").unlink()
+    assert make(tree) == {BUILT}
 
 
 @pytest.mark.full
 def test_new_outputs_in_a_notebook_do_not_run_it(tree):
-    settle(tree)
     path = tree / "notebooks/doc/one.ipynb"
     path.write_text(
         path.read_text().replace(
@@ -177,14 +247,13 @@ def test_code_that_cannot_be_read_stops_make_before_anything_runs(tree):
 @pytest.mark.full
 def test_a_tree_without_an_environment_can_be_asked_what_would_run(tree):
     said = subprocess.run(
-        ["make", "-n", "build/keys/ledger.key"], cwd=tree, capture_output=True, text=True, env=plain()
+        ["make", "-n", "build/keys/claims.key"], cwd=tree, capture_output=True, text=True, env=plain()
     )
     assert said.returncode == 0, said.stderr
 
 
 @pytest.mark.full
 def test_a_page_that_came_went_or_was_renamed_is_noticed(tree):
-    settle(tree)
     (tree / "book/new.md").write_text("new\n")
     os.utime(tree / "book/new.md", (0, 0))
     assert make(tree) == {"built"}
@@ -203,7 +272,6 @@ def test_an_executed_notebook_whose_source_is_gone_is_removed(tree):
 
 
 def test_a_failure_leaves_the_last_good_book(tree):
-    settle(tree)
     good = (tree / "build/html/index.html").read_text()
     (tree / "book/page.md").write_text("changed\n")
     (tree / "broken-page").touch()
@@ -238,14 +306,12 @@ def test_an_interrupted_full_run_goes_on_and_plans_only_what_is_left(tree):
     assert plan.read_text().split() == ["2", "doc/one", "doc/two"]
     make(tree, command="papers")
     assert plan.read_text().split() == ["2"]
-    settle(tree)
     (tree / "notebooks/doc/two.ipynb").write_text(notebook("2"))
     (tree / "broken-notebook").touch()  # interrupted: what was being run is not there
     make(tree, command="papers", fails=True)
     assert plan.read_text().split() == ["2", "doc/two"]
     (tree / "broken-notebook").unlink()
     assert make(tree, command="papers") == {"ran notebooks/doc/two.ipynb"}
-    settle(tree)
     (tree / "notebooks/full.yml").write_text(FILES["notebooks/full.yml"].replace("3", "4"))
     assert make(tree, command="papers") == {ONE}
     assert plan.read_text().split() == ["2", "doc/one"]
@@ -277,7 +343,6 @@ def test_the_pages_follow_the_commit_that_their_figures_name(tree):
     git("add", "_config.yml")
     git("commit", "-m", "nothing that a figure shows")
     assert make(tree) == set()
-    settle(tree)
     (tree / "notebooks/doc/one.ipynb").write_text(notebook("2"))
     assert make(tree) == {"ran notebooks/doc/one.ipynb", "built"}
     git("commit", "-a", "-m", "two")

@@ -1,0 +1,21 @@
+"""Run a command while no other process runs one with the same lock.
+
+    python notebooks/tools/alone.py build/html.lock COMMAND ...
+
+The lock is on a file, held by the command and all that it starts, and ends with them, however they end.
+"""
+
+import fcntl
+import os
+import sys
+
+if __name__ == "__main__":
+    file, *command = sys.argv[1:]
+    lock = os.open(file, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print(f"waiting    another process is at work here, and holds {file}", flush=True)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    os.set_inheritable(lock, True)
+    os.execvp(command[0], command)
