@@ -8,7 +8,8 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from ..accounting.conversions import ApproximateDP, rdp_to_dp
+from .. import accounting
+from ..accounting.conversions import ApproximateDP
 from ..accounting.hockey_stick import HockeyStick, hockey_stick_gaussian
 from ..numerics import checks
 from ..numerics.checks import Numbers
@@ -33,7 +34,7 @@ def released_dp(n: int, delta: float, d: int, sigma: float, *, size: int | None 
     2.345
     """
     size = n if size is None else checks.whole("size", size, "[1, inf)")
-    return rdp_to_dp(orders, size * bound(n, orders, d, sigma), delta, conversion=conversion)
+    return accounting.rdp_to_dp(orders, size * bound(n, orders, d, sigma), delta, conversion=conversion)
 
 
 def extremal_pair(
