@@ -263,9 +263,11 @@ catalogues: book/scorecard.md | $(CLASSROOM) ## update locale/, the messages tha
 	@$(PY) -m notebooks.assignments.language
 
 claim: override export ID := $(value ID)
-claim: $(READY) ## judge one claim by its chapter, and keep its verdict for the book and the package (ID=smith2026.table1.mean)
+claim: $(READY) ## judge one claim by its chapter, keep its verdict, refresh the chapter (ID=smith2026.table1.mean)
 	@test -n "$$ID" || { echo "Say which claim: make claim ID=document.where.what" >&2; exit 2; }
-	@run="$$($(PY) -m book.ledger chapters "$$ID")" && $(MAKE) $$run && $(PY) -m book.ledger claim "$$ID" $$run
+	@run="$$($(PY) -m book.ledger chapters "$$ID")" && $(MAKE) $$run && $(PY) -m book.ledger claim "$$ID" $$run && \
+	$(MAKE) $$(echo "$$run" | sed 's,build/papers/,build/executed/,g') && \
+	$(PY) notebooks/tools/run.py --refresh $$(echo "$$run" | sed 's,build/papers/,notebooks/,g')
 
 # A title may hold a dollar sign, of which make is not to make anything.
 document: override export KEY := $(value KEY)

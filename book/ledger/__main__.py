@@ -122,8 +122,8 @@ def claim(options) -> int:
     full(folder, options.notebooks, options.full, judging, options.id)
     package(options.full, options.output)
     print(
-        f"Kept in {options.full} and {options.output}. It remains to run `make book`, to look at the chapter and its claim, "
-        "to run `make notebooks` and `make check`, and to commit.",
+        f"The verdict is kept in {options.full.name} and {options.output.name}, and the chapter's outputs follow. "
+        "It remains to run `make book` and look at the chapter and its claim, to run `make check`, and to commit."
     )
     return 0
 
