@@ -1,25 +1,154 @@
-"""The directive {reference} accounting: a room of lib, each public function and class of it from its docstring, by autodoc.
+"""lib on pages: the list of its modules, the reference from its docstrings, and which function computes which numbered item.
 
-Beside the docstring stand the import, the chapters that use it, and, by sphinx.ext.viewcode, its lines. Names in backticks
-lead to what they name, citations to the references, documents to their summaries.
+{library}                 the subpackages of lib, in their order, and every module of each with its first sentence
+{reference} accounting    a subpackage, each public function and class of it from its docstring, by autodoc
+{formulas}                each numbered item of a document, the functions that compute it, its chapters and verdicts
+
+All is read from the package itself: the order from `pyproject.toml`, the sentences from the docstrings. Beside the docstring stand
+the import, the chapters that use it, read from the imports and names in the notebooks' cells, and, by sphinx.ext.viewcode, its lines.
+Names in backticks lead to what they name, citations to the references, documents to their summaries.
+
+The numbered items are those of `book/formulas.yml`, made by `book/ledger/numbered.py`; their functions are those whose texts or
+comments name the item. What no function names has its reason in `book/formulas.yml`.
 """
 
 import ast
 import importlib
 import inspect
+import io
+import json
 import os
 import re
+import tokenize
+import tomllib
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
+import yaml
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx import addnodes
+from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from book._ext import chapters, house_text, library
-from book._ext.library import LIB, ROOT
-from book.ledger import claims
+from book._ext import docstrings
+from book._ext.made import Made, code, judged, table
+from book.editions.edition import generated, say, told
+from book.ledger import claims, numbered, retold
+from book.ledger.verdicts import FULL, GATHERED
+
+# ---------------------------------------------------------------- the list of modules
+
+
+ROOT = Path(__file__).resolve().parents[2]
+LIB = ROOT / "lib"
+
+
+def first_sentence(module: Path) -> str:
+    """The first paragraph of a module's text, without its full stop."""
+    text = ast.get_docstring(ast.parse(module.read_text(encoding="utf-8")))
+    return " ".join(text.split("\n\n")[0].split()).rstrip(".")
+
+
+def order() -> dict[str, list[str]]:
+    """The rooms, those that use none of the others first, each with the names of its modules."""
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ][0]
+    names = [name.strip() for layer in reversed(contract["layers"]) for name in layer.split("|")]
+    return {name: sorted(path.stem for path in (LIB / name).glob("[!_]*.py")) for name in names}
+
+
+def face(source: str) -> dict[str, str]:
+    """The names that an `__init__` imports from its own modules, each with the comment in its line, or ""."""
+    lines = source.splitlines()
+    imports = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom) and node.level == 1]
+    told = {alias.name: lines[alias.lineno - 1] for node in imports for alias in node.names}
+    return {name: line.partition("#")[2].strip() for name, line in told.items()}
+
+
+def _place(name, room, place=""):
+    """A name as a link to its place in the reference, for a room that has a page there."""
+    if not (ROOT / f"book/reference/{room}.md").is_file():
+        return name
+    return nodes.reference("", "", name, refuri=f"reference/{room}.html{place}", internal=True)
+
+
+class Library(SphinxDirective):
+    def run(self):
+        made = []
+        for room, modules in order().items():
+            name = _place(nodes.Text(room), room)
+            section = nodes.section("", nodes.title(room, "", name), ids=[nodes.make_id(room)])
+            said = told(first_sentence(LIB / room / "__init__.py"))
+            section += nodes.paragraph(said, f"{said}{say('.')}")
+            section += nodes.definition_list("", *(self._item(room, name) for name in modules))
+            made.append(section)
+        for path in (ROOT / "pyproject.toml", *LIB.rglob("*.py")):
+            self.env.note_dependency(str(path))
+        return generated(made)
+
+    def _item(self, room, name):
+        code = nodes.literal(name, f"lib.{room}.{name}")
+        term = nodes.term("", "", _place(code, room, f"#{nodes.make_id(f'{room}-{name}')}"))
+        line = told(first_sentence(LIB / room / f"{name}.py"))
+        return nodes.definition_list_item("", term, nodes.definition("", nodes.paragraph(line, line)))
+
+
+# ---------------------------------------------------------------- which chapters use what
+
+
+def uses(root: Path) -> dict[tuple[str, str], list[str]]:
+    """The pages, as `notebooks/kiri2019/01_laplace`, that name each public function or class of lib, by its (module, name)."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for path in sorted(root.glob("notebooks/*/*.ipynb")):
+        if "assignments" in path.parts:
+            continue
+        page = path.relative_to(root).with_suffix("").as_posix()
+        for key in sorted(uses_of(code(json.loads(path.read_text(encoding="utf-8"))))):
+            found.setdefault(key, []).append(page)
+    return found
+
+
+def uses_of(source: str) -> set[tuple[str, str]]:
+    """(module, name) of each function and class of lib that the code names."""
+    tree = ast.parse(source)
+    names: dict[str, str] = {}  # what stands for what of lib
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "lib":
+            names |= {each.asname or each.name: f"{node.module}.{each.name}" for each in node.names}
+        elif isinstance(node, ast.Import):
+            names |= {
+                each.asname or "lib": each.name if each.asname else "lib"
+                for each in node.names
+                if each.name[:3] == "lib"
+            }
+    dotted = set(names.values()) | {place for node in ast.walk(tree) if (place := _dotted(node, names))}
+    return {key for place in dotted if (key := _home(place))}
+
+
+def _dotted(node, names) -> str:
+    if isinstance(node, ast.Name):
+        return names.get(node.id, "")
+    if isinstance(node, ast.Attribute) and (before := _dotted(node.value, names)):
+        return f"{before}.{node.attr}"
+    return ""
+
+
+def _home(place: str) -> tuple[str, str] | None:
+    """Where the function or class at `lib.room.name` was defined; None for a module, a constant or a method."""
+    above, _, name = place.rpartition(".")
+    try:
+        thing = getattr(importlib.import_module(above), name, None)
+    except ModuleNotFoundError:  # `above` is a class
+        return None
+    own = getattr(thing, "__module__", "") or ""
+    return (own, thing.__qualname__) if own.startswith("lib.") and hasattr(thing, "__qualname__") else None
+
+
+# ---------------------------------------------------------------- the reference
+
 
 IMPORT = re.compile(r"^(\s*>>> (?:from|import) )lib\b")  # which is the package's name in the repository alone
 FOREIGN = r"(?!lib\.).*"  # types of other packages, which this book does not describe
@@ -32,7 +161,7 @@ NAME = "Names are those of the installed package; in the repository ``dp_compend
 
 def rooms() -> dict:
     """The rooms with their modules; but that of the command, which `--help` describes."""
-    return {room: modules for room, modules in library.rooms().items() if room != "command"}
+    return {room: modules for room, modules in order().items() if room != "command"}
 
 
 @cache
@@ -74,7 +203,7 @@ def members(kind: type) -> list[str]:
 
 @cache
 def _uses() -> dict:
-    return chapters.uses(ROOT)
+    return uses(ROOT)
 
 
 @cache
@@ -152,7 +281,7 @@ def mend(app, what, name, thing, options, lines):
     """autodoc's event: a docstring becomes reStructuredText, and what uses it is added."""
     shown = list(lines)
     arguments = _arguments(thing)
-    lines[:] = [IMPORT.sub(r"\1dp_compendium", line) for line in house_text.rst(shown, arguments, linked)]
+    lines[:] = [IMPORT.sub(r"\1dp_compendium", line) for line in docstrings.rst(shown, arguments, linked)]
     key = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
     pages = _uses().get(key, []) if what in ("function", "class") else []
     if pages:
@@ -214,7 +343,7 @@ class Reference(SphinxDirective):
     def run(self):
         room = self.arguments[0]
         package = importlib.import_module(f"lib.{room}")
-        lines = [*house_text.rst(inspect.getdoc(package).splitlines(), set(), linked), "", NAME, "", *_face(room)]
+        lines = [*docstrings.rst(inspect.getdoc(package).splitlines(), set(), linked), "", NAME, "", *_face(room)]
         made = self._parsed(lines, package.__file__)
         for name in rooms()[room]:
             module = importlib.import_module(f"lib.{room}.{name}")
@@ -225,7 +354,7 @@ class Reference(SphinxDirective):
             standard.labels[module.__name__] = self.env.docname, place, name
             standard.anonlabels[module.__name__] = self.env.docname, place
             self.env.temp_data["lib_module"] = module.__name__
-            lines = house_text.rst(inspect.getdoc(module).splitlines(), set(), linked)
+            lines = docstrings.rst(inspect.getdoc(module).splitlines(), set(), linked)
             for key, shown in own:
                 lines += directive(getattr(module, key[1]), shown)
             section += self._parsed(lines, module.__file__)
@@ -245,9 +374,9 @@ class Reference(SphinxDirective):
 def _face(room: str) -> list[str]:
     """The public names of a subpackage, each with its line: a link where the reference describes it."""
     described, lines = set(public().values()), []
-    for name, line in library.face((LIB / room / "__init__.py").read_text(encoding="utf-8")).items():
+    for name, line in face((LIB / room / "__init__.py").read_text(encoding="utf-8")).items():
         shown = f":py:obj:`{name} <lib.{room}.{name}>`" if f"lib.{room}.{name}" in described else f"``{name}``"
-        lines.append(f"- {shown}: {house_text.rst([line], set(), linked)[0]}")
+        lines.append(f"- {shown}: {docstrings.rst([line], set(), linked)[0]}")
     return lines
 
 
@@ -270,6 +399,186 @@ def directive(thing, shown: str) -> list[str]:
     return [f".. autoclass:: {shown}", *([f"   :members: {listed}", "   :undoc-members:"] if listed else []), ""]
 
 
+# ---------------------------------------------------------------- numbered items
+
+
+LIST = ROOT / "book/formulas.yml"
+NBSP = "\N{NO-BREAK SPACE}"
+KINDS = (*numbered.KINDS, "Equation")
+NAMED = re.compile(
+    rf"\b(?P<kind>{'|'.join(KINDS)}|Prop|Eq)(?:s|\.)?:? (?P<numbers>\(?{numbered.NUMBER}\)?"
+    rf"(?:(?:, | and |, and | to |-)\(?{numbered.NUMBER}\)?)*)",
+    re.IGNORECASE,
+)
+ONE = re.compile(rf"(?P<joint>, and |, | and | to |-|)\(?(?P<number>{numbered.NUMBER})\)?")
+
+
+def items() -> dict[str, dict[str, str]]:
+    """By document, each numbered item, as `Theorem 3.1`, and why no function computes it, where none does."""
+    found = {}
+    for key, kinds in yaml.safe_load(LIST.read_text(encoding="utf-8")).items():
+        reasons = kinds.pop("without", {})
+        each = [f"{kind} {number}" for kind, numbers in kinds.items() for number in numbers]
+        if strange := reasons.keys() - set(each):
+            raise ExtensionError(
+                f"formulas.yml gives reasons for what {key} does not number: {', '.join(sorted(strange))}"
+            )
+        found[key] = {name: reasons.get(name, "") for name in each}
+    return found
+
+
+def named(text: str, known) -> list[str]:
+    """Those of the `known` items that `text` names; `Lemmas 4.2-4.5` are all between."""
+    found = []
+    known = list(known)
+    for match in NAMED.finditer(text):
+        kind = next(each for each in KINDS if each.lower().startswith(match["kind"].lower()))
+        for one in ONE.finditer(match["numbers"]):
+            name = f"{kind} {one['number']}"
+            if one["joint"] in (" to ", "-") and found and found[-1] in known and name in known:
+                found += known[known.index(found[-1]) + 1 : known.index(name)]
+            found.append(name)
+    return [name for name in dict.fromkeys(found) if name in known]
+
+
+# ---------------------------------------------------------------- functions
+
+
+@cache
+def functions() -> dict[str, dict[str, list[str]]]:
+    """By document and item, the public names, or `lib.room.module` where no public one is, whose texts name the item."""
+    known = items()
+    found: dict[str, dict[str, list[str]]] = {key: {} for key in known}
+    for path in sorted(LIB.glob("*/*.py")):
+        source = path.read_text(encoding="utf-8")
+        module = f"lib.{path.parent.name}.{path.stem}".removesuffix(".__init__")
+        own = _document(ast.get_docstring(ast.parse(source)) or "", known)
+        for name, text in said(source):
+            shown = public().get((module, name), module)  # the module, where the text is nobody's who is public
+            for key, part in attributed(text, own, known):
+                for item in named(part, known[key]):
+                    names = found[key].setdefault(item, [])
+                    if shown not in names:
+                        names.append(shown)
+    return found
+
+
+def _document(text, known) -> str:
+    """The one document that a module's text names; "" if none or several."""
+    there = [key for key in known if key in text]
+    return there[0] if len(there) == 1 else ""
+
+
+def said(source: str):
+    """(name at the top of the module, what its docstrings and comments say), "" for the module's own."""
+    tree = ast.parse(source)
+    top = [
+        (node.lineno, node.end_lineno, node.name)
+        for node in tree.body
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+    ]
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Module)) and (text := ast.get_docstring(node)):
+            yield _within(top, getattr(node, "lineno", 0)), text
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield _within(top, token.start[0]), token.string
+
+
+def _within(top, line) -> str:
+    return next((name for start, end, name in top if start <= line <= end), "")
+
+
+def attributed(text: str, own: str, known):
+    """(document, part of `text`) for each part that speaks of a document: after its key, or, where nothing is cited, of its `own`."""
+    marks = "|".join(known)
+    for sentence in re.split(r"(?<=[a-z\d)\"])\.\s+(?=[A-Z`\"])|\n\s*\n", text):
+        sentence = " ".join(sentence.split())
+        for key in known:  # "Algorithm 1 of miura2025"
+            sentence = re.sub(rf"({NAMED.pattern}) of {key}\b", rf"{key}, \1", sentence, flags=re.IGNORECASE)
+        spoken = own
+        groups = re.compile(rf"\b({marks})\b|({AUTHORS.pattern}|the chapter)")
+        last = 0
+        for match in groups.finditer(sentence):
+            if spoken:
+                yield spoken, sentence[last : match.start()]
+            spoken, last = match[1] or "", match.end()
+        if spoken:
+            yield spoken, sentence[last:]
+
+
+def by_item(key: str, standings: list) -> dict[str, list]:
+    """The ledger's records of each item of a document."""
+    known = items()[key]
+    found: dict[str, list] = {}
+    for record in standings:
+        if record.document == key:
+            for item in named(record.item, known):
+                found.setdefault(item, []).append(record)
+    return found
+
+
+def numbered_items(key: str, standings: list) -> str:
+    """A document's table, as MyST."""
+    records, made = by_item(key, standings), functions()[key]
+    known = set(public().values())
+    rows = []
+    for item, reason in items()[key].items():
+        own = records.get(item, [])
+        names = made.get(item, [])
+        names = [name for name in names if name in known] or names  # a module says where else it is needed
+        shown = "<br>".join(map(_link, names)) or told(reason)
+        if not shown:
+            raise ExtensionError(f"formulas.yml must say why no function computes {item} of {key}")
+        pages = dict.fromkeys(record.notebook.removesuffix(".ipynb") for record in own)
+        chapters = "<br>".join(f"{{doc}}`/{each}`" for each in pages) or "–"
+        count = Counter(record.verdict for record in own)
+        verdicts = say(", ").join(
+            say("{n} {verdict}", n=number, verdict=name) if len(own) > 1 else name
+            for name, number in ((say(verdict), number) for verdict, number in count.items())
+        )
+        rows.append([_numbered(item), shown, chapters, verdicts or say("no claim")])
+    return table([say("Item"), say("Function"), say("Chapter"), say("Verdict")], rows)
+
+
+def _numbered(item: str) -> str:
+    """`Theorem 3.1`, which does not break in two lines."""
+    kind, number = item.split(" ")
+    kinds = {
+        "Theorem": say("Theorem {number}", number=number),
+        "Proposition": say("Proposition {number}", number=number),
+        "Lemma": say("Lemma {number}", number=number),
+        "Definition": say("Definition {number}", number=number),
+        "Algorithm": say("Algorithm {number}", number=number),
+        "Table": say("Table {number}", number=number),
+        "Equation": say("Equation {number}", number=number),
+    }
+    return kinds[kind].replace(" ", NBSP)
+
+
+def _link(name: str) -> str:
+    parts = name.split(".")
+    if name in public().values():
+        return f"{{py:obj}}`{parts[-1]} <{name}>`"
+    return f"{{ref}}`{'.'.join(parts[1:])} <{name}>`"
+
+
+class Formulas(Made):
+    def run(self):
+        found, lines = judged(), []
+        for key, document in claims.load().documents.items():
+            lines += [
+                f"## {retold.cited(document)}",
+                "",
+                say("[`{key}`]({key}/summary.md): {title}.", key=key, title=retold.document(document).title),
+                "",
+                numbered_items(key, found),
+                "",
+            ]
+        files = (LIST, GATHERED, FULL, *LIB.rglob("*.py"))
+        return self.made("\n".join(lines), *files, allow_section_headings=True)
+
+
 def setup(app):
     app.setup_extension("sphinx.ext.autodoc")
     app.setup_extension("sphinx.ext.viewcode")
@@ -278,8 +587,9 @@ def setup(app):
     app.config.autodoc_type_aliases = {name: name for name in ("ArrayLike", "NDArray")}  # as they are written
     app.config.toc_object_entries_show_parents = "hide"
     app.config.nitpick_ignore_regex = [*app.config.nitpick_ignore_regex, (r"py:.*", FOREIGN)]
+    app.add_directive("library", Library)
     app.add_directive("reference", Reference)
+    app.add_directive("formulas", Formulas)
     app.add_role("house", House())
     app.connect("autodoc-process-docstring", mend)
     app.connect("doctree-read", rename)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

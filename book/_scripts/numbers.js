@@ -1,6 +1,6 @@
 /* Numbers that keep their digits: what the formulas of the explorers and of the calculator are made of.
 
-   The files of this folder are plain scripts, read one after another (book/_ext/calculator.py says in which order), so that
+   The files of this folder are plain scripts, read one after another (book/_ext/pages.py says in which order), so that
    they run from a file too. Each adds its names to `compendium`. They compute in the reader's browser what `lib` computes in
    Python; tests/browser compares the two to nine digits. Nothing is loaded, nothing leaves the page. */
 

@@ -1,4 +1,4 @@
-"""The idea in a picture: small panels below one another, which {idea} (book/_ext/idea.py) shows one at a time.
+"""The idea in a picture: small panels below one another, which {idea} (book/_ext/figures.py) shows one at a time.
 
 Each function draws what a chapter has computed, one panel for each step. All panels have one size, so that the page can show
 one of them by its number alone.
@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 
 from book.figures import COLORS
 
-WIDTH, HEIGHT = 4.0, 2.4  # inches; book/_ext/idea.py and compendium.css know the ratio
+WIDTH, HEIGHT = 4.0, 2.4  # inches; book/_ext/figures.py and compendium.css know the ratio
 _MARGIN = 0.1  # notebooks cut a picture to what is drawn, and add this much
 _GREY = "#B9B9B4"
 _BLUE, _RED, _GREEN = COLORS[:3]

@@ -217,8 +217,7 @@ def _clean(text: str) -> str:
 
 
 def _copy_mathjax(target: Path) -> None:
-    sys.path.insert(0, str(assignment.ROOT / "book/_ext"))
-    from offline import mathjax_folder  # the book's own copy, from a package
+    from book._ext.web import mathjax_folder  # the book's own copy, from a package
 
     for part in MATHJAX:
         source = mathjax_folder() / part

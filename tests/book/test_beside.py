@@ -1,19 +1,14 @@
-"""An aside is paired with the paragraph that it is about (book/_ext/beside.py)."""
-
-import importlib.util
-from pathlib import Path
+"""An aside is paired with the paragraph that it is about (book/_ext/pages.py)."""
 
 from docutils import nodes
 from sphinx_design.shared import create_component
 
-_spec = importlib.util.spec_from_file_location("beside", Path(__file__).resolve().parents[2] / "book/_ext/beside.py")
-beside = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(beside)
+from book._ext import pages
 
 
 def paired(*children) -> list[str]:
     section = nodes.section("", *children)
-    beside.pair(section)
+    pages.pair(section)
     return [
         " | ".join(part.astext() for part in child) if "beside" in child["classes"] else child.astext()
         for child in section

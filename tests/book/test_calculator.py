@@ -1,5 +1,6 @@
 """What the calculator of the book hangs on apart from a browser: its links, its scripts, and two functions made for it."""
 
+import json
 import math
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import comb
 
-from book._ext import calculator
+from book._ext import pages
 from lib import accounting, local
 from lib.attacks.membership_inference import posterior_bound
 from lib.local.communication import report_bits
@@ -16,15 +17,15 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_every_script_is_read_and_every_question_is_linked():
-    assert sorted(calculator.FILES) == sorted(path.name for path in calculator.SCRIPTS.glob("*.js"))
-    script = (calculator.SCRIPTS / "questions.js").read_text(encoding="utf-8")
-    assert f"QUESTIONS: {{{', '.join(calculator.QUESTIONS)}}}" in script
+    assert sorted(pages.FILES) == sorted(path.name for path in pages.SCRIPTS.glob("*.js"))
+    script = (pages.SCRIPTS / "questions.js").read_text(encoding="utf-8")
+    assert f"QUESTIONS: {{{', '.join(pages.QUESTIONS)}}}" in script
     assert all((ROOT / module.replace(".", "/")).exists() or (ROOT / f"{module.replace('.', '/')}.py").exists()
-               for modules in calculator.QUESTIONS.values() for module in modules)  # fmt: skip
+               for modules in pages.QUESTIONS.values() for module in modules)  # fmt: skip
 
 
 def test_no_script_asks_the_network():
-    for path in calculator.SCRIPTS.glob("*.js"):
+    for path in pages.SCRIPTS.glob("*.js"):
         text = path.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
         assert not any(
             word in text for word in ("fetch(", "XMLHttpRequest", "import(", "http:", "WebSocket", "sendBeacon")
@@ -42,14 +43,14 @@ def test_no_script_asks_the_network():
     ],
 )
 def test_a_chapter_is_linked_to_the_questions_of_its_functions(stem, expected):
-    assert calculator.questions(ROOT / f"notebooks/{stem}.ipynb") == expected
+    assert pages.questions(json.loads((ROOT / f"notebooks/{stem}.ipynb").read_text(encoding="utf-8"))) == expected
 
 
 def test_every_name_that_an_import_brings():
     code = (
         "import lib.local\nfrom lib import accounting as a\nfrom lib.networks.dp_sgd import train\nfrom os import path"
     )
-    assert {"lib.local", "lib.accounting", "lib.networks.dp_sgd", "lib.networks", "os"} <= calculator.imported(code)
+    assert {"lib.local", "lib.accounting", "lib.networks.dp_sgd", "lib.networks", "os"} <= pages.imported(code)
 
 
 @pytest.mark.parametrize("k", [2, 3, 6])

@@ -7,7 +7,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from book._ext import claims_shown
+from book._ext import claims as shown_claims
 from book.ledger import cards, claims, erratum, scorecard, verdicts
 from book.ledger.cards import Finding
 from book.ledger.claims import Claim, Record
@@ -110,18 +110,18 @@ CHAPTERS = sorted(path for path in (ROOT / "notebooks").glob("*/*.ipynb") if "as
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_each_output_of_claims_carries_the_records_it_shows(path):
-    """What claims_shown puts in the place of the HTML that the notebook has."""
+    """What the page puts in the place of the HTML that the notebook has."""
     notebook = json.loads(path.read_text(encoding="utf-8"))
     outputs = [output["data"] for cell in notebook["cells"] for output in cell.get("outputs", []) if "data" in output]
     drawn = [
         "".join(data.get("text/html", ""))
         for data in outputs
-        if "".join(data.get("text/html", "")).startswith(claims_shown.SHOWN)
+        if "".join(data.get("text/html", "")).startswith(shown_claims.SHOWN)
     ]
-    found = claims_shown.recorded(notebook)
+    found = shown_claims.recorded(notebook)
     assert len(found) == len(drawn)
     for records, markup in zip(found, drawn):
-        made = claims_shown.shown(records, "../../", "notebooks/x", {})
+        made = shown_claims.shown(records, "../../", "notebooks/x", {})
         assert made.startswith('<details class="claims">' if isinstance(records, list) else '<div class="claim" id=')
         ids = re.findall(r'id="(claim-[^"]+)"', markup)
         assert re.findall(r'<div class="claim" id="(claim-[^"]+)"', made) == ids

@@ -1,16 +1,13 @@
 """The table of changed verdicts: what changed is there, with its reason, and nothing else."""
 
-import importlib.util
 from pathlib import Path
 
+from book._ext import claims as on_pages
 from book.kept import results
 from book.ledger import claims
 from book.ledger.claims import Record
 
 ROOT = Path(__file__).resolve().parents[2]
-_spec = importlib.util.spec_from_file_location("changed_verdicts", ROOT / "book/_ext/changed_verdicts.py")
-changed = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(changed)
 
 
 def record(id, verdict, note="", reproduced=""):
@@ -30,9 +27,9 @@ def test_what_changed_is_listed_with_its_reason():
         record("miura2022.c", "differs", "off by 3 < 4"),
         record("kiri2019.new", "reproduced"),
     ]
-    found = changed.changes(before, records)
+    found = on_pages.changes(before, records)
     assert [(each.id, was) for each, was in found] == [("kiri2019.a", "reproduced"), ("miura2022.c", "reproduced")]
-    shown = changed.page(found)
+    shown = on_pages.changed(found)
     assert (
         "2 verdicts are others now: 1 from *reproduced* to *differs*, 1 from *reproduced* to *not determinable*."
         in shown

@@ -1,7 +1,6 @@
 """The entries to cite (book/documents.bib) say what the ledger and CITATION.cff say."""
 
 import codecs
-import importlib.util
 from pathlib import Path
 
 import latexcodec  # noqa: F401  it brings the codec "ulatex"
@@ -9,14 +8,12 @@ import pytest
 import yaml
 from pybtex.database import parse_file
 
+from book._ext import tables
 from book.ledger import claims
 
 ROOT = Path(__file__).resolve().parents[2]
 CITED = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 DOCUMENTS = claims.load().documents
-_spec = importlib.util.spec_from_file_location("documents", ROOT / "book/_ext/documents.py")
-lists = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(lists)
 
 
 @pytest.fixture(scope="module")
@@ -54,15 +51,15 @@ def test_the_compendiums_entry_is_the_citation_files(entries):
 
 
 def test_the_page_shows_every_entry_whole(entries):
-    """The directive {entries} (book/_ext/documents.py), which book/cite.md uses."""
+    """The directive {entries} (book/_ext/tables.py), which book/cite.md uses."""
     source = (ROOT / "book/documents.bib").read_text(encoding="utf-8")
-    shown = lists.entries(source)
+    shown = tables.entries(source)
     assert list(shown) == list(entries) and "\n".join(shown.values()) == source.strip()
 
 
 def test_the_front_page_shows_every_document():
     """The directive {documents}, which book/index.md uses."""
-    rows = lists.table(DOCUMENTS)[2:]
+    rows = tables.documents(DOCUMENTS).splitlines()[2:]
     assert len(rows) == len(DOCUMENTS)
     for row, (key, document) in zip(rows, DOCUMENTS.items()):
         assert f"({key}/index.md)" in row and f"({key}/summary.md)" in row and f"| {document.subject} |" in row

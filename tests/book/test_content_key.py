@@ -722,7 +722,7 @@ print(kept.key(content))
 
 def marks(root: Path) -> dict[str, str]:
     """What the page of kept results says of each: made by the code of today, or not."""
-    script = "import sys, json; sys.path.insert(0, 'book/_ext'); import kept_results; print(json.dumps({row[0]: row[3] for row in kept_results.rows()}))"
+    script = "import json; from book._ext.tables import kept_results; print(json.dumps({row[0]: row[3] for row in kept_results()}))"
     return json.loads(python(root, "-c", script))
 
 

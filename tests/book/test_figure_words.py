@@ -1,4 +1,4 @@
-"""Figures in another language (book/_ext/figure_words.py): texts for outlines, in their places."""
+"""Figures in another language (book/_ext/figures.py): texts for outlines, in their places."""
 
 import io
 
@@ -6,7 +6,7 @@ import matplotlib
 import pytest
 from matplotlib.figure import Figure
 
-from book._ext import figure_words
+from book._ext import figures
 
 WORDS = {"count & more": "件数など", "half of ε": "εの半分", "time": "時刻", "a long name": "長い名前"}
 
@@ -28,25 +28,25 @@ def svg():
 
 
 def test_words_are_found_and_formulas_that_are_more_than_letters_are_left(svg):
-    assert {"time", "count & more"} <= set(figure_words.texts(svg))
-    assert figure_words.plain(r"half of $\varepsilon$") == "half of ε"
-    assert figure_words.plain(r"$D_1$: $\sqrt{n}\,\times$ $\mu$") == "D₁: √n × μ"
-    assert figure_words.plain(r"$\frac{1}{2}$ of all") == ""
+    assert {"time", "count & more"} <= set(figures.texts(svg))
+    assert figures.plain(r"half of $\varepsilon$") == "half of ε"
+    assert figures.plain(r"$D_1$: $\sqrt{n}\,\times$ $\mu$") == "D₁: √n × μ"
+    assert figures.plain(r"$\frac{1}{2}$ of all") == ""
 
 
 def test_texts_stand_where_the_others_were(svg):
-    made = figure_words.retold(svg, lambda text: WORDS.get(text, text))
+    made = figures.retold(svg, lambda text: WORDS.get(text, text))
     assert ">時刻</text>" in made and ">件数など</text>" in made
     legend = made[made.index('<g id="legend_1">') :]
     assert 'x="0.00" text-anchor="start"' in legend[: legend.index(">件数など<")][-300:]
     assert 'text-anchor="middle"' in made[: made.index(">時刻<")][-300:]
     assert 'text-anchor="end"' in made[: made.index(">長い名前<")][-300:]  # against its axis
     assert 'text-anchor="middle"' in made[: made.index(">εの半分<")][-300:]  # behind the ticks
-    assert figure_words.retold(svg, lambda text: text) == svg
+    assert figures.retold(svg, lambda text: text) == svg
 
 
 def test_what_other_texts_use_stays(svg):
     """Matplotlib defines an outline where it first draws the letter."""
-    made = figure_words.retold(svg, lambda text: WORDS.get(text, text))
+    made = figures.retold(svg, lambda text: WORDS.get(text, text))
     used = {part.split('"')[0] for part in made.split('xlink:href="#')[1:]}
     assert all(f'id="{name}"' in made for name in used)

@@ -4,23 +4,23 @@ import zipfile
 
 import pytest
 
-from book._ext import findings, wide_tables
+from book._ext import pages, tables
 from book.site import downloads
 
 
 def test_bars_are_as_long_as_their_numbers():
-    assert findings.parts([3200.58, 1.15], 0) == pytest.approx([1, 1.15 / 3200.58])
-    assert findings.parts([0.9, 0.7], 0.5) == pytest.approx([1, 0.5])
-    made = findings.drawn([("as printed", "3,200.58"), (r"$\alpha$", "1.15")], "Bound", unit=" %")
+    assert tables.parts([3200.58, 1.15], 0) == pytest.approx([1, 1.15 / 3200.58])
+    assert tables.parts([0.9, 0.7], 0.5) == pytest.approx([1, 0.5])
+    made = tables.drawn([("as printed", "3,200.58"), (r"$\alpha$", "1.15")], "Bound", unit=" %")
     assert '<th scope="row">as printed</th><td><span style="--part: 1.0000"></span>3,200.58 %</td>' in made
     assert "--part: 0.0004" in made and r"\(\alpha\)" in made and "begin" not in made
-    assert "Bound; bars begin at 0.5" in findings.drawn([("a", "0.9"), ("b", "0.7")], "Bound", 0.5)
+    assert "Bound; bars begin at 0.5" in tables.drawn([("a", "0.9"), ("b", "0.7")], "Bound", 0.5)
 
 
 @pytest.mark.parametrize("numbers, start", [([0.4, 0.9], 0.5), ([0.0, 0.0], 0), ([-1.0], 0)])
 def test_bars_that_would_mislead_are_refused(numbers, start):
     with pytest.raises(ValueError, match="bars must begin below"):
-        findings.parts(numbers, start)
+        tables.parts(numbers, start)
 
 
 def table(columns, cell="1.5"):
@@ -31,25 +31,25 @@ def table(columns, cell="1.5"):
 
 
 def test_a_table_of_many_columns_stands_closer_and_its_words_wrap():
-    assert 'class="dataframe many"' in wide_tables.fitted(table(wide_tables.MANY))
-    assert wide_tables.fitted(table(wide_tables.MANY - 1)) == table(wide_tables.MANY - 1)
-    assert '<td class="words">' + "a b " * 8 in wide_tables.fitted(table(2, "a b " * 8))
-    assert wide_tables.fitted(table(2, "NaN")).count("<td>–</td>") == 2
+    assert 'class="dataframe many"' in pages.fitted(table(pages.MANY))
+    assert pages.fitted(table(pages.MANY - 1)) == table(pages.MANY - 1)
+    assert '<td class="words">' + "a b " * 8 in pages.fitted(table(2, "a b " * 8))
+    assert pages.fitted(table(2, "NaN")).count("<td>–</td>") == 2
 
 
 def test_a_table_of_wide_cells_stands_closer_and_long_heads_of_rows_have_room():
     interval = "+1.0 (+0.0 to +2.0)"
-    few = wide_tables.WIDE // len(interval)
-    assert 'class="dataframe many"' in wide_tables.fitted(table(few + 1, interval))
-    assert wide_tables.fitted(table(few, interval)) == table(few, interval)
+    few = pages.WIDE // len(interval)
+    assert 'class="dataframe many"' in pages.fitted(table(few + 1, interval))
+    assert pages.fitted(table(few, interval)) == table(few, interval)
     headed = (
         table(1)
         .replace("<th></th>", "<th>the head of a column</th>")
         .replace("<tr><td>", "<tr><th>all but our choice</th><td>")
     )
-    found = wide_tables.fitted(headed)
+    found = pages.fitted(headed)
     assert '<th class="words">all but our choice' in found and "<th>the head of a column" in found
-    assert wide_tables.fitted(headed.replace("all but our choice", "short")).count("words") == 0
+    assert pages.fitted(headed.replace("all but our choice", "short")).count("words") == 0
 
 
 OFFERED = '<td><p><span class="offer" data-file="{}">`make` puts it here</span></p></td>'

@@ -17,11 +17,10 @@ import matplotlib.pyplot as plt
 
 from book import figures
 from book.figures import ideas
-from tests.book.test_picture import CONF as SMALL_BOOK
+from tests.book.test_picture import CONF
 
 pytestmark = pytest.mark.slow
 
-CONF = SMALL_BOOK.replace("picture", "idea")
 TOLD = "1. A dot where $x = 1$.\n2. Another.\n3. A third."
 
 

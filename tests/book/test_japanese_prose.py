@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup, Comment
 
-from book._ext import theme_words
+from book._ext import editions
 
 BOOK = Path(__file__).resolve().parents[2] / "build/html/ja"
 PAGES = sorted(path.relative_to(BOOK).as_posix() for path in BOOK.rglob("*.html"))
@@ -132,12 +132,12 @@ def test_what_is_rightly_in_english_is_not():
 @pytest.mark.parametrize("page", PAGES)
 def test_bold_words_and_exercises_stand_as_in_japanese(page):
     text = (BOOK / page).read_text(encoding="utf-8")
-    assert theme_words.close_up(text) == text and theme_words.entitle(text) == text
+    assert editions.close_up(text) == text and editions.entitle(text) == text
     assert "練習" not in text  # of the extension; the book says 演習
 
 
 def test_spaces_of_markdown_go_where_japanese_stands_on_both_sides():
-    close_up = theme_words.close_up
+    close_up = editions.close_up
     assert close_up("値が <strong>変わる</strong> ことである") == "値が<strong>変わる</strong>ことである"
     assert close_up('表の <a href="x"><span class="std std-term">感度</span></a> が') == (
         '表の<a href="x"><span class="std std-term">感度</span></a>が'
@@ -147,9 +147,9 @@ def test_spaces_of_markdown_go_where_japanese_stands_on_both_sides():
 
 
 def test_titles_of_exercises_are_in_the_order_of_the_language(monkeypatch):
-    monkeypatch.setattr(theme_words, "say", lambda text, **values: text.replace("{title}", "{title}!").format(**values))
+    monkeypatch.setattr(editions, "say", lambda text, **values: text.replace("{title}", "{title}!").format(**values))
     exercise = '<p class="admonition-title"><span class="caption-number">演習 25 </span> (a (b))</p>'
-    assert theme_words.entitle(exercise) == '<p class="admonition-title">Exercise 25: a (b)!</p>'
+    assert editions.entitle(exercise) == '<p class="admonition-title">Exercise 25: a (b)!</p>'
     solution = '<p class="admonition-title">解答<a href="#x"> 演習 25 (a (b))</a></p>'
     titled = '<p class="admonition-title"><a href="#x">Solution to exercise 25: a (b)!</a></p>'
-    assert theme_words.entitle(solution) == titled
+    assert editions.entitle(solution) == titled

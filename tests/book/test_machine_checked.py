@@ -6,7 +6,6 @@ What needs Coq skips where it is not installed; `make proofs` is the check itsel
 import fnmatch
 import functools
 import importlib
-import importlib.util
 import itertools
 import re
 import shutil
@@ -20,6 +19,7 @@ import pytest
 import yaml
 from docutils import nodes
 
+from book._ext import claims as page
 from book.kept import results
 from book.ledger import cards, claims, machine_checked, scorecard
 from lib.accounting import bounded_range_zcdp, composition, pure_dp_to_zcdp, rdp_to_dp
@@ -46,9 +46,6 @@ from proofs import cells, check, stated
 from tests.book.coq_formulas import Definitions, Reader, value
 
 ROOT = Path(__file__).resolve().parents[2]
-_spec = importlib.util.spec_from_file_location("machine_checked_page", ROOT / "book/_ext/machine_checked.py")
-page = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(page)
 
 needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason=f"needs Coq: {' '.join(check.PACKAGES)}")
 
@@ -236,7 +233,7 @@ def test_every_file_is_built_and_every_headline_has_its_place_and_words():
 
 def test_the_page_shows_every_headline_with_its_statement():
     headlines = machine_checked.headlines()
-    table, files = page.table(headlines), page.by_file(machine_checked.everything(), headlines)
+    table, files = page.theorems(headlines), page.by_file(machine_checked.everything(), headlines)
     for theorem in headlines:
         stands = theorem.statement
         assert f"{{ref}}`{stands.name} <{page.label(stands)}>` (" in table
@@ -254,8 +251,8 @@ def test_file_and_line_lead_to_the_public_repository_or_to_a_copy(tmp_path):
         pytest.skip("not a git checkout")
     files = page.in_public(public)
     assert re.fullmatch(r"https://github\.com/a/b/blob/[0-9a-f]{40}/proofs", files) and page.in_public(unknown) == ""
-    assert f'<a href="{files}/{stands.file}#L{stands.line}"{shown}' in page.table([theorem], files)
-    copied = re.search(f'<a href="([^"]+)"{re.escape(shown)}', page.table([theorem]))[1]
+    assert f'<a href="{files}/{stands.file}#L{stands.line}"{shown}' in page.theorems([theorem], files)
+    copied = re.search(f'<a href="([^"]+)"{re.escape(shown)}', page.theorems([theorem]))[1]
     for config, there in ((public, False), (unknown, True)):
         builder = types.SimpleNamespace(format="html")
         page.copy_files(types.SimpleNamespace(builder=builder, outdir=tmp_path, config=config), None)
@@ -271,7 +268,7 @@ def test_each_definition_that_the_page_shows_has_a_sentence_and_the_cells_are_am
     files = page.by_file(everything, machine_checked.headlines())
     assert "kind := private_n; n := 1000" in files and "Definition rounds_to_printed" in files
     turn = next(each for each in everything["Distance.v"] if each.name == "turn")
-    assert "```coq\nVariable a : R.\nVariable n : R.\nDefinition turn" in page.entry(turn)
+    assert "```coq\nVariable a : R.\nVariable n : R.\nDefinition turn" in page.stated(turn)
 
 
 def test_what_a_theorem_is_said_to_be_about_exists():

@@ -5,7 +5,6 @@ import io
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -13,11 +12,8 @@ from PIL import Image
 
 pytestmark = pytest.mark.slow
 
-EXTENSIONS = Path(__file__).resolve().parents[2] / "book/_ext"
-CONF = f"""
-import sys
-sys.path.insert(0, {str(EXTENSIONS)!r})
-extensions = ["myst_nb", "picture"]
+CONF = """
+extensions = ["myst_nb", "book._ext.figures"]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 nb_execution_mode = "off"
 numfig = True

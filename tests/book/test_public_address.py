@@ -1,6 +1,5 @@
-"""The Binder and Colab buttons (book/_ext/public_address.py) open the notebooks that are in git."""
+"""The Binder and Colab buttons (book/_ext/web.py) open the notebooks that are in git."""
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -8,10 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from book._ext import web
+
 ROOT = Path(__file__).resolve().parents[2]
-_spec = importlib.util.spec_from_file_location("public_address", ROOT / "book/_ext/public_address.py")
-public_address = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(public_address)
 
 
 @pytest.mark.parametrize(
@@ -28,12 +26,12 @@ _spec.loader.exec_module(public_address)
     ],
 )
 def test_the_address_of_a_remote(remote, address):
-    assert public_address.on_github(remote) == address
+    assert web.on_github(remote) == address
 
 
 def options_after(folder, **given):
     config = SimpleNamespace(html_theme_options={"launch_buttons": {"binderhub_url": "b", "colab_url": "c"}, **given})
-    public_address.find_address(SimpleNamespace(srcdir=folder), config)
+    web.find_address(SimpleNamespace(srcdir=folder), config)
     return config.html_theme_options
 
 
@@ -66,7 +64,7 @@ def test_the_buttons_of_a_small_book(tmp_path):
     )
     (tmp_path / "_config.yml").write_text(
         f"title: A book\nexecute: {{execute_notebooks: 'off'}}\nsphinx: {{local_extensions: "
-        f"{{public_address: {ROOT / 'book/_ext'}}}}}\n{kept}"
+        f"{{book._ext.web: {ROOT}}}}}\n{kept}"
     )
     built = subprocess.run(
         [

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from book._ext import chapters, computed, formulas, house_text, reference
+from book._ext import docstrings, numbers, reference
 from book._ext.reference import rooms
 from book.ledger import claims, numbered
 
@@ -88,7 +88,7 @@ def test_citations_and_documents_are_linked():
 
 
 def made(text: str, *arguments: str) -> str:
-    return "\n".join(line for line in house_text.rst(text.splitlines(), set(arguments)) if line)
+    return "\n".join(line for line in docstrings.rst(text.splitlines(), set(arguments)) if line)
 
 
 def test_arguments_are_found_in_lines_and_within_a_paragraph():
@@ -118,7 +118,7 @@ def test_formulas_lists_examples_and_sources_stay_what_they_are():
 
 
 def test_what_would_be_markup_is_escaped():
-    assert house_text.flowing("2 * x, |y| and z_ of `f`s") == "2 \\* x, \\|y\\| and z\\_ of \\ :house:`f`\\ s"
+    assert docstrings.flowing("2 * x, |y| and z_ of `f`s") == "2 \\* x, \\|y\\| and z\\_ of \\ :house:`f`\\ s"
 
 
 # ---- chapters
@@ -129,7 +129,7 @@ def test_uses_are_found_by_every_way_to_import():
         "import lib.local as oracles\nfrom lib import accounting\nfrom lib.accounting import conversions as c\n"
         "from lib.mechanisms import Laplace\naccounting.renyi\nc.zcdp_to_dp\noracles.GRR(3, 1).variance\nrenyi_discrete"
     )
-    assert chapters.named(source) == {
+    assert reference.uses_of(source) == {
         ("lib.accounting.divergence", "renyi"),
         ("lib.accounting.conversions", "zcdp_to_dp"),
         ("lib.local.protocol", "GRR"),
@@ -153,18 +153,18 @@ def test_numbers_are_read_off_a_text():
 
 def test_every_item_that_the_ledger_names_is_in_the_index():
     """The ledger was written from the documents, the lists by a program from their texts."""
-    known = formulas.items()
+    known = reference.items()
     for claim in claims.load().claims.values():
-        every = [f"{match['kind'].capitalize()} {match['numbers']}" for match in formulas.NAMED.finditer(claim.item)]
-        assert len(formulas.named(claim.item, known[claim.document])) >= len(every), claim.item
+        every = [f"{match['kind'].capitalize()} {match['numbers']}" for match in reference.NAMED.finditer(claim.item)]
+        assert len(reference.named(claim.item, known[claim.document])) >= len(every), claim.item
 
 
 @pytest.mark.slow
 def test_each_item_has_a_function_or_a_reason_and_not_both():
-    found = formulas.functions()
+    found = reference.functions()
     both = [
         (key, item, reason)
-        for key, each in formulas.items().items()
+        for key, each in reference.items().items()
         for item, reason in each.items()
         if bool(found[key].get(item)) == bool(reason)
     ]
@@ -172,7 +172,7 @@ def test_each_item_has_a_function_or_a_reason_and_not_both():
 
 
 def test_an_item_leads_to_what_implements_it():
-    found = formulas.functions()
+    found = reference.functions()
     assert "lib.tables.budget_schedule.Schedule" in found["miura2025"]["Algorithm 4"]
     assert "lib.networks.learning_first" in found["sei2017"]["Theorem 3"]
 
@@ -184,27 +184,27 @@ def test_items_are_read_as_texts_write_them():
         "Equation 16",
         "Algorithm 4",
     ]
-    assert formulas.named("Lemmas 4.2-4.4 (s = 1)", known) == ["Lemma 4.2", "Lemma 4.3", "Lemma 4.4"]
-    assert formulas.named("equations (15) and 16; Algorithm 4, lines 1", known) == [
+    assert reference.named("Lemmas 4.2-4.4 (s = 1)", known) == ["Lemma 4.2", "Lemma 4.3", "Lemma 4.4"]
+    assert reference.named("equations (15) and 16; Algorithm 4, lines 1", known) == [
         "Equation 15",
         "Equation 16",
         "Algorithm 4",
     ]
-    assert formulas.named("Theorem 3.2, section 4.2", known) == []
+    assert reference.named("Theorem 3.2, section 4.2", known) == []
 
 
 def test_an_item_belongs_to_the_document_that_is_named_last():
     known = {"miura2022": {}, "miura2025": {}}
     text = "Wang et al. 2017, Theorem 1; miura2022, Lemma 4.2. Equation (3)"
-    assert [key for key, part in formulas.attributed(text, "", known) if "Lemma" in part] == ["miura2022"]
-    assert not any("Theorem" in part for _, part in formulas.attributed(text, "miura2025", known))
-    assert ("miura2025", "Equation (3)") in list(formulas.attributed(text, "miura2025", known))
+    assert [key for key, part in reference.attributed(text, "", known) if "Lemma" in part] == ["miura2022"]
+    assert not any("Theorem" in part for _, part in reference.attributed(text, "miura2025", known))
+    assert ("miura2025", "Equation (3)") in list(reference.attributed(text, "miura2025", known))
 
 
 def test_the_list_of_formulas_holds_numbers_and_reasons_only():
-    for kinds in yaml.safe_load(formulas.LIST.read_text(encoding="utf-8")).values():
+    for kinds in yaml.safe_load(reference.LIST.read_text(encoding="utf-8")).values():
         kinds.pop("without")
-        assert set(kinds) <= set(formulas.KINDS)
+        assert set(kinds) <= set(reference.KINDS)
         assert all(re.fullmatch(numbered.NUMBER, number) for numbers in kinds.values() for number in numbers)
 
 
@@ -212,8 +212,8 @@ def test_the_list_of_formulas_holds_numbers_and_reasons_only():
 
 
 def test_numbers_are_computed_by_lib():
-    assert computed.computed("gaussian_sigma(1, 1e-6) :.2f") == "4.22"
-    assert computed.computed("local.GRR(2, 1).k") == "2"
+    assert numbers.computed("gaussian_sigma(1, 1e-6) :.2f") == "4.22"
+    assert numbers.computed("local.GRR(2, 1).k") == "2"
 
 
 def test_bits_of_reports_are_those_of_the_calculator():
@@ -224,11 +224,11 @@ def test_bits_of_reports_are_those_of_the_calculator():
         assert f"| {{computed}}`ceil(communication.report_bits(local.{name}(1000, 1))) :,.0f` bits" in line
     assert (
         len(rows) == 9
-        and computed.computed("ceil(communication.report_bits(local.SubsetSelection(1000, 1))) :,.0f") == "835"
+        and numbers.computed("ceil(communication.report_bits(local.SubsetSelection(1000, 1))) :,.0f") == "835"
     )
 
 
 @pytest.mark.parametrize("text", ["nothing_such(1)", "gaussian_sigma(", "inf", "accounting.none"])
 def test_what_gives_no_number_is_refused(text):
     with pytest.raises(ValueError, match="computed must"):
-        computed.computed(text)
+        numbers.computed(text)

@@ -1,6 +1,5 @@
 """The summaries of the reproduction: their parts, and the roles by which pages quote numbers."""
 
-import importlib.util
 import json
 import re
 from collections import Counter
@@ -8,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from book._ext import numbers
 from book.kept import results
 from book.ledger import claims, evidence, verdicts
 from notebooks.studies import network_comparison, network_tuning
@@ -25,9 +25,6 @@ HEADINGS = [
     "What we found beyond it",
     "Communication with the authors",
 ]
-_spec = importlib.util.spec_from_file_location("summaries", BOOK / "_ext" / "summaries.py")
-summaries = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(summaries)
 
 
 def frame(name: str):
@@ -51,10 +48,10 @@ def test_every_summary_has_the_same_parts_in_the_same_order(document):
 
 def test_the_tally_is_a_sentence_with_every_verdict_that_occurs():
     count = Counter({"reproduced": 32, "differs": 9, "not determinable": 1})
-    assert summaries.sentence(count) == "of 42 claims 32 are reproduced, 9 differ and 1 is not determinable"
-    assert summaries.sentence(Counter(differs=1)) == "of 1 claim 1 differs"
+    assert numbers.sentence(count) == "of 42 claims 32 are reproduced, 9 differ and 1 is not determinable"
+    assert numbers.sentence(Counter(differs=1)) == "of 1 claim 1 differs"
     for verdict in claims.VERDICTS:
-        assert re.fullmatch(r"of 2 claims 2 \w.*", summaries.sentence(Counter({verdict: 2})))
+        assert re.fullmatch(r"of 2 claims 2 \w.*", numbers.sentence(Counter({verdict: 2})))
 
 
 def test_the_full_run_decides_where_the_build_had_stand_in_data(tmp_path):
@@ -70,8 +67,8 @@ def test_the_full_run_decides_where_the_build_had_stand_in_data(tmp_path):
     gathered.write_text(
         json.dumps([fields | {"id": id, "document": "miura2025", "verdict": "stand-in"} for id in chosen.id])
     )
-    assert summaries.verdicts("miura2025", summaries.Sources(gathered)) == Counter(chosen.verdict)
-    assert summaries.verdicts("miura2025", summaries.Sources(gathered, kept=tmp_path)) == {"stand-in": 30}
+    assert numbers.verdicts("miura2025", numbers.Sources(gathered)) == Counter(chosen.verdict)
+    assert numbers.verdicts("miura2025", numbers.Sources(gathered, kept=tmp_path)) == {"stand-in": 30}
 
 
 # ---- the roles, on the committed notebooks and the kept results
@@ -81,7 +78,7 @@ def test_the_full_run_decides_where_the_build_had_stand_in_data(tmp_path):
 def sources(tmp_path_factory):
     gathered = tmp_path_factory.mktemp("build") / "claims.json"
     verdicts.gather(ROOT / "notebooks", ROOT / "notebooks", gathered)
-    return summaries.Sources(gathered, ROOT / "notebooks")
+    return numbers.Sources(gathered, ROOT / "notebooks")
 
 
 CHAPTERS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "notebooks").glob("*20*/*.ipynb"))
@@ -96,8 +93,8 @@ def test_every_number_that_a_page_quotes_is_there(page, sources):
     if page.endswith(".ipynb"):
         cells = json.loads(text)["cells"]
         text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
-    for role, content in re.findall(rf"\{{({'|'.join(summaries.ROLES)})\}}`([^`]*)`", text):
-        assert summaries.quote(role, " ".join(content.split()), sources)
+    for role, content in re.findall(rf"\{{({'|'.join(numbers.ROLES)})\}}`([^`]*)`", text):
+        assert numbers.quote(role, " ".join(content.split()), sources)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +117,7 @@ def test_every_number_that_a_page_quotes_is_there(page, sources):
     ],
 )
 def test_a_role_finds_its_number(role, text, found, sources):
-    assert summaries.quote(role, text, sources) == found
+    assert numbers.quote(role, text, sources) == found
 
 
 @pytest.mark.parametrize(
@@ -152,15 +149,15 @@ def test_a_role_finds_its_number(role, text, found, sources):
 )
 def test_what_is_not_there_is_told(role, text, told, sources):
     with pytest.raises(ValueError, match=told):
-        summaries.quote(role, text, sources)
+        numbers.quote(role, text, sources)
 
 
 def test_without_a_ledger_of_the_build_there_is_no_number(tmp_path):
     with pytest.raises(ValueError, match="claims.json, which is not there"):
-        summaries.quote("tally", "kiri2019", summaries.Sources(tmp_path / "claims.json"))
+        numbers.quote("tally", "kiri2019", numbers.Sources(tmp_path / "claims.json"))
     (tmp_path / "claims.json").write_text("[]")
     with pytest.raises(ValueError, match="must be judged by this build"):
-        summaries.quote("here", "miura2022.headline.rdp", summaries.Sources(tmp_path / "claims.json"))
+        numbers.quote("here", "miura2022.headline.rdp", numbers.Sources(tmp_path / "claims.json"))
 
 
 @pytest.mark.parametrize(
@@ -168,7 +165,7 @@ def test_without_a_ledger_of_the_build_there_is_no_number(tmp_path):
     [("67.4", "67.4"), ("-0.91", "−0.91"), ("5.5e-08", r"5.5 \cdot 10^{-8}"), ("1e-21", "10^{-21}")],
 )
 def test_a_number_as_the_page_shows_it(text, shown):
-    made = summaries.node(text)
+    made = numbers.node(text)
     assert made.astext() == shown
     assert made.tagname == ("math" if "e" in text else "inline")
 

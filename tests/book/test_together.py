@@ -1,22 +1,15 @@
-"""What stays on a line with its formula (book/_ext/together.py)."""
-
-import importlib.util
-from pathlib import Path
+"""What stays on a line with its formula (book/_ext/pages.py)."""
 
 import pytest
 from docutils import nodes
 
-_spec = importlib.util.spec_from_file_location(
-    "together", Path(__file__).resolve().parents[2] / "book/_ext/together.py"
-)
-together = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(together)
+from book._ext import pages
 
 
 def kept(*parts) -> str:
     """The paragraph of `parts`, with what stays together in brackets."""
     paragraph = nodes.paragraph("", "", *parts)
-    together.keep(paragraph)
+    pages.keep(paragraph)
     return "".join(
         f"[{part.astext()}]" if "together" in getattr(part, "get", lambda *_: [])("classes", []) else part.astext()
         for part in paragraph

@@ -1,4 +1,4 @@
-"""No page types a number that was found here: what the roles of `book/_ext/summaries.py` quote is not typed a second time.
+"""No page types a number that was found here: what the roles of `book/_ext/numbers.py` quote is not typed a second time.
 
 Looked through are the summaries, the documents' introductions, the front page, the README, and of each chapter the box at its
 beginning, which says what it claims or found. What is no finding is taken away
@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from book._ext import numbers
 from book.ledger import claims
-from tests.book.test_summaries import DOCUMENTS, summaries
+from tests.book.test_summaries import DOCUMENTS
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = sorted(
@@ -27,7 +28,7 @@ PAGES = [
 ]
 
 LISTED = r"\(?[A-Z]?\.?\d+(?:\.\d+)*\)?"  # 2, 4.3, A.1.2, (26)
-QUOTED = rf"\{{(?:{'|'.join(summaries.ROLES)}|cite)\}}`[^`]*`"
+QUOTED = rf"\{{(?:{'|'.join(numbers.ROLES)}|cite)\}}`[^`]*`"
 MARKUP = {
     "code, and what the build puts there": r"^```[\s\S]*?^```|`[^`]*`",
     "addresses and labels": r"\]\([^)]*\)|<[^>]*>|^\([^)]*\)=$",
@@ -180,7 +181,7 @@ def without(text: str, patterns: dict[str, str]) -> str:
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_types_no_number_that_was_found(page):
     text, leave = looked_through(page), list(ALLOWED.get(page, {}))
-    assert not typed(text, page, leave), "quote it (book/_ext/summaries.py), or say in ALLOWED why it stands there"
+    assert not typed(text, page, leave), "quote it (book/_ext/numbers.py), or say in ALLOWED why it stands there"
     for phrase in leave:
         assert typed(text, page, set(leave) - {phrase}), f"{page}: {phrase!r} needs no leave, or is no longer there"
 

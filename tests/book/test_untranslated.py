@@ -46,7 +46,7 @@ other
 :::
 """
 CONF = """\
-extensions = ["myst_parser", "sphinx_exercise", "book._ext.translated"]
+extensions = ["myst_parser", "sphinx_exercise", "book._ext.editions"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 html_theme, language = "basic", "ja"
 """

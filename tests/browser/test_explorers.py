@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from book._ext.calculator import FILES, SCRIPTS
+from book._ext.pages import FILES, SCRIPTS
 from lib import gaussian_synthesis, local
 from tests.browser import calculator_in_lib, needs
 

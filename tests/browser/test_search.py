@@ -1,4 +1,4 @@
-"""Search (book/_ext/search.py) in the browser, against the text of the pages themselves."""
+"""Search (book/_ext/web.py) in the browser, against the text of the pages themselves."""
 
 import html
 import re

@@ -4,7 +4,6 @@ All copies are handed in as one class and graded by the command that instructors
 """
 
 import importlib.metadata
-import importlib.util
 import json
 import re
 import subprocess
@@ -16,6 +15,7 @@ import nbformat
 import pytest
 from packaging.requirements import Requirement
 
+from book._ext import tables
 from book.ledger import claims
 from notebooks.assignments import assignment, make_assignments, shipped, submissions
 from notebooks.assignments.tables import read_table
@@ -23,10 +23,6 @@ from tests.classroom.assignment_answers import RIGHT, WRONG
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = assignment.names()
-
-_spec = importlib.util.spec_from_file_location("assignments_page", ROOT / "book/_ext/assignments.py")
-listed = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(listed)
 
 
 def with_solution(name: str, old: str, new: str, variant="default"):
@@ -81,9 +77,9 @@ def lost(questions: dict) -> set:
 
 def test_every_assignment_names_its_document():
     documents = claims.load().documents
-    rows = [listed.row(path) for path in listed.notebooks()]
+    rows = [tables.assignment(path) for path in tables.assignments()]
     assert [row["name"] for row in rows] == NAMES and {row["document"] for row in rows} <= set(documents)
-    assert all(row["title"] in listed.table(rows) for row in rows)
+    assert all(row["title"] in tables.overview(rows) for row in rows)
 
 
 def test_every_assignment_has_its_week():
@@ -96,7 +92,7 @@ def test_an_assignment_that_does_not_say_what_it_is_stops_the_build(tmp_path):
         nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# A title alone")]), tmp_path / "x.ipynb"
     )
     with pytest.raises(ValueError, match="x.ipynb must begin with its title"):
-        listed.row(tmp_path / "x.ipynb")
+        tables.assignment(tmp_path / "x.ipynb")
 
 
 @pytest.mark.slow

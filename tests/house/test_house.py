@@ -1,6 +1,5 @@
 """The project's own files agree with one another: lock, environment, commands, licences."""
 
-import importlib.util
 import os
 import re
 import shutil
@@ -12,6 +11,7 @@ import pytest
 import yaml
 from packaging.version import Version
 
+from book._ext import reference
 from book.ledger import claims
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,10 +45,7 @@ def ours() -> list[str]:
 
 
 def test_the_map_of_the_package_is_the_package():
-    spec = importlib.util.spec_from_file_location("library", ROOT / "book/_ext/library.py")
-    library = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(library)
-    shown = {f"lib/{room}/{name}.py" for room, names in library.rooms().items() for name in names}
+    shown = {f"lib/{room}/{name}.py" for room, names in reference.order().items() for name in names}
     there = {path.relative_to(ROOT).as_posix() for path in (ROOT / "lib").rglob("*.py") if path.name != "__init__.py"}
     assert shown == there
 

@@ -1,6 +1,5 @@
 """The planted faults: the list fits the code, the kept table fits the list, and the runner notices what moves a verdict."""
 
-import importlib.util
 import json
 import re
 import shutil
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from book._ext import claims as page
 from book.kept import results
 from book.ledger import claims
 from tests.house import planted_faults
@@ -16,9 +16,6 @@ from tests.house.planted_faults import KEPT, Fault, listed
 
 ROOT = Path(__file__).resolve().parents[2]
 FAULTS = listed()
-_spec = importlib.util.spec_from_file_location("planted_faults_page", ROOT / "book/_ext/planted_faults.py")
-page = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(page)
 
 
 def kept():
@@ -88,7 +85,7 @@ def test_the_page_says_for_each_document_what_noticed_how_many():
         row | {"fault": "three", "explained": "it goes beyond", "test": "tests/test_a.py"},
         row | {"fault": "four"},
     ]
-    shown = page.page(rows)
+    shown = page.faults(rows)
     assert (
         "4 faults: 1 move verdicts, 1 end a chapter in an error, 1 move no verdict and fail a test, 1 are not noticed"
         in shown

@@ -88,8 +88,8 @@ def test_nothing_imports_backwards():
 @pytest.mark.parametrize(
     ("module", "line", "name"),
     [
-        ("book/_ext/kept_results.py", "from notebooks.studies import grid", "notebooks.studies.grid"),
-        ("book/_ext/library.py", "def late():\n    import notebooks.tools.run", "notebooks.tools.run"),
+        ("book/_ext/tables.py", "from notebooks.studies import grid", "notebooks.studies.grid"),
+        ("book/_ext/reference.py", "def late():\n    import notebooks.tools.run", "notebooks.tools.run"),
         ("notebooks/assignments/grade.py", "from tests.classroom import hostile", "tests.classroom.hostile"),
         ("lib/release/parts.py", "import book", "book"),
     ],

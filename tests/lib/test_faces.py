@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import lib
-from book._ext.chapters import code, named
-from book._ext.library import face
+from book._ext.made import code
+from book._ext.reference import face, uses_of
 
 ROOT = Path(__file__).resolve().parents[2]
 FACES = sorted((ROOT / "lib").glob("*/__init__.py"))
@@ -71,7 +71,7 @@ def users() -> set[tuple[str, str]]:
     """The (module, name) of all that chapters, studies, the book, the benchmarks and other modules of lib name."""
     found = set()
     for path in ROOT.glob("notebooks/**/*.ipynb"):
-        found |= named(code(json.loads(path.read_text(encoding="utf-8"))))
+        found |= uses_of(code(json.loads(path.read_text(encoding="utf-8"))))
     for pattern in (
         "book/**/*.py",
         "notebooks/**/*.py",
@@ -79,10 +79,10 @@ def users() -> set[tuple[str, str]]:
         "tests/browser/calculator_in_lib.py",
     ):
         for path in ROOT.glob(pattern):
-            found |= named(path.read_text(encoding="utf-8"))
+            found |= uses_of(path.read_text(encoding="utf-8"))
     for path in (ROOT / "lib").glob("*/[!_]*.py"):
         own = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        found |= {key for key in named(absolute(path)) if key[0] != own}
+        found |= {key for key in uses_of(absolute(path)) if key[0] != own}
     return found
 
 

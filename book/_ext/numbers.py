@@ -1,4 +1,4 @@
-"""The roles by which pages quote numbers; no page writes one of them by hand.
+"""The numbers in prose: roles that quote or compute them, so that no page writes one by hand.
 
 {tally}`miura2022`                    how the claims of a document, or of `all`, came out: of 42 claims 32 are reproduced and 10 differ
 {count}`miura2022.table1.* differs`   how many claims of such names have this verdict, or this value (within the noise)
@@ -13,9 +13,15 @@ Where words are looked for, each _ is another number, and … anything within an
 keeps a column that moves from being taken for another. Verdicts, values and notes are those of this build's ledger; where it
 used stand-in data those of the full run, as on the scorecard. A number with an exponent becomes a formula. What is not there,
 or is not one number, fails the build with a sentence.
+
+{computed}`gaussian_sigma(1, 1e-6) :.2f`   what lib computes while the book is built
+
+Such an expression sees the subpackages by their names, `composition`, `communication` and `dp_sgd`, what `accounting` and
+`mechanisms` show, and the functions of `math`.
 """
 
 import json
+import math
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -197,7 +203,44 @@ def node(text: str, raw: str = ""):
     return nodes.inline(raw, re.sub(r"^-(?=\d)", "−", text))
 
 
+# ---------------------------------------------------------------- computed
+
+
+@cache
+def names() -> dict:
+    from lib import accounting, gaussian_synthesis, local, mechanisms, microdata, tables
+    from lib.accounting import composition
+    from lib.local import communication
+    from lib.networks import dp_sgd
+
+    rooms = (accounting, composition, gaussian_synthesis, local, communication, mechanisms, microdata, tables, dp_sgd)
+    named = {room.__name__.rpartition(".")[2]: room for room in rooms}
+    return vars(math) | vars(accounting) | vars(mechanisms) | named
+
+
+@cache
+def computed(text: str) -> str:
+    """What the expression in `text` gives, in the form that follows it; ValueError where it gives no finite number."""
+    expression, form = FORMAT.fullmatch(text).groups()
+    try:
+        value = float(eval(expression, names()))  # the text is a page of this book
+    except (ArithmeticError, AttributeError, NameError, SyntaxError, TypeError) as error:
+        raise ValueError(f"computed must be an expression of lib, got {expression!r}: {error}") from error
+    if not math.isfinite(value):
+        raise ValueError(f"computed must give a finite number, got {value:g} of {expression!r}")
+    return format(value, form or ".3g")
+
+
+class Computed(SphinxRole):
+    def run(self):
+        try:
+            made = computed(self.text)
+        except ValueError as error:
+            return [], [self.inliner.reporter.error(str(error), line=self.lineno)]
+        return [nodes.inline(self.text, made, classes=["computed"], **{"data-expression": self.text})], []
+
+
 def setup(app):
     for name in ROLES:
         app.add_role(name, Quote())
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    app.add_role("computed", Computed())

@@ -1,0 +1,358 @@
+"""What pages show of the ledger: a chapter's claims, replies, changed verdicts, errata, planted faults, and what Coq has checked.
+
+A chapter's claims are shown as on the scorecard (`book.ledger.cards`): a table folded behind its tally, a single claim in the open.
+How all of them came out stands in the box that opens the chapter, and leads to them. The notebook's outputs stay as they are; what
+the page shows is made from the records that they carry. Where the chapter ran on stand-in data, the verdict shown is the full run's.
+
+{replies}                   what was replied to verdicts
+{changed-verdicts} 0.1.0    which verdicts are others than in that version's full run (book/results/claims-0.1.0.csv), and why
+{planted-faults}            which planted fault moved which verdicts, by document, from book/results/faults.csv
+{machine-checked}           the headline theorems that Coq has checked, with places and axioms, from the files of proofs/
+{machine-checked} files     file by file, what a reader compares with the prose: definitions, hypotheses and headline theorems
+
+File and line of a theorem lead to the file in the public repository, or, while no public address is known, to a copy beside the
+page. A theorem's box in a chapter ends with a line that names the headline theorems about it, by the `box` of proofs/headlines.yml.
+"""
+
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.addnodes import pending_xref
+from sphinx.util import logging
+
+from book._ext.made import Made, executed, folded, judged, table
+from book.editions.edition import say, told
+from book.kept import results
+from book.ledger import cards, claims, erratum, machine_checked, retold, scorecard
+from book.ledger.machine_checked import Headline, Statement, label
+from book.ledger.verdicts import FULL, GATHERED, load_full
+
+FAULTS = results.FOLDER / "faults.csv"
+log = logging.getLogger(__name__)
+
+
+# ---------------------------------------------------------------- in chapters
+
+
+SHOWN = ('<div class="claims">', '<div class="claim" ')  # how book.ledger.claims begins a table, and a line
+
+
+def recorded(notebook: dict) -> list:
+    """What each output of claims holds, in their order: a record, or the list of a table's."""
+    return [
+        output["data"][claims.MIME]
+        for cell in notebook["cells"]
+        for output in cell.get("outputs", [])
+        if claims.MIME in output.get("data", {})
+    ]
+
+
+def shown(found, to_root: str, page: str, full: dict) -> str:
+    """A record, or a table's records, as HTML for the page of the chapter."""
+    listed = findings([found], page, full)
+    entries = [cards.entry(each, f"{to_root}scorecard.html#{claims.anchor(each.claim.id)}") for each in listed]
+    return cards.folded(listed, entries) if isinstance(found, list) else entries[0]
+
+
+def findings(found: list, page: str, full: dict) -> list[cards.Finding]:
+    """All records of `found`, which holds them one by one and in lists."""
+    each = [record for one in found for record in (one if isinstance(one, list) else [one])]
+    return cards.findings(claims.load(), [replace(claims.Record(**record), notebook=page) for record in each], full)
+
+
+def tally(listed: list[cards.Finding]) -> str:
+    """How many claims have each verdict, as badges, each of which leads to the first of these claims on the page."""
+    verdicts = {each.claim.id: each.standing.verdict for each in listed}
+    badges = []
+    for verdict in claims.VERDICTS:
+        ids = [id for id, own in verdicts.items() if own == verdict]
+        said = say("{n} {verdict}", n=len(ids), verdict=say(verdict))
+        shown = f'<span class="verdict {claims.css_class(verdict)}">{said}</span>'
+        badges += [f'<a href="#{claims.anchor(ids[0])}">{shown}</a>'] if ids else []
+    return f'<p class="tally">{say("Claims judged here: {badges}", badges=" ".join(badges))}</p>'
+
+
+def show(app, doctree):
+    if notebook := executed(app):
+        found = recorded(notebook)
+        raw = [each for each in doctree.findall(nodes.raw) if each.astext().startswith(SHOWN)]
+        full = load_full(FULL, claims.load()) if found else {}
+        to_root = "../" * app.env.docname.count("/")
+        for node, record in zip(raw, found, strict=True):
+            node.children = [nodes.Text(shown(record, to_root, app.env.docname, full))]
+        answer = next(doctree.findall(nodes.admonition), None)
+        if found and answer is not None:
+            answer += nodes.raw("", tally(findings(found, app.env.docname, full)), format="html")
+        for file in (claims.ledger_path(), FULL, cards.REPLIES, machine_checked.LIST) if found else ():
+            app.env.note_dependency(str(file))
+    if any('<span class="math' in each.astext() for each in doctree.findall(nodes.raw)):
+        app.env.get_domain("math").data["has_equations"][app.env.docname] = True  # else MathJax is left out
+
+
+def listed(replies: dict) -> str:
+    """The replies as MyST, each a link to its claim."""
+    known = claims.load()
+    lines = [
+        "- "
+        + say(
+            "{by}, {date}, to {claim}",
+            by=scorecard.cell(reply.by),
+            date=reply.date,
+            claim=f'<a href="scorecard.html#{claims.anchor(id)}">{scorecard.cell(retold.source(known[id], known))}</a>',
+        )
+        for id, each in replies.items()
+        for reply in each
+    ]
+    return "\n".join(lines or [say("None has come so far.")])
+
+
+class Replies(Made):
+    def run(self):
+        return self.made(listed(cards.replies()), cards.REPLIES)
+
+
+# ---------------------------------------------------------------- changed verdicts
+
+
+def changes(before: dict[str, str], now: list) -> list[tuple]:
+    """(record, verdict before) of each claim whose verdict is another now; a claim that is new or gone has not changed."""
+    return [(record, before[record.id]) for record in now if before.get(record.id, record.verdict) != record.verdict]
+
+
+def changed(found: list[tuple]) -> str:
+    """The changes as MyST: how many of each kind, over a folded table for each document."""
+    kinds = Counter((was, record.verdict) for record, was in found)
+    told = say(", ").join(
+        say("{count} from *{was}* to *{now}*", count=count, was=say(was), now=say(now))
+        for (was, now), count in sorted(kinds.items())
+    )
+    parts = [say("{count} verdicts are others now: {told}.", count=len(found), told=told), ""]
+    for key, document in claims.load().documents.items():
+        own = [(record, was) for record, was in found if record.document == key]
+        rows = [
+            [f"{scorecard.cell(each.id.split('.', 1)[1])}<br>*{say(was)}* → *{say(each.verdict)}*", _why(each)]
+            for each, was in own
+        ]
+        if rows:
+            parts.append(folded(f"{retold.cited(document)}: {len(own)}", table([say("Claim"), say("Why")], rows)))
+    return "\n".join(parts)
+
+
+def _why(record) -> str:
+    """What was found, if that is in words, and the note."""
+    record = retold.record(record, claims.load())
+    found = record.reproduced.replace("; ", say("; ")) if ":" in record.reproduced else ""
+    return scorecard.cell(say("; ").join(filter(None, [found, record.note])))
+
+
+class ChangedVerdicts(Made):
+    required_arguments = 1
+
+    def run(self):
+        kept = results.FOLDER / f"claims-{self.arguments[0]}.csv"
+        before = results.load(kept).set_index("id")["verdict"].to_dict()
+        return self.made(changed(changes(before, judged())), kept, FULL, GATHERED)
+
+
+# ---------------------------------------------------------------- errata
+
+
+def name_entries(app, doctree):
+    if app.env.docname != erratum.PAGE.stem:
+        return
+    for section in doctree.findall(nodes.section):
+        key = next((name.removeprefix("errata-") for name in section["ids"] if name.startswith("errata-")), None)
+        if key is None:
+            continue
+        terms = list(section.findall(nodes.term))
+        if len(terms) != len(erratum.entries().get(key, [])):
+            log.warning("the errata of %s have %d entries on the page, others in the file", key, len(terms))
+        for number, term in enumerate(terms):
+            term["ids"].append(erratum.anchor(key, number))
+
+
+# ---------------------------------------------------------------- planted faults
+
+
+def faults(kept: list[dict]) -> str:
+    """The rows `kept` in the file as MyST: for each document how many were noticed, and by what, over the folded table."""
+    parts = []
+    for key, document in claims.load().documents.items():
+        own = [row for row in kept if row["document"] == key]
+        by = Counter(noticed_by(row)[0] for row in own)
+        counts = say(
+            "{document}, {n} faults: {verdicts} move verdicts, {error} end a chapter in an error, {test} move no verdict and fail a"
+            " test, {nothing} are not noticed",
+            document=retold.cited(document),
+            n=len(own),
+            **{what: by[what] for what in ("verdicts", "error", "test", "nothing")},
+        )
+        heads = [say("Fault"), say("In"), say("Noticed by")]
+        rows = [[scorecard.cell(told(row["fault"])), f"`{row['file']}`", noticed_by(row)[1]] for row in own]
+        parts.append(folded(counts, table(heads, rows)))
+    return "\n".join(parts)
+
+
+def noticed_by(row: dict) -> tuple[str, str]:
+    """Of one fault, what noticed it: verdicts, error, test or nothing; and the same as MyST for its cell."""
+    if row["moved"]:
+        ids = [each.split(": ")[0].split(".", 1)[1] for each in row["moved"].split("; ")]
+        listed = ", ".join(f"`{id}`" for id in ids)
+        return "verdicts", say("{n} verdict: {ids}", "{n} verdicts: {ids}", n=len(ids), ids=listed)
+    if row["stopped"]:
+        return "error", scorecard.cell(row["stopped"])
+    explained = say("{why}; `{test}`", why=told(row["explained"]), test=row["test"])
+    return ("test", explained) if row["test"] else ("nothing", say("nothing"))
+
+
+class PlantedFaults(Made):
+    def run(self):
+        made = self.made(faults(results.rows(FAULTS)), FAULTS)
+        for part in made:
+            for shown in part.findall(nodes.table):
+                shown["classes"].append("planted-faults")
+        return made
+
+
+# ---------------------------------------------------------------- theorems that Coq has checked
+
+
+COPIES = "_proofs"  # in the built book
+DEFINING = ("Definition", "Fixpoint", "Inductive", "Record")
+
+
+def theorems(headlines: list[Headline], files: str = "") -> str:
+    """The theorems as MyST: what each says, of what in lib and which claims; its name, file and line, and its axioms' group.
+
+    files: the address of proofs/ in the public repository, or "".
+    """
+    rows = []
+    for each in headlines:
+        stands = each.statement
+        of = say(", ").join([*(f"`{name.rsplit('.', 1)[-1]}`" for name in each.lib), *map(linked, each.claims)])
+        name = f"{{ref}}`{stands.name} <{label(stands)}>` ({source(stands, files)}; {_axioms(each.axioms)})"
+        rows.append([f"{scorecard.cell(told(stands.says))}{say(' ({of})', of=of) if of else ''}", name])
+    return table([say("What is proved"), say("Theorem, file and line, axioms")], rows)
+
+
+def source(statement: Statement, files: str) -> str:
+    """File and line of a statement, linked."""
+    there = f"{files}/{statement.file}#L{statement.line}" if files else f"{COPIES}/{statement.file}.txt"
+    return f'<a href="{there}">{statement.file}, {statement.line}</a>'
+
+
+def in_public(config) -> str:
+    """The address of proofs/ in the public repository, at its last commit; "" if either is unknown."""
+    repository = (config.html_theme_options.get("repository_url") or "").rstrip("/")
+    commit = repository and results.git(
+        "log", "-1", "--format=%H", "--", "proofs", folder=machine_checked.FOLDER.parent
+    )
+    return f"{repository}/blob/{commit}/proofs" if commit else ""
+
+
+def copy_files(app, error):
+    """The files of proofs/ as plain text beside the page, which links to them while no public address is known."""
+    if error is None and app.builder.format == "html" and not in_public(app.config):
+        folder = Path(app.outdir, COPIES)
+        folder.mkdir(exist_ok=True)
+        for path in machine_checked.FOLDER.glob("*.v"):
+            (folder / f"{path.name}.txt").write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+
+
+def linked(claim: str) -> str:
+    """A claim as a link to its place on the scorecard; a pattern of many as it stands."""
+    if "*" in claim:
+        return say("claims `{id}`", id=claim)
+    return say("claim {link}", link=f'<a href="scorecard.html#{claims.anchor(claim)}"><code>{claim}</code></a>')
+
+
+def _axioms(group: str) -> str:
+    words = {"none": say("none"), "reals": say("reals"), "matrices": say("matrices"), "interval": say("interval")}
+    return words.get(group, group)
+
+
+def by_file(everything: dict[str, list[Statement]], headlines: list[Headline]) -> str:
+    """Definitions and headline theorems of each file as MyST, folded."""
+    chosen = [headline.statement for headline in headlines]
+    parts = []
+    for file, statements in everything.items():
+        shown = [each for each in statements if each in chosen or each.kind in DEFINING]
+        if shown:
+            held = sum(each in chosen for each in shown)
+            count = say("{file}: {n} headline theorem", "{file}: {n} headline theorems", file=file, n=held)
+            parts.append(folded(count if held else say("{file}: definitions", file=file), *map(stated, shown)))
+    return "\n".join(parts)
+
+
+def stated(statement: Statement) -> str:
+    """One definition or theorem under its comment, with the variables of its sections; a theorem with their hypotheses, and a name for links."""
+    theorem = statement.kind == "Theorem"
+    context = [said for said in statement.context if theorem or said.startswith("Variable")]
+    code = "\n".join([*context, statement.text])
+    target = f"({label(statement)})=\n" if theorem else ""
+    place = say(" (line {line})", line=statement.line) if theorem else ""
+    return f"{target}{scorecard.cell(told(statement.says)) or f'`{statement.name}`'}{place}\n\n```coq\n{code}\n```\n"
+
+
+class MachineChecked(Made):
+    optional_arguments = 1
+
+    def run(self):
+        headlines = _headlines()
+        if self.arguments and directives.choice(self.arguments[0], ("files",)):
+            made = by_file(machine_checked.everything(), headlines)
+        else:
+            made = theorems(headlines, in_public(self.config))
+        files = machine_checked.FOLDER.glob("*.v")
+        return self.made(made, machine_checked.LIST, claims.ledger_path(), *files)
+
+
+def mark(doctree, headlines: list[Headline], page: str) -> bool:
+    """Name below each theorem that has a `box` what is checked of it, unless its text does so itself. Whether there is such a box."""
+    boxes = [
+        node for node in doctree.findall(nodes.Element) if "proof" in node.get("classes", ()) and node.get("label")
+    ]
+    for box in boxes:
+        said = {link["reftarget"] for link in box.findall(pending_xref)}
+        links = [link_to(each.statement, page) for each in headlines if each.box == box["label"]]
+        new = [link for link in links if link["reftarget"] not in said]
+        if new and len(new) == len(links):
+            line = nodes.paragraph("", say("Checked by a machine: "), classes=["machine-checked"])
+            for before, link in zip(["", *[say(", ")] * len(new)], new):
+                line += [nodes.Text(before), link]
+            line += nodes.Text(say("."))
+            box[-1] += line
+    return bool(boxes)
+
+
+def link_to(statement: Statement, page: str) -> pending_xref:
+    """A link to the statement on the page of what is checked, as {ref} makes it."""
+    where = {"refdomain": "std", "reftype": "ref", "refexplicit": True, "refwarn": True, "refdoc": page}
+    name = nodes.literal(statement.name, statement.name)
+    return pending_xref("", name, reftarget=label(statement), **where)
+
+
+@cache
+def _headlines() -> list[Headline]:
+    """Those of this build: every page asks."""
+    return machine_checked.headlines()
+
+
+def name_theorems(app, doctree):
+    if mark(doctree, _headlines(), app.env.docname):
+        app.env.note_dependency(str(machine_checked.LIST))
+
+
+def setup(app):
+    app.add_directive("replies", Replies)
+    app.add_directive("changed-verdicts", ChangedVerdicts)
+    app.add_directive("planted-faults", PlantedFaults)
+    app.add_directive("machine-checked", MachineChecked)
+    app.connect("doctree-read", show)
+    app.connect("doctree-read", name_entries)
+    app.connect("doctree-read", name_theorems)
+    app.connect("build-finished", copy_files)

@@ -1,0 +1,393 @@
+"""An edition in another language: its messages and their translations, what it takes from the English one, and the link between them.
+
+A message is a paragraph, title, cell, caption or alternative text as it is written: what Sphinx would translate, titles of
+exercises, and words in formulas; but not what is nobody's to translate. What has no translation yet is marked.
+
+Pages made of docstrings, pictures, scripts, notebooks and data are read and written once, for the English edition; the other lies in
+a folder of it, and its pages lead up there. The link on every page leads to the same page in the other language; the script
+switch.js takes the place on it along. Where a page is in English only, the link leads to the page that lists such pages.
+"""
+
+import json
+import pickle
+import re
+import shutil
+from pathlib import Path
+
+from docutils import nodes
+from myst_parser.mdit_to_docutils.sphinx_ import SphinxRenderer
+from myst_parser.parsers.mdit import create_md_parser
+from sphinx import addnodes
+from sphinx.builders.dummy import DummyBuilder
+from sphinx.transforms import SphinxTransform
+from sphinx.util.nodes import extract_messages
+from sphinx_exercise.nodes import exercise_subtitle, exercise_title, is_exercise_node, solution_title
+
+from book.editions import catalogues, edition, gojuon
+from book.editions.edition import say
+from book.ledger import scorecard
+
+# ---------------------------------------------------------------- messages and translations
+
+
+LABELLED = (exercise_title, solution_title)  # titles that hold a label, and a message
+OTHER = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")  # letters that are no English ones
+TEXT = re.compile(r"(\\text\{\s*)([^{}]*?)(\s*\})")
+
+
+def of_the_page(raw: nodes.raw) -> bool:
+    """Whether HTML stands in the page as a paragraph of its own: not what a cell shows, a directive made, or stands in a line."""
+    if (
+        not raw.get("translatable", True)
+        or not raw.source
+        or raw["format"] != "html"
+        or isinstance(raw.parent, nodes.TextElement)
+    ):
+        return False
+    parent = raw.parent
+    while parent is not None and "nb_element" not in parent and "mime_type" not in parent:
+        parent = parent.parent
+    return parent is None
+
+
+class Prepare(SphinxTransform):
+    """Before any message is looked for: titles of exercises are messages; formulas, terms and what has no words are not."""
+
+    default_priority = 5
+
+    def apply(self):
+        for title in self.document.findall(lambda node: isinstance(node, LABELLED)):
+            title["translatable"] = False
+        for title in self.document.findall(exercise_subtitle):
+            title.source, title.line = self.document["source"], title.parent.parent.line or 1
+            title.rawsource = title.rawsource or title.astext()
+        for node in self.document.findall(nodes.math_block):
+            node["translatable"] = False
+        for node in self.document.findall(nodes.term):
+            if isinstance(node.parent.parent.parent, addnodes.glossary):
+                node["translatable"] = False
+        for fields in self.document.findall(nodes.field_list):  # a notebook's metadata
+            edition.generated([fields])
+        for entry in self.document.findall(nodes.entry):  # in a box a table's cells come without their source
+            for node in entry.findall(nodes.TextElement):
+                node.source = node.source or (node.rawsource and self.document["source"])
+        for node, message in extract_messages(self.document):
+            if isinstance(node, nodes.TextElement) and not edition.worded(message):
+                node["translatable"] = False
+
+
+class Translate(SphinxTransform):
+    """The page's messages are collected, with what each is part of; each that has a translation makes place for it.
+
+    Sphinx's own transform does as much with a document, a parser and all transforms for every message: four minutes for the book.
+    """
+
+    default_priority = 20
+
+    def apply(self):
+        if edition.language != edition.SOURCE and catalogues.NO_PAGES.match(self.env.docname):
+            return  # it is in the edition's language already
+        reader = create_md_parser(self.env.myst_config, SphinxRenderer)
+        reader.options["document"] = self.document
+        reader.renderer.setup_render(reader.options, {"relative-images": None})
+        for node, message in list(extract_messages(self.document)):
+            text = edition.told(message, node.tagname)
+            if isinstance(node, nodes.image):
+                node["alt"] = text
+            elif edition.missing(message, edition.page):
+                node.children = [nodes.inline("", "", *node.children, classes=["untranslated", "language-en"])]
+            elif text != message:
+                node.children = []
+                with reader.renderer.current_node_context(node):
+                    reader.renderer.nested_render_text(text, node.line or 0, inline=True)
+        for raw in filter(of_the_page, list(self.document.findall(nodes.raw))):
+            pieces = re.split(r"(<[^>]*>)", raw.astext())
+            pieces[::2] = [text.replace(text.strip(), edition.told(text.strip(), "in HTML")) for text in pieces[::2]]
+            raw.children = [nodes.Text("".join(pieces))]
+        for formula in self.document.findall(nodes.math_block):
+            text = TEXT.sub(
+                lambda match: match[1] + edition.told(match[2], "in a formula") + match[3], formula.astext()
+            )
+            if text != formula.astext():
+                formula.children = [nodes.Text(text)]
+
+
+class Captions(SphinxTransform):
+    """Captions of the table of contents, which stands in the front page only now."""
+
+    default_priority = 101
+
+    def apply(self):
+        for toctree in self.document.findall(addnodes.toctree):
+            if toctree.get("caption"):
+                toctree["caption"] = edition.told(toctree["caption"], "toctree")
+
+
+class Finish(SphinxTransform):
+    """After the translations: the copies of exercises' titles, and the order of terms and of their entries."""
+
+    default_priority = 102
+
+    def apply(self):
+        if edition.language == edition.SOURCE:
+            return
+        # sphinx-exercise keeps a copy of each exercise's title for the solution.
+        for exercise in self.document.findall(is_exercise_node):
+            kept = self.env.sphinx_exercise_registry[exercise["label"]]["node"]
+            for title, copied in zip(exercise.findall(exercise_subtitle), kept.findall(exercise_subtitle)):
+                copied.children = [child.deepcopy() for child in title.children]
+        for glossary in self.document.findall(addnodes.glossary):
+            for item in glossary.findall(nodes.definition_list_item):
+                item.children.sort(
+                    key=lambda child: (isinstance(child, nodes.definition), not OTHER.search(child.astext()))
+                )
+            if readings := gojuon.readings(edition.language):
+                for entries in glossary.findall(nodes.definition_list):
+                    entries.children.sort(key=lambda item: gojuon.place(_read(item, readings)))
+
+
+def _read(item: nodes.definition_list_item, readings: dict[str, str]) -> str:
+    """How an entry of the glossary is read: the first of its names."""
+    name = item.children[0].astext().split("、")[0]
+    return readings.get(name, name)
+
+
+class Catalogues(DummyBuilder):
+    """Reads every page, and brings the catalogues up to date."""
+
+    name = "catalogues"
+
+    def get_outdated_docs(self):
+        return self.env.found_docs
+
+    def write(self, *_):
+        for page, messages in edition.found.items():
+            if not catalogues.NO_PAGES.match(page):
+                for language in edition.OTHERS:
+                    catalogues.update(page, messages, language)
+
+
+def begin(app, docname, source):
+    edition.page = docname
+    if docname == "scorecard" and edition.language != edition.SOURCE:
+        source[0] = scorecard.scorecard()
+
+
+# ---------------------------------------------------------------- what is written once, for the English edition
+
+
+PAGES = "reference/"
+FOLDERS = ("_static", "_images", "_figures", "_sources", "_modules", "_downloads", "reference")
+FILES = ("claims.json", "claims.csv", "claims.schema.json")
+OWN = (
+    "documentation_options.js",
+    "translations.js",
+    "words.js",
+    "scorecard-words.js",
+)  # of _static, in the edition's language
+UP = re.compile(
+    rf'(?P<before>\b(?:href|src|data-src|action)="(?:\.\./)*)'
+    rf'(?=(?:{"|".join(FOLDERS)})/(?!{"|".join(map(re.escape, OWN))})|(?:{"|".join(map(re.escape, FILES))})")'
+)
+
+
+def lent(env) -> set[str]:
+    return {page for page in env.found_docs if page.startswith(PAGES)}
+
+
+def give_pages(app, env):
+    """Sphinx has kept what it knows of all pages."""
+    if edition.language == edition.SOURCE:
+        edition.read.set()
+
+
+def take_pages(app, env, pages):
+    """The pages made of docstrings as the English edition has read them: their titles, and what links to them lead to."""
+    if edition.language == edition.SOURCE:
+        return
+    with edition.environment.open("rb") as file:
+        english = pickle.load(file)
+    for page in lent(env):
+        pages.remove(page)
+        env.all_docs[page] = english.all_docs[page]
+        kept = Path(app.doctreedir, f"{page}.doctree")
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(edition.environment.parent / f"{page}.doctree", kept)
+    for name in ("std", "py"):
+        env.get_domain(name).merge_domaindata(lent(env), english.domaindata[name])
+    app.emit("env-merge-info", env, lent(env), english)  # titles and contents
+    env._viewcode_modules = {}  # no pages of code
+
+
+def leave_pages(app, env):
+    if edition.language != edition.SOURCE:
+        env.project.docnames -= lent(env)  # or they would be written
+        # there is no earlier index, and Sphinx would miss these pages in it.
+        app.builder.load_indexer = lambda pages: None
+
+
+def lead_up(app, error):
+    """Leaves out what lies in the English edition, and leads there from the pages."""
+    if error is not None or app.builder.format != "html" or edition.language == edition.SOURCE:
+        return
+    folder = Path(app.outdir)
+    for page in folder.rglob("*.html"):
+        page.write_text(UP.sub(r"\g<before>../", page.read_text(encoding="utf-8")), encoding="utf-8")
+    _in_letters(folder / "searchindex.js")
+    for name in set(FOLDERS) - {"_static"}:
+        shutil.rmtree(folder / name, ignore_errors=True)
+    for file in sorted((folder / "_static").rglob("*"), reverse=True):
+        if file.is_dir():
+            file.rmdir()
+        elif file.name not in OWN:
+            file.unlink()
+
+
+def _in_letters(index: Path) -> None:
+    """The search's index with letters for their numbers: Sphinx writes six bytes for a letter of three."""
+    call, _, rest = index.read_text(encoding="utf-8").partition("(")
+    told = json.dumps(json.loads(rest.rstrip(")")), ensure_ascii=False, separators=(",", ":"))
+    index.write_text(f"{call}({told})", encoding="utf-8")
+
+
+# ---------------------------------------------------------------- the link to the other language
+
+
+NAMES = {"en": "English", "ja": "日本語"}
+ENGLISH_ONLY = (PAGES, "_modules/")
+LISTED = "library"
+
+
+def other(page: str, language: str, to: str) -> tuple[str, bool]:
+    """Where the link on a page of the edition `language` leads, and whether that is the same page."""
+    same = not page.startswith(ENGLISH_ONLY)
+    up = "../" * (page.count("/") + (language != edition.SOURCE))
+    folder = "" if to == edition.SOURCE else f"{to}/"
+    return f"{up}{folder}{page if same else LISTED}.html", same
+
+
+def same_places(app, doctree):
+    """Each section has the names of the English page's, whatever its title: what leads to the one leads to the other."""
+    if edition.language == edition.SOURCE:
+        return
+    english = pickle.loads((edition.environment.parent / f"{app.env.docname}.doctree").read_bytes())
+    for own, theirs in zip(doctree.findall(nodes.section), english.findall(nodes.section), strict=True):
+        own["ids"] = [*theirs["ids"], *(name for name in own["ids"] if name and name not in theirs["ids"])]
+
+
+def add_link(app, page, template, context, doctree):
+    others = [language for language in edition.editions if language != edition.language]
+    for to in others[:1]:
+        address, same = other(page, edition.language, to)
+        context["switch"] = {"address": address, "same": same, "language": to, "name": NAMES[to]}
+        if same:
+            context["metatags"] = (
+                f'{context.get("metatags", "")}<link rel="alternate" hreflang="{to}" href="{address}" />'
+            )
+
+
+# ---------------------------------------------------------------- the theme's own words
+
+
+SAID = (
+    "Link to this heading",
+    "Link to this image",
+    "Link to this table",
+    "Link to this term",
+    "Link to this equation",
+    "Link to this code",
+    "Show the source",
+    "Hide the source",
+    "Show the content",
+    "Hide the content",
+    "Show the output",
+    "Hide the output",
+    "Toggle hidden content",
+    "Toggle primary sidebar",
+    "Toggle secondary sidebar",
+    "Search this book...",
+    "Color mode",
+    "System Settings",
+    "Light",
+    "Dark",
+    "Main",
+    "Page",
+)
+
+
+def words() -> dict[str, str]:
+    """What stands in the pages, and what is to stand there."""
+    return {word: say(word) for word in SAID} | {"練習": say("Exercise")}  # which sphinx-exercise has its own word for
+
+
+def retell(app, error):
+    """In attributes and between tags, where a word stands by itself or before its number."""
+    if error is not None or app.builder.format != "html" or edition.language == edition.SOURCE:
+        return
+    said = words()
+    place = re.compile(rf'(?P<before>="|>\s*)(?P<word>{"|".join(map(re.escape, said))})(?=(?: \d+)?\s*<|")')
+    for page in Path(app.outdir).rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        text = entitle(place.sub(lambda found: found["before"] + said[found["word"]], text))
+        page.write_text(close_up(text), encoding="utf-8")
+
+
+_WIDE = r"[\u3001-\u30ff\u3400-\u9fff\uff01-\uff9f]"
+_OPEN, _CLOSED = r"<(?:strong|em|a|span class=\"std)\b[^>]*>", r"</(?:strong|em|a|span)>"
+_GAP = re.compile(rf"(?P<before>{_WIDE}) (?=(?:{_OPEN})+{_WIDE})|(?P<closed>{_WIDE}(?:{_CLOSED})+) (?={_WIDE})")
+_TITLE = re.compile(
+    r'<p class="admonition-title">'
+    r'(?:<span class="caption-number">\w+ (?P<n>\d+) </span>|\w+(?P<link><a [^>]*>) \w+ (?P<of>\d+))'
+    r" \((?P<title>.*)\)(?:</a>)?</p>"
+)
+
+
+def close_up(text: str) -> str:
+    """A page without the spaces that Markdown asks for beside what is bold or a link, where Japanese stands on both sides."""
+    return _GAP.sub(lambda found: found["before"] or found["closed"], text)
+
+
+def entitle(text: str) -> str:
+    """A page whose exercises and solutions have titles in the edition's order of words, not in that of sphinx-exercise."""
+
+    def title(found):
+        if found["n"]:
+            words = say("Exercise {n}: {title}", n=found["n"], title=found["title"])
+        else:
+            words = (
+                found["link"] + say("Solution to exercise {n}: {title}", n=found["of"], title=found["title"]) + "</a>"
+            )
+        return f'<p class="admonition-title">{words}</p>'
+
+    return _TITLE.sub(title, text)
+
+
+def retell_search(app, error):
+    """Two sentences of the search: Sphinx leaves the one empty in Japanese, and speaks politely in the other."""
+    scripts = Path(app.outdir, "_static/translations.js")
+    if error is None and app.builder.format == "html" and edition.language != edition.SOURCE and scripts.is_file():
+        before, _, rest = scripts.read_text(encoding="utf-8").partition("(")
+        known = json.loads(rest.rpartition(")")[0])
+        known["messages"] |= {
+            "Search finished, found ${resultCount} page(s) matching the search query.": say(
+                "Search finished, found {n} page(s) matching the search query.", n="${resultCount}"
+            ),
+            "Your search did not match any documents. Please make sure that all words are spelled correctly and that "
+            "you've selected enough categories.": say("No page has all of these words."),
+        }
+        scripts.write_text(f"{before}({json.dumps(known, indent=4)});", encoding="utf-8")
+
+
+def setup(app):
+    app.add_builder(Catalogues)
+    app.connect("source-read", begin)
+    for transform in (Prepare, Translate, Captions, Finish):
+        app.add_transform(transform)
+    app.connect("env-before-read-docs", take_pages)
+    app.connect("env-updated", leave_pages)
+    app.connect("env-check-consistency", give_pages)
+    app.connect("doctree-read", same_places, priority=400)  # before the contents are taken from the sections
+    app.connect("html-page-context", add_link)
+    app.connect("build-finished", retell, priority=940)
+    app.connect("build-finished", retell_search, priority=940)
+    app.connect("build-finished", lead_up, priority=950)  # after the pages are light

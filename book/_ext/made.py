@@ -1,0 +1,60 @@
+"""What the modules of the extension share: directives whose text code writes, tables, and the notebook behind a page."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from pathlib import Path
+
+from docutils.statemachine import StringList
+from sphinx.errors import ExtensionError
+from sphinx.util.docutils import SphinxDirective
+
+from book.editions.edition import parsed
+from book.ledger.verdicts import FULL, GATHERED, standings
+
+
+class Made(SphinxDirective):
+    """A directive whose part of the page is MyST that code writes, from files on which the page then depends."""
+
+    def made(self, text: str, *files: Path, **options) -> list:
+        """Return the nodes of `text`, which is made of `files`; its mistakes are told of the first. Options are `parsed`'s."""
+        for file in files:
+            self.env.note_dependency(str(file))
+        self.content = StringList(text.splitlines(), source=str(files[0]))
+        return parsed(self, **options)
+
+
+def table(heads, rows) -> str:
+    """Return a table as MyST, from its heads and the cells of its rows."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def folded(head: str, *lines: str) -> str:
+    """Return `lines` of MyST behind one line, the head, until a reader opens them."""
+    return "\n".join([f"````{{dropdown}} {head}", *lines, "````", ""])
+
+
+def judged() -> list:
+    """Return the record that counts for each claim, by this build and the full run."""
+    if not GATHERED.is_file():
+        raise ExtensionError("no build/claims.json: run `make claims` first")
+    return standings(GATHERED, FULL)
+
+
+def executed(app) -> dict | None:
+    """Return the executed notebook that is the page being read, None where the page is none. It is not to be changed."""
+    path = Path(app.env.doc2path(app.env.docname))
+    return _read(path) if path.suffix == ".ipynb" else None
+
+
+def code(notebook: dict) -> str:
+    """Return the text of all code cells, without lines of magic."""
+    cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    return "\n".join(line for cell in cells for line in cell.splitlines() if not line.lstrip().startswith(("%", "!")))
+
+
+@lru_cache(maxsize=1)  # several functions ask, page after page
+def _read(path: Path) -> dict:
+    return json.loads(path.read_text(encoding="utf-8"))

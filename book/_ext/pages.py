@@ -1,0 +1,248 @@
+"""How pages are laid out: the opening of a chapter, scripts where they are used, and paragraphs, formulas, tables and ids.
+
+At the end of a chapter's opening stands, folded, which notebook the page is, and the parameters it ran with. A chapter that has a
+bound has a link to the calculator: which do is read from their code, by the modules behind a question of the calculator.
+The scripts of the explorers, of the calculator and of the scorecard are on the pages that have one.
+"""
+
+import ast
+import json
+import re
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.util.fileutil import copy_asset
+from sphinx_design.shared import create_component, is_component
+
+from book._ext.made import code, executed
+from book.editions import edition
+from book.editions.edition import say
+
+# ---------------------------------------------------------------- how a chapter was made
+
+
+def add_source_line(app, doctree):
+    notebook, title = executed(app), next(doctree.findall(nodes.title), None)
+    run = notebook and notebook["metadata"].get("compendium")
+    if run and title is not None:
+        opening = title.parent
+        end = opening.first_child_matching_class(nodes.section)
+        at = len(opening) if end is None else end
+        opening[at:at] = folded(source_line(run))
+
+
+def folded(line: nodes.paragraph) -> list[nodes.Node]:
+    summary = say("How this page was made")
+    start, end = f'<details class="how-made"><summary>{summary}</summary>', "</details>"
+    return [nodes.raw("", start, format="html"), line, nodes.raw("", end, format="html")]
+
+
+def source_line(run: dict) -> nodes.paragraph:
+    """`run` holds the notebook's path and the parameters of this run, by name."""
+    line = nodes.paragraph("", "", classes=["source-line"])
+    line += [nodes.Text(say("Source: ")), nodes.literal(text=run["notebook"])]
+    for position, (name, value) in enumerate(run["parameters"].items()):
+        line += [nodes.Text(say(", ") if position else say(" · run with ")), nodes.literal(text=f"{name} = {value!r}")]
+    return line
+
+
+# ---------------------------------------------------------------- explorers and the calculator
+
+
+SCRIPTS = Path(__file__).resolve().parents[1] / "_scripts"
+FORMULAS = ("say", "numbers", "accounting", "fourier", "gaussian_synthesis", "local", "dp_sgd", "budget", "risk")
+PAGES = ("drawing", "questions", "explorers", "calculator")
+SCORECARD = SCRIPTS.parent / "_static/scorecard.js"
+WORDS = {
+    "words.js": SCRIPTS,
+    "scorecard-words.js": SCORECARD,
+}  # in `_static`, the translations of what these scripts say
+FILES = [f"{name}.js" for name in (*FORMULAS, *PAGES)]
+"""In the order in which they are to be read."""
+
+# The questions of _scripts/questions.js, and the modules of `lib` behind them.
+QUESTIONS = {
+    "synthesis": {"lib.gaussian_synthesis"},
+    "composition": {"lib.accounting", "lib.mechanisms"},
+    "local": {"lib.local"},
+    "aim": {"lib.tables.adaptive_iterative"},
+    "sgd": {"lib.networks.dp_sgd", "lib.accounting.sampled_gaussian"},
+}
+
+
+def titles() -> dict[str, str]:
+    told = say("Gaussian synthesis"), say("many releases"), say("local protocols"), say("AIM's budget"), say("DP-SGD")
+    return dict(zip(QUESTIONS, told))
+
+
+def imported(source: str) -> set[str]:
+    """The modules and names that `source` imports, and all that they lie in: lib.local.GRR, lib.local, lib."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
+        elif isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+    return found | {name.rsplit(".", parts)[0] for name in found for parts in range(1, name.count(".") + 1)}
+
+
+def questions(notebook: dict) -> list[str]:
+    """Of which questions of the calculator a chapter has the functions."""
+    found = imported(code(notebook))
+    return [name for name, modules in QUESTIONS.items() if modules & found]
+
+
+def add_calculator(app, doctree):
+    notebook, title = executed(app), next(doctree.findall(nodes.title), None)
+    if notebook and title is not None and (names := questions(notebook)):
+        title.parent.insert(title.parent.index(title) + 1, calculator_link(app.env.docname, names))
+
+
+def calculator_link(docname: str, names: list[str]) -> nodes.paragraph:
+    """ "With your own numbers in the calculator: ...", one link a question."""
+    line = nodes.paragraph("", say("With your own numbers, in the calculator: "), classes=["calculator-link"])
+    up = "../" * docname.count("/")
+    for position, name in enumerate(names):
+        text = titles()[name]
+        line += [
+            nodes.Text(say(", ") if position else ""),
+            nodes.reference(text, text, refuri=f"{up}calculator.html#{name}"),
+        ]
+    return line
+
+
+def add_scripts(app, page, template, context, doctree):
+    if 'class="explorer"' in context.get("body", "") or 'class="calculator"' in context.get("body", ""):
+        files, words = FILES, "words.js"
+    elif 'class="scorecard-filter"' in context.get("body", ""):
+        files, words = ["say.js"], "scorecard-words.js"
+    else:
+        return
+    if edition.language != edition.SOURCE:
+        app.add_js_file(words, loading_method="defer")
+    for name in files:
+        app.add_js_file(f"formulas/{name}", loading_method="defer")
+
+
+def copy_scripts(app, error):
+    if error is None and app.builder.format == "html":
+        for name in FILES:
+            copy_asset(SCRIPTS / name, Path(app.outdir, "_static", "formulas"))
+        for name, scripts in WORDS.items() if edition.language != edition.SOURCE else ():
+            said = json.dumps(edition.words(scripts), ensure_ascii=False, indent=1)
+            Path(app.outdir, "_static", name).write_text(f"globalThis.WORDS = {said};\n", encoding="utf-8")
+
+
+# ---------------------------------------------------------------- an {aside}, beside the paragraph after it, about which it is
+
+
+LED_TO = (nodes.math_block, nodes.bullet_list, nodes.enumerated_list)
+
+
+def pair(doctree) -> None:
+    for aside in list(doctree.findall(lambda node: is_component(node, "aside"))):
+        parent, at = aside.parent, aside.parent.index(aside)
+        about = whole(parent[at + 1 :])
+        if about:
+            del parent[at : at + 1 + len(about)]
+            parent.insert(at, create_component("div", ["beside"], children=[aside, *about]))
+
+
+def whole(following: list) -> list:
+    """The paragraph that `following` begins with, and what its sentence goes on to: formulas, the text after them, a list."""
+    taken: list = []
+    for node in following:
+        begins = not taken and isinstance(node, nodes.paragraph)
+        goes_on = taken and (isinstance(node, LED_TO) or isinstance(taken[-1], nodes.math_block))
+        if not begins and not (goes_on and isinstance(node, (nodes.paragraph, *LED_TO))):
+            break
+        taken.append(node)
+    return taken
+
+
+# ---------------------------------------------------------------- what stays on a line with its formula
+
+
+FOLLOWS = re.compile(r"[^\s\w]+[A-Za-z]*")  # a mark, or the rest of a word such as -DP
+LONGEST = 60  # letters of TeX; a longer formula may need a telephone's whole line
+
+
+def keep(doctree) -> None:
+    for formula in list(doctree.findall(nodes.math)):
+        within_text = isinstance(formula.parent, nodes.TextElement) and not isinstance(formula.parent, nodes.title)
+        if within_text and len(formula.astext()) <= LONGEST:
+            _keep(formula)
+
+
+def _keep(formula: nodes.math) -> None:
+    parent, at = formula.parent, formula.parent.index(formula)
+    before, after = [], []
+    if formula.astext().startswith("\\,") and at and isinstance(parent[at - 1], nodes.inline):
+        before = [parent[at - 1]]
+    if at + 1 < len(parent) and isinstance(parent[at + 1], nodes.Text) and (mark := FOLLOWS.match(parent[at + 1])):
+        after = [nodes.Text(mark[0])]
+        parent[at + 1] = nodes.Text(parent[at + 1][mark.end() :])
+    if before or after:
+        start = at - len(before)
+        del parent[start : at + 1]
+        parent.insert(start, nodes.inline("", "", *before, formula, *after, classes=["together"]))
+
+
+# ---------------------------------------------------------------- tables that a notebook shows
+
+
+MANY = 6  # columns, heads of rows among them, from which on they stand closer together
+WIDE = 60  # letters in the cells of a row that may not break, likewise
+LONG = 24  # letters of a cell that may break into lines
+LONG_HEAD = 16  # letters of a row's head that has room for some words in a line
+
+
+def fitted(text: str) -> str:
+    """The HTML of a page's output with the tables of pandas in it marked for compendium.css."""
+    return re.sub(
+        r'<table border="1" class="dataframe">.*?</table>', lambda found: _fitted(found[0]), text, flags=re.DOTALL
+    )
+
+
+def _fitted(table: str) -> str:
+    rows = re.findall(r"<tr.*?</tr>", table, re.DOTALL)
+    columns = max(len(re.findall(r"<t[hd]", row)) for row in rows)
+    letters = max(sum(len(cell) for cell in re.findall(r"<td>([^<]*)", row) if len(cell) < LONG) for row in rows)
+    table = table.replace("<td>NaN</td>", "<td>–</td>")
+    table = re.sub(rf"<td>(?=[^<]{{{LONG},}})", '<td class="words">', table)
+    head, body, rest = table.partition("<tbody>")
+    table = head + body + re.sub(rf"<th>(?=[^<]{{{LONG_HEAD},}})", '<th class="words">', rest)
+    close = " many" * (columns >= MANY or letters >= WIDE)
+    return table.replace('class="dataframe"', f'class="dataframe{close}"', 1)
+
+
+def fit(app, doctree):
+    for node in doctree.findall(nodes.raw):
+        if 'class="dataframe"' in node.astext():
+            node.children = [nodes.Text(fitted(node.astext()))]
+
+
+# ---------------------------------------------------------------- what assistive technology wants
+
+
+def mend(app, page, template, context, doctree):
+    seen = set()
+
+    def first_only(match):
+        again = match[1] in seen
+        seen.add(match[1])
+        return "" if again else match[0]
+
+    body = context.get("body", "").replace('role="doc-biblioentry"', 'role="listitem"')
+    context["body"] = re.sub(r'(?<=[\w"])\s+id="([^"]+)"(?=[^<>]*>)', first_only, body)
+
+
+def setup(app):
+    app.connect("doctree-read", add_source_line)
+    app.connect("doctree-read", lambda app, doctree: pair(doctree))
+    app.connect("doctree-read", add_calculator)
+    app.connect("doctree-read", lambda app, doctree: keep(doctree))
+    app.connect("doctree-read", fit)
+    app.connect("html-page-context", mend)
+    app.connect("html-page-context", add_scripts)
+    app.connect("build-finished", copy_scripts)
