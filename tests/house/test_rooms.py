@@ -49,6 +49,8 @@ def test_no_room_uses_one_above_it():
         ("lib/attacks/audit.py", "from ..command import main"),
         ("lib/attacks/audit.py", "from book.ledger import claims"),
         ("book/ledger/claims.py", "from notebooks.studies import grid"),
+        ("book/editions/edition.py", "from book.ledger import claims"),
+        ("book/ledger/cards.py", "def late():\n    from book._ext import tables"),
         ("lib/a_new_room/__init__.py", ""),
     ],
 )

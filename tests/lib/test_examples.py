@@ -8,8 +8,8 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from book._ext.library import face
 
+from book._ext.reference import face
 from tests.lib.test_faces import FACES
 
 ROOT = Path(__file__).resolve().parents[2]
