@@ -169,6 +169,7 @@ class Catalogues(DummyBuilder):
 
 def begin(app, docname, source):
     edition.page = docname
+    edition.begun.value += edition.language == edition.SOURCE
     if docname == "scorecard" and edition.language != edition.SOURCE:
         source[0] = scorecard.scorecard()
 
@@ -201,14 +202,20 @@ def give_pages(app, env):
         edition.read.set()
 
 
-def take_pages(app, env, pages):
+def leave_out(app, env, pages):
+    """The pages made of docstrings are not read again."""
+    if edition.language != edition.SOURCE:
+        pages[:] = [page for page in pages if page not in lent(env)]
+
+
+def take_pages(app, env):
     """The pages made of docstrings as the English edition has read them: their titles, and what links to them lead to."""
     if edition.language == edition.SOURCE:
         return
+    edition.read.wait()
     with edition.environment.open("rb") as file:
         english = pickle.load(file)
     for page in lent(env):
-        pages.remove(page)
         env.all_docs[page] = english.all_docs[page]
         kept = Path(app.doctreedir, f"{page}.doctree")
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -217,13 +224,9 @@ def take_pages(app, env, pages):
         env.get_domain(name).merge_domaindata(lent(env), english.domaindata[name])
     app.emit("env-merge-info", env, lent(env), english)  # titles and contents
     env._viewcode_modules = {}  # no pages of code
-
-
-def leave_pages(app, env):
-    if edition.language != edition.SOURCE:
-        env.project.docnames -= lent(env)  # or they would be written
-        # there is no earlier index, and Sphinx would miss these pages in it.
-        app.builder.load_indexer = lambda pages: None
+    env.project.docnames -= lent(env)  # or they would be written
+    # there is no earlier index, and Sphinx would miss these pages in it.
+    app.builder.load_indexer = lambda pages: None
 
 
 def lead_up(app, error):
@@ -270,6 +273,9 @@ def same_places(app, doctree):
     """Each section has the names of the English page's, whatever its title: what leads to the one leads to the other."""
     if edition.language == edition.SOURCE:
         return
+    after = sorted(app.env.found_docs).index(app.env.docname) + 1
+    while edition.begun.value <= after and not edition.read.is_set():
+        edition.read.wait(0.05)
     english = pickle.loads((edition.environment.parent / f"{app.env.docname}.doctree").read_bytes())
     for own, theirs in zip(doctree.findall(nodes.section), english.findall(nodes.section), strict=True):
         own["ids"] = [*theirs["ids"], *(name for name in own["ids"] if name and name not in theirs["ids"])]
@@ -383,8 +389,8 @@ def setup(app):
     app.connect("source-read", begin)
     for transform in (Prepare, Translate, Captions, Finish):
         app.add_transform(transform)
-    app.connect("env-before-read-docs", take_pages)
-    app.connect("env-updated", leave_pages)
+    app.connect("env-before-read-docs", leave_out)
+    app.connect("env-updated", take_pages, priority=100)  # before anything is made of all pages
     app.connect("env-check-consistency", give_pages)
     app.connect("doctree-read", same_places, priority=400)  # before the contents are taken from the sections
     app.connect("html-page-context", add_link)

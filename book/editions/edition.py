@@ -10,6 +10,7 @@ import re
 from functools import cache
 from pathlib import Path
 from threading import Event
+from types import SimpleNamespace
 
 from docutils import nodes
 
@@ -24,7 +25,9 @@ editions: list[str] = [SOURCE]
 environment = Path()
 """Where Sphinx keeps what it knows of the English pages, once they are `read`."""
 read = Event()
-"""Set then; processes that make other editions wait for it."""
+"""Set then; processes that make other editions wait for it, and before for each page."""
+begun = SimpleNamespace(value=0)
+"""How many English pages have begun to be read, in their order: those before the last of them are read."""
 page = ""
 """Which is being read."""
 found: dict[str, dict[str, str]] = {}

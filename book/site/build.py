@@ -49,11 +49,11 @@ def pages(builder: str, folder: Path, language: str, editions: list[str]) -> int
 def html(folder: Path, languages: list[str]) -> int:
     """The editions, the first at `folder`/html and the others in folders of it by their language.
 
-    While the first is written, the others are made: they take pages from it as it has read them.
+    The others are made at the same time, each page after the first edition has read it.
     """
     first, *others = languages
     fork = multiprocessing.get_context("fork")
-    edition.read = fork.Event()
+    edition.read, edition.begun = fork.Event(), fork.Value("i", 0)
     beside = [fork.Process(target=_aside, args=(folder, each, languages), daemon=True) for each in others]
     for process in beside:
         process.start()
@@ -75,7 +75,6 @@ def html(folder: Path, languages: list[str]) -> int:
 
 def _aside(folder: Path, language: str, languages: list[str]) -> NoReturn:
     """As a process of its own, whose words are kept in a file."""
-    edition.read.wait()
     (folder / language).mkdir()
     with (folder / language / "log").open("w", encoding="utf-8") as words:
         sys.stdout = sys.stderr = words

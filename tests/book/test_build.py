@@ -1,9 +1,15 @@
 """`python -m book.site.build html`: the editions are made side by side, and one that fails fails the book (pages played by a function)."""
 
 import multiprocessing
+import pickle
+import threading
+from types import SimpleNamespace
 
 import pytest
+from docutils import nodes
+from docutils.utils import new_document
 
+from book._ext import editions
 from book.editions import catalogues, edition
 from book.site import build
 
@@ -46,3 +52,27 @@ def test_a_failure_of_any_is_told_and_leaves_nothing_where_the_book_would_be(mad
     assert make(read, **ends) == 1
     assert not (folder / "html").exists()
     assert ("what Sphinx says of ja" in capfd.readouterr().out) == read
+
+
+@pytest.mark.parametrize("told", ["the next page has begun", "all are read"])
+def test_a_page_waits_until_the_english_one_is_read(tmp_path, monkeypatch, told):
+    env = SimpleNamespace(found_docs={"first", "second"}, docname="first")
+    document = new_document("first")
+    document += nodes.section(ids=["claims"])
+    (tmp_path / "first.doctree").write_bytes(pickle.dumps(document))
+    monkeypatch.setattr(edition, "language", "ja")
+    monkeypatch.setattr(edition, "environment", tmp_path / "environment.pickle")
+    monkeypatch.setattr(edition, "read", threading.Event())
+    monkeypatch.setattr(edition, "begun", SimpleNamespace(value=1))
+    page = new_document("first")
+    page += nodes.section(ids=["主張"])
+    waiting = threading.Thread(target=editions.same_places, args=(SimpleNamespace(env=env), page), daemon=True)
+    waiting.start()
+    waiting.join(0.3)
+    assert waiting.is_alive() and page[0]["ids"] == ["主張"]
+    if told == "all are read":
+        edition.read.set()
+    else:
+        edition.begun.value = 2
+    waiting.join(10)
+    assert page[0]["ids"] == ["claims", "主張"]

@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 
 from book import figures
 from book.figures import ideas
-from tests.book.test_picture import CONF
+from tests.book.test_picture import CONF, ROOT
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +49,7 @@ def build(folder, told=TOLD, label="fig-dots", panels=3):
         source / "index.ipynb",
     )
     command = [sys.executable, "-m", "sphinx", "-W", "-n", "-q", "--keep-going", "-b", "html", source, folder / "html"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     page = folder / "html/index.html"
     return (page.read_text() if page.exists() else ""), done.stderr
 

@@ -5,6 +5,7 @@ import io
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -12,6 +13,7 @@ from PIL import Image
 
 pytestmark = pytest.mark.slow
 
+ROOT = Path(__file__).resolve().parents[2]
 CONF = """
 extensions = ["myst_nb", "book._ext.figures"]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
@@ -66,7 +68,7 @@ def build(folder, text):
     (source / "index.md").write_text(INDEX + text)
     nbformat.write(chapter(), source / "chapters/dots.ipynb")
     command = [sys.executable, "-m", "sphinx", "-W", "-n", "-q", "--keep-going", "-b", "html", source, folder / "html"]
-    return subprocess.run(command, capture_output=True, text=True)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 
 def test_a_figure_is_shown_again_with_its_text_and_linked_to_its_place(tmp_path):
