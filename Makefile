@@ -93,8 +93,11 @@ endif
 # ---- what the book is made of
 
 NOTEBOOKS := $(sort $(filter-out notebooks/assignments/%,$(wildcard notebooks/*/*.ipynb)))
-EXECUTED := $(NOTEBOOKS:notebooks/%=build/executed/%)
-PAPERS := $(NOTEBOOKS:notebooks/%=build/papers/%)
+# Longest first, by the seconds of the full run, so that no long one is left for the end.
+TIMED := $(shell cat book/results/papers.csv 2>/dev/null | sort -t, -k2,2nr | sed -n 's|^\([^,/]*/[^,/]*\),[0-9].*|notebooks/\1.ipynb|p')
+ORDERED := $(filter $(NOTEBOOKS),$(TIMED)) $(filter-out $(TIMED),$(NOTEBOOKS))
+EXECUTED := $(ORDERED:notebooks/%=build/executed/%)
+PAPERS := $(ORDERED:notebooks/%=build/papers/%)
 
 # The languages of the book, the first that of its sources. (Systems set LANGUAGE for themselves, so only the command line counts.)
 EDITIONS := en ja
