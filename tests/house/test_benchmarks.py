@@ -151,6 +151,7 @@ def test_accuracy_takes_a_folder_of_tables(monkeypatch, tmp_path):
     assert read.domain == Domain({"a": 3, "b": 2}) and read.records.tolist() == [[2, 0], [0, 1]]
 
 
+@pytest.mark.slow
 def test_accuracy_of_a_seed_is_measured(tiny, monkeypatch, tmp_path):
     monkeypatch.setenv("SEEDS", "2")
     monkeypatch.setenv("PEERS", "no")
@@ -223,6 +224,7 @@ def test_what_does_not_finish_is_ended_and_said(work):
     assert measure.child(work, "loops", limit=1) == {"unfinished_after_cpu_s": 1}
 
 
+@pytest.mark.slow
 def test_a_shell_s_own_limit_on_seconds_is_kept(work):
     """Under `ulimit -t` a higher limit cannot be set, and process time has ticks of 4 ms."""
     script = f"from tests.benchmarks import measure as m; print(m.child({work!r}, 'holds', 1, limit=900)['sum'])"

@@ -42,6 +42,7 @@ def test_what_notices_faults_and_mutants_runs_in_make_test():
     assert [path.name for path in files if left_out.search(path.read_text(encoding="utf-8"))] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: f"{fault.document}: {fault.says}")
 def test_a_fault_stands_where_the_list_says_and_is_python(fault):
     text = (ROOT / fault.file).read_text(encoding="utf-8")

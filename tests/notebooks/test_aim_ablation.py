@@ -33,6 +33,7 @@ def test_a_row_is_what_the_run_was(table):
     assert row["cpu_s"] > 0
 
 
+@pytest.mark.slow
 def test_a_variant_does_not_depend_on_the_company(table):
     high, low = {"high": {"epsilon": 10.0}}, {"low": {"epsilon": 0.1}}
     alone = aim_ablation.compare(table, high, 2, seed=3, delta=DELTA).drop(columns="cpu_s")

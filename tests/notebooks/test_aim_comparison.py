@@ -98,6 +98,7 @@ def test_what_is_held_out_is_not_synthesised_and_shared_by_all_methods(monkeypat
     np.testing.assert_array_equal(together, CASE.real.marginal(DOMAIN.attributes))
 
 
+@pytest.mark.slow
 def test_a_radial_kernel_is_trained_in_the_first_trials_only():
     scores = small(settings=Settings(delta=1e-6, seed=3, kernels=1)).scores
     assert list(scores["radial"].notna()) == [True, False] * 2 and scores["flat"].notna().all()
@@ -151,6 +152,7 @@ def test_processes_share_the_work_without_changing_it():
     pd.testing.assert_frame_equal(one.information, two.information)
 
 
+@pytest.mark.slow
 def test_the_information_is_the_mean_over_the_trials():
     study = small()
     found = aim_comparison.matrix(study, "small", "original")
@@ -219,6 +221,7 @@ def test_a_damaged_cell_is_named(tmp_path):
 # ---- the files
 
 
+@pytest.mark.slow
 def test_a_saved_study_is_loaded_again(tmp_path):
     study = small()
     aim_comparison.save(study, tmp_path, {"date": "2026-11-21", "settings": "delta: 1e-06"})

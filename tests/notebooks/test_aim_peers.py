@@ -39,6 +39,7 @@ def test_a_seed_that_is_kept_is_not_run_again(asked, monkeypatch, tmp_path):
     assert asked == [("fair", 1.0, "peer", 2)]
 
 
+@pytest.mark.slow
 def test_ours_which_take_seconds_have_more_seeds(asked, monkeypatch, tmp_path):
     run(monkeypatch, tmp_path / "peers.csv", **{told.OURS: "1"}, peer="1")
     programs = [place[2] for place in asked]
@@ -182,6 +183,7 @@ def test_fits_are_told_beside_that_of_least_loss_seed_by_seed():
     assert line[told.STOPPED, "loss"] == pytest.approx(2) and line[told.LAST_FIT, "loss"] == pytest.approx(-2)
 
 
+@pytest.mark.slow
 def test_fits_of_the_same_measurements_are_kept(monkeypatch, tmp_path):
     table = made_up.dependent_table()
     monkeypatch.setattr(aim_fits, "TABLES", ("t",))

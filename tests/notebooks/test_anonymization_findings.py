@@ -51,6 +51,7 @@ def verdict(study, claim) -> str:
     return claims.check(f"hasegawa2015.{claim}", value, reason="it does").verdict
 
 
+@pytest.mark.slow
 def test_every_sentence_has_the_readings_that_the_ledger_lists():
     found = anonymization_findings.verdicts(figure())
     found["figure1.suppression-removed.k50"] = anonymization_findings.removed(anonymization_comparison.load())

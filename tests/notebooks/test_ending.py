@@ -31,6 +31,7 @@ asyncio.run(started())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("told", "at_first", "said", "traceback"),
     [

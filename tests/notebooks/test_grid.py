@@ -175,7 +175,7 @@ def test_a_scheduler_that_is_not_there_is_named(monkeypatch):
         grid.run(cell, PLACES, common=(1.0,))
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_scheduler_without_workers_is_named(monkeypatch):
     address = f"tcp://127.0.0.1:{free_port()}"
     scheduler = start("dask_scheduler", "--host", "127.0.0.1", "--port", address.rsplit(":", 1)[1], "--no-dashboard")

@@ -19,6 +19,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 often = settings(derandomize=True, deadline=None, max_examples=40)
 
 
+@pytest.mark.slow
 @often
 @given(SIZES, SEEDS, st.sampled_from(GENERATORS))
 def test_datasets_lie_in_d_sigma(size, seed, generator):
@@ -89,6 +90,7 @@ def test_exact_divergence_of_a_pair_worked_by_hand():
         assert abs(found - expected) < mp.mpf(10) ** -28
 
 
+@pytest.mark.slow
 @often
 @given(SIZES, SEEDS)
 def test_exact_moments_against_fractions(size, seed):

@@ -74,7 +74,7 @@ def test_above_compares_fold_by_fold():
     assert study.above(frame, "LearningFirst", "majority class", margin=0.03)[2.0].holds is False
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_every_method_runs_and_repeats_alone_or_together():
     where = study.places(("main",), count=1, parameter_epsilons=(100.0,))
     where += [("main", "record", method, 2.0, 0) for method in (*study.DOCUMENT, *study.YARDSTICKS)]
@@ -131,6 +131,7 @@ def test_a_variant_is_another_network():
     assert len(set(found["accuracy"])) > 1
 
 
+@pytest.mark.slow
 def test_finished_cells_are_kept(tmp_path):
     where = [("main", "none", "majority class", None, fold) for fold in range(2)]
     first = run(where, folder=tmp_path)

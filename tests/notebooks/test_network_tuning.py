@@ -105,6 +105,7 @@ def test_anonymizing_first_counts_at_both_levels():
 # ---- the kept results
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not KEPT, reason="the study has not been run")
 def test_the_kept_results_have_every_setting_of_every_method():
     found = tuning.load()

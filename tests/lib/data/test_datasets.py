@@ -50,6 +50,7 @@ def raw_adult(name):
     return [[field.strip() for field in record] for record in raw_records(name, ",")]
 
 
+@pytest.mark.slow
 @real_adult
 @pytest.mark.parametrize(
     ("part", "records", "complete"), [("train", 32_561, 30_162), ("test", 16_281, 15_060), ("all", 48_842, 45_222)]
@@ -137,6 +138,7 @@ def test_bank_agrees_field_by_field_with_the_text():
     assert (frame.dtypes == "str").sum() == 11
 
 
+@pytest.mark.slow
 @real_bank
 def test_missing_values_of_bank_are_its_unknowns():
     header, *raw = raw_records("bank-additional-full.csv", ";")
@@ -179,6 +181,7 @@ def test_public_scaling_does_not_look_at_the_records():
     )
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=60)
 @given(st.lists(st.integers(17, 90), min_size=2, max_size=20, unique=True), st.sampled_from(["observed", "public"]))
 def test_scaling_is_affine_and_stays_inside(ages, scaling):

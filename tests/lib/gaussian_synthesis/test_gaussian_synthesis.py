@@ -526,6 +526,7 @@ def test_few_records_have_no_pair_that_is_known():
     assert lower == 0 < upper <= 1
 
 
+@pytest.mark.slow
 def test_released_epsilon_inverts_released_delta():
     epsilon = gs.released_epsilon(10**6, 1e-5, 3, 0.05)
     assert gs.released_delta(10**6, epsilon, 3, 0.05)[1] <= 1e-5 < gs.released_delta(10**6, epsilon - 1e-6, 3, 0.05)[1]

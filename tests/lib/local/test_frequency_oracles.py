@@ -374,6 +374,7 @@ def test_collecting_in_chunks_misses_no_one(name, monkeypatch):
     assert np.array_equal(EVERY[name](6, 1.0).collect([], rng=np.random.default_rng(3)), np.zeros(6))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["GRR", "OUE", "OLH", "SS", "SHE", "HR, published blocks"])
 def test_the_reports_are_never_in_memory_all_at_once(name):
     """40,000 users with 128 bits, 3 numbers or 128 numbers each: 0.3 MB at least, 5 MB of bits, 41 MB of noise."""
@@ -443,6 +444,7 @@ def test_scrambling_can_be_undone():
     assert scramble([1])[0] == 0x514E28B7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("g", [2, 3, 4, 21, 300])
 def test_buckets_are_uniform_and_collide_once_in_g(g):
     """200,000 functions on 8 values, neighbours, powers of two and the last one among them: chi-squared of
@@ -456,6 +458,7 @@ def test_buckets_are_uniform_and_collide_once_in_g(g):
         assert stats.binomtest(np.count_nonzero(one == other), 200_000, 1 / g).pvalue > ALARM / (8 + 28)
 
 
+@pytest.mark.slow
 def test_counts_of_real_hashing_add_up_like_independent_ones():
     """The variance of the number of values a report supports, when no two values' buckets are tied together:
     p (1-p) + (k-1) q (1-q). Without the scrambling it is 2.2 times that. 200,000 users; the bound is by

@@ -39,6 +39,7 @@ class Recorder:
 denominators = st.integers(0, 200).flatmap(lambda bits: st.integers(2**bits, 2 ** (bits + 1)))
 
 
+@pytest.mark.slow
 @properties
 @given(denominators, st.floats(0, 1), st.integers(0, 4), st.integers(-1, 1), st.integers(0, 99))
 def test_a_coin_compares_a_random_number_with_its_probability(den, share, ties, off, seed):

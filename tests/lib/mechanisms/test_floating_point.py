@@ -49,6 +49,7 @@ def test_reachable_at_full_precision_against_all_draws_near_the_output(value, sc
     assert 0 < verdicts.sum() < len(verdicts) or abs(value) > 10 * scale
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value, scale", [(0.0, 1.0), (5.0, 3.0), (1e3, 0.1), (-7.5, 1e5)])
 def test_every_output_is_reachable_from_its_own_value(value, scale):
     rng = np.random.default_rng(2)
@@ -63,6 +64,7 @@ def test_the_textbook_sampler_follows_its_law():
     assert stats.kstest(draws.ravel(), stats.laplace(2.0, 3.0).cdf).pvalue > 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", [4, 8])
 def test_the_shares_of_the_attack_against_enumeration(bits):
     """Within 5 standard errors: false alarm in 1 of a million seeds."""

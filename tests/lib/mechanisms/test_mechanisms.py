@@ -68,6 +68,7 @@ def test_the_exponential_object_draws_as_the_function_does():
     assert Exponential(2.0, 0.5).release(rows[0], rng=rng) == exponential(rows[0], 2.0, 0.5, rng=same)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", [Exponential(2.0, 0.7), PermuteAndFlip(2.0, 0.7), PermuteAndFlip(0.1)])
 def test_choices_follow_their_law(mechanism):
     scores = np.array([0.0, 1.0, 0.9, -1.0, 1.0])
@@ -95,6 +96,7 @@ def test_permute_and_flip_by_enumeration_of_permutations(scores, epsilon):
     np.testing.assert_allclose(PermuteAndFlip(epsilon).probabilities(scores), law, rtol=1e-10, atol=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scores", [[0.0, 1.0], [0.3, -0.5, 2.0], [1.0, 1.0, 0.0, -4.0, 0.8]])
 def test_permute_and_flip_is_the_largest_score_with_exponential_noise(scores):
     """Ding et al. 2021: noise of scale 2 sensitivity / epsilon."""
@@ -217,6 +219,7 @@ def test_the_currencies_agree(mechanism):
     assert isinstance(mechanism.epsilon_at(0.1), float) and isinstance(mechanism.rho, float)
 
 
+@pytest.mark.slow
 @every
 def test_the_variable_composes_to_the_curve(mechanism):
     bounds = accounting.prv_compose([(mechanism.prv, 1)], 1e-3, eps_error=1e-3)

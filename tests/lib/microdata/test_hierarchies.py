@@ -120,6 +120,7 @@ def test_intervals_generalize():
     assert steps.midpoints([0, 3], 0).tolist() == [0.0, 3.0]
 
 
+@pytest.mark.slow
 @QUICK
 @given(st.data())
 def test_intervals_agree_with_counting(data):

@@ -144,6 +144,7 @@ def test_what_the_search_notes_of_nodes_it_does_not_count_is_true(one, share, da
         assert lower[node] - 1e-12 <= lattice.p(node) <= upper[node] + 1e-12
 
 
+@pytest.mark.slow
 @QUICK
 @given(one=tables(), share=st.sampled_from([0.0, 0.1, 0.3]), order=st.sampled_from([1, -1]), data=st.data())
 def test_every_node_is_counted_truly_whatever_was_before(one, share, order, data):

@@ -266,6 +266,7 @@ def test_private_releases_only_public_values():
     assert released.centroid_epsilon == 0
 
 
+@pytest.mark.slow
 def test_private_data_teach_what_the_real_ones_do():
     """The stand-in at epsilon 1: a linear model trained on the released records, judged on others, beats the majority."""
     adult = adult_features(source="stand-in", numeric="log")

@@ -252,6 +252,7 @@ def test_the_equality_case_of_the_theorem_in_mixed_attributes():
     assert posteriors(found.transitions(table).dense().T).max() == pytest.approx(1 / 3.3, rel=1e-12)
 
 
+@pytest.mark.slow
 @QUICK
 @given(seed=st.integers(0, 10**6))
 def test_random_tables_never_exceed_1_in_k(seed):
@@ -310,6 +311,7 @@ def test_far_points_have_entries_that_are_tiny_but_normal_and_positive():
     assert np.finfo(float).tiny < kernel[0, 1] < 1e-250
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("square", [True, False])
 def test_a_thinned_kernel_lacks_its_small_entries_alone(square):
     points = np.linspace(0, 1000, 1300)[:, None]  # more than two blocks each way

@@ -74,6 +74,7 @@ def test_the_mixture_is_at_its_maximum(seed, n, m):
     assert np.allclose(found.density, a[:, found.support] @ found.theta)
 
 
+@pytest.mark.slow
 @QUICK
 @given(seed=st.integers(0, 10**6))
 def test_the_gap_bounds_the_distance_from_the_maximum(seed):

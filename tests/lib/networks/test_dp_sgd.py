@@ -39,6 +39,7 @@ def test_the_noise_multiplier_for_replaced_records_is_the_least():
         epsilon(1.0, 0.1, 1, 1e-5, "both")
 
 
+@pytest.mark.slow
 def test_more_steps_sampling_or_less_noise_cost_more():
     base = epsilon(1.5, 0.02, 100, 1e-5)
     assert (
@@ -49,6 +50,7 @@ def test_more_steps_sampling_or_less_noise_cost_more():
     assert Plan(0.02, 100, 1.5, 1e-5).epsilon == base
 
 
+@pytest.mark.slow
 def test_the_network_carries_its_guarantee():
     plan = Plan(0.5, 2, 3.0, 1e-5)
     network = Network.of([np.zeros((2, 2))], [np.zeros(2)])
@@ -158,6 +160,7 @@ def test_every_subset_is_equally_likely_whatever_was_drawn_before():
     assert stats.chisquare(list(seen.values())).pvalue > 1e-3
 
 
+@pytest.mark.slow
 def test_each_record_is_taken_independently():
     """One step of a network that remembers whom it saw: numbers of records taken are binomial; false alarm 0.1 %."""
     features, labels, network = (

@@ -40,6 +40,7 @@ def loss(network, features, labels):
     return -np.log(network.predict_proba(features)[np.arange(len(labels)), labels]).mean()
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.integers(1, 5), min_size=1, max_size=4), st.integers(2, 4), st.integers(1, 7), st.integers(0, 2**32)
 )  # fmt: skip
