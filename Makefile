@@ -131,10 +131,11 @@ $(PAPERS): build/papers/%.ipynb: build/keys/papers/%.key | build/papers/record/p
 	@exec $(ALIKE) $(PY) notebooks/tools/run.py notebooks/$*.ipynb -o $@ --full --record build/papers/record
 	$(KEEP)
 
-# For the estimate of the time left: how many notebooks there are, and those that have to run.
+# For the estimate of the time left: how many notebooks there are, and those that have to run. `make claim` asks for a few.
+PLANNED = $(or $(filter $(PAPERS),$(MAKECMDGOALS)),$(PAPERS))
 build/papers/record/plan: FORCE keys | $(READY)
 	@mkdir -p $(@D)
-	@{ echo $(words $(NOTEBOOKS)); for each in $(NOTEBOOKS:notebooks/%.ipynb=%); do \
+	@{ echo $(words $(PLANNED)); for each in $(PLANNED:build/papers/%.ipynb=%); do \
 	  test -f build/made/papers/$$each.key || echo $$each; done; } > $@
 
 # The ledger reads whatever lies under build/executed, so what lost its source goes first.

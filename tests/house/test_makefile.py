@@ -300,6 +300,11 @@ def test_papers_run_into_a_folder_of_their_own(tree):
 
 
 @pytest.mark.full
+def test_a_run_of_one_chapter_plans_that_one(tree):
+    make(tree, command="build/papers/doc/one.ipynb")
+    assert (tree / "build/papers/record/plan").read_text().split() == ["1", "doc/one"]
+
+
 def test_an_interrupted_full_run_goes_on_and_plans_only_what_is_left(tree):
     plan = tree / "build/papers/record/plan"
     make(tree, command="papers")
