@@ -4,8 +4,8 @@ What was computed is up to date as long as the key of the code that computed it 
 A start (a notebook or a module) counts whole. Each name in it is followed to the statement that defines it, in its module
 or through imports, the faces of subpackages and `module.name`; and so on from there. A module that is used otherwise (as an
 argument, with `import *`, for a name that it does not define) counts whole. Of each module that is imported, what runs at
-the import counts besides: statements that are not definitions, and definitions that call code of the repository, or are
-decorated with it. A text in the code counts as the name of a module, as the end of a path of data, as a folder of data beside
+the import counts besides: statements that are not definitions, definitions that call code of the repository or are decorated
+with it, and `__getattr__`. A text in the code counts as the name of a module, as the end of a path of data, as a folder of data beside
 the code, or as the path of a file of code, which counts whole, where there is such a one.
 
 Comments, docstrings and blank lines do not count, nor do the modules that names come from, nor outputs in notebooks. So no
@@ -237,7 +237,7 @@ def _in(file: str, names: list[str], root: str) -> tuple[_Node, ...]:
     module, (name, *rest) = _module(file, root), names
     bound = [said for said in module.imports.get(name, ()) if said != f"{_dotted_path(file, root)}:{name}"]
     if name in module.binds or bound:
-        numbers = [*module.binds.get(name, ()), *module.binds.get("__getattr__", ())]
+        numbers = module.binds.get(name, ())
         further = [to for said in bound for to in _behind(_further(said, ".".join(rest)), root)]
         return ((file, _IMPORTED), *((file, number) for number in numbers), *further)
     inner = _file(os.path.join(os.path.dirname(file), name)) if file.endswith("__init__.py") else None
@@ -336,7 +336,8 @@ def _module(path: str, root: str) -> _Module:
         defined = list(dict.fromkeys([*chain(*map(_defined, outside)), *(name for name, _ in bound)]))
         for name in defined:
             binds.setdefault(name, []).append(len(statements))
-        runs, everything = not main and not _is_definition(node), _walk(node)
+        asked = "__getattr__" in defined  # by Python itself, for a name that is not there
+        runs, everything = not main and (asked or not _is_definition(node)), _walk(node)
         label = own if runs or not defined else defined[0]
         statements.append(_statement(label, _meaning(source, place, everything), everything, package, runs))
     return _Module(tuple(statements), binds, imports)

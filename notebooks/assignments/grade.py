@@ -197,8 +197,17 @@ def _give_up(submission, place: Path, course: Course, reason: str) -> None:
 
 
 def _is_done(place: Path) -> bool:
-    """Whether there is a record to keep: where judging itself failed, as for want of memory, it is tried again."""
-    return place.exists() and not _read(place).get("given_up")
+    """Whether there is a record to keep: where judging itself failed, as for want of memory, or it is damaged, it is tried again."""
+    if not place.exists():
+        return False
+    try:
+        record = _read(place)
+        _summary(record), record["shown"]
+        return not record.get("given_up")
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        print(f"{place} is damaged ({error!r}), and its submission is graded again", file=sys.stderr, flush=True)
+        place.unlink()
+        return False
 
 
 def _given_up(records: list[dict]) -> list[str]:

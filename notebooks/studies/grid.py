@@ -71,18 +71,19 @@ def run(function, places, *, common=(), keys=None, folder=None, jobs=1, progress
     jobs : number of processes, whole, >= 1; a scheduler has its own
     progress : tell of each finished cell on standard error, with the time left
 
-    Raises `SchedulerError`, ``ValueError`` for a damaged file, and whatever `function` raises.
+    A damaged file is named, and its cell computed again. Raises `SchedulerError`, and whatever `function` raises.
     """
     places, jobs = list(places), checks.whole("jobs", jobs, "[1, inf)")
     files = _files(function, places, keys, folder)
-    found = {i: _read(file) for i, file in enumerate(files) if file and file.exists()}
+    kept = {i: _read(file) for i, file in enumerate(files) if file and file.exists()}
+    found = {i: result for i, each in kept.items() for result in each}
     missing = [i for i in range(len(places)) if i not in found]
     compute = _scheduled if os.environ.get(SCHEDULER) else _local
     began = time.monotonic()
     for done, (i, result) in enumerate(compute(function, common, places, missing, jobs), 1):
         found[i] = result
         if files[i]:
-            results.write(files[i], json.dumps(result))
+            results.write(files[i], json.dumps({"result": result}))
         if progress:
             _tell(done, len(missing), time.monotonic() - began, places[i])
     return [found[i] for i in range(len(places))]
@@ -98,11 +99,13 @@ def _files(function, places, keys, folder) -> list[Path | None]:
     return [Path(folder) / f"{key(name, made_by)}.json" for name in keys]
 
 
-def _read(file):
+def _read(file) -> list:
+    """The one result that is kept in `file`; none if it is damaged."""
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{file} is damaged ({error}): delete it, and its cell is run again") from error
+        return [json.loads(file.read_text(encoding="utf-8"))["result"]]
+    except (ValueError, LookupError, TypeError) as error:
+        print(f"{file} is damaged ({error!r}), and its cell is run again", file=sys.stderr, flush=True)
+        return []
 
 
 def _tell(done, total, seconds, place) -> None:

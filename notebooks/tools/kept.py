@@ -49,15 +49,21 @@ class Keeper:
                 found = json.loads(file.readline())
             if found["key"] != digest:
                 return 0
+            done, before = [nbformat.from_dict(cell) for cell in found["cells"]], float(found["seconds"])
+            if [cell.source for cell in done] != [cell.source for cell in client.nb.cells[: len(done)]]:
+                raise ValueError("its cells are not those of the notebook")
             _ask(client, "load", self.file)
         except FileNotFoundError:
             return 0
-        except (ValueError, RuntimeError) as error:
-            print(f"cells are run again: what is kept of them cannot be read ({error})", file=sys.stderr, flush=True)
+        except (ValueError, LookupError, TypeError, AttributeError, RuntimeError) as error:
+            print(
+                f"cells are run again: {self.file}, which keeps them, is damaged ({error!r})",
+                file=sys.stderr,
+                flush=True,
+            )
             return 0
-        done = [nbformat.from_dict(cell) for cell in found["cells"]]
         client.nb.cells[: len(done)] = done
-        self.watch.at(len(done), before=found["seconds"])
+        self.watch.at(len(done), before=before)
         return len(done)
 
     def _keep(self, client, digest: str, count: int) -> None:

@@ -20,6 +20,7 @@ import sys
 import threading
 import time
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from statistics import median
 
@@ -38,8 +39,8 @@ class Board:
     def __init__(self, folder: Path, times: Path = TIMES):
         self.folder, plan = folder, folder / "plan"
         self.began = plan.stat().st_mtime if plan.is_file() else time.time()
-        self.total, *self.todo = plan.read_text(encoding="utf-8").split() if plan.is_file() else "0"
-        self.known = results.load(times).set_index("notebook")["seconds"].to_dict() if times.is_file() else {}
+        self.total, *self.todo = (plan.read_text(encoding="utf-8").split() if plan.is_file() else []) or ["0"]
+        self.known = _times(times) if times.is_file() else {}
         self.known |= {row["notebook"]: row["seconds"] for row in rows(folder)}
 
     def file(self, name: str) -> Path:
@@ -53,7 +54,8 @@ class Board:
     def state(self, now: float) -> tuple[int, dict[str, dict], list[float]]:
         """How many notebooks are done; those that run; and the seconds left for each that is not done, those that run first."""
         seen = {name: self.file(name).stat().st_mtime for name in self.todo if self.file(name).is_file()}
-        found = {name: json.loads(self.file(name).read_text()) for name in seen if seen[name] >= self.began}
+        found = {name: _noted(self.file(name)) for name in seen if seen[name] >= self.began}
+        found = {name: each for name, each in found.items() if each}
         done = [each for each in found.values() if each["done"]]
         running = {name: each for name, each in found.items() if not each["done"] and seen[name] > now - LOST}
         waiting = [name for name in self.todo if name not in running and not found.get(name, {}).get("done")]
@@ -87,7 +89,7 @@ class Watch:
 
     def __init__(self, board: Board, name: str, cells: int):
         self.board, self.name, self.file = board, name, board.file(name)
-        found = json.loads(self.file.read_text()) if self.file.is_file() else {}
+        found = _noted(self.file) if self.file.is_file() else {}
         now = {"done": False, "cells": cells, "began": time.time(), "expected": board.expected(name)}
         self.state, self._over = found | now, threading.Event()
         self.at(0)
@@ -123,6 +125,35 @@ class Watch:
         self.board.tell(time.time(), always=True)
 
 
+def _noted(file: Path) -> dict:
+    """What a notebook's process has written in `file`; nothing, and a sentence, if that is damaged."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        float(found["expected"])
+        if not found["done"]:
+            sum((found["began"], found["cell"], found["cells"]))
+        if found["done"] or "row" in found:
+            str.split(found["row"]["notebook"]), float(found["row"]["seconds"])
+        return found
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        _tell_once(f"{file} is damaged ({error!r}), and counts for nothing")
+        return {}
+
+
+def _times(file: Path) -> dict[str, float]:
+    """What each notebook took, by the table in `file`; nothing, and a sentence, if that is damaged."""
+    try:
+        return results.load(file).set_index("notebook")["seconds"].astype(float).to_dict()
+    except (ValueError, LookupError) as error:
+        _tell_once(f"{file} is damaged ({error!r}): no notebook's time is known from it")
+        return {}
+
+
+@cache
+def _tell_once(sentence: str) -> None:
+    print(sentence, file=sys.stderr, flush=True)
+
+
 def _makespan(tasks: list[float]) -> float:
     """When the last of `tasks` (seconds) ends, if each in turn goes to the first free one of make's processes."""
     said = re.search(r"-j\s*([1-9]\d*)", os.environ.get("MAKEFLAGS", ""))
@@ -134,7 +165,7 @@ def _makespan(tasks: list[float]) -> float:
 
 def rows(folder: Path) -> list[dict]:
     """What each notebook took the last time that it was run to its end: the rows of papers.csv."""
-    found = [json.loads(file.read_text(encoding="utf-8")).get("row") for file in sorted(folder.glob("*.json"))]
+    found = [_noted(file).get("row") for file in sorted(folder.glob("*.json"))]
     return [row for row in found if row and (NOTEBOOKS / f"{row['notebook']}.ipynb").is_file()]
 
 

@@ -354,6 +354,65 @@ def test_every_file_that_a_notebook_opened_is_in_its_closure(name):
     assert ours <= content_key.closure(name)
 
 
+# Notes each function of ours that is called, but while a module of ours is imported: what runs then counts by other rules.
+TRACER = """
+import os, sys, threading
+ROOT = os.environ["TRACED_ROOT"]
+ours = tuple(os.path.join(ROOT, name) + os.sep for name in ("lib", "book", "notebooks"))
+seen = set()
+def note(frame, event, argument):
+    code = frame.f_code
+    if event == "call" and code not in seen and code.co_filename.startswith(ours) and code.co_name != "<module>":
+        above = frame.f_back
+        while above is not None:
+            if above.f_code.co_name == "<module>" and above.f_code.co_filename.startswith(ours):
+                return
+            above = above.f_back
+        seen.add(code)
+        with open(os.environ["TRACED"], "a") as file:
+            file.write(f"{code.co_filename}\\t{code.co_firstlineno}\\n")
+threading.setprofile(note)
+sys.setprofile(note)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name == "notebooks/kiri2019/04_floating_point.ipynb" else pytest.mark.full)
+        for name in NOTEBOOKS
+        if not name.startswith("notebooks/assignments/")
+    ],
+)
+def test_every_function_that_ran_in_a_notebook_is_in_its_key(name, tmp_path):
+    """A guard for calls that no name in the code tells of."""
+    (tmp_path / "sitecustomize.py").write_text(TRACER)
+    told = {"PYTHONPATH": str(tmp_path), "TRACED": str(tmp_path / "ran"), "TRACED_ROOT": str(ROOT)}
+    words = [sys.executable, "notebooks/tools/run.py", name, "-o", str(tmp_path / "out.ipynb")]
+    done = subprocess.run(words, cwd=ROOT, env=plain() | told, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = content_key._found((name, *keys.RUNNER), ROOT, keys.SHARED)
+    ran = {tuple(line.split("\t")) for line in (tmp_path / "ran").read_text().splitlines()}
+    assert len({file for file, _ in ran}) > 5
+    missing = [f"{file}:{line}" for file, line in sorted(ran) if not found & set(_around(file, int(line)))]
+    assert not missing
+
+
+def _around(file: str, line: int) -> list[tuple[str, int]]:
+    """The statement that the `line` of a module is in, as content keys number it by the name that it defines."""
+    for node in ast.parse(Path(file).read_text(encoding="utf-8")).body:
+        first = min(part.lineno for part in (node, *getattr(node, "decorator_list", ())))
+        if first <= line <= node.end_lineno:
+            names = content_key._defined(node) or [
+                name for part in ast.walk(node) for name in content_key._defined(part)
+            ]
+            return [
+                (file, number) for name in names for number in content_key._module(file, str(ROOT)).binds.get(name, ())
+            ]
+    return []
+
+
 @pytest.mark.parametrize("name", executed())
 def test_a_notebook_judges_the_claims_of_its_own_document_alone(name):
     """Those of others may change without its being run again."""

@@ -421,6 +421,17 @@ def test_a_run_that_was_stopped_goes_on(tmp_path):
     assert [row["points"] for row in table(target / "grades.csv")] == ["16", "16"]
 
 
+@pytest.mark.parametrize("text", ["{", "[]", "", "null", "{}", '{"student": 1}', "\x00"])
+def test_a_damaged_record_is_named_and_counts_for_nothing(tmp_path, capsys, text):
+    from notebooks.assignments import grade as command
+
+    place = tmp_path / "record.json"
+    assert not command._is_done(place) and not capsys.readouterr().err
+    place.write_text(text)
+    assert not command._is_done(place) and not place.exists()
+    assert f"{place} is damaged" in capsys.readouterr().err
+
+
 def test_what_could_not_be_graded_is_tried_again(one, monkeypatch, capsys):
     """As where the machine had no memory left for a moment."""
     from notebooks.assignments import grade as command

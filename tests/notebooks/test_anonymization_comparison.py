@@ -255,8 +255,7 @@ def test_an_interrupted_grid_resumes(tmp_path, monkeypatch):
     assert kept == 3 + 2 and len(calls) == 8 + 1  # the one that was interrupted ran twice
     pd.testing.assert_frame_equal(scores(resumed), scores(whole))
     next(tmp_path.iterdir()).write_text("{")
-    with pytest.raises(ValueError, match="damaged"):
-        small(folder=tmp_path)
+    pd.testing.assert_frame_equal(scores(small(folder=tmp_path)), scores(whole))
 
 
 def test_a_kept_cell_counts_only_for_what_it_was_made_from():

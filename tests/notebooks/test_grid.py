@@ -54,17 +54,20 @@ def test_a_grid_goes_on_where_it_was_interrupted(tmp_path):
         grid.run(refuses, PLACES, common=(1.0,), keys=KEYS, folder=tmp_path)
     assert len(list(tmp_path.glob("*.json"))) == PLACES.index(("b", 1))
     kept = file(tmp_path, KEYS[0])
-    kept.write_text(json.dumps({"name": "kept", "draw": 0}))
+    kept.write_text(json.dumps({"result": {"name": "kept", "draw": 0}}))
     found = grid.run(cell, PLACES, common=(1.0,), keys=KEYS, folder=tmp_path)
     assert found[0] == {"name": "kept", "draw": 0}
     assert found[1:] == expected()[1:]
 
 
-def test_a_damaged_file_is_named(tmp_path):
+@pytest.mark.parametrize("text", ["{", "[]", "", "null", "{}", '{"name": 1}', '"result"', "\x00"])
+def test_a_damaged_file_is_named_and_its_cell_computed_again(tmp_path, capsys, text):
     damaged = file(tmp_path, KEYS[2])
-    damaged.write_text('{"name": ')
-    with pytest.raises(ValueError, match=f"{damaged.name} is damaged.*delete it"):
-        grid.run(cell, PLACES, common=(1.0,), keys=KEYS, folder=tmp_path)
+    damaged.write_text(text)
+    assert grid.run(cell, PLACES, common=(1.0,), keys=KEYS, folder=tmp_path) == expected()
+    assert f"{damaged} is damaged" in capsys.readouterr().err
+    assert grid.run(cell, PLACES, common=(1.0,), keys=KEYS, folder=tmp_path) == expected()
+    assert not capsys.readouterr().err
 
 
 @pytest.mark.parametrize("keys", [None, KEYS[:-1], [KEYS[0], *KEYS[:-1]]])

@@ -142,3 +142,49 @@ def test_a_notebook_that_is_run_again_keeps_its_last_time(tmp_path):
     (row,) = progress.rows(tmp_path)
     assert row["notebook"] == REAL and watch.state["expected"] == row["seconds"]
     watch.finished({})
+
+
+# ---- damaged files
+
+DAMAGED = [
+    "{",
+    "[]",
+    "",
+    "null",
+    "{}",
+    "1",
+    '{"done": true}',
+    '{"done": false, "expected": 1}',
+    '{"done": true, "expected": 1, "row": 3}',
+    "\x00",
+]
+
+
+@pytest.mark.parametrize("text", DAMAGED)
+def test_a_damaged_file_is_named_and_the_run_goes_on(board, tmp_path, capsys, text):
+    whole = board(b=running(5)).line(NOW)
+    made = board(b=running(5), a=finished("doc/a", 10, 20, expected=10))
+    made.file("doc/a").write_text(text)
+    os.utime(made.file("doc/a"), (NOW - 20,) * 2)
+    progress._tell_once.cache_clear()
+    again = progress.Board(made.folder, tmp_path / "papers.csv")
+    assert again.line(NOW) == again.line(NOW) == whole
+    assert capsys.readouterr().err.count(f"{made.file('doc/a')} is damaged") == 1
+    watch = progress.Watch(again, "doc/a", 4)
+    watch.finished({})
+    assert json.loads(made.file("doc/a").read_text())["row"]["notebook"] == "doc/a"
+
+
+@pytest.mark.parametrize("text", ["", "{", "a,b\n1,2\n", "notebook,seconds\ndoc/a,many\n"])
+def test_a_damaged_table_of_times_is_named_and_no_time_is_known(board, tmp_path, capsys, text):
+    folder = board().folder
+    (tmp_path / "papers.csv").write_text(text)
+    progress._tell_once.cache_clear()
+    assert progress.Board(folder, tmp_path / "papers.csv").known == {}
+    assert "papers.csv is damaged" in capsys.readouterr().err
+
+
+def test_an_empty_plan_is_that_of_a_notebook_by_itself(board, tmp_path):
+    folder = board().folder
+    (folder / "plan").write_text("")
+    assert progress.Board(folder, tmp_path / "papers.csv").line(NOW).startswith("papers     0 of 0 notebooks done")

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import types
 from pathlib import Path
 
 import nbformat
@@ -532,6 +533,27 @@ def test_what_is_kept_and_cannot_be_read_is_run_again(long_notebook, tmp_path):
     done = command(long_notebook, "-o", "out.ipynb", "--record", "record", folder=tmp_path)
     assert done.returncode == 0 and "cells are run again" in done.stderr and "Traceback" not in done.stderr
     assert (tmp_path / "first").read_text() == 2 * "ran\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{",
+        "[]",
+        "",
+        "null",
+        "{}",
+        '{"key": "now"}',
+        '{"key": "now", "seconds": "many", "cells": []}',
+        '{"key": "now", "seconds": 1, "cells": [1]}',
+        '{"key": "now", "seconds": 1, "cells": [{"cell_type": "code", "source": "2"}]}',
+    ],
+)
+def test_a_damaged_record_of_cells_is_named_and_counts_for_nothing(tmp_path, capsys, line):
+    client = types.SimpleNamespace(nb=new_notebook(cells=[new_code_cell("1")]))
+    (tmp_path / "cells").write_text(line + "\n")
+    assert kept.Keeper(tmp_path / "cells", watch=None)._restore(client, "now") == 0
+    assert str(tmp_path / "cells") in capsys.readouterr().err and client.nb.cells[0].source == "1"
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
