@@ -99,6 +99,7 @@ def test_a_line_is_told_every_ten_seconds_whoever_tells_it(board, capsys):
     assert len(capsys.readouterr().out.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_the_table_of_times(tmp_path):
     folder, path = tmp_path / "record", tmp_path / "papers.csv"
     watch = progress.Watch(progress.Board(folder, path), REAL, 3)

@@ -75,6 +75,7 @@ def test_inversion_is_unbiased():
     assert np.std(estimates) > 0.005  # the test has something to average
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("income", reconstruction_limits.INCOMES)
 def test_naive_bayes_scores_by_the_sum_of_log_ratios(income):
     data, test = reconstruction_limits.sample(FRAME, 1000, 40, income=income, rng=rng())
@@ -91,6 +92,7 @@ def test_naive_bayes_scores_by_the_sum_of_log_ratios(income):
     assert roc_auc_score(test[TARGET], model.decision_function(test)) > 0.7
 
 
+@pytest.mark.slow
 def test_widths_gain_nothing_where_all_weights_are_one():
     data, test = reconstruction_limits.sample(FRAME, 400, 10, rng=rng())
     table = reconstruction_limits.widths(data, test, (3.0, 1e9), rng=rng())

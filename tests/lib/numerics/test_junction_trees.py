@@ -30,6 +30,7 @@ def size_of(order, scopes, sizes):
     return sum(math.prod(sizes[v] for v in clique) for clique in maximal)
 
 
+@pytest.mark.slow
 @given(structures())
 def test_a_tree_covers_every_factor_and_counts_its_cells(structure):
     scopes, sizes = structure
@@ -40,6 +41,7 @@ def test_a_tree_covers_every_factor_and_counts_its_cells(structure):
     assert tree.cells == size_of(tree.order, scopes, sizes)
 
 
+@pytest.mark.slow
 @given(structures())
 def test_a_tree_is_never_smaller_than_the_best_of_all_orders_and_heeds_a_good_hint(structure):
     scopes, sizes = structure
@@ -72,6 +74,7 @@ def greedy(scopes, sizes, fill):
     return tuple(order)
 
 
+@pytest.mark.slow
 @given(structures(most=12))
 def test_components_apart_the_greedy_orders_are_those_of_the_whole(structure):
     """To the last step: in which order a model's variables are eliminated decides on last digits."""
@@ -95,6 +98,7 @@ def test_growth_says_what_the_tree_with_one_factor_more_says(structure, data):
         assert growth.has(clique) == any(set(clique) <= set(held) for held in tree.cliques)
 
 
+@pytest.mark.slow
 @given(structures(), st.data())
 def test_with_variables_to_keep_the_order_covers_the_rest_and_is_no_worse_than_the_one_given(structure, data):
     scopes, sizes = structure
@@ -132,6 +136,7 @@ def test_known_structures(scopes, sizes, cells):
     assert junction_tree(scopes, sizes).cells == cells
 
 
+@pytest.mark.slow
 @given(structures())
 def test_components_are_those_of_the_graph(structure):
     scopes, sizes = structure

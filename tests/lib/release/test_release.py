@@ -92,6 +92,7 @@ def test_the_errors_are_of_all_that_was_measured(read):
             assert error == pytest.approx(release.expected_error(result, measured.attributes), rel=0.01)
 
 
+@pytest.mark.slow
 def test_what_is_missing_or_not_listed_is_told_by_the_noisy_counts(read):
     frame = members(900)
     frame.loc[:599, "age"] = "27,5"
@@ -238,6 +239,7 @@ def test_where_their_number_is_public_no_more_than_that_is_told(read, monkeypatc
     assert first == same != more
 
 
+@pytest.mark.slow
 def test_planted_leaks_are_told_apart(read, monkeypatch, tmp_path):
     """The number of records, the unseen values, and a domain that is read off the records: each is noticed."""
     answer_alike(monkeypatch)
