@@ -123,7 +123,7 @@
   }
 
   /* A theorem about (epsilon, own) applied to Gaussian mechanisms: the best of many shares of delta that each run may use up
-     (lib.accounting.composition.repeated, whose search ends at about seven digits). */
+     (lib.accounting.Accountant, whose search ends at about seven digits). */
   function bestShare(theorem, mu, count, delta) {
     const cost = log => {
       const own = Math.exp(log) * delta / count;

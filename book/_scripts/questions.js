@@ -114,7 +114,7 @@
   const BY = {laplace: say('the Laplace mechanism'), response: say('the mechanism of randomized response'), gaussian: say('the Gaussian mechanism')};
   const MADE = {laplace: size => `mechanisms.Laplace(scale=1 / ${size})`, response: size => `mechanisms.RandomizedResponse(${size})`,
     gaussian: size => `mechanisms.Gaussian(sigma=1 / ${size})`};
-  const EXACTLY = {laplace: 'numerical', response: 'optimal', gaussian: 'gaussian'};  // how `repeated` calls it
+  const EXACTLY = {laplace: 'numerical', response: 'optimal', gaussian: 'gaussian'};  // how `Accountant` calls it
 
   const composition = {
     title: say('Many releases'),
@@ -131,8 +131,8 @@
       say('{releases} by {mechanism}, each of {size}, are together (ε = {epsilon}, δ = {delta})-differentially private for a record {changed}.',
         {releases: many(count, '{n} release', '{n} releases'), mechanism: BY[mechanism], changed: CHANGED[neighbours], epsilon: upwards(total[best]), delta,
           size: `${mechanism === 'gaussian' ? say('sensitivity / σ') : 'ε'} = ${size}`}),
-    call: ({best}, {mechanism, size, count, delta}) => 'from dp_compendium import mechanisms\nfrom dp_compendium.accounting.composition import repeated\n\n'
-      + `mechanism = ${MADE[mechanism](size)}\nprint(repeated(mechanism, ${count}, ${delta}, method="${best === 'numerical' ? EXACTLY[mechanism] : best}"))`,
+    call: ({best}, {mechanism, size, count, delta}) => 'from dp_compendium import mechanisms\nfrom dp_compendium.accounting import Accountant\n\n'
+      + `mechanism = ${MADE[mechanism](size)}\nprint(Accountant([(mechanism, ${count})], ${delta}).${best === 'numerical' ? EXACTLY[mechanism] : best}())`,
     budget: ({total, best}, {delta}) => [total[best], delta],
     mark: ({total, best}) => total[best],
     curve: {x: say('releases'), of: 'count', y: say('total ε'), grid: () => wholes(1, 1e4, 17),

@@ -2,6 +2,7 @@
 
 from .bounded_range import compose_schedule  # epsilon of a schedule of AIM, composed numerically
 from .certified import certified_zcdp  # a rho that is proved to imply (epsilon, delta)
+from .composition import Accountant  # the bounds on what several mechanisms cost together
 from .conversions import (
     bounded_range_zcdp,  # rho of epsilon-bounded range
     compose_rdp,  # the sum of Rényi budgets at each order

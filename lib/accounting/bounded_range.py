@@ -22,8 +22,6 @@ sees them last gains least. The two give an upper and a lower bound for any orde
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 import scipy
 
@@ -35,12 +33,12 @@ from .numerical import EpsilonBounds
 TREATMENTS = ("bounded range", "bounded range prv", "pure dp")
 
 
-def compose_schedule(mechanisms: Iterable[tuple[numerical.PrivacyLossVariable, int]], delta: float, *,
+def compose_schedule(mechanisms: numerical.Mechanisms, delta: float, *,
                      exponential: str = "bounded range", eps_error: float | None = None,
                      resolution: int = 32) -> EpsilonBounds:  # fmt: skip
     """Return bounds on the epsilon at `delta` of a schedule; `upper` is the guarantee.
 
-    mechanisms : pairs (variable, count) as for `numerical.prv_compose`, one at least; those from `bounded_range_prv`, the selections, in
+    mechanisms : pairs (mechanism, count) as for `numerical.prv_compose`, one at least; the selections, those of bounded range, in
         the order in which they ran; the bounds hold wherever the others stood among them
     delta : [1e-12, 1)
     exponential : one of `TREATMENTS`; see the module's text
@@ -61,7 +59,7 @@ def compose_schedule(mechanisms: Iterable[tuple[numerical.PrivacyLossVariable, i
     checks.one_of("exponential", exponential, TREATMENTS)
     delta = checks.number("delta", delta, "[1e-12, 1)")
     resolution = checks.whole("resolution", resolution, "[2, inf)")
-    mechanisms = numerical.checked_pairs(mechanisms)
+    mechanisms = numerical._variables(mechanisms)
     rho = numerical.compose_zcdp(mechanisms)
     if eps_error is None:
         eps_error = max(2e-3 * float(conversions.zcdp_to_dp(rho, delta)), 2e-4)

@@ -1,18 +1,17 @@
-"""What several releases cost together, by the theorems that the chapters compare.
+"""What several releases cost together.
+
+A mechanism says what it is and what one run of it costs (`mechanisms.guarantees`). An `Accountant` takes pairs (mechanism, count)
+and prices them together: each of its methods is one bound. The theorems that know of a mechanism only its (epsilon, delta) are functions:
 
 - `basic`: epsilons and deltas add up;   `parallel`: on disjoint parts of the table they do not
 - `advanced`: Dwork, Rothblum, Vadhan 2010;   `optimal`: Kairouz, Oh, Viswanath 2015, which nothing beats if all
   that is known of a mechanism is its (epsilon, delta)
 - `gaussian`: Gaussian mechanisms are one Gaussian mechanism, exactly (Dong, Roth, Su 2022)
-- `together`: mechanisms of `mechanisms`, each as often as one likes, by a method of choice, for comparison; `repeated`: one of them
-
-RDP and zCDP add up by themselves (`conversions.compose_rdp`); numerical composition is `numerical.prv_compose`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -22,8 +21,7 @@ from ..numerics import checks, in_order
 from ..numerics.checks import number, whole
 from . import conversions, gaussian_curve, numerical, privacy_loss
 
-METHODS = ("basic", "advanced", "optimal", "rdp", "zcdp", "numerical", "gaussian")
-ORDERS = 1 + 2.0 ** np.arange(-7, 17.01, 0.1)  # alpha of the RDP method
+ORDERS = 1 + 2.0 ** np.arange(-7, 17.01, 0.1)  # alpha of `Accountant.rdp`
 
 
 class Cost(NamedTuple):
@@ -130,84 +128,88 @@ def gaussian(sigmas: ArrayLike, delta: float, sensitivities: ArrayLike = 1.0) ->
     return Cost(float(gaussian_curve.gaussian_epsilon(1 / mu, number("delta", delta, "(0, 1)"))), float(delta))
 
 
-def repeated(mechanism: Any, count: int, delta: float, method: str = "numerical") -> float:
-    """The epsilon at `delta` in (0, 1) of `count` >= 1 runs of a mechanism of `mechanisms`, by a `method`: see `together`.
+class Accountant:
+    """Prices mechanisms that are fixed in advance and see the same records: each method is one bound, the epsilon at `delta` of all.
 
-    >>> from lib.mechanisms import Gaussian
-    >>> from lib.accounting.composition import repeated
-    >>> print(round(repeated(Gaussian(10.0), 100, 1e-6, "zcdp"), 2))
-    5.22
-    """
-    return together([(mechanism, count)], delta, method)
+    mechanisms : one or more pairs (mechanism, count), a mechanism of `mechanisms` and how often it runs, an integer >= 1
+    delta : (0, 1)
 
+    `basic`, `advanced` and `optimal` use the mechanisms' pure epsilons. Where one of these is infinite, the three use the epsilons at some
+    delta of each run: an equal part of `delta` for `basic`, else the best of many parts. The theorems are about equal mechanisms: `advanced`
+    and `optimal` take all for as costly as the costliest.
 
-def together(mechanisms: Iterable[tuple[Any, int]], delta: float, method: str = "numerical") -> float:
-    """The epsilon at `delta` in (0, 1) of several `mechanisms`, pairs (one of `mechanisms`, count >= 1), by a `method`:
-
-    - "basic", "advanced", "optimal": from their pure epsilons; where one is infinite from the epsilons at some
-      delta of their own, a share delta/count for "basic", else the best of many shares. The theorems are of equal mechanisms:
-      "advanced" and "optimal" take all for as costly as the costliest
-    - "rdp" (the best of `ORDERS`), "zcdp", "numerical" (an upper bound, delta >= 1e-12)
-    - "gaussian": exactly; for `Gaussian` alone, as the method is no approximation
-
+    >>> from lib.accounting import Accountant
     >>> from lib.mechanisms import Laplace
-    >>> from lib.accounting.composition import together
-    >>> for method in ("basic", "rdp", "numerical"):
-    ...     print(method, round(together([(Laplace(10.0), 100)], 1e-6, method), 2))
-    ...
-    basic 10.0
-    rdp 4.99
-    numerical 4.7
+    >>> accountant = Accountant([(Laplace(10.0), 100)], delta=1e-6)
+    >>> print(round(accountant.basic(), 2), round(accountant.rdp(), 2), round(accountant.numerical(), 2))
+    10.0 4.99 4.7
     """
-    checks.one_of("method", method, METHODS)
-    pairs = [(mechanism, whole("count", count, "[1, inf)")) for mechanism, count in mechanisms]
-    delta = number("delta", delta, "(0, 1)")
-    if not pairs:
-        raise ValueError("mechanisms must be one or more pairs (mechanism, count), got none")
-    if method == "rdp":
-        curves, counts = [each.rdp(ORDERS) for each, _ in pairs], [count for _, count in pairs]
-        return float(conversions.rdp_to_dp(ORDERS, conversions.compose_rdp(curves, counts), delta).epsilon)
-    if method in ("zcdp", "numerical"):
-        cost = float(conversions.zcdp_to_dp(in_order.total(count * each.rho for each, count in pairs), delta))
-        if method == "zcdp":
-            return cost
-        variables = [(each.prv, count) for each, count in pairs]
-        return numerical.prv_compose(variables, delta, eps_error=max(2e-3 * cost, 1e-5)).upper
-    if method == "gaussian":
-        for each, _ in pairs:
-            if not hasattr(each, "sigma") or not isinstance(each.sigma, float):
-                raise ValueError(f"method must not be 'gaussian' for {each!r}, which is no Gaussian mechanism")
-        sensitivities = [each.sensitivity * np.sqrt(float(count)) for each, count in pairs]
-        return gaussian([each.sigma for each, _ in pairs], delta, sensitivities).epsilon
-    return _by_theorems(method, pairs, delta)
 
+    def __init__(self, mechanisms: numerical.Mechanisms, delta: float) -> None:
+        self.mechanisms = [(mechanism, whole("count", count, "[1, inf)")) for mechanism, count in mechanisms]
+        self.delta = number("delta", delta, "(0, 1)")
+        if not self.mechanisms:
+            raise ValueError("mechanisms must be one or more pairs (mechanism, count), got none")
 
-def _by_theorems(method, pairs, delta):
-    """By a theorem that asks for an (epsilon, delta) of each mechanism and nothing else."""
-    count = in_order.total(count for _, count in pairs)
-    needy = in_order.total(count for each, count in pairs if not np.isfinite(each.epsilon))  # of a share of delta
-    if method == "basic":
-        own = [each.epsilon if np.isfinite(each.epsilon) else each.epsilon_at(delta / needy) for each, _ in pairs]
-        return in_order.total(count * epsilon for epsilon, (_, count) in zip(own, pairs))
-    if needy == 0:
-        return _by_theorem(method, max(each.epsilon for each, _ in pairs), 0.0, count, delta)
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        """The names of the bounds that apply: `gaussian`, which is exact, only to Gaussian mechanisms."""
+        names = ("basic", "advanced", "optimal", "rdp", "zcdp", "numerical")
+        exact = all(isinstance(getattr(each, "sigma", None), float) for each, _ in self.mechanisms)
+        return (*names, "gaussian") if exact else names
 
-    def cost(log_share):
-        own = float(np.exp(log_share)) * delta / count
-        return _by_theorem(method, max(each.epsilon_at(own) for each, _ in pairs), own, count, delta)
+    def basic(self) -> float:
+        """Return the sum of the epsilons: see `basic`."""
+        needy = in_order.total(count for each, count in self.mechanisms if not np.isfinite(each.epsilon))
+        return in_order.total(
+            count * (each.epsilon if np.isfinite(each.epsilon) else each.epsilon_at(self.delta / needy))
+            for each, count in self.mechanisms
+        )
 
-    shares = np.append(np.linspace(np.log(1e-4), np.log(0.99), 24), np.log1p(-1e-9))
-    best = int(np.argmin([cost(share) for share in shares]))
-    near = shares[max(best - 1, 0)], shares[min(best + 1, len(shares) - 1)]
-    refined = scipy.optimize.minimize_scalar(cost, bounds=near, method="bounded", options={"xatol": 1e-4})
-    return min(float(refined.fun), cost(shares[best]))
+    def advanced(self) -> float:
+        """Return the epsilon by Dwork, Rothblum, Vadhan 2010: see `advanced`."""
+        return self._by(lambda epsilon, own, count: advanced(epsilon, count, self.delta - count * own, own).epsilon)
 
+    def optimal(self) -> float:
+        """Return the epsilon by Kairouz, Oh, Viswanath 2015: see `optimal`."""
+        return self._by(lambda epsilon, own, count: optimal(epsilon, count, self.delta, own).epsilon)
 
-def _by_theorem(method, epsilon, own, count, delta):
-    """By "advanced" or "optimal", the epsilon at `delta` of `count` mechanisms, each (epsilon, own)-DP with own < delta / count."""
-    if method == "advanced":
-        return advanced(epsilon, count, delta - count * own, own).epsilon
-    return optimal(epsilon, count, delta, own).epsilon
+    def rdp(self) -> float:
+        """Return the epsilon by Rényi DP, the best of `ORDERS`."""
+        curves, counts = zip(*((each.rdp(ORDERS), count) for each, count in self.mechanisms))
+        return float(conversions.rdp_to_dp(ORDERS, conversions.compose_rdp(curves, counts), self.delta).epsilon)
+
+    def zcdp(self) -> float:
+        """Return the epsilon by zero-concentrated DP."""
+        rho = in_order.total(count * each.rho for each, count in self.mechanisms)
+        return float(conversions.zcdp_to_dp(rho, self.delta))
+
+    def numerical(self) -> float:
+        """Return an upper bound by numerical composition (`prv_compose`); `delta` must be at least 1e-12."""
+        return numerical.prv_compose(self.mechanisms, self.delta, eps_error=max(2e-3 * self.zcdp(), 1e-5)).upper
+
+    def gaussian(self) -> float:
+        """Return the exact epsilon of Gaussian mechanisms; ``ValueError`` if there are others."""
+        if "gaussian" not in self.bounds:
+            raise ValueError(f"mechanisms must all be Gaussian for the bound 'gaussian', got {self.mechanisms!r:.100}")
+        sensitivities = [each.sensitivity * np.sqrt(float(count)) for each, count in self.mechanisms]
+        return gaussian([each.sigma for each, _ in self.mechanisms], self.delta, sensitivities).epsilon
+
+    def _by(self, theorem):
+        """Return the epsilon by a `theorem` that asks for an (epsilon, delta) of each mechanism and for nothing else."""
+        count = in_order.total(count for _, count in self.mechanisms)
+        if np.isfinite(pure := max(each.epsilon for each, _ in self.mechanisms)):
+            return theorem(pure, 0.0, count)
+
+        def cost(log_part):
+            own = float(np.exp(log_part)) * self.delta / count
+            return theorem(max(each.epsilon_at(own) for each, _ in self.mechanisms), own, count)
+
+        parts = np.append(np.linspace(np.log(1e-4), np.log(0.99), 24), np.log1p(-1e-9))
+        best = int(np.argmin([cost(part) for part in parts]))
+        near = parts[max(best - 1, 0)], parts[min(best + 1, len(parts) - 1)]
+        refined = scipy.optimize.minimize_scalar(cost, bounds=near, method="bounded", options={"xatol": 1e-4})
+        return min(float(refined.fun), cost(parts[best]))
 
 
 def _pairs(epsilons, deltas) -> tuple[np.ndarray, np.ndarray]:

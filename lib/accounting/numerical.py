@@ -1,8 +1,8 @@
 """Numerical composition: the privacy loss variables of mechanisms, and what many of them cost together.
 
-A variable (PRV) is all that an accountant needs to know of a mechanism, and pairs (variable, count) are what every
-accountant here and in `bounded_range` takes; the mechanisms of `lib.mechanisms` have theirs as `prv`. Of the Gaussian
-and Laplace mechanisms, sensitivity / sigma or / scale is in [1e-150, 1e150].
+A variable (PRV) is all that numerical composition needs to know of a mechanism. Every function here and in `bounded_range` takes pairs
+(mechanism, count), like `composition.Accountant`: the mechanisms of `lib.mechanisms` give their variable as `prv`, and a variable is its
+own. For the Gaussian and Laplace mechanisms, sensitivity / sigma or / scale is in [1e-150, 1e150].
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from prv_accountant.domain import Domain
 
 
+Mechanisms = Iterable[tuple[Any, int]]  # pairs (mechanism of `lib.mechanisms` or variable, how often it runs)
 _MOST_POINTS = 50_000_000  # which take some gigabytes
 
 
@@ -199,16 +200,16 @@ def bounded_range_prv(epsilon: float) -> PrivacyLossVariable:
     return BoundedRangeLoss(checks.number("epsilon", epsilon, "(0, inf)"))
 
 
-def checked_pairs(mechanisms: Iterable[tuple[PrivacyLossVariable, int]]) -> list[tuple[PrivacyLossVariable, int]]:
-    """Pairs (variable, whole count >= 1), one at least, as a list; ``ValueError`` for anything else."""
-    pairs = [(prv, checks.whole("count", count, "[1, inf)")) for prv, count in mechanisms]
+def _variables(mechanisms: Mechanisms) -> list[tuple[Any, int]]:
+    """Return pairs (variable, count) for pairs (mechanism, integer count >= 1), one at least; ``ValueError`` for anything else."""
+    pairs = [(getattr(each, "prv", each), checks.whole("count", count, "[1, inf)")) for each, count in mechanisms]
     if not pairs or not all(isinstance(prv, PrivacyLossVariable) for prv, _ in pairs):
-        raise ValueError(f"mechanisms must hold pairs (variable from gaussian_prv or its like; count), got {pairs}")
+        raise ValueError(f"mechanisms must hold pairs (mechanism or variable; count), got {pairs}")
     return pairs
 
 
-def compose_zcdp(mechanisms: Iterable[tuple[PrivacyLossVariable, int]]) -> float:
-    """The rho of a composition, by adding up; mechanisms : as for `prv_compose`.
+def compose_zcdp(mechanisms: Mechanisms) -> float:
+    """Return the rho of a composition, the sum; mechanisms : as for `prv_compose`.
 
     Source: Bun and Steinke 2016; miura2025, Proposition 2.7.
 
@@ -216,14 +217,15 @@ def compose_zcdp(mechanisms: Iterable[tuple[PrivacyLossVariable, int]]) -> float
     >>> print(round(compose_zcdp([(gaussian_prv(5.0), 3), (laplace_prv(2.0), 1)]), 4))
     0.185
     """
-    return in_order.total(count * prv.rho for prv, count in checked_pairs(mechanisms))
+    mechanisms = list(mechanisms)
+    return in_order.total(count * each.rho for (each, _), (_, count) in zip(mechanisms, _variables(mechanisms)))
 
 
-def prv_compose(mechanisms: Iterable[tuple[PrivacyLossVariable, int]], delta: float, *, eps_error: float = 0.01,
+def prv_compose(mechanisms: Mechanisms, delta: float, *, eps_error: float = 0.01,
                 delta_error: float | None = None) -> EpsilonBounds:  # fmt: skip
     """Bounds on the epsilon at `delta` of a composition; `upper` is the guarantee.
 
-    mechanisms : sequence of (variable from one of the functions above, count >= 1).
+    mechanisms : pairs (mechanism of `mechanisms` or variable from one of the functions above, count >= 1).
         Give equal mechanisms once with their count: time grows with pairs and sqrt(total count).
     delta : [1e-12, 1); eps_error : (0, inf); delta_error : [1e-300, delta), default delta / 1000
 
@@ -241,7 +243,7 @@ def prv_compose(mechanisms: Iterable[tuple[PrivacyLossVariable, int]], delta: fl
     delta_error = delta / 1000 if delta_error is None else delta_error
     delta_error = checks.number("delta_error", delta_error, f"[1e-300, {delta!r})")
     eps_error = checks.number("eps_error", eps_error, "(0, inf)")
-    pairs = checked_pairs(mechanisms)
+    pairs = _variables(mechanisms)
     grid = _grid(pairs, eps_error, delta_error)
     rounding, left = 0.0, delta - delta_error - len(grid) * float(np.finfo(np.longdouble).eps)
     if left > 0:
@@ -275,9 +277,7 @@ def _negative(pmf: np.ndarray) -> float:
     return 4 * float(max(-pmf.cumsum().min(), -pmf[::-1].cumsum().min(), 0))
 
 
-def prv_distribution(
-    mechanisms: Iterable[tuple[PrivacyLossVariable, int]], *, eps_error: float, delta_error: float
-) -> DiscretePrivacyRandomVariable:
+def prv_distribution(mechanisms: Mechanisms, *, eps_error: float, delta_error: float) -> DiscretePrivacyRandomVariable:
     """The privacy random variable of a composition on a grid: `pmf` at the points `domain.ts()`.
 
     It can be drawn together with the true variable so that they differ by more than eps_error with
@@ -289,7 +289,7 @@ def prv_distribution(
     >>> print(round(float(found.pmf.sum()), 6))
     1.0
     """
-    pairs = checked_pairs(mechanisms)
+    pairs = _variables(mechanisms)
     eps_error = checks.number("eps_error", eps_error, "(0, inf)")
     delta_error = checks.number("delta_error", delta_error, "[1e-300, 1)")
     return _composed(pairs, _grid(pairs, eps_error, delta_error))

@@ -8,7 +8,7 @@ from functools import partial
 import click
 
 from .. import gaussian_synthesis as synthesis
-from ..accounting import composition, gaussian_sigma, sampled_gaussian
+from ..accounting import Accountant, gaussian_sigma, sampled_gaussian
 from ..gaussian_synthesis.releases import released_dp, released_epsilon
 from ..mechanisms import Gaussian, Laplace, RandomizedResponse
 from ..numerics.checks import number
@@ -201,8 +201,5 @@ def compose(mechanisms, delta, as_json):
     A mechanism is gaussian:SIGMA or laplace:SCALE, noise for a sensitivity of 1, or pure:EPSILON, of which nothing else is known;
     xCOUNT says how often it runs. They are fixed in advance, and see the same records.
     """
-    methods = [each for each in composition.METHODS if each != "gaussian"]
-    if all(isinstance(each, Gaussian) for each, _ in mechanisms):
-        methods.append("gaussian")  # which is exact
-    ways = {name: partial(composition.together, mechanisms, delta, name) for name in methods}
-    answer(by_each_way(ways) | {"delta": delta}, as_json)
+    accountant = Accountant(mechanisms, delta)
+    answer(by_each_way({name: getattr(accountant, name) for name in accountant.bounds}) | {"delta": delta}, as_json)

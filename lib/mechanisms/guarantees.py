@@ -1,10 +1,10 @@
 """What a mechanism object can say of itself: the interface of everything in `mechanisms`.
 
-A mechanism knows its `sensitivity` and its guarantee, in every currency of `accounting`:
+A mechanism knows its `sensitivity` and what one run of it costs, in every currency of `accounting` (an `Accountant` prices several):
 
 - `epsilon`, of pure DP: inf where it has none;   `rho`, of zCDP
 - `delta(epsilon)` and `epsilon_at(delta)`: the curve of all its (epsilon, delta), and the inverse
-- `rdp(alpha)`: its RDP epsilon at orders in (1, inf);   `prv`, its variable for `accounting.prv_compose`
+- `rdp(alpha)`: its RDP epsilon at orders in (1, inf);   `prv`, its privacy loss as a variable
 
 The guarantee is for the neighbours, unbounded or bounded, that the sensitivity was computed for.
 ``release(value, *, rng)`` applies it. `worst_case` is a pair of inputs, from neighbours, whose outputs

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 
 from lib import accounting, gaussian_synthesis, local, mechanisms
-from lib.accounting import composition, sampled_gaussian
+from lib.accounting import sampled_gaussian
 from lib.attacks.membership_inference import advantage_bound, posterior_bound
 from lib.local.communication import report_bits
 from lib.tables.budget_schedule import Schedule
@@ -84,11 +84,12 @@ MECHANISMS = {
 
 def repeated(mechanism, size, count, delta, neighbours="unbounded", numerically=True):
     made = MECHANISMS[mechanism](size)
+    accountant = accounting.Accountant([(made, count)], delta)
     methods = {"basic": "basic", "advanced": "advanced", "optimal": "optimal", "zcdp": "zcdp", "rdp": "rdp"}
     searched = 1e-3 if mechanism == "gaussian" else NINE_DIGITS  # two searches for the best share of delta
     rows = {
         name: Close(
-            composition.repeated(made, count, delta, method),
+            getattr(accountant, method)(),
             searched if name in ("advanced", "optimal") else NINE_DIGITS,
         )
         for name, method in methods.items()
@@ -101,7 +102,7 @@ def repeated(mechanism, size, count, delta, neighbours="unbounded", numerically=
         rows["numerical"] = Between(found.lower, found.upper)
     else:
         method = {"gaussian": "gaussian", "response": "optimal"}[mechanism]
-        rows["numerical"] = Close(composition.repeated(made, count, delta, method))
+        rows["numerical"] = Close(getattr(accountant, method)())
     return {name: {"epsilon": total} for name, total in rows.items()}
 
 

@@ -12,7 +12,7 @@ from scipy.stats import dlaplace
 
 from lib import accounting, mechanisms
 from lib.accounting import composition
-from lib.accounting.composition import advanced, basic, optimal, parallel, repeated, together
+from lib.accounting.composition import Accountant, advanced, basic, optimal, parallel
 
 properties = settings(derandomize=True, deadline=None, max_examples=60)
 epsilons = st.floats(-2, 0.5).map(lambda exponent: 10.0**exponent)
@@ -106,6 +106,12 @@ MECHANISMS = [
 ]  # fmt: skip
 
 
+def priced(several):
+    """By each approximate bound; those that apply to mechanisms of any kind."""
+    accountant = Accountant(several, 1e-6)
+    return {name: getattr(accountant, name)() for name in accountant.bounds if name != "gaussian"}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: type(m).__name__)
 @pytest.mark.parametrize("count", [1, 40])
@@ -114,7 +120,7 @@ def test_every_method_is_above_the_truth(mechanism, count):
     least = accounting.prv_compose([(mechanism.prv, count)], 1e-6, eps_error=error).lower
     if isinstance(mechanism, mechanisms.Exponential):  # whose variable is no single mechanism's
         least = 0.0
-    found = {method: repeated(mechanism, count, 1e-6, method) for method in composition.METHODS if method != "gaussian"}
+    found = priced([(mechanism, count)])
     assert all(epsilon >= least for epsilon in found.values())
     assert found["optimal"] <= found["advanced"] and found["optimal"] <= found["basic"] * (1 + 1e-6)
     assert found["rdp"] <= found["zcdp"] * (1 + 2e-3)
@@ -125,12 +131,15 @@ def test_every_method_is_above_the_truth(mechanism, count):
 
 
 def test_the_exact_method_is_for_gaussians():
-    exact = repeated(mechanisms.Gaussian(20.0, 2.0), 50, 1e-5, "gaussian")
+    accountant = Accountant([(mechanisms.Gaussian(20.0, 2.0), 50)], 1e-5)
+    exact = accountant.gaussian()
     assert exact == pytest.approx(accounting.gaussian_epsilon(10 / math.sqrt(50), 1e-5))
-    assert exact <= repeated(mechanisms.Gaussian(20.0, 2.0), 50, 1e-5) <= exact * 1.02
+    assert exact <= accountant.numerical() <= exact * 1.02 and accountant.bounds[-1] == "gaussian"
     for mechanism in (mechanisms.Laplace(1.0), mechanisms.DiscreteGaussian(3)):
-        with pytest.raises(ValueError, match="method must"):
-            repeated(mechanism, 2, 1e-5, "gaussian")
+        other = Accountant([(mechanism, 2)], 1e-5)
+        assert "gaussian" not in other.bounds
+        with pytest.raises(ValueError, match="mechanisms must all be Gaussian"):
+            other.gaussian()
 
 
 PURE = [(mechanisms.Laplace(8.0), 3), (mechanisms.RandomizedResponse(0.2), 2), (mechanisms.DiscreteLaplace(8, 2), 1)]
@@ -141,27 +150,27 @@ MIXED = [*PURE, (mechanisms.Gaussian(9.0), 4), (mechanisms.DiscreteGaussian(9), 
 @pytest.mark.parametrize("several", [PURE, MIXED], ids=["pure", "mixed"])
 def test_every_method_for_several_mechanisms_is_above_what_they_cost_together(several):
     least = accounting.prv_compose([(each.prv, count) for each, count in several], 1e-6, eps_error=1e-3).lower
-    found = {method: together(several, 1e-6, method) for method in composition.METHODS if method != "gaussian"}
+    found = priced(several)
     assert 0 < least <= min(found.values()) and found["numerical"] <= 1.02 * min(found.values())
     assert found["optimal"] <= found["advanced"] and found["rdp"] <= found["zcdp"] * (1 + 2e-3)
 
 
 def test_basic_gives_delta_to_those_that_need_one():
-    assert together(PURE, 1e-6, "basic") == pytest.approx(3 / 8 + 2 * 0.2 + 2 / 8)
+    assert Accountant(PURE, 1e-6).basic() == pytest.approx(3 / 8 + 2 * 0.2 + 2 / 8)
     share = 1e-6 / 6
     gaussians = 4 * mechanisms.Gaussian(9.0).epsilon_at(share) + 2 * mechanisms.DiscreteGaussian(9).epsilon_at(share)
-    assert together(MIXED, 1e-6, "basic") == pytest.approx(3 / 8 + 2 * 0.2 + 2 / 8 + gaussians)
+    assert Accountant(MIXED, 1e-6).basic() == pytest.approx(3 / 8 + 2 * 0.2 + 2 / 8 + gaussians)
 
 
 def test_gaussians_together_are_one():
     both = [(mechanisms.Gaussian(4.0), 3), (mechanisms.Gaussian(6.0, 2.0), 2)]
-    assert together(both, 1e-5, "gaussian") == pytest.approx(
+    assert Accountant(both, 1e-5).gaussian() == pytest.approx(
         accounting.gaussian_epsilon(1 / math.sqrt(3 / 16 + 2 / 9), 1e-5)
     )
 
 
 @pytest.mark.parametrize("name, call", [
-    ("mechanisms", lambda: together([], 0.1)), ("method", lambda: together(MIXED, 0.1, "gaussian")),
+    ("mechanisms", lambda: Accountant([], 0.1)), ("mechanisms", lambda: Accountant(MIXED, 0.1).gaussian()),
     ("epsilons", lambda: basic([])), ("epsilons", lambda: basic([-1])), ("epsilons", lambda: basic([[1.0]])),
     ("deltas", lambda: basic([1, 2], [0.1])), ("deltas", lambda: parallel([1], 2)),
     ("neighbours", lambda: parallel([1], neighbours="both")),
@@ -171,8 +180,7 @@ def test_gaussians_together_are_one():
     ("total_delta", lambda: optimal(1, 2, 1)), ("delta", lambda: optimal(1, 2, 0.1, -0.1)),
     ("sigmas", lambda: composition.gaussian([0], 0.1)), ("sigmas", lambda: composition.gaussian([], 0.1)),
     ("sensitivities", lambda: composition.gaussian([1, 2], 0.1, [1])), ("delta", lambda: composition.gaussian([1], 0)),
-    ("method", lambda: repeated(MECHANISMS[0], 2, 0.1, "magic")), ("count", lambda: repeated(MECHANISMS[0], 0, 0.1)),
-    ("delta", lambda: repeated(MECHANISMS[0], 2, 1)),
+    ("count", lambda: Accountant([(MECHANISMS[0], 0)], 0.1)), ("delta", lambda: Accountant([(MECHANISMS[0], 2)], 1)),
 ])  # fmt: skip
 def test_bad_arguments_are_refused_by_name(name, call):
     with pytest.raises(ValueError, match=name):

@@ -17,7 +17,7 @@ import pytest
 from book.kept import results
 from book.ledger import claims
 from lib import accounting, mechanisms
-from lib.accounting import composition, sampled_gaussian
+from lib.accounting import sampled_gaussian
 from lib.command import costs, verdicts
 from lib.command.main import commands, main
 from lib.gaussian_synthesis import released_epsilon
@@ -110,8 +110,8 @@ def test_how_much_noise_a_promise_needs(run):
 def test_what_several_mechanisms_cost_together(run):
     several = [(mechanisms.Gaussian(9.0), 4), (mechanisms.Laplace(8.0), 3), (mechanisms.RandomizedResponse(0.2), 1)]
     found = said(run, "compose gaussian:9x4 laplace:8x3 pure:0.2 --delta 1e-6")
-    methods = [method for method in composition.METHODS if method != "gaussian"]
-    assert found["epsilon"] == {method: composition.together(several, 1e-6, method) for method in methods}
+    accountant = accounting.Accountant(several, 1e-6)
+    assert found["epsilon"] == {name: getattr(accountant, name)() for name in accountant.bounds}
     assert found["least"] == min(found["epsilon"], key=found["epsilon"].get)
     lines = run("compose gaussian:9x4 laplace:8x3 pure:0.2 --delta 1e-6")[1].splitlines()
     assert [line.split()[1] for line in lines if line.endswith("  least")] == [found["least"]]
