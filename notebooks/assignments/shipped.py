@@ -73,12 +73,14 @@ def modules(released) -> set[str]:
 def requirements(released) -> bytes:
     """The part of the classroom's lock that installs JupyterLab and what the notebook `released` imports, with its hashes."""
     used = {name.split(".")[0] for name in modules(released)}
-    provided = importlib.metadata.packages_distributions()
-    wanted = {_normal(package) for name in used for package in provided.get(name, ())} | {"jupyterlab"}
+    wanted = {_normal(package) for name in used for package in _providers().get(name, ())} | {"jupyterlab"}
     locked = _locked()
     while more := {package for package, (_, users) in locked.items() if users & wanted} - wanted:
         wanted |= more
     return "".join(entry for package, (entry, _) in locked.items() if package in wanted).encode()
+
+
+_providers = functools.cache(importlib.metadata.packages_distributions)
 
 
 @functools.cache

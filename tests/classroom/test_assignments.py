@@ -6,8 +6,6 @@ All copies are handed in as one class and graded by the command that instructors
 import importlib.metadata
 import json
 import re
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -18,7 +16,7 @@ from packaging.requirements import Requirement
 from book._ext import tables
 from book.ledger import claims
 from notebooks.assignments import assignment, make_assignments, shipped, submissions
-from notebooks.assignments.tables import read_table
+from notebooks.assignments.tables import read_table, table
 from tests.classroom.assignment_answers import RIGHT, WRONG
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,38 +32,73 @@ def with_solution(name: str, old: str, new: str, variant="default"):
     return notebook
 
 
-def grade(folder: Path, target: Path, *options) -> dict:
-    """The marks by (student, assignment): {question: (points, out of, note)}."""
-    done = subprocess.run(
-        [sys.executable, "-m", "notebooks.assignments.grade", folder, "-o", target, *options],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    marks = {}
-    for row in read_table(target / "marks.csv"):
-        questions = marks.setdefault((row["file"].split("/")[1], row["assignment"]), {})
+# Answers that are numbers, as they were last year: (assignment, cell, the default variant's answer, the test that is lost).
+LAST_YEAR = [
+    ("laplace", "laplace-verdicts", "verdicts = {'A': True, 'B': False, 'C': False}", "verdicts"),
+    ("gaussian_records", "gaussian-needed", "answers = {'unbounded': 232006, 'bounded': 461768}", "needed"),
+    ("aim_by_hand", "aim-first", "chances = [0.83202537, 0.06033761, 0.10763702]", "first"),
+    ("pk_anonymity", "pk-here", "epsilon_here = 4.992687", "here"),
+    ("private_parameters", "parameters-here", "scale_here = 70.0", "here"),
+    ("frequency_oracles", "oracles-here", "needed = 46181", "needed"),
+    ("synthetic_tables", "tables-live", "synthetic = draw(np.ones((7, 6, 5, 2)), 5984, rng=coins)", "live"),
+]
+
+
+REFERENCE, EMPTY, NEXT_YEAR, COPIED = "reference", "empty", "reference of 2026a", "last year's numbers"
+
+
+def copy_of(name: str, what: str):
+    """The notebook of assignment `name` that is handed in as `what`."""
+    if what == REFERENCE:
+        return assignment.key(name)
+    if what == EMPTY:
+        return assignment.student(assignment.key(name))
+    if what in (NEXT_YEAR, COPIED):
+        notebook = assignment.key(name, "2026a")
+        for place, line in [entry[1:3] for entry in LAST_YEAR if what == COPIED and entry[0] == name]:
+            [cell] = [cell for cell in notebook.cells if cell.id == place]
+            cell.source += f"\n{line}"
+        return notebook
+    [(old, new)] = [entry[2:4] for entry in (*WRONG, *RIGHT) if entry[:2] == (name, what)]
+    return with_solution(name, old, new)
+
+
+@pytest.fixture(scope="session")
+def marks(request, once, grade):
+    """The marks by (what was handed in, assignment): {question: (points, out of, note)}, of all that the chosen tests look at.
+
+    A few students hand in many files each: the process of each is started once. Those of next year have its variant.
+    """
+    asking = [item for item in request.session.items if "marks" in item.fixturenames and hasattr(item, "callspec")]
+    wanted = sorted({(item.callspec.params["name"], item.callspec.params["what"]) for item in asking})
+
+    def make(top: Path) -> None:
+        students: dict = {}
+        for number, (name, what) in enumerate(wanted):
+            variant = "2026a" if what in (NEXT_YEAR, COPIED) else assignment.DEFAULT
+            student = f"student {variant} {number % (1 + len(wanted) // submissions.MOST_FILES)}"
+            students[student] = variant
+            place = top / "class" / student / what
+            place.mkdir(parents=True, exist_ok=True)
+            nbformat.write(copy_of(name, what), place / f"{name}.ipynb")
+        rows = [{"student": student, "variant": variant} for student, variant in students.items()]
+        table(top / "variants.csv", rows)
+        grade(top / "class", top / "out", "--variants", top / "variants.csv")
+
+    found: dict = {}
+    for row in read_table(once("assignments", make) / "out/marks.csv"):
+        questions = found.setdefault((row["file"].split("/")[1], row["assignment"]), {})
         questions[row["question"]] = (float(row["points"] or "nan"), float(row["out_of"]), row["note"])
-    return marks
+    return found
 
 
-def hand_in(folder: Path, what: str, name: str, notebook) -> None:
-    """In the folder of one of a few students, whose process is started once for all that they hand in."""
-    place = folder / f"student {len(list(folder.glob('*/*/*'))) // submissions.MOST_FILES}" / what
-    place.mkdir(parents=True, exist_ok=True)
-    nbformat.write(notebook, place / f"{name}.ipynb")
-
-
-@pytest.fixture(scope="module")
-def marks(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("class")
-    for name in NAMES:
-        hand_in(folder, "reference", name, assignment.key(name))
-        hand_in(folder, "empty", name, assignment.student(assignment.key(name)))
-    for name, what, old, new, *_ in [*WRONG, *RIGHT]:
-        hand_in(folder, what, name, with_solution(name, old, new))
-    return grade(folder, tmp_path_factory.mktemp("grading") / "out")
+def wrong_answers():
+    """Each wrong answer and the tests that it must lose: in `make test` those that show of a test, as the first, that it can fail."""
+    failed: set = set()
+    for name, what, _, _, tests in WRONG:
+        new = {(name, test) for test in tests} - failed
+        failed |= new
+        yield pytest.param(name, what, tests, marks=() if new else pytest.mark.full)
 
 
 def lost(questions: dict) -> set:
@@ -96,25 +129,28 @@ def test_an_assignment_that_does_not_say_what_it_is_stops_the_build(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("what", [REFERENCE])
 @pytest.mark.parametrize("name", NAMES)
-def test_the_reference_gets_all_points_that_tests_give(marks, name):
-    assert lost(marks["reference", name]) == set(), marks["reference", name]
-    assert sum(out_of for _, out_of, _ in marks["reference", name].values()) >= 20
+def test_the_reference_gets_all_points_that_tests_give(marks, name, what):
+    assert lost(marks[what, name]) == set(), marks[what, name]
+    assert sum(out_of for _, out_of, _ in marks[what, name].values()) >= 20
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("what", [EMPTY])
 @pytest.mark.parametrize("name", NAMES)
-def test_the_empty_version_gets_nothing(marks, name):
-    assert all(points == 0 for points, _, _ in marks["empty", name].values())
+def test_the_empty_version_gets_nothing(marks, name, what):
+    assert marks[what, name] and all(points == 0 for points, _, _ in marks[what, name].values())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "what", "tests"), [(wrong[0], wrong[1], wrong[4]) for wrong in WRONG])
+@pytest.mark.parametrize(("name", "what", "tests"), list(wrong_answers()))
 def test_a_wrong_answer_loses_the_points_meant_for_it(marks, name, what, tests):
     assert lost(marks[what, name]) == tests
 
 
 @pytest.mark.slow
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "what"), [right[:2] for right in RIGHT])
 def test_another_right_answer_loses_nothing(marks, name, what):
     assert lost(marks[what, name]) == set(), marks[what, name]
@@ -124,12 +160,12 @@ def test_another_right_answer_loses_nothing(marks, name, what):
 def test_whoever_loses_points_is_told_why(marks):
     told = [
         note
-        for (student, _), questions in marks.items()
-        if student not in ("reference", "empty")
+        for (what, assigned), questions in marks.items()
+        if (assigned, what) in {wrong[:2] for wrong in WRONG}
         for name, (points, _, note) in questions.items()
         if "-test-" in name and points == 0
     ]
-    assert len(told) > 30 and all(note for note in told)
+    assert len(told) > 30 and all(told)
     assert sum(note.startswith("AssertionError: ") for note in told) > len(told) / 2
 
 
@@ -144,8 +180,9 @@ def test_whoever_loses_points_is_told_why(marks):
         ("function renamed", "numeric", "renyi_numeric is not defined: its cell gaussian-numeric is missing"),
     ],
 )
-def test_what_went_wrong_is_said(marks, what, test, said):
-    assert said in marks[what, "gaussian_records"][f"gaussian-test-{test}"][2]
+@pytest.mark.parametrize("name", ["gaussian_records"])
+def test_what_went_wrong_is_said(marks, name, what, test, said):
+    assert said in marks[what, name][f"gaussian-test-{test}"][2]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -267,38 +304,17 @@ def test_a_variant_s_name_is_checked():
         assignment.constants("laplace", "../x")
 
 
-# Answers that are numbers, as they were last year: (assignment, cell, the default variant's answer, the test that is lost).
-LAST_YEAR = [
-    ("laplace", "laplace-verdicts", "verdicts = {'A': True, 'B': False, 'C': False}", "verdicts"),
-    ("gaussian_records", "gaussian-needed", "answers = {'unbounded': 232006, 'bounded': 461768}", "needed"),
-    ("aim_by_hand", "aim-first", "chances = [0.83202537, 0.06033761, 0.10763702]", "first"),
-    ("pk_anonymity", "pk-here", "epsilon_here = 4.992687", "here"),
-    ("private_parameters", "parameters-here", "scale_here = 70.0", "here"),
-    ("frequency_oracles", "oracles-here", "needed = 46181", "needed"),
-    ("synthetic_tables", "tables-live", "synthetic = draw(np.ones((7, 6, 5, 2)), 5984, rng=coins)", "live"),
-]
-
-
-@pytest.fixture(scope="module")
-def next_year(tmp_path_factory):
-    """Graded as variant 2026a: its references, and copies that give the numbers of the default one."""
-    folder = tmp_path_factory.mktemp("class")
-    for name, place, line, _ in LAST_YEAR:
-        notebook = assignment.key(name, "2026a")
-        hand_in(folder, "reference", name, notebook)
-        [cell] = [cell for cell in notebook.cells if cell.id == place]
-        cell.source += f"\n{line}"
-        hand_in(folder, "last year's numbers", name, notebook)
-    return grade(folder, tmp_path_factory.mktemp("grading") / "out", "--variant", "2026a")
-
-
 @pytest.mark.slow
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", NAMES)
-def test_solutions_and_tests_follow_the_variant(next_year, name):
-    assert lost(next_year["reference", name]) == set()
+@pytest.mark.parametrize("what", [NEXT_YEAR])
+def test_solutions_and_tests_follow_the_variant(marks, name, what):
+    assert lost(marks[what, name]) == set()
 
 
 @pytest.mark.slow
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("name", "test"), [(entry[0], entry[3]) for entry in LAST_YEAR])
-def test_last_year_s_answers_do_not_fit(next_year, name, test):
-    assert lost(next_year["last year's numbers", name]) == {test}
+@pytest.mark.parametrize("what", [COPIED])
+def test_last_year_s_answers_do_not_fit(marks, name, test, what):
+    assert lost(marks[what, name]) == {test}

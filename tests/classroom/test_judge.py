@@ -30,19 +30,6 @@ from notebooks.assignments import (
 NAMES = assignment.names()
 
 
-@pytest.fixture(scope="module")
-def cases():
-    return {name: assignment.prepare(name) for name in NAMES}
-
-
-@pytest.fixture(scope="module")
-def box(cases, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("place")
-    modules = set().union(*(shipped.modules(case.released) for case in cases.values()))
-    with judge.Box(judge.class_folder(list(cases.values()), folder), modules) as box:
-        yield box
-
-
 # ---- plain data
 
 VALUES = [None, True, 0, -(10**30), 1.5, math.inf, "text", [1, [2.0, "x"]], (1, 2), {"a": 1, 2: (3,), ("b", 1): [4]}, np.arange(6).reshape(2, 3),
@@ -372,7 +359,7 @@ def test_two_students_get_numbers_of_their_own_and_the_same_ones_each_time():
         assert one["seed"] != other["seed"] and sum(one[key] != other[key] for key in one) >= len(one) / 2
 
 
-@pytest.mark.slow
+@pytest.mark.full  # of one variant beside another, test_assignments has two cases in `make test`
 def test_one_student_s_numbers_earn_nothing_as_another_s(tmp_path, box):
     """Right functions, but the numbers that are asked for computed with a neighbour's constants."""
     rows = [

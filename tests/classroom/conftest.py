@@ -1,0 +1,117 @@
+"""Classes that are graded once in a run of the tests, by whichever worker asks first, and read by many tests."""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from notebooks.assignments import assignment, judge, shipped
+from tests.classroom import class_of_all, hostile
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def cases():
+    return {name: assignment.prepare(name) for name in assignment.names()}
+
+
+@pytest.fixture(scope="session")
+def box(cases, tmp_path_factory):
+    """A process within the walls for all assignments."""
+    modules = set().union(*(shipped.modules(case.released) for case in cases.values()))
+    with judge.Box(judge.class_folder(list(cases.values()), tmp_path_factory.mktemp("place")), modules) as box:
+        yield box
+
+
+@pytest.fixture(scope="session")
+def once(tmp_path_factory):
+    """A function that returns the folder of a name, filled by `make` in the first worker that asks; the others wait."""
+    own = tmp_path_factory.getbasetemp()
+    top = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+    def folder(name: str, make) -> Path:
+        with (top / f"{name}.lock").open("a") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            if not (top / name).exists():
+                shutil.rmtree(top / f"{name}.begun", ignore_errors=True)
+                (top / f"{name}.begun").mkdir()
+                make(top / f"{name}.begun")
+                (top / f"{name}.begun").rename(top / name)
+        return top / name
+
+    return folder
+
+
+@pytest.fixture(scope="session")
+def grade():
+    """A function that grades `folder` into `target` by the command that instructors use, and returns what was printed."""
+
+    def graded(folder: Path, target: Path, *options, **more) -> str:
+        command = [sys.executable, "-m", "notebooks.assignments.grade", folder, "-o", target, *options]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, **more)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return graded
+
+
+@pytest.fixture(scope="session")
+def graded(once, cases, grade):
+    """What grading the class of all kinds has written: `printed` and the processes `left` lie beside it."""
+
+    def make(top: Path) -> None:
+        folder, target = top / "class", top / "out"
+        class_of_all.hand_in(folder, cases[hostile.NAME], RESULTS=str(target), REPOSITORY=str(ROOT))
+        before = fingerprint(folder)
+        limits = ("--cell-seconds", "4", "--notebook-seconds", "40", "--memory", "1024", "--jobs", "3")
+        with tempfile.TemporaryDirectory(prefix="hostile-") as own:  # other tests may grade at the same time
+            printed = grade(folder, target, *limits, env=os.environ | {"TMPDIR": own})
+            left = [line for line in processes() if own in line or "sleep 98765" in line]
+        assert fingerprint(folder) == before, "the submissions are only read"
+        (top / "printed").write_text(printed)
+        (top / "left").write_text("\n".join(left))
+
+    return once("graded", make) / "out"
+
+
+@pytest.fixture(scope="session")
+def class_of_one(once, grade):
+    """The folder with the `class` of one good student, and with `out`, its grading."""
+
+    def make(top: Path) -> None:
+        (top / "class/ann").mkdir(parents=True)
+        notebook = class_of_all.changed("gaussian-needed", "")
+        nbformat.write(notebook, top / f"class/ann/{hostile.NAME}.ipynb")
+        grade(top / "class", top / "out")
+
+    return once("class of one", make)
+
+
+def processes() -> list[str]:
+    """The command lines of all processes that this one may look at."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            found.append(path.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+        except OSError:
+            continue
+    return found
+
+
+def fingerprint(folder: Path) -> dict:
+    """When each file below `folder` was last changed, and what is in it."""
+    return {
+        path.relative_to(folder): (
+            path.lstat().st_mtime_ns,
+            hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() and not path.is_symlink() else "",
+        )
+        for path in folder.rglob("*")
+    }
