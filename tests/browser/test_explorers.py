@@ -55,6 +55,7 @@ def test_renyi(compute, bound):
         assert agree(here["converted"], once.epsilon)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("n", [1_000, 32_561, 10**7, 10**12])
 def test_a_release_without_orders(compute, n):
     """Theorem E in the browser. `released_epsilon` may be 1e-9 too large, and counts the error of its quadrature in."""
@@ -80,6 +81,7 @@ def test_local(compute):
             assert agree(deviation, math.sqrt(oracle.variance(f, n))), name
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mechanism", calculator_in_lib.MECHANISMS)
 def test_composition(compute, mechanism):
     rng = np.random.default_rng(3)
