@@ -145,11 +145,12 @@ def _listed(values: Mapping) -> str:
     return ", ".join(f"{name} {value}" for name, value in short.items())
 
 
-def save(path, frame, provenance, *, float_format="%.6g") -> None:
+def save(path, frame, provenance, *, float_format="%.6g", part=False) -> None:
     """Write `frame` as CSV under `provenance`, a mapping of one-line texts; whole or not at all. Where it has "code", what that uses
     is written beside it.
 
-    An index that has names is written as columns, for `set_index` after loading; one without is dropped.
+    An index that has names is written as columns, for `set_index` after loading; one without is dropped. Give `part` where
+    only some rows were made again: what the code of the other rows used stays beside the file.
     Raises ValueError if an item of `provenance` could not be read back.
     """
     head = [f"# {name}: {value}" for name, value in provenance.items()]
@@ -159,7 +160,7 @@ def save(path, frame, provenance, *, float_format="%.6g") -> None:
     named = any(name is not None for name in frame.index.names)
     table = frame.to_csv(index=named, float_format=float_format, lineterminator="\n")
     write(path, "".join(f"{line}\n" for line in head) + table)
-    if code := provenance.get("code"):
+    if (code := provenance.get("code")) and not part:
         write(Path(path).with_suffix(".key"), f"{code}\n{' '.join(_used(code))}\n")
 
 

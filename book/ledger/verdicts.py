@@ -137,7 +137,7 @@ def full(executed: Path, sources: Path, output: Path, only=(), id: str = "") -> 
             + ", ".join(record.id for record in settled if record.verdict == "stand-in")
         )
     rows = pd.concat([kept, pd.DataFrame([asdict(record) for record in settled], columns=KEPT)])
-    results.save(output, rows.sort_values("id", ignore_index=True), made)
+    results.save(output, rows.sort_values("id", ignore_index=True), made, part=bool(only))
     return settled
 
 

@@ -386,9 +386,14 @@ def test_a_full_run_on_stand_in_data_is_refused(house):
     assert not (house / "claims.csv").exists()
 
 
+PLANTED = " 00000000 of code that is gone\n"
+
+
 def run_again(house, found, *only):
     """The file of a full run, and what `full --only` makes of it after 02_b.ipynb was run again."""
     path = full_run(house, REST)
+    with path.with_suffix(".key").open("a", encoding="utf-8") as file:
+        file.write(PLANTED)
     before = path.read_text(encoding="utf-8").splitlines()
     write(house, "02_b.ipynb", found)
     arguments = ["full", "--executed", str(house / "executed"), "--notebooks", str(house / "notebooks")]
@@ -398,6 +403,8 @@ def run_again(house, found, *only):
 
 def test_a_notebook_run_again_changes_its_own_rows_only(house, capsys):
     status, before, after = run_again(house, records({"doc.number": 0.5764}), "doc/02_b")
+    key = (house / "results/claims.key").read_text(encoding="utf-8")
+    assert key.endswith(PLANTED), "what the code of the other rows used stays"
     assert status == 0 and "1 claim: 1 reproduced" in capsys.readouterr().out
     changed = [line for line in after if line not in before]
     assert len(changed) == 2 and len(after) == len(before) + 1 and not [line for line in before if line in changed]
