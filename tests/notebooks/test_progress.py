@@ -157,6 +157,7 @@ DAMAGED = [
     '{"done": true}',
     '{"done": false, "expected": 1}',
     '{"done": true, "expected": 1, "row": 3}',
+    '{"done": true, "row": {"notebook": "doc/a", "seconds": 1}}',
     "\x00",
 ]
 
