@@ -65,6 +65,7 @@ class _Module(NamedTuple):
     statements: tuple[_Statement, ...]
     binds: dict[str, list[int]]  # by name, the statements that define it
     imports: dict[str, list[str]]  # by name, what imports bind it to
+    imported: tuple[str, ...] = ()  # what is imported with it: all but what only a type checker sees
 
 
 def key(*starts: str | Path, root: Path = ROOT, without: Iterable[str | Path] = ()) -> str:
@@ -168,7 +169,7 @@ def _next(node: _Node, root: str) -> tuple[_Node, ...]:
     path, number = node
     module = _module(path, root)
     if number == _IMPORTED:
-        imported = [file for names in module.imports.values() for said in names for file in _modules(said, root)]
+        imported = [file for said in module.imported for file in _modules(said, root)]
         starred = [to for said in module.imports.get("*", ()) for to in _behind(said, root)]
         runs = [(path, each) for each in range(len(module.statements)) if _runs((path, each), root)]
         around = _modules(_dotted_path(path, root), root) if path.endswith(".py") else ()
@@ -325,11 +326,14 @@ def _module(path: str, root: str) -> _Module:
     statements: list[_Statement] = []
     binds: dict[str, list[int]] = {}
     imports: dict[str, list[str]] = {}
+    imported: list[str] = []
     for node in _parsed(source, path).body:
         outside = _walk(node, (*_FUNCTIONS, ast.ClassDef))
         bound = [pair for part in outside for pair in _imported(part, package)]
         for name, said in bound:
             imports.setdefault(name, []).append(said)
+        if not (isinstance(node, ast.If) and "TYPE_CHECKING" in _dotted(_walk(node.test))):
+            imported += [said for _, said in bound]
         if isinstance(node, _IMPORTS) or _is_text(node):
             continue
         main = isinstance(node, ast.If) and "__name__" in _dotted(_walk(node.test))
@@ -340,7 +344,7 @@ def _module(path: str, root: str) -> _Module:
         runs, everything = not main and (asked or not _is_definition(node)), _walk(node)
         label = own if runs or not defined else defined[0]
         statements.append(_statement(label, _meaning(source, place, everything), everything, package, runs))
-    return _Module(tuple(statements), binds, imports)
+    return _Module(tuple(statements), binds, imports, tuple(imported))
 
 
 def _parsed(source: str, path: str) -> ast.Module:

@@ -236,6 +236,8 @@ USED = {
     "p/three.py": "ALL = []\n\ndef known(f):\n    ALL.append(f)\n    return f\n\nLAST = 1\nFIRST = known(LAST)\n",
     "p/late.py": "HERE = 'own.csv'\n",
     "p/own.csv": "1\n",
+    "typed.py": "if TYPE_CHECKING:\n    import p.two\n",
+    "large.py": "if sys.maxsize > 2**32:\n    import p.two\n",
     "start.py": "from p import f\n\nf()\n",
 }  # fmt: skip
 
@@ -266,6 +268,8 @@ USED = {
         ("__import__('p.two')\n", "p/two.py", "return 2", "return 5", True),
         ("print('p.two.g')\n", "p/two.py", "return 2", "return 5", False),
         ("import p.late\n", "p/own.csv", "1", "2", False),
+        ("import typed\n", "p/two.py", "return 3", "return 5", False),
+        ("import large\n", "p/two.py", "return 3", "return 5", True),
         ("import p.late\np.late.HERE\n", "p/own.csv", "1", "2", True),
     ],
 )  # fmt: skip
