@@ -208,9 +208,14 @@ def leave_out(app, env, pages):
         pages[:] = [page for page in pages if page not in lent(env)]
 
 
+def beside_english() -> bool:
+    """Return whether this is another edition, made beside the English one."""
+    return edition.language != edition.SOURCE and edition.environment != Path()
+
+
 def take_pages(app, env):
     """The pages made of docstrings as the English edition has read them: their titles, and what links to them lead to."""
-    if edition.language == edition.SOURCE:
+    if not beside_english():
         return
     edition.read.wait()
     with edition.environment.open("rb") as file:
@@ -271,7 +276,7 @@ def other(page: str, language: str, to: str) -> tuple[str, bool]:
 
 def same_places(app, doctree):
     """Each section has the names of the English page's, whatever its title: what leads to the one leads to the other."""
-    if edition.language == edition.SOURCE:
+    if not beside_english():
         return
     after = sorted(app.env.found_docs).index(app.env.docname) + 1
     while edition.begun.value <= after and not edition.read.is_set():

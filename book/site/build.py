@@ -53,14 +53,18 @@ def html(folder: Path, languages: list[str]) -> int:
     """
     first, *others = languages
     fork = multiprocessing.get_context("fork")
+    before = edition.read, edition.begun
     edition.read, edition.begun = fork.Event(), fork.Value("i", 0)
-    beside = [fork.Process(target=_aside, args=(folder, each, languages), daemon=True) for each in others]
-    for process in beside:
-        process.start()
-    status = pages("html", folder, first, languages)
-    results.write(catalogues.FOUND, json.dumps(edition.found, ensure_ascii=False, indent=1) + "\n")
-    if not edition.read.is_set():  # the others would wait for ever; they end with this process
-        return 1
+    try:
+        beside = [fork.Process(target=_aside, args=(folder, each, languages), daemon=True) for each in others]
+        for process in beside:
+            process.start()
+        status = pages("html", folder, first, languages)
+        results.write(catalogues.FOUND, json.dumps(edition.found, ensure_ascii=False, indent=1) + "\n")
+        if not edition.read.is_set():  # the others would wait for ever; they end with this process
+            return 1
+    finally:
+        edition.read, edition.begun = before
     for language, process in zip(others, beside, strict=True):
         process.join()
         print((folder / language / "log").read_text(encoding="utf-8"))
