@@ -35,6 +35,7 @@ from book.editions.edition import say
 from book.kept import results
 from book.ledger import claims
 from lib.data import datasets
+from lib.numerics import in_order
 
 ROOT = Path(__file__).resolve().parents[2]
 MIME = "application/vnd.compendium.figure+json"  # book.figures.plotted.MIME; a build need not import matplotlib
@@ -277,7 +278,7 @@ def _text(found, said: str, anchor: str) -> str:
     size = float(found["scale"]) * 100
     steps = [float(step) for step in re.findall(r"<use [^>]*translate\(([-\d.]+)", found["outlines"])] or [0.0]
     width = size * (steps[-1] / 100 + LATIN)
-    own = size * sum(LATIN if letter.isascii() else WIDE for letter in said)
+    own = size * in_order.total(LATIN if letter.isascii() else WIDE for letter in said)
     size *= min(1.0, ROOM * width / own)
     place = {"start": 0.0, "middle": width / 2, "end": width}[anchor]
     turn = f" rotate({found['turn']})" if found["turn"] else ""

@@ -585,7 +585,7 @@ def test_miura2022_has_its_two_tables_cell_by_cell(book):
     cells |= {
         f"miura2022.table2.n1e{k}.alpha{a}.delta1e-{j}" for k in (6, 7) for a in (2, 4, 7, 10) for j in (2, 3, 4, 5)
     }
-    assert {id for id in book.ledger.claims if id.startswith("miura2022.table")} == cells
+    assert {id for id in book.claims if id.startswith("miura2022.table")} == cells
 
 
 @pytest.mark.slow

@@ -802,12 +802,15 @@ for name, module, code in (
     results.save(path, results.load(path), made | {"commit": "0123456789ab"})
 """
     old = marks(copy)
+    del old["faults.csv"]  # chapters made it, and they read what this test writes
     names = ("sei2017/figure5.csv", "claims.csv", "papers.csv")
     kept = {name: (copy / f"book/results/{name}").read_bytes() for name in names}
     python(copy, "-c", script)
     today, earlier = "the code of today", "earlier code; changed since: {}"
     others = {name: mark for name, mark in old.items() if name not in kept}
-    assert marks(copy) == others | dict.fromkeys(names, today)
+    found = marks(copy)
+    del found["faults.csv"]
+    assert found == others | dict.fromkeys(names, today)
     with planted(copy, *BOUNDS):
         assert {name: marks(copy)[name] for name in names} == dict.fromkeys(names, earlier.format("fill_change_bounds"))
     with planted(copy, *LAPLACE):

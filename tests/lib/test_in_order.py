@@ -27,7 +27,11 @@ NO_FLOATS = {
     "adaptive_iterative": ["size for v, size in enumerate(self.domain.sizes) if v not in clique"],
     "aim_trace": ["step.epsilon == 0 for step in steps"],
     "catalogues": ["not each.string for each in all", "bool(each.string) and each.fuzzy for each in all"],
-    "claims": ["count.values()"],
+    "claims": ["count.values()", "each in chosen for each in shown"],
+    "numbers": [
+        "found in (record.verdict, record.reproduced) for record in standing(sources) if fnmatchcase(record.id, names)"
+    ],
+    "pages": ["len(cell) for cell in re.findall('<td>([^<]*)', row) if len(cell) < LONG"],
     "sources": [
         "(sum(map(bool, line.rstrip(b'\\r\\n').split(b'\\r'))) for line in file)",
         "map(bool, line.rstrip(b'\\r\\n').split(b'\\r'))",
