@@ -77,6 +77,7 @@ def test_page_in_its_other_views(browser, book, name):
     assert wrong_with(browser, f"{book}/{name}", rest or VIEWS[:1], axe=True) == {}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("name", ["index.html", "glossary.html", "cite.html"])
 def test_menus_headers_and_links(browser, book, name, dark):
@@ -234,6 +235,7 @@ def test_the_other_view_is_another_width_and_mode(browser, small_page):
     assert seen == [True, 390, True]
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("fault", BROKEN)
 def test_the_checks_see(browser, small_page, fault):
     check, body, sentence = BROKEN[fault]

@@ -117,6 +117,7 @@ def test_every_number_is_that_of_lib(calculator, question):
         assert promised(shown) >= least(shown, question), setting
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
 def test_few_records_are_sampled(calculator, neighbours):
     """One in a hundred runs takes part at all: the loss is nearly an atom."""
@@ -140,6 +141,7 @@ def _blocks_entered(browser, setting) -> int:
     return sum(block["count"] for script in scripts for function in script["functions"] for block in function["ranges"])
 
 
+@pytest.mark.full
 def test_dp_sgd_answers_after_few_steps(calculator, book):
     """Nineteen settings of twenty within five million: a busy core took ten nanoseconds for each, fifty milliseconds in all."""
     settings = list(drawn(calculator.inputs["sgd"], 60, seed=2027))
@@ -298,6 +300,7 @@ def quiet_address(browser):
     return browser.driver.current_url
 
 
+@pytest.mark.full
 def test_a_slider_that_is_drawn_along_writes_one_address(browser, book):
     browser.open(f"{book}/calculator.html#composition")
     written = browser.driver.execute_async_script("""
@@ -314,6 +317,7 @@ def test_a_slider_that_is_drawn_along_writes_one_address(browser, book):
     assert written == 1 and f"size={shown}&" in browser.driver.current_url
 
 
+@pytest.mark.full
 def test_keys_move_numbers_and_address(browser, book):
     browser.open(f"{book}/calculator.html#composition?size=0.2&count=50")
     number = browser.driver.find_element("id", "calculator-count")
@@ -428,6 +432,7 @@ def test_the_curve_is_what_the_page_shows(calculator, browser):
         assert {name: row[name] for name in shown} == {name: cells["epsilon"][0] for name, cells in shown.items()}
 
 
+@pytest.mark.full
 def test_the_page_works_from_a_file(browser):
     browser.open((needs.BOOK / "calculator.html").as_uri() + "#sgd?steps=100")
     assert browser.console == []
@@ -435,6 +440,7 @@ def test_the_page_works_from_a_file(browser):
     assert len(browser.driver.find_elements("css selector", ".calculator tr[data-row]")) == 3
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("width", [1440, 375])
 def test_it_fits_and_every_control_has_a_label(browser, book, width):
     for question in SETTINGS:

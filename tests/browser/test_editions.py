@@ -32,7 +32,7 @@ def followed(browser, address: str) -> str:
     return browser.script("return location.href")
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("place", PLACES)
 def test_the_switch_leads_to_the_same_place_and_back(browser, book, place):
     there = followed(browser, f"{book}/{place}")
@@ -43,6 +43,7 @@ def test_the_switch_leads_to_the_same_place_and_back(browser, book, place):
     assert followed(browser, f"{book}/ja/{place}").split("&delta")[0] == f"{book}/{place}"
 
 
+@pytest.mark.full
 def test_the_switch_takes_the_section_in_sight_along(browser, book):
     browser.open(f"{book}/notebooks/kiri2019/01_laplace.html")
     browser.script("document.getElementById('epsilon-as-odds').scrollIntoView({behavior: 'instant'})")

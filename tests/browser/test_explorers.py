@@ -97,7 +97,7 @@ def test_composition(compute, mechanism):
 # ---- on the pages
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("width", [1280, 390])
 def test_a_key_moves_the_slider_and_the_numbers(browser, book, name, width):
@@ -134,7 +134,7 @@ def test_protocols_that_are_equal_tie(browser, book):
     assert browser.script(LEAST, 1) == ["SS, the least"]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.full
 @pytest.mark.parametrize("name", PAGES)
 def test_every_control_has_a_label(browser, book, name):
     browser.open(f"{book}/{PAGES[name]}")

@@ -48,7 +48,7 @@ def panel_shown(browser, count) -> int:
     return 1 + int(np.argmin(far))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("width", [1440, 390])
 @pytest.mark.parametrize("name", PAGES)
 def test_the_keyboard_goes_through_the_steps(browser, book, name, width):

@@ -18,6 +18,7 @@ def english_again():
     edition.begin(edition.SOURCE)
 
 
+@pytest.mark.full
 def test_one_document(browser, book):
     told = pdf.assemble(browser, book, "miura2022")
     links = browser.script(

@@ -55,6 +55,7 @@ def test_words_and_verdicts_choose_the_claims(scorecard):
     assert shown(scorecard) == everything
 
 
+@pytest.mark.full
 def test_an_address_with_filters_opens_at_them_and_without_the_totals(browser, book):
     page = opened(browser, book, "?verdict=differs")
     assert 0 <= page.script("return document.querySelector('.scorecard-filter').getBoundingClientRect().top") < 100
@@ -101,6 +102,7 @@ def test_a_place_finds_the_claims_of_that_place(browser, book, document, words, 
     assert expected and set(ids(opened(browser, book, asked))) == expected
 
 
+@pytest.mark.full
 def test_the_filters_live_in_the_address(browser, book):
     opened(browser, book).driver.find_element("id", "scorecard-words").send_keys("Table 2")
     browser.driver.find_element("css selector", ".scorecard-filter input[value=reproduced]").click()
@@ -111,7 +113,7 @@ def test_the_filters_live_in_the_address(browser, book):
     assert browser.script("return document.querySelector('.scorecard-filter input[value=reproduced]').checked") is False
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize(
     "query, sentence, count",
     [
@@ -139,6 +141,7 @@ def test_a_filter_that_is_not_permitted_is_said_and_left_out(browser, book, quer
         assert page.script(f"return {told}.textContent") == ""
 
 
+@pytest.mark.full
 def test_a_citation_from_a_copy_on_disk_has_no_address_of_the_disk(browser):
     browser.driver.get((BOOK / "scorecard.html").as_uri())
     id = browser.script(
@@ -150,6 +153,7 @@ def test_a_citation_from_a_copy_on_disk_has_no_address_of_the_disk(browser):
     assert cited.endswith(f" scorecard.html#{id}") and "file:" not in cited and "copy on your own disk" in why
 
 
+@pytest.mark.full
 def test_every_claim_has_an_address_and_is_in_view_there(browser, book):
     assert sorted(ids(opened(browser, book))) == sorted(KNOWN)
     folded = browser.script("return document.querySelector('details.claims .claim').id")
@@ -164,6 +168,7 @@ def test_every_claim_has_an_address_and_is_in_view_there(browser, book):
     assert linked
 
 
+@pytest.mark.full
 def test_a_claim_can_be_cited(browser, book):
     opened(browser, book)
     id = browser.script(
@@ -176,6 +181,7 @@ def test_a_claim_can_be_cited(browser, book):
     assert f"version {made['version']}" in cited and cited.endswith(f"{book}/scorecard.html#{id}")
 
 
+@pytest.mark.full
 def test_a_chapter_folds_its_claims_and_opens_the_one_that_is_asked_for(browser, book):
     page = f"{book}/notebooks/sei2017/01_theory.html"
     browser.open(page)
@@ -207,6 +213,7 @@ def test_the_answer_of_a_chapter_has_the_tally_of_its_claims_and_leads_to_them(b
     assert browser.script("return document.querySelectorAll('details.claims[open]').length") == 1
 
 
+@pytest.mark.full
 def test_on_paper_nothing_is_folded(browser, book):
     browser.open(f"{book}/notebooks/sei2017/01_theory.html")
     count = "document.querySelectorAll('details.claims:not([open])').length"
