@@ -227,7 +227,10 @@ def take_pages(app, env):
         shutil.copyfile(edition.environment.parent / f"{page}.doctree", kept)
     for name in ("std", "py"):
         env.get_domain(name).merge_domaindata(lent(env), english.domaindata[name])
+    # sphinx-exercise would take the exercises of all English pages, with their titles, and not of `lent` alone.
+    own = dict(getattr(env, "sphinx_exercise_registry", {}))
     app.emit("env-merge-info", env, lent(env), english)  # titles and contents
+    env.sphinx_exercise_registry = own
     env._viewcode_modules = {}  # no pages of code
     env.project.docnames -= lent(env)  # or they would be written
     # there is no earlier index, and Sphinx would miss these pages in it.

@@ -202,7 +202,13 @@ def _took(time: str) -> str:
 
 
 def _made_with(made_by: str) -> str:
+    """Return by which code a result was made, in the edition's language, with the names of definitions as code."""
     earlier, _, names = made_by.partition(": ")
+    if names == "what is no longer used":
+        names = say("what is no longer used")
+    elif names:
+        few, more = re.fullmatch(r"(.*?)(?: and (\d+) more)?", names).groups()
+        names = say("{names} and {n} more", names=f"`{few}`", n=more) if more else f"`{few}`"
     if names:
         return say("earlier code; changed since: {names}", names=names)
     return say("the code of today") if made_by == "the code of today" else say("code that is gone")
@@ -223,8 +229,11 @@ class KeptResults(SphinxDirective):
         return [nodes.table("", group)]
 
     def _entry(self, text, code):
-        kind = nodes.literal if code else nodes.inline
-        return nodes.entry("", nodes.paragraph("", "", kind(text, text)))
+        pieces = ["", text] if code else text.split("`")  # every second piece is code
+        kinds = [nodes.literal if i % 2 else nodes.inline for i in range(len(pieces))]
+        return nodes.entry(
+            "", nodes.paragraph("", "", *(kind(each, each) for kind, each in zip(kinds, pieces) if each))
+        )
 
 
 def kept_table(rows: list[dict[str, str]], heads: dict[str, str]) -> str:
