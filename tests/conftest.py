@@ -7,6 +7,7 @@ import zlib
 from pathlib import Path
 
 import hypothesis
+import mpmath
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -21,6 +22,13 @@ collect_ignore = [] if "RECHECK_SEED" in os.environ else ["recheck"]  # `make re
 
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("repeatable")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol():
+    """Start each test with 50 digits in mpmath, whatever the test before it has set."""
+    with mpmath.workdps(50):
+        return (yield)
 
 
 # ---- the tiers (pyproject.toml lists their markers)

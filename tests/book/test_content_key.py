@@ -812,7 +812,9 @@ for name, module, code in (
     del found["faults.csv"]
     assert found == others | dict.fromkeys(names, today)
     with planted(copy, *BOUNDS):
-        assert {name: marks(copy)[name] for name in names} == dict.fromkeys(names, earlier.format("fill_change_bounds"))
+        assert {name: marks(copy)[name] for name in names} == dict.fromkeys(
+            names, earlier.format("`fill_change_bounds`")
+        )
     with planted(copy, *LAPLACE):
         found = marks(copy)
         assert "laplace" in found["claims.csv"] and found["hasegawa2015/table1.csv"] == old["hasegawa2015/table1.csv"]

@@ -15,8 +15,6 @@ from lib.accounting.hockey_stick import hockey_stick_gaussian
 from lib.gaussian_synthesis.releases import extremal_pair
 from notebooks.studies import lemma_instances
 
-mp.dps = 50
-
 # ------------------------------------------------- the printed formulas, digit for digit, in mpmath
 
 
