@@ -682,6 +682,7 @@ def test_a_change_runs_the_chapters_that_use_it(copy, before, change, chapters):
         assert wanted(copy, before) == wanted(copy, before, "papers") == chapters
 
 
+@pytest.mark.slow
 def test_few_chapters_run_again_after_a_public_function_of_lib_changes():
     """The median over all of them, by what the keys are of."""
     used = [content_key.definitions(name, without=keys.SHARED) for name in NOTEBOOKS]
@@ -836,6 +837,7 @@ def test_the_settings_of_tools_and_the_display_are_in_no_notebooks_key():
     )
 
 
+@pytest.mark.slow
 def test_the_settings_of_the_processor_are_in_every_notebooks_key(monkeypatch):
     name = "kiri2019/01_laplace"
     said = set()

@@ -96,6 +96,7 @@ def found() -> dict[str, list[str]]:
     return {page: english((BOOK / page).read_text(encoding="utf-8")) for page in PAGES}
 
 
+@pytest.mark.slow
 @BUILT
 def test_no_japanese_page_has_english_prose(found):
     assert [(page, text) for page in PAGES for text in found[page] if text not in IN_ENGLISH.get(page, [])] == []
@@ -106,6 +107,7 @@ def test_each_exception_is_one(found):
     assert [(page, text) for page in IN_ENGLISH for text in IN_ENGLISH[page] if text not in found.get(page, [])] == []
 
 
+@pytest.mark.slow
 @BUILT
 @pytest.mark.parametrize(
     "planted",

@@ -552,6 +552,7 @@ def headline(name):
     return next(each.statement for each in machine_checked.headlines() if each.statement.name == name)
 
 
+@pytest.mark.slow
 @compares("rr_private", "rr_no_better")
 @pytest.mark.parametrize("p", fractions(12, 33 / 64, 63 / 64, 23))
 def test_the_epsilon_of_an_answer_of_two_is_libs(p):
@@ -583,6 +584,7 @@ def test_what_steps_cost_together_is_libs():
     )
 
 
+@pytest.mark.slow
 @compares("bounded_range_zcdp", "pure_dp_zcdp", "exponential_zcdp")
 @pytest.mark.parametrize("epsilon", fractions(12, 0.02, 8, 26))
 def test_the_conversions_to_concentrated_privacy_are_libs(epsilon):
@@ -858,6 +860,7 @@ def test_what_coq_has_read_is_kept_of_every_headline_and_definition():
                 assert re.search(rf"(?:^|\b){file.removesuffix('.v')}\.{each.name}\b", kept), each
 
 
+@pytest.mark.slow
 @needs_coq
 def test_a_name_that_means_something_else_is_seen(tmp_path):
     theorem = "Theorem at_0 : eps 0 = eps 0. Proof. reflexivity. Qed.\n"

@@ -30,6 +30,7 @@ def words(page: str) -> int:
     return len(re.findall(r"\w[^\s]*", article.get_text(" ")))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CHAPTERS, reason="the book is not built (make book)")
 def test_a_chapter_is_read_in_twenty_minutes():
     minutes = {path.relative_to(BOOK).as_posix(): words(path.read_text(encoding="utf-8")) / SPEED for path in CHAPTERS}

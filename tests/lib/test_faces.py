@@ -86,6 +86,7 @@ def users() -> set[tuple[str, str]]:
     return found
 
 
+@pytest.mark.slow
 def test_no_name_is_there_for_tests_alone():
     used = users()
     assert {shown for key, shown in homes().items() if key not in used} == set()

@@ -489,6 +489,7 @@ def test_what_cannot_be_used_ends_with_a_sentence_and_two(tmp_path, capsys):
     assert {path.name for path in tmp_path.iterdir()} == {"there", "bad.yml", "bad.csv", "file"}
 
 
+@pytest.mark.slow
 def test_a_table_of_one_column_is_released_without_further_words(tmp_path, capsys):
     """A blank line is no record; two quotation marks are one with a missing value."""
     (tmp_path / "one.csv").write_text("ill\n" + 90 * "yes\n" + 60 * "\n" + 50 * '""\n' + 60 * "no\n")
@@ -519,6 +520,7 @@ def test_a_run_that_fails_ends_with_a_sentence_and_leaves_nothing(tmp_path, caps
     assert {each.name for each in tmp_path.iterdir()} == {"bad.csv", "s.yml"}
 
 
+@pytest.mark.slow
 def test_a_schema_that_does_not_suit_the_file_is_told_on_the_screen(tmp_path, capsys):
     (tmp_path / "eu.csv").write_text("fee;sex\n" + 300 * "12,50;female\n" + 300 * "3,10;male\n")
     (tmp_path / "eu.yml").write_text("attributes: {fee: {range: [0, 99]}, sex: {values: [female, male]}}")
@@ -528,6 +530,7 @@ def test_a_schema_that_does_not_suit_the_file_is_told_on_the_screen(tmp_path, ca
     assert "% of fee are missing or " in (tmp_path / "out/report.html").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_run_that_is_ended_leaves_nothing(tmp_path, ends):
     """Once it has files of its own."""

@@ -323,6 +323,7 @@ def test_one_record_more_swallows_no_others(tmp_path, added):
         sources.read(path, SMALL)
 
 
+@pytest.mark.slow
 def test_a_refused_file_of_many_blocks_leaves_the_interpreter_whole(tmp_path):
     """No thread may call back into an interpreter that ends."""
     path = tmp_path / "l.csv"

@@ -221,6 +221,7 @@ def test_the_certificate_holds_against_a_high_precision_solution(name):
         assert -1e-7 * least < reached - least <= model.gap + 1e-7 * least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "times", "more"), [("cycle", 1, 0), ("cycle", 3, 0), ("cycle", 1, 20), ("nested", 1, 0), ("nested", 3, 0)]
 )

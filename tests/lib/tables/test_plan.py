@@ -215,6 +215,7 @@ def check_a_link_between_many_values_is_found(plan):
     assert ours.max() < 0.6 * printed.min()
 
 
+@pytest.mark.slow
 def test_a_link_between_many_values_is_found():
     check_a_link_between_many_values_is_found(Plan())
     with pytest.raises(AssertionError):
@@ -231,6 +232,7 @@ def check_single_attributes_are_closer(plan):
     assert ours.mean() + 3 * math.hypot(ours.std(), printed.std()) / math.sqrt(len(ours)) < printed.mean()
 
 
+@pytest.mark.slow
 def test_single_attributes_are_closer_by_a_sized_start():
     check_single_attributes_are_closer(Plan())
     with pytest.raises(AssertionError):

@@ -545,6 +545,7 @@ def check_unmeasured_counts_are_covered(runs_of=80):
     return missed
 
 
+@pytest.mark.slow
 def test_counts_that_were_not_measured_are_covered(monkeypatch):
     assert max(check_unmeasured_counts_are_covered().values()) <= 4
     bounds, measured = uncertainty._bounds, uncertainty._measured
