@@ -17,6 +17,7 @@ import hashlib
 import io
 import json
 import os
+import secrets
 import warnings
 import zipfile
 from dataclasses import dataclass
@@ -367,7 +368,7 @@ def _fetch(url: str) -> None:
     try:
         for target, content in verified.items():
             target.parent.mkdir(parents=True, exist_ok=True)
-            draft = target.with_name(f".{target.name}-{os.getpid()}")
+            draft = target.with_name(f".{target.name}-{secrets.token_hex(8)}")
             try:
                 draft.write_bytes(content)
                 draft.replace(target)

@@ -651,8 +651,9 @@ def test_a_damaged_file_in_the_cache_is_fetched_again(world, server):
     assert server.asked == {"/adult.zip": 1}
 
 
-def test_two_at_once_both_get_the_file(world):
-    found = []
+def test_several_at_once_all_get_the_file(world, server, monkeypatch):
+    found, together, download = [], threading.Barrier(4, timeout=60), datasets._download
+    monkeypatch.setattr(datasets, "_download", lambda url: (download(url), together.wait())[0])
     threads = [threading.Thread(target=lambda: found.append(datasets.path("adult.data"))) for _ in range(4)]
     for thread in threads:
         thread.start()
