@@ -16,7 +16,8 @@ judge       value      ``reproduced`` where
 digits      number     it rounds to the printed digits: |value - printed| <= half a unit of
                        the last printed place (``"11.3620"`` has four decimals; a trailing
                        ``%`` is a unit, the value is given in per cent)
-within      number     |value - printed| <= the spread that the document prints
+within      number,    |value - printed| <= the spread that the document prints; ``differs`` where it is more, and more
+            mean       than two standard errors of the difference; else the claim is not determinable
 ordering    bool       the order or trend that the document asserts was found to hold
 proof       bool       the mathematical claim was found to hold as printed
 statement   bool       the sentence was found to be true
@@ -28,15 +29,22 @@ For an ordering or a statement about means that are noisy, the value is an ``evi
 list or mapping of several, all of which must hold: each must exceed its limit by more than two standard errors. One
 that lies below by more than two makes the claim differ; else the noise leaves it "not determinable".
 
+A standard error is made of two: that of our runs, if the value is an `evidence.Mean`, and the document's, the spread over the
+square root of its number of ``runs``, if the claim gives that. A plain number of a claim without ``runs`` has none.
+
 Where a document leaves a setting open, its claim lists the sensible ``readings``, and says which one is the document's
 ``own`` if the text favours one. The value is then an `evidence.Readings` with a value for each of them, and the claim is
-``reproduced`` if the document's own reading holds or all do, ``differs`` if all fail, and else not determinable.
+``reproduced`` if the document's own reading holds or all do, ``differs`` if all fail, and else not determinable. What
+each open setting of a table, figure or formula may mean is declared once, below ``interpretations``, and its claims name that set.
+A claim that names several, ``[smith2026-kernel, smith2026-scaling]``, has a reading for each of their combinations. A claim of a
+table or figure whose set has some of another claim's readings, but not all, says in ``apart`` why.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import html
+import itertools
 import math
 import os
 import re
@@ -96,7 +104,9 @@ class Claim:
     """One claim as the document prints it.
 
     `setting` is what it holds for, `rule` how it is judged, if in its own words; `readings` are what the document's words may
-    mean, by name, and `own` is the name of the one that they favour, if they do.
+    mean, by name, and `own` is the name of the one that they favour, if they do. `runs` is the number of the document's runs
+    behind a printed spread, `apart` why the readings are others than those of the table's or figure's other claims. `sets` has
+    the names of each set of readings that the claim combines.
     """
 
     id: str
@@ -110,6 +120,9 @@ class Claim:
     rule: str = ""
     readings: dict[str, str] = dataclasses.field(default_factory=dict)
     own: str = ""
+    runs: int | None = None
+    apart: str = ""
+    sets: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -155,12 +168,13 @@ def load(path=None) -> Ledger:
 @lru_cache(maxsize=4)
 def _load(path: Path, modified: int) -> Ledger:
     raw = yaml.safe_load(path.read_text(encoding="utf-8"))
-    if not isinstance(raw, dict) or set(raw) != {"documents", "claims"}:
-        raise ValueError(f"{path.name} must hold 'documents' and 'claims', and nothing else")
+    if not isinstance(raw, dict) or set(raw) - {"interpretations"} != {"documents", "claims"}:
+        raise ValueError(f"{path.name} must hold 'documents', 'claims' and perhaps 'interpretations', and nothing else")
+    sets = raw.get("interpretations") or {}
     documents = {key: _document(key, entry) for key, entry in raw["documents"].items()}
     claims: dict[str, Claim] = {}
     for entry in raw["claims"]:
-        claim = _claim(entry, documents)
+        claim = _claim(entry, documents, sets)
         if claim.id in claims:
             raise ValueError(f"{claim.id}: listed twice")
         claims[claim.id] = claim
@@ -174,10 +188,13 @@ def _document(key: str, entry: dict) -> Document:
         raise ValueError(f"document {key}: {error}") from None
 
 
-def _claim(entry: dict, documents: dict) -> Claim:
-    """A validated `Claim`; ``ValueError`` that starts with its id otherwise."""
+def _claim(entry: dict, documents: dict, sets: dict[str, dict]) -> Claim:
+    """A validated `Claim`, with the readings of the one of `sets` that it names; ``ValueError`` that starts with its id otherwise."""
     id = str(entry.get("id", f"claim without an id: {entry}"))
     document = id.split(".")[0]
+    if entry.get("readings"):
+        chosen = _named_sets(id, entry["readings"], sets)
+        entry = entry | {"readings": _combined(chosen), "sets": tuple(map(tuple, chosen))}
     try:
         claim = Claim(document=document, **{"setting": {}, **entry})
     except TypeError as error:
@@ -201,11 +218,36 @@ def _claim(entry: dict, documents: dict) -> Claim:
     return claim
 
 
+def _named_sets(id: str, readings, sets: dict[str, dict]) -> list[dict]:
+    """The sets of readings that a claim names, one or a list; or its own readings."""
+    names = [readings] if isinstance(readings, str) else readings
+    if not isinstance(names, list):
+        if not isinstance(readings, dict):
+            raise ValueError(f"{id}: readings must be two or more names, or name interpretations, got {readings!r}")
+        return [readings]
+    if unknown := [name for name in names if name not in sets]:
+        raise ValueError(f"{id}: readings must name interpretations ({', '.join(sets)}), got {unknown[0]!r}")
+    return [sets[name] for name in names]
+
+
+def _combined(sets: list[dict]) -> dict:
+    """Each combination of the readings of several sets: ``{"linear, held out": "a linear kernel; tested on a fifth"}``."""
+    if len(sets) == 1:
+        return sets[0]
+    return {
+        ", ".join(name for name, _ in chosen): "; ".join(meaning for _, meaning in chosen)
+        for chosen in itertools.product(*(each.items() for each in sets))
+    }
+
+
 def _check_spread(claim: Claim) -> None:
     if (claim.judge == "within") != (claim.spread is not None):
         raise ValueError(f"{claim.id}: a spread belongs to the judge 'within', and only to it")
     if claim.spread is not None and not (isinstance(claim.spread, (int, float)) and claim.spread > 0):
         raise ValueError(f"{claim.id}: spread must be in (0, inf), got {claim.spread!r}")
+    whole = isinstance(claim.runs, int) and not isinstance(claim.runs, bool)
+    if claim.runs is not None and not (claim.spread is not None and whole and claim.runs >= 2):
+        raise ValueError(f"{claim.id}: runs must be an integer from 2 on, beside a spread, got {claim.runs!r}")
 
 
 def _check_setting(claim: Claim) -> None:
@@ -235,6 +277,8 @@ def _check_readings(claim: Claim) -> None:
         raise ValueError(f"{claim.id}: readings must be two or more names, each with what it means, got {readings!r}")
     if claim.own and claim.own not in readings:
         raise ValueError(f"{claim.id}: own must name one of its readings ({', '.join(readings)}), got {claim.own!r}")
+    if not isinstance(claim.apart, str) or (claim.apart and not readings):
+        raise ValueError(f"{claim.id}: apart must be a (quoted) string, beside readings, got {claim.apart!r}")
     if readings and claim.judge in ("proof", READ):
         raise ValueError(f"{claim.id}: readings are computed, each as the claim; the judge {claim.judge} has none")
 
@@ -242,6 +286,9 @@ def _check_readings(claim: Claim) -> None:
 RULES = {
     "digits": "Reproduced if the value lies within {tolerance:f} of {printed}, half a unit of the last printed place.",
     "within": "Reproduced if the value lies within {tolerance:f} of {printed}, the spread that the document prints.",
+    "within runs": "Reproduced if the value lies within {tolerance:f} of {printed}, the spread that the document prints. Else it "
+    "differs if the two are more than two standard errors of their difference apart, and is not determinable in between. The "
+    "document's standard error is {error:f}, the spread over the square root of its {runs} runs; ours is that of our repetitions.",
     "proof": "Reproduced if all that the chapter computes for it comes out as claimed; numbers are equal "
     "where they differ by no more than the computation's own error.",
     READ: "Read, not computed: the note says where, and what stands there.",
@@ -250,10 +297,19 @@ RULES = {
 
 def rule(claim: Claim) -> str:
     """How `claim` is judged, in words: its own rule, or what its judge, printed value and spread make; "" if unwritten."""
-    told = claim.rule or RULES.get(claim.judge, "")
-    if claim.judge in NUMERIC_JUDGES:
-        told = RULES[claim.judge].format(printed=claim.printed, tolerance=tolerance(claim))
+    told, parts = template(claim)
+    told = told.format(**parts) if parts else told
     return f"{told} {_told_readings(claim)}" if claim.readings else told
+
+
+def template(claim: Claim) -> tuple[str, dict]:
+    """The rule of `claim` but for its readings, and the numbers that are missing in it."""
+    if claim.judge not in NUMERIC_JUDGES:
+        return claim.rule or RULES.get(claim.judge, ""), {}
+    parts = {"printed": claim.printed, "tolerance": tolerance(claim)}
+    if claim.runs is None:
+        return RULES[claim.judge], parts
+    return RULES["within runs"], parts | {"error": Decimal(f"{standard_error(claim):.2g}"), "runs": claim.runs}
 
 
 def _told_readings(claim: Claim) -> str:
@@ -299,7 +355,7 @@ class Records(tuple):
 def check(id: str, value, *, reason: str = "", stand_in: bool = False, undetermined: str = "", **setting) -> Record:
     """Judge `value` against the claim `id`, display one line, and return the `Record`.
 
-    value : number for the judges digits and within, bool for ordering, proof and
+    value : number for the judges digits and within (or an `evidence.Mean` for the latter), bool for ordering, proof and
         statement; may be None for a claim that is undetermined or on stand-in data.
         For ordering and statement also an `evidence.Difference`, or a list or mapping of several: within the noise the claim
         is not determinable, and the note says so. For a claim with readings an `evidence.Readings` with one such value for each.
@@ -490,16 +546,30 @@ def _agrees(claim: Claim, value) -> bool | None:
         return False if all(each is False for each in found.values()) else None
     if claim.judge not in NUMERIC_JUDGES:
         return bool(value) if evidence.many(value) is None else evidence.holds(value)
-    value = float(value)
-    if not math.isfinite(value):
+    number = float(value)
+    if not math.isfinite(number):
         return False
-    return abs(Decimal(repr(value)) - _parse(claim.printed)) <= tolerance(claim)
+    if abs(Decimal(repr(number)) - _parse(claim.printed)) <= tolerance(claim):
+        return True
+    difference = _from_printed(claim, value)
+    return False if abs(difference.errors) > evidence.ERRORS else None
+
+
+def _from_printed(claim: Claim, value) -> evidence.Difference:
+    """By how much `value` exceeds the printed number, with the standard error of that difference."""
+    ours = value.error if isinstance(value, evidence.Mean) else 0.0
+    return evidence.Difference(float(value) - float(_parse(claim.printed)), math.hypot(ours, standard_error(claim)))
+
+
+def standard_error(claim: Claim) -> float:
+    """The document's: its spread over the square root of its number of runs; 0 where it gives none."""
+    return claim.spread / math.sqrt(claim.runs) if claim.spread is not None and claim.runs else 0.0
 
 
 def _told_open(claim: Claim, value) -> str:
     """Why `value` leaves the claim open: the noise, or the readings, of numbers with which of them hold."""
     if not isinstance(value, evidence.Readings):
-        return f"within the noise: {evidence.told(value)}"
+        return f"within the noise: {evidence.told(_from_printed(claim, value) if claim.judge == 'within' else value)}"
     if claim.judge not in NUMERIC_JUDGES:
         return "it depends on the reading"
     return evidence.told(evidence.Readings({name: _agrees(claim, each) for name, each in value.values.items()}))
@@ -524,6 +594,10 @@ def _shown(claim: Claim, value) -> str:
     if isinstance(value, evidence.Readings):
         return "; ".join(f"{name}: {_shown(claim, each)}" for name, each in value.values.items())
     is_bool = isinstance(value, (bool, np.bool_))
+    if isinstance(value, evidence.Mean) and not (claim.judge == "within" and 0 <= value.error < math.inf):
+        raise ValueError(
+            f"value may be a mean with a finite error for the judge within only, got {value!r} for {claim.id}"
+        )
     if claim.judge in NOISY_JUDGES and evidence.many(value) is not None:
         _check_differences(claim, value)
         return {True: "holds", False: "does not hold", None: "within the noise"}[evidence.holds(value)]

@@ -45,6 +45,17 @@ class Difference:
 
 
 @dataclass(frozen=True)
+class Mean:
+    """The mean of some runs with its standard error: what `claims.check` takes for a claim that is judged by a printed spread."""
+
+    value: float
+    error: float
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+
+@dataclass(frozen=True)
 class Readings:
     """A value for each of a claim's readings, by the names that the ledger gives them: what `claims.check` takes for such a claim."""
 
@@ -57,6 +68,12 @@ class Readings:
             name: holds(each) if many(each) else each if each is None else bool(each)
             for name, each in self.values.items()
         }
+
+
+def mean(runs) -> Mean:
+    """Return the mean of the `runs`, of which there must be two at least, with its standard error."""
+    values = np.asarray(runs, dtype=float)
+    return Mean(float(values.mean()), _error(values))
 
 
 def between(above, below, *, limit=0.0, paired=False) -> Difference:

@@ -67,7 +67,7 @@ def _texts(claim: Claim):
         yield f"{kind} of {claim.id}", getattr(claim, kind)
     for name, meaning in claim.readings.items():
         yield from ((f"name of a reading of {claim.id}", part) for part in name.split(", "))
-        yield f"meaning of a reading of {claim.id}", meaning
+        yield from ((f"meaning of a reading of {claim.id}", part) for part in meaning.split("; "))
 
 
 def _own(claim: Claim, note: str) -> list[str]:
@@ -94,8 +94,11 @@ def cited(one: Document) -> str:
 
 
 def claim(one: Claim) -> Claim:
-    texts = {name: _told(getattr(one, name), one.document) for name in ("item", "statement", "printed", "rule")}
-    readings = {_reading(name, one): _told(meaning, one.document) for name, meaning in one.readings.items()}
+    texts: dict = {name: _told(getattr(one, name), one.document) for name in ("item", "statement", "printed", "rule")}
+    readings = {
+        _reading(name, one): say("; ").join(_told(part, one.document) for part in meaning.split("; "))
+        for name, meaning in one.readings.items()
+    }
     return replace(one, **texts, readings=readings, own=_reading(one.own, one))
 
 
@@ -157,8 +160,5 @@ def tally(verdicts) -> str:
 
 def rule(one: Claim) -> str:
     """How `one`, told again, is judged, but for its readings."""
-    if one.rule or one.judge not in claims.RULES:
-        return one.rule
-    numeric = one.judge in claims.NUMERIC_JUDGES
-    parts = {"printed": one.printed, "tolerance": claims.tolerance(one)} if numeric else {}
-    return say(claims.RULES[one.judge], **parts)
+    told, parts = claims.template(one)
+    return say(told, **parts) if told and not one.rule else told

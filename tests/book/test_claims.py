@@ -26,10 +26,14 @@ LEDGER = """\
 documents:
   doc: {title: A title, authors: Somebody, year: 2020, venue: A journal}
   later: {title: Another, authors: Somebody Else, year: 2021, venue: A journal}
+interpretations:
+  pair: {deep: a deep tree, flat: a flat tree}
 claims:
 - {id: doc.number, item: Table 1, statement: A number., printed: "0.576", judge: digits,
    setting: {alpha: 4, sigma: 0.01, n: 1.0e+7, data: adult}}
 - {id: doc.spread, item: Table 2, statement: A mean., printed: "0.85", judge: within, spread: 0.01}
+- {id: doc.runs, item: Table 2, statement: A mean., printed: "0.85", judge: within, spread: 0.03, runs: 9}
+- {id: doc.either, item: Table 2, statement: A mean., printed: "0.85", judge: within, spread: 0.03, runs: 9, readings: pair}
 - {id: doc.order, item: Figure 1, statement: An order., printed: falls, judge: ordering,
    setting: {n: [1.0e+4, 1.0e+5]}}
 - {id: doc.theorem, item: Theorem 1, statement: A theorem., printed: holds, judge: proof}
@@ -126,6 +130,54 @@ def test_digits(printed, value, verdict):
 )
 def test_within_the_printed_spread_ends_included(value, verdict):
     assert verdict_of("0.85", value, "within", 0.01) == verdict
+
+
+@pytest.mark.parametrize(
+    "value, verdict",
+    [
+        (evidence.Mean(0.88, 0.0), "reproduced"),  # within the spread, whatever the noise
+        (evidence.Mean(0.82, 9.0), "reproduced"),
+        (evidence.Mean(0.881, 0.012), "not determinable"),  # the two errors make 0.0156
+        (evidence.Mean(0.882, 0.012), "differs"),
+        (evidence.Mean(0.818, 0.012), "differs"),
+        (evidence.Mean(0.95, 0.06), "not determinable"),
+        (0.881, "differs"),  # the document's error alone is 0.01
+        (0.87, "reproduced"),
+    ],
+)
+def test_outside_of_the_spread_two_standard_errors_decide(ledger, value, verdict):
+    record = claims.check("doc.runs", value, reason="why")
+    assert record.verdict == verdict
+    if verdict == "not determinable" and float(value) == 0.881:
+        assert record.note == "within the noise: difference +0.031, two standard errors 0.031; why"
+
+
+def test_without_the_number_of_runs_only_our_error_counts(ledger):
+    assert claims.check("doc.spread", evidence.Mean(0.865, 0.01)).verdict == "not determinable"
+    assert claims.check("doc.spread", evidence.Mean(0.865, 0.007)).verdict == "differs"
+
+
+def test_means_of_several_readings_are_judged_one_by_one(ledger):
+    near, open_, far = evidence.Mean(0.86, 0.01), evidence.Mean(0.882, 0.02), evidence.Mean(0.95, 0.01)
+    for deep, flat, verdict in ((near, near, "reproduced"), (far, far, "differs"), (open_, far, "not determinable")):
+        record = claims.check("doc.either", Readings({"deep": deep, "flat": flat}))
+        assert record.verdict == verdict
+    assert record.note == "deep: within the noise; flat: fails"
+    assert record.reproduced == "deep: 0.88200; flat: 0.95000"
+
+
+def test_the_mean_of_runs_has_their_standard_error():
+    assert evidence.mean([0.80, 0.84, 0.82]) == evidence.Mean(pytest.approx(0.82), pytest.approx(0.02 / math.sqrt(3)))
+    with pytest.raises(ValueError, match="runs must be two or more"):
+        evidence.mean([0.8])
+
+
+@pytest.mark.parametrize(
+    "id, error", [("doc.number", 0.1), ("doc.spread", math.inf), ("doc.spread", -0.1), ("doc.spread", math.nan)]
+)
+def test_a_mean_with_its_error_is_for_a_printed_spread(ledger, id, error):
+    with pytest.raises(ValueError, match="value may be a mean with a finite error"):
+        claims.check(id, evidence.Mean(0.576, error))
 
 
 def test_numbers_of_every_kind_are_taken(ledger):
@@ -527,7 +579,7 @@ def with_claim(**changes):
         ),
         (with_claim(rule="It is so.", judge="proof"), "^doc.x: a rule is written .* that of proof is made"),
         (with_claim(rule=5, judge="statement"), "^doc.x: rule must be a .quoted. string, got 5"),
-        (with_claim(readings=["a", "b"]), "^doc.x: readings must be two or more names"),
+        (with_claim(readings=5), "^doc.x: readings must be two or more names, or name interpretations, got 5"),
         (with_claim(readings={"a": "it"}), "^doc.x: readings must be two or more names"),
         (with_claim(readings={"a": "it", "b": ""}), "^doc.x: readings must be two or more names"),
         (with_claim(readings={"a": "it", "b": "they"}, own="c"), "^doc.x: own must name one of .* .a, b., got 'c'"),
@@ -535,7 +587,12 @@ def with_claim(**changes):
         (with_claim(readings={"a": "it", "b": "they"}, judge="proof"), "^doc.x: readings are computed"),
         (with_claim(setting={"delta": "1e-5"}), "^doc.x: setting delta is text"),
         (LEDGER.replace(", year: 2021, venue: A journal", ", year: 2021"), "^document later: .*venue"),
-        ("documents: {}", "must hold 'documents' and 'claims'"),
+        ("documents: {}", "must hold 'documents', 'claims' and perhaps 'interpretations'"),
+        (with_claim(readings="nowhere"), "^doc.x: readings must name interpretations .pair., got 'nowhere'"),
+        (with_claim(readings=["pair", "b"]), "^doc.x: readings must name interpretations .pair., got 'b'"),
+        (with_claim(apart="It is another."), "^doc.x: apart must be a .quoted. string, beside readings"),
+        (with_claim(runs=3), "^doc.x: runs must be an integer from 2 on, beside a spread, got 3"),
+        (with_claim(judge="within", spread=0.1, runs=1), "^doc.x: runs must be an integer from 2 on"),
     ],
 )
 def test_a_malformed_ledger_is_refused_by_id(tmp_path, text, message):
@@ -703,6 +760,62 @@ def test_a_record_shows_each_reading(ledger):
     assert claims.check("doc.unclear", None, stand_in=True).verdict == "stand-in"
 
 
+def unequal(known):
+    """The claims of one table or figure that share a reading but not the set, and do not say why: (one, another, what they share)."""
+    found, seen = [], {}
+    for id, claim in known.claims.items():
+        place = re.match(r"\w+\.(?:table|fig)\w*\.", id)
+        if place and not claim.apart:
+            others = seen.setdefault(place[0], {})
+            for names in map(frozenset, claim.sets):
+                found += [
+                    (other, id, sorted(names & each))
+                    for each, other in others.items()
+                    if names & each and names != each
+                ]
+                others.setdefault(names, id)
+    return found
+
+
+@pytest.mark.xfail(
+    reason="figure1.suppression-removed.k50 has the reading `records alone`, which the others are to get"
+)
+def test_claims_of_one_table_or_figure_share_their_readings(book):
+    assert not unequal(book), "declare one set below interpretations, or say in `apart` why a claim has others"
+
+
+@pytest.mark.parametrize(
+    "readings, noticed",
+    [
+        ("pair", 0),
+        ("{deep: a deep tree, flat: a flat tree}", 0),
+        ("{a: one, b: two}", 0),
+        ("[pair, more]", 0),
+        ("{deep: a deep tree, round: a round one}", 1),
+        ("{deep: a deep tree, flat: a flat tree, round: a round one}", 1),
+        ("{deep: a deep tree, round: a round one}, apart: it is of medians", 0),
+    ],
+)
+def test_other_readings_than_those_of_the_table_are_noticed(ledger, readings, noticed):
+    text = LEDGER.replace("claims:", "  more: {x: here, y: there}\nclaims:").replace("doc.either", "doc.table2.either")
+    one = f"{{id: doc.table2.other, item: Table 2, statement: A mean., printed: '1', judge: digits, readings: {readings}}}"
+    ledger.write_text(f"{text}- {one}\n", encoding="utf-8")
+    assert len(unequal(claims.load(ledger))) == noticed
+
+
+def test_a_claim_with_several_sets_has_each_combination(ledger):
+    text = LEDGER.replace("claims:", "  more: {x: here, y: there}\nclaims:").replace(
+        "readings: pair", "readings: [pair, more]"
+    )
+    ledger.write_text(text, encoding="utf-8")
+    assert claims.load(ledger)["doc.either"].readings == {
+        "deep, x": "a deep tree; here",
+        "deep, y": "a deep tree; there",
+        "flat, x": "a flat tree; here",
+        "flat, y": "a flat tree; there",
+    }
+
+
 # ---------------------------------------------------------------- rules in words
 
 
@@ -725,6 +838,11 @@ def test_a_rule_is_a_sentence_that_says_when_the_verdict_is_reproduced(book):
     [
         ("doc.number", "within 0.0005 of 0.576, half a unit of the last printed place"),
         ("doc.spread", "within 0.01 of 0.85, the spread that the document prints"),
+        ("doc.runs", "standard error is 0.01, the spread over the square root of its 9 runs"),
+        (
+            "doc.either",
+            "runs; ours is that of our repetitions. Readings, of which all must hold: deep: a deep tree; flat:",
+        ),
         ("doc.theorem", "comes out as claimed"),
         ("doc.title", "Read, not computed"),
         ("doc.order", "It falls at each step."),
