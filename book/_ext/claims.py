@@ -162,17 +162,29 @@ class ChangedVerdicts(Made):
 
 
 def name_entries(app, doctree):
+    """Give each entry of the errata its address, and show below it the claims that it is about, with their verdicts."""
     if app.env.docname != erratum.PAGE.stem:
         return
+    standing = {record.id: record for record in judged()}
+    for path in (claims.ledger_path(), erratum.PAGE, FULL, GATHERED):
+        app.env.note_dependency(str(path))
     for section in doctree.findall(nodes.section):
         key = next((name.removeprefix("errata-") for name in section["ids"] if name.startswith("errata-")), None)
         if key is None:
             continue
-        terms = list(section.findall(nodes.term))
-        if len(terms) != len(erratum.entries().get(key, [])):
+        terms, entries = list(section.findall(nodes.term)), erratum.entries().get(key, [])
+        if len(terms) != len(entries):
             log.warning("the errata of %s have %d entries on the page, others in the file", key, len(terms))
-        for number, term in enumerate(terms):
+        for number, (term, entry) in enumerate(zip(terms, entries)):
             term["ids"].append(erratum.anchor(key, number))
+            if links := [_judged(standing[id]) for id in entry.claims if id in standing]:
+                term.parent[-1] += nodes.raw("", f'<p class="erratum-claims">{" · ".join(links)}</p>', format="html")
+
+
+def _judged(record) -> str:
+    """The verdict of a claim, and the claim's place as a link to it on the scorecard."""
+    item = cards.markup(retold.claim(claims.load()[record.id]).item)
+    return f'{retold.badge(record.verdict)} <a href="scorecard.html#{claims.anchor(record.id)}">{item}</a>'
 
 
 # ---------------------------------------------------------------- planted faults

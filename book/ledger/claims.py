@@ -106,7 +106,7 @@ class Claim:
     `setting` is what it holds for, `rule` how it is judged, if in its own words; `readings` are what the document's words may
     mean, by name, and `own` is the name of the one that they favour, if they do. `runs` is the number of the document's runs
     behind a printed spread, `apart` why the readings are others than those of the table's or figure's other claims. `sets` has
-    the names of each set of readings that the claim combines.
+    the names of each set of readings that the claim combines. `no_erratum` is why a claim that differs is none of the errata.
     """
 
     id: str
@@ -122,6 +122,7 @@ class Claim:
     own: str = ""
     runs: int | None = None
     apart: str = ""
+    no_erratum: str = ""
     sets: tuple[tuple[str, ...], ...] = ()
 
 
@@ -203,9 +204,9 @@ def _claim(entry: dict, documents: dict, sets: dict[str, dict]) -> Claim:
         raise ValueError(f"{id}: an id is document.where.what, of letters, digits, '-' and '_'")
     if document not in documents:
         raise ValueError(f"{id}: no document {document!r}, only {', '.join(documents)}")
-    for field in ("item", "statement", "printed"):
+    for field in ("item", "statement", "printed", "no_erratum"):
         text = getattr(claim, field)
-        if not isinstance(text, str) or not text.strip():
+        if not isinstance(text, str) or not (text.strip() or field == "no_erratum"):
             raise ValueError(f"{id}: {field} must be a (quoted) string, got {text!r}")
     if claim.judge not in JUDGES:
         raise ValueError(f"{id}: judge must be one of {JUDGES}, got {claim.judge!r}")

@@ -1,25 +1,50 @@
-"""The entries of book/errata.md and their addresses, so that a claim can link to those that speak of its place in the document."""
+"""The entries of book/errata.md, each tied to the claims that it is about, so that the page says no more than the ledger does.
+
+An entry is a line (its head) above one that begins with a colon. A comment above the head names its claims:
+
+    % claims: smith2026.lemma1.sign
+    Lemma 1: the sign of $x$
+    : It is negative.
+
+Below the heading Remarks of a document are the entries that are about no claim that differs: what is not said, or left open.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parents[1] / "errata.md"
-NAMED = r"[A-Z]?\.?\d+(?:[.-]\d+)*"
-PLACE = re.compile(
-    r"\b(table|figure|equation|section|theorem|lemma|definition|proposition|algorithm|footnote|reference)s?"
-    rf" \(?({NAMED}\)?(?:(?:,? and |,? to |, )\(?{NAMED}\)?)*)",
-    re.IGNORECASE,
-)
+ENTRY = re.compile(r"(?m)^### (?P<heading>.+)$|^(?:% claims: (?P<claims>.+)\n)?(?P<head>\S.*)\n: ")
+REMARKS = "Remarks"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry: its head, the ids of its claims, and whether it stands among the remarks."""
+
+    head: str
+    claims: tuple[str, ...]
+    remark: bool
 
 
 @cache
-def entries(path: Path = PAGE) -> dict[str, list[str]]:
-    """The heads of a document's entries, in their order, by the document's key: each is a line above one that begins with a colon."""
+def entries(path: Path = PAGE) -> dict[str, list[Entry]]:
+    """The entries of each document in their order, by the document's key."""
     parts = re.split(r"(?m)^\(errata-(\w+)\)=$", path.read_text(encoding="utf-8"))
-    return {key: re.findall(r"(?m)^(\S.*)\n: ", text) for key, text in zip(parts[1::2], parts[2::2])}
+    return {key: _entries(text) for key, text in zip(parts[1::2], parts[2::2])}
+
+
+def _entries(text: str) -> list[Entry]:
+    found, heading = [], ""
+    for match in ENTRY.finditer(text):
+        if match["heading"]:
+            heading = match["heading"]
+        else:
+            found.append(Entry(match["head"], tuple((match["claims"] or "").split()), heading == REMARKS))
+    return found
 
 
 def anchor(document: str, number: int) -> str:
@@ -27,19 +52,25 @@ def anchor(document: str, number: int) -> str:
     return f"errata-{document}-{number}"
 
 
-def about(document: str, item: str, path: Path = PAGE) -> list[tuple[str, str]]:
-    """(anchor, head) of the document's entries that name a numbered part which `item` names; of the very section, if any is."""
-    wanted, section = places(item), item.split(",")[0]
-    found = [
-        (anchor(document, number), head)
-        for number, head in enumerate(entries(path).get(document, []))
-        if wanted & places(head.partition(":")[0])
+def about(id: str, path: Path = PAGE) -> list[tuple[str, str]]:
+    """(anchor, head) of the entries that name the claim `id`."""
+    document = id.split(".")[0]
+    found = enumerate(entries(path).get(document, []))
+    return [(anchor(document, number), entry.head) for number, entry in found if id in entry.claims]
+
+
+def problems(verdicts: dict[str, str], excused: set[str], path: Path = PAGE) -> list[str]:
+    """What the page says against the `verdicts` of the claims, by id; the claims `excused` need no entry."""
+    told = [(key, entry) for key, each in entries(path).items() for entry in each]
+    named = {id for _, entry in told for id in entry.claims if not entry.remark}
+    found = [f"{key}, {entry.head}: no claim {id}" for key, entry in told for id in entry.claims if id not in verdicts]
+    for key, entry in told:
+        differs = any(verdicts.get(id) == "differs" for id in entry.claims)
+        if entry.remark and differs:
+            found.append(f"{key}, {entry.head}: a claim of it differs, so it is no remark")
+        if not entry.remark and not differs:
+            found.append(f"{key}, {entry.head}: no claim of it differs, so it is a remark")
+    missing = {id for id, verdict in verdicts.items() if verdict == "differs"} - named - excused
+    return found + [
+        f"{id}: differs, and has neither an erratum nor the reason why it has none" for id in sorted(missing)
     ]
-    return [(place, head) for place, head in found if section in head] or found
-
-
-def places(text: str) -> set[tuple[str, str]]:
-    """The numbered parts of a document that `text` names: ``Lemmas 4.3 and 4.5`` are (lemma, 4.3) and (lemma, 4.5)."""
-    return {
-        (kind.lower(), number.lower()) for kind, numbers in PLACE.findall(text) for number in re.findall(NAMED, numbers)
-    }

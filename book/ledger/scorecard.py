@@ -129,13 +129,12 @@ def _verdicts(found: list[Finding]) -> list[str]:
 
 
 def _foot(found: Finding) -> str:
-    """Where the claim is judged, what the errata say of its place, and its rule."""
+    """Where the claim is judged, what the errata say of it, and its rule."""
     claim, record = found.claim, found.standing
     chapter = f'<a href="{_place(record)}">{escape(_chapter(record.notebook, edition.language))}</a>'
     links = [say("judged in {chapter}", chapter=chapter)]
     if record.verdict not in ("reproduced", "stand-in"):
-        item = claims.load()[claim.id].item  # as the errata name it
-        slips = {_head(head): anchor for anchor, head in reversed(erratum.about(claim.document, item))}
+        slips = {_head(head): anchor for anchor, head in reversed(erratum.about(claim.id))}
         named = [f'<a href="errata.html#{slips[head]}">{cards.markup(head)}</a>' for head in reversed(slips)]
         links += [say("errata: {heads}", heads=say(", ").join(named))] if named else []
     rule = "" if claim.judge == claims.READ else retold.rule(claim)
@@ -213,7 +212,7 @@ def _row(ledger: Ledger, found: Finding) -> dict:
         | {"link": _place(here), "judge": claim.judge, "rule": claims.rule(claim)}
         | {"statement": claim.statement, "address": address, "cite": _citation(**told)}
         | {"checked": ", ".join(each.statement.name for each in machine_checked.about(claim.id))}
-        | {"errata": [f"errata.html#{anchor}" for anchor, _ in erratum.about(claim.document, claim.item)]}
+        | {"errata": [f"errata.html#{anchor}" for anchor, _ in erratum.about(claim.id)]}
         | {
             "readings": [
                 {"name": name, "meaning": meaning, "own": name == claim.own, "found": by_reading.get(name, "")}

@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 
 from book._ext import claims as shown_claims
+from book.kept import results
 from book.ledger import cards, claims, erratum, scorecard, verdicts
 from book.ledger.cards import Finding
 from book.ledger.claims import Claim, Record
@@ -162,29 +163,93 @@ def test_what_is_no_reply_is_refused(tmp_path, text, said):
         cards.replies(tmp_path / "replies.yml")
 
 
-# ---- places and errata
+# ---- errata
+
+ERRATA = """\
+(errata-doc)=
+## `doc`
+
+### Formulas
+
+% claims: doc.sign doc.other
+Lemma 1: the sign
+: It is negative.
+
+### Remarks
+
+Section 2: the word "all"
+: Of those that it names.
+
+% claims: doc.open
+Table 3
+: Not said.
+
+(errata-more)=
+## `more`
+
+### Remarks
+
+Section 1
+: A misprint.
+"""
+SIGN, OPEN = "doc, Lemma 1: the sign: ", "doc, Table 3: "
+
+
+@pytest.fixture
+def errata(tmp_path):
+    path = tmp_path / "errata.md"
+    path.write_text(ERRATA, encoding="utf-8")
+    return path
+
+
+def test_entries_have_their_claims_and_their_place(errata):
+    found = erratum.entries(errata)
+    assert [(each.head, each.claims, each.remark) for each in found["doc"]] == [
+        ("Lemma 1: the sign", ("doc.sign", "doc.other"), False),
+        ('Section 2: the word "all"', (), True),
+        ("Table 3", ("doc.open",), True),
+    ]
+    assert [each.head for each in found["more"]] == ["Section 1"]
+    assert erratum.about("doc.open", errata) == [("errata-doc-2", "Table 3")]
+    assert erratum.about("doc.theorem", errata) == []
 
 
 @pytest.mark.parametrize(
-    "text, found",
+    "verdicts, excused, said",
     [
-        ("Table 2, Section 4.1", {("table", "2"), ("section", "4.1")}),
-        ("Lemmas 4.3 to 4.5, and Lemma A.1.2", {("lemma", "4.3"), ("lemma", "4.5"), ("lemma", "a.1.2")}),
-        ("Equations (13) and (14): right side", {("equation", "13"), ("equation", "14")}),
-        ("Section 4-2 (3), after it", {("section", "4-2")}),
-        ("Abstract, 3 times", set()),
+        ({}, set(), []),
+        ({"doc.sign": "reproduced", "doc.other": "differs"}, set(), []),
+        ({"doc.sign": "not determinable"}, set(), [f"{SIGN}no claim of it differs, so it is a remark"]),
+        ({"doc.open": "differs"}, {"doc.open"}, [f"{OPEN}a claim of it differs, so it is no remark"]),
+        (
+            {"more.new": "differs"},
+            set(),
+            ["more.new: differs, and has neither an erratum nor the reason why it has none"],
+        ),
+        ({"more.new": "differs"}, {"more.new"}, []),
     ],
 )
-def test_places_are_read_with_their_numbers(text, found):
-    assert erratum.places(text) == found
+def test_errata_that_say_other_than_the_ledger_are_noticed(errata, verdicts, excused, said):
+    known = {"doc.sign": "differs", "doc.other": "reproduced", "doc.open": "not determinable"}
+    assert erratum.problems(known | verdicts, excused, errata) == said
 
 
-def test_errata_of_a_claim_name_its_place():
-    heads = [head for _, head in erratum.about("miura2022", "Lemma 4.6")]
-    assert heads and all("4.6" in head for head in heads)
-    section = [head for _, head in erratum.about("sei2017", "Section 4-2 (1)")]
-    assert section and all(head.startswith("Section 4-2 (1)") for head in section)
-    assert erratum.about("kiri2019", "Lemma 4.6") == [] == erratum.about("miura2022", "Lemma 4")
+def test_errata_that_name_no_claim_are_noticed(errata):
+    assert erratum.problems({"doc.sign": "differs", "doc.open": "reproduced"}, set(), errata) == [
+        f"{SIGN}no claim doc.other"
+    ]
+
+
+MEASURED = ("within", "ordering")  # cells and orders of random measurements: no slip that could be corrected
+
+
+def test_the_errata_say_what_the_ledger_says():
+    known = claims.load(ROOT / "book/claims.yml").claims
+    found = {row["id"]: row["verdict"] for row in results.rows(ROOT / "book/results/claims.csv")}
+    assert list(erratum.entries()) == list(claims.load(ROOT / "book/claims.yml").documents)
+    excused = {id for id, claim in known.items() if claim.judge in MEASURED or claim.no_erratum}
+    assert not erratum.problems({id: found.get(id, "") for id in known}, excused)
+    assert not [id for id, claim in known.items() if claim.no_erratum and found.get(id, "differs") != "differs"]
 
 
 # ---- the ledger for machines
