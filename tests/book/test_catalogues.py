@@ -152,7 +152,7 @@ WRITTEN = {"paragraph", "title", "term", "image", "caption", "exercise_subtitle"
 
 # What a block begins with, in Markdown: a heading, an item, what a term means, a quotation, a directive, a row of a table.
 BEGINS = re.compile(r"\s*(?P<mark>#+\s+|(?:(?:[-*]|\d+\.|:|>)(?:\s+|$))+|(?::{3,}|`{3,})(?:\{[^}]+\})?|\|)")
-OPTION = re.compile(r"\s*:[\w-]+:")  # of a directive
+OPTION = re.compile(r"\s*:[\w-]+:|% ")  # of a directive; or a comment
 CELL = re.compile(r"\s+\|(?=\s|$)")
 PUT = re.compile(r"^Proof\. |^\((.*)\)$")  # what begins a proof, or is round a title: a directive has put it there
 
