@@ -42,6 +42,8 @@ def _intro() -> str:
 - {say("{not_determinable}: the document leaves out something that the claim depends on, and the note says what. Or the difference between two noisy means that would decide lies within two standard errors. Or the document can be read in several ways, and the claim holds in some of them only; if the text favours a reading in which it holds, it is reproduced.", **badges)}
 - {say("{stand_in}: computed on stand-in data; the real data are needed for a verdict.", **badges)}
 
+{say("The same {standard} holds for each claim.", standard=f'<a href="standard.html">{say("standard")}</a>')}
+
 {say("Where a machine has checked a theorem that proves or refutes a claim, whole or in part, the name of the theorem stands below the claim and leads to {link}.", link=f'<a href="machine-checked.html">{say("its statement")}</a>')}
 
 {say("Most verdicts are computed. What cannot be, such as a title, an index or a matter of record, a person has read: beside such a verdict stands {read}, and its note says where.", read=retold.read_mark())}
