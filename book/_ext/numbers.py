@@ -83,7 +83,8 @@ def verdicts(document: str, sources: Sources) -> Counter:
     known = claims.load().documents
     if document not in (*known, "all"):
         raise ValueError(f"document must be one of {', '.join(known)}, or all, got {document!r}")
-    return Counter(record.verdict for record in standing(sources) if document in (record.document, "all"))
+    chosen = known if document == "all" else [document]
+    return Counter(record.verdict for record in standing(sources) if record.document in chosen)
 
 
 def sentence(count: Counter) -> str:

@@ -86,10 +86,7 @@ def standing(here: Record, full: Record | None) -> Record:
 
 def findings(ledger: Ledger, records, full: dict[str, Record]) -> list[Finding]:
     known = {id: retold.record(full[id], ledger) for id in {record.id for record in records} & full.keys()}
-    return [
-        Finding(retold.claim(ledger.claims[each.id]), retold.record(each, ledger), known.get(each.id))
-        for each in records
-    ]
+    return [Finding(retold.claim(ledger[each.id]), retold.record(each, ledger), known.get(each.id)) for each in records]
 
 
 def tally(found: list[Finding]) -> str:

@@ -37,7 +37,11 @@ Where a document leaves a setting open, its claim lists the sensible ``readings`
 ``reproduced`` if the document's own reading holds or all do, ``differs`` if all fail, and else not determinable. What
 each open setting of a table, figure or formula may mean is declared once, below ``interpretations``, and its claims name that set.
 A claim that names several, ``[smith2026-kernel, smith2026-scaling]``, has a reading for each of their combinations. A claim of a
-table or figure whose set has some of another claim's readings, but not all, says in ``apart`` why.
+table or figure whose set has some of another claim's readings, but not all, says in ``apart`` why. A set's name begins with the
+key of its document.
+
+Claims whose id begins with ``compendium.``, and then the document whose chapters judge them, are results of our own. They are
+judged like the others, and counted apart from the claims of the documents.
 """
 
 from __future__ import annotations
@@ -126,18 +130,34 @@ class Claim:
     sets: tuple[tuple[str, ...], ...] = ()
 
 
+OWN = Document(
+    "compendium", "Theorems of the compendium", "The compendium", 2026, "This book", subject="Results of our own"
+)
+
+
 @dataclass(frozen=True)
 class Ledger:
-    """Documents by key and claims by id, in the order of the file."""
+    """Documents by key and their claims by id, in the order of the file; and results of our own, which are of no document."""
 
     documents: dict[str, Document]
     claims: dict[str, Claim]
+    own: dict[str, Claim] = dataclasses.field(default_factory=dict)
+
+    @property
+    def all(self) -> dict[str, Claim]:
+        """The claims of the documents, and then our own results."""
+        return self.claims | self.own
+
+    def document(self, claim: Claim) -> Document:
+        """What `claim` is from: one of the documents, or the compendium."""
+        return OWN if claim.document == OWN.key else self.documents[claim.document]
 
     def __getitem__(self, id: str) -> Claim:
         """The claim called `id`; ``ValueError`` with the nearest ids where there is none."""
-        if id in self.claims:
-            return self.claims[id]
-        near = ", ".join(get_close_matches(id, self.claims, n=3)) or "none"
+        for known in (self.claims, self.own):
+            if id in known:
+                return known[id]
+        near = ", ".join(get_close_matches(id, self.all, n=3)) or "none"
         raise ValueError(f"id must be one of the ledger's claims, got {id!r} (nearest: {near})")
 
 
@@ -173,13 +193,13 @@ def _load(path: Path, modified: int) -> Ledger:
         raise ValueError(f"{path.name} must hold 'documents', 'claims' and perhaps 'interpretations', and nothing else")
     sets = raw.get("interpretations") or {}
     documents = {key: _document(key, entry) for key, entry in raw["documents"].items()}
-    claims: dict[str, Claim] = {}
+    found = Ledger(documents, {})
     for entry in raw["claims"]:
         claim = _claim(entry, documents, sets)
-        if claim.id in claims:
+        if claim.id in found.all:
             raise ValueError(f"{claim.id}: listed twice")
-        claims[claim.id] = claim
-    return Ledger(documents, claims)
+        (found.own if claim.document == OWN.key else found.claims)[claim.id] = claim
+    return found
 
 
 def _document(key: str, entry: dict) -> Document:
@@ -202,8 +222,9 @@ def _claim(entry: dict, documents: dict, sets: dict[str, dict]) -> Claim:
         raise ValueError(f"{id}: {error}") from None
     if not _ID.fullmatch(id):
         raise ValueError(f"{id}: an id is document.where.what, of letters, digits, '-' and '_'")
-    if document not in documents:
-        raise ValueError(f"{id}: no document {document!r}, only {', '.join(documents)}")
+    judging = id.split(".")[1] if document == OWN.key else document
+    if judging not in documents:
+        raise ValueError(f"{id}: no document {judging!r}, only {', '.join(documents)}")
     for field in ("item", "statement", "printed", "no_erratum"):
         text = getattr(claim, field)
         if not isinstance(text, str) or not (text.strip() or field == "no_erratum"):
@@ -226,8 +247,11 @@ def _named_sets(id: str, readings, sets: dict[str, dict]) -> list[dict]:
         if not isinstance(readings, dict):
             raise ValueError(f"{id}: readings must be two or more names, or name interpretations, got {readings!r}")
         return [readings]
-    if unknown := [name for name in names if name not in sets]:
-        raise ValueError(f"{id}: readings must name interpretations ({', '.join(sets)}), got {unknown[0]!r}")
+    mine = [name for name in sets if name.startswith(f"{id.split('.')[0]}-")]
+    if unknown := [name for name in names if name not in mine]:
+        raise ValueError(
+            f"{id}: readings must name interpretations of its document ({', '.join(mine)}), got {unknown[0]!r}"
+        )
     return [sets[name] for name in names]
 
 
@@ -406,7 +430,7 @@ def _read(id: str, verdict: str, note: str) -> Record:
         raise ValueError(f"verdict must be one of {READ_VERDICTS} for {id}, got {verdict!r}")
     if not isinstance(note, str) or not note.strip():
         raise ValueError(f"note must say where {id} was read, got {note!r}")
-    where = source(claim, ledger.documents[claim.document])
+    where = source(claim, ledger.document(claim))
     return Record(id, claim.document, claim.item, claim.printed, READ, verdict, note, where)
 
 
@@ -510,7 +534,7 @@ def _judge(claim: Claim, value, reason, stand_in, undetermined, setting) -> Reco
         shown,
         verdict,
         note,
-        source=source(claim, load().documents[claim.document]),
+        source=source(claim, load().document(claim)),
     )
 
 

@@ -46,13 +46,13 @@ def without_numbers(text: str) -> tuple[str, list[str]]:
 def messages(ledger: Ledger, records: list[Record]) -> dict[str, dict[str, str]]:
     """By catalogue, what there is to translate: the documents' names, the claims' texts, and the parts of the records' notes."""
     found: dict[str, dict[str, str]] = {}
-    for key, document in ledger.documents.items():
+    for key, document in [*ledger.documents.items(), *([(claims.OWN.key, claims.OWN)] if ledger.own else [])]:
         texts = found.setdefault(catalogue(key), {})
         texts |= {document.cited: "how the document is cited", document.title: "title", document.authors: "authors"}
         texts |= {document.venue: "venue", document.subject: "subject"}
-    notes: dict[str, list[str]] = {record.id: _own(ledger.claims[record.id], record.note) for record in records}
+    notes: dict[str, list[str]] = {record.id: _own(ledger[record.id], record.note) for record in records}
     shapes = Counter(shape for each in set().union(*notes.values()) if (shape := without_numbers(each)[0]) != each)
-    for id, claim in ledger.claims.items():
+    for id, claim in ledger.all.items():
         said = [
             (f"note of {id}", shape if shapes[shape := without_numbers(part)[0]] > 1 else part) for part in notes[id]
         ]
@@ -105,7 +105,7 @@ def claim(one: Claim) -> Claim:
 def record(one: Record, ledger: Ledger) -> Record:
     if edition.language == edition.SOURCE:
         return one
-    known = ledger.claims[one.id]
+    known = ledger[one.id]
     found = claims_found(known, one.reproduced)
     note = say("; ").join(_part(part, known) for part in parts(one.note))
     item, published = _told(one.item, one.document), _told(one.published, one.document)
@@ -116,7 +116,7 @@ def record(one: Record, ledger: Ledger) -> Record:
 def source(one: Claim, ledger: Ledger) -> str:
     """Where a claim stands."""
     item = _told(one.item, one.document)
-    return say("{document}, {item}", document=cited(ledger.documents[one.document]), item=item)
+    return say("{document}, {item}", document=cited(ledger.document(one)), item=item)
 
 
 def claims_found(one: Claim, reproduced: str) -> str:

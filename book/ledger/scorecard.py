@@ -84,6 +84,15 @@ def page(ledger: Ledger, records: list[Record], full: dict[str, Record] | None =
                 link = f'<a href="{key}/summary.html">{say("summary")}</a>'
                 parts.append(say("In a few pages: {summary}.", summary=link) + "\n")
             parts += _verdicts(own)
+    if mine := [by_id[id] for id in ledger.own if id in by_id]:
+        parts.append(f"(scorecard-{claims.OWN.key})=\n## {say('Results of our own')}\n")
+        parts.append(
+            say(
+                "Theorems of this book, which no document states, are judged by the same standard. They are not counted above."
+            )
+            + "\n"
+        )
+        parts += [f"{cards.tally(mine)}{say('.')}\n", *_verdicts(mine)]
     return "\n".join(parts)
 
 

@@ -66,12 +66,10 @@ def settle(ledger: Ledger, records: list[Record]) -> list[Record]:
             judged.setdefault(record.id, []).append(record)
 
     problems = [
-        f"{id}: not in the ledger ({group[0].notebook})"
-        for id, group in sorted(judged.items())
-        if id not in ledger.claims
+        f"{id}: not in the ledger ({group[0].notebook})" for id, group in sorted(judged.items()) if id not in ledger.all
     ]
     settled = []
-    for id in sorted(ledger.claims):
+    for id in sorted(ledger.all):
         group = judged.get(id, [])
         problems += _problems(ledger, id, group, elsewhere.get(id))
         settled += group[:1]
@@ -81,7 +79,7 @@ def settle(ledger: Ledger, records: list[Record]) -> list[Record]:
 
 
 def _problems(ledger: Ledger, id: str, group: list[Record], elsewhere: str | None) -> list[str]:
-    claim = ledger.claims[id]
+    claim = ledger[id]
     if not group:
         hint = f" (only in another setting, by {elsewhere})" if elsewhere else ""
         return [f"{id}: judged by no notebook{hint}"]
@@ -128,7 +126,7 @@ def full(executed: Path, sources: Path, output: Path, only=(), id: str = "") -> 
         kept, made = results.load(output).fillna("").astype(str), _made_again(output, [id] if id else only)
         found = [record for record in found if record.notebook in again and id in ("", record.id)]
         mine = {id} if id else {record.id for record in found} | set(kept["id"][kept["notebook"].isin(again)])
-        known = Ledger(known.documents, {id: claim for id, claim in known.claims.items() if id in mine})
+        known = Ledger(known.documents, {id: claim for id, claim in known.all.items() if id in mine})
         kept = kept[~kept["id"].isin(mine)]
     settled = settle(known, found)
     if any(record.verdict == "stand-in" for record in settled):
@@ -199,11 +197,11 @@ def load_full(path: Path, ledger: Ledger) -> dict[str, Record]:
     """The committed full run by id, but what was read, or judged by another printed value than the ledger's; {} if none."""
     if not path.is_file():
         return {}
-    found = {}
+    found, known = {}, ledger.all
     for row in results.rows(path):
-        claim = ledger.claims.get(row["id"])
+        claim = known.get(row["id"])
         if claim is not None and claim.judge != claims.READ and claim.printed == row["published"]:
-            document = ledger.documents[claim.document]
+            document = ledger.document(claim)
             found[claim.id] = Record(
                 document=claim.document, item=claim.item, source=claims.source(claim, document), **row
             )

@@ -53,11 +53,15 @@ def key(notebook: Path) -> str:
 
 
 def claims_of(document: str, claims: str) -> str:
-    """What the text `claims` of the ledger says of one `document`, by its key: its title and its claims, but comments."""
+    """What the text `claims` of the ledger says of one `document`, by its key, but comments.
+
+    That is its title, the interpretations of its settings, its claims, and our own results that its chapters judge.
+    """
     text = re.sub(r"(?m)^#.*\n", "", claims)
     documents, _, listed = f"\n{text}".partition("\nclaims:\n")
-    parts = re.split(r"(?m)^(?=  \w+:$)", documents) + re.split(r"(?m)^(?=- )", listed)
-    return "".join(part for part in parts if part.startswith((f"  {document}:\n", f"- id: {document}.")))
+    parts = re.split(r"(?m)^(?=  [\w-]+:$)", documents) + re.split(r"(?m)^(?=- )", listed)
+    of = (f"  {document}:\n", f"  {document}-", f"- id: {document}.", f"- id: compendium.{document}.")
+    return "".join(part for part in parts if part.startswith(of))
 
 
 def settings_of(name: str, full: str) -> str:

@@ -27,13 +27,13 @@ documents:
   doc: {title: A title, authors: Somebody, year: 2020, venue: A journal}
   later: {title: Another, authors: Somebody Else, year: 2021, venue: A journal}
 interpretations:
-  pair: {deep: a deep tree, flat: a flat tree}
+  doc-pair: {deep: a deep tree, flat: a flat tree}
 claims:
 - {id: doc.number, item: Table 1, statement: A number., printed: "0.576", judge: digits,
    setting: {alpha: 4, sigma: 0.01, n: 1.0e+7, data: adult}}
 - {id: doc.spread, item: Table 2, statement: A mean., printed: "0.85", judge: within, spread: 0.01}
 - {id: doc.runs, item: Table 2, statement: A mean., printed: "0.85", judge: within, spread: 0.03, runs: 9}
-- {id: doc.either, item: Table 2, statement: A mean., printed: "0.85", judge: within, spread: 0.03, runs: 9, readings: pair}
+- {id: doc.either, item: Table 2, statement: A mean., printed: "0.85", judge: within, spread: 0.03, runs: 9, readings: doc-pair}
 - {id: doc.order, item: Figure 1, statement: An order., printed: falls, judge: ordering,
    setting: {n: [1.0e+4, 1.0e+5]}}
 - {id: doc.theorem, item: Theorem 1, statement: A theorem., printed: holds, judge: proof}
@@ -588,8 +588,16 @@ def with_claim(**changes):
         (with_claim(setting={"delta": "1e-5"}), "^doc.x: setting delta is text"),
         (LEDGER.replace(", year: 2021, venue: A journal", ", year: 2021"), "^document later: .*venue"),
         ("documents: {}", "must hold 'documents', 'claims' and perhaps 'interpretations'"),
-        (with_claim(readings="nowhere"), "^doc.x: readings must name interpretations .pair., got 'nowhere'"),
-        (with_claim(readings=["pair", "b"]), "^doc.x: readings must name interpretations .pair., got 'b'"),
+        (with_claim(id="later.x", readings="doc-pair"), "^later.x: readings must name interpretations of its document"),
+        (with_claim(id="compendium.nowhere.x"), "^compendium.nowhere.x: no document 'nowhere'"),
+        (
+            with_claim(readings="nowhere"),
+            "^doc.x: readings must name interpretations of its document .doc-pair., got 'nowhere'",
+        ),
+        (
+            with_claim(readings=["doc-pair", "b"]),
+            "^doc.x: readings must name interpretations of its document .doc-pair., got 'b'",
+        ),
         (with_claim(apart="It is another."), "^doc.x: apart must be a .quoted. string, beside readings"),
         (with_claim(runs=3), "^doc.x: runs must be an integer from 2 on, beside a spread, got 3"),
         (with_claim(judge="within", spread=0.1, runs=1), "^doc.x: runs must be an integer from 2 on"),
@@ -787,25 +795,27 @@ def test_claims_of_one_table_or_figure_share_their_readings(book):
 @pytest.mark.parametrize(
     "readings, noticed",
     [
-        ("pair", 0),
+        ("doc-pair", 0),
         ("{deep: a deep tree, flat: a flat tree}", 0),
         ("{a: one, b: two}", 0),
-        ("[pair, more]", 0),
+        ("[doc-pair, doc-more]", 0),
         ("{deep: a deep tree, round: a round one}", 1),
         ("{deep: a deep tree, flat: a flat tree, round: a round one}", 1),
         ("{deep: a deep tree, round: a round one}, apart: it is of medians", 0),
     ],
 )
 def test_other_readings_than_those_of_the_table_are_noticed(ledger, readings, noticed):
-    text = LEDGER.replace("claims:", "  more: {x: here, y: there}\nclaims:").replace("doc.either", "doc.table2.either")
+    text = LEDGER.replace("claims:", "  doc-more: {x: here, y: there}\nclaims:").replace(
+        "doc.either", "doc.table2.either"
+    )
     one = f"{{id: doc.table2.other, item: Table 2, statement: A mean., printed: '1', judge: digits, readings: {readings}}}"
     ledger.write_text(f"{text}- {one}\n", encoding="utf-8")
     assert len(unequal(claims.load(ledger))) == noticed
 
 
 def test_a_claim_with_several_sets_has_each_combination(ledger):
-    text = LEDGER.replace("claims:", "  more: {x: here, y: there}\nclaims:").replace(
-        "readings: pair", "readings: [pair, more]"
+    text = LEDGER.replace("claims:", "  doc-more: {x: here, y: there}\nclaims:").replace(
+        "readings: doc-pair", "readings: [doc-pair, doc-more]"
     )
     ledger.write_text(text, encoding="utf-8")
     assert claims.load(ledger)["doc.either"].readings == {
@@ -814,6 +824,20 @@ def test_a_claim_with_several_sets_has_each_combination(ledger):
         "flat, x": "a flat tree; here",
         "flat, y": "a flat tree; there",
     }
+
+
+# ---------------------------------------------------------------- results of our own
+
+
+def test_our_own_results_are_judged_and_stand_apart(ledger):
+    one = "{id: compendium.doc.theorem, item: Theorem A, statement: A bound., printed: it holds, judge: proof}"
+    ledger.write_text(f"{LEDGER}- {one}\n", encoding="utf-8")
+    known = claims.load(ledger)
+    assert "compendium.doc.theorem" not in known.claims and list(known.own) == ["compendium.doc.theorem"]
+    record = claims.check("compendium.doc.theorem", True)
+    assert record.verdict == "reproduced" and record.source == "The compendium (2026), Theorem A"
+    with pytest.raises(ValueError, match="nearest: compendium.doc.theorem"):
+        claims.check("compendium.doc.theorems", True)
 
 
 # ---------------------------------------------------------------- rules in words

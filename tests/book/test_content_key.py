@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import yaml
 
 from book.figures import plotted
 from book.kept import content_key, results
@@ -754,8 +755,10 @@ def test_every_line_about_a_document_is_part_of_its_claims():
     text, ledger = (ROOT / keys.CLAIMS).read_text(encoding="utf-8"), claims.load()
     parts = {document: keys.claims_of(document, text) for document in ledger.documents}
     for document, part in parts.items():
-        assert part.count("- id: ") == sum(claim.document == document for claim in ledger.claims.values())
+        assert part.count("- id: ") == sum(document in id.split(".")[:2] for id in ledger.all)
         assert ledger.documents[document].title in part
+    for name in yaml.safe_load(text)["interpretations"]:
+        assert [document for document, part in parts.items() if f"  {name}:\n" in part] == [name.partition("-")[0]]
     said = [line for line in text.splitlines() if line and not line.startswith("#")]
     assert sum(len(part.splitlines()) for part in parts.values()) >= len(said) - 2  # documents: and claims:
 

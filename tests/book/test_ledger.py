@@ -545,3 +545,18 @@ def test_every_claim_of_the_book_is_judged_by_a_committed_notebook(monkeypatch):
     monkeypatch.setenv("COMPENDIUM_CLAIMS", str(ROOT / "book" / "claims.yml"))
     notebooks = ROOT / "notebooks"
     verdicts.settle(claims.load(), verdicts.collect(notebooks, notebooks))
+
+
+def test_our_own_results_have_a_part_of_the_scorecard_and_are_not_counted(house):
+    one = "{id: compendium.doc.theorem, item: Theorem A, statement: A bound., printed: it holds, judge: proof}"
+    (house / "claims.yml").write_text(f"{LEDGER}- {one}\n", encoding="utf-8")
+    write(house, "one.ipynb", records(GOOD))
+    with pytest.raises(verdicts.LedgerError, match="compendium.doc.theorem: judged by no notebook"):
+        verdicts.gather(house / "executed", house / "notebooks", house / "out.json")
+    write(house, "two.ipynb", records({"compendium.doc.theorem": True}))
+    settled = verdicts.gather(house / "executed", house / "notebooks", house / "out.json")
+    page = scorecard.page(claims.load(), settled)
+    documents, _, mine = page.partition("## Results of our own")
+    assert page.count('id="claim-compendium.doc.theorem"') == mine.count('id="claim-compendium.doc.theorem"') == 1
+    assert f"| All | {len(GOOD)} |" in documents and f"This build by itself: {len(GOOD)} claims" in documents
+    assert mine.count('<div class="claim" id=') == 1 and "1 claim: 1 reproduced" in mine
