@@ -6,6 +6,7 @@ the page shows is made from the records that they carry. Where the chapter ran o
 
 {replies}                   what was replied to verdicts
 {changed-verdicts} 0.1.0    which verdicts are others than in that version's full run (book/results/claims-0.1.0.csv), and why
+{changed-by-standard}       which verdicts the standard changed, and by which of its paragraphs, from book/standard.yml
 {planted-faults}            which planted fault moved which verdicts, by document, from book/results/faults.csv
 {machine-checked}           the headline theorems that Coq has checked, with places and axioms, from the files of proofs/
 {machine-checked} files     file by file, what a reader compares with the prose: definitions, hypotheses and headline theorems
@@ -19,6 +20,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import yaml
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.addnodes import pending_xref
@@ -156,6 +158,46 @@ class ChangedVerdicts(Made):
         kept = results.FOLDER / f"claims-{self.arguments[0]}.csv"
         before = results.load(kept).set_index("id")["verdict"].to_dict()
         return self.made(changed(changes(before, judged())), kept, FULL, GATHERED)
+
+
+STANDARD = claims.ledger_path().with_name("standard.yml")
+
+
+def changed_by_standard(listed: list[dict], now: dict[str, str]) -> str:
+    """The changes that `listed` names as MyST, a folded table for each document; `now` has the verdicts of today by id.
+
+    An entry has the claim's id, the verdict that it `was` and the paragraph of the standard, `by`; and `now` what became of a
+    claim that is no longer in the ledger.
+    """
+    parts = []
+    for key, document in claims.load().documents.items():
+        rows = [
+            [
+                f'<a href="scorecard.html#{claims.anchor(each["id"])}">{each["id"]}</a>'
+                if each["id"] in now
+                else each["id"],
+                f"*{say(each['was'])}* → *{say(now[each['id']]) if each['id'] in now else _gone(each['now'])}*",
+                f"{{ref}}`{each['by']} <standard-{each['by'].lower()}>`",
+            ]
+            for each in listed
+            if each["id"].startswith(f"{key}.")
+        ]
+        if rows:
+            heads = [say("Claim"), say("Verdict"), say("Paragraph")]
+            parts.append(folded(f"{retold.cited(document)}: {len(rows)}", table(heads, rows)))
+    return "\n".join(parts)
+
+
+def _gone(what: str) -> str:
+    """What became of a claim that the ledger no longer has."""
+    return {"merged": say("merged"), "removed": say("removed"), "divided": say("divided")}[what]
+
+
+class ChangedByStandard(Made):
+    def run(self):
+        listed = yaml.safe_load(STANDARD.read_text(encoding="utf-8"))
+        now = {record.id: record.verdict for record in judged()}
+        return self.made(changed_by_standard(listed, now), STANDARD, FULL, GATHERED)
 
 
 # ---------------------------------------------------------------- errata
@@ -362,6 +404,7 @@ def name_theorems(app, doctree):
 def setup(app):
     app.add_directive("replies", Replies)
     app.add_directive("changed-verdicts", ChangedVerdicts)
+    app.add_directive("changed-by-standard", ChangedByStandard)
     app.add_directive("planted-faults", PlantedFaults)
     app.add_directive("machine-checked", MachineChecked)
     app.connect("doctree-read", show)

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import yaml
+
 from book._ext import claims as on_pages
 from book.kept import results
 from book.ledger import claims
@@ -44,3 +46,28 @@ def test_what_changed_is_listed_with_its_reason():
 def test_the_kept_verdicts_are_of_the_ledgers_claims():
     kept = results.load(ROOT / "book/results/claims-0.1.0.csv")
     assert len(kept) == 600 and set(kept["verdict"]) <= set(claims.READ_VERDICTS) and kept["id"].is_unique
+
+
+def test_what_the_standard_changed_has_its_paragraph():
+    listed = [
+        {"id": "kiri2019.coin.protocol", "was": "differs", "by": "S1"},
+        {"id": "sei2017.gone", "was": "differs", "by": "S3", "now": "merged"},
+    ]
+    shown = on_pages.changed_by_standard(listed, {"kiri2019.coin.protocol": "not determinable"})
+    assert shown.count("{dropdown}") == 2
+    assert (
+        "#claim-kiri2019.coin.protocol" in shown
+        and "| *differs* → *not determinable* | {ref}`S1 <standard-s1>` |" in shown
+    )
+    assert "| sei2017.gone | *differs* → *merged* | {ref}`S3 <standard-s3>` |" in shown
+
+
+def test_the_list_of_what_the_standard_changed_is_of_today():
+    """Each claim in it has another verdict now, or is gone; each paragraph is one of the standard's."""
+    listed, known = yaml.safe_load(on_pages.STANDARD.read_text(encoding="utf-8")), claims.load().claims
+    now = {row["id"]: row["verdict"] for row in results.rows(ROOT / "book/results/claims.csv")}
+    assert listed and len({each["id"] for each in listed}) == len(listed)
+    for each in listed:
+        assert each["was"] in claims.READ_VERDICTS and ("now" in each) == (each["id"] not in known), each
+        assert each["was"] != now.get(each["id"]), each
+        assert f"(standard-{each['by'].lower()})=" in (ROOT / "book/standard.md").read_text(encoding="utf-8"), each

@@ -14,7 +14,10 @@ pytestmark = needs.THE_BOOK
 
 CARDS = "[...document.querySelectorAll('.bd-article .claim')]"
 SHOWN = f"return {CARDS}.filter(card => !card.hidden)"
-KNOWN = claims.load().claims
+KNOWN = claims.load().all
+PARTS = {document.cited: key for key, document in claims.load().documents.items()} | {
+    "Results of our own": claims.OWN.key
+}
 
 
 def opened(browser, book, query=""):
@@ -66,10 +69,9 @@ def test_an_address_with_filters_opens_at_them_and_without_the_totals(browser, b
 def test_a_document_chooses_its_claims(scorecard):
     choice = scorecard.driver.find_element("id", "scorecard-document")
     options = choice.find_elements("css selector", "option")
-    cited = {document.cited: key for key, document in claims.load().documents.items()}
-    assert [option.text for option in options] == ["all documents", *cited]
+    assert [option.text for option in options] == ["all documents", *PARTS]
     options[1].click()
-    assert {claim.split(".")[0] for claim in ids(scorecard)} == {cited[options[1].text]}
+    assert {claim.split(".")[0] for claim in ids(scorecard)} == {PARTS[options[1].text]}
     options[0].click()
     assert len(ids(scorecard)) == len(KNOWN)
 
@@ -122,7 +124,7 @@ def test_the_filters_live_in_the_address(browser, book):
             "verdict must be one of reproduced, differs, not determinable, stand-in, got “nonsense”.",
             None,
         ),
-        ("?document=foo", f"document must be one of {', '.join(claims.load().documents)}, got “foo”.", None),
+        ("?document=foo", f"document must be one of {', '.join(PARTS.values())}, got “foo”.", None),
         ("?judged=guessed", "judged must be one of read, computed, got “guessed”.", None),
         ("?document=sei2017&verdict=nonsense", "got “nonsense”.", "sei2017"),
         ("?verdict=reproduced&document=sei2017", "", None),
@@ -176,7 +178,7 @@ def test_a_claim_can_be_cited(browser, book):
     )
     cited = browser.script("return document.querySelector('.claim .citation').textContent")
     claim, made = KNOWN[id.removeprefix("claim-")], made_by.cited()
-    place = claims.source(claim, claims.load().documents[claim.document])
+    place = claims.source(claim, claims.load().document(claim))
     assert cited.startswith(f"{made['authors']} ({made['year']}). {place}: ") and "{" not in cited
     assert f"version {made['version']}" in cited and cited.endswith(f"{book}/scorecard.html#{id}")
 
