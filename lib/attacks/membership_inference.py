@@ -4,8 +4,8 @@ The game: a pool of n records is split at random, and the model is trained on on
 scores each record, high for a record that he believes to have been used.
 
 - the loss (Yeom et al. 2018): log p of the record's label
-- `likelihood_ratio_scores` (LiRA, Carlini et al. 2022): how unusual the model's confidence in the label is, compared with shadow
-  models trained on halves of the pool without the record (offline), or without it and with it (online)
+- `likelihood_ratio_scores` (LiRA, offline, Carlini et al. 2022): how unusual the model's confidence in the label is, compared with
+  shadow models trained on halves of the pool without the record
 
 `Attack` judges scores. `tpr_bound`, `advantage_bound` and `auc_bound` say what (epsilon, delta)-DP of the *whole model* allows; an
 epsilon for each parameter by itself bounds none of them. An attack that does no better than chance proves nothing.
@@ -27,7 +27,6 @@ from ..numerics import checks, in_order
 from ..numerics.checks import Numbers
 from .audit import clopper_pearson
 
-MODES = ("offline", "online")
 _LEAST = 1e-12  # probabilities are kept so far from 0 and 1
 
 
@@ -38,64 +37,39 @@ def confidence(model: Any, features: ArrayLike, labels: ArrayLike) -> NDArray[np
     """The model's probability of each record's own label, (n,), in (0, 1).
 
     model : has `predict_proba(features)`, shape (n, classes); labels : (n,) whole numbers from 0 to classes - 1
-
-    >>> import numpy as np
-    >>> from lib.attacks.membership_inference import confidence
-    >>> from lib.networks import Network
-    >>> model = Network.of([np.zeros((2, 2))], [np.zeros(2)])
-    >>> print(confidence(model, np.array([[0.0, 1.0]]), np.array([1])))
-    [0.5]
     """
     probabilities = np.asarray(model.predict_proba(features), dtype=float)
     labels = checks.labels(labels, *probabilities.shape)
     return probabilities[np.arange(len(labels)), labels].clip(_LEAST, 1 - _LEAST)
 
 
-def likelihood_ratio_scores(
-    target: ArrayLike, shadows: ArrayLike, used: ArrayLike, *, mode: str = "offline"
-) -> NDArray[np.float64]:
-    """Return scores (n,) of the records, from the confidences of the target and of shadow models.
+def likelihood_ratio_scores(target: ArrayLike, shadows: ArrayLike, used: ArrayLike) -> NDArray[np.float64]:
+    """Return how far the target's log(p/(1-p)) lies above the mean of the models without the record, in standard deviations, (n,).
 
     target : (n,) in (0, 1), `confidence` of the attacked model in each record
     shadows : (s, n) in (0, 1), those of the s shadow models; used : (s, n) of bool, whether each was trained on each record
-    mode : "offline": how far the target's log(p/(1-p)) lies above the mean of the models without the record, in standard deviations;
-        "online": the log-likelihood ratio of two normal laws, with and without the record
 
-    Each record needs a model of each kind that is used, one record two. All records share one standard deviation.
+    Each record needs a model that was trained without it, one record two. All records share one standard deviation.
     """
-    checks.one_of("mode", mode, MODES)
     target = _logit(checks.real("target", target, "(0, 1)"))
     shadows = _logit(checks.real("shadows", shadows, "(0, 1)"))
     used = np.asarray(used)
     if used.dtype != bool or target.ndim != 1 or used.shape != shadows.shape or shadows.shape[1:] != target.shape:
         shapes = f"{used.dtype}, {shadows.shape}, {used.shape}"
         raise ValueError(f"used must be bool and shadows and used (s, {target.size}), got {shapes}")
-    mean, deviation = _moments(shadows, ~used, "without")
-    without = (target - mean) / deviation
-    if mode == "offline":
-        return without
-    mean, spread = _moments(shadows, used, "with")
-    return (
-        scipy.stats.norm.logpdf((target - mean) / spread)
-        - np.log(spread)
-        - scipy.stats.norm.logpdf(without)
-        + np.log(deviation)
-    )
+    without = ~used
+    number = without.sum(axis=0)
+    if (number == 0).any() or number.max() < 2:
+        found = f"{number.min()} to {number.max()}"
+        raise ValueError(f"used must leave each record a model without it, and one record two, got {found}")
+    mean = np.where(without, shadows, 0).sum(axis=0) / number
+    squares = np.where(without, (shadows - mean) ** 2, 0).sum()
+    deviation = max(float(np.sqrt(squares / (number - 1).sum())), 1e-9)
+    return (target - mean) / deviation
 
 
 def _logit(p) -> np.ndarray:
     return np.log(p) - np.log1p(-p)
-
-
-def _moments(values, chosen, kind):
-    """Mean of the chosen values of each record, (n,), and one standard deviation for all."""
-    number = chosen.sum(axis=0)
-    if (number == 0).any() or number.max() < 2:
-        found = f"{number.min()} to {number.max()}"
-        raise ValueError(f"used must leave each record a model {kind} it, and one record two, got {found}")
-    mean = np.where(chosen, values, 0).sum(axis=0) / number
-    squares = np.where(chosen, (values - mean) ** 2, 0).sum()
-    return mean, max(float(np.sqrt(squares / (number - 1).sum())), 1e-9)
 
 
 # ---- the verdict
@@ -137,11 +111,11 @@ class Attack:
         """Standard error of `auc` (DeLong, DeLong, Clarke-Pearson 1988)."""
         return float(np.sqrt(in_order.total(one.var(ddof=1) / one.size for one in self._placements)))
 
-    def tpr(self, fpr: float, *, level: float = 0.95) -> tuple[float, float, float]:
+    def tpr(self, fpr: float) -> tuple[float, float, float]:
         """(rate, low, high): true positives at a rate of false ones of at most `fpr` in [0, 1].
 
         The threshold is the least that lets through no more of the non-members at hand. The interval is Clopper and Pearson's
-        for that threshold, of confidence `level` in (0, 1): how far the threshold itself hangs on chance is not in it.
+        for that threshold, of confidence 0.95: how far the threshold itself hangs on chance is not in it.
         """
         fpr = checks.number("fpr", fpr, "[0, 1]")
         falling = np.sort(self.scores[~self.members])[::-1]
@@ -149,7 +123,7 @@ class Attack:
         threshold = falling[allowed] if allowed < falling.size else -np.inf
         inside = self.scores[self.members]
         hits = int((inside > threshold).sum()) if allowed < falling.size else inside.size
-        low, high = clopper_pearson(hits, inside.size, level)
+        low, high = clopper_pearson(hits, inside.size)
         return hits / inside.size, float(low), float(high)
 
     def advantage(self, *, rng: np.random.Generator, level: float = 0.95) -> tuple[float, float, float]:
@@ -183,12 +157,11 @@ def _best_threshold(inside, outside):
 
 
 def play(train: Callable[[np.ndarray, np.ndarray, np.random.Generator], Any], features: ArrayLike, labels: ArrayLike, *,
-         shadows: int = 8, mode: str = "offline", rng: np.random.Generator) -> dict[str, Attack]:  # fmt: skip
+         shadows: int = 8, rng: np.random.Generator) -> dict[str, Attack]:  # fmt: skip
     """Attacks on one model: {"loss": `Attack`, "likelihood ratio": `Attack`}.
 
     train : a function of (features, labels, rng) that returns a model with `predict_proba`
     features : array (n, d), n >= 8; labels : (n,); shadows : whole number >= 4
-    mode : see `likelihood_ratio_scores`
 
     Target and shadow models are trained on halves of the records: each pair of shadow models on a half and on the other,
     so that each record is used in half of them. All scores are for the same target.
@@ -209,7 +182,6 @@ def play(train: Callable[[np.ndarray, np.ndarray, np.random.Generator], Any], fe
     if labels.shape != (n,):
         raise ValueError(f"labels must be one for each of {n} records, got shape {labels.shape}")
     shadows = checks.whole("shadows", shadows, "[4, inf)")
-    checks.one_of("mode", mode, MODES)
     generator(rng)
     used: list[np.ndarray] = []
     while len(used) < shadows + 1:
@@ -217,7 +189,7 @@ def play(train: Callable[[np.ndarray, np.ndarray, np.random.Generator], Any], fe
         used += [half, ~half] if used else [half]  # the target's, then pairs
     models = [train(features[half], labels[half], rng) for half in used[: shadows + 1]]
     p = np.array([confidence(model, features, labels) for model in models])
-    ratio = likelihood_ratio_scores(p[0], p[1:], np.array(used[1 : shadows + 1]), mode=mode)
+    ratio = likelihood_ratio_scores(p[0], p[1:], np.array(used[1 : shadows + 1]))
     return {"loss": Attack(np.log(p[0]), used[0]), "likelihood ratio": Attack(ratio, used[0])}
 
 

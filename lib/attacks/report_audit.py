@@ -27,13 +27,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..numerics import checks
-from .audit import Audit, clopper_pearson
+from .audit import Audit, _bound
 from .exact_law import SEEDS, ExactLoss, NotEnumerable, exact_loss
 
 _TELLING = 3.5
 _MOST_COUPLED = 40  # features that are looked at two by two
 _CUTS = 41  # thresholds that are tried for each pair of values
 _CHUNK = 2**13  # reports that are scored at a time
+_FEW, _MANY = 3, 16  # values of the oracles that `examine` enumerates, and that it runs
 
 
 @dataclass(frozen=True)
@@ -65,12 +66,10 @@ class Examination:
 
 
 def examine(make: Callable[[int, float], Any], epsilon: float, *, trials: int, rng: np.random.Generator,
-            confidence: float = 0.95, few: int = 3, many: int = 16,
-            grid: float | None = None) -> Examination:  # fmt: skip
+            confidence: float = 0.95, grid: float | None = None) -> Examination:  # fmt: skip
     """Looks at a frequency oracle, `make(k, epsilon)`, in all ways that this module and `exact_law` have.
 
-    epsilon : (0, inf); trials, confidence, grid : as for `audit_reports`; few, many : values, whole, [2, inf), of
-        the oracles that are enumerated and that are run
+    epsilon : (0, inf); trials, confidence, grid : as for `audit_reports`
 
     >>> import numpy as np
     >>> from lib.attacks import examine
@@ -79,13 +78,12 @@ def examine(make: Callable[[int, float], Any], epsilon: float, *, trials: int, r
     >>> print(found.caught_by(1.0))
     ()
     """
-    few, many = checks.whole("few", few, "[2, inf)"), checks.whole("many", many, "[2, inf)")
     law = together = None
     with suppress(NotEnumerable):
-        law = exact_loss(make(few, epsilon))
+        law = exact_loss(make(_FEW, epsilon))
         if not law.refutes(epsilon):
             together = exact_loss(make(2, epsilon), beside=[0], seeds=SEEDS[:2])
-    oracle = make(many, epsilon)
+    oracle = make(_MANY, epsilon)
     runs = audit_reports(oracle, trials=trials, rng=rng, confidence=confidence, grid=grid)
     return Examination(law, together, runs, uneven_draws(oracle, trials=8, rng=rng))
 
@@ -124,7 +122,7 @@ def audit_reports(
     hits, false_hits = (
         int((judged[:, value, first] - judged[:, value, second] > threshold).sum()) for value in (first, second)
     )
-    bound = float(_proved(hits, false_hits, judging, confidence))
+    bound = float(_bound(hits, false_hits, judging, 0.0, confidence))
     return ReportAudit(
         max(0.0, bound), threshold, "first", hits, false_hits, judging, confidence, values=(first, second)
     )
@@ -238,12 +236,5 @@ def _most_telling(score, confidence) -> tuple[int, int, float]:
         cuts[row] = np.quantile(np.concatenate([likely, rare]), np.linspace(0, 1, _CUTS), method="lower")
         hits[row] = trials - np.searchsorted(likely, cuts[row], side="right")
         false_hits[row] = trials - np.searchsorted(rare, cuts[row], side="right")
-    best = int(np.argmax(_proved(hits, false_hits, trials, confidence)))
+    best = int(np.argmax(_bound(hits, false_hits, trials, 0.0, confidence)))
     return (*pairs[best // _CUTS], float(cuts.flat[best]))
-
-
-def _proved(hits, false_hits, trials, confidence):
-    """log(P_low / Q_high), each limit with half of the error."""
-    low = clopper_pearson(hits, trials, confidence)[0]
-    high = clopper_pearson(false_hits, trials, confidence)[1]
-    return np.log(np.maximum(low, 1e-300) / high)

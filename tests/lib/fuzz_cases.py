@@ -337,16 +337,15 @@ def report_audits(protocol):
     )
     yield call("report_audit.uneven_draws", oracle=oracle, trials=3, rng=RNG, spare=("trials",))
     yield call("report_audit.features", reports=LABELS, supports=np.eye(2)[LABELS], learn_from=2)
-    options = dict(trials=50, few=2, many=3)
     yield call(
         "report_audit.examine",
         make=protocol.GRR,
         epsilon=1.0,
         rng=RNG,
+        trials=50,
         confidence=0.9,
         grid=0.5,
-        **options,
-        spare=tuple(options),
+        spare=("trials",),
     )
     found = report_audit.examine(protocol.GRR, 1.0, trials=50, rng=rng)
     yield call("report_audit.Examination.caught_by", on=found, epsilon=1.0)
@@ -420,7 +419,7 @@ def noise():
 
     members = np.array([True, False] * 4)
     yield call("membership_inference.Attack", scores=np.arange(8.0), members=members)
-    yield call("membership_inference.Attack.tpr", on=Attack(np.arange(8.0), members), fpr=0.25, level=0.9)
+    yield call("membership_inference.Attack.tpr", on=Attack(np.arange(8.0), members), fpr=0.25)
     yield call(
         "membership_inference.Attack.advantage", on=Attack(np.arange(8.0) % 3, np.arange(8) < 4), rng=RNG, level=0.9
     )
@@ -430,18 +429,13 @@ def noise():
     yield call("membership_inference.auc_bound", epsilon=1.0, delta=0.01)
     used = np.array([[True, False, True], [False, True, False], [True, True, False], [False, False, True]])
     shadows = np.array([[0.6, 0.4, 0.7], [0.5, 0.6, 0.3], [0.8, 0.7, 0.4], [0.4, 0.3, 0.6]])
-    for mode in ("offline", "online"):
-        yield call(
-            "membership_inference.likelihood_ratio_scores",
-            target=np.array([0.9, 0.5, 0.6]),
-            shadows=shadows,
-            used=used,
-            mode=mode,
-        )
+    yield call(
+        "membership_inference.likelihood_ratio_scores", target=np.array([0.9, 0.5, 0.6]), shadows=shadows, used=used
+    )
     model = _Coin()
     yield call("membership_inference.confidence", model=model, features=DATA, labels=LABELS, fixed=("features",))
     yield call("membership_inference.play", train=lambda features, labels, rng: _Coin(rng.uniform(0.2, 0.8)), features=np.tile(DATA, (4, 1)),
-               labels=np.tile(LABELS, 4), shadows=8, mode="offline", rng=RNG, spare=("shadows",), fixed=("features",))  # fmt: skip
+               labels=np.tile(LABELS, 4), shadows=8, rng=RNG, spare=("shadows",), fixed=("features",))  # fmt: skip
 
 
 class _Coin:

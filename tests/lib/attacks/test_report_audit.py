@@ -243,8 +243,6 @@ def test_bad_audits_are_refused(options, named):
 
 
 @pytest.mark.parametrize("call, named", [
-    (lambda rng: examine(GRR, 1.0, trials=8, rng=rng, few=1), "few"),
-    (lambda rng: examine(GRR, 1.0, trials=8, rng=rng, many=1), "many"),
     (lambda rng: examine(GRR, 1.0, trials=8, rng=rng).caught_by(-1), "epsilon"),
     (lambda rng: uneven_draws(GRR(3, 1.0), trials=0, rng=rng), "trials"),
     (lambda rng: features(["a"], [[0]], learn_from=1), "reports"),
