@@ -184,14 +184,6 @@ def fit(domain: Domain, measurements: Iterable[Measurement], total: float | None
     max_evaluations : calls of the oracle before giving up; the model then has `converged` False
 
     Raises ``ValueError`` for measurements that do not fit the domain or are not finite.
-
-    >>> import numpy as np
-    >>> from lib.tables import Domain, Measurement
-    >>> from lib.tables.graphical_model import fit
-    >>> domain = Domain({"a": 2, "b": 2})
-    >>> model = fit(domain, [Measurement(("a",), np.array([60.0, 40.0]), 1.0)], total=100.0)
-    >>> print(model.marginal(["a"]).round(1))
-    [60. 40.]
     """
     if total is not None:
         total = checks.number("total", total, "(0, 1e100]")
@@ -283,14 +275,6 @@ def loss(model: GraphicalModel, measurements: Iterable[Measurement]) -> float:
     """The sum of the squared residuals of `model` over 2 sigma^2: what `fit` minimises but for the entropy.
 
     `model.loss` is less by what the measurements disagree among themselves, which no model can change.
-
-    >>> import numpy as np
-    >>> from lib.tables import Domain, Measurement
-    >>> from lib.tables.graphical_model import fit, loss
-    >>> measured = [Measurement(("a",), np.array([60.0, 40.0]), 1.0)]
-    >>> model = fit(Domain({"a": 2, "b": 2}), measured, total=100.0)
-    >>> print(round(float(loss(model, measured)), 2))
-    0.0
     """
     squares = [((model.marginal(m.attributes) - m.values) ** 2).sum() / (2 * m.sigma**2) for m in measurements]
     return in_order.total(squares)
@@ -301,14 +285,6 @@ def least_loss(domain: Domain, measurements: Iterable[Measurement], total: float
 
     A fit with little entropy term has a loss above the least one; less its gap and the entropy term, it is below,
     since entropies are not negative.
-
-    >>> import numpy as np
-    >>> from lib.tables import Domain, Measurement
-    >>> from lib.tables.graphical_model import least_loss
-    >>> measured = [Measurement(("a",), np.array([60.0, 50.0]), 1.0)]
-    >>> low, high = least_loss(Domain({"a": 2, "b": 2}), measured, total=100.0)
-    >>> print(round(low, 1), round(high, 1))
-    24.9 25.0
     """
     measurements = list(measurements)
     tau = 0.001 / min((m.sigma for m in measurements), default=1.0)

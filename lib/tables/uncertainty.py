@@ -33,10 +33,9 @@ probability 9/10 e at most, and one of another with e/10.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -74,14 +73,11 @@ class Intervals:
     measured: int
 
 
-def count_intervals(result: Result, attributes: Collection[str] = (),
-                    where: Mapping[str, Collection[Any]] | None = None, level: float = 0.95) -> Intervals:  # fmt: skip
+def count_intervals(result: Result, attributes: Collection[str] = (), level: float = 0.95) -> Intervals:
     """`Intervals` for true counts, told from a run of `aim`: each covers with probability `level` at least.
 
-    result : `Result` of `aim`
-    attributes : the counts are those over them, of shape ``domain.shape(attributes)``; () for one count
-    where : mapping from further attributes to collections of values (labels, or codes where there are none): only
-        records with one of the values in each of them are counted; default: all
+    result : `Result` of `aim`, with Gaussian noise
+    attributes : the counts are those over them, of shape ``domain.shape(attributes)``; () for the number of records
     level : (0, 0.999999999999]
 
     "Probability" is that of the noise; see the module's text. Intervals end at 0, and at the number of records where it
@@ -97,27 +93,26 @@ def count_intervals(result: Result, attributes: Collection[str] = (),
     >>> print((found.low <= table.marginal(["a"])).all(), (table.marginal(["a"]) <= found.high).all())
     True True
     """
-    error, domain = 1 - checks.number("level", level, LEVELS), result.model.domain
-    domain.axes(attributes)
-    codes = _codes(domain, where or {})
-    wanted = {domain.attributes[axis] for axis in domain.axes((*attributes, *codes))}
-    if result.total is not None and not wanted:
+    error = 1 - checks.number("level", level, LEVELS)
+    result.model.domain.axes(attributes)
+    names = tuple(attributes)
+    if result.total is not None and not names:
         every = np.float64(result.total)
         return Intervals(every, every, every, 0.0, every, 0.0, 0)  # type: ignore[arg-type]
-    found, share = (_measured, _OF_MEASURED) if _covering(result, wanted) else (_unmeasured, 1 - _OF_MEASURED)
-    return found(result, wanted, tuple(attributes), codes, share * error)
+    found, share = (_measured, _OF_MEASURED) if _covering(result, names) else (_unmeasured, 1 - _OF_MEASURED)
+    return found(result, names, share * error)
 
 
-def _measured(result, wanted, attributes, codes, error) -> Intervals:
-    """Those of attributes `wanted`, which a measurement covers: counts over `attributes`, with the `codes` of the others."""
-    domain, law, covering = result.model.domain, _Law.of(result), _covering(result, wanted)
-    values, cells = zip(*(_summed(m, domain, attributes, codes) for m in covering))
+def _measured(result, names, error) -> Intervals:
+    """Those of the attributes `names`, which a measurement covers."""
+    law, covering = _Law.of(result), _covering(result, names)
+    values, cells = zip(*(_summed(m, result.model.domain, names) for m in covering))
     variances = [m.sigma**2 * count for m, count in zip(covering, cells)]
 
     reach = law.reach(covering[0].sigma, cells[0], _SHARE * error)
     surprise = math.log(2 / ((1 - _SHARE) * error))
     rate = math.sqrt(2 * surprise * variances[0] / _GAIN)
-    thetas = [law.permitted(rate / variance, m.sigma) for variance, m in zip(variances, covering)]
+    thetas = [rate / variance for variance in variances]
     moments = in_order.total(law.log_moment(theta, m.sigma, n) for theta, m, n in zip(thetas, covering, cells))
     centre, around = _mean(values, thetas), (surprise + moments) / in_order.total(thetas)
 
@@ -129,29 +124,20 @@ def _measured(result, wanted, attributes, codes, error) -> Intervals:
     return Intervals(*_whole_counts(result, low, high), values[0][()], mean, combined, deviation, len(covering))
 
 
-def _unmeasured(result, wanted, attributes, codes, error) -> Intervals:
+def _unmeasured(result, names, error) -> Intervals:
     """The same where none covers them: about the synthetic counts, and no higher than the count of any attribute by itself."""
-    domain, synthetic = (
-        result.model.domain,
-        getattr(result, "synthetic", None),
-    )  # which a release that was read again has not
-    bounds = _bounds(result, error / 2) if synthetic and result.choice else {}
-    around = min((bound for names, bound in bounds.items() if wanted <= set(names)), default=math.inf)
+    synthetic = getattr(result, "synthetic", None)  # which a release that was read again has not
+    bounds = marginal_bounds(result, error / 2) if synthetic and result.choice else {}
+    around = min((bound for within, bound in bounds.items() if set(names) <= set(within)), default=math.inf)
     reach = around / (2 if synthetic and result.total == len(synthetic) else 1)
-    names = (*attributes, *codes)
     alone = [name for name in names if _covering(result, (name,))]
     if not alone and reach == math.inf:
         known = ", ".join(dict.fromkeys("+".join(m.attributes) for m in result.measurements if m.attributes))
-        raise ValueError(f"attributes must have been measured, as {known}, got {'+'.join(sorted(wanted))}")
-    counts = (synthetic or result.model).marginal(names)[
-        np.ix_(*(codes.get(name, range(domain.size([name]))) for name in names))
-    ]
-    counts = counts.sum(axis=tuple(range(len(attributes), len(names)))).astype(float)
+        raise ValueError(f"attributes must have been measured, as {known}, got {'+'.join(sorted(names))}")
+    counts = (synthetic or result.model).marginal(names).astype(float)
     high = counts + reach
     for name in alone:
-        one = (name,) if name in attributes else ()
-        of_one = _measured(result, {name}, one, {} if one else {name: codes[name]}, error / (2 * len(alone))).high
-        axis = attributes.index(name) if one else 0
+        of_one, axis = _measured(result, (name,), error / (2 * len(alone))).high, names.index(name)
         high = np.minimum(high, np.reshape(of_one, [-1 if i == axis else 1 for i in range(counts.ndim)]))
     low, high = _whole_counts(result, np.minimum(counts - reach, high), high)
     return Intervals(low, high, np.full(counts.shape, np.nan)[()], math.nan, counts[()], math.nan, 0)
@@ -182,15 +168,15 @@ def _mean(values, weights):
     return in_order.total(weight * value for weight, value in zip(weights, values)) / in_order.total(weights)
 
 
-def marginal_bounds(result: Result, level: float = 0.95) -> dict[tuple[str, ...], float]:
+def marginal_bounds(result: Result, error: float) -> dict[tuple[str, ...], float]:
     """For each candidate of the last round of `aim`, a bound on the L1 distance, in counts, of the true marginal
-    from the synthetic table's. All of them hold at once, with probability `level` at least.
+    from the synthetic table's. That one of them does not hold has the probability `error` at most.
 
-    result : `Result` of `aim`; level : (0, 0.999999999999]
+    result : `Result` of `aim`; error : (0, 1)
     A count of these attributes, or of a part of them, is at most so far off, by as much as half of it if the number of
     records is public and the synthetic table has as many.
 
-    Proof, given all before the last round, with error probability beta = (1 - level)/2 for each of two statements. Let
+    Proof, given all before the last round, with error probability beta = error/2 for each of two statements. Let
     p be the model then, d_r = |truth_r - p_r|_1, n_r the number of cells, and s_r = w_r psi(truth_r - p_r) the score of r: with e
     the expected noise, psi(x) is |x|_1 - e n_r for a printed choice, and the sum of the max(|x_i| - e, 0) for a clear one, so that
     d_r <= e n_r + s_r/w_r.
@@ -206,12 +192,7 @@ def marginal_bounds(result: Result, level: float = 0.95) -> dict[tuple[str, ...]
     So d_r <= e n_r + (w_c (psi(y - p_c) + q) + g) / w_r, and the synthetic table is at most as far away as p and the distance of
     the two.
     """
-    return _bounds(result, 1 - checks.number("level", level, LEVELS))
-
-
-def _bounds(result, error) -> dict[tuple[str, ...], float]:
-    """`marginal_bounds` with a probability of `error` that one of them does not hold."""
-    law, choice = _Law.of(result), result.choice
+    error, law, choice = checks.number("error", error, "(0, 1)"), _Law.of(result), result.choice
     if choice is None:
         raise ValueError("result must be of a run that has chosen a measurement, got one without a choice")
     last, weights = result.measurements[-1], choice.weights
@@ -236,7 +217,7 @@ def _bounds(result, error) -> dict[tuple[str, ...], float]:
 
 @dataclass(frozen=True)
 class _Law:
-    """The law of a run's noise: "gaussian", "laplace", or "discrete" for the discrete Gaussian.
+    """The law of a run's noise: "gaussian", or "discrete" for the discrete Gaussian.
 
     sigma : its standard deviation, for "discrete" the root of its variance parameter; cells : how many draws are summed
     """
@@ -245,20 +226,15 @@ class _Law:
 
     @classmethod
     def of(cls, result) -> _Law:
-        return cls("discrete" if isinstance(result.rho, Fraction) else result.noise)
+        checks.one_of("noise of result", result.noise, ("gaussian",))
+        return cls("discrete" if isinstance(result.rho, Fraction) else "gaussian")
 
     def reach(self, sigma, cells, alpha) -> float:
         """h with P(|sum| > h) <= alpha."""
         spread = sigma * math.sqrt(cells)
-        if self.noise == "laplace":
-            return sigma / math.sqrt(2) * _laplace_reach(cells, alpha)
         if self.noise == "gaussian":
             return -spread * float(scipy.special.ndtri_exp(math.log(alpha / 2)))
         return min(_discrete_reach(sigma, cells, alpha), math.floor(spread * math.sqrt(2 * math.log(2 / alpha))))
-
-    def permitted(self, theta, sigma) -> float:
-        """`theta`, or so much of it that `log_moment` is finite."""
-        return min(theta, math.sqrt(0.5) / sigma) if self.noise == "laplace" else theta
 
     def log_moment(self, theta, sigma, cells) -> float:
         """log E e^(theta sum), or more.
@@ -266,18 +242,10 @@ class _Law:
         For the discrete Gaussian, E e^(theta X) = e^(theta^2 sigma^2/2) f(theta sigma^2)/f(0) with f(c) the sum over
         all whole x of e^(-(x-c)^2/(2 sigma^2)). Its Fourier coefficients are positive, so it is largest at c = 0.
         """
-        if self.noise == "laplace":
-            return -cells * math.log1p(-((theta * sigma) ** 2) / 2)
         return cells * (theta * sigma) ** 2 / 2
 
     def mean(self, sigma, cells) -> float:
         """E |sum|; for the discrete Gaussian that of the continuous."""
-        if self.noise == "laplace":
-            return float(
-                sigma
-                * math.sqrt(2 / math.pi)
-                * math.exp(scipy.special.gammaln(cells + 0.5) - scipy.special.gammaln(cells))
-            )
         return sigma * math.sqrt(2 * cells / math.pi)
 
 
@@ -303,49 +271,10 @@ def _discrete_reach(sigma, cells, alpha) -> float:
     return math.ceil(sigma * math.sqrt(cells) * max(quantile, 1.0) - 0.5)
 
 
-@lru_cache(maxsize=256)
-def _laplace_reach(cells, alpha) -> float:
-    """`_Law.reach` for Laplace noise of scale 1.
-
-    The sum is the difference of two waiting times for m events of rate 1. When the second process has its m events, the
-    first has j with the probability of the negative binomial law. If j < m, the sum is the time until the m - j others.
-    """
-    j, alpha = np.arange(cells), min(alpha, 0.9)
-    negative_binomial = np.exp(
-        scipy.special.gammaln(cells + j)
-        - scipy.special.gammaln(cells)
-        - scipy.special.gammaln(j + 1)
-        - (cells + j) * math.log(2)
-    )
-    highest = math.sqrt(2 * cells / alpha)  # Chebyshev
-    return (
-        scipy.optimize.brentq(
-            lambda x: 2 * negative_binomial @ scipy.special.gammaincc(cells - j, x) - alpha, 0.0, highest
-        )
-        * (1 + 1e-9)
-        + 1e-9
-    )
-
-
-def _codes(domain, where) -> dict:
-    """The codes of the values that `where` names, by attribute, but for attributes of which it names all."""
-    codes = {}
-    for name, values in where.items():
-        known = domain.values(name)
-        if isinstance(values, str) or not isinstance(values, Collection) or not len(values):
-            raise ValueError(f"where[{name!r}] must be a collection of one value or more, got {values!r:.100}")
-        for value in values:
-            if value not in known:
-                raise ValueError(f"where[{name!r}] must hold values of the domain, got {value!r}")
-        codes[name] = sorted({known.index(value) for value in values})
-    return {name: found for name, found in codes.items() if len(found) < len(domain.values(name))}
-
-
-def _summed(measurement, domain, attributes, codes):
-    """The noisy counts over `attributes` of records with the `codes`, and how many cells are added up in each."""
+def _summed(measurement, domain, attributes):
+    """The noisy counts over `attributes`, and how many cells are added up in each."""
     clique, values, _ = measurement.checked(domain)
     names = [domain.attributes[axis] for axis in clique]
-    values = values[np.ix_(*(codes.get(name, range(size)) for name, size in zip(names, values.shape)))]
     order = [names.index(name) for name in attributes]
     others = [axis for axis in range(len(names)) if axis not in order]
     summed = values.transpose(order + others).sum(axis=tuple(range(len(order), len(names))))

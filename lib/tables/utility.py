@@ -9,9 +9,8 @@ such as a `GraphicalModel`: so a model can be followed along the steps of its ma
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,54 +18,31 @@ from numpy.typing import ArrayLike, NDArray
 from ..numerics import checks
 from .table import Domain, Table
 
-SCALES = ("counts", "shares")
-DISTANCES = ("l1", "total variation")
-
-
 # ---- counts
 
 
-def marginal_errors(
-    real: Table, synthetic: Table, workload: Collection[Collection[str]], *, scale: str = "counts", distance: str = "l1"
-) -> NDArray[np.float64]:
-    """Distance of the counts of each set of attributes, over the number of real records: shape (k,).
+def marginal_errors(real: Table, synthetic: Table, workload: Collection[Collection[str]]) -> NDArray[np.float64]:
+    """L1 distance of the counts of each set of attributes, over the number of real records: shape (k,).
 
-    real, synthetic : tables over one domain, the real one not empty
+    real, synthetic : tables over one domain, neither of them empty. A wrong number of synthetic records is an error too
     workload : k >= 1 sets of attributes of the domain; one such set may occur twice
-    scale : "counts" compares counts as they are (Definition 3.1), so that a wrong number of synthetic
-        records is an error too; "shares" compares each table's shares. Equal if the tables are as long.
-    distance : "l1", in [0, 2] for shares, or "total variation", half of it
-
-    >>> import numpy as np
-    >>> from lib.tables import Domain, Table
-    >>> from lib.tables.utility import marginal_errors
-    >>> domain = Domain({"a": 2, "b": 2})
-    >>> real, synthetic = Table(np.array([[0, 0], [1, 1]]), domain), Table(np.array([[0, 1], [1, 0]]), domain)
-    >>> print(marginal_errors(real, synthetic, [("a",), ("a", "b")]))
-    [0. 2.]
     """
-    checks.one_of("scale", scale, SCALES)
-    checks.one_of("distance", distance, DISTANCES)
-    domain = common_domain(real, synthetic)
+    common_domain(real, synthetic)
     workload = _workload(workload)
-    n, m = _total("real", real), _total("synthetic", synthetic)
-    factor = n / m if scale == "shares" else 1.0
-    errors = []
-    for attributes in workload:
-        domain.axes(attributes)
-        errors.append(np.abs(real.marginal(attributes) - factor * synthetic.marginal(attributes)).sum() / n)
-    return np.array(errors) / (2 if distance == "total variation" else 1)
+    n = _total("real", real)
+    _total("synthetic", synthetic)
+    errors = [np.abs(real.marginal(attributes) - synthetic.marginal(attributes)).sum() / n for attributes in workload]
+    return np.array(errors)
 
 
-def workload_error(real: Table, synthetic: Table, workload: Collection[Collection[str]] | Mapping[Any, float],
-                   weights: ArrayLike | None = None, *, scale: str = "counts",
-                   distance: str = "l1") -> float:  # fmt: skip
+def workload_error(
+    real: Table, synthetic: Table, workload: Collection[Collection[str]], weights: ArrayLike | None = None
+) -> float:
     """L(D, D^) = 1/(k |D|) sum_i c_i |p_{r_i}(D) - p_{r_i}(D^)|_1 (miura2025, Definition 3.1).
 
-    workload : the sets r_i, or a mapping from them to their weights
+    real, synthetic, workload : as for `marginal_errors`
     weights : the c_i in [0, inf), shape (k,); default: all 1. The divisor stays k, as printed,
         whatever the weights add up to.
-    Other arguments as for `marginal_errors`.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table
@@ -76,18 +52,14 @@ def workload_error(real: Table, synthetic: Table, workload: Collection[Collectio
     >>> print(workload_error(real, synthetic, [("a",), ("a", "b")]))
     1.0
     """
-    if isinstance(workload, Mapping):
-        if weights is not None:
-            raise ValueError(f"weights must not be given beside a workload that has them, got {weights!r}")
-        weights = list(workload.values())
-    errors = marginal_errors(real, synthetic, workload, scale=scale, distance=distance)
+    errors = marginal_errors(real, synthetic, workload)
     weights = checks.real("weights", np.ones(errors.size) if weights is None else weights, "[0, inf)")
     if weights.shape != errors.shape:
         raise ValueError(f"weights must have shape {errors.shape}, one for each set, got {weights.shape}")
     return float(np.mean(weights * errors))
 
 
-def marginal_error(real: Table, synthetic: Table, alpha: int, *, scale: str = "counts", distance: str = "l1") -> float:
+def marginal_error(real: Table, synthetic: Table, alpha: int) -> float:
     """The alpha-way error: `workload_error` over all sets of `alpha` attributes, weights 1.
 
     alpha : whole number from 1 to the number of attributes
@@ -100,17 +72,11 @@ def marginal_error(real: Table, synthetic: Table, alpha: int, *, scale: str = "c
     >>> print(marginal_error(real, synthetic, 2))
     2.0
     """
-    return workload_error(real, synthetic, all_sets(real.domain, alpha), scale=scale, distance=distance)
+    return workload_error(real, synthetic, all_sets(real.domain, alpha))
 
 
 def all_sets(domain: Domain, alpha: int) -> list[tuple[str, ...]]:
-    """W(alpha): all sets of `alpha` attributes of a `Domain`, each in the domain's order.
-
-    >>> from lib.tables import Domain
-    >>> from lib.tables.utility import all_sets
-    >>> print(all_sets(Domain({"a": 2, "b": 2, "c": 2}), 2))
-    [('a', 'b'), ('a', 'c'), ('b', 'c')]
-    """
+    """W(alpha): all sets of `alpha` attributes of a `Domain`, each in the domain's order."""
     alpha = checks.whole("alpha", alpha, f"[1, {len(domain)}]")
     return list(combinations(domain.attributes, alpha))
 
@@ -125,15 +91,7 @@ def _workload(workload) -> list[tuple]:
 
 
 def common_domain(real: Table, synthetic: Table) -> Domain:
-    """The `Domain` that both have; ``ValueError`` else.
-
-    >>> import numpy as np
-    >>> from lib.tables import Domain, Table
-    >>> from lib.tables.utility import common_domain
-    >>> table = Table(np.array([[0, 0], [1, 1]]), Domain({"a": 2, "b": 2}))
-    >>> print(common_domain(table, table).attributes)
-    ('a', 'b')
-    """
+    """The `Domain` that both have; ``ValueError`` else."""
     if real.domain != synthetic.domain:
         raise ValueError(f"synthetic must have the domain of real, {real.domain!r}, got {synthetic.domain!r}")
     return real.domain
