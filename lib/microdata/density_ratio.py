@@ -33,12 +33,7 @@ NEGLIGIBLE = -100.0
 
 
 def normalised(weights: ArrayLike) -> NDArray[np.float64]:
-    """Weights (n,) divided by their mean (equation 11); ``ValueError`` for one below 0 or not finite, or all 0.
-
-    >>> from lib.microdata.density_ratio import normalised
-    >>> print(normalised([1.0, 3.0]))
-    [0.5 1.5]
-    """
+    """Weights (n,) divided by their mean (equation 11); ``ValueError`` for one below 0 or not finite, or all 0."""
     weights = checks.real("weights", weights, "[0, inf)")
     with np.errstate(over="ignore"):
         total = weights.sum()
@@ -153,13 +148,6 @@ def maximum_likelihood(
 
     P, K : as in `algorithm_1`, P > 0 and K >= 0; of a K that is an array, P K is formed once, else column by column
     tol : the gap in (0, inf) below which it ends; max_iter : rounds, whole number >= 1
-
-    >>> import numpy as np
-    >>> from lib.microdata.density_ratio import maximum_likelihood
-    >>> P = np.array([[0.8, 0.2], [0.2, 0.8]])
-    >>> alpha, found = maximum_likelihood(P, np.eye(2))
-    >>> print(alpha.round(3))
-    [1. 1.]
     """
     tol, max_iter = checks.number("tol", tol, "(0, inf)"), checks.whole("max_iter", max_iter, "[1, inf)")
     n = P.shape[0]
@@ -367,15 +355,6 @@ class LinearDensityRatio(_DensityRatio):
     Parameters and attributes are those of `KernelDensityRatio`, without a width. P is multiplied by the M'
     columns once, block by block; an iteration then costs n M' operations, and memory is n M' numbers (algorithm 1
     as printed: n^2).
-
-    >>> import numpy as np
-    >>> from lib.microdata import LinearDensityRatio, Perturbation
-    >>> rng = np.random.default_rng(0)
-    >>> change = Perturbation.from_epsilon(1.0, {"sex": 2})
-    >>> seen = change.perturb(rng.choice(2, (1000, 1), p=[0.9, 0.1]), rng=rng)
-    >>> model = LinearDensityRatio(change).fit(seen)
-    >>> print(round(float(seen.mean()), 2), round(float((seen[:, 0] * model.weights_).mean()), 2))
-    0.3 0.07
     """
 
     def __init__(self, perturbation: Perturbation, *, scaling: str = "range", solver: str = "certified",

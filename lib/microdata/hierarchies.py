@@ -107,16 +107,6 @@ class Hierarchy:
         """The label of the group of each of `values` at `level`, texts, (n,). Errors as for `codes`."""
         return self.labels[checks.whole("level", level, f"[0, {self.height}]")][self.codes(values, level)]
 
-    def groups(self, level: int) -> dict[str, tuple]:
-        """The values of each group at `level` by its label; for numbers the first and the last, both in it."""
-        level = checks.whole("level", level, f"[0, {self.height}]")
-        if self.numeric:
-            return {label: (int(low), int(high)) for label, low, high in zip(self.labels[level], *self._ends(level))}
-        members: dict[str, list] = {label: [] for label in self.labels[level]}
-        for value, position in zip(self.values, self.positions[level]):
-            members[self.labels[level][position]].append(value)
-        return {label: tuple(values) for label, values in members.items()}
-
     def losses(self, level: int) -> NDArray[np.float64]:
         """Iyengar's loss of a cell in each group at `level`, in [0, 1]: (values in the group - 1)/(values - 1).
 
@@ -132,13 +122,9 @@ class Hierarchy:
         if not self.numeric:
             raise ValueError(f"attribute must be numeric to have midpoints, got {self.attribute!r}")
         codes = self.codes(values, level)
-        low, high = self._ends(int(level))
+        starts = np.flatnonzero(np.diff(self.positions[int(level)], prepend=-1))
+        low, high = self.values[starts], self.values[np.append(starts[1:], len(self.values)) - 1]
         return (low + high)[codes] / 2
-
-    def _ends(self, level) -> tuple[np.ndarray, np.ndarray]:
-        """The least and the greatest number of each interval."""
-        starts = np.flatnonzero(np.diff(self.positions[level], prepend=-1))
-        return self.values[starts], self.values[np.append(starts[1:], len(self.values)) - 1]
 
 
 def categories(attribute: str, rows: Iterable[Sequence[str]]) -> Hierarchy:
@@ -147,12 +133,6 @@ def categories(attribute: str, rows: Iterable[Sequence[str]]) -> Hierarchy:
     rows : for each value (one at least) a sequence: the value, and the label of its group at level 1, 2, ...; ``*`` last
 
     ``ValueError`` names a value that occurs twice, lacks a level, or at which a level splits a group of the one below.
-
-    >>> import pandas as pd
-    >>> from lib.microdata.hierarchies import apply, categories
-    >>> job = categories("job", [("nurse", "care", "*"), ("doctor", "care", "*"), ("clerk", "office", "*")])
-    >>> print(apply(pd.DataFrame({"job": ["nurse", "clerk"]}), {"job": job}, {"job": 1})["job"].tolist())
-    ['care', 'office']
     """
     rows = [tuple(row) for row in rows]
     if not rows:
@@ -202,32 +182,17 @@ def _interval(low, high) -> str:
     return str(low) if low == high else f"{low}-{high}"
 
 
-def load(file: str | Path, attribute: str, *, domain: ArrayLike | None = None) -> Hierarchy:
-    """The hierarchy of `attribute` in `file` (a path), of either kind.
-
-    domain : values that it has to cover; default: those that it has
-
-    ``ValueError`` names the file's attribute and the value at fault.
-    """
+def load(file: str | Path, attribute: str) -> Hierarchy:
+    """The hierarchy of `attribute` in `file` (a path), of either kind; ``ValueError`` names the file's attribute and the value at fault."""
     with open(file, encoding="utf-8", newline="") as lines:
         head, *rows = csv.reader(line for line in lines if not line.startswith("#"))
     checks.one_of(f"first column of the hierarchy of {attribute!r}", head[0], ("value", "level"))
-    if head[0] == "value":
-        hierarchy = categories(attribute, rows)
-    else:
-        hierarchy = intervals(attribute, [row[1].split() for row in rows])
-    if domain is not None:
-        hierarchy.codes(domain, 0)
-    return hierarchy
+    return categories(attribute, rows) if head[0] == "value" else intervals(attribute, [row[1].split() for row in rows])
 
 
 def adult(attributes: Iterable[str] = QUASI_IDENTIFIERS) -> dict[str, Hierarchy]:
     """Adult's hierarchies by attribute: the ten of hasegawa2015, Table 2, or others of those that have a file
     (education, race and native-country besides).
-
-    >>> from lib.microdata.hierarchies import adult
-    >>> print(list(adult())[:3])
-    ['age', 'workclass', 'education-num']
     """
     known = sorted(file.stem for file in FOLDER.glob("*.csv"))
     for attribute in attributes:

@@ -47,7 +47,6 @@ class IterativeBayes(BaseEstimator):
     ----------
     shares_ : probabilities of the cells, one axis an attribute; edges_ : mapping from numeric attribute to edges
     weights_ : (n,), share over observed share of each record's cell, scaled to mean 1
-    unseen_ : the total share of cells without a perturbed record, which no weight can represent
     gap_, trace_ : the gap at the end, and the log-likelihoods, (n_iter_,), before each step; n_iter_, converged_
 
     >>> import numpy as np
@@ -86,7 +85,6 @@ class IterativeBayes(BaseEstimator):
         self._ascend(ExpectationMaximisation(self._matrices(), observed), tol, max_iter)
         ratio = self.shares_ / np.maximum(observed, 1)
         self.weights_ = normalised(ratio.ravel()[cells])
-        self.unseen_ = float(self.shares_[observed == 0].sum())
         if not self.converged_:
             message = f"did not converge in {self.n_iter_} steps, gap {self.gap_:g}: raise max_iter or tol"
             warnings.warn(f"IterativeBayes {message}", ConvergenceWarning, stacklevel=2)

@@ -53,15 +53,12 @@ class Suppression:
     k : of the request; levels : mapping from attribute to its level, in the order of the attributes
     frame : the records kept, generalized, under their old index; all other columns as they were
     suppressed : (n,), True for each record left out
-    discernibility, average_class_size : see `discernibility` and `average_class_size`
     """
 
     k: int
     levels: dict
     frame: pd.DataFrame
     suppressed: np.ndarray
-    discernibility: float
-    average_class_size: float
 
     @property
     def suppressed_share(self) -> float:
@@ -154,8 +151,6 @@ def _made(records, hierarchies, levels, names, k) -> dict:
         "levels": {name: int(levels.get(name, 0)) for name in names},
         "frame": frame,
         "suppressed": suppressed,
-        "discernibility": discernibility(frame, names, len(records)),
-        "average_class_size": average_class_size(frame, names),
     }
 
 
@@ -174,19 +169,6 @@ def anonymity(frame: pd.DataFrame, attributes: Collection[str]) -> int:
     if len(frame) == 0:
         raise ValueError("frame must have one record at least, got none")
     return int(class_sizes(frame, attributes).min())
-
-
-def discernibility(frame: pd.DataFrame, attributes: Collection[str], n_records: int | None = None) -> float:
-    """Sum of the squared class sizes; each of the `n_records` that is not in `frame` adds n_records (Bayardo and
-    Agrawal, ICDE 2005). Default: all are in it.
-    """
-    n = len(frame) if n_records is None else checks.whole("n_records", n_records, f"[{len(frame)}, 1e9]")
-    return float(class_sizes(frame, attributes).sum() + n * (n - len(frame)))
-
-
-def average_class_size(frame: pd.DataFrame, attributes: Collection[str]) -> float:
-    """Records a class; not a number where there are none."""
-    return len(frame) / round((1 / class_sizes(frame, attributes)).sum()) if len(frame) else math.nan
 
 
 def _columns(frame, attributes) -> tuple:

@@ -27,18 +27,12 @@ record can move from the first group to the last, by 1, in all m attributes: at 
 What is private:
 
 - `noisy_centroids`: the lists of centroids, one attribute beside the other, without the records (the lemma).
-- `total_order` (2014): all attributes grouped together along one order of the *domain*. The groups are places in a list, and
-  replacing a record changes each group by one record at most (those between the two places pass one on). So one
-  group's m means move by at most m/|g|, all of them by at most m (n // k) / k, in L1; the means of the label,
-  by which the order sorts first, by 1/k, by the lemma. Released are the noisy means, each as often as its group has members
-  (public), in the order of the groups and not of the records.
 - `private`: what is left of individual ranking. First `noisy_centroids` of the numeric attributes, for a share of epsilon.
   Then every value is rounded to the nearest of the *released* centroids, which needs no look at other records, so that
   neighbours stay neighbours: the data are now categorical over a public domain. How the attributes go together
-  is released as noisy counts, of each attribute with the label (a naive Bayes model; Laplace, see `_naive_bayes`) or
-  by PrivBayes (`privbayes`, the document's reference [25]), for the rest of epsilon. Records are drawn from the
-  noisy counts: the released records belong to nobody. Basic composition over the two steps, the second chosen by the
-  outcome of the first, gives epsilon.
+  is released as noisy counts, of each attribute with the label (a naive Bayes model; Laplace, see `_naive_bayes`), for the
+  rest of epsilon. Records are drawn from the noisy counts: the released records belong to nobody. Basic composition over the
+  two steps, the second chosen by the outcome of the first, gives epsilon.
 
 Noise is drawn in floating point (`floating_point` on what that gives away).
 """
@@ -54,10 +48,9 @@ from scipy.optimize import isotonic_regression
 
 from ..mechanisms.noise import generator, laplace
 from ..numerics import checks
-from ..tables.bayesian_network import privbayes
 from ..tables.table import Domain, Table
 
-JOINTS = ("naive bayes", "privbayes")
+_CENTROID_SHARE = 0.3  # of epsilon, for the centroids if a column is numeric
 
 
 @dataclass(frozen=True)
@@ -117,13 +110,6 @@ def published(
     features : (n, d) in [0, 1]; labels : (n,) of 0 and 1, treated as one more attribute
     epsilon : (0, inf), that of the centroids; k : whole number in [1, n]
     Each value is the noisy centroid of its group, clipped to [0, 1]; a label is 1 where its noisy centroid exceeds 1/2.
-
-    >>> import numpy as np
-    >>> from lib.microdata.microaggregation import published
-    >>> rng = np.random.default_rng(0)
-    >>> found = published(rng.uniform(0, 1, (1000, 2)), rng.integers(0, 2, 1000), 1.0, k=250, rng=rng)
-    >>> print(found.features.shape)
-    (1000, 2)
     """
     features, labels = _records(features, labels)
     table = np.column_stack([features, labels])
@@ -132,61 +118,23 @@ def published(
     return Anonymized(released[:, :-1].clip(0, 1), (released[:, -1] > 0.5).astype(np.int64), inf, float(epsilon))
 
 
-# ---- a total order
-
-
-def total_order(
-    features: ArrayLike, labels: ArrayLike, epsilon: float, *, k: int, rng: np.random.Generator
-) -> Anonymized:
-    """`epsilon`-DP records (bounded neighbours): noisy means of groups along one order of the domain.
-
-    features : (n, d) in [0, 1]; labels : (n,) of 0 and 1; epsilon : (0, inf)
-    k : whole number in [1, n], the size of a group. The noise has scale (d (n // k) + 1) / (k epsilon).
-
-    The order is by label, then by the sum of the features. Each noisy mean, clipped to [0, 1], stands as often as
-    its group has members; its label is 1 where the noisy mean of the labels exceeds 1/2.
-    """
-    features, labels = _records(features, labels)
-    n, d = features.shape
-    k = checks.whole("k", k, f"[1, {n}]")
-    scale = (d * (n // k) + 1) / (k * _epsilon(epsilon))
-    table = np.column_stack([features, labels])[np.lexsort([*features.T, features.sum(axis=1), labels])]
-    starts = np.arange(n // k) * k
-    sizes = np.diff(np.append(starts, n))
-    means = np.add.reduceat(table, starts) / sizes[:, None]
-    noisy = np.repeat(means + laplace(means.shape, scale, rng=rng), sizes, axis=0)
-    return Anonymized(noisy[:, :-1].clip(0, 1), (noisy[:, -1] > 0.5).astype(np.int64), float(epsilon), float(epsilon))
-
-
 # ---- private, joint structure kept
 
 
 def private(features: ArrayLike, labels: ArrayLike, epsilon: float, *, levels: ArrayLike, rng: np.random.Generator,
-            groups: int = 16, joint: str = "naive bayes", centroid_share: float = 0.3,
-            parents: int = 1) -> Anonymized:  # fmt: skip
-    """Return `epsilon`-DP records (bounded neighbours): individual ranking of numeric columns, then a noisy joint distribution.
+            groups: int = 16) -> Anonymized:  # fmt: skip
+    """Return `epsilon`-DP records (bounded neighbours): individual ranking of numeric columns, then noisy counts of each with the label.
 
     features : (n, d) in [0, 1]; labels : (n,) of 0 and 1; epsilon : (0, inf)
     levels : (d,) whole numbers, public: 0 for a numeric column; L >= 2 for one that holds only the L values 0, 1/(L-1), ..., 1 (codes;
         one-hot columns would be drawn as if they were unrelated)
     groups : whole number in [1, n], number of groups of a numeric column
-    joint : "naive bayes" or "privbayes"; parents : for the latter, see there
-    centroid_share : (0, 1), share of epsilon for the centroids if a column is numeric
-
-    >>> import numpy as np
-    >>> from lib.microdata.microaggregation import private
-    >>> rng = np.random.default_rng(0)
-    >>> found = private(rng.integers(0, 2, (1000, 2)), rng.integers(0, 2, 1000), 1.0, levels=[2, 2], rng=rng)
-    >>> print(found.features.shape)
-    (1000, 2)
     """
     features, labels = _records(features, labels)
     generator(rng)
     levels = _levels(levels, features)
-    checks.one_of("joint", joint, JOINTS)
     groups = checks.whole("groups", groups, f"[1, {len(labels)}]")
-    parents = checks.whole("parents", parents, "[0, inf)")
-    share = checks.number("centroid_share", centroid_share, "(0, 1)") if (levels == 0).any() else 0.0
+    share = _CENTROID_SHARE if (levels == 0).any() else 0.0
     epsilon = _epsilon(epsilon)
     values = [np.arange(level) / max(level - 1, 1) for level in levels]
     numeric = np.flatnonzero(levels == 0)
@@ -198,11 +146,7 @@ def private(features: ArrayLike, labels: ArrayLike, epsilon: float, *, levels: A
     codes = np.column_stack([_nearest(column, known) for column, known in zip(features.T, values)])
     sizes: list[tuple] = [*enumerate(map(len, values)), ("label", 2)]
     table = Table(np.column_stack([codes, labels]), Domain(sizes))
-    rest = (1 - share) * epsilon
-    if joint == "privbayes":
-        drawn = privbayes(table, rest, rng=rng, parents=parents, neighbours="bounded").table.records
-    else:
-        drawn = _naive_bayes(table, rest, rng)
+    drawn = _naive_bayes(table, (1 - share) * epsilon, rng)
     released = np.column_stack([known[column] for known, column in zip(values, drawn.T)])
     return Anonymized(released, drawn[:, -1], epsilon, share * epsilon)
 

@@ -6,22 +6,13 @@ A `Perturbation` holds one mechanism for each attribute; records are rows of a f
 **Bridge to local differential privacy.** Each mechanism is eps_j-local DP, and no less:
 
 - retention-replacement: the two probabilities of (1) have the ratio e^eps_j = (1 + (|A_j| - 1) rho_j) / (1 - rho_j);
-- bounded Laplace: eps_j = (b_j - a_j) / phi_j, although the normaliser gamma(v) differs between values. For
-  f(v) = ln p(v'|v) = -|v - v'|/phi - ln(2 phi gamma(v)) note 2 gamma(v) = 2 - s - t, s = e^{-(v-a)/phi},
-  t = e^{-(b-v)/phi}, hence |(ln gamma)'| = |s - t| / (2 - s - t) / phi <= 1/phi (because s, t <= 1). So f
-  rises up to v = v' and falls after it; its maximum is f(v'), its minimum f(a) or f(b). The difference f(v') - f(b)
-  falls in v', again by |(ln gamma)'| <= 1/phi, from f(a) - f(b) at v' = a: there gamma(a) = gamma(b) cancel,
-  and (b - a)/phi is left. The end a is the mirror image.
+- bounded Laplace: eps_j = (b_j - a_j) / phi_j, although the normaliser gamma(v) differs between values.
 
 **Theorem.** Records perturbed by mechanisms whose levels add up to eps = sum eps_j satisfy Pk-anonymity with
 k = 1 + (N - 1) e^{-2 eps}, which is equation (4): whoever knows all N original records, and the perturbed ones in
 random order, gives no row to a person with probability above 1/k; no larger k will do for every table.
-*Proof.* All matchings of persons to rows are equally likely beforehand, so a matching has a posterior proportional
-to the product of its p(y|x). Let person i hold row r, and exchange r for the row s of another person l: the product
-changes by the factor [p(y_s|x_i) / p(y_s|x_l)] [p(y_r|x_l) / p(y_r|x_i)] >= e^{-2 eps}. The exchange is one-to-one
-between the matchings with i at r and those with i at s, so Pr[i at s] >= e^{-2 eps} Pr[i at r] for each of the N - 1
-rows s; all N probabilities add up to 1, so Pr[i at r] <= 1/k. *Equality*: let i have u (in every attribute category
-0, or a_j), all others w (category 1, or b_j), and let the perturbed records be u once and w otherwise.
+
+The chapter "How private is a perturbed table?" proves both.
 
 Everything is computed in floating point; like any such noise, it is exact up to rounding (Mironov, CCS 2012).
 """
@@ -49,12 +40,6 @@ class RetentionReplacement:
     """Keeps a category with probability rho, else draws one of all `size` uniformly, itself included (equation 1).
 
     size : number of categories, whole number >= 2; rho : in [0, 1)
-
-    >>> import numpy as np
-    >>> from lib.microdata import RetentionReplacement
-    >>> change = RetentionReplacement.from_epsilon(1.0, size=4)
-    >>> print(round(change.rho, 4), change.perturb([0, 1, 2, 3], rng=np.random.default_rng(0)))
-    0.3005 [0. 1. 2. 3.]
     """
 
     size: int
@@ -97,12 +82,6 @@ class BoundedLaplace:
     """Laplace noise of scale phi, conditioned on staying in [low, high] (equations 2 and 3).
 
     low < high : the attribute's public range; phi : in (0, inf], infinite for a uniform draw
-
-    >>> import numpy as np
-    >>> from lib.microdata import BoundedLaplace
-    >>> change = BoundedLaplace.from_epsilon(1.0, low=0.0, high=100.0)
-    >>> print(change.phi, change.perturb([10.0, 90.0], rng=np.random.default_rng(0)).round(1))
-    100.0 [52.1 37.6]
     """
 
     low: float

@@ -192,7 +192,7 @@ def _generalized(at, k, *, most=0.0, loss="lm") -> dict:
             step = ladder[name]
             numbers[name] = (step.midpoints if step.numeric else step.codes)(records[name], level)
         if not ladder[name].numeric:
-            kinds[name] = len(ladder[name].groups(level))
+            kinds[name] = len(ladder[name].labels[level])
     return {"auc": predict(train[~found.suppressed], test, kinds), "removed": found.suppressed_share}
 
 

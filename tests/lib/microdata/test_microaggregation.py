@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from lib.attacks import audit
 from lib.microdata import microaggregation
-from lib.microdata.microaggregation import individual_ranking, noisy_centroids, private, published, total_order
+from lib.microdata.microaggregation import individual_ranking, noisy_centroids, private, published
 from notebooks.studies.network_features import adult_features
 
 QUICK = settings(derandomize=True, deadline=None, max_examples=50)
@@ -143,59 +143,19 @@ def test_an_audit_refutes_the_published_claim():
     assert audit.epsilon_lower_bound(first, second, confidence=0.999).refutes(3.0)
 
 
-# ---- the total order
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("n", "k", "d"), [(4, 2, 1), (5, 2, 1), (6, 2, 1), (4, 2, 2), (5, 1, 1)])
-def test_total_order_never_moves_more_than_its_noise_allows(n, k, d, monkeypatch):
-    """All neighbours on a grid, label included: L1 of the released means, before clipping, at most scale times epsilon."""
-    silent = Silent(monkeypatch)
-    most = 0.0
-    grid = (0, 0.5, 1) if d == 1 else (0, 1)
-    for a, b in neighbours(list(itertools.product((0, 1), *[grid] * d)), n):
-        means = []
-        for data in (a, b):
-            data = np.array(data, float)
-            table = total_order_means(data[:, 1:], data[:, 0], k)
-            released = total_order(data[:, 1:], data[:, 0], 1.0, k=k, rng=np.random.default_rng(0))
-            assert np.allclose(np.unique(released.features, axis=0), np.unique(table[:, :-1], axis=0))
-            means.append(table)
-        most = max(most, np.abs(means[0] - means[1]).sum())
-    assert 0.4 * silent.scale < most <= silent.scale + 1e-12
-
-
-def total_order_means(features, labels, k):
-    """Sorted and averaged by hand."""
-    rows = sorted(zip(labels, features.sum(axis=1), *features.T[::-1]))
-    rows = np.array([[*row[:1:-1], row[0]] for row in rows])
-    count = len(rows) // k
-    return np.array([rows[g * k : len(rows) if g == count - 1 else (g + 1) * k].mean(axis=0) for g in range(count)])
-
-
-def test_total_order_repeats_each_group_as_often_as_it_has_members():
-    rng = np.random.default_rng(4)
-    released = total_order(rng.random((11, 3)), rng.integers(2, size=11), 50.0, k=3, rng=rng)
-    assert released.epsilon == 50.0
-    _, sizes = np.unique(released.features, axis=0, return_counts=True)
-    assert sorted(sizes) == [3, 3, 5]
-
-
 # ---- private
 
 LEVELS = (0, 3)
 SMALL = np.array([[0.1, 0.0], [0.2, 0.5], [0.9, 1.0], [0.8, 0.5]])
 
 
-def audited(joint, epsilon, trials):
+def audited(epsilon, trials):
     """Bounds on epsilon from three statistics of the records drawn, for a table and one with its first record replaced."""
     other = np.vstack([[[1.0, 1.0]], SMALL[1:]])
     scores = []
     for features, labels in ((SMALL, [0, 0, 1, 1]), (other, [1, 0, 1, 1])):
         rng = np.random.default_rng(11)
-        runs = [
-            private(features, labels, epsilon, levels=LEVELS, groups=2, joint=joint, rng=rng) for _ in range(trials)
-        ]
+        runs = [private(features, labels, epsilon, levels=LEVELS, groups=2, rng=rng) for _ in range(trials)]
         scores.append(
             np.array([(run.labels.sum(), run.features[:, 0].mean(), run.features[:, 1].mean()) for run in runs])
         )
@@ -203,11 +163,10 @@ def audited(joint, epsilon, trials):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("joint", ["naive bayes", "privbayes"])
-def test_an_audit_does_not_refute_the_private_one(joint):
+def test_an_audit_does_not_refute_the_private_one():
     """False alarm 0.03 %; the same audit sees through a release at epsilon 50 that claims 1."""
-    assert not any(found.refutes(1.0) for found in audited(joint, 1.0, 1000))
-    assert any(found.refutes(1.0) for found in audited(joint, 50.0, 200))
+    assert not any(found.refutes(1.0) for found in audited(1.0, 1000))
+    assert any(found.refutes(1.0) for found in audited(50.0, 200))
 
 
 def test_private_noise_is_scaled_to_what_a_record_can_change(monkeypatch):
@@ -234,11 +193,9 @@ def test_private_splits_epsilon(monkeypatch):
     monkeypatch.setattr(
         microaggregation, "laplace", lambda shape, scale, *, rng: scales.append(scale) or np.zeros(shape)
     )
-    released = private(
-        SMALL, [0, 0, 1, 1], 2.0, levels=LEVELS, groups=2, centroid_share=0.25, rng=np.random.default_rng(0)
-    )
-    assert scales == [1 / (2 * 0.5), 2 * 2 / 1.5, 2 * 2 / 1.5]
-    assert released.epsilon == 2.0 and released.centroid_epsilon == 0.5
+    released = private(SMALL, [0, 0, 1, 1], 2.0, levels=LEVELS, groups=2, rng=np.random.default_rng(0))
+    assert scales == pytest.approx([1 / (2 * 0.6), 2 * 2 / 1.4, 2 * 2 / 1.4])
+    assert released.epsilon == 2.0 and released.centroid_epsilon == pytest.approx(0.6)
 
 
 def test_private_without_noise_draws_from_the_class_conditional_distributions():
@@ -295,7 +252,7 @@ def test_private_data_teach_what_the_real_ones_do():
         ({"rng": None}, "rng must be a numpy.random.Generator"),
     ],
 )
-@pytest.mark.parametrize("method", [published, total_order, private])
+@pytest.mark.parametrize("method", [published, private])
 def test_bad_input_is_refused(method, change, message):
     good = {"features": SMALL, "labels": [0, 0, 1, 1], "epsilon": 1.0, "rng": np.random.default_rng(0)}
     extra = {"levels": LEVELS, "groups": 2} if method is private else {"k": 2}
@@ -307,16 +264,11 @@ def test_bad_input_is_refused(method, change, message):
     ("call", "message"),
     [
         (lambda **o: published(**o, k=5), r"k must be in \[1, 4\], got 5"),
-        (lambda **o: total_order(**o, k=0), r"k must be in \[1, 4\], got 0"),
+        (lambda **o: published(**o, k=0), r"k must be in \[1, 4\], got 0"),
         (lambda **o: private(**o, levels=LEVELS, groups=0), r"groups must be in \[1, 4\], got 0"),
         (lambda **o: private(**o, levels=(0, 1)), "levels must be 0 or at least 2 for each of 2 columns"),
         (lambda **o: private(**o, levels=(0,)), "levels must be 0 or at least 2 for each of 2 columns"),
         (lambda **o: private(**o, levels=(0, 4), groups=2), "column 1 of features must hold multiples of 1/3"),
-        (lambda **o: private(**o, levels=LEVELS, groups=2, joint="copula"), "joint must be one of"),
-        (
-            lambda **o: private(**o, levels=LEVELS, groups=2, centroid_share=1),
-            r"centroid_share must be in \(0, 1\), got 1",
-        ),
     ],
 )
 def test_bad_settings_are_refused(call, message):
