@@ -29,12 +29,8 @@ from .hockey_stick import (
 from .numerical import (
     EpsilonBounds,  # lower bound, estimate and upper bound of epsilon
     PrivacyLossVariable,  # the law of a mechanism's privacy loss
-    bounded_range_prv,  # the privacy loss of epsilon-bounded range
     compose_zcdp,  # rho of several mechanisms: the sum
-    gaussian_prv,  # the privacy loss of the Gaussian mechanism
-    laplace_prv,  # the privacy loss of the Laplace mechanism
     prv_compose,  # epsilon of composed privacy losses at delta
     prv_distribution,  # the law of composed privacy losses on a grid
-    pure_dp_prv,  # the privacy loss of epsilon-DP
 )
 from .privacy_loss import DiscreteLoss  # a privacy loss with finitely many values

@@ -6,7 +6,7 @@ epsilon (Durfee and Rogers 2019). How much of its privacy that saves depends on 
 
 - `bounded_range_zcdp`: rho = epsilon^2/8 (Cesar and Rogers 2021), added up as zCDP
 - "bounded range" in `compose_schedule`: the least epsilon there is, to the error stated
-- "bounded range prv": `numerical.bounded_range_prv`, one privacy random variable for all t
+- "bounded range prv": `numerical.BoundedRangeLoss`, one privacy random variable for all t
 - "pure dp": the range forgotten, randomised response instead
 
 The least epsilon. Let V(x) be the most, over all mechanisms, of the hockey-stick divergence E[(1 - e^(x - L))+] of
@@ -26,7 +26,7 @@ import numpy as np
 import scipy
 
 from ..numerics import checks, in_order
-from . import conversions, numerical
+from . import conversions, numerical, privacy_loss
 from .conversions import bounded_range_zcdp
 from .numerical import EpsilonBounds
 
@@ -51,8 +51,9 @@ def compose_schedule(mechanisms: numerical.Mechanisms, delta: float, *,
     over all mechanisms with the range; `estimate` is then the middle. The schedule counts as fixed in advance: for a run of AIM, which
     decides from noisy outputs, this is a diagnostic and not a guarantee.
 
-    >>> from lib.accounting import bounded_range_prv, compose_schedule, gaussian_prv
-    >>> bounds = compose_schedule([(bounded_range_prv(0.5), 4), (gaussian_prv(8.0), 4)], 1e-6)
+    >>> from lib.accounting import compose_schedule
+    >>> from lib.mechanisms import Exponential, Gaussian
+    >>> bounds = compose_schedule([(Exponential(0.5), 4), (Gaussian(8.0), 4)], 1e-6)
     >>> print(round(bounds.upper, 1))
     2.4
     """
@@ -73,7 +74,7 @@ def compose_schedule(mechanisms: numerical.Mechanisms, delta: float, *,
         ranges = [(prv.size, count) for prv, count in selected]
         return _least_epsilon(measured, ranges, delta, rho, eps_error, resolution)
     if exponential == "pure dp":
-        measured += _counted([(numerical.pure_dp_prv(prv.size), count) for prv, count in selected])
+        measured += _counted([(privacy_loss.randomized_response(prv.size), count) for prv, count in selected])
     else:
         measured += _counted(selected)
     return numerical.prv_compose(measured, delta, eps_error=eps_error)
@@ -85,7 +86,7 @@ def _measurements(mechanisms):
     others = (numerical.GaussianLoss, numerical.BoundedRangeLoss)
     measured = [(prv, count) for prv, count in mechanisms if not isinstance(prv, others)]
     if gaussian:  # several Gaussian mechanisms are exactly one
-        measured.append((numerical.gaussian_prv(1 / np.sqrt(2 * numerical.compose_zcdp(gaussian))), 1))
+        measured.append((numerical.GaussianLoss(float(np.sqrt(2 * numerical.compose_zcdp(gaussian)))), 1))
     return _counted(measured)
 
 

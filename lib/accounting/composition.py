@@ -36,10 +36,6 @@ def basic(epsilons: ArrayLike, deltas: ArrayLike = 0.0) -> Cost:
 
     Source: Dwork, Kenthapadi, McSherry, Mironov, Naor 2006.
     Checked by Coq, for deltas of 0 and finitely many outcomes: `basic_composition` in proofs/.
-
-    >>> from lib.accounting.composition import basic
-    >>> basic([0.5, 1.0], [0.0, 1e-6])
-    Cost(epsilon=1.5, delta=1e-06)
     """
     epsilons, deltas = _pairs(epsilons, deltas)
     with np.errstate(over="ignore"):
@@ -72,10 +68,6 @@ def advanced(epsilon: float, count: int, slack: float, delta: float = 0.0) -> Co
     at count delta + slack. epsilon : [0, inf); count : >= 1; slack : (0, 1); delta : [0, 1)
 
     Source: Dwork, Rothblum, Vadhan 2010, Theorem III.3. For large epsilon it is worse than `basic`.
-
-    >>> from lib.accounting.composition import advanced
-    >>> print(round(advanced(0.1, count=100, slack=1e-6).epsilon, 3))
-    6.308
     """
     epsilon, runs = number("epsilon", epsilon, "[0, inf)"), float(whole("count", count, "[1, inf)"))
     slack, delta = number("slack", slack, "(0, 1)"), number("delta", delta, "[0, 1)")

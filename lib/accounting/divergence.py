@@ -80,10 +80,6 @@ def psi(t: ArrayLike, alpha: ArrayLike) -> Numbers:
     >= 0, so nothing cancels. The relative error is a few roundings, times 1 / (1 + alpha t) near the edge of the
     region, where rounding `t` itself does as much.
     Checked by Coq, but for rounding: `psi_nonneg`, `psi_increasing` and `psi_decreasing` in proofs/.
-
-    >>> from lib.accounting.divergence import psi
-    >>> print(round(float(psi(0.5, 2.0)), 6))
-    0.117783
     """
     t = checks.real("t", t, "(-1, inf)")
     alpha = checks.real("alpha", alpha, "[1, inf]")
@@ -203,11 +199,7 @@ def renyi_gaussian(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: Ar
     >>> print(round(float(renyi_gaussian([0.0], np.eye(1), [1.0], np.eye(1), alpha=3.0)), 6))
     1.5
     """
-    return renyi_pair(gaussian_pair(mean1, cov1, mean2, cov2), alpha)
-
-
-def renyi_pair(pair: GaussianPair, alpha: ArrayLike) -> Numbers:
-    """`renyi_gaussian` for a pair that is already in normal form."""
+    pair = gaussian_pair(mean1, cov1, mean2, cov2)
     alpha = checks.real("alpha", alpha, "[1, inf]")[..., np.newaxis]
     largest = np.isinf(alpha)
     zero_t = largest & (np.abs(pair.t) <= pair.t_error)

@@ -2,7 +2,7 @@
 
 A variable (PRV) is all that numerical composition needs to know of a mechanism. Every function here and in `bounded_range` takes pairs
 (mechanism, count), like `composition.Accountant`: the mechanisms of `lib.mechanisms` give their variable as `prv`, and a variable is its
-own. For the Gaussian and Laplace mechanisms, sensitivity / sigma or / scale is in [1e-150, 1e150].
+own.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import scipy
 
 from ..numerics import checks, in_order
 from ..numerics.checks import Numbers
-from ..numerics.elementwise import ratio
 from .conversions import bounded_range_zcdp, pure_dp_to_zcdp
 from .divergence import expm1mx
 
@@ -52,7 +51,7 @@ class PrivacyLossVariable(ABC):
     never below the truth.
     """
 
-    size: float  # epsilon of pure DP; sensitivity / scale or / sigma; so size^2 / 2 is a rho
+    size: float  # (0, inf): epsilon of pure DP; sensitivity / scale or / sigma; so size^2 / 2 is a rho
 
     def rdp(self, alpha: float) -> float:
         """An RDP epsilon at one order `alpha` in (1, inf): here that of a pure-DP mechanism."""
@@ -118,18 +117,19 @@ class LaplaceLoss(PrivacyLossVariable):
         return float(expm1mx(-self.size))
 
 
-class PureDPLoss(PrivacyLossVariable):
-    """Randomised response: size or -size, with odds e^size to 1."""
-
-    def cdf(self, t: Numbers) -> Numbers:
-        return np.where(t < -self.size, 0, np.where(t < self.size, scipy.special.expit(-self.size), 1))
-
-    def truncated_mean(self, low: float, high: float) -> float:
-        return self.size * np.tanh(self.size / 2)
-
-
 class BoundedRangeLoss(PrivacyLossVariable):
-    """Between -size and size a density proportional to e^(t/2): see `bounded_range_prv`."""
+    """What dominates every mechanism of bounded range `size`: between -size and size a density proportional to e^(t/2).
+
+    For the interval [t - epsilon, t] of log-likelihood ratios (see `bounded_range`) the worst pair has delta(x) =
+    (e^epsilon - e^t)(1 - e^(x-t)) / (e^epsilon - 1) for t - epsilon <= x <= t (Dong, Durfee, Rogers 2020). The most
+    over t, at t = (epsilon + x)/2, is the curve of this variable,
+
+        delta(x) = (e^(epsilon/2) - e^(x/2))^2 / (e^epsilon - 1),    -epsilon <= x <= epsilon.
+
+    As it bounds each t, it composes under adaptive choice too (Zhu, Dong, Wang 2022); but no single mechanism attains
+    it, and it costs rho = epsilon^2/6, where zCDP charges epsilon^2/8 and pure DP epsilon^2/2.
+    `bounded_range.compose_schedule` comes as near to the optimum as its `resolution` allows.
+    """
 
     def rdp(self, alpha: float) -> float:
         # log(sinh(u) / u) rises with u^2 at a rate of at most 1/6.
@@ -150,56 +150,6 @@ class BoundedRangeLoss(PrivacyLossVariable):
         return self.size / np.tanh(self.size / 2) - 2
 
 
-def gaussian_prv(sigma: float, sensitivity: float = 1.0) -> PrivacyLossVariable:
-    """Privacy random variable of the Gaussian mechanism; sigma and L2 sensitivity in (0, inf).
-
-    >>> from lib.accounting import gaussian_prv
-    >>> print(round(gaussian_prv(sigma=5.0).rho, 4))
-    0.02
-    """
-    return GaussianLoss(checks.number("sensitivity / sigma", ratio("sigma", sensitivity, sigma), "(0, inf)"))
-
-
-def laplace_prv(scale: float, sensitivity: float = 1.0) -> PrivacyLossVariable:
-    """Privacy random variable of the Laplace mechanism; scale and L1 sensitivity in (0, inf).
-
-    >>> from lib.accounting import laplace_prv
-    >>> print(round(laplace_prv(scale=2.0).rho, 4))
-    0.125
-    """
-    return LaplaceLoss(checks.number("sensitivity / scale", ratio("scale", sensitivity, scale), "(0, inf)"))
-
-
-def pure_dp_prv(epsilon: float) -> PrivacyLossVariable:
-    """The worst privacy random variable of an `epsilon`-DP mechanism, randomised response; epsilon in (0, inf).
-
-    >>> from lib.accounting import pure_dp_prv
-    >>> print(round(pure_dp_prv(0.5).rho, 4))
-    0.125
-    """
-    return PureDPLoss(checks.number("epsilon", epsilon, "(0, inf)"))
-
-
-def bounded_range_prv(epsilon: float) -> PrivacyLossVariable:
-    """A privacy random variable that dominates every `epsilon`-bounded-range mechanism; epsilon in (0, inf).
-
-    For the interval [t - epsilon, t] of log-likelihood ratios (see `bounded_range`) the worst pair has delta(x) =
-    (e^epsilon - e^t)(1 - e^(x-t)) / (e^epsilon - 1) for t - epsilon <= x <= t (Dong, Durfee, Rogers 2020). The most
-    over t, at t = (epsilon + x)/2, is the curve of this variable,
-
-        delta(x) = (e^(epsilon/2) - e^(x/2))^2 / (e^epsilon - 1),    -epsilon <= x <= epsilon.
-
-    As it bounds each t, it composes under adaptive choice too (Zhu, Dong, Wang 2022); but no single mechanism attains
-    it, and it costs rho = epsilon^2/6, where zCDP charges epsilon^2/8 and pure DP epsilon^2/2.
-    `bounded_range.compose_schedule` comes as near to the optimum as its `resolution` allows.
-
-    >>> from lib.accounting import bounded_range_prv
-    >>> print(round(bounded_range_prv(0.5).rho, 5))
-    0.03125
-    """
-    return BoundedRangeLoss(checks.number("epsilon", epsilon, "(0, inf)"))
-
-
 def _variables(mechanisms: Mechanisms) -> list[tuple[Any, int]]:
     """Return pairs (variable, count) for pairs (mechanism, integer count >= 1), one at least; ``ValueError`` for anything else."""
     pairs = [(getattr(each, "prv", each), checks.whole("count", count, "[1, inf)")) for each, count in mechanisms]
@@ -213,35 +163,36 @@ def compose_zcdp(mechanisms: Mechanisms) -> float:
 
     Source: Bun and Steinke 2016; miura2025, Proposition 2.7.
 
-    >>> from lib.accounting import compose_zcdp, gaussian_prv, laplace_prv
-    >>> print(round(compose_zcdp([(gaussian_prv(5.0), 3), (laplace_prv(2.0), 1)]), 4))
-    0.185
+    >>> from lib.accounting import compose_zcdp
+    >>> from lib.mechanisms import Gaussian
+    >>> print(round(compose_zcdp([(Gaussian(5.0), 3)]), 4))
+    0.06
     """
     mechanisms = list(mechanisms)
     return in_order.total(count * each.rho for (each, _), (_, count) in zip(mechanisms, _variables(mechanisms)))
 
 
 def prv_compose(mechanisms: Mechanisms, delta: float, *, eps_error: float = 0.01,
-                delta_error: float | None = None) -> EpsilonBounds:  # fmt: skip
+                ) -> EpsilonBounds:  # fmt: skip
     """Bounds on the epsilon at `delta` of a composition; `upper` is the guarantee.
 
-    mechanisms : pairs (mechanism of `mechanisms` or variable from one of the functions above, count >= 1).
+    mechanisms : pairs (mechanism of `mechanisms` or variable, count >= 1).
         Give equal mechanisms once with their count: time grows with pairs and sqrt(total count).
-    delta : [1e-12, 1); eps_error : (0, inf); delta_error : [1e-300, delta), default delta / 1000
+    delta : [1e-12, 1); eps_error : (0, inf)
 
     The truth lies in [lower, upper], a little wider than 2 eps_error; the estimate can lie below it. Clipped at 0.
     Rounding errors are allowed for, as large as the result shows them; ``ArithmeticError`` where delta is lost in them,
     and where the grid would have more than 50 million points. The mechanisms must be fixed in advance: for parameters
     chosen from earlier outputs this is a diagnostic, not a guarantee.
 
-    >>> from lib.accounting import gaussian_prv, laplace_prv, prv_compose
-    >>> bounds = prv_compose([(gaussian_prv(5.0), 3), (laplace_prv(2.0), 1)], delta=1e-6)
+    >>> from lib.accounting import prv_compose
+    >>> from lib.mechanisms import Gaussian, Laplace
+    >>> bounds = prv_compose([(Gaussian(5.0), 3), (Laplace(2.0), 1)], delta=1e-6)
     >>> print(round(bounds.upper, 1))
     2.0
     """
     delta = checks.number("delta", delta, "[1e-12, 1)")  # below, rounding errors rival delta
-    delta_error = delta / 1000 if delta_error is None else delta_error
-    delta_error = checks.number("delta_error", delta_error, f"[1e-300, {delta!r})")
+    delta_error = delta / 1000
     eps_error = checks.number("eps_error", eps_error, "(0, inf)")
     pairs = _variables(mechanisms)
     grid = _grid(pairs, eps_error, delta_error)
@@ -284,8 +235,9 @@ def prv_distribution(mechanisms: Mechanisms, *, eps_error: float, delta_error: f
     probability at most delta_error. mechanisms : as for `prv_compose`; eps_error, delta_error :
     (0, inf), [1e-300, 1)
 
-    >>> from lib.accounting import gaussian_prv, prv_distribution
-    >>> found = prv_distribution([(gaussian_prv(5.0), 3)], eps_error=0.1, delta_error=1e-6)
+    >>> from lib.accounting import prv_distribution
+    >>> from lib.mechanisms import Gaussian
+    >>> found = prv_distribution([(Gaussian(5.0), 3)], eps_error=0.1, delta_error=1e-6)
     >>> print(round(float(found.pmf.sum()), 6))
     1.0
     """

@@ -148,12 +148,7 @@ def discrete_gaussian(sigma: float, shift: int) -> DiscreteLoss:
 
 @lru_cache(maxsize=256)
 def repeated_response(epsilon: float, count: int) -> DiscreteLoss:
-    """Loss of `count` >= 1 binary randomized responses, the worst of as many epsilon-DP mechanisms; epsilon in (0, 1e150].
-
-    >>> from lib.accounting.privacy_loss import repeated_response
-    >>> print(round(float(repeated_response(0.1, count=100).epsilon(1e-6)), 4))
-    4.7746
-    """
+    """Loss of `count` >= 1 binary randomized responses, the worst of as many epsilon-DP mechanisms; epsilon in (0, 1e150]."""
     epsilon, count = number("epsilon", epsilon, "(0, 1e150]"), whole("count", count, "[1, inf)")
     truths = np.arange(count + 1)
     log_mass = scipy.stats.binom.logpmf(truths, count, 1 / (1 + np.exp(-epsilon)))

@@ -14,11 +14,9 @@ replaced, P and
 
     P' = (1 - q) N(0) + q N(-1)
 
-do: *let c and c' be the clipped changes of the two records, |c|, |c'| <= 1. For every event A and t >= 1, P(A) - t P'(A) is largest
-for c' = -c, |c| = 1.* It is q N(c)(A) - t q N(c')(A) - (t - 1)(1 - q) N(0)(A). Among the events with N(c)(A) = a, by Neyman and
-Pearson, N(c')(A) is at least Phi(Phi^-1(a) - |c - c'| / sigma) and N(0)(A) at least Phi(Phi^-1(a) - |c| / sigma), which decrease with
-the distances 2 and 1 at most; a half-space across c reaches both where c' = -c. For t < 1 exchange the two, which are each
-other's mirror image. ∎ What the other records send is the same for both, and mixing over it raises no such difference.
+do: for every event A and t >= 1, P(A) - t P'(A) is largest where the clipped changes of the two records are opposite and of norm 1,
+by the lemma of Neyman and Pearson; the chapter "Which method wins when all are equally private?" has the proof. What the other records send is the same
+for both, and mixing over it raises no such difference.
 `numerical.prv_compose` composes each pair, and the worst counts.
 
 Source: Abadi et al. 2016; Mironov, Talwar, Zhang 2019; Gopi, Lee, Wutschitz 2021.
@@ -169,10 +167,6 @@ def rdp_epsilon(
 
     sampling : q in [1e-6, 1); other arguments as for `epsilon`
     Source: Mironov, Talwar, Zhang 2019.
-
-    >>> from lib.accounting.sampled_gaussian import rdp_epsilon
-    >>> print(round(rdp_epsilon(1.0, sampling=0.01, steps=1000, delta=1e-6), 1))
-    2.5
     """
     steps = whole("steps", steps, "[1, inf)")
     *_, variables = _checked(noise_multiplier, number("sampling", sampling, "[1e-6, 1)"), neighbours)

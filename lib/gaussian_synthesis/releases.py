@@ -59,35 +59,35 @@ def extremal_pair(
     return np.zeros(d), np.eye(d), mean, np.diag(variances)
 
 
-def released_delta(n: int, epsilon: ArrayLike, d: int, sigma: float, *, size: int | None = None,
-                   radius: float | None = None, tolerance: float = 1e-14) -> tuple[Numbers, Numbers]:  # fmt: skip
+def released_delta(
+    n: int, epsilon: ArrayLike, d: int, sigma: float, *, size: int | None = None, tolerance: float = 1e-14
+) -> tuple[Numbers, Numbers]:
     """(lower, upper) bounds on the smallest delta for which `size` records are (epsilon, delta)-DP.
 
     Unbounded neighbours of sizes n and n + 1, both in D_sigma; `size` (default n) is fixed in advance;
-    epsilon: scalar or array, (-inf, inf); n, d, sigma, radius: scalars as in `unbounded_epsilon_tight`; tolerance: of the
+    epsilon: scalar or array, (-inf, inf); n, d, sigma: scalars as in `unbounded_epsilon_tight`; tolerance: of the
     quadrature, see `hockey_stick_gaussian` (releases of a few records are slow, and quicker with 1e-6).
 
     The upper bound holds for all neighbours whose smaller data set lies in D_sigma: the extremal pair in d + 1
     dimensions can be turned, by a map that does not look at the data, into that of any such neighbours in d. The lower
-    bound is what `worst_case_neighbours`, both in D_sigma, attain; 0 where these do not exist. With a `radius` given, it
-    is a pair at that distance, whether neighbours of such a pair exist or not. Both are of the unclipped records, include
-    the error bound of the quadrature, and lie within [0, 1]. Source: "Beyond the document", Theorem E.
+    bound is what `worst_case_neighbours`, both in D_sigma, attain; 0 where these do not exist. Both are of the unclipped
+    records, include the error bound of the quadrature, and lie within [0, 1]. Source: "Beyond the document", Theorem E.
 
     >>> from lib.gaussian_synthesis import released_delta
     >>> lower, upper = released_delta(10**7, epsilon=1.0, d=6, sigma=0.01)
     >>> print(f"{lower:.2e} {upper:.2e}")
     1.02e-02 1.02e-02
     """
-    upper = _upper_delta(n, epsilon, d, sigma, size, radius, tolerance)
+    upper = _upper_delta(n, epsilon, d, sigma, size, tolerance=tolerance)
     try:
-        radius = attained_radius(n, d, sigma) if radius is None else radius
+        radius = attained_radius(n, d, sigma)
     except ValueError:  # no pair is known
         return np.zeros_like(upper)[()], upper
     lower = _hockey_stick(n, epsilon, d, radius, size, tolerance)
     return np.maximum(lower.delta - lower.error, 0.0), upper
 
 
-def _upper_delta(n, epsilon, d, sigma, size, radius, tolerance=1e-14):
+def _upper_delta(n, epsilon, d, sigma, size, radius=None, tolerance=1e-14):
     n, sigma = checks.whole("n", n, "[1, 1e15]"), checks.number("sigma", sigma, "(0, 1)")
     upper = _hockey_stick(n, epsilon, d + 1, largest_radius(d, sigma) if radius is None else radius, size, tolerance)
     return np.minimum(upper.delta + upper.error, 1.0)
@@ -107,7 +107,8 @@ def released_epsilon(
     """Smallest epsilon (to 1e-9) whose `released_delta` upper bound is at most delta, in (0, 1).
 
     A guarantee for all neighbours, like `released_dp`, but from the privacy loss itself
-    rather than from its Rényi moments. Arguments, errors and source as in `released_delta`; ``ArithmeticError`` where
+    rather than from its Rényi moments. radius: as in `unbounded_epsilon_tight`; other arguments, errors and source as in
+    `released_delta`; ``ArithmeticError`` where
     the quadrature cannot tell so small a delta from 0 at any epsilon.
 
     >>> from lib.gaussian_synthesis import released_epsilon
@@ -149,22 +150,20 @@ def _epsilon_at(delta, delta_at) -> float:
     return float(scipy.optimize.brentq(excess, 0.0, high, xtol=1e-9))
 
 
-def records_needed(
-    epsilon: float, cost: Callable[[int], Numbers], *, tolerance: float = 0.0, largest: int = 10**15
-) -> int:
-    """Fewest records n for which ``cost(n) <= epsilon``, by bisection; `cost` must decrease in n.
+def records_needed(epsilon: float, cost: Callable[[int], Numbers], *, tolerance: float = 0.0) -> int:
+    """Fewest records n, at most 10^15, for which ``cost(n) <= epsilon``, by bisection; `cost` must decrease in n.
 
     For example ``records_needed(1, lambda n: n * unbounded_epsilon(n, 4, d, sigma))``. Where `cost` rises in places, as that of
     `bounded_epsilon` does by parts in a thousand for orders near 1, n is enough and n - 1 is not, but still fewer may be.
-    epsilon: (0, inf); tolerance: [0, 1), how much too large the answer may be, relatively; largest: whole, [1, 1e100].
-    Raises ``ValueError`` where `largest` records are too few.
+    epsilon: (0, inf); tolerance: [0, 1), how much too large the answer may be, relatively.
+    Raises ``ValueError`` where 10^15 records are too few.
 
     >>> from lib.gaussian_synthesis import records_needed, unbounded_epsilon
     >>> n = records_needed(1, lambda n: n * unbounded_epsilon(n, alpha=4, d=6, sigma=0.01), tolerance=0.001)
     >>> print(f"{n:.2e}")
     5.77e+06
     """
-    epsilon, largest = checks.number("epsilon", epsilon, "(0, inf)"), checks.whole("largest", largest, "[1, 1e100]")
+    epsilon, largest = checks.number("epsilon", epsilon, "(0, inf)"), 10**15
     tolerance = checks.number("tolerance", tolerance, "[0, 1)")
     if cost(largest) > epsilon:
         raise ValueError(f"epsilon must be at least {cost(largest):g}, the cost at n = {largest:.0e}, got {epsilon:g}")

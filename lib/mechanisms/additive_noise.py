@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import accounting
-from ..accounting import privacy_loss
+from ..accounting import numerical, privacy_loss
 from ..accounting.divergence import expm1mx
 from ..numerics import checks
 from ..numerics.checks import Numbers, PositiveFields, number, plain, whole
+from ..numerics.elementwise import ratio
 from . import exact_noise, noise
 from .guarantees import FromLoss
 from .noise import SystemRandomness
@@ -109,7 +110,7 @@ class Laplace(_AddedNoise, PositiveFields):
 
     @property
     def prv(self) -> accounting.PrivacyLossVariable:
-        return accounting.laplace_prv(self.scale, self.sensitivity)
+        return numerical.LaplaceLoss(float(ratio("scale", self.sensitivity, self.scale)))
 
     def delta(self, epsilon: ArrayLike) -> Numbers:
         """The least delta at `epsilon` in [0, inf), any shape: 1 - e^((epsilon - self.epsilon)/2) (Balle, Barthe,
@@ -154,25 +155,12 @@ class Gaussian(_AddedNoise, PositiveFields):
     epsilon = inf
 
     @classmethod
-    def calibrated(
-        cls, epsilon: float, delta: float, sensitivity: float = 1.0, calibration: str = "analytic"
-    ) -> Gaussian:
-        """One that is (`epsilon`, `delta`)-DP, delta in (0, 1).
-
-        calibration : "analytic", the least sigma there is, epsilon in [0, inf) (Balle and Wang 2018, Theorem 8);
-            "classical", sigma = sensitivity sqrt(2 log(1.25/delta)) / epsilon, proved for epsilon in (0, 1) only
-            (Dwork and Roth 2014, Theorem A.1); or "zcdp", see `accounting.gaussian_sigma`
-        """
-        checks.one_of("calibration", calibration, ("analytic", "classical", "zcdp"))
+    def calibrated(cls, epsilon: float, delta: float, sensitivity: float = 1.0) -> Gaussian:
+        """The one of least sigma that is (`epsilon`, `delta`)-DP; [0, inf), (0, 1) (Balle and Wang 2018, Theorem 8)."""
         delta = number("delta", delta, "(0, 1)")
         sensitivity = number("sensitivity", sensitivity, "(0, inf)")
-        if calibration == "classical":
-            epsilon = number("epsilon", epsilon, "(0, 1)")
-            with np.errstate(over="ignore"):  # no finite sigma: refused
-                return cls(float(sensitivity * np.sqrt(2 * (np.log(1.25) - np.log(delta))) / epsilon), sensitivity)
         epsilon = number("epsilon", epsilon, "[0, inf)")
-        method = "balle2018" if calibration == "analytic" else "zcdp"
-        return cls(float(accounting.gaussian_sigma(epsilon, delta, sensitivity, method)), sensitivity)
+        return cls(float(accounting.gaussian_sigma(epsilon, delta, sensitivity)), sensitivity)
 
     @property
     def rho(self) -> float:
@@ -180,7 +168,7 @@ class Gaussian(_AddedNoise, PositiveFields):
 
     @property
     def prv(self) -> accounting.PrivacyLossVariable:
-        return accounting.gaussian_prv(self.sigma, self.sensitivity)
+        return numerical.GaussianLoss(float(ratio("sigma", self.sensitivity, self.sigma)))
 
     def delta(self, epsilon: ArrayLike) -> Numbers:
         """The least delta at `epsilon` in [0, inf), any shape: `accounting.gaussian_delta`."""
@@ -242,12 +230,6 @@ class DiscreteGaussian(_WholeNoise):
     `rho` and `rdp` hold for any neighbours of L2 distance up to `sensitivity`; `delta`, `epsilon_at` and
     `prv` for those that differ in one entry, and for a sigma of up to 1e4.
     Source: Canonne, Kamath, Steinke 2020, Theorems 4 and 7.
-
-    >>> import numpy as np
-    >>> from lib.mechanisms import DiscreteGaussian
-    >>> count = DiscreteGaussian.calibrated(epsilon=1.0, delta=1e-6)
-    >>> print(round(float(count.sigma), 3), count.release([120, 0], rng=np.random.default_rng(0)))
-    4.231 [118  -1]
     """
 
     sigma: float | Fraction

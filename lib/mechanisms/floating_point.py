@@ -45,11 +45,6 @@ def textbook_laplace(
     """``value +- scale * log(u)`` with fair signs and u = k 2^-bits, k uniform in 1, ..., 2^bits: shape of `value`.
 
     value : finite; scale : (0, inf); bits : whole number in [1, 53]
-
-    >>> import numpy as np
-    >>> from lib.mechanisms.floating_point import textbook_laplace
-    >>> print(textbook_laplace(np.zeros(3), 2.0, rng=np.random.default_rng(0)).round(3))
-    [ 1.396 -1.296 -0.18 ]
     """
     value, scale, bits = _parameters(value, scale, bits)
     k = exact_noise.uniform_integers(value.shape, 2**bits, rng=rng) + 1
@@ -124,12 +119,6 @@ def attack(first: float, second: float, scale: float, *, trials: int, rng: np.ra
 
     first, second : finite numbers; trials : whole number >= 1; sampler, bits : as for `reachable`
     The verdicts are exact, the shares are estimates.
-
-    >>> import numpy as np
-    >>> from lib.mechanisms.floating_point import attack
-    >>> found = attack(0.0, 1.0, 2.0, trials=1000, rng=np.random.default_rng(0))
-    >>> print(found.first, found.second)
-    0.629 0.592
     """
     first, second = number("first", first, "(-inf, inf)"), number("second", second, "(-inf, inf)")
     trials = whole("trials", trials, "[1, inf)")
@@ -155,11 +144,6 @@ def lattice_laplace(value: ArrayLike, epsilon: float | Fraction, sensitivity: fl
         it becomes its ceiling for a single number, plus 1 for each further entry of the vector.
     granularity : a power of two, far below the scale of the noise
     rng : also `noise.system_rng()`. Returns floats, exact unless the noise takes them beyond 2^53 granularities.
-
-    >>> import numpy as np
-    >>> from lib.mechanisms.floating_point import lattice_laplace
-    >>> print(lattice_laplace(120.5, 0.5, 1.0, rng=np.random.default_rng(0)).round(3))
-    118.343
     """
     granularity = number("granularity", granularity, "(0, inf)")
     if math.frexp(granularity)[0] != 0.5:

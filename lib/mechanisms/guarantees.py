@@ -56,10 +56,6 @@ class PureDP(FromLoss):
         return privacy_loss.randomized_response(self.epsilon)
 
     @property
-    def prv(self) -> accounting.PrivacyLossVariable:
-        return accounting.pure_dp_prv(self.epsilon)
-
-    @property
     def rho(self) -> float:
         """zCDP: the mean loss of randomized response, epsilon tanh(epsilon/2), which no epsilon-DP mechanism exceeds.
 

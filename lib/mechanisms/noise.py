@@ -46,14 +46,7 @@ def laplace(shape: int | Sequence[int], scale: ArrayLike, *, rng: np.random.Gene
 
 
 def generator(rng: object) -> np.random.Generator:
-    """`rng`, refused (``ValueError``) where it is not a numpy generator.
-
-    >>> import numpy as np
-    >>> from lib.mechanisms.noise import generator
-    >>> rng = np.random.default_rng(0)
-    >>> print(generator(rng) is rng)
-    True
-    """
+    """`rng`, refused (``ValueError``) where it is not a numpy generator."""
     if not isinstance(rng, np.random.Generator):
         raise ValueError(f"rng must be a numpy.random.Generator for floating-point noise, got {type(rng).__name__}")
     return rng

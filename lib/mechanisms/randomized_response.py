@@ -56,10 +56,6 @@ class RandomizedResponse(PureDP):
         return privacy_loss.randomized_response(float(self.epsilon), self.k)
 
     @property
-    def prv(self) -> privacy_loss.DiscreteLoss:
-        return self.loss
-
-    @property
     def rho(self) -> float:
         """zCDP: sup D_alpha / alpha, for k = 2 epsilon tanh(epsilon/2), else rounded up by 1/2000 or less.
 

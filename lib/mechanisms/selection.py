@@ -74,7 +74,7 @@ class Exponential(PositiveFields):
     """Chooses index i with probability proportional to e^(epsilon scores[i] / (2 sensitivity)).
 
     epsilon : (0, inf); sensitivity : by how much neighbours can change any score, (0, inf)
-    The guarantee is that of bounded range (Durfee and Rogers 2019): see `accounting.bounded_range_prv`.
+    The guarantee is that of bounded range (Durfee and Rogers 2019): see `accounting.numerical.BoundedRangeLoss`.
     Composed with others, `accounting.compose_schedule` is sharper than `prv_compose`.
     Checked by Coq, but for rounding: `exponential_private` and `exponential_zcdp` in proofs/.
 
@@ -93,7 +93,7 @@ class Exponential(PositiveFields):
 
     @property
     def prv(self) -> accounting.PrivacyLossVariable:
-        return accounting.bounded_range_prv(self.epsilon)
+        return accounting.numerical.BoundedRangeLoss(float(self.epsilon))
 
     @property
     def worst_case(self) -> tuple[np.ndarray, np.ndarray]:

@@ -48,12 +48,12 @@ def of_histogram(norm: float = 1, neighbours: str = "unbounded") -> float:
     return 1.0 if neighbours == "unbounded" else float(2 ** (1 / norm))
 
 
-def of_mean(low: float, high: float, n: float | None = None, *, neighbours: str, empty: float | None = None) -> float:
-    """Return the sensitivity of the mean of numbers in [low, high]; the mean of no records is `empty`, default the middle.
+def of_mean(low: float, high: float, n: float | None = None, *, neighbours: str) -> float:
+    """Return the sensitivity of the mean of numbers in [low, high]; the mean of no records is the middle.
 
     - "bounded" with n public, a whole number >= 1: (high - low)/n, the "1/n" of kiri2019.
-    - "unbounded" without n: over tables of all sizes. From one record to two the mean moves by up to (high - low)/2; from none to one by
-      what `empty` makes of it, by default (high - low)/2.
+    - "unbounded" without n: over tables of all sizes. From one record to two, and from none to one, the mean moves by up to
+      (high - low)/2.
     - "unbounded" with n: the most that the mean moves from a table OF n RECORDS, (high - low)/n for n >= 2. This is a local sensitivity:
       noise scaled to it is not differentially private, for the scale tells n. (Instead: noisy sum over noisy count.)
 
@@ -65,13 +65,11 @@ def of_mean(low: float, high: float, n: float | None = None, *, neighbours: str,
     checks.one_of("neighbours", neighbours, NEIGHBOURS)
     if n is not None:
         n = float(checks.whole("n", n, "[1, inf)"))
-    empty = (low + high) / 2 if empty is None else checks.number("empty", empty, "(-inf, inf)")
     if neighbours == "bounded":
         if n is None:
             raise ValueError("n must be given, in [1, inf), for bounded neighbours: it is public there, got None")
         return (high - low) / n
-    from_one = max(abs(low - empty), abs(high - empty), (high - low) / 2)
-    return from_one if n is None or n == 1 else (high - low) / n
+    return (high - low) / (2 if n is None or n == 1 else n)
 
 
 class Witness(NamedTuple):

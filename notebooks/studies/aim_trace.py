@@ -14,6 +14,7 @@ import pandas as pd
 from scipy.optimize import brentq
 
 from lib import accounting
+from lib.mechanisms import Exponential, Gaussian, Laplace
 from lib.numerics import checks
 
 
@@ -63,9 +64,9 @@ def schedule_of(steps, noise="gaussian", neighbours="unbounded") -> list:
     pairs = []
     for step in steps:
         if checks.number("epsilon", step.epsilon, "[0, inf)") > 0:
-            pairs.append((accounting.bounded_range_prv(step.epsilon), 1))
-        laplace, gaussian = accounting.laplace_prv, accounting.gaussian_prv
-        pairs.append((laplace(step.sigma, cells) if noise == "laplace" else gaussian(step.sigma, cells**0.5), 1))
+            pairs.append((Exponential(step.epsilon).prv, 1))
+        noisy = Laplace(step.sigma, cells) if noise == "laplace" else Gaussian(step.sigma, cells**0.5)
+        pairs.append((noisy.prv, 1))
     return pairs
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from lib import accounting
-from lib.accounting import bounded_range_prv, compose_schedule, gaussian_prv, laplace_prv
+from lib.accounting import compose_schedule
+from lib.mechanisms import Exponential, Gaussian, Laplace
 from lib.tables.adaptive_iterative import Step, aim
 from lib.tables.plan import PRINTED
 from notebooks.studies import aim_trace
@@ -117,16 +118,16 @@ def test_printed_schedules_refuse_bad_input(run, rounds, share, named):
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 8.0])
 def test_tightened_gaussians_are_calibrated_exactly(epsilon):
-    factor = aim_trace.tightened([(gaussian_prv(4.0), 5)], epsilon, DELTA)
+    factor = aim_trace.tightened([(Gaussian(4.0).prv, 5)], epsilon, DELTA)
     exact = 4.0 / 5**0.5 / accounting.gaussian_sigma(epsilon, DELTA)
     assert exact * 0.99 < factor <= exact * (1 + 1e-3)
 
 
 @pytest.mark.slow
 def test_tightened_schedules_cost_epsilon_and_save_noise():
-    schedule = [(gaussian_prv(1.0, 2.0), 3), (bounded_range_prv(0.4), 3), (laplace_prv(3.0), 2)]
+    schedule = [(Gaussian(1.0, 2.0).prv, 3), (Exponential(0.4).prv, 3), (Laplace(3.0).prv, 2)]
     factor = aim_trace.tightened(schedule, 2.0, DELTA, exponential="bounded range prv")
-    scaled = [(gaussian_prv(1 / factor, 2.0), 3), (bounded_range_prv(0.4 * factor), 3), (laplace_prv(3 / factor), 2)]
+    scaled = [(Gaussian(1 / factor, 2.0).prv, 3), (Exponential(0.4 * factor).prv, 3), (Laplace(3 / factor).prv, 2)]
     upper = compose_schedule(scaled, DELTA, exponential="bounded range prv").upper
     assert upper == pytest.approx(2.0, abs=2e-3)
     assert factor**2 * accounting.compose_zcdp(schedule) > accounting.dp_to_zcdp(2.0, DELTA)
@@ -135,7 +136,7 @@ def test_tightened_schedules_cost_epsilon_and_save_noise():
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, 501.0])
 def test_tightened_refuses_a_bad_epsilon(epsilon):
     with pytest.raises(ValueError, match="epsilon"):
-        aim_trace.tightened([(gaussian_prv(1.0), 1)], epsilon, DELTA)
+        aim_trace.tightened([(Gaussian(1.0).prv, 1)], epsilon, DELTA)
 
 
 # ---- errors along the steps

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from lib import accounting
+from lib.accounting.privacy_loss import randomized_response
+from lib.mechanisms import Gaussian
 from notebooks.studies.odometer import two_steps
 
 EXAMPLES = [(1.0, 1e-5, 0.5), (1.0, 1e-5, 0.9), (0.3, 1e-4, 0.2), (3.0, 1e-8, 0.6)]
@@ -24,7 +26,7 @@ def test_two_gaussians_are_the_one_gaussian_that_costs_epsilon_and_delta(epsilon
 @pytest.mark.parametrize("epsilon, delta, share", EXAMPLES)
 def test_gaussian_and_response_agree_with_numerical_composition(epsilon, delta, share):
     example = two_steps(epsilon, delta, share)
-    parts = [(accounting.gaussian_prv(1 / example.first), 1), (accounting.pure_dp_prv(example.response), 1)]
+    parts = [(Gaussian(1 / example.first), 1), (randomized_response(example.response), 1)]
     bounds = accounting.prv_compose(parts, delta, eps_error=1e-3 * epsilon)
     assert bounds.lower <= epsilon <= bounds.upper
     assert example.delta_at(epsilon, "response") == pytest.approx(delta, rel=1e-6)

@@ -1,4 +1,4 @@
-"""`bounded_range` and `accounting.bounded_range_prv`: against closed forms, brute force and dp-accounting."""
+"""`bounded_range` and `numerical.BoundedRangeLoss`: against closed forms, brute force and dp-accounting."""
 
 import itertools
 import math
@@ -15,14 +15,13 @@ from scipy.special import ndtr
 from lib import accounting
 from lib.accounting import (
     bounded_range,
-    bounded_range_prv,
     bounded_range_zcdp,
     compose_schedule,
     compose_zcdp,
-    gaussian_prv,
-    laplace_prv,
     prv_compose,
 )
+from lib.accounting.numerical import BoundedRangeLoss
+from lib.mechanisms import Exponential, Gaussian, Laplace
 from notebooks.studies import aim_trace
 
 properties = settings(derandomize=True, deadline=None, max_examples=100)
@@ -30,15 +29,15 @@ ranges = st.floats(-2, 1).map(lambda exponent: 10.0**exponent)
 
 
 def gaussian(sigma, count=1, sensitivity=1.0):
-    return gaussian_prv(sigma, sensitivity), count
+    return Gaussian(sigma, sensitivity).prv, count
 
 
 def laplace(scale, count=1, sensitivity=1.0):
-    return laplace_prv(scale, sensitivity), count
+    return Laplace(scale, sensitivity).prv, count
 
 
 def exponential(epsilon, count=1):
-    return bounded_range_prv(epsilon), count
+    return Exponential(epsilon).prv, count
 
 
 def hockey_stick(p, q, x):
@@ -77,7 +76,7 @@ def test_no_pair_with_bounded_range_exceeds_the_envelope_and_one_attains_it(epsi
 
 @pytest.mark.parametrize("epsilon", [0.003, 0.3, 2.0, 12.0])
 def test_the_variable_has_the_envelopes_curve_mean_and_renyi_divergences(epsilon):
-    prv = bounded_range_prv(epsilon)
+    prv = BoundedRangeLoss(epsilon)
     assert prv.cdf(-epsilon) == 0 and prv.cdf(epsilon) == 1 and prv.cdf(2 * epsilon) == 1 and prv.cdf(-9e9) == 0
     for x in np.linspace(-0.9, 0.9, 7) * epsilon:
         # E[(1 - e^(x - L))+] by parts: the integral of e^(x - y) P(L > y)
@@ -135,7 +134,7 @@ def test_composed_variables_have_the_density_of_a_tilted_irwin_hall(epsilon, k):
         return normaliser * integrate.quad(integrand, x, k * epsilon, limit=200)[0]
 
     exact = optimize.brentq(lambda x: delta(x) - 1e-3, 0, k * epsilon)
-    bounds = prv_compose([(bounded_range_prv(epsilon), k)], 1e-3, eps_error=0.002)
+    bounds = prv_compose([(BoundedRangeLoss(epsilon), k)], 1e-3, eps_error=0.002)
     assert bounds.lower <= exact <= bounds.upper and bounds.upper - bounds.lower < 0.006
     same = compose_schedule([exponential(epsilon, k)], 1e-3, exponential="bounded range prv", eps_error=0.002)
     assert same == bounds
@@ -347,7 +346,6 @@ def test_nothing_is_free_and_a_large_delta_buys_everything():
         ("noise", lambda: aim_trace.schedule_of([], "uniform")),
         ("neighbours", lambda: aim_trace.schedule_of([], neighbours="both")),
         ("epsilon", lambda: aim_trace.schedule_of([SimpleNamespace(sigma=1, epsilon=-1)])),
-        ("epsilon", lambda: bounded_range_prv(0)),
         ("mechanisms", lambda: compose_schedule([], 0.1)),
         ("mechanisms", lambda: compose_schedule([gaussian(1), ("exponential", 1)], 0.1)),
         (r"delta must be in \[1e-12, 1\)", lambda: compose_schedule([gaussian(1)], 1)),
@@ -357,8 +355,8 @@ def test_nothing_is_free_and_a_large_delta_buys_everything():
         ("mechanisms must cost", lambda: compose_schedule([exponential(200, 3)], 0.1)),
         ("mechanisms must cost", lambda: compose_schedule([gaussian(0.01)], 0.1, exponential="pure dp")),
         ("resolution", lambda: compose_schedule([exponential(1)], 0.1, resolution=1)),
-        ("eps_error", lambda: accounting.prv_distribution([(bounded_range_prv(1), 1)], eps_error=0, delta_error=0.1)),
-        ("delta_error", lambda: accounting.prv_distribution([(bounded_range_prv(1), 1)], eps_error=1, delta_error=1)),
+        ("eps_error", lambda: accounting.prv_distribution([(BoundedRangeLoss(1), 1)], eps_error=0, delta_error=0.1)),
+        ("delta_error", lambda: accounting.prv_distribution([(BoundedRangeLoss(1), 1)], eps_error=1, delta_error=1)),
         ("mechanisms", lambda: accounting.prv_distribution([], eps_error=1, delta_error=0.1)),
     ],
 )

@@ -12,7 +12,7 @@ from lib import accounting
 from lib import gaussian_synthesis as gs
 from lib.accounting import divergence
 from lib.accounting.hockey_stick import hockey_stick_gaussian
-from lib.gaussian_synthesis.releases import extremal_pair
+from lib.gaussian_synthesis.releases import _upper_delta, extremal_pair
 from notebooks.studies import lemma_instances
 
 # ------------------------------------------------- the printed formulas, digit for digit, in mpmath
@@ -505,7 +505,7 @@ def test_released_delta_covers_true_neighbours(seed, d, n, size, epsilon):
     (r,) = gs.squared_mahalanobis(data, [x])
     for first, second in ((data, more), (more, data)):
         true = hockey_stick_gaussian(*gs.fit(first), *gs.fit(second), epsilon, count=size)
-        upper = gs.released_delta(n, epsilon, d, 0.5, size=size, radius=r)[1]
+        upper = _upper_delta(n, epsilon, d, 0.5, size, r)
         assert true.delta - true.error <= upper + 1e-12
 
 
@@ -516,7 +516,7 @@ def test_a_record_may_lie_farther_than_there_are_records(radius):
     n, d = 1000, 2
     epsilon = gs.released_epsilon(n, 1e-6, d, 0.01, size=500, radius=radius)
     assert 0 < epsilon < np.inf
-    assert gs.released_delta(n, epsilon, d, 0.01, size=500, radius=radius)[1] <= 1e-6
+    assert _upper_delta(n, epsilon, d, 0.01, 500, radius) <= 1e-6
 
 
 def test_few_records_have_no_pair_that_is_known():
