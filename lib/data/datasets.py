@@ -181,11 +181,6 @@ def adult_numeric(frame: pd.DataFrame, *, scaling: str = "observed") -> pd.DataF
         `PUBLIC_RANGES`. miura2022 (section 3.2) says only "normalised to [-1, 1]".
 
     ``ValueError`` names a column that is absent, has a missing value or one outside its range, or (observed) has one value only.
-
-    >>> from lib.data.datasets import adult, adult_numeric
-    >>> found = adult_numeric(adult(source="stand-in"))
-    >>> print(found.shape[1], found.to_numpy().min(), found.to_numpy().max())
-    6 -1.0 1.0
     """
     checks.one_of("scaling", scaling, ("observed", "public"))
     absent = [column for column in PUBLIC_RANGES if column not in frame.columns]
@@ -228,18 +223,6 @@ def path(name: str, *, download: bool = True) -> Path:
 
     download : False forbids the fetch, as does ``COMPENDIUM_OFFLINE`` set to anything but ``0`` or nothing
     Raises `DatasetError` for a file that cannot be had, or that is damaged in ``COMPENDIUM_DATA``.
-
-    >>> import os, tempfile
-    >>> from pathlib import Path
-    >>> from unittest.mock import patch
-    >>> from lib.data.datasets import DatasetError, path
-    >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, COMPENDIUM_DATA=folder):
-    ...     written = Path(folder, "adult.data").write_text("39, State-gov, 77516")
-    ...     try:
-    ...         path("adult.data")
-    ...     except DatasetError as error:
-    ...         print("damaged" in str(error))
-    True
     """
     checks.one_of("name", name, tuple(SOURCES))
     source = SOURCES[name]
@@ -261,12 +244,7 @@ def path(name: str, *, download: bool = True) -> Path:
 
 
 def fingerprints(source: str, *names: str) -> dict[str, str]:
-    """SHA-256 of the files `names` (keys of `SOURCES`) that results from `source` were made from; none for "stand-in".
-
-    >>> from lib.data.datasets import fingerprints
-    >>> print({name: digest[:8] for name, digest in fingerprints("real", "adult.data").items()})
-    {'adult.data': '5b002646'}
-    """
+    """SHA-256 of the files `names` (keys of `SOURCES`) that results from `source` were made from; none for "stand-in"."""
     checks.one_of("source", source, KINDS)
     for name in names:
         checks.one_of("name", name, tuple(SOURCES))
@@ -274,16 +252,7 @@ def fingerprints(source: str, *names: str) -> dict[str, str]:
 
 
 def given_folder() -> Path | None:
-    """Return the folder that ``COMPENDIUM_DATA`` names, in full, or None where it is not set; `DatasetError` if it cannot be read.
-
-    >>> import os, tempfile
-    >>> from pathlib import Path
-    >>> from unittest.mock import patch
-    >>> from lib.data.datasets import given_folder
-    >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, COMPENDIUM_DATA=folder):
-    ...     print(given_folder() == Path(folder))
-    True
-    """
+    """Return the folder that ``COMPENDIUM_DATA`` names, in full, or None where it is not set; `DatasetError` if it cannot be read."""
     given = os.environ.get("COMPENDIUM_DATA", "")
     if not given:
         return None

@@ -159,11 +159,6 @@ def codes(name: str, column: pd.Series, labels: Sequence[str]) -> NDArray[np.int
     """The place in `labels`, from 0, of each value of a pandas `column`: whole numbers (n,).
 
     ``ValueError`` for a value, or a missing one, that is none of `labels`; it speaks of the column as `name`.
-
-    >>> import pandas as pd
-    >>> from lib.data.encodings import codes
-    >>> print(codes("sex", pd.Series(["Male", "Female"]), ["Female", "Male"]))
-    [1 0]
     """
     places = pd.Index(labels).get_indexer(column)
     if (places < 0).any():
@@ -172,12 +167,7 @@ def codes(name: str, column: pd.Series, labels: Sequence[str]) -> NDArray[np.int
 
 
 def bin_positions(name: str, labels: Iterable[str]) -> NDArray[np.int64]:
-    """Which bin of ``ADULT_BINS[name]``, from 0, each of its `labels` in a `Table` stands for.
-
-    >>> from lib.data.encodings import bin_positions
-    >>> print(bin_positions("age", ["17-19", "23-25"]))
-    [0 2]
-    """
+    """Which bin of ``ADULT_BINS[name]``, from 0, each of its `labels` in a `Table` stands for."""
     cuts = ADULT_BINS[name]
     position = {_interval(low, high): index for index, (low, high) in enumerate(zip(cuts, cuts[1:]))}
     return np.array([position[label] for label in labels])

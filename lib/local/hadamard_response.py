@@ -34,13 +34,6 @@ class HadamardResponse(FrequencyOracle):
     block. The mean support is then p = (1 + d)/2 for the own value, d = (e^eps - 1)/(e^eps + 2B - 1), and
     q = 1/2 for all others. With one block the protocol is pure. With more, the variance of the support
     lent to others depends on their block, and so `variance` on how many users share it.
-
-    >>> import numpy as np
-    >>> from lib.local import HadamardResponse
-    >>> oracle, rng = HadamardResponse(k=4, epsilon=1.0), np.random.default_rng(0)
-    >>> counts = oracle.collect(rng.choice(4, 10_000, p=[0.4, 0.3, 0.2, 0.1]), rng=rng)
-    >>> print(oracle.estimate(counts, 10_000).round(2))
-    [0.39 0.3  0.18 0.05]
     """
 
     def __init__(self, k: int, epsilon: float, blocks: int | None = None) -> None:

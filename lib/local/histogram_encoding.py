@@ -29,13 +29,6 @@ class SHE(FrequencyOracle):
 
     This holds for real numbers. In floating point the last digits of a report name values that are not the user's, unless reports are
     rounded before they are sent, say to multiples of 2^-20.
-
-    >>> import numpy as np
-    >>> from lib.local import SHE
-    >>> oracle, rng = SHE(k=4, epsilon=1.0), np.random.default_rng(0)
-    >>> counts = oracle.collect(rng.choice(4, 10_000, p=[0.4, 0.3, 0.2, 0.1]), rng=rng)
-    >>> print(oracle.estimate(counts, 10_000).round(2))
-    [0.43 0.31 0.18 0.09]
     """
 
     p, q = 1.0, 0.0
@@ -89,13 +82,6 @@ class THE(UnaryEncoding):
     The bits are independent, so the client draws them with their probabilities p and q and never
     the noise: the same law, without the rounding of Laplace variables. Post-processing leaves the
     bits better protected than asked for: `privacy_loss` is below `epsilon`.
-
-    >>> import numpy as np
-    >>> from lib.local import THE
-    >>> oracle, rng = THE(k=4, epsilon=1.0), np.random.default_rng(0)
-    >>> counts = oracle.collect(rng.choice(4, 10_000, p=[0.4, 0.3, 0.2, 0.1]), rng=rng)
-    >>> print(oracle.estimate(counts, 10_000).round(2))
-    [0.4 0.3 0.2 0.1]
     """
 
     def __init__(self, k: int, epsilon: float, theta: float | None = None) -> None:

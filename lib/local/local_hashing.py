@@ -39,14 +39,7 @@ MOST_BUCKETS = 2**16
 
 
 def scramble(values: ArrayLike) -> NDArray[np.uint64]:
-    """A fixed bijection of [0, 2^32), as uint64: the finalizer of MurmurHash3 (Appleby 2011).
-
-    >>> import numpy as np
-    >>> from lib.local.local_hashing import scramble
-    >>> values = np.arange(1000, dtype=np.uint64)
-    >>> print(len(np.unique(scramble(values))))
-    1000
-    """
+    """A fixed bijection of [0, 2^32), as uint64: the finalizer of MurmurHash3 (Appleby 2011)."""
     word = np.array(values, dtype=np.uint32)
     word ^= word >> np.uint32(16)
     word *= np.uint32(0x85EBCA6B)
@@ -57,13 +50,7 @@ def scramble(values: ArrayLike) -> NDArray[np.uint64]:
 
 
 def bucket(position: NDArray[np.uint64], g: int) -> NDArray[np.uint64]:
-    """The bucket in [0, g) that each `position` on the ring of 2^64 (uint64) lies in.
-
-    >>> import numpy as np
-    >>> from lib.local.local_hashing import bucket
-    >>> print(bucket(np.array([0, 2**63], dtype=np.uint64), 4))
-    [0 2]
-    """
+    """The bucket in [0, g) that each `position` on the ring of 2^64 (uint64) lies in."""
     return ((position >> _HALF) * np.uint64(g)) >> _HALF
 
 
@@ -77,10 +64,6 @@ class LocalHashing(FrequencyOracle):
 
     g : buckets, whole, [2, 65536]
     Reports are rows (a, b, bucket), uint64, shape (n, 3).
-
-    >>> from lib.local import LocalHashing
-    >>> print(round(LocalHashing(k=100, epsilon=1.0, g=4).p, 4))
-    0.4754
     """
 
     def __init__(self, k: int, epsilon: float, g: int) -> None:
@@ -146,27 +129,14 @@ class LocalHashing(FrequencyOracle):
 
 
 class BLH(LocalHashing):
-    """Binary local hashing: g = 2 (Bassily and Smith 2015, in the form of Wang et al. 2017).
-
-    >>> from lib.local import BLH
-    >>> print(round(BLH(k=100, epsilon=1.0).p, 4))
-    0.7311
-    """
+    """Binary local hashing: g = 2 (Bassily and Smith 2015, in the form of Wang et al. 2017)."""
 
     def __init__(self, k: int, epsilon: float) -> None:
         super().__init__(k, epsilon, 2)
 
 
 class OLH(LocalHashing):
-    """Optimized local hashing: the whole number g next to e^eps + 1 of less variance at frequency 0.
-
-    >>> import numpy as np
-    >>> from lib.local import OLH
-    >>> oracle, rng = OLH(k=4, epsilon=1.0), np.random.default_rng(0)
-    >>> counts = oracle.collect(rng.choice(4, 10_000, p=[0.4, 0.3, 0.2, 0.1]), rng=rng)
-    >>> print(oracle.g, oracle.estimate(counts, 10_000).round(2))
-    4 [0.41 0.28 0.18 0.08]
-    """
+    """Optimized local hashing: the whole number g next to e^eps + 1 of less variance at frequency 0."""
 
     def __init__(self, k: int, epsilon: float) -> None:
         super().__init__(k, epsilon, optimal_buckets(checks.number("epsilon", epsilon, "(0, inf)")))

@@ -260,13 +260,6 @@ class GRR(FrequencyOracle):
     p = e^eps/(e^eps + k - 1), q = 1/(e^eps + k - 1). With k = 2 it is Warner's randomized response of 1965.
     A report is a value, and supports itself.
     Checked by Coq, but for rounding: `grr_private`, `grr_unbiased` and `grr_variance` in proofs/.
-
-    >>> import numpy as np
-    >>> from lib.local import GRR
-    >>> oracle, rng = GRR(k=4, epsilon=1.0), np.random.default_rng(0)
-    >>> counts = oracle.collect(rng.choice(4, 10_000, p=[0.4, 0.3, 0.2, 0.1]), rng=rng)
-    >>> print(oracle.estimate(counts, 10_000).round(2))
-    [0.38 0.31 0.2  0.1 ]
     """
 
     _lent = 1

@@ -26,13 +26,6 @@ class SubsetSelection(FrequencyOracle):
     """Sets of `d` of the k values, boolean rows of shape (k,) with d ones; a set supports its members.
 
     d : whole, [1, k-1]; the one of least total variance unless given. d = 1 is GRR.
-
-    >>> import numpy as np
-    >>> from lib.local import SubsetSelection
-    >>> oracle, rng = SubsetSelection(k=4, epsilon=1.0), np.random.default_rng(0)
-    >>> counts = oracle.collect(rng.choice(4, 10_000, p=[0.4, 0.3, 0.2, 0.1]), rng=rng)
-    >>> print(oracle.d, oracle.estimate(counts, 10_000).round(2))
-    1 [0.39 0.32 0.2  0.09]
     """
 
     def __init__(self, k: int, epsilon: float, d: int | None = None) -> None:
@@ -112,12 +105,7 @@ def _take(users, chance, rng) -> tuple[np.ndarray, int]:
 
 
 def optimal_size(k: int, epsilon: float) -> int:
-    """The d in [1, k-1] next to k/(e^eps + 1) of least total variance, the same for every histogram.
-
-    >>> from lib.local.subset_selection import optimal_size
-    >>> print(optimal_size(k=100, epsilon=1.0))
-    27
-    """
+    """The d in [1, k-1] next to k/(e^eps + 1) of least total variance, the same for every histogram."""
     k, epsilon = checks.whole("k", k, f"[2, {2**32}]"), checks.number("epsilon", epsilon, "(0, inf)")
     odds = math.exp(-epsilon)
     nearest = (min(max(round_(k * odds / (1 + odds)), 1), k - 1) for round_ in (math.floor, math.ceil))

@@ -85,13 +85,7 @@ class UnaryEncoding(FrequencyOracle):
 
 
 class SUE(UnaryEncoding):
-    """Symmetric unary encoding (basic RAPPOR): every bit is kept with probability e^(eps/2)/(e^(eps/2) + 1).
-
-    >>> from lib.local import SUE
-    >>> oracle = SUE(k=100, epsilon=1.0)
-    >>> print(round(oracle.p, 4), round(oracle.q, 4))
-    0.6225 0.3775
-    """
+    """Symmetric unary encoding (basic RAPPOR): every bit is kept with probability e^(eps/2)/(e^(eps/2) + 1)."""
 
     @staticmethod
     def probabilities(epsilon: Any, exp: Callable[[Any], Any] = math.exp) -> tuple[Any, Any]:

@@ -5,7 +5,7 @@ changes and normal noise of standard deviation sigma C, and descends. One record
 steps, and the network with them, are a composition of sampled Gaussian mechanisms with noise multiplier sigma.
 
 Neighbours are "unbounded" (a record added or removed) or "bounded" (one replaced). q, C, sigma, the number of steps and the batch size
-by which the sum is divided must be public. `accounting.sampled_gaussian` computes the cost, and proves it.
+by which the sum is divided must be public. `accounting.sampled_gaussian` computes the cost.
 
 **No gradient of a single record is ever formed.** The change of layer l is the outer product y d^T of the outputs below and the
 error signals, with d for the biases; so its squared norm is (|y|^2 + 1) |d|^2, and to clip it is to shorten d.
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..accounting.sampled_gaussian import epsilon, noise_multiplier
+from ..mechanisms.noise import generator
 from ..numerics.checks import number, whole
 from .backpropagation import descend, propagate, summed
 from .compiled import compiled
@@ -85,24 +86,13 @@ def train(features: ArrayLike, labels: ArrayLike, network: Network, plan: Plan, 
 
     features : (records, n_0) in [0, 1]; labels : (records,), whole numbers from 0 to classes - 1
     plan : a `Plan`
-    learning_rate : (0, inf); clip : C in (0, inf); momentum : [0, 1); l2 : [0, inf), of weights, per step, the "usual"
-        convention of `network.train`. None of these costs privacy, unless chosen by what the records say.
+    learning_rate : (0, inf); clip : C in (0, inf); momentum : [0, 1); l2 : lambda in [0, inf), of weights: a step
+        subtracts learning_rate lambda w. None of these costs privacy, unless chosen by what the records say.
     records : the noisy sum of a step is divided by sampling x records: a public number >= 1. Default: as many as there
         are, which must then be public.
     rng : numpy Generator: which records are taken, and the noise
 
     Raises ``ValueError`` for bad input, ``FloatingPointError`` where training diverges.
-
-    >>> import numpy as np
-    >>> from lib.networks import Network
-    >>> from lib.networks.dp_sgd import Plan, train
-    >>> rng = np.random.default_rng(0)
-    >>> features = rng.uniform(0, 1, (200, 2))
-    >>> labels = (features[:, 0] > 0.5).astype(int)
-    >>> plan = Plan(sampling=0.1, steps=20, noise_multiplier=2.0, delta=1e-5)
-    >>> found = train(features, labels, Network.initial((2, 3, 2), rng=rng), plan, rng=rng)
-    >>> print(round(found.statement.epsilon, 1))
-    1.1
     """
     features, labels = checked_records(features, labels, network)
     rate, clip = number("learning_rate", learning_rate, "(0, inf)"), number("clip", clip, "(0, inf)")
@@ -110,9 +100,7 @@ def train(features: ArrayLike, labels: ArrayLike, network: Network, plan: Plan, 
     records = number("records", len(labels) if records is None else records, "[1, inf)")
     if not isinstance(plan, Plan):
         raise ValueError(f"plan must be a Plan, got {plan!r}")
-    if not isinstance(rng, np.random.Generator):
-        raise ValueError(f"rng must be a numpy Generator, got {rng!r}")
-    sizes = rng.binomial(len(labels), plan.sampling, size=plan.steps)
+    sizes = generator(rng).binomial(len(labels), plan.sampling, size=plan.steps)
     widths, parameters = np.array(network.widths), network.parameters.copy()
     work = workspace(network, max(int(sizes.max()), 1))
     settings = rate, clip, plan.noise_multiplier * clip, momentum, l2, 1 / (plan.sampling * records)

@@ -113,17 +113,7 @@ def _backward(pairs, inputs, probabilities, variant):
 
 @compiled
 def fill_change_bounds(parameters: np.ndarray, widths: NDArray[np.int64], low: np.ndarray, high: np.ndarray) -> None:
-    """The "corrected" bounds of every change into the flat vectors `low` and `high`; widths an int64 array.
-
-    >>> import numpy as np
-    >>> from lib.networks import Network
-    >>> from lib.networks.intervals import fill_change_bounds
-    >>> network = Network.of([np.ones((1, 2)), np.ones((2, 2))], [np.zeros(2), np.zeros(2)])
-    >>> low, high = np.zeros((2, network.size), np.float32)
-    >>> fill_change_bounds(network.parameters.copy(), np.array(network.widths), low, high)
-    >>> print(low)
-    [-2. -2. -2. -2. -1. -1. -1. -1. -1. -1.]
-    """
+    """The "corrected" bounds of every change into the flat vectors `low` and `high`; widths an int64 array."""
     last = widths.size - 1
     most = np.ones(widths[0], parameters.dtype)
     # Equations (20), (21): the greatest outputs, kept for now as the change bounds of the weights they feed.

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..mechanisms.noise import generator
 from ..numerics import checks
 from .backpropagation import backward, descend, forward, propagate, summed
 from .compiled import compiled
 
 SCHEMES = ("he", "glorot")
-L2_CONVENTIONS = ("printed", "usual")
 
 
 # ---- the network
@@ -122,24 +122,12 @@ class Network:
 
 
 def count(widths: Sequence[int]) -> int:
-    """How many parameters a network of `widths` has.
-
-    >>> from lib.networks.network import count
-    >>> print(count((2, 3, 2)))  # 2 x 3 weights and 3 biases, 3 x 2 weights and 2 biases
-    17
-    """
+    """How many parameters a network of `widths` has."""
     return sum((n + 1) * m for n, m in zip(widths, widths[1:]))
 
 
 def layers(widths: Sequence[int], vector: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The flat `vector` (of parameters, changes, bounds) as pairs of a matrix (n_in, n_out) and a vector (n_out,): views.
-
-    >>> import numpy as np
-    >>> from lib.networks.network import layers
-    >>> [(weights, biases)] = layers((2, 2), np.arange(6.0))
-    >>> print(weights.tolist(), biases.tolist())
-    [[0.0, 1.0], [2.0, 3.0]] [4.0, 5.0]
-    """
+    """The flat `vector` (of parameters, changes, bounds) as pairs of a matrix (n_in, n_out) and a vector (n_out,): views."""
     pairs, start = [], 0
     for n, m in zip(widths, widths[1:]):
         pairs.append((vector[start : start + n * m].reshape(n, m), vector[start + n * m : start + (n + 1) * m]))
@@ -162,20 +150,9 @@ def checked_records(features: ArrayLike, labels: ArrayLike, network: Network) ->
     """`features` of `network`'s dtype and `labels` as int64, or ``ValueError``.
 
     features : shape (records >= 1, n_0), in [0, 1]; labels : (records,), whole numbers from 0 to classes - 1
-
-    >>> import numpy as np
-    >>> from lib.networks import Network
-    >>> from lib.networks.network import checked_records
-    >>> network = Network.initial((2, 3, 2), rng=np.random.default_rng(0))
-    >>> features, labels = checked_records([[0, 1]], [1.0], network)
-    >>> print(features.dtype, labels.dtype)
-    float32 int64
     """
     features = _checked_features(features, network)
-    labels = checks.integer("labels", labels, f"[0, {network.widths[-1] - 1}]").astype(np.int64)
-    if labels.shape != features.shape[:1]:
-        raise ValueError(f"labels must have shape ({features.shape[0]},), one for each record, got {labels.shape}")
-    return features, labels
+    return features, checks.labels(labels, len(features), network.widths[-1])
 
 
 def checked_range(name: str, value: tuple[float, float] | None) -> tuple[float, float]:
@@ -190,13 +167,6 @@ def changes(network: Network, features: ArrayLike, labels: ArrayLike) -> np.ndar
     """The change of every parameter (equation 4), summed over the records: a flat vector, shape (size,).
 
     It is the gradient of the summed cross-entropy. `layers` shows it as matrices and vectors.
-
-    >>> import numpy as np
-    >>> from lib.networks import Network
-    >>> from lib.networks.network import changes
-    >>> network = Network.of([np.zeros((2, 2))], [np.zeros(2)], dtype="float64")
-    >>> print(changes(network, np.array([[0.0, 1.0]]), np.array([1])))
-    [ 0.   0.   0.5 -0.5  0.5 -0.5]
     """
     features, labels = checked_records(features, labels, network)
     parameters, widths = network.parameters.copy(), np.array(network.widths)
@@ -212,37 +182,25 @@ def changes(network: Network, features: ArrayLike, labels: ArrayLike) -> np.ndar
 
 
 def train(features: ArrayLike, labels: ArrayLike, network: Network, *, learning_rate: float = 0.01, batch: int = 50,
-          epochs: int = 500, l2: float = 0.001, l2_convention: str = "printed",
-          weight_range: tuple[float, float] | None = None, bias_range: tuple[float, float] | None = None,
+          epochs: int = 500, l2: float = 0.001, weight_range: tuple[float, float] | None = None, bias_range: tuple[float, float] | None = None,
           shuffle: bool = True, rng: np.random.Generator) -> Network:  # fmt: skip
     """Return `network` after plain stochastic gradient descent on mini-batches (equations 5 and 6); defaults of section 5-1.
 
     features : shape (records, n_0), in [0, 1]; labels : (records,), whole numbers from 0 to classes - 1
     network : the start; it is left as it is
     learning_rate : alpha in (0, inf); batch : B, whole number >= 1, at most the records; epochs : whole number >= 1
-    l2 : lambda in [0, inf), on weights only. "printed" is w - alpha (change + lambda w) / B, as scikit-learn has it;
-        "usual", w - alpha (change / B + lambda w), is B times as strong
+    l2 : lambda in [0, inf), on weights only: w - alpha (change + lambda w) / B, as printed and as scikit-learn has it
     weight_range, bias_range : pairs (low, high) to which the start and every step's result are projected
     shuffle : False takes the records in their order in each epoch; rng : numpy Generator, which shuffles them
     An epoch's last batch holds what is left, and is divided by its own size.
 
     Raises ``ValueError`` for bad input, ``FloatingPointError`` where parameters are no longer finite.
-
-    >>> import numpy as np
-    >>> from lib.networks import Network
-    >>> from lib.networks.network import train
-    >>> rng = np.random.default_rng(0)
-    >>> features = rng.uniform(0, 1, (200, 2))
-    >>> labels = (features[:, 0] > 0.5).astype(int)
-    >>> network = train(features, labels, Network.initial((2, 4, 2), rng=rng), learning_rate=0.5, epochs=50, rng=rng)
-    >>> print((network.predict(features) == labels).mean() > 0.8)
-    True
     """
     features, labels = checked_records(features, labels, network)
-    batch, epochs = checked_plan(len(labels), learning_rate, batch, epochs, l2, l2_convention, rng)
+    batch, epochs = checked_plan(len(labels), learning_rate, batch, epochs, l2, rng)
     ranges = np.array(checked_range("weight_range", weight_range) + checked_range("bias_range", bias_range))
     widths, parameters = np.array(network.widths), projected(network, weight_range, bias_range).parameters.copy()
-    plan, work = (float(learning_rate), float(l2), l2_convention == "printed"), workspace(network, batch)
+    plan, work = (float(learning_rate), float(l2)), workspace(network, batch)
     for epoch in range(epochs):
         order = rng.permutation(len(labels)) if shuffle else np.arange(len(labels))
         _epoch(parameters, widths, features, labels, order, batch, plan, ranges, *work)
@@ -251,14 +209,12 @@ def train(features: ArrayLike, labels: ArrayLike, network: Network, *, learning_
 
 
 def checked_plan(
-    records: int, learning_rate: float, batch: int, epochs: int, l2: float, l2_convention: str, rng: np.random.Generator
+    records: int, learning_rate: float, batch: int, epochs: int, l2: float, rng: np.random.Generator
 ) -> tuple[int, int]:
     """`batch` and `epochs` as int, everything checked."""
     checks.real("learning_rate", learning_rate, "(0, inf)")
     checks.real("l2", l2, "[0, inf)")
-    checks.one_of("l2_convention", l2_convention, L2_CONVENTIONS)
-    if not isinstance(rng, np.random.Generator):
-        raise ValueError(f"rng must be a numpy Generator, got {rng!r}")
+    generator(rng)
     return checks.whole("batch", batch, f"[1, {records}]"), checks.whole("epochs", epochs, "[1, inf)")
 
 
@@ -281,23 +237,15 @@ def refuse_divergence(parameters: np.ndarray, epoch: int, learning_rate: float) 
 
 
 def workspace(network: Network, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Room for outputs and errors of `rows` records, and for one change of all parameters.
-
-    >>> import numpy as np
-    >>> from lib.networks import Network
-    >>> from lib.networks.network import workspace
-    >>> network = Network.initial((2, 3, 2), rng=np.random.default_rng(0))
-    >>> print([room.size for room in workspace(network, rows=10)])
-    [70, 70, 17]
-    """
+    """Room for outputs and errors of `rows` records, and for one change of all parameters."""
     size, dtype = rows * sum(network.widths), network.parameters.dtype
     return np.zeros(size, dtype), np.zeros(size, dtype), np.zeros(network.size, dtype)
 
 
 @compiled
 def _epoch(parameters, widths, features, labels, order, batch, plan, ranges, outputs, errors, change):
-    rate, l2, printed = plan
+    rate, l2 = plan
     for start in range(0, order.size, batch):
         rows = propagate(parameters, widths, features, labels, order[start : start + batch], outputs, errors, change)
         summed(widths, outputs, errors, rows, change)
-        descend(parameters, widths, change, rate / rows, rate * l2 / rows if printed else rate * l2, ranges)
+        descend(parameters, widths, change, rate / rows, rate * l2 / rows, ranges)

@@ -50,12 +50,6 @@ def losses(law: ArrayLike) -> NDArray[np.float64]:
     """The loss of each parameter of `law` by itself, shape (P,): what parameter-wise privacy asks for.
 
     Source: sei2017, Theorem 2 (equation 9).
-
-    >>> import numpy as np
-    >>> from lib.networks.parameterwise import losses
-    >>> bit = np.array([[0.75, 0.25], [0.25, 0.75]])
-    >>> print(losses(bit[:, :, np.newaxis] * bit[:, np.newaxis, :]).round(4))
-    [1.0986 1.0986]
     """
     law = _law("law", law)
     return np.array([loss(law, [parameter]) for parameter in range(law.ndim - 1)])
@@ -67,13 +61,6 @@ def chain(first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:
     first : shape (datasets, *outputs); second : (datasets, *outputs of the first, *outputs of the second), its
     conditional laws. Returns shape (datasets, *outputs of the first, *outputs of the second).
     Source: sei2017, Lemma 2, of sequential composition.
-
-    >>> import numpy as np
-    >>> from lib.networks.parameterwise import chain, loss
-    >>> bit = np.array([[0.75, 0.25], [0.25, 0.75]])
-    >>> both = chain(bit, np.broadcast_to(bit[:, np.newaxis, :], (2, 2, 2)))
-    >>> print(round(loss(both), 4))
-    2.1972
     """
     first, second = _law("first", first), checks.real("second", second, "[0, 1]")
     if second.ndim <= first.ndim or second.shape[: first.ndim] != first.shape:
@@ -104,11 +91,6 @@ def atoms(centre: ArrayLike, scale: ArrayLike, low: float, high: float) -> tuple
     10, 11, 13 and 14, mended).
 
     centre : array_like in [low, high]; scale : in [1e-100, inf); low < high, both in [-1e100, 1e100]. Two arrays of the shape of `centre`.
-
-    >>> from lib.networks.parameterwise import atoms
-    >>> low, high = atoms(0.25, scale=1.0, low=0.0, high=1.0)
-    >>> print(round(float(low), 4), round(float(high), 4))
-    0.3894 0.2362
     """
     low, high = (checks.number(name, end, "[-1e100, 1e100]") for name, end in (("low", low), ("high", high)))
     if low >= high:

@@ -12,7 +12,6 @@ Noise is drawn in floating point, and the guarantees are those of real numbers (
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import Any, Protocol
 
 import numpy as np
@@ -111,10 +110,6 @@ class PrivacyStatement:
         lines = (f"  {of}: {size}" for of, size in self.lines.items())
         return "\n".join([f"{self.method}, one record replaced", *lines])
 
-    def _repr_html_(self):
-        rows = "".join(f"<tr><td>{escape(of)}</td><td>{escape(size)}</td></tr>" for of, size in self.lines.items())
-        return f"<table><caption>{escape(self.method)}, one record replaced</caption>{rows}</table>"
-
 
 class Statement(Protocol):
     """What a `PrivateNetwork` says of its privacy: a `PrivacyStatement`, or the plan of `dp_sgd`."""
@@ -209,8 +204,7 @@ def anonymized_learning(features: ArrayLike, labels: ArrayLike, network: Network
                         weight_thresholds: tuple[float, float] | None = None,
                         bias_thresholds: tuple[float, float] | None = None, clipping: str = "sum",
                         learning_rate: float = 0.01, batch: int = 50, epochs: int = 500, l2: float = 0.001,
-                        l2_convention: str = "printed", shuffle: bool = True,
-                        rng: np.random.Generator) -> PrivateNetwork:  # fmt: skip
+                        shuffle: bool = True, rng: np.random.Generator) -> PrivateNetwork:  # fmt: skip
     """Return `network` trained with Laplace noise of scale (high - low) epochs / epsilon on every change at every step (Theorem 4).
 
     network : the start, chosen without the data
@@ -238,14 +232,14 @@ def anonymized_learning(features: ArrayLike, labels: ArrayLike, network: Network
     epsilon = number("epsilon", epsilon, "(0, inf)")
     checks.one_of("clipping", clipping, CLIPPING)
     features, labels = checked_records(features, labels, network)
-    batch, epochs = checked_plan(len(labels), learning_rate, batch, epochs, l2, l2_convention, rng)
+    batch, epochs = checked_plan(len(labels), learning_rate, batch, epochs, l2, rng)
     fixed = weight_thresholds is not None or bias_thresholds is not None
     low, high = _thresholds(network, weight_thresholds, bias_thresholds) if fixed else np.zeros((2, network.size))
     widths, parameters = np.array(network.widths), network.parameters.copy()
     low, high = low.astype(parameters.dtype), high.astype(parameters.dtype)
     state = rng.integers(2**64, size=1, dtype=np.uint64)
     room = *workspace(network, batch), np.empty(network.size, np.float32)
-    plan = (float(learning_rate), float(l2), l2_convention == "printed", epochs / epsilon, fixed, clipping == "records")
+    plan = (float(learning_rate), float(l2), epochs / epsilon, fixed, clipping == "records")
     for epoch in range(epochs):
         order = rng.permutation(len(labels)) if shuffle else np.arange(len(labels))
         _epoch(parameters, widths, features, labels, order, batch, plan, low, high, state, *room)
@@ -270,7 +264,7 @@ def _thresholds(network, weights, biases):
 
 @compiled
 def _epoch(parameters, widths, features, labels, order, batch, plan, low, high, state, outputs, errors, change, draws):
-    rate, l2, printed, factor, fixed, by_record = plan
+    rate, l2, factor, fixed, by_record = plan
     unbounded = np.array([-np.inf, np.inf, -np.inf, np.inf])
     for start in range(0, order.size, batch):
         rows = propagate(parameters, widths, features, labels, order[start : start + batch], outputs, errors, change)
@@ -282,7 +276,7 @@ def _epoch(parameters, widths, features, labels, order, batch, plan, low, high, 
             summed(widths, outputs, errors, rows, change)
         fill_laplace(draws, state)
         _disturb(change, low, high, rows if by_record else 1, factor, draws)
-        descend(parameters, widths, change, rate / rows, rate * l2 / rows if printed else rate * l2, unbounded)
+        descend(parameters, widths, change, rate / rows, rate * l2 / rows, unbounded)
 
 
 @compiled

@@ -50,10 +50,6 @@ def real(name: str, value: Any, interval: str) -> NDArray[np.float64]:
 
     Raises ``ValueError`` that names the parameter, the first offending value and
     the permitted range; values that are not numbers at all are refused the same way.
-
-    >>> from lib.numerics.checks import real
-    >>> print(real("epsilon", [0.5, 1], "(0, inf)"))
-    [0.5 1. ]
     """
     try:
         array = _numbers(value)
@@ -75,12 +71,7 @@ def _numbers(value) -> np.ndarray:
 
 
 def integer(name: str, value: Any, interval: str) -> NDArray[np.float64]:
-    """Like `real`, and every element must be a whole number (``6.0`` is; ``6.5`` is not).
-
-    >>> from lib.numerics.checks import integer
-    >>> print(integer("counts", [3, 4.0], "[0, inf)"))
-    [3. 4.]
-    """
+    """Like `real`, and every element must be a whole number (``6.0`` is; ``6.5`` is not)."""
     array = real(name, value, interval)
     whole = array == np.floor(array)
     if not whole.all():
@@ -90,12 +81,7 @@ def integer(name: str, value: Any, interval: str) -> NDArray[np.float64]:
 
 
 def number(name: str, value: Any, interval: str) -> float:
-    """`value` as one float in `interval`; ``ValueError`` else, also for arrays.
-
-    >>> from lib.numerics.checks import number
-    >>> print(number("delta", 1e-6, "(0, 1)"))
-    1e-06
-    """
+    """`value` as one float in `interval`; ``ValueError`` else, also for arrays."""
     array = real(name, value, interval)
     if array.ndim:
         raise ValueError(f"{name} must be one number in {interval}, got shape {array.shape}")
@@ -103,12 +89,7 @@ def number(name: str, value: Any, interval: str) -> float:
 
 
 def whole(name: str, value: Any, interval: str) -> int:
-    """`value` as one int in `interval`; ``ValueError`` else.
-
-    >>> from lib.numerics.checks import whole
-    >>> print(whole("n", 1e3, "[1, inf)"))
-    1000
-    """
+    """`value` as one int in `interval`; ``ValueError`` else."""
     number(name, value, interval)
     return int(integer(name, value, interval))
 
@@ -131,13 +112,7 @@ def labels(value: Any, n: int, classes: int = 2) -> NDArray[np.int64]:
 
 
 def one_of(name: str, value: Any, allowed: Collection[Any]) -> None:
-    """Refuse a `value` that is not among the `allowed` ones, naming them all.
-
-    >>> from lib.numerics.checks import one_of
-    >>> one_of("neighbours", "none", ("unbounded", "bounded"))
-    Traceback (most recent call last):
-    ValueError: neighbours must be one of 'unbounded', 'bounded', got 'none'
-    """
+    """Refuse a `value` that is not among the `allowed` ones, naming them all."""
     if value not in allowed:
         options = ", ".join(repr(option) for option in allowed)
         raise ValueError(f"{name} must be one of {options}, got {value!r}")

@@ -15,12 +15,6 @@ def extra(name: str) -> Iterator[None]:
     """Around imports: where a package is not installed, ``ModuleNotFoundError`` says that the extra `name` brings it.
 
     name : of one of the extras in pyproject.toml
-
-    >>> from lib.numerics.extras import extra
-    >>> with extra("data"):
-    ...     import no_such_package
-    Traceback (most recent call last):
-    ModuleNotFoundError: no_such_package is not installed here: the extra dp-compendium[data] brings it
     """
     try:
         yield
@@ -36,11 +30,6 @@ def on_demand(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[
 
     Type checkers and readers see the imports. A name is imported when it is first used, so that the package can be
     imported without the extra that the name's module needs.
-
-    >>> from lib.numerics import extras
-    >>> get, names = extras.on_demand(extras.__package__, extras.__file__)
-    >>> print("extras" in names())
-    True
     """
     blocks = [node.body for node in ast.parse(Path(file).read_text(encoding="utf-8")).body if isinstance(node, ast.If)]
     imports = [node for block in blocks for node in block if isinstance(node, ast.ImportFrom)]

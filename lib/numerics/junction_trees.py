@@ -41,11 +41,6 @@ def junction_tree(
 
     scopes : the factors' variables, in [0, len(sizes)), a tuple of tuples
     sizes : the number of values of each variable, a tuple
-
-    >>> from lib.numerics.junction_trees import junction_tree
-    >>> tree = junction_tree(((0, 1), (1, 2)), (2, 3, 4))
-    >>> print(tree.cliques, tree.cells)
-    ((0, 1), (1, 2)) 18
     """
     parts = _parts(scopes, len(sizes))
     trees = [_joined([_greedy(*part, sizes, cost) for part in parts]) for cost in (_table_size, _fill)]

@@ -137,12 +137,6 @@ def gaussian_kernel(centres: np.ndarray, width: float, *, points: np.ndarray | N
     """K with K_ij = exp(-|z_i - z_j|^2 / width) over the rows of `points` (n, p) and `centres` (m, p).
 
     width : sigma^2 of hasegawa2015 in (0, inf); no factor 2, as printed. points : default, the centres
-
-    >>> import numpy as np
-    >>> from lib.numerics.kernel_matrix import gaussian_kernel
-    >>> kernel = gaussian_kernel(np.array([[0.0], [1.0]]), width=1.0)
-    >>> print((kernel @ np.ones(2)).round(4))
-    [1.3679 1.3679]
     """
     right = _squared(np.asarray(centres, dtype=float), width)
     if points is None:

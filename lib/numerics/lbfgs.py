@@ -11,21 +11,21 @@ from collections.abc import Callable
 
 import numpy as np
 
+_MEMORY = 12  # so many of the last steps are remembered
 _SUFFICIENT = 1e-4  # of the decrease that the slope promises (Armijo's rule)
 
 
 def minimise(evaluate: Callable[[np.ndarray], tuple[float, np.ndarray, np.ndarray, bool]], x: np.ndarray, *,
-             memory: int = 12, max_evaluations: float = 10_000) -> tuple[np.ndarray, int, bool]:  # fmt: skip
+             max_evaluations: float = 10_000) -> tuple[np.ndarray, int, bool]:  # fmt: skip
     """The minimiser of a convex function, from `x`; (x, evaluations used, whether it was reached).
 
     evaluate : x -> (value, gradient, inverse_diagonal, done), arrays shaped like x that the next
         call leaves alone; `done` ends the search, for only the caller knows what is close enough
-    memory : so many of the last steps are remembered
 
     It also ends, not reached, where no step decreases the value (the limit of rounding).
     """
     value, gradient, inverse_diagonal, done = evaluate(x)
-    pairs: deque[tuple] = deque(maxlen=memory)
+    pairs: deque[tuple] = deque(maxlen=_MEMORY)
     evaluations = 1
     while not done and evaluations < max_evaluations:
         direction = -_inverse_hessian(gradient, inverse_diagonal, pairs)

@@ -50,13 +50,6 @@ def fit(columns: Callable[[NDArray[np.int64]], NDArray[np.float64]],
     batch : at most so many columns join the pool in a round, and some four times as many stay
 
     ``ValueError`` if a row of A is 0 in every column of the first pool.
-
-    >>> import numpy as np
-    >>> from lib.numerics.mixing_proportions import fit
-    >>> a = np.array([[0.8, 0.2], [0.8, 0.2], [0.2, 0.8]])
-    >>> found = fit(lambda at: a[:, at], lambda r: a.T @ r, np.array([0, 1]), tol=1e-6, max_iter=10)
-    >>> print(found.theta.round(4), found.converged)
-    [0.7778 0.2222] True
     """
     pool = np.asarray(start)
     a = columns(pool)

@@ -237,7 +237,7 @@ def test_the_same_seed_gives_the_same_network():
         ({"momentum": 1}, r"momentum must be in \[0, 1\), got 1"),
         ({"l2": -1}, r"l2 must be in \[0, inf\), got -1"),
         ({"records": 0}, r"records must be in \[1, inf\), got 0"),
-        ({"rng": 3}, "rng must be a numpy Generator, got 3"),
+        ({"rng": 3}, "rng must be a numpy.random.Generator"),
     ],
 )
 def test_bad_input_is_refused(change, message):

