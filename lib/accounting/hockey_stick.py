@@ -14,7 +14,7 @@ delta - 1 + e^eps for lo < r < -1. Of the three saddle points, the minima of log
 the saddle-point accountant of Alghamdi et al. (2023), with quadrature in place of an asymptotic series.
 
 The trapezoid rule with step h has three errors, all bounded and reported:
-- Aliasing. By Poisson's summation formula (Abate and Whitt 1992) the infinite sum is exactly
+- Aliasing. By Poisson's summation formula (Abate and Whitt, Queueing Systems 10, 1992) the infinite sum is exactly
   sum_j e^(r j w) delta(eps + j w), w = 2 pi / h. By Chernoff's bound
   delta(x) <= C(r') exp(K(r') - r' x) for every r' of the same strip, with
   C(r') = r'^r' / (1 + r')^(1 + r') (Canonne, Kamath and Steinke 2020, for r' > 0). So
@@ -23,10 +23,6 @@ The trapezoid rule with step h has three errors, all bounded and reported:
 - Truncation at u = U. |exp(K(r + iu))| decreases in |u| (see `_log_moment`), and
   |z (1 + z)| >= u^2, so what is left out is at most |exp(K(r + iU) - r eps)| / (pi U).
 - Rounding, to first order, of every exponent and of the whitening of the Gaussians.
-
-References: W. Alghamdi et al., The saddle-point method in differential privacy, ICML 2023; C. Canonne, G. Kamath,
-T. Steinke, The discrete Gaussian for differential privacy, NeurIPS 2020; J. Abate, W. Whitt, The Fourier-series
-method for inverting transforms of probability distributions, Queueing Systems 10 (1992) 5-88.
 """
 
 from __future__ import annotations

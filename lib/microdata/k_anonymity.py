@@ -50,12 +50,11 @@ TIE = 1e-12  # losses that differ by no more are equal: rounding depends on the 
 class Suppression:
     """A table made k-anonymous by leaving records out.
 
-    k : of the request; levels : mapping from attribute to its level, in the order of the attributes
+    levels : mapping from attribute to its level, in the order of the attributes
     frame : the records kept, generalized, under their old index; all other columns as they were
     suppressed : (n,), True for each record left out
     """
 
-    k: int
     levels: dict
     frame: pd.DataFrame
     suppressed: np.ndarray
@@ -70,13 +69,12 @@ class Suppression:
 class Generalization(Suppression):
     """A table made k-anonymous by `generalize`.
 
-    loss : in [0, 1], by `measure` ("lm" or "precision"); a record left out counts 1 in every cell
+    loss : in [0, 1], by the measure asked for; a record left out counts 1 in every cell
     nodes, checked : how many nodes the lattice has, and of how many the classes were counted: by all attributes, or only by
         some where these alone leave out too many records
     """
 
     loss: float
-    measure: str
     nodes: int
     checked: int
 
@@ -112,9 +110,7 @@ def generalize(records: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], k: i
     lattice = _Lattice(records, hierarchies, k, math.floor(share * len(records) + 1e-9), loss)
     node = _search(lattice)
     made = _made(records, hierarchies, dict(zip(names, node)), names, k)
-    return Generalization(
-        **made, loss=lattice.loss(node), measure=loss, nodes=lattice.rising.size, checked=len(lattice.known)
-    )
+    return Generalization(**made, loss=lattice.loss(node), nodes=lattice.rising.size, checked=len(lattice.known))
 
 
 def suppress(records: pd.DataFrame, k: int, *, attributes: Collection[str], levels: Mapping[str, int] | None = None,
@@ -147,7 +143,6 @@ def _made(records, hierarchies, levels, names, k) -> dict:
     if len(frame) and anonymity(frame, names) < k:
         raise RuntimeError(f"the table made has a class smaller than {k}: this is a defect of the method")
     return {
-        "k": k,
         "levels": {name: int(levels.get(name, 0)) for name in names},
         "frame": frame,
         "suppressed": suppressed,

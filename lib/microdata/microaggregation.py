@@ -59,13 +59,11 @@ class Anonymized:
 
     features : float array (n, d) in [0, 1];   labels : integers (n,), 0 or 1
     epsilon : of the records as released, for bounded neighbours; inf where there is no guarantee
-    centroid_epsilon : of the lists of noisy centroids by themselves
     """
 
     features: np.ndarray
     labels: np.ndarray
     epsilon: float
-    centroid_epsilon: float
 
 
 # ---- individual ranking
@@ -115,7 +113,7 @@ def published(
     table = np.column_stack([features, labels])
     noisy = noisy_centroids(table, k, epsilon, rng=rng)
     released = np.column_stack([c[individual_ranking(column, k)[1]] for c, column in zip(noisy, table.T)])
-    return Anonymized(released[:, :-1].clip(0, 1), (released[:, -1] > 0.5).astype(np.int64), inf, float(epsilon))
+    return Anonymized(released[:, :-1].clip(0, 1), (released[:, -1] > 0.5).astype(np.int64), inf)
 
 
 # ---- private, joint structure kept
@@ -148,7 +146,7 @@ def private(features: ArrayLike, labels: ArrayLike, epsilon: float, *, levels: A
     table = Table(np.column_stack([codes, labels]), Domain(sizes))
     drawn = _naive_bayes(table, (1 - share) * epsilon, rng)
     released = np.column_stack([known[column] for known, column in zip(values, drawn.T)])
-    return Anonymized(released, drawn[:, -1], epsilon, share * epsilon)
+    return Anonymized(released, drawn[:, -1], epsilon)
 
 
 def _naive_bayes(table, epsilon, rng) -> np.ndarray:

@@ -204,9 +204,6 @@ class Perturbation:
         """The local-DP level of a whole record: the sum, which is attained."""
         return math.fsum(self.epsilons)
 
-    def __repr__(self) -> str:
-        return f"Perturbation({self.mechanisms!r})"
-
     def check(self, records: ArrayLike) -> NDArray[np.float64]:
         """The records as a float array (n, M), n >= 1; else ``ValueError``."""
         if hasattr(records, "columns"):

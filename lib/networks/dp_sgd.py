@@ -67,17 +67,6 @@ class Plan:
         """Epsilon at the same `delta`, for a record that is replaced by another."""
         return epsilon(self.noise_multiplier, self.sampling, self.steps, self.delta, "bounded")
 
-    @property
-    def lines(self) -> dict[str, str]:
-        """What each guarantee is of, and its size, as text."""
-        return {
-            f"the whole model, one record {what}, delta = {self.delta:.3g}": f"epsilon = {size:.4g}"
-            for what, size in (("added or removed", self.epsilon), ("replaced", self.replaced))
-        }
-
-    def __str__(self) -> str:
-        return "\n".join(["DP-SGD", *(f"  {of}: {size}" for of, size in self.lines.items())])
-
 
 def train(features: ArrayLike, labels: ArrayLike, network: Network, plan: Plan, *, learning_rate: float = 0.5,
           clip: float = 1.0, momentum: float = 0.0, l2: float = 0.0, records: float | None = None,

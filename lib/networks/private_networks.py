@@ -12,7 +12,7 @@ Noise is drawn in floating point, and the guarantees are those of real numbers (
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -95,36 +95,23 @@ class PrivacyStatement:
         """Epsilon of (epsilon, `delta`)-DP for the model as published: the lesser of pure DP's and zCDP's; delta in (0, 1)."""
         return min(self.whole_model, float(accounting.zcdp_to_dp(self.rho, number("delta", delta, "(0, 1)"))))
 
-    @property
-    def lines(self) -> dict[str, str]:
-        """What each guarantee is of, and its size, as text."""
-        return {
-            "each parameter by itself, as stated": f"epsilon = {self.epsilon:.4g}",
-            "each parameter by itself, as proved": f"epsilon = {self.one_parameter:.4g}",
-            f"the whole model, {self.parameters:,} parameters": f"epsilon = {self.whole_model:.4g}",
-            "the whole model, zCDP": f"rho = {self.rho:.4g}",
-            "the whole model, delta = 1e-5": f"epsilon = {self.epsilon_at():.4g}",
-        }
-
     def __str__(self) -> str:
-        lines = (f"  {of}: {size}" for of, size in self.lines.items())
-        return "\n".join([f"{self.method}, one record replaced", *lines])
-
-
-class Statement(Protocol):
-    """What a `PrivateNetwork` says of its privacy: a `PrivacyStatement`, or the plan of `dp_sgd`."""
-
-    @property
-    def lines(self) -> dict[str, str]:
-        """What each guarantee is of, and its size, as text."""
+        return (
+            f"{self.method}, one record replaced\n"
+            f"  each parameter by itself, as stated: epsilon = {self.epsilon:.4g}\n"
+            f"  each parameter by itself, as proved: epsilon = {self.one_parameter:.4g}\n"
+            f"  the whole model, {self.parameters:,} parameters: epsilon = {self.whole_model:.4g}\n"
+            f"  the whole model, zCDP: rho = {self.rho:.4g}\n"
+            f"  the whole model, delta = 1e-5: epsilon = {self.epsilon_at():.4g}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class PrivateNetwork:
-    """A `network` to publish and the `statement` of its privacy."""
+    """A `network` to publish and the `statement` of its privacy: a `PrivacyStatement`, or the plan of `dp_sgd`."""
 
     network: Network
-    statement: Statement
+    statement: Any
 
     def predict(self, features: ArrayLike) -> NDArray[np.int64]:
         return self.network.predict(features)

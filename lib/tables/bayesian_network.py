@@ -44,17 +44,11 @@ class PrivBayes:
 
     table : the synthetic `Table`
     network : pairs (attribute, its parents), in the order in which records are drawn
-    selection_epsilon, selections : epsilon of each exponential mechanism, and their number
-    noise_scale, measurements : scale of the Laplace noise in each table of counts, and their number
     epsilon : the guarantee, pure and for unbounded neighbours
     """
 
     table: Table
     network: tuple
-    selection_epsilon: float
-    selections: int
-    noise_scale: float
-    measurements: int
     epsilon: float
 
 
@@ -92,7 +86,7 @@ def privbayes(table: Table, epsilon: float, *, rng: np.random.Generator, parents
     total = _common_total(noisy)
     counts = _consistent(network, [simplex.nearest(values.ravel(), total).reshape(values.shape) for values in noisy])
     drawn = _draw(table.domain, network, counts, max(round(total), 1), rng)
-    return PrivBayes(drawn, network, selection_epsilon, selections, scale, measurements, epsilon)
+    return PrivBayes(drawn, network, epsilon)
 
 
 def dependence(counts: ArrayLike) -> float:

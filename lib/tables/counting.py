@@ -121,9 +121,6 @@ class Counter:
     def __len__(self) -> int:
         return self._records
 
-    def __repr__(self) -> str:
-        return f"Counter({self._records} records, {len(self._counts)} tables, {self.domain!r})"
-
 
 def _cells(clique, sizes) -> int:
     return math.prod(sizes[v] for v in clique)

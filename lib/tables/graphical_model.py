@@ -156,9 +156,6 @@ class GraphicalModel:
     def __reduce__(self) -> tuple:
         return _restore, (self.domain, self.potentials, self.total, {k: getattr(self, k) for k in _FIT})
 
-    def __repr__(self) -> str:
-        return f"GraphicalModel({len(self.cliques)} cliques, {self.size:,} cells, total {self.total:.1f})"
-
 
 _FIT = ("gap", "loss", "evaluations", "converged")
 

@@ -187,9 +187,6 @@ class Table:
     def __len__(self) -> int:
         return len(self._columns[0])
 
-    def __repr__(self) -> str:
-        return f"Table({len(self)} records, {self.domain!r})"
-
 
 def _names(attributes) -> tuple:
     if isinstance(attributes, str):

@@ -195,7 +195,7 @@ def test_private_splits_epsilon(monkeypatch):
     )
     released = private(SMALL, [0, 0, 1, 1], 2.0, levels=LEVELS, groups=2, rng=np.random.default_rng(0))
     assert scales == pytest.approx([1 / (2 * 0.6), 2 * 2 / 1.4, 2 * 2 / 1.4])
-    assert released.epsilon == 2.0 and released.centroid_epsilon == pytest.approx(0.6)
+    assert released.epsilon == 2.0
 
 
 def test_private_without_noise_draws_from_the_class_conditional_distributions():
@@ -220,7 +220,6 @@ def test_private_releases_only_public_values():
     rng = np.random.default_rng(7)
     released = private(rng.integers(3, size=(50, 2)) / 2, rng.integers(2, size=50), 0.01, levels=(3, 3), rng=rng)
     assert set(np.unique(released.features)) <= {0, 0.5, 1} and released.features.shape == (50, 2)
-    assert released.centroid_epsilon == 0
 
 
 @pytest.mark.slow

@@ -57,10 +57,6 @@ def test_the_network_carries_its_guarantee():
     found = train([[0.1, 0.9]], [1], network, plan, rng=np.random.default_rng(0))
     assert found.statement == plan and found.predict_proba([[0.5, 0.5]]).shape == (1, 2)
     assert plan.epsilon < plan.replaced
-    assert str(plan).splitlines()[1:] == [
-        f"  the whole model, one record added or removed, delta = 1e-05: epsilon = {plan.epsilon:.4g}",
-        f"  the whole model, one record replaced, delta = 1e-05: epsilon = {plan.replaced:.4g}",
-    ]
 
 
 # ---- clipping
