@@ -59,8 +59,6 @@ class Intervals:
     low, high : whole numbers, as floats; the interval includes both
     unbiased : of the first covering measurement: the truth on average, given that it was measured; NaN without one
     expected_error : the mean of its absolute error (with discrete Gaussian noise, that of the continuous); NaN without one
-    combined : of all covering measurements, weighted by 1/variance; it need not be unbiased. Without any, the synthetic table's, or the model's
-    deviation : the standard deviation that it would have, had all that was measured been fixed beforehand; NaN without any
     measured : how many measurements cover the counts; 0 as well for the number of records where it is public, which has no error
     """
 
@@ -68,8 +66,6 @@ class Intervals:
     high: np.ndarray
     unbiased: np.ndarray
     expected_error: float
-    combined: np.ndarray
-    deviation: float
     measured: int
 
 
@@ -98,7 +94,7 @@ def count_intervals(result: Result, attributes: Collection[str] = (), level: flo
     names = tuple(attributes)
     if result.total is not None and not names:
         every = np.float64(result.total)
-        return Intervals(every, every, every, 0.0, every, 0.0, 0)  # type: ignore[arg-type]
+        return Intervals(every, every, every, 0.0, 0)  # type: ignore[arg-type]
     found, share = (_measured, _OF_MEASURED) if _covering(result, names) else (_unmeasured, 1 - _OF_MEASURED)
     return found(result, names, share * error)
 
@@ -114,14 +110,14 @@ def _measured(result, names, error) -> Intervals:
     rate = math.sqrt(2 * surprise * variances[0] / _GAIN)
     thetas = [rate / variance for variance in variances]
     moments = in_order.total(law.log_moment(theta, m.sigma, n) for theta, m, n in zip(thetas, covering, cells))
-    centre, around = _mean(values, thetas), (surprise + moments) / in_order.total(thetas)
+    weighted, total = in_order.total(theta * value for theta, value in zip(thetas, values)), in_order.total(thetas)
+    centre, around = weighted / total, (surprise + moments) / total
 
     low, high = np.maximum(values[0] - reach, centre - around), np.minimum(values[0] + reach, centre + around)
     empty = low > high  # improbable: then all measurements together decide
     low, high = np.where(empty, centre - around, low), np.where(empty, centre + around, high)
-    mean, weights = law.mean(covering[0].sigma, cells[0]), [1 / variance for variance in variances]
-    combined, deviation = _mean(values, weights)[()], 1 / math.sqrt(in_order.total(weights))
-    return Intervals(*_whole_counts(result, low, high), values[0][()], mean, combined, deviation, len(covering))
+    mean = law.mean(covering[0].sigma, cells[0])
+    return Intervals(*_whole_counts(result, low, high), values[0][()], mean, len(covering))
 
 
 def _unmeasured(result, names, error) -> Intervals:
@@ -140,7 +136,7 @@ def _unmeasured(result, names, error) -> Intervals:
         of_one, axis = _measured(result, (name,), error / (2 * len(alone))).high, names.index(name)
         high = np.minimum(high, np.reshape(of_one, [-1 if i == axis else 1 for i in range(counts.ndim)]))
     low, high = _whole_counts(result, np.minimum(counts - reach, high), high)
-    return Intervals(low, high, np.full(counts.shape, np.nan)[()], math.nan, counts[()], math.nan, 0)
+    return Intervals(low, high, np.full(counts.shape, np.nan)[()], math.nan, 0)
 
 
 def _whole_counts(result, low, high) -> tuple[Any, Any]:
@@ -162,10 +158,6 @@ def expected_error(result: Result, attributes: Collection[str]) -> float:
 def _covering(result, attributes) -> list:
     """The measurements that have all of `attributes`, in their order."""
     return [measurement for measurement in result.measurements if set(attributes) <= set(measurement.attributes)]
-
-
-def _mean(values, weights):
-    return in_order.total(weight * value for weight, value in zip(weights, values)) / in_order.total(weights)
 
 
 def marginal_bounds(result: Result, error: float) -> dict[tuple[str, ...], float]:

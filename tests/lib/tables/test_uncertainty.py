@@ -109,7 +109,7 @@ def test_the_combination_is_that_of_a_loop_over_all_cells():
     assert found.measured == 3 and found.low.shape == (2, 3)
     covering = [m for m in measurements if {"a", "c"} <= set(m.attributes)]
     for c in itertools.product(range(2), range(3)):
-        numerator = denominator = variance = 0.0
+        ys, variances = [], []
         for m in covering:
             values, n = np.reshape(m.values, DOMAIN.shape(m.attributes)), 0
             y = 0.0
@@ -117,15 +117,19 @@ def test_the_combination_is_that_of_a_loop_over_all_cells():
                 of = dict(zip(m.attributes, cell))
                 if (of["c"], of["a"]) == c:
                     y, n = y + values[cell], n + 1
-            if m is covering[0]:
-                assert found.unbiased[c] == pytest.approx(y)
-                spread = m.sigma * math.sqrt(n)
-                assert found.expected_error == pytest.approx(spread * math.sqrt(2 / math.pi))
-            weight = 1 / (n * m.sigma**2)
-            numerator, denominator, variance = numerator + weight * y, denominator + weight, variance + weight
-        assert found.combined[c] == pytest.approx(numerator / denominator)
-        assert found.deviation == pytest.approx(variance**-0.5)
-        assert found.low[c] <= found.high[c] and found.low[c] == int(found.low[c])
+            ys, variances = [*ys, y], [*variances, n * m.sigma**2]
+        assert found.unbiased[c] == pytest.approx(ys[0])
+        assert found.expected_error == pytest.approx(math.sqrt(2 * variances[0] / math.pi))
+        reach = math.sqrt(variances[0]) * stats.norm.isf(FIRST * 0.1 / 2)
+        surprise = math.log(2 / ((1 - uncertainty._SHARE) * uncertainty._OF_MEASURED * 0.1))
+        thetas = math.sqrt(2 * surprise * variances[0] / uncertainty._GAIN) / np.array(variances)
+        centre = np.average(ys, weights=thetas)
+        around = (surprise + (thetas**2 * variances).sum() / 2) / thetas.sum()
+        low, high = max(ys[0] - reach, centre - around), min(ys[0] + reach, centre + around)
+        low, high = (
+            (low, high) if low <= high else (centre - around, centre + around)
+        )  # where the first one contradicts all
+        assert (found.low[c], found.high[c]) == (max(math.ceil(low), 0), math.floor(high))
 
 
 # ---- one measurement: the error probability is what it was given, from both sides
@@ -218,28 +222,25 @@ def covered(found) -> bool:
 
 
 def played(design):
-    """The intervals of level 0.9 after as many plays as `DESIGNS` says."""
-    rng, found = np.random.default_rng(6), []
+    """The noises, with their deviations, of as many plays as `DESIGNS` says."""
+    rng = np.random.default_rng(6)
     for _ in range(DESIGNS[design]):
         noises = []
         while (sigma := design(noises)) is not None:
             noises.append((rng.normal(scale=sigma), sigma))
-        found.append(intervals(noises))
-    return found
+        yield noises
 
 
 def check_design(design):
-    found = played(design)
-    assert not_above(sum(not covered(one) for one in found), len(found), 0.1)
-    return found
+    missed = [not covered(intervals(noises)) for noises in played(design)]
+    assert not_above(sum(missed), len(missed), 0.1)
 
 
 def test_all_measurements_together_have_villes_bound():
     """With six times the information of the first: sqrt(2 log(2/beta)) deviations, beta being a quarter of 0.1."""
     found = intervals([(0.0, 5e5), (0.0, 5e5 / math.sqrt(5))])
     beta = (1 - uncertainty._SHARE) * uncertainty._OF_MEASURED * 0.1
-    assert found.deviation == pytest.approx(5e5 / math.sqrt(6))
-    assert found.high - FAR == pytest.approx(math.sqrt(2 * math.log(2 / beta)) * found.deviation, abs=1)
+    assert found.high - FAR == pytest.approx(math.sqrt(2 * math.log(2 / beta)) * 5e5 / math.sqrt(6), abs=1)
 
 
 @pytest.mark.slow
@@ -251,16 +252,15 @@ def test_no_design_makes_intervals_miss_more_often(design):
 @pytest.mark.slow
 def test_the_first_measurement_is_unbiased_and_the_mean_of_all_is_not():
     """By the normal law: within five standard errors; the bias is 50/sqrt(8 pi)."""
-    found = played(again_if_positive)
-    first, mean = (np.array([getattr(one, name) for one in found]) - FAR for name in ("unbiased", "combined"))
-    assert abs(first.mean()) < 5 * 50 / math.sqrt(len(found))
-    assert mean.mean() == pytest.approx(-50 / math.sqrt(8 * math.pi), abs=5 * 50 / math.sqrt(len(found)))
+    plays = list(played(again_if_positive))
+    first, mean = np.transpose([(intervals(noises).unbiased - FAR, np.mean(noises, axis=0)[0]) for noises in plays])
+    assert abs(first.mean()) < 5 * 50 / math.sqrt(len(plays))
+    assert mean.mean() == pytest.approx(-50 / math.sqrt(8 * math.pi), abs=5 * 50 / math.sqrt(len(plays)))
 
 
-@pytest.mark.slow
 def test_usual_intervals_miss_far_too_often():
-    found = played(until_the_usual_interval_misses)
-    assert np.mean([abs(one.combined - FAR) > 1.96 * one.deviation for one in found]) > 0.3
+    """Of fewer than thirty measurements, all before the last of which the usual interval covered."""
+    assert np.mean([len(noises) < 30 for noises in played(until_the_usual_interval_misses)]) > 0.3
 
 
 # ---- faults that these checks catch
@@ -435,7 +435,7 @@ def test_without_a_choice_a_count_is_at_most_that_of_each_attribute():
     each = 1 - UNMEASURED * 0.1 / (2 * 2)
     ends = [count_intervals(released, (name,), level=each).high for name in ("a", "d")]
     assert np.array_equal(found.high, np.minimum.outer(*ends)) and (found.low == 0).all()
-    assert found.measured == 0 and np.isnan(found.unbiased).all() and found.combined.shape == (3, 5)
+    assert found.measured == 0 and np.isnan(found.unbiased).all() and found.low.shape == (3, 5)
     turned = count_intervals(released, ("d", "a"), level=0.9)
     assert np.array_equal(turned.high, found.high.T)
     partly = count_intervals(released, ("a", "b"), level=0.9)  # of b nothing is known
@@ -475,8 +475,8 @@ def test_a_public_number_of_records_is_known():
     result = next(runs(1, neighbours="bounded"))
     assert result.measurements[0].values.sum() != len(TABLE)
     found = count_intervals(result)
-    assert found.low == found.high == found.unbiased == found.combined == len(TABLE)
-    assert found.expected_error == found.deviation == 0
+    assert found.low == found.high == found.unbiased == len(TABLE)
+    assert found.expected_error == 0
 
 
 class Sized:
