@@ -76,20 +76,6 @@ class FrequencyOracle(ABC):
 
     Subclasses supply `perturb`, `supports`, `simulate` and, where counting can be faster than
     listing what each report supports, `aggregate`.
-
-    >>> from lib.local import ORACLES
-    >>> for name, kind in ORACLES.items():
-    ...     print(name, f"{kind(k=100, epsilon=1.0).variance(0.01, 10_000):.1e}")
-    ...
-    GRR 3.5e-03
-    SUE 3.9e-04
-    OUE 3.7e-04
-    BLH 4.7e-04
-    OLH 3.7e-04
-    SHE 8.0e-04
-    THE 4.8e-04
-    SS 3.6e-04
-    HR 5.5e-04
     """
 
     p: float

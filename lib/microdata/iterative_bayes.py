@@ -48,14 +48,6 @@ class IterativeBayes(BaseEstimator):
     shares_ : probabilities of the cells, one axis an attribute; edges_ : mapping from numeric attribute to edges
     weights_ : (n,), share over observed share of each record's cell, scaled to mean 1
     gap_, trace_ : the gap at the end, and the log-likelihoods, (n_iter_,), before each step; n_iter_, converged_
-
-    >>> import numpy as np
-    >>> from lib.microdata import IterativeBayes, Perturbation
-    >>> rng = np.random.default_rng(0)
-    >>> change = Perturbation.from_epsilon(1.0, {"sex": 2})
-    >>> seen = change.perturb(rng.choice(2, (10_000, 1), p=[0.9, 0.1]), rng=rng)
-    >>> print(round(float(seen.mean()), 2), IterativeBayes(change).fit(seen).shares_.round(2))
-    0.32 [0.89 0.11]
     """
 
     def __init__(self, perturbation: Perturbation, *, bins: int | ArrayLike | Mapping[str, ArrayLike] = 10,

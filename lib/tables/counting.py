@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import itertools
 import math
@@ -40,7 +39,7 @@ class Counter:
     >>> len(counter), counter.marginal(["sex"])
     (3, array([1, 2]))
 
-    `len(counter)` is the number of records, and ``counter + other`` counts the records of both, whose domains and sets must
+    `len(counter)` is the number of records, and ``counter += other`` adds the records of another one, whose domain and sets must
     be the same. Each cell takes eight bytes. Small sets are counted together, by the table of a larger one that holds them.
 
     Raises ``ValueError`` for a workload without sets, for sets that the domain does not have, and where all are too large.
@@ -97,9 +96,6 @@ class Counter:
             counts += other._counts[block]
         self._records += other._records
         return self
-
-    def __add__(self, other: Counter) -> Counter:
-        return copy.deepcopy(self).__iadd__(other)
 
     def marginal(self, attributes: Collection[str]) -> NDArray[np.int64]:
         """Counts over `attributes`, integers of shape ``domain.shape(attributes)``; 0-d for none.

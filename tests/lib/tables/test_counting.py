@@ -56,9 +56,6 @@ def test_batches_and_merged_parts_give_the_counts_of_the_whole(cuts, total, merg
     parts, one, other = np.split(RECORDS[:total], sorted(cuts)), Counter(DOMAIN), Counter(DOMAIN)
     for number, part in enumerate(parts):
         (one if number < merged_at else other).add(columns(part, (np.uint16, np.int32, ">i8")[number % 3]))
-    before = len(one)
-    assert_same(one + other, Table(RECORDS[:total], DOMAIN), 2)
-    assert len(one) == before
     one += pickle.loads(pickle.dumps(other))
     assert_same(one, Table(RECORDS[:total], DOMAIN), 2)
 
@@ -121,11 +118,12 @@ def test_bad_counters_are_refused():
         Counter(Domain({"a": 3, "b": 4}), max_cells=2)
     with pytest.raises(ValueError, match="workload must hold at least one"):
         Counter(DOMAIN, [])
+    counter = counted()
     for other in (Counter(DOMAIN, 3), Counter(Domain({"a": 3, "b": 4}))):
         with pytest.raises(ValueError, match="counters must be of the same sets"):
-            counted() + other
+            counter += other
     with pytest.raises(TypeError):
-        counted() + 1
+        counter += 1
 
 
 # ---- AIM
