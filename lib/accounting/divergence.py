@@ -41,7 +41,8 @@ def log1pmx(x: ArrayLike) -> complex | np.ndarray:
     near = np.abs(x) < 0.4
     out = np.empty_like(x)
     far = x[~near]
-    out[~near] = _log1p(far) - far
+    # numpy's own loses the real part of complex arguments near the unit circle
+    out[~near] = (scipy.special.log1p(far) if np.iscomplexobj(far) else np.log1p(far)) - far
     x = x[near]
     r = x / (2.0 + x)
     square = r * r
@@ -51,11 +52,6 @@ def log1pmx(x: ArrayLike) -> complex | np.ndarray:
         series += coefficient
     out[near] = r * (2.0 * square * series - x)
     return out[()]
-
-
-def _log1p(x):
-    """log(1 + x); numpy's own loses the real part of complex arguments near the unit circle."""
-    return scipy.special.log1p(x) if np.iscomplexobj(x) else np.log1p(x)
 
 
 def expm1mx(x: ArrayLike) -> Numbers:

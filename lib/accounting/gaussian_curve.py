@@ -17,10 +17,6 @@ from .conversions import dp_to_zcdp
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
 
 
-def _signal(sigma, sensitivity):
-    return ratio("sigma", sensitivity, sigma)
-
-
 def gaussian_zcdp(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Numbers:
     """rho = sensitivity^2 / (2 sigma^2) of the Gaussian mechanism (miura2025, Definition 2.5); both in (0, inf).
 
@@ -28,7 +24,7 @@ def gaussian_zcdp(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Numbers:
     >>> print(round(gaussian_zcdp(sigma=5.0), 4))
     0.02
     """
-    return plain(half_square(_signal(sigma, sensitivity)))
+    return plain(half_square(ratio("sigma", sensitivity, sigma)))
 
 
 def _gaussian_log_delta(epsilon, mu):
@@ -60,7 +56,7 @@ def gaussian_delta(sigma: ArrayLike, epsilon: ArrayLike, sensitivity: ArrayLike 
     1.755e-08
     """
     epsilon = checks.real("epsilon", epsilon, "[0, inf)")
-    return delta_from_log(_gaussian_log_delta(epsilon, _signal(sigma, sensitivity)))
+    return delta_from_log(_gaussian_log_delta(epsilon, ratio("sigma", sensitivity, sigma)))
 
 
 def gaussian_epsilon(sigma: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike = 1.0) -> Numbers:
@@ -70,7 +66,9 @@ def gaussian_epsilon(sigma: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike 
     >>> print(round(gaussian_epsilon(sigma=5.0, delta=1e-6), 4))
     0.8341
     """
-    mu, log_delta = np.broadcast_arrays(_signal(sigma, sensitivity), np.log(checks.real("delta", delta, "(0, 1)")))
+    mu, log_delta = np.broadcast_arrays(
+        ratio("sigma", sensitivity, sigma), np.log(checks.real("delta", delta, "(0, 1)"))
+    )
     log_delta_at_zero = _gaussian_log_delta(np.zeros_like(mu), mu)
     positive = log_delta_at_zero > log_delta
     target = np.where(positive, log_delta, log_delta_at_zero - 1)  # elsewhere: any solvable problem

@@ -199,7 +199,8 @@ def prv_compose(mechanisms: Mechanisms, delta: float, *, eps_error: float = 0.01
     rounding, left = 0.0, delta - delta_error - len(grid) * float(np.finfo(np.longdouble).eps)
     if left > 0:
         composed = _composed(pairs, grid)
-        rounding = _negative(composed.pmf)
+        # About how far a sum over a tail may be off, four times over: no such sum is negative, so one that is shows it.
+        rounding = 4 * float(max(-composed.pmf.cumsum().min(), -composed.pmf[::-1].cumsum().min(), 0))
     if rounding >= left:
         lost = f"delta = {delta:g} is lost in rounding errors on a grid of {len(grid):,} points"
         raise ArithmeticError(f"{lost}: take a larger delta or eps_error, or fewer mechanisms")
@@ -221,11 +222,6 @@ def _epsilons(composed, deltas) -> list[float]:
     left = [max(mass[i] - delta, 0) for i, delta in zip(places, deltas)]
     with np.errstate(divide="ignore"):
         return [float(composed.domain.t(i) + np.log(rest / damped[i])) for i, rest in zip(places, left)]
-
-
-def _negative(pmf: np.ndarray) -> float:
-    """About how far a sum over a tail of `pmf` may be off, four times over: no such sum is negative, so one that is shows it."""
-    return 4 * float(max(-pmf.cumsum().min(), -pmf[::-1].cumsum().min(), 0))
 
 
 def prv_distribution(mechanisms: Mechanisms, *, eps_error: float, delta_error: float) -> DiscretePrivacyRandomVariable:

@@ -98,7 +98,8 @@ def bounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> N
     3201
     """
     margin, kappa, one_minus = _bounded_terms(n, alpha, d, sigma)
-    logs = alpha * np.log1p(kappa) - _log1p_from(-alpha * kappa, one_minus)
+    # The second from 1 - alpha kappa itself where alpha kappa is so near to 1 that it has lost its digits.
+    logs = alpha * np.log1p(kappa) - np.where(alpha * kappa > 0.5, np.log(one_minus), np.log1p(-alpha * kappa))
     return np.where(margin > 0, 2 * alpha * d / margin + logs / (2 * (alpha - 1)), np.inf)
 
 
@@ -249,11 +250,7 @@ def unbounded_epsilon_tight(
     0.5704
     """
     sigma = checks.real("sigma", sigma, "(0, 1)")
-    return _supremum(n, alpha, d, largest_radius(d, sigma) if radius is None else radius)
-
-
-def _supremum(n, alpha, d, radius):
-    """The larger divergence of both directions over distances in [0, radius]."""
+    radius = largest_radius(d, sigma) if radius is None else radius
     ends = np.maximum(divergence_added(n, alpha, d, 0), divergence_added(n, alpha, d, radius))
     return np.maximum(ends, divergence_removed(n, alpha, d, radius))
 
@@ -320,11 +317,6 @@ def _dd_times_sum(x, a, b):
     """Double-double `x` times the exact sum of the floats a and b."""
     high, low = dd.two_sum(a, b)
     return dd.minus(dd.times(x, high), dd.times(x, -low))
-
-
-def _log1p_from(x, one_plus_x):
-    """log(1 + x), from 1 + x itself where x is so near to -1 that it has lost its digits."""
-    return np.where(x < -0.5, np.log(one_plus_x), np.log1p(x))
 
 
 def _log1pmx_from(x, one_plus_x):

@@ -194,7 +194,7 @@ class Features:
     def __init__(self, perturbation: Perturbation, records: NDArray[np.float64], scaling: str) -> None:
         self.mechanisms = tuple(perturbation.mechanisms.values())
         if scaling == "range":
-            ends = [(0, 1) if _categorical(one) else (one.low, one.high) for one in self.mechanisms]
+            ends = [(0, 1) if isinstance(one, RetentionReplacement) else (one.low, one.high) for one in self.mechanisms]
             self.origin, ends = np.array(ends, dtype=float).T
             self.unit = ends - self.origin
         elif scaling == "standard":
@@ -209,16 +209,12 @@ class Features:
         """both_ways : a column 1 - t after each numeric column t"""
         columns = []
         for one, column, origin, unit in zip(self.mechanisms, records.T, self.origin, self.unit):
-            if _categorical(one):
+            if isinstance(one, RetentionReplacement):
                 columns.append(np.eye(one.size)[column.astype(int)])
             else:
                 t = ((column - origin) / unit)[:, None]
                 columns += [t, 1 - t] if both_ways else [t]
         return np.concatenate(columns, axis=1)
-
-
-def _categorical(mechanism) -> bool:
-    return isinstance(mechanism, RetentionReplacement)
 
 
 # ---------------------------------------------------------------- the estimators

@@ -41,7 +41,7 @@ def logistic_regression(
     features, labels, weights = _analysed(features, labels, weights)
     penalty = checks.number("penalty", penalty, "[1e-12, 1e6]")
     model = LogisticRegression(C=1 / (penalty * len(labels)), solver="newton-cholesky", tol=1e-8)
-    return model.fit(features, _both(_binary(labels), weights), weights)
+    return model.fit(features, _both(labels, weights), weights)
 
 
 def support_vector_machine(
@@ -64,7 +64,7 @@ def support_vector_machine(
     penalty = checks.number("penalty", penalty, "[1e-12, 1e6]")
     # scikit-learn minimises C sum_i w_i hinge_i^2 + |gamma|^2 / 2
     model = LinearSVC(C=1 / (penalty * len(labels)), dual=False, max_iter=10_000)
-    return model.fit(features, _both(_binary(labels), weights), weights)
+    return model.fit(features, _both(labels, weights), weights)
 
 
 def linear_regression(
@@ -99,12 +99,9 @@ def _analysed(features, values, weights) -> tuple[np.ndarray, np.ndarray, np.nda
     return features, values, weights
 
 
-def _binary(labels) -> np.ndarray:
-    return checks.integer("labels", labels, "[0, 1]").astype(bool)
-
-
 def _both(labels, weights) -> np.ndarray:
-    """The labels, if both classes have a positive weight."""
+    """The labels as booleans, if both classes have a positive weight."""
+    labels = checks.integer("labels", labels, "[0, 1]").astype(bool)
     for positive in (False, True):
         if not weights[labels == positive].sum() > 0:
             wanted = "a record of each class with a positive weight"
