@@ -104,7 +104,6 @@ EXEMPT = {
     "privacy_loss.DiscreteLoss.truncated_mean": INNER,
     "checks.plain": INNER,
     "private_networks.fill_laplace": KERNEL,
-    "private_networks.Statement": "a type",
     "private_regression.minimiser": INNER,
     "reconciliation.": INNER,
     "record_sampling.": INNER,
