@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 _FOUND = {True: "holds", False: "fails", None: "within the noise"}
+NAMED = 6  # readings, each by its name
 ERRORS = 2  # standard errors; beyond as many, a difference is no noise
 
 
@@ -134,7 +135,13 @@ def holds(value) -> bool | None:
 
 
 def told(value) -> str:
-    """The weakest of the differences in words; of `Readings` which hold."""
+    """The weakest of the differences in words; of `Readings` which hold, or how many if they are more than `NAMED`."""
+    if isinstance(value, Readings) and len(value.values) > NAMED:
+        found = list(value.found.values())
+        counts = [found.count(each) for each in (True, False, None)]
+        return "holds in {}, fails in {} and is within the noise in {} of {} interpretations".format(
+            *counts, len(found)
+        )
     if isinstance(value, Readings):
         return "; ".join(f"{name}: {_FOUND[each]}" for name, each in value.found.items())
     name, difference = weakest(value)

@@ -10,7 +10,7 @@ from .graphical_model import (
 )
 from .plan import (
     OURS,  # the plan that `aim` follows by itself
-    PRINTED,  # the plan of the paper
+    PRINTED,  # the plan of the paper, as printed
     Plan,  # what AIM measures first, how it chooses, and when it lowers the noise
 )
 from .table import (

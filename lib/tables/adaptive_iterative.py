@@ -31,6 +31,7 @@ from . import last_fit
 from . import plan as plans
 from .budget_schedule import ExactSchedule, Schedule
 from .counting import Counter, Counts, Workload, downward_closure
+from .entropic_mirror_descent import mirror_descent
 from .graphical_model import GraphicalModel, Measurement, fit_reconciled
 from .plan import Plan
 from .private_draws import ExactDraws, FloatingDraws
@@ -208,6 +209,7 @@ class _Run:
             table, [(), *(self.names[clique] for clique, cells in smallest.items() if cells <= self.max_cells)]
         )
         self.records, self.watched = len(table), _watched(table, errors)
+        self.known: list[Measurement] = []  # those of this run, and those to continue from
         self.measurements: list[Measurement] = []
         self.steps: list[Step] = []
 
@@ -263,7 +265,7 @@ class _Run:
         )
         before = self.model.counts(chosen)
         self._measure(chosen, scale)
-        if last:
+        if last and not self.plan.descent:
             self.model = last_fit.fit(self.domain, self.reconciliation, float(scale), self.plan.last_fit, self.model)
         else:
             self.fit(scale)
@@ -285,11 +287,18 @@ class _Run:
         return bool(squares <= before.size + spread)
 
     def take_in(self, measurement) -> None:
+        self.known.append(measurement)
         self.reconciliation.add(*measurement.checked(self.domain))
 
     def fit(self, scale) -> None:
-        tau, tolerance = self.plan.round_fit
         last = vars(self).get("model")
+        told = [measurement for measurement in self.known if measurement.attributes]
+        if self.plan.descent and told:
+            how = {"steps": self.plan.descent, "weights": "inverse-deviation", "start": last}
+            found = mirror_descent(self.domain, told, self.reconciliation.total, **how)
+            self.model, self.model.evaluations = found.model, int(found.calls[-1])
+            return
+        tau, tolerance = self.plan.round_fit
         self.model = fit_reconciled(self.domain, self.reconciliation, tau / float(scale), tolerance, last)
 
     def _measure(self, clique, scale) -> None:

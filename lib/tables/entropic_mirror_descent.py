@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..numerics import checks
-from .graphical_model import GraphicalModel, Measurement
+from .graphical_model import GraphicalModel, Measurement, _carried_over
 from .marginal_oracle import MarginalOracle
 from .table import Domain
 
@@ -32,8 +32,9 @@ class Descent(NamedTuple):
 
 
 def mirror_descent(domain: Domain, measurements: Iterable[Measurement], total: float, *, steps: int = 1000,
-                   step_size: float | None = None, weights: str = "inverse-variance") -> Descent:  # fmt: skip
-    """Algorithm 1 for `steps` steps from the uniform distribution.
+                   step_size: float | None = None, weights: str = "inverse-variance",
+                   start: GraphicalModel | None = None) -> Descent:  # fmt: skip
+    """Algorithm 1 for `steps` steps.
 
     domain : `Domain`; measurements : iterable of `graphical_model.Measurement`, at least one
     total : number of records, (0, 1e100]
@@ -41,6 +42,7 @@ def mirror_descent(domain: Domain, measurements: Iterable[Measurement], total: f
         least half of what its slope promises (each trial is another call of the oracle)
     weights : w_c, "inverse-variance" 1/sigma_c^2 as in `graphical_model.fit`, "inverse-deviation" 1/sigma_c
         as Algorithm 2 prints it, or "equal" as section 2.3 does
+    start : `GraphicalModel` over the same domain whose potentials, on the measured cliques, are the first theta; default: the uniform one
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Measurement, mirror_descent
@@ -55,8 +57,8 @@ def mirror_descent(domain: Domain, measurements: Iterable[Measurement], total: f
     checks.one_of("weights", weights, WEIGHTS)
     if step_size is not None:
         step_size = checks.number("step_size", step_size, "(0, 1e100]")
-    oracle, evaluate = _problem(domain, measurements, total, 2 - WEIGHTS.index(weights))
-    theta = np.zeros(oracle.cells)
+    oracle, evaluate = _problem(domain, measurements, total, 2 - WEIGHTS.index(weights), start)
+    theta = _carried_over(start, oracle)
     loss, gradient, mu = evaluate(theta)
     losses, calls, eta = [loss], [1], step_size or 1 / (total * max(np.abs(gradient).max(), 1e-300))
     for _ in range(steps):
@@ -79,23 +81,27 @@ def mirror_descent(domain: Domain, measurements: Iterable[Measurement], total: f
     return Descent(GraphicalModel(domain, dict(zip(cliques, parts)), total), np.array(losses), np.array(calls))
 
 
-def _problem(domain, measurements, total, power):
+def _problem(domain, measurements, total, power, start):
     """The oracle of the measured cliques, and theta -> (loss, its gradient in mu, mu) with weights sigma^-power."""
     checked = [measurement.checked(domain) for measurement in measurements]
     checked = [each for each in checked if each[0]]  # the total, which is given, needs no potential
     if not checked:
         raise ValueError("measurements must hold at least one measurement of an attribute, got none")
-    oracle = MarginalOracle(list(dict.fromkeys(clique for clique, _, _ in checked)), domain.sizes)
-    parts = [oracle.slices[oracle.cliques.index(clique)] for clique, _, _ in checked]
+    order = None if start is None else start.oracle.tree.order
+    oracle = MarginalOracle(list(dict.fromkeys(clique for clique, _, _ in checked)), domain.sizes, order)
+    precisions, means, apart = np.zeros(oracle.cells), np.zeros(oracle.cells), 0.0
+    for clique, values, sigma in checked:  # into one mean a cell, about which the measurements lie apart
+        part, weight, flat = oracle.slices[oracle.cliques.index(clique)], sigma**-power, values.ravel()
+        before = precisions[part][0]
+        off = flat - means[part]
+        precisions[part] += weight
+        means[part] += weight / (before + weight) * off
+        apart += 0.5 * before * weight / (before + weight) * off @ off
 
     def evaluate(theta):
         """(loss, its gradient in mu, mu) at the potentials `theta`, all but the loss of shape (cells,)."""
         mu = total * oracle(theta)[1]
-        loss, gradient = 0.0, np.zeros(oracle.cells)
-        for (_, values, sigma), part in zip(checked, parts):
-            residual = mu[part] - values.ravel()
-            loss += 0.5 * sigma**-power * residual @ residual
-            gradient[part] += sigma**-power * residual
-        return loss, gradient, mu
+        gradient = precisions * (mu - means)
+        return apart + 0.5 * gradient @ (mu - means), gradient, mu
 
     return oracle, evaluate

@@ -63,11 +63,14 @@ class Plan:
         at the price of larger errors (by 4 % with a fifth of 465 sets, in one run)
     round_fit : of the models between rounds: weight of the entropy times sigma, [1e-6, 1e6], and accepted gap, [1e-6, 1]
         (`graphical_model.fit`). Smaller values take longer and follow the noise more closely
+    descent : number of steps of mirror descent with weights 1/sigma by which every model is fitted, from the one before (Algorithms 1 and 2),
+        an integer in [0, inf); 0: the dual method of `graphical_model.fit` with weights 1/sigma^2, by `round_fit` and `last_fit`
     last_fit : "adaptive", in four steps with a heavier entropy beside effects that stand out less from their noise;
         or "plain", in one step with the same small entropy beside all effects
 
-    `OURS` holds our settings. `PRINTED` has the devices that the paper prints, its fits to the least loss and, where the paper gives no
-    number, the number of its authors' code.
+    `OURS` holds our settings. `PRINTED` is the paper's algorithm as it is printed, with Algorithm 1 for line 13 of Algorithm 2; where the
+    paper gives no number (steps, size limit), the number is that of its authors' code. `AUTHORS_CODE` has the same devices and numbers, and
+    the weights 1/sigma^2 of that code since 2026; its models have the least loss, towards which the code takes so many steps.
 
     Raises ``ValueError`` for values outside these ranges.
 
@@ -86,6 +89,7 @@ class Plan:
     candidates: int | None = None
     round_fit: tuple[float, float] = (0.3, 0.1)  # looser than is cheap: the last fit makes up for it
     last_fit: str = "adaptive"
+    descent: int = 0
 
     def __post_init__(self) -> None:
         for name, words in _WORDS.items():
@@ -95,6 +99,7 @@ class Plan:
         tau, gap = self.round_fit
         fit = checks.number("round_fit[0]", tau, "[1e-6, 1e6]"), checks.number("round_fit[1]", gap, "[1e-6, 1]")
         checked = {"round_fit": fit, "alpha": checks.number("alpha", self.alpha, ALPHAS)}
+        checked["descent"] = checks.whole("descent", self.descent, "[0, inf)")
         for name, check in (("rounds", checks.number), ("max_cells", checks.whole), ("candidates", checks.whole)):
             if getattr(self, name) is not None:
                 checked[name] = check(name, getattr(self, name), "[1, inf)")
@@ -135,7 +140,8 @@ class Plan:
 
 
 OURS = Plan()
-PRINTED = Plan("printed", "printed", "printed", round_fit=(0.05, 0.01), last_fit="plain")
+PRINTED = Plan("printed", "printed", "printed", descent=1000)
+AUTHORS_CODE = Plan("printed", "printed", "printed", round_fit=(0.05, 0.01), last_fit="plain")
 
 
 def parts(sizes: Sequence[int]) -> list[Fraction]:

@@ -25,8 +25,8 @@ from lib.data import encodings
 from lib.numerics import checks
 from lib.tables import utility
 from lib.tables.adaptive_iterative import aim
+from lib.tables.plan import AUTHORS_CODE, Plan
 from lib.tables.plan import OURS as OUR_PLAN
-from lib.tables.plan import PRINTED, Plan
 from notebooks.studies import aim_comparison, command_line, grid
 
 RESULTS = results.FOLDER / "miura2025/ablation.csv"
@@ -45,7 +45,7 @@ OURS = (
     "all but our pace",
     "our plan",
 )
-QUICK = replace(PRINTED, round_fit=(0.1, 0.02), last_fit="adaptive")  # as printed, but for the fits
+QUICK = replace(AUTHORS_CODE, round_fit=(0.1, 0.02), last_fit="adaptive")  # as printed, but for the fits
 OUR_EPSILON = "epsilon, our plan"
 ON_BANK = ("AIM", "no initialisation", "Laplace noise", "least loss", "least loss, no initialisation", *OURS)
 
@@ -68,7 +68,7 @@ def devices(d) -> dict:
         "plain last fit": {"last_fit": "plain"},
     }
     variants = {name: replace(QUICK, **change) for name, change in changes.items()}
-    variants |= {"least loss": PRINTED, "least loss, no initialisation": replace(PRINTED, start="none")}
+    variants |= {"least loss": AUTHORS_CODE, "least loss, no initialisation": replace(AUTHORS_CODE, start="none")}
     return {name: {"plan": plan} for name, plan in variants.items()} | plans(d)
 
 
@@ -81,9 +81,9 @@ def plans(d) -> dict:
     variants = (
         replace(QUICK, start="sized"),
         choice,
-        replace(choice, max_cells=PRINTED.max_cells_for(d, 1, 1)),
+        replace(choice, max_cells=AUTHORS_CODE.max_cells_for(d, 1, 1)),
         pace,
-        replace(pace, rounds=PRINTED.rounds_for(d)),
+        replace(pace, rounds=AUTHORS_CODE.rounds_for(d)),
         Plan(start="printed"),
         Plan(choice="printed"),
         Plan(pace="printed"),

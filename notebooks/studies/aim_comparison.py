@@ -8,6 +8,7 @@ many processes share the work. Finished cells may be kept on disk; an interrupte
     python -m notebooks.studies.aim_comparison --output book/results/miura2025
 
 makes the committed results again: the document's settings on the real data, with more trials than its three.
+The four AIM methods are run by two plans, as printed and as in the authors' later code (`PLANS`).
 """
 
 from __future__ import annotations
@@ -29,21 +30,29 @@ from lib.numerics import checks
 from lib.tables import utility
 from lib.tables.adaptive_iterative import aim
 from lib.tables.bayesian_network import privbayes
-from lib.tables.plan import PRINTED
+from lib.tables.plan import AUTHORS_CODE, PRINTED, Plan
 from lib.tables.table import Table
 from notebooks.studies import command_line
 from notebooks.studies import grid as cell_grid  # `grid` is this module's own
 from notebooks.studies.prediction import train_synthetic_test_real
 
-# The paper's names (section 3.3), with their options of `aim`; None stands for PrivBayes. `aim_ablation` says what our plan gains over
-# the printed one: no sentence of the paper is judged by ours.
-METHODS = {
-    "aim-k2": {"workload": 2, "plan": PRINTED},
-    "aim-k3": {"workload": 3, "plan": PRINTED},
-    "aim-noinit": {"workload": 2, "plan": replace(PRINTED, start="none")},
-    "aim-lap": {"workload": 2, "plan": replace(PRINTED, noise="laplace")},
-    "bayes": None,
-}
+
+def _variants(plan: Plan) -> dict:
+    """The options of `aim` for the paper's variants (section 3.3), by their names."""
+    return {
+        "aim-k2": {"workload": 2, "plan": plan},
+        "aim-k3": {"workload": 3, "plan": plan},
+        "aim-noinit": {"workload": 2, "plan": replace(plan, start="none")},
+        "aim-lap": {"workload": 2, "plan": replace(plan, noise="laplace")},
+    }
+
+
+# None stands for PrivBayes. `aim_ablation` says what our plan gains over these: no sentence of the paper is judged by ours.
+METHODS = _variants(AUTHORS_CODE) | {"bayes": None}
+AS_PRINTED = ", as printed"  # after the name of a method, in the column of scores
+PRINTED_METHODS = {name + AS_PRINTED: options for name, options in _variants(PRINTED).items()}
+# The readings of the claims, and what they add to the name of a method
+PLANS = {"as printed": AS_PRINTED, "authors' code": ""}
 # Columns of scores, by the classifier's name there: the first settings of the document's three, and others of them.
 MODELS = {"tree": "decision tree", "svm": "svm", "xgboost": "xgboost"}
 OTHERS = {"ten": "ten trees", "flat": "flat trees", "radial": "radial svm"}
@@ -134,13 +143,14 @@ def cases(source="real") -> list[Case]:
 
 
 def synthesize(table, method, epsilon, delta, *, rng) -> Table:
-    """Synthetic records by one of `METHODS`, (epsilon, delta)-DP under unbounded neighbours.
+    """Synthetic records by one of `METHODS` or `PRINTED_METHODS`, (epsilon, delta)-DP under unbounded neighbours.
 
     PrivBayes has two parents and Laplace noise, as the document's: it is epsilon-DP, and leaves delta
     unused. (With Gaussian noise and a delta as small as 1e-9 it is less accurate.)
     """
-    checks.one_of("method", method, tuple(METHODS))
-    options = METHODS[method]
+    methods = METHODS | PRINTED_METHODS
+    checks.one_of("method", method, tuple(methods))
+    options = methods[method]
     if options is None:
         return privbayes(table, epsilon, parents=2, rng=rng).table
     return aim(table, epsilon, delta, rng=rng, **options).synthetic
@@ -161,9 +171,17 @@ def evaluate(case, synthetic, *, depth, rng, kernel=True) -> dict:
 
 
 def grid(
-    cases: Iterable[Case], settings: Settings, *, methods=tuple(METHODS), epsilons=(1.0,), trials=3, folder=None, jobs=1
+    cases: Iterable[Case],
+    settings: Settings,
+    *,
+    methods=tuple(METHODS),
+    epsilons=(1.0,),
+    trials=3,
+    printed=0,
+    folder=None,
+    jobs=1,
 ) -> Study:
-    """Run every cell: each of `cases`, `methods` and `epsilons`, `trials` times.
+    """Run every cell: each of `cases`, `methods` and `epsilons`, `trials` times; and each of `PRINTED_METHODS` `printed` times, at least 0.
 
     trials, jobs : whole numbers >= 1; jobs is the number of processes
     folder : where finished cells are kept, and looked for first. One counts only if the records, all
@@ -172,13 +190,15 @@ def grid(
     cases = list(cases)
     trials, jobs = (checks.whole(name, value, "[1, inf)") for name, value in (("trials", trials), ("jobs", jobs)))
     for method in methods:
-        checks.one_of("method", method, tuple(METHODS))
+        checks.one_of("method", method, tuple(METHODS | PRINTED_METHODS))
+    printed = checks.whole("printed", printed, "[0, inf)")
+    often = dict.fromkeys(methods, trials) | (dict.fromkeys(PRINTED_METHODS, printed) if printed else {})
     places = [
         (case, method, checks.number("epsilon", epsilon, "(0, inf)"), trial)
         for case in cases
-        for method in methods
+        for method, times in often.items()
         for epsilon in epsilons
-        for trial in range(trials)
+        for trial in range(times)
     ]
     keys = [_key(*place, settings) for place in places]
     cells = cell_grid.run(_cell, places, common=(settings,), keys=keys, folder=folder, jobs=jobs)
@@ -208,7 +228,9 @@ def _key(case, method, epsilon, trial, settings) -> str:
         case.held,
         *results.versions(LIBRARIES).items(),
     ]
-    return cell_grid.key(*parts, method, repr(METHODS[method]), epsilon, trial, sorted(asdict(settings).items()))
+    return cell_grid.key(
+        *parts, method, repr((METHODS | PRINTED_METHODS)[method]), epsilon, trial, sorted(asdict(settings).items())
+    )
 
 
 def digest(table) -> str:
@@ -255,6 +277,18 @@ def matrix(study, data, method) -> pd.DataFrame:
     return wide.pivot(index="first", columns="second", values="nats").loc[names, names]
 
 
+def by_plan(study) -> dict[str, Study]:
+    """The study's runs by each of `PLANS` that it has, all of them with the names of `METHODS`; PrivBayes and the real records are in each."""
+    found = {}
+    for plan, ending in PLANS.items():
+        names = {method + ending * (method != "bayes"): method for method in METHODS} | {"original": "original"}
+        named = [frame.assign(method=frame["method"].map(names)) for frame in vars(study).values()]
+        parts = [frame.dropna(subset="method") for frame in named]
+        if set(parts[0]["method"]) - {"bayes"}:
+            found[plan] = Study(*parts)
+    return found
+
+
 # ---- the committed results
 
 _FILES = {"scores": SCORES.name, "information": INFORMATION.name}
@@ -280,13 +314,16 @@ def main(arguments=None) -> None:
     """Run the study that the command line, or `arguments`, asks for, and write its two files."""
     parser = command_line.parser(__name__, __doc__, output="folder for the two CSV files", seed=2025)
     parser.add_argument("--trials", type=int, default=20)
+    parser.add_argument("--printed", type=int, default=5, help="trials as printed, which take longer")
     parser.add_argument("--epsilons", type=float, nargs="+", default=[1.0])
     arguments = sys.argv[1:] if arguments is None else arguments
     chosen = parser.parse_args(arguments)
     settings, began = Settings(seed=chosen.seed), time.monotonic()
-    where = {"epsilons": chosen.epsilons, "trials": chosen.trials, "folder": chosen.cells, "jobs": chosen.jobs}
+    where = {"epsilons": chosen.epsilons, "trials": chosen.trials, "printed": chosen.printed}
+    where |= {"folder": chosen.cells, "jobs": chosen.jobs}
     study = grid(cases(chosen.data), settings, **where)
     told = {"delta": settings.delta, "seed": settings.seed, "tree depth": settings.depth, "trials": chosen.trials}
+    told["trials as printed"] = chosen.printed
     told["trials with a kernel"] = min(settings.kernels, chosen.trials)
     made = command_line.provenance(__name__, arguments, chosen, told, files=datasets.SOURCES, libraries=LIBRARIES)
     made["wall time"] = f"{time.monotonic() - began:.0f} s in {chosen.jobs} process(es)"

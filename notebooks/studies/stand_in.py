@@ -34,7 +34,7 @@ import pandas as pd
 from lib.data import datasets, encodings
 from lib.release.files import whole
 from lib.tables.adaptive_iterative import aim
-from lib.tables.plan import PRINTED
+from lib.tables.plan import AUTHORS_CODE
 from lib.tables.table import Table
 from lib.tables.utility import all_sets, marginal_errors
 
@@ -68,7 +68,7 @@ def workload(domain, label: str) -> list[tuple[str, ...]]:
 
 def release(table: Table, label: str, *, epsilon=EPSILON, delta=DELTA, max_cells=MAX_CELLS, rng):
     """One run of AIM on `table`: an `adaptive_iterative.Result` with as many synthetic records as real ones."""
-    plan = replace(PRINTED, max_cells=max_cells)
+    plan = replace(AUTHORS_CODE, max_cells=max_cells)
     return aim(
         table,
         epsilon,

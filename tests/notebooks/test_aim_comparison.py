@@ -11,10 +11,10 @@ import pytest
 from book.ledger import claims
 from lib.data import datasets
 from lib.tables import utility
-from lib.tables.plan import PRINTED
+from lib.tables.plan import AUTHORS_CODE, PRINTED
 from lib.tables.table import Domain, Table
 from notebooks.studies import aim_comparison
-from notebooks.studies.aim_comparison import METHODS, MODELS, Case, Settings
+from notebooks.studies.aim_comparison import AS_PRINTED, METHODS, MODELS, PRINTED_METHODS, Case, Settings
 from notebooks.studies.prediction import train_synthetic_test_real
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 2, "y": 2})
@@ -48,7 +48,7 @@ def test_every_method_makes_records_over_the_domain(method):
 
 def test_the_variants_differ_from_the_default_in_the_one_thing_they_are_named_for(monkeypatch):
     asked = {}
-    for method in METHODS:
+    for method in METHODS | PRINTED_METHODS:
         monkeypatch.setattr(
             aim_comparison, "aim", lambda *a, rng, **options: asked.__setitem__(method, options) or STOP
         )
@@ -57,12 +57,12 @@ def test_the_variants_differ_from_the_default_in_the_one_thing_they_are_named_fo
         )
         aim_comparison.synthesize(CASE.real, method, 1.0, 1e-6, rng=None)
     assert asked == {
-        "aim-k2": {"workload": 2, "plan": PRINTED},
-        "aim-k3": {"workload": 3, "plan": PRINTED},
-        "aim-noinit": {"workload": 2, "plan": dataclasses.replace(PRINTED, start="none")},
-        "aim-lap": {"workload": 2, "plan": dataclasses.replace(PRINTED, noise="laplace")},
-        "bayes": {"parents": 2},
-    }
+        name + ending: {"workload": workload, "plan": dataclasses.replace(plan, **changed)}
+        for ending, plan in (("", AUTHORS_CODE), (AS_PRINTED, PRINTED))
+        for name, workload, changed in (
+            ("aim-k2", 2, {}), ("aim-k3", 3, {}), ("aim-noinit", 2, {"start": "none"}), ("aim-lap", 2, {"noise": "laplace"})
+        )
+    } | {"bayes": {"parents": 2}}  # fmt: skip
 
 
 class STOP:
@@ -218,6 +218,19 @@ def test_a_damaged_cell_is_named(tmp_path, capsys):
     assert f"{kept.name} is damaged" in capsys.readouterr().err
 
 
+def test_runs_by_each_plan_have_the_names_of_the_methods():
+    """PrivBayes is in both; a study without runs as printed has one plan."""
+    study = small(printed=1)
+    printed, code = (aim_comparison.by_plan(study)[plan] for plan in aim_comparison.PLANS)
+    assert printed.scores["method"].value_counts().to_dict() == dict.fromkeys(METHODS, 1) | {"bayes": 2}
+    assert code.scores["method"].value_counts().to_dict() == {"aim-k2": 2, "bayes": 2}
+    both = study.scores.set_index(["method", "trial"])["error3"]
+    of_k2 = printed.scores.set_index(["method", "trial"])["error3"]["aim-k2"][0]
+    assert of_k2 == both["aim-k2, as printed"][0] != both["aim-k2"][0]
+    assert set(printed.information["method"]) == {*METHODS, "original"}
+    assert list(aim_comparison.by_plan(small(methods=("aim-k2",)))) == ["authors' code"]
+
+
 # ---- the files
 
 
@@ -235,11 +248,12 @@ def test_a_saved_study_is_loaded_again(tmp_path):
 def test_the_command_writes_both_files_with_their_provenance(tmp_path, monkeypatch):
     monkeypatch.setattr(aim_comparison, "cases", lambda source: [CASE])
     aim_comparison.main(
-        ["--output", str(tmp_path / "out"), "--cells", str(tmp_path / "cells"), "--trials", "1", "--data", "stand-in"]
-    )
-    assert len(aim_comparison.load(tmp_path / "out").scores) == 5
+        ["--output", str(tmp_path / "out"), "--cells", str(tmp_path / "cells"), "--trials", "1", "--printed", "1",
+         "--data", "stand-in"]
+    )  # fmt: skip
+    assert len(aim_comparison.load(tmp_path / "out").scores) == 9
     assert aim_comparison.provenance(tmp_path / "out")["settings"] == (
-        "delta 1e-09, seed 2025, tree depth 5, trials 1, trials with a kernel 1"
+        "delta 1e-09, seed 2025, tree depth 5, trials 1, trials as printed 1, trials with a kernel 1"
     )
 
 
@@ -249,8 +263,9 @@ def test_the_committed_results_are_the_documents_settings_on_the_verified_files(
     assert {name: made[f"SHA-256 of {name}"] for name in datasets.SOURCES} == {
         name: file.sha256 for name, file in datasets.SOURCES.items()
     }
-    assert set(scores.groupby(["data", "method"]).size()) == {20}  # the document has three
-    assert set(scores["data"]) == {"adult", "bank", "bank held out"} and set(scores["method"]) == set(METHODS)
+    often = dict.fromkeys(METHODS, 20) | dict.fromkeys(PRINTED_METHODS, 5)  # the document has three
+    cases = ("adult", "bank", "bank held out")
+    assert scores.groupby(["data", "method"]).size().to_dict() == {(c, m): n for c in cases for m, n in often.items()}
     assert set(scores["epsilon"]) == {1.0} and "delta 1e-09" in made["settings"]
     assert {"date", "versions", "wall time", "command"} <= set(made)
 

@@ -9,7 +9,7 @@ from lib import accounting
 from lib.accounting import compose_schedule
 from lib.mechanisms import Exponential, Gaussian, Laplace
 from lib.tables.adaptive_iterative import Step, aim
-from lib.tables.plan import PRINTED
+from lib.tables.plan import AUTHORS_CODE
 from notebooks.studies import aim_trace
 from tests import made_up
 
@@ -27,7 +27,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def run(table):
-    return aim(table, 1.0, DELTA, rng=np.random.default_rng(1), errors=(1, 2), plan=PRINTED)
+    return aim(table, 1.0, DELTA, rng=np.random.default_rng(1), errors=(1, 2), plan=AUTHORS_CODE)
 
 
 # ---- what was spent

@@ -15,7 +15,7 @@ from lib.tables import counting, graphical_model
 from lib.tables import private_draws as draws
 from lib.tables.adaptive_iterative import Schedule, aim
 from lib.tables.graphical_model import Measurement
-from lib.tables.plan import NOISES, OURS, PRINTED, Plan
+from lib.tables.plan import AUTHORS_CODE, NOISES, OURS, Plan
 from lib.tables.table import Domain, Table
 
 DOMAIN = Domain({"a": 3, "b": 4, "c": 2, "d": 5})
@@ -105,7 +105,7 @@ def test_no_more_is_measured_than_is_left():
 
 @pytest.mark.slow
 @given(st.floats(0.01, 20), st.sampled_from(["gaussian", "laplace"]), st.sampled_from(["unbounded", "bounded"]),
-       st.sampled_from(["sized", "printed", "none"]), st.integers(1, 3), st.sampled_from([PRINTED, OURS]), st.integers(0, 99))  # fmt: skip
+       st.sampled_from(["sized", "printed", "none"]), st.integers(1, 3), st.sampled_from([AUTHORS_CODE, OURS]), st.integers(0, 99))  # fmt: skip
 @settings(max_examples=20)
 def test_a_runs_own_record_adds_up_to_at_most_the_budget(epsilon, noise, neighbours, start, k, plan, seed):
     result = run(epsilon, workload=k, seed=seed, noise=noise, neighbours=neighbours, start=start, plan=plan)
@@ -159,14 +159,14 @@ def test_the_same_seed_gives_the_same_run():
 
 
 def test_initialisation_measures_each_attribute_of_the_workload_once():
-    result = run(workload=[("a", "b"), ("b", "c")], plan=PRINTED)
+    result = run(workload=[("a", "b"), ("b", "c")], plan=AUTHORS_CODE)
     assert [step.attributes for step in result.steps[:3]] == [("a",), ("b",), ("c",)]
     assert all(step.epsilon == 0 for step in result.steps[:3]) and result.steps[3].epsilon > 0
     assert run(start="none").steps[0].epsilon > 0
 
 
 def test_without_annealing_all_rounds_but_the_last_cost_the_same():
-    steady, annealed = run(pace="steady", rounds=20, plan=PRINTED), run(rounds=20, plan=PRINTED)
+    steady, annealed = run(pace="steady", rounds=20, plan=AUTHORS_CODE), run(rounds=20, plan=AUTHORS_CODE)
     totals = [step.rho_used for step in steady.steps]
     cost = np.diff(totals, prepend=0.0)
     np.testing.assert_allclose(cost[4:-1], steady.rho / 20, rtol=1e-9)
@@ -274,7 +274,7 @@ def test_the_noise_is_drawn_at_the_recorded_scale(monkeypatch):
     first = {}
     for noise, neighbours in itertools.product(NOISES, module.NEIGHBOURS):
         drawn.clear()
-        result = run(noise=noise, neighbours=neighbours, plan=PRINTED)
+        result = run(noise=noise, neighbours=neighbours, plan=AUTHORS_CODE)
         assert drawn == [step.sigma for step in result.steps]
         deviations = [m.sigma / step.sigma for m, step in zip(result.measurements, result.steps)]
         assert np.allclose(deviations, 1 if noise == "gaussian" else math.sqrt(2))
@@ -343,7 +343,7 @@ def test_the_first_rounds_scores_are_those_of_line_11(noise, deviation, monkeypa
     """w_r (|truth - model|_1 - the noise to be expected of a measurement), the model being uniform."""
     asked = []
     monkeypatch.setattr(draws, "exponential", lambda scores, *given, **more: asked.append(scores) or 0)
-    scale = run(noise=noise, neighbours="bounded", start="none", plan=PRINTED).steps[0].sigma
+    scale = run(noise=noise, neighbours="bounded", start="none", plan=AUTHORS_CODE).steps[0].sigma
     counts = [TABLE.marginal(names) for k in (1, 2) for names in itertools.combinations(DOMAIN.attributes, k)]
     # Of the six pairs, three hold an attribute; a pair shares two attributes with itself, one with four others.
     expected = [

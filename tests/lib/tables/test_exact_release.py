@@ -17,7 +17,7 @@ from lib.tables import adaptive_iterative, marginal_oracle
 from lib.tables import private_draws as draws
 from lib.tables.adaptive_iterative import aim
 from lib.tables.budget_schedule import ExactSchedule
-from lib.tables.plan import OURS, PRINTED, Plan
+from lib.tables.plan import AUTHORS_CODE, OURS, Plan
 from lib.tables.private_draws import GRAIN, ExactDraws, FloatingDraws
 from lib.tables.table import Domain, Table
 
@@ -125,7 +125,7 @@ def test_an_exact_schedule_keeps_something_for_a_round():
     assert schedule.used == 0
 
 
-@pytest.mark.parametrize("plan", [OURS, PRINTED], ids=["ours", "printed"])
+@pytest.mark.parametrize("plan", [OURS, AUTHORS_CODE], ids=["ours", "printed"])
 @pytest.mark.parametrize("neighbours, changed", [("unbounded", 1), ("bounded", 2)])
 def test_what_is_drawn_costs_what_is_booked(neighbours, changed, plan, monkeypatch):
     """The zCDP of a run, added up from what its noise and its choices are drawn with, and from sensitivities worked out by hand."""

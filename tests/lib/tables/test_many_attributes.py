@@ -9,7 +9,7 @@ from lib.tables import adaptive_iterative
 from lib.tables.adaptive_iterative import aim
 from lib.tables.counting import Counter
 from lib.tables.graphical_model import GraphicalModel
-from lib.tables.plan import PRINTED, Plan
+from lib.tables.plan import AUTHORS_CODE, Plan
 from lib.tables.table import Domain, Table
 from tests.lib.tables.full_joint import SHAPES, joint, marginal, random_model
 
@@ -69,8 +69,8 @@ def test_a_run_with_all_pairs_learns_what_depends_on_what():
 @pytest.mark.parametrize(
     ("d", "plan", "limit"),
     [
-        (32, PRINTED, 10_000_000),
-        (33, PRINTED, 500_000),
+        (32, AUTHORS_CODE, 10_000_000),
+        (33, AUTHORS_CODE, 500_000),
         (33, Plan(), 60 * (33 * 3 + 33 * 32 // 2 * 9)),
         (60, Plan(), 500_000),
     ],

@@ -1,5 +1,6 @@
 """AIM's plan: what it measures first, the scores of its choices, and when its noise becomes finer."""
 
+import dataclasses
 import itertools
 import math
 from fractions import Fraction
@@ -10,10 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 
+from lib.mechanisms.noise import gaussian
+from lib.mechanisms.selection import exponential
 from lib.tables import adaptive_iterative as module
 from lib.tables import plan as plans
 from lib.tables.adaptive_iterative import aim
-from lib.tables.plan import OURS, PRINTED, Plan
+from lib.tables.graphical_model import Measurement
+from lib.tables.plan import AUTHORS_CODE, OURS, PRINTED, Plan
 from lib.tables.private_draws import GRAIN, ExactDraws, FloatingDraws
 from lib.tables.table import Domain, Table
 
@@ -189,10 +193,109 @@ def test_the_squares_of_noise_have_that_variance(noise):
 
 
 def test_the_budget_of_a_round_doubles_or_as_printed_becomes_four_times_as_large():
-    for plan, growth in ((Plan(), 2), (PRINTED, 4)):
+    for plan, growth in ((Plan(), 2), (AUTHORS_CODE, 4)):
         steps = [step for step in run(epsilon=3.0, plan=plan).steps if step.epsilon > 0]
         grown = [(after.epsilon / step.epsilon) ** 2 for step, after in zip(steps[:-2], steps[1:-1]) if step.annealed]
         assert grown and grown == pytest.approx([growth] * len(grown))
+
+
+# ---- as printed
+
+
+def by_the_paper(table, rho, rounds, steps, draw, choose):
+    """Algorithms 1 to 4 of miura2025, line by line, on a table of all records: the measurements, and the last distribution.
+
+    Algorithm 1 moves the potentials of a table by the gradient of line 13's loss with a line search, `steps` times from the theta before.
+    """
+    d, alpha, names = len(table.domain), 0.9, table.domain.attributes
+    closure = [r for k in (1, 2) for r in itertools.combinations(range(d), k)]
+    axes = {r: tuple(v for v in range(d) if v not in r) for r in closure}
+    data = {r: table.marginal(tuple(names[v] for v in r)) for r in closure}
+    weights = {r: sum(len({*r} & {*s}) for s in closure if len(s) == 2) for r in closure}
+    sigma, epsilon = math.sqrt(rounds / (2 * alpha * rho)), math.sqrt(8 * (1 - alpha) * rho / rounds)
+    told, used, theta = [], 0.0, np.zeros(table.domain.sizes)
+
+    def total():
+        """The estimate of least variance, to which every table has its sum."""
+        precision = [1 / (s**2 * y.size) for _, y, s in told]
+        return sum(p * y.sum() for p, (_, y, _) in zip(precision, told)) / sum(precision)
+
+    def marginals(theta):
+        p = np.exp(theta - theta.max())
+        return {r: total() * (p / p.sum()).sum(axis=axes[r]) for r in closure}
+
+    def loss(theta):
+        """Of line 13, halved, and its gradient in the potential of every record."""
+        mu = marginals(theta)
+        residuals = [(mu[r] - y) / s for r, y, s in told]
+        spread = [np.expand_dims(e, axes[r]) for e, (r, _, _) in zip(residuals, told)]
+        return sum(0.5 * (e**2).sum() * s for e, (*_, s) in zip(residuals, told)), sum(spread, np.zeros(theta.shape))
+
+    def fit(theta):
+        value, slope = loss(theta)
+        of_a_cell = {}
+        for r, y, s in told:
+            of_a_cell[r] = of_a_cell.get(r, 0) + (marginals(theta)[r] - y) / s
+        eta = 1 / (total() * max(np.abs(g).max() for g in of_a_cell.values()))
+        for _ in range(steps):
+            while True:
+                moved = theta - eta * slope
+                value_there, slope_there = loss(moved)
+                p, q = (np.exp(t - t.max()) for t in (theta, moved))
+                promised = 0.5 * (slope * total() * (p / p.sum() - q / q.sum())).sum()
+                if value_there <= value - promised:
+                    break
+                eta /= 2
+            theta, value, slope, eta = moved, value_there, slope_there, 2 * eta
+        return theta
+
+    for r in closure[:d]:  # Algorithm 3
+        told.append((r, draw(data[r], sigma), sigma))
+        used += 1 / (2 * sigma**2)
+    theta = fit(theta)
+    while used < (1 - 1e-9) * rho:  # Algorithm 2, line 8, to rounding
+        used += epsilon**2 / 8 + 1 / (2 * sigma**2)
+        believed = marginals(theta)
+        far = {r: np.abs(data[r] - believed[r]).sum() - math.sqrt(2 / math.pi) * sigma * data[r].size for r in closure}
+        r = closure[choose([weights[r] * far[r] for r in closure], epsilon, max(weights.values()))]
+        told.append((r, draw(data[r], sigma), sigma))
+        theta = fit(theta)
+        moved = np.abs(marginals(theta)[r] - believed[r]).sum()
+        if moved <= math.sqrt(2 / math.pi) * sigma * data[r].size:  # Algorithm 4
+            sigma, epsilon = sigma / 2, 2 * epsilon
+        if 1e-9 * rho < (left := rho - used) <= 2 * (1 / (2 * sigma**2) + epsilon**2 / 8):
+            epsilon, sigma = math.sqrt(8 * (1 - alpha) * left), math.sqrt(1 / (2 * alpha * left))
+    return told, marginals(theta)
+
+
+def test_the_printed_plan_is_the_algorithm_that_the_paper_prints():
+    """The same draws in the same order, so that every choice and every number is the same."""
+    small = Table(TABLE.records[:, [0, 2, 0]] % [3, 2, 2], Domain({"a": 3, "c": 2, "e": 2}))
+    for seed in range(3):
+        mine = run(1.0, seed, small, plan=dataclasses.replace(PRINTED, descent=7))
+        rng = np.random.default_rng(seed)
+        draw = lambda counts, sigma: counts + gaussian(counts.shape, sigma, rng=rng)
+        choose = lambda scores, epsilon, most: exponential(scores, epsilon, most, rng=rng)
+        told, marginals = by_the_paper(small, mine.rho, 48, 7, draw, choose)
+        assert len(mine.steps) > 6 and any(step.annealed for step in mine.steps)
+        names = [tuple(small.domain.attributes[v] for v in r) for r, *_ in told]
+        assert [m.attributes for m in mine.measurements] == names
+        for measurement, (_, values, sigma) in zip(mine.measurements, told, strict=True):
+            assert measurement.sigma == pytest.approx(sigma, rel=1e-9)
+            assert measurement.values == pytest.approx(values, rel=1e-9)
+        for r, counts in marginals.items():
+            assert mine.model.counts(r) == pytest.approx(counts, rel=1e-6)
+    assert (PRINTED.descent, AUTHORS_CODE.descent) == (1000, 0)  # of Algorithm 1, in the authors' code; none
+
+
+def test_a_descent_takes_in_what_is_given_and_a_measured_total():
+    """Though a measurement of no attribute alone leaves nothing to descend on."""
+    exact = [Measurement((), np.array(2000.0), 0.1), Measurement(("a",), TABLE.marginal(("a",)), 0.1)]
+    plan = Plan(start="none", descent=300)
+    for told in (exact[:1], exact):
+        model = run(0.05, plan=plan, measurements=told).model
+        assert model.total == pytest.approx(2000, abs=2) and model.evaluations > 300
+    assert model.marginal(("a",)) == pytest.approx(TABLE.marginal(("a",)), abs=20)
 
 
 # ---- all of it

@@ -19,7 +19,7 @@ from lib.mechanisms.selection import Exponential
 from lib.tables import adaptive_iterative, aim, count_intervals, private_draws, uncertainty
 from lib.tables.adaptive_iterative import Choice, Result
 from lib.tables.graphical_model import GraphicalModel, Measurement
-from lib.tables.plan import OURS, PRINTED, Plan
+from lib.tables.plan import AUTHORS_CODE, OURS, Plan
 from lib.tables.table import Domain, Table
 from lib.tables.uncertainty import _Law, marginal_bounds
 
@@ -396,7 +396,7 @@ def test_the_bound_allows_for_the_noise_and_for_the_choice():
     assert bound(0.3, 1e-9, exact=True) == pytest.approx((g + 2 * 0.5 / 1024) / 4 + 0.5 / 1024)
 
 
-@pytest.mark.parametrize("plan", [OURS, PRINTED])
+@pytest.mark.parametrize("plan", [OURS, AUTHORS_CODE])
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
 def test_the_recorded_choice_gives_the_scores_that_were_chosen_by(exact, neighbours, plan, monkeypatch):
