@@ -7,7 +7,7 @@
 {kept}`miura2025/ablation: cpu_s where variant == '1.0' :.1f`   of a file in book/results, the mean of a column over these rows
 {kept}`miura2025/ablation: CPU time`   of such a file, what its first lines say
 {shown}`kiri2019/04_floating_point: numpy sampler #% _% :.0f`   of what a chapter prints, the number at #
-{noted}`miura2025.intro.tightness: pure DP # %`   the same, of what stands beside a claim's verdict
+{noted}`miura2025.s421.nearly-optimal: pure DP # %` the same, of what stands beside a claim's verdict
 
 Where words are looked for, each _ is another number, and … anything within an output; to name the heads of a table's columns
 keeps a column that moves from being taken for another. Verdicts, values and notes are those of this build's ledger; where it
