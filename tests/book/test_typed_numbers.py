@@ -75,7 +75,7 @@ ALLOWED = {
         "$16 d$": "a constant of AIM",
     },
     "book/miura2025/summary.md": {
-        "trees of depth 5": "a setting of chapter 2",
+        "a thousand steps": "a setting of `lib.tables.plan.PRINTED`",
         "with a hundred trials": "a setting of the kept study",
         "A hundred trials": "a setting of the kept study",
         "From 0.1 to 100": "settings of the kept study",
