@@ -131,6 +131,14 @@ def initial_kernel(n, m) -> int:
     return tally.operations
 
 
+def space_kernel(n, m) -> int:
+    """Numbers that the iterations need: P and K."""
+    weak, records = table(n, m, rng=np.random.default_rng(1))
+    tally = Tally()
+    densities(weak, records, tally), kernel(records, 1.0, tally)
+    return tally.numbers
+
+
 def initial_linear(n, m, *, product) -> int:
     """Operations of P and, if `product`, of P Y."""
     weak, records = table(n, m, rng=np.random.default_rng(1))

@@ -790,9 +790,6 @@ def unequal(known):
     return found
 
 
-@pytest.mark.xfail(
-    reason="figure1.suppression-removed.k50 has the reading `records alone`, which the others are to get"
-)
 def test_claims_of_one_table_or_figure_share_their_readings(book):
     assert not unequal(book), "declare one set below interpretations, or say in `apart` why a claim has others"
 

@@ -639,6 +639,7 @@ READERS = {
     "hasegawa2015/beyond.csv": {"hasegawa2015/04_beyond"},
     "hasegawa2015/figure1.csv": {"hasegawa2015/03_figure1"},
     "hasegawa2015/rivals.csv": {"hasegawa2015/03_figure1"},
+    "hasegawa2015/setups.csv": {"hasegawa2015/03_figure1"},
     "hasegawa2015/table1.csv": {"hasegawa2015/02_reconstruction"},
     "hasegawa2015/widths.csv": {"hasegawa2015/03_figure1"},
     "miura2025/ablation.csv": AIM,

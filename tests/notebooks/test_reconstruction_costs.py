@@ -34,7 +34,7 @@ def test_counts_are_those_of_the_formulas(n, m):
     wide = m * costs.CATEGORIES
     assert costs.initial_kernel(n, m) == 2 * n**2 * m
     assert [costs.initial_linear(n, m, product=each) for each in (False, True)] == [n**2 * m, 2 * n**2 * m]
-    assert costs.loop_kernel(n, m) == 4 * n**2
+    assert costs.loop_kernel(n, m) == 4 * n**2 and costs.space_kernel(n, m) == 2 * n**2
     assert [costs.loop_linear(n, m, product=each) for each in (False, True)] == [2 * n**2 + 2 * n * wide, 2 * n * wide]
     assert [costs.space_linear(n, m, product=each) for each in (False, True)] == [n**2 + n * wide, n * wide]
     assert costs.loop_bayes(m) == (4 * m + 2) * costs.CATEGORIES**m
