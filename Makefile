@@ -271,7 +271,7 @@ claim: $(READY) ## judge one claim by its chapter, keep its verdict, refresh the
 	@test -n "$$ID" || { echo "Say which claim: make claim ID=document.where.what" >&2; exit 2; }
 	@run="$$($(PY) -m book.ledger chapters "$$ID")" && $(MAKE) $$run && $(PY) -m book.ledger claim "$$ID" $$run && \
 	$(MAKE) $$(echo "$$run" | sed 's,build/papers/,build/executed/,g') && \
-	$(PY) notebooks/tools/run.py --refresh $$(echo "$$run" | sed 's,build/papers/,notebooks/,g')
+	$(PY) notebooks/tools/run.py --refresh $$(echo "$$run" | sed 's,build/[a-z]*/,notebooks/,g')
 
 # A title may hold a dollar sign, of which make is not to make anything.
 document: override export KEY := $(value KEY)

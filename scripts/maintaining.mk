@@ -12,7 +12,7 @@ nbval: $(DEVELOPMENT) ## run the notebooks again in plain kernels, and compare t
 	  -p nbval --nbval --nbval-current-env --nbval-sanitize-with tests/notebooks/nbval-sanitize.cfg $(NOTEBOOKS)
 
 compare: $(EXECUTED) $(DEVELOPMENT) ## compare what make book has run with the committed outputs and pictures, and make the synthetic samples again
-	@$(PY) -m pytest -p no:cacheprovider tests/notebooks/test_outputs.py tests/notebooks/test_stand_in.py
+	@$(PY) -m pytest -n 2 -p no:cacheprovider tests/notebooks/test_outputs.py tests/notebooks/test_stand_in.py -k "outputs or bit_for_bit"
 
 package: $(DEVELOPMENT) ## build the package, and test it with the lowest versions it declares; needs a package index
 	@$(PY) -m tests.house.package

@@ -73,7 +73,7 @@ def main(arguments=None) -> int:
         try:
             if options.command == "chapters":
                 found = chapters(options.id, options.notebooks, options.full)
-                real = not any(map(needs_data, found)) or have_data()
+                real = any(map(needs_data, found)) and have_data()
                 print(*(f"build/{'papers' if real else 'executed'}/{chapter}.ipynb" for chapter in found))
                 return 0
             if options.command == "claim":
@@ -112,7 +112,7 @@ def claim(options) -> int:
     ]
     for record in found:
         print(f"{record.id}: {record.verdict} ({record.reproduced})" + (f"; {record.note}" if record.note else ""))
-    if folder.name != "papers":
+    if folder.name != "papers" and any(map(needs_data, judging)):
         print(
             "The verdict is of synthetic samples, and nothing was kept. It remains to judge the claim on the real data: "
             f"book/data.md says where they are looked for, then `make claim ID={options.id}`.",

@@ -30,6 +30,7 @@ import numpy as np
 from notebooks.assignments import assignment, confinement, plain, shipped, submissions
 
 GRACE = 3.0  # seconds between the end of a cell's time, which it can hide from, and the end of its process
+ANSWER = 5.0  # seconds in which a process between two notebooks answers; another takes the place of one that does not
 LARGEST_OUTPUT = 8 * 2**20  # characters of what all cells of a notebook show
 MOST_DEATHS = 3  # cells of one notebook that may end its process before the rest is given up
 MANY_CALLS = 1000  # of a function of the test's: so many take a tenth of a second
@@ -119,7 +120,7 @@ class Box:
         if self.control is not None:
             try:
                 self.control.send(b"?")
-                self._expect(20)
+                self._expect(ANSWER)
             except OSError:
                 self.start()
 
@@ -159,7 +160,7 @@ class Box:
             ours.close()
             try:
                 self.control.send(b"e")
-                self._expect(20)
+                self._expect(ANSWER)
             except OSError:
                 self.stop()
 

@@ -30,33 +30,47 @@ def picture(panels: int, width: int = 200) -> str:
     return base64.b64encode(drawn.getvalue()).decode()
 
 
-def build(folder, told=TOLD, label="fig-dots", panels=3):
-    """The page of a notebook with `told` as steps of `label`, and a figure called fig-dots; and what the build said."""
+FAULTS = {
+    "another label": (dict(label="fig-dot"), "idea must name a figure of the page, got 'fig-dot'"),
+    "a panel too many": (dict(panels=4), "idea of fig-1: 3 texts for 4.0 panels"),
+    "a text too many": (dict(told=TOLD + "\n4. A fourth."), "idea of fig-2: 4 texts for 3.0 panels"),
+    "two texts": (dict(told="1. A dot.\n2. Another."), "idea must have a numbered list of 3 to 5 texts"),
+    "six texts": (dict(told=TOLD + "\n4. D.\n5. E.\n6. F."), "idea must have a numbered list of 3 to 5 texts"),
+    "no list": (dict(told="A dot."), "idea must have a numbered list of 3 to 5 texts"),
+}
+
+
+def notebook(name, told=TOLD, label="", panels=3):
+    """A notebook with `told` as steps of `label`, and a figure called fig-name."""
     cell = nbformat.v4.new_code_cell(
         "draw()", outputs=[nbformat.v4.new_output("display_data", {"image/png": picture(panels)})]
     )
     cell.metadata["mystnb"] = {
-        "figure": {"name": "fig-dots", "caption": "The dots."},
+        "figure": {"name": f"fig-{name}", "caption": "The dots."},
         "image": {"alt": "Three dots"},
     }
-    text = f"# Dots\n\n:::{{idea}} {label}\n{told}\n:::\n\nIt is {{numref}}`fig-dots`."
+    text = f"# Dots\n\n:::{{idea}} {label or f'fig-{name}'}\n{told}\n:::\n\nIt is {{numref}}`fig-{name}`."
     metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3"}, "language_info": {"name": "python"}}
-    source = folder / "source"
-    source.mkdir()
+    return nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text), cell], metadata=metadata)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The page of a good notebook, and the lines that the build said, one for each wrong notebook, named by its number."""
+    source = tmp_path_factory.mktemp("idea")
+    wrong = {str(number): told for number, (told, _) in enumerate(FAULTS.values())}
+    for name, told in {"dots": {}, **wrong}.items():
+        nbformat.write(notebook(name, **told), source / f"{name}.ipynb")
     (source / "conf.py").write_text(CONF)
-    nbformat.write(
-        nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text), cell], metadata=metadata),
-        source / "index.ipynb",
-    )
-    command = [sys.executable, "-m", "sphinx", "-W", "-n", "-q", "--keep-going", "-b", "html", source, folder / "html"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    page = folder / "html/index.html"
-    return (page.read_text() if page.exists() else ""), done.stderr
+    (source / "index.md").write_text("# A book\n\n```{toctree}\n" + "\n".join(["dots", *wrong]) + "\n```\n")
+    command = [sys.executable, "-m", "sphinx", "-W", "-n", "-q", "--keep-going", "-b", "html", source, source / "html"]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stderr
+    return (source / "html/dots.html").read_text(), said.splitlines()
 
 
-def test_the_figure_holds_a_button_and_a_text_for_each_panel(tmp_path):
-    page, said = build(tmp_path)
-    assert said == ""
+def test_the_figure_holds_a_button_and_a_text_for_each_panel(built):
+    page, said = built
+    assert len(said) == len(FAULTS) and not [line for line in said if "dots.ipynb" in line]
     figure = re.search(r'<figure class="idea[\s\S]*?</figure>', page)[0]
     assert page.count("<ol") == figure.count("<ol") == 1 and 'id="fig-dots"' in figure and "Fig. 1" in figure
     buttons = re.findall(r'<input type="radio" name="fig-dots-step" id="(.*?)" aria-label="(.*?)"( checked)?>', figure)
@@ -67,20 +81,9 @@ def test_the_figure_holds_a_button_and_a_text_for_each_panel(tmp_path):
     assert order == sorted(order) and r"\(x = 1\)" in figure and 'alt="Three dots"' in figure
 
 
-FAULTS = {
-    "another label": (dict(label="fig-dot"), "idea must name a figure of the page, got 'fig-dot'"),
-    "a panel too many": (dict(panels=4), "idea of fig-dots: 3 texts for 4.0 panels"),
-    "a text too many": (dict(told=TOLD + "\n4. A fourth."), "idea of fig-dots: 4 texts for 3.0 panels"),
-    "two texts": (dict(told="1. A dot.\n2. Another."), "idea must have a numbered list of 3 to 5 texts"),
-    "six texts": (dict(told=TOLD + "\n4. D.\n5. E.\n6. F."), "idea must have a numbered list of 3 to 5 texts"),
-    "no list": (dict(told="A dot."), "idea must have a numbered list of 3 to 5 texts"),
-}
-
-
 @pytest.mark.parametrize("fault", FAULTS)
-def test_what_does_not_fit_fails_the_build_with_a_sentence(tmp_path, fault):
-    wrong, sentence = FAULTS[fault]
-    assert sentence in build(tmp_path, **wrong)[1]
+def test_what_does_not_fit_fails_the_build_with_a_sentence(built, fault):
+    assert [line for line in built[1] if f"/{list(FAULTS).index(fault)}.ipynb:" in line and FAULTS[fault][1] in line]
 
 
 @pytest.mark.parametrize("count", [3, 5])

@@ -439,7 +439,9 @@ def judge_alone(house, id, *names, folder="papers"):
     return command.main(["claim", id, *files, "--notebooks", str(house / "notebooks"), *places])
 
 
-def test_a_new_claim_is_judged_alone_and_packed(house, capsys):
+@pytest.mark.parametrize("folder", ["papers", "executed"])
+def test_a_new_claim_is_judged_alone_and_packed(house, capsys, folder):
+    """By the run for the book, where the settings of the papers are the same."""
     path = full_run(house, REST)
     before = path.read_text(encoding="utf-8").splitlines()
     ledger = house / "claims.yml"
@@ -449,7 +451,7 @@ def test_a_new_claim_is_judged_alone_and_packed(house, capsys):
         verdicts.package(path, house / "packed.csv")
     # The chapter finds other claims different from what the full run has kept; their rows stay.
     write(house, "02_b.ipynb", records({"doc.new": 1.52, "doc.other": 2.0}))
-    assert judge_alone(house, "doc.new", "doc/02_b") == 0
+    assert judge_alone(house, "doc.new", "doc/02_b", folder=folder) == 0
     told = capsys.readouterr().out
     assert "doc.new: reproduced (1.5200)" in told and "It remains to run `make book`" in told
     changed = [line for line in path.read_text(encoding="utf-8").splitlines() if line not in before]
@@ -466,7 +468,8 @@ def test_a_new_claim_is_judged_alone_and_packed(house, capsys):
         (1.52, "executed", "It remains to judge the claim on the real data"),
     ],
 )
-def test_a_claim_that_cannot_be_kept_leaves_the_files(house, capsys, value, folder, message):
+def test_a_claim_that_cannot_be_kept_leaves_the_files(house, capsys, monkeypatch, value, folder, message):
+    monkeypatch.setattr(command, "needs_data", lambda name: name == "doc/02_b")
     path = full_run(house, REST)
     before = path.read_bytes()
     ledger = house / "claims.yml"
@@ -494,8 +497,10 @@ def test_a_claim_is_judged_where_the_code_names_it(house):
 
 def test_a_chapter_of_real_data_runs_on_samples_where_they_are_missing(monkeypatch, capsys):
     id, chapter = "miura2022.english.dp-4.00", "miura2022/02_figures_tables"
-    assert command.main(["chapters", id]) == 0 and capsys.readouterr().out == f"build/papers/{chapter}.ipynb\n"
+    assert command.main(["chapters", id]) == 0 and capsys.readouterr().out == f"build/executed/{chapter}.ipynb\n"
     monkeypatch.setattr(command, "needs_data", lambda name: name == chapter)
+    monkeypatch.setattr(verdicts.datasets, "path", lambda name: name)
+    assert command.main(["chapters", id]) == 0 and capsys.readouterr().out == f"build/papers/{chapter}.ipynb\n"
     monkeypatch.setattr(verdicts.datasets, "path", lambda name: (_ for _ in ()).throw(DatasetError("no file")))
     assert command.main(["chapters", id]) == 0
     assert capsys.readouterr() == (f"build/executed/{chapter}.ipynb\n", "no file\n")

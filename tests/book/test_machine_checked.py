@@ -797,6 +797,7 @@ def test_a_change_in_a_theorem_of_data_sets_fails(matrices, tmp_path, file, was,
         check.build(texts | listed | {file: texts[file].replace(was, becomes, 1)}, tmp_path / "planted")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.slow
 @needs_coq
 @pytest.mark.parametrize(

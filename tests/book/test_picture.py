@@ -26,6 +26,7 @@ INDEX = """
 
 ```{toctree}
 chapters/dots
+wrong
 ```
 """
 SHOWN = """
@@ -34,6 +35,8 @@ A dot where $x = 1$.
 :::
 """
 WRONG = """
+# Wrong
+
 :::{picture} fig-dots
 A dot.
 :::
@@ -61,35 +64,35 @@ def chapter():
     return nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(OPENING), cell], metadata=metadata)
 
 
-def build(folder, text):
-    source = folder / "source"
-    (source / "chapters").mkdir(parents=True)
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The folder of the pages, and the lines that the build said."""
+    source = tmp_path_factory.mktemp("picture")
+    (source / "chapters").mkdir()
     (source / "conf.py").write_text(CONF)
-    (source / "index.md").write_text(INDEX + text)
+    (source / "index.md").write_text(INDEX + SHOWN)
+    (source / "wrong.md").write_text(WRONG)
     nbformat.write(chapter(), source / "chapters/dots.ipynb")
-    command = [sys.executable, "-m", "sphinx", "-W", "-n", "-q", "--keep-going", "-b", "html", source, folder / "html"]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    command = [sys.executable, "-m", "sphinx", "-W", "-n", "-q", "--keep-going", "-b", "html", source, source / "html"]
+    return source / "html", subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stderr.splitlines()
 
 
-def test_a_figure_is_shown_again_with_its_text_and_linked_to_its_place(tmp_path):
-    done = build(tmp_path, SHOWN)
-    assert done.returncode == 0, done.stderr
-    pages = {name: (tmp_path / f"html/{name}.html").read_text() for name in ("index", "chapters/dots")}
+def test_a_figure_is_shown_again_with_its_text_and_linked_to_its_place(built):
+    folder, said = built
+    assert [line for line in said if "/wrong.md:" not in line] == []
+    pages = {name: (folder / f"{name}.html").read_text() for name in ("index", "chapters/dots")}
     place = re.search(r'<figure class="align-default" id="(fig-dot)">', pages["chapters/dots"])[1]
     for (name, page), address in zip(pages.items(), (f"chapters/dots.html#{place}", f"#{place}")):
         figure = re.search(r'<figure class="shown-again[\s\S]*?</figure>', page)[0]
         link, alt, picture = re.search(r'href="([^"]+)"><img alt="([^"]+)" src="([^"]+)"', figure).groups()
         assert (link, alt) == (address, "A dot")
-        assert (tmp_path / "html" / name).parent.joinpath(picture).resolve().is_file()
+        assert (folder / name).parent.joinpath(picture).resolve().is_file()
         assert "caption-number" not in figure
     assert r"\(x = 1\)" in pages["index"] and "Fig. 1" in pages["chapters/dots"]
     assert pages["chapters/dots"].count("caption-number") == 1
 
 
-def test_what_cannot_be_shown_fails_the_build_with_a_sentence(tmp_path):
-    done = build(tmp_path, WRONG)
-    assert done.returncode and "picture must name a labelled figure, got 'fig-dots'" in done.stderr
-    assert [f"picture must have one paragraph, the caption, got {count}" in done.stderr for count in (0, 2)] == [
-        True,
-        True,
-    ]
+def test_what_cannot_be_shown_fails_the_build_with_a_sentence(built):
+    said = "\n".join(line for line in built[1] if "/wrong.md:" in line)
+    assert "picture must name a labelled figure, got 'fig-dots'" in said
+    assert [f"picture must have one paragraph, the caption, got {count}" in said for count in (0, 2)] == [True, True]

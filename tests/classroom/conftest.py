@@ -71,7 +71,7 @@ def graded(once, cases, grade):
         folder, target = top / "class", top / "out"
         class_of_all.hand_in(folder, cases[hostile.NAME], RESULTS=str(target), REPOSITORY=str(ROOT))
         before = fingerprint(folder)
-        limits = ("--cell-seconds", "4", "--notebook-seconds", "40", "--memory", "1024", "--jobs", "3")
+        limits = ("--cell-seconds", "4", "--notebook-seconds", "40", "--memory", "1024", "--jobs", "6")
         with tempfile.TemporaryDirectory(prefix="hostile-") as own:  # other tests may grade at the same time
             printed = grade(folder, target, *limits, env=os.environ | {"TMPDIR": own})
             left = [line for line in processes() if own in line or "sleep 98765" in line]

@@ -515,11 +515,19 @@ def gaussian():
         sigma=0.1,
         size=10,
         radius=5.0,
-        spare=("d",),
+        spare=("d", "radius"),
         allows=SAME,
     )
     yield call(
-        "releases.released_epsilon_attained", n=10_000, delta=1e-2, d=2, sigma=0.1, size=10, spare=("d",), allows=SAME
+        "releases.released_epsilon_attained",
+        n=10_000,
+        delta=1e-2,
+        d=2,
+        sigma=0.1,
+        size=10,
+        fixed=("size",),
+        spare=("d", "delta"),
+        allows=SAME,
     )
     yield call("releases.records_needed", epsilon=0.1, cost=lambda n: 1 / n, tolerance=0.0)
 
@@ -835,7 +843,7 @@ def networks():
     yield call("sampled_gaussian.noise_multiplier", epsilon_wanted=1.0, **run, spare=("steps",))
     plan = {"sampling": 0.5, "steps": 3, "noise_multiplier": 2.0, "delta": 1e-5}
     yield call("dp_sgd.Plan", **plan)
-    yield call("dp_sgd.Plan.calibrated", epsilon=1.0, **run, spare=("steps",))
+    yield call("dp_sgd.Plan.calibrated", epsilon=1.0, **run, spare=("steps", "sampling"))
     yield call(
         "dp_sgd.train", **records, plan=dp_sgd.Plan(**plan), learning_rate=0.1, clip=1.0, momentum=0.5, l2=0.0, rng=RNG
     )

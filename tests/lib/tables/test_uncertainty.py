@@ -205,10 +205,10 @@ def finer_where_it_was_far_off(noises):
 
 
 DESIGNS = {
-    again_if_positive: 4000,
-    until_the_usual_interval_misses: 2000,
-    until_ours_misses: 800,
-    finer_where_it_was_far_off: 4000,
+    again_if_positive: 1500,
+    until_the_usual_interval_misses: 800,
+    until_ours_misses: 300,
+    finer_where_it_was_far_off: 1500,
 }
 
 
