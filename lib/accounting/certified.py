@@ -47,7 +47,7 @@ def _fraction(name, value, permitted) -> Fraction:
 def _good_order(epsilon: float, delta: float) -> float:
     """About the x with which the conversion gives most: rho x^2 + log(1 + x) = log(1/delta), by bisection."""
     rho, goal = float(conversions.dp_to_zcdp(epsilon, delta)), -math.log(delta)
-    low, high = 1e-12, math.sqrt(goal / rho) + 1
+    low, high = 1e-20, math.sqrt(goal / rho) + 1
     for _ in range(100):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if rho * middle**2 + math.log1p(middle) < goal else (low, middle)

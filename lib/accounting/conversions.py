@@ -148,7 +148,8 @@ def bounded_range_zcdp(epsilon: ArrayLike) -> Numbers:
     >>> print(bounded_range_zcdp(0.5))
     0.03125
     """
-    return pure_dp_to_zcdp(checks.real("epsilon", epsilon, "[0, inf)") / 2)
+    epsilon = checks.real("epsilon", epsilon, "[0, inf)")
+    return plain(np.where(epsilon > 0, np.maximum(half_square(epsilon / 2), TINY), 0.0))
 
 
 def zcdp_to_dp(rho: ArrayLike, delta: ArrayLike, conversion: str = "canonne2020") -> Numbers:

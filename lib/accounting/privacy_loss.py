@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from ..numerics import checks
 from ..numerics.checks import Numbers, number, plain, whole
-from .divergence import expm1mx
+from .divergence import beyond_line
 from .numerical import PrivacyLossVariable
 
 WIDEST_SIGMA = 1e4  # of the discrete Gaussians whose losses are listed one by one
@@ -74,17 +74,16 @@ class DiscreteLoss(PrivacyLossVariable):
     def _renyi(self, x):
         if x > 1e150:  # beyond, it is the largest loss to rounding
             return float(self.losses[-1])
-        if x * self.losses[-1] > 1:
-            return float(scipy.special.logsumexp(self.log_mass + x * self.losses) / x)
-        # What is taken off, (1 + x)(1 - e^-l) summed, is 0 in all; what is left is as small as the divergence:
-        # e^(x l) - 1 + x (e^-l - 1), without the terms x l - x l.
-        excess = expm1mx(x * self.losses) + x * expm1mx(-self.losses)
-        return float(np.log1p(self.mass @ excess) / x)
+        total = scipy.special.logsumexp(self.log_mass + x * self.losses)
+        if total < 0.1:
+            excess = beyond_line(self.log_mass, x * self.losses) + x * beyond_line(self.log_mass, -self.losses)
+            total = np.log1p(excess.sum())
+        return float(total / x)
 
     @property
     def kl(self) -> float:
         """The mean loss, D_1."""
-        return float(self.mass @ expm1mx(-self.losses))  # l + e^-l - 1; the addition sums to 0
+        return float(beyond_line(self.log_mass, -self.losses).sum())  # l + e^-l - 1; the addition sums to 0
 
     # What accounting asks of a variable.
     def rdp(self, alpha: float) -> float:

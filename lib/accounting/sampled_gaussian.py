@@ -34,6 +34,7 @@ from numpy.typing import ArrayLike
 
 from ..numerics.checks import Numbers, number, one_of, whole
 from .conversions import rdp_to_dp
+from .divergence import beyond_line
 from .gaussian_curve import gaussian_epsilon
 from .numerical import GaussianLoss, PrivacyLossVariable, prv_compose
 
@@ -60,7 +61,9 @@ class SampledGaussian(PrivacyLossVariable):
         """log of the density of (1 - q) N(0) + q N(mean) over that of N(0)."""
         if mean == 0:
             return np.zeros(np.shape(x))
-        return np.logaddexp(math.log1p(-self.q), math.log(self.q) + (2 * mean * x - 1) / (2 * self.sigma**2))
+        exponent = (2 * mean * x - 1) / (2 * self.sigma**2)
+        near, far = np.log1p(self.q * np.expm1(np.minimum(exponent, 1))), math.log(self.q) + exponent
+        return np.where(exponent < 1, near, np.logaddexp(math.log1p(-self.q), far))
 
     def loss(self, x: np.ndarray) -> np.ndarray:
         """The log of the first law's density over the second's at x, increasing."""
@@ -118,8 +121,13 @@ def _rdp(variable, alpha) -> float:
     x = np.arange(-1 - 40 * sigma, (first - second) * max(alpha, 1) + 40 * sigma, step)
     logs = alpha * variable.loss(x) + variable._over_noise(x, second) - x**2 / (2 * sigma**2)
     high = logs.max()
-    log_integral = high + math.log(np.exp(logs - high).sum() * step / (sigma * math.sqrt(2 * math.pi)))
-    return max(float(log_integral), 0.0) / (alpha - 1)
+    unit = step / (sigma * math.sqrt(2 * math.pi))
+    log_integral = high + math.log(np.exp(logs - high).sum() * unit)
+    if log_integral < 0.1:
+        log_mass, loss = variable._over_noise(x, first) - x**2 / (2 * sigma**2), variable.loss(x)
+        excess = beyond_line(log_mass, (alpha - 1) * loss) + (alpha - 1) * beyond_line(log_mass, -loss)
+        log_integral = math.log1p(excess.sum() * unit)
+    return float(log_integral) / (alpha - 1)
 
 
 @lru_cache(maxsize=1024)

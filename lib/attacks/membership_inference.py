@@ -209,7 +209,9 @@ def tpr_bound(fpr: ArrayLike, epsilon: float, delta: float = 0.0) -> Numbers:
     epsilon, delta = _budget(epsilon, delta)
     if epsilon > 700:  # e^epsilon overflows: no bound but where there are no false positives
         return np.where(fpr > 0, 1.0, delta)[()]
-    return np.minimum(np.minimum(np.exp(epsilon) * fpr + delta, 1 - np.exp(-epsilon) * (1 - delta - fpr)), 1.0)[()]
+    return np.minimum(
+        np.minimum(np.exp(epsilon) * fpr + delta, np.exp(-epsilon) * (delta + fpr) - np.expm1(-epsilon)), 1.0
+    )[()]
 
 
 def advantage_bound(epsilon: float, delta: float = 0.0) -> float:

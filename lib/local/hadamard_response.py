@@ -41,12 +41,12 @@ class HadamardResponse(FrequencyOracle):
         self.blocks = published_blocks(self.k, self.epsilon) if blocks is None else power_of_two("blocks", blocks)
         self.size = 1 << math.ceil(self.k / self.blocks).bit_length()
         self.cells, self._unit = self.blocks * self.size, 1 if self.blocks == 1 else 0.5
-        self._support_with(*self.probabilities(self.epsilon, self.blocks))
-        odds = math.exp(-self.epsilon)
-        scale = 1 + (2 * self.blocks - 1) * odds
-        self._forced = (1 - odds) / scale  # d: how often a report is drawn from the row's +1 cells alone
-        self._inside, self._outside = (1 + odds) / scale, 2 * odds / scale  # in a block, from it or another
-        self._unsupported = odds / (scale * self.size / 2)
+        d = -math.expm1(-self.epsilon) / (1 + (2 * self.blocks - 1) * math.exp(-self.epsilon))
+        d = self._coin(d, lambda d: 1 + 2 * self.blocks * d / (1 - d))
+        self._support_with((1 + d) / 2, 0.5, d / 2)
+        self._forced = d  # how often a report is drawn from the row's +1 cells alone
+        self._inside, self._outside = d + (1 - d) / self.blocks, (1 - d) / self.blocks  # in a block, from it or another
+        self._unsupported = (1 - d) / self.cells
         self._block, self._row = np.arange(self.k) % self.blocks, np.arange(self.k) // self.blocks + 1
 
     @staticmethod

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..mechanisms import noise
 from ..numerics import checks
-from .protocol import FrequencyOracle
+from .protocol import FrequencyOracle, representable
 from .unary_encoding import UnaryEncoding
 
 
@@ -31,7 +31,7 @@ class SHE(FrequencyOracle):
     rounded before they are sent, say to multiples of 2^-20.
     """
 
-    p, q = 1.0, 0.0
+    p, q, _gap = 1.0, 0.0, 1.0
 
     def __init__(self, k: int, epsilon: float) -> None:
         super().__init__(k, epsilon)
@@ -56,7 +56,8 @@ class SHE(FrequencyOracle):
         """Density of each report under each value of its sender, shape (n, k)."""
         reports = self.supports(reports)
         distance = np.abs(reports).sum(axis=1, keepdims=True) - np.abs(reports) + np.abs(reports - 1)
-        return np.exp(-distance / self.scale) / (2 * self.scale) ** self.k
+        with np.errstate(over="ignore"):  # to inf, which is refused
+            return representable(np.exp(-distance / self.scale - self.k * math.log(2 * self.scale)))
 
     def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
         """The exact joint law: a sum of n Laplace variables is the difference of two gamma variables of shape n."""

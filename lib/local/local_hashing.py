@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -69,9 +70,9 @@ class LocalHashing(FrequencyOracle):
     def __init__(self, k: int, epsilon: float, g: int) -> None:
         super().__init__(k, epsilon)
         self.g = checks.whole("g", g, f"[2, {MOST_BUCKETS}]")
-        self._support_with(*self.probabilities(self.epsilon, self.g))
         self._randomizer = GRR(self.g, self.epsilon)
-        self._unsupported = self._randomizer.q
+        self._support_with(self._randomizer.p, 1 / self.g, Fraction(self._randomizer.p) - Fraction(1, self.g))
+        self._unsupported, self.privacy_loss = self._randomizer.q, self._randomizer.privacy_loss
         self.report_bytes = 32  # the report and the position on the ring
 
     @staticmethod

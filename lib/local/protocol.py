@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from fractions import Fraction
 from functools import reduce
 from typing import Any
 
@@ -66,13 +67,12 @@ class FrequencyOracle(ABC):
     """A local protocol for the frequencies of `k` values, each report `epsilon`-differentially private.
 
     k : number of values, which are 0, ..., k-1; whole, [2, 2^32]
-    epsilon : (0, inf); neighbours are any two values of one user. Coins and estimates are computed in
-        double precision, which tells probabilities apart down to about 1e-16: past epsilon = 30 or so
-        the stated ratio is finer than the coins.
+    epsilon : (0, inf); neighbours are any two values of one user. Coins are those of double precision, rounded towards more privacy:
+        a large epsilon is not used up, and one too small to show in `p` is refused
 
     Attributes
     p, q : expected support that a report lends to its sender's value, and to any other value
-    privacy_loss : the largest log-ratio of the probabilities of a report under two values, at most epsilon
+    privacy_loss : the largest log-ratio of the probabilities of a report under two values, of the coins as they are; at most epsilon
 
     Subclasses supply `perturb`, `supports`, `simulate` and, where counting can be faster than
     listing what each report supports, `aggregate`.
@@ -89,8 +89,10 @@ class FrequencyOracle(ABC):
         self.epsilon = self.privacy_loss = checks.number("epsilon", epsilon, "(0, inf)")
         self.report_bytes = 8  # what a report and the work on it take, roughly
 
-    def _support_with(self, p, q) -> None:
-        if not p > q:
+    def _support_with(self, p, q, gap=None) -> None:
+        """gap : p - q, where the difference would lose its digits"""
+        self._gap = p - q if gap is None else float(gap)
+        if not self._gap > 0:
             raise ValueError(f"epsilon must be large enough to tell p = {p} from q = {q}, got {self.epsilon:g}")
         self.p, self.q = p, q
 
@@ -106,12 +108,25 @@ class FrequencyOracle(ABC):
     def supports(self, reports: ArrayLike) -> np.ndarray:
         """How far each report supports each value, shape (n, k): n k numbers, so for few reports at a time."""
 
-    def probability(self, reports: ArrayLike) -> NDArray[np.float64]:
-        """Probability of each report under each value of its sender, shape (n, k).
+    def _coin(self, p: float, odds: Callable[[Fraction], Fraction]) -> float:
+        """The largest multiple of 2^-53 up to `p`, below 1, for which the ratio `odds(p)` of a report's probabilities is at most e^epsilon.
 
-        A report is exp(epsilon) times as likely under the values that it supports as under the others.
+        ``rng.random() < p`` has just this probability. Sets `privacy_loss`, the logarithm of the ratio.
         """
-        return self._unsupported * np.where(self.supports(reports) == 1, math.exp(self.epsilon), 1.0)
+        units = min(math.floor(p * 2**53), 2**53 - 1) + 1
+        self.privacy_loss = math.inf
+        while self.privacy_loss > self.epsilon:
+            units -= 1
+            self.privacy_loss = math.log1p(odds(Fraction(units, 2**53)) - 1) * (1 + 2**-51)  # or rounded down
+        return units / 2**53
+
+    def probability(self, reports: ArrayLike) -> NDArray[np.float64]:
+        """Probability of each report under each value of its sender, shape (n, k); ``ArithmeticError`` for one too small for a double.
+
+        A report is exp(`privacy_loss`) times as likely under the values that it supports as under the others.
+        """
+        supported = min(self._unsupported * math.exp(self.privacy_loss), 1.0)
+        return representable(np.where(self.supports(reports) == 1, supported, self._unsupported))
 
     def aggregate(self, reports: ArrayLike) -> np.ndarray:
         """Support counts, shape (k,). ``ValueError`` for reports outside the alphabet."""
@@ -132,7 +147,7 @@ class FrequencyOracle(ABC):
         (Wang et al. 2017, Theorem 1; kiri2019, equation 7, prints it in counts rather than frequencies.)
         """
         users = float(checks.whole("n", n, "[1, inf)"))
-        return (self._checked_counts(counts, users) / users - self.q) / (self.p - self.q)
+        return (self._checked_counts(counts, users) / users - self.q) / self._gap
 
     def variance(self, f: ArrayLike, n: ArrayLike) -> Numbers:
         """Exact variance of the raw estimate of a value of true frequency `f` in [0, 1] among `n` users."""
@@ -177,8 +192,8 @@ class FrequencyOracle(ABC):
 
     def _variance_line(self, estimate=None) -> tuple:
         """(a, b) such that n times the variance is a + b f; `estimate` is there for oracles that need it."""
-        at_zero = pure_variance(self.p, self.q, 0, 1)
-        return at_zero, pure_variance(self.p, self.q, 1, 1) - at_zero
+        at_zero = self.q * (1 - self.q) / self._gap**2
+        return at_zero, self.p * (1 - self.p) / self._gap**2 - at_zero
 
     def _independent_binomials(self, counts, rng) -> np.ndarray:
         own = self._checked_true_counts(counts)
@@ -205,6 +220,15 @@ class FrequencyOracle(ABC):
         if self._lent is not None and (counts.sum(axis=-1) != (total := n * self._lent)).any():
             raise ValueError(f"counts of {n:.0f} users must sum to {total:.0f}, got {counts.sum(axis=-1).flat[0]:.0f}")
         return counts
+
+
+def representable(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`probabilities` or densities, none of which is 0; ``ArithmeticError`` where one was rounded to 0 or to inf."""
+    if not ((probabilities > 0) & np.isfinite(probabilities)).all():
+        raise ArithmeticError(
+            "probabilities of reports are too small for double precision: take fewer values or a smaller epsilon"
+        )
+    return probabilities
 
 
 def whole_numbers(name: str, array: ArrayLike, size: int) -> NDArray[np.int64]:
@@ -252,7 +276,8 @@ class GRR(FrequencyOracle):
 
     def __init__(self, k: int, epsilon: float) -> None:
         super().__init__(k, epsilon)
-        self._support_with(*self.probabilities(self.epsilon, self.k))
+        p = self._coin(self.probabilities(self.epsilon, self.k)[0], lambda p: p * (self.k - 1) / (1 - p))
+        self._support_with(p, (1 - p) / (self.k - 1), (Fraction(p) * self.k - 1) / (self.k - 1))
         self._unsupported = self.q
 
     @staticmethod

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,9 @@ class SubsetSelection(FrequencyOracle):
         super().__init__(k, epsilon)
         chosen = optimal_size(self.k, self.epsilon) if d is None else d
         self.d = self._lent = checks.whole("d", chosen, f"[1, {self.k - 1}]")
-        self._support_with(*self.probabilities(self.epsilon, self.k, self.d))
+        p, k, d = self.probabilities(self.epsilon, self.k, self.d)[0], self.k, self.d
+        p = self._coin(p, lambda p: p * (k - d) / ((1 - p) * d))
+        self._support_with(p, (p * (d - 1) + (1 - p) * d) / (k - 1), (Fraction(p) * k - d) / (k - 1))
         self._unsupported = (1 - self.p) / scipy.special.comb(self.k - 1, self.d)
         self.report_bytes = self.k
 

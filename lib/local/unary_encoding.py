@@ -10,6 +10,7 @@ response, without the Bloom filter). Wang et al. 2017, Section 4 (OUE).
 from __future__ import annotations
 
 import math
+import sys
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..numerics import checks
-from .protocol import FrequencyOracle, bit_rows, column_sums
+from .protocol import FrequencyOracle, bit_rows, column_sums, representable
 
 
 def coins(shape: int | tuple[int, ...], probability: float, *, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -48,10 +49,16 @@ class UnaryEncoding(FrequencyOracle):
 
     def __init__(self, k: int, epsilon: float, *parameters: float) -> None:
         super().__init__(k, epsilon)
-        self._support_with(*self.probabilities(self.epsilon, *parameters))
+        p, q = self.probabilities(self.epsilon, *parameters)
+        self._support_with(min(p, 1 - 2.0**-53), max(q, sys.float_info.min))
         self.report_bytes = self.k
-        with np.errstate(divide="ignore"):  # infinite once p or q rounds to 1 or 0: past epsilon = 36
-            self.privacy_loss = float(np.log(self.p) + np.log1p(-self.q) - np.log(self.q) - np.log1p(-self.p))
+        while self._loss() > self.epsilon:  # by rounding
+            self._support_with(math.nextafter(self.p, 0), self.q)
+        self.privacy_loss = self._loss()
+
+    def _loss(self) -> float:
+        gap = self.p - self.q
+        return (math.log1p(gap / self.q) + math.log1p(gap / (1 - self.p))) * (1 + 2**-50)  # or rounded down
 
     @staticmethod
     @abstractmethod
@@ -73,7 +80,7 @@ class UnaryEncoding(FrequencyOracle):
         """Probability of each report under each value of its sender, shape (n, k): a product over its bits."""
         bits = self.supports(reports)
         under_others, under_own = np.where(bits, self.q, 1 - self.q), np.where(bits, self.p, 1 - self.p)
-        return under_others.prod(axis=1, keepdims=True) / under_others * under_own
+        return representable(under_others.prod(axis=1, keepdims=True) / under_others * under_own)
 
     def aggregate(self, reports: ArrayLike) -> NDArray[np.int64]:
         """Support counts, shape (k,): how many reports have each bit set."""

@@ -11,6 +11,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from ..accounting import privacy_loss
+from ..accounting.divergence import beyond_line
 from ..numerics import checks
 from ..numerics.checks import number, whole
 from . import exact_noise
@@ -60,15 +61,22 @@ class RandomizedResponse(PureDP):
         """zCDP: sup D_alpha / alpha, for k = 2 epsilon tanh(epsilon/2), else rounded up by 1/2000 or less.
 
         On a grid of orders from 1 to epsilon / D_1: D_alpha increases to epsilon, so that between two orders no
-        quotient exceeds the D of the larger over the smaller, nor one beyond the grid that at its start.
+        quotient exceeds the D of the larger over the smaller, nor one beyond the grid that at its start. With v the mean square of
+        the losses, quotients up to alpha lie below e^(alpha epsilon) v/2 and D_1 above e^-epsilon v/2: of a small epsilon the grid
+        starts later.
         """
-        if self.k == 2:
+        loss, ratio, tiny = self.loss, 1 + 1 / 2000, np.finfo(float).tiny
+        if self.k == 2 or super().rho == tiny:
             return super().rho
-        loss, ratio = self.loss, 1 + 1 / 2000
-        orders = ratio ** np.arange(1, int(np.log(self.epsilon / loss.kl) / np.log(ratio)) + 3)
+        start = max(1.0, np.log(ratio) / 2 / self.epsilon - 1)
+        orders = start * ratio ** np.arange(1, int(np.log(self.epsilon / loss.kl / start) / np.log(ratio)) + 3)
         x = orders[:, None] - 1
-        divergences = scipy.special.logsumexp(loss.log_mass + x * loss.losses, axis=1) / x[:, 0]
-        return float(min((ratio * divergences / orders).max(), super().rho))
+        far = scipy.special.logsumexp(loss.log_mass + x * loss.losses, axis=1)
+        near = beyond_line(loss.log_mass, np.where(far[:, None] < 0.1, x * loss.losses, 0)) + x * beyond_line(
+            loss.log_mass, -loss.losses
+        )
+        divergences = np.where(far < 0.1, np.log1p(near.sum(axis=1)), far) / x[:, 0]
+        return float(max(min(ratio * max((divergences / orders).max(), loss.kl), super().rho), tiny))
 
     @property
     def worst_case(self) -> tuple[int, int]:

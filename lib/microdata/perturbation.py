@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from ..numerics import checks
@@ -51,11 +52,14 @@ class RetentionReplacement:
 
     @classmethod
     def from_epsilon(cls, epsilon: float, size: int) -> RetentionReplacement:
-        """The mechanism whose local-DP level is `epsilon` in [0, inf)."""
+        """The mechanism of the greatest rho whose local-DP level is `epsilon` in [0, inf) or less: past 30 or so, clearly less."""
         epsilon = checks.number("epsilon", epsilon, "[0, inf)")
         size = checks.whole("size", size, "[2, inf)")
         # (e^eps - 1) / (e^eps - 1 + size), for any epsilon
-        return cls(size, -math.expm1(-epsilon) / (1 + (size - 1) * math.exp(-epsilon)))
+        found = cls(size, min(-math.expm1(-epsilon) / (1 + (size - 1) * math.exp(-epsilon)), 1 - 2.0**-53))
+        while found.epsilon > epsilon:
+            found = cls(size, math.nextafter(found.rho, 0))
+        return found
 
     @property
     def epsilon(self) -> float:
@@ -299,7 +303,7 @@ def matching_posteriors(densities: ArrayLike) -> NDArray[np.float64]:
     if a.ndim != 2 or a.shape[0] != a.shape[1] or not 1 <= len(a) <= MOST_PERSONS:
         raise ValueError(f"densities must have shape (N, N), N in [1, {MOST_PERSONS}], got {a.shape}")
     n = len(a)
-    a = a / np.maximum(a.max(axis=1, keepdims=True), np.finfo(float).tiny)  # or products could underflow
+    a = _balanced(a)
     sets = np.arange(2**n)
     has = (sets[:, None] >> np.arange(n)) & 1
     without = [[sets[(has.sum(axis=1) == i) & (has[:, r] == 0)] for r in range(n)] for i in range(n)]
@@ -315,6 +319,22 @@ def matching_posteriors(densities: ArrayLike) -> NDArray[np.float64]:
         raise ValueError("densities must allow one matching of persons to rows at least, got none")
     ways = [[first[held] @ last[held | 1 << r] for r, held in enumerate(row)] for row in without]
     return a * np.array(ways) / first[-1]
+
+
+def _balanced(a) -> np.ndarray:
+    """`a` with rows and columns times powers of two, so that no matching has a product far above that of the best one, about 1.
+
+    Powers are the dual solution of the assignment problem: with the best matching on the diagonal, shortest paths.
+    """
+    logs = np.where(a > 0, np.log2(np.where(a > 0, a, 1)), -1e6)  # of no matching, if there is any other
+    columns = scipy.optimize.linear_sum_assignment(logs, maximize=True)[1]
+    of_best = logs[range(len(a)), columns]
+    ahead, moved = logs[:, columns] - of_best[:, None], np.zeros(len(a))
+    for _ in a:
+        moved = np.minimum(moved, (moved[:, None] - ahead).min(axis=0))
+    by_column = np.empty(len(a))
+    by_column[columns] = moved
+    return np.ldexp(a, (np.rint(-of_best - moved)[:, None] + np.rint(by_column)).clip(-(10**5), 10**5).astype(int))
 
 
 def pk_parameters(k: float, n_records: int, attributes: Mapping[str, int | tuple[float, float]],

@@ -111,7 +111,9 @@ def clip_errors(widths: NDArray[np.int64], outputs: np.ndarray, errors: np.ndarr
     for layer in range(1, last + 1):
         y, delta = block(outputs, widths, layer - 1, rows), block(errors, widths, layer, rows)
         for r in range(rows):
-            squares[r] += (1.0 + _square(y[r])) * _square(delta[r])
+            signal = _square(delta[r])
+            if signal > 0:  # else nothing changes, whatever the outputs below
+                squares[r] += (1.0 + _square(y[r])) * signal
     for r in range(rows):
         norm = math.sqrt(squares[r])
         squares[r] = 1.0 if norm <= limit else limit / norm
@@ -127,10 +129,10 @@ def clip_errors(widths: NDArray[np.int64], outputs: np.ndarray, errors: np.ndarr
 
 @compiled
 def _square(vector):
-    total = vector.dtype.type(0)
+    total = 0.0  # in double precision, whatever the network's
     for j in range(vector.size):
-        total += vector[j] * vector[j]
-    return np.float64(total)
+        total += np.float64(vector[j]) * np.float64(vector[j])
+    return total
 
 
 @compiled

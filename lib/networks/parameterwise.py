@@ -43,7 +43,7 @@ def loss(law: ArrayLike, parameters: Iterable[int] | None = None) -> float:
     possible = most > 0
     if (least[possible] == 0).any():
         return math.inf
-    return float(np.log(most[possible] / least[possible]).max())
+    return float(np.log1p(((most - least)[possible] / least[possible]).max()))
 
 
 def losses(law: ArrayLike) -> NDArray[np.float64]:

@@ -4,7 +4,11 @@ Sizes are drawn by their exponents, from 1e-300 to 1e300 where the range allows 
 their papers print them, in mpmath; nothing of `lib` is in them.
 """
 
+import inspect
+import itertools
 import math
+import re
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -13,7 +17,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from lib import accounting, local
-from lib.accounting import composition, divergence, privacy_loss
+from lib.accounting import composition, divergence, numerical, privacy_loss, sampled_gaussian
+from lib.attacks import membership_inference
 from lib.gaussian_synthesis.bounds import (
     bounded_epsilon,
     bounded_epsilon_joint,
@@ -22,8 +27,13 @@ from lib.gaussian_synthesis.bounds import (
     unbounded_epsilon,
 )
 from lib.local import consistency
+from lib.local.unary_encoding import UnaryEncoding
 from lib.mechanisms import additive_noise, selection, sensitivity
 from lib.mechanisms.randomized_response import RandomizedResponse
+from lib.microdata import perturbation
+from lib.networks import parameterwise, private_networks
+from lib.numerics.kernel_matrix import LEAST, gaussian_kernel
+from tests.lib import fuzz_cases
 
 TINY = np.finfo(float).tiny
 extremes = settings(derandomize=True, deadline=None, max_examples=60)
@@ -273,6 +283,62 @@ def test_choices_have_probabilities(scores, epsilon):
         assert (probabilities >= 0).all() and probabilities.sum() == pytest.approx(1, rel=1e-9)
 
 
+@extremes
+@given(st.one_of(st.floats(0, 40), powers(-12, 300)), st.integers(2, 2**31))
+def test_retention_replacement_protects_no_less_than_asked(epsilon, size):
+    made = perturbation.RetentionReplacement.from_epsilon(epsilon, size)
+    with mpmath.workdps(60):
+        exact = mpmath.log1p(size * mpf(made.rho) / (1 - mpf(made.rho)))
+    assert exact <= epsilon * (1 + 1e-15) + 1e-300
+    if 1e-12 < epsilon < 20:
+        assert exact >= epsilon * (1 - 1e-3)
+
+
+@extremes
+@given(st.integers(1, 6), st.integers(0, 2**32 - 1))
+def test_posteriors_of_matchings_whose_products_leave_the_range(n, seed):
+    rng = np.random.default_rng(seed)
+    densities = 10.0 ** rng.integers(-300, 300, (n, n)) * (rng.random((n, n)) < 0.8)
+    weights = {
+        order: math.prod(Fraction(densities[i, r]) for i, r in enumerate(order))
+        for order in itertools.permutations(range(n))
+    }
+    total = sum(weights.values())
+    if not total:
+        with pytest.raises(ValueError, match="densities must allow one matching"):
+            perturbation.matching_posteriors(densities)
+        return
+    exact = [
+        [float(sum(weight for order, weight in weights.items() if order[i] == r) / total) for r in range(n)]
+        for i in range(n)
+    ]
+    np.testing.assert_allclose(perturbation.matching_posteriors(densities), exact, rtol=1e-12, atol=1e-290)
+
+
+@extremes
+@given(powers(-6, 6), st.one_of(powers(-300, -0.01), st.integers(2, 53).map(lambda bits: 1 - 2.0**-bits)))
+def test_the_certified_rho_is_hardly_less_than_the_largest(epsilon, delta):
+    """As its docstring says, also where delta is all but 1; and never more, which is tested with 60 digits beside it."""
+    assert (
+        1 - 1e-12
+        <= float(accounting.certified_zcdp(epsilon, delta)) / accounting.dp_to_zcdp(epsilon, delta)
+        <= 1 + 1e-12
+    )
+
+
+@extremes
+@given(powers(-14, 3), powers(-6, 6), st.integers(1, 8))
+def test_a_kernel_is_accurate_or_refuses_its_width(width, size, columns):
+    points = size * np.random.default_rng(columns).random((30, columns))
+    try:
+        found = gaussian_kernel(points, width).dense()
+    except ValueError as error:
+        assert "width must be at least" in str(error) and (points**2).sum(axis=1).max() / width > 0.99e12
+        return
+    exact = np.exp(np.maximum(-((points[:, None] - points) ** 2).sum(axis=2) / width, LEAST))
+    np.testing.assert_allclose(found, exact, rtol=1e-12 + 2e-15 * (points**2).sum(axis=1).max() / width)
+
+
 def test_a_choice_whose_exponents_overflow_is_refused():
     """They would tie at infinity, and the first of them be taken for the best."""
     with pytest.raises(ArithmeticError, match="too large"):
@@ -288,15 +354,50 @@ def test_a_choice_whose_exponents_overflow_is_refused():
     st.integers(2, 300),
     powers(-12, 300),
 )
-def test_oracles_report_probabilities_and_variances_or_refuse(name, k, epsilon):
+def test_oracles_protect_as_they_say_and_state_probabilities_and_variances_or_refuse(name, k, epsilon):
+    """The loss is that of the coins as they are thrown, multiples of 2^-53 or, of bits, floats: in exact fractions."""
     try:
         oracle = getattr(local, name)(k, epsilon)
     except ValueError as error:
-        assert "epsilon must be large enough" in str(error)
+        assert "epsilon must be large enough" in str(error) and epsilon < 1e-11
         return
-    assert 0 <= oracle.q < oracle.p <= 1
-    variance = oracle.variance(np.array([0.0, 0.5, 1.0]), 100)
-    assert (variance >= 0).all() and np.isfinite(variance).all()
+    p, q, odds = _coins(oracle)
+    assert (
+        0 <= q < p < 1
+        and oracle.p == pytest.approx(float(p), rel=1e-15)
+        and oracle.q == pytest.approx(float(q), rel=1e-15)
+    )
+    with mpmath.workdps(60):
+        loss = mpmath.log(mpf(odds.numerator) / odds.denominator)
+        assert loss <= oracle.privacy_loss <= min(loss * (1 + mpf(1e-14)), epsilon)
+    if epsilon < 30 and name != "THE":
+        assert oracle.privacy_loss == pytest.approx(epsilon, rel=1e-3)
+    if name != "HadamardResponse":  # whose bits are not independent: see test_frequency_oracles
+        exact = [float(q * (1 - q) / (p - q) ** 2), float(p * (1 - p) / (p - q) ** 2)]
+        assert oracle.variance(np.array([0.0, 1.0]), 1) == pytest.approx(exact, rel=1e-12, abs=1e-15 * max(exact))
+    reports = oracle.perturb(np.arange(min(k, 5)), rng=np.random.default_rng(0))
+    try:
+        law = oracle.probability(reports)
+    except ArithmeticError as error:
+        assert "too small for double precision" in str(error) and (k > 100 or epsilon > 600)
+    else:
+        assert ((law > 0) & (law <= 1)).all()
+        assert np.log(law.max(axis=1) / law.min(axis=1)).max() <= oracle.privacy_loss * (1 + 1e-12) + 1e-15
+
+
+def _coins(oracle) -> tuple[Fraction, Fraction, Fraction]:
+    """Support p and q, and the greatest ratio of a report's probabilities, of the coins as they are thrown."""
+    p, k = Fraction(oracle.p), oracle.k
+    if isinstance(oracle, UnaryEncoding):
+        q = Fraction(oracle.q)
+        return p, q, p * (1 - q) / (q * (1 - p))
+    if isinstance(oracle, local.LocalHashing):
+        return p, Fraction(1, oracle.g), p * (oracle.g - 1) / (1 - p)
+    if isinstance(oracle, local.HadamardResponse):
+        d = Fraction(oracle._forced)
+        return (1 + d) / 2, Fraction(1, 2), 1 + 2 * oracle.blocks * d / (1 - d)
+    d = getattr(oracle, "d", 1)
+    return p, (p * (d - 1) + (1 - p) * d) / (k - 1), p * (k - d) / ((1 - p) * d)
 
 
 # ---- divergences and the theorems of miura2022
@@ -332,3 +433,236 @@ def test_each_bound_lies_below_the_looser_one(n, order, d, sigma):
     )
     assert joint <= tight * (1 + 1e-9) and tight <= printed * (1 + 1e-9)
     assert largest_radius(d, sigma) <= 4 * d / sigma
+
+
+# ---- costs and probabilities, each against its formula
+
+
+def case(function, reference, *ranges, low=1e-13, high=1e-9):
+    """A `function` of numbers whose decimal exponents lie in `ranges`, and its `reference`, in mpmath: the exact value, or a pair of it and
+    what the permitted errors are relative to. A value may lie below by a relative `low`, a few roundings, and above by `high`."""
+    return function, reference, ranges, low, high
+
+
+mpf = mpmath.mpf
+
+
+def order(x):
+    return mpf(1 + float(x))
+
+
+def _exponential_rdp(e, x):
+    """The most over t of D_alpha for losses t and t - e, with probabilities such that both laws sum to 1."""
+    a = order(x)
+    x = a - 1
+    if x == 0:
+        return None
+    shown, kept = -mpmath.expm1(-a * e), -mpmath.exp(-e) * mpmath.expm1(-x * e)
+    odds = shown * x / (kept * a)
+    return mpmath.log(odds) + mpmath.log((shown - kept * odds) / -mpmath.expm1(-e)) / x
+
+
+def _response_rdp(e, k, x):
+    """Of a truth among k: losses e, 0 and -e."""
+    x, lie = order(x) - 1, 1 / (mpmath.exp(e) + k - 1)
+    return mpmath.log(lie * (mpmath.exp((1 + x) * e) + mpmath.exp(-x * e) + k - 2)) / x if x else None
+
+
+def _response_rho(e, k):
+    """sup D_alpha / alpha: for k = 2 at alpha = 1; else on a grid of alpha, of which it may lie above by 1/2000."""
+    lie = 1 / (mpmath.exp(e) + k - 1)
+    if k == 2:
+        return e * lie * mpmath.expm1(e)
+    with mpmath.workdps(20 + 2 * max(int(-mpmath.log10(e)), 10)):
+        orders = [1 + mpmath.mpf(i) / 60 * (4 + 2 * mpmath.log(k) / e) for i in range(1, 61)]
+        moments = [lie * (mpmath.exp(a * e) + mpmath.exp((1 - a) * e) + k - 2) for a in orders]
+        return max(e * lie * mpmath.expm1(e), *(mpmath.log(moment) / (a - 1) / a for a, moment in zip(orders, moments)))
+
+
+def _sampled_rdp(sigma, q, x):
+    """The trapezoidal rule, step and reach halved and doubled, in 50 digits; a record removed."""
+    a = order(x)
+    with mpmath.workdps(50):
+        step, low, high = min(sigma / 6, sigma**2 / 3), -1 - 15 * sigma, a + 15 * sigma
+        points = [low + step * i for i in range(int((high - low) / step) + 1)]
+        mean = mpmath.fsum(
+            mpmath.npdf(z, 0, sigma) * (1 - q + q * mpmath.exp((2 * z - 1) / (2 * sigma**2))) ** a for z in points
+        )
+        return mpmath.log(mean * step) / (a - 1)
+
+
+COSTS = {
+    "selection.Exponential.rdp": case(lambda e, x: selection.Exponential(e).rdp(1 + x), _exponential_rdp, (-150, 3), (-12, 20)),
+    "selection.Exponential.rho": case(lambda e: selection.Exponential(e).rho, lambda e: e**2 / 8, (-323, 300)),
+    "selection.Exponential.delta": case(
+        lambda e, part: selection.Exponential(e).delta(part * e),
+        lambda e, part: (
+            (mpmath.exp(e / 2) - mpmath.exp(mpf(float(part) * float(e)) / 2)) ** 2 / mpmath.expm1(e),
+            max(1, e / (e - part * e)) * (mpmath.exp(e / 2) - mpmath.exp(part * e / 2)) ** 2 / mpmath.expm1(e),
+        ), (-300, 2.5), (-6, -0.01),
+    ),
+    "selection.Exponential.epsilon_at": case(
+        lambda e, delta: selection.Exponential(e).epsilon_at(delta),
+        lambda e, delta: (max(e + 2 * mpmath.log(1 - mpmath.sqrt(delta * -mpmath.expm1(-e))), 0), e), (-300, 2.5), (-300, -1),
+    ),
+    "guarantees.PureDP.rho": case(lambda e: selection.PermuteAndFlip(e).rho, lambda e: e * mpmath.tanh(e / 2), (-300, 300)),
+    "randomized_response.RandomizedResponse.rho": case(
+        lambda e, k: RandomizedResponse(e, round(k)).rho, lambda e, k: _response_rho(e, int(mpmath.nint(k))), (-150, 2.8), (0.31, 9.3), high=0.01
+    ),
+    "randomized_response.RandomizedResponse.truth": case(
+        lambda e, k: RandomizedResponse(e, round(k)).truth, lambda e, k: 1 / (1 + (mpmath.nint(k) - 1) * mpmath.exp(-e)), (-300, 2.8), (0.31, 9.3)
+    ),
+    "randomized_response.RandomizedResponse.lie": case(
+        lambda e, k: RandomizedResponse(e, round(k)).lie, lambda e, k: 1 / (mpmath.exp(e) + mpmath.nint(k) - 1), (-300, 2.8), (0.31, 9.3), low=1e-12
+    ),
+    "additive_noise.Laplace.rho": case(lambda e: additive_noise.Laplace(1.0, e).rho, lambda e: mpmath.expm1(-e) + e, (-300, 300)),
+    "additive_noise.Laplace.epsilon_at": case(
+        lambda e, delta: additive_noise.Laplace(1.0, e).epsilon_at(delta), lambda e, delta: (max(e + 2 * mpmath.log(1 - delta), 0), e), (-300, 300), (-300, -0.01)
+    ),
+    "additive_noise.DiscreteLaplace.rho": case(
+        lambda e: additive_noise.DiscreteLaplace(1 / e).rho, lambda e: e * mpmath.tanh(e / 2), (-150, 150), low=1e-12
+    ),
+    "additive_noise.DiscreteGaussian.rho": case(lambda s: additive_noise.DiscreteGaussian(s).rho, lambda s: 1 / (2 * s**2), (-150, 150)),
+    "privacy_loss.DiscreteLoss.renyi": case(
+        lambda e, k, x: privacy_loss.randomized_response(e, round(k)).renyi(1 + x),
+        lambda e, k, x: _response_rdp(e, int(mpmath.nint(k)), x), (-150, 2.8), (0.5, 9.3), (-12, 20), low=1e-10,
+    ),
+    "numerical.LaplaceLoss.truncated_mean": case(
+        lambda e: numerical.LaplaceLoss(e).truncated_mean(-np.inf, np.inf), lambda e: mpmath.expm1(-e) + e, (-150, 150)
+    ),
+    "numerical.BoundedRangeLoss.truncated_mean": case(
+        lambda e: numerical.BoundedRangeLoss(e).truncated_mean(-np.inf, np.inf), lambda e: e * mpmath.coth(e / 2) - 2, (-150, 150), low=1e-10
+    ),
+    "numerical.BoundedRangeLoss.cdf": case(
+        lambda e, part: numerical.BoundedRangeLoss(e).cdf(-part * e),
+        lambda e, part: (mpmath.expm1(e - part * e) - mpmath.expm1(0)) and (mpmath.exp(-part * e / 2) - mpmath.exp(-e / 2)) / (2 * mpmath.sinh(e / 2)),
+        (-300, 2.5), (-6, -0.3), high=1e-12,
+    ),
+    "sampled_gaussian.SampledGaussian.rdp": case(
+        lambda sigma, q, x: sampled_gaussian.SampledGaussian(1 / sigma, sigma, q).rdp(1 + x), _sampled_rdp, (-0.5, 6), (-6, -0.1), (-1, 1), low=1e-8, high=1e-8
+    ),
+    "conversions.bounded_range_zcdp": case(accounting.bounded_range_zcdp, lambda e: e**2 / 8, (-323, 300)),
+    "conversions.compose_rdp": case(lambda e: accounting.compose_rdp([e], [10**15]), lambda e: e * 10**15, (-323, 300)),
+    "conversions.rdp_to_dp": case(
+        lambda e, x, delta: accounting.rdp_to_dp([1 + x], [e], delta).epsilon, lambda e, x, delta: _converted(e, order(x) - 1, delta), (-300, 300), (-12, 12), (-300, -0.01)
+    ),
+    "conversions.rdp_to_delta": case(
+        lambda e, x, target: math.log(accounting.rdp_to_delta([1 + x], [e], target).delta),
+        lambda e, x, target: _converted_log_delta(e, order(x) - 1, target), (-300, 300), (-12, 12), (-300, 300),
+    ),
+    "composition.basic": case(lambda e, delta: sum(composition.basic([e, e], [delta, 0])), lambda e, delta: 2 * e + delta, (-300, 300), (-300, -0.01)),
+    "composition.parallel": case(lambda e: composition.parallel([e, e / 2], neighbours="bounded").epsilon, lambda e: 3 * e / 2, (-300, 300)),
+    "composition.gaussian": case(  # mu of four is twice that of one
+        lambda s, delta: composition.gaussian([s] * 4, delta).epsilon, lambda s, delta: mpf(float(accounting.gaussian_epsilon(float(s) / 2, float(delta)))), (-3, 3), (-30, -0.5)
+    ),
+    "membership_inference.posterior_bound": case(
+        lambda prior, e: membership_inference.posterior_bound(prior, e), lambda prior, e: prior / (prior + (1 - prior) * mpmath.exp(-e)), (-300, -0.01), (-300, 300)
+    ),
+    "membership_inference.tpr_bound": case(
+        lambda fpr, e, delta: membership_inference.tpr_bound(fpr, e, delta),
+        lambda fpr, e, delta: min(1, mpmath.exp(e) * fpr + delta, 1 - mpmath.exp(-e) * (1 - delta - fpr)), (-300, -0.5), (-300, 300), (-300, -0.5),
+    ),
+    "membership_inference.advantage_bound": case(
+        membership_inference.advantage_bound, lambda e: mpmath.tanh(e / 2), (-300, 300)
+    ),
+    "private_networks.PrivacyStatement.rho": case(
+        lambda e: private_networks.PrivacyStatement("AnonymizedLearning", e, 1000, 7).rho, lambda e: 7000 * (mpmath.expm1(-e / 7) + e / 7), (-150, 150)
+    ),
+    "private_networks.PrivacyStatement.epsilon_at": case(
+        lambda e: private_networks.PrivacyStatement("LearningFirst", e, 1000).epsilon_at(1e-6),
+        lambda e: min(1000 * e, mpf(accounting.zcdp_to_dp(additive_noise.Laplace(1.0, float(e)).rho * 1000, 1e-6))), (-150, 150),
+    ),
+    "parameterwise.loss": case(
+        lambda gap: parameterwise.loss([[0.5, 0.5], [1 - (0.5 - gap), 0.5 - gap]]), lambda gap: mpmath.log(max(0.5 / mpf(0.5 - float(gap)), mpf(1 - (0.5 - float(gap))) * 2)), (-15, -0.4)
+    ),
+    "perturbation.RetentionReplacement.epsilon": case(
+        lambda rho, k: perturbation.RetentionReplacement(round(k), rho).epsilon, lambda rho, k: mpmath.log(1 + mpmath.nint(k) * rho / (1 - rho)), (-300, -0.001), (0.31, 9)
+    ),
+    "perturbation.RetentionReplacement.density": case(
+        lambda rho, k: perturbation.RetentionReplacement(round(k), rho).density(1, 0), lambda rho, k: (1 - rho) / mpmath.nint(k), (-300, -0.001), (0.31, 9)
+    ),
+    "perturbation.BoundedLaplace.epsilon": case(lambda phi: perturbation.BoundedLaplace(0, 1, phi).epsilon, lambda phi: 1 / phi, (-300, 300)),
+    "perturbation.BoundedLaplace.density": case(
+        lambda phi: perturbation.BoundedLaplace(0, 1, phi).density(0.25, 0.75),
+        lambda phi: mpmath.exp(-1 / (2 * phi)) / phi / (2 - mpmath.exp(-3 / (4 * phi)) - mpmath.exp(-1 / (4 * phi))), (-2, 15),
+    ),
+    "perturbation.pk_level": case(
+        lambda e: perturbation.pk_level(perturbation.Perturbation({"a": perturbation.BoundedLaplace(0, 1, 1 / e)}), 10**6) , lambda e: 1 + (10**6 - 1) * mpmath.exp(-2 / mpf(1 / float(e))), (-300, 300), low=1e-12
+    ),
+    "perturbation.pk_epsilon": case(lambda k: perturbation.pk_epsilon(1 + k, 10**6), lambda k: mpmath.log((10**6 - 1) / (mpf(1 + float(k)) - 1)) / 2, (-15, 5.9), low=1e-12),
+}  # fmt: skip
+
+
+def _converted(e, x, delta):
+    terms = e, -mpmath.log1p(1 / x), -mpmath.log1p(x) / x, -mpmath.log(delta) / x
+    return max(sum(terms), 0), sum(map(abs, terms))
+
+
+def _converted_log_delta(e, x, target):
+    terms = x * e, -x * mpmath.log1p(1 / x), -mpmath.log1p(x), -x * target
+    return min(max(sum(terms), mpmath.log(mpf(TINY))), 0), 1 + sum(map(abs, terms))
+
+
+@pytest.mark.parametrize("name", COSTS)
+def test_a_cost_is_its_formula_and_never_less(name):
+    function, reference, ranges, low, high = COSTS[name]
+    rng, checked = np.random.default_rng(0), 0
+    for _ in range(8 if reference is _sampled_rdp else 40):
+        arguments = [float(10.0 ** rng.uniform(*ends)) or 5e-324 for ends in ranges]
+        with mpmath.workdps(700 if min(np.ravel(ranges)) < -60 else 120):
+            exact = reference(*map(mpf, arguments))
+            exact, unit = exact if isinstance(exact, tuple) else (exact, exact)
+            if exact is None:  # the argument was rounded to the end of its range
+                continue
+            found = float(function(*arguments))
+            checked += 1
+            assert not (exact > 0 and found == 0), (arguments, "rounded to nothing")
+            if abs(exact) < 1e307:
+                room = mpmath.fabs(unit)
+                assert exact - low * room <= found <= exact + max(high * room, mpf(TINY)), (
+                    arguments,
+                    found,
+                    float(exact),
+                )
+            else:
+                assert found >= 1e307
+    assert checked > 5
+
+
+# ---- nothing is forgotten
+
+STATED = re.compile("(^|_)(epsilons?|delta|rho|rdp|zcdp|dp|renyi|kl|loss|losses|probability|density|mass|masses|cdf|truth|lie|level|variances?|posteriors|"
+                    "(tpr|auc|advantage|posterior)_bound|mean|multiplier)($|_)")  # fmt: skip
+SEEN = "a distance of data, a fit's objective or a plan, not a cost"
+EXACT_FRACTIONS = (
+    "computed in fractions, and rounded the safe way; tested with them in test_plan and test_exact_release"
+)
+SIXTY = "compared with 60 digits over its range in test_gaussian_synthesis"
+WHOLE = "a law that numerical composition sums: test_accounting compares its composition with closed forms"
+EXEMPT = {
+    "sensitivity.of_mean": "a sensitivity; its range is that of sums, above", "parameterwise.losses": "`loss`, for each parameter",
+    "hierarchies.": SEEN, "graphical_model.": SEEN, "table.": SEEN, "utility.": SEEN, "uncertainty.": SEEN, "network.": SEEN, "mixing_proportions.": SEEN,
+    "private_regression.": "shown in test_private_regression, with the range of epsilon", "budget_schedule.ExactSchedule.": EXACT_FRACTIONS,
+    "sampled_gaussian.epsilon": "bounds of numerical composition, with a stated error: test_sampled_gaussian",
+    "sampled_gaussian.noise_multiplier": "its inverse: test_dp_sgd", "dp_sgd.Plan.": "`sampled_gaussian.epsilon`",
+}  # fmt: skip
+
+
+def stated() -> set[str]:
+    """All public functions, methods and properties of `lib` whose names say that they return a cost or a probability."""
+    found = set()
+    for leaf, module in fuzz_cases.MODULES.items():
+        if module.__name__.startswith(("lib.release", "lib.command", "lib.data")):
+            continue
+        for name, value in vars(module).items():
+            if name.startswith("_") or getattr(value, "__module__", None) != module.__name__:
+                continue
+            members = (
+                {f"{name}.{own}": each for own, each in vars(value).items()}
+                if inspect.isclass(value)
+                else {name: value}
+            )
+            found |= {f"{leaf}.{own}" for own, each in members.items()
+                      if not own.rpartition(".")[2].startswith("_") and STATED.search(own.rpartition(".")[2])
+                      and (callable(each) or hasattr(each, "__get__"))}  # fmt: skip
+    return found

@@ -1,5 +1,7 @@
 """DP-SGD: its guarantee, clipping record by record, the noise, an audit."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -93,6 +95,16 @@ def test_clipped_errors_sum_to_the_clipped_changes(seed, widths, records, limit)
     wanted = clipped_changes(network, features, labels, limit)
     assert np.allclose(change, np.sum(wanted, axis=0), rtol=1e-9, atol=1e-12)
     assert max(np.linalg.norm(one) for one in wanted) <= limit * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("size, signal", [(0.1, 0.7), (0.3, 0.7), (1e30, 0.0), (1e-30, 1e30)])
+def test_in_single_precision_too_no_change_exceeds_its_norm(size, signal):
+    """To a relative 1e-6, as the module states, for any number of features; squares beyond float32 are no NaN."""
+    outputs, errors = np.full(200_002, size, np.float32), np.full(200_002, signal, np.float32)
+    dp_sgd.clip_errors(np.array([200_000, 2]), outputs, errors, 1, 1.0)
+    left = errors[-2:].astype(float)  # signals of the last layer
+    norm = math.sqrt((1 + math.fsum(outputs[:200_000].astype(float) ** 2)) * math.fsum(left**2))
+    assert norm == pytest.approx(1 if signal else 0, rel=1e-6)
 
 
 def run(network, features, labels, sizes, *, rate=0.3, limit=0.5, sigma=0.0, momentum=0.0, l2=0.0, scale=1.0, seed=0):
