@@ -37,7 +37,9 @@ MODULES = _modules()
 KERNEL = "compiled inner loop, called with arrays that were checked"
 INNER = "arithmetic inside other functions, which check what they are given"
 EXEMPT = {
+    "divergence.beyond_line": INNER,
     "numerical.BoundedRangeLoss.": INNER,
+    "protocol.representable": INNER,
     "numerical.GaussianLoss.": INNER,
     "numerical.LaplaceLoss.": INNER,
     "numerical.PrivacyLossVariable.": INNER,

@@ -122,6 +122,7 @@ def test_dp_sgd_is_calibrated_for_a_replaced_record():
     assert plan.epsilon < 0.6  # for one that is added or removed
 
 
+@pytest.mark.slow
 def test_a_variant_is_another_network():
     where = [
         (name, "parameter", "AnonymizedLearning", 1e4, 0)
