@@ -45,7 +45,11 @@ IN_ENGLISH = {
         "fix: l2 loss stddev scaling",
         "◦ -anonymity consists of two methods",
     ],
-    "scorecard.html": ["Output: Estimated data distribution ◦ ; return ◦"],
+    "scorecard.html": [
+        "How Much Is Enough? Choosing ε for Differential Privacy",
+        "Output: Estimated data distribution ◦ ; return ◦",
+        "Random Response Random Response",
+    ],
     # a formula in letters
     "machine-checked.html": ["Pr[M(x) in event] <= e^eps Pr[M(x') in event]"],
     # what programs say: errors, and the names of the leaks in a table of results
