@@ -10,7 +10,6 @@ response, without the Bloom filter). Wang et al. 2017, Section 4 (OUE).
 from __future__ import annotations
 
 import math
-import sys
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -50,7 +49,8 @@ class UnaryEncoding(FrequencyOracle):
     def __init__(self, k: int, epsilon: float, *parameters: float) -> None:
         super().__init__(k, epsilon)
         p, q = self.probabilities(self.epsilon, *parameters)
-        self._support_with(min(p, 1 - 2.0**-53), max(q, sys.float_info.min))
+        q = max(math.ceil(q * 2**61), 1) / 2**61  # as `coins` draws it; p is 1/2 at least, and so is drawn as it is
+        self._support_with(min(p, 1 - 2.0**-53), q)
         self.report_bytes = self.k
         while self._loss() > self.epsilon:  # by rounding
             self._support_with(math.nextafter(self.p, 0), self.q)

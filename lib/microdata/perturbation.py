@@ -40,7 +40,7 @@ MOST_PERSONS = 16  # of whose rows all matchings are weighed
 class RetentionReplacement:
     """Keeps a category with probability rho, else draws one of all `size` uniformly, itself included (equation 1).
 
-    size : number of categories, whole number >= 2; rho : in [0, 1)
+    size : number of categories, an integer >= 2; rho : in [0, 1), rounded up to a multiple of 2^-53, with which it is drawn
     """
 
     size: int
@@ -48,7 +48,7 @@ class RetentionReplacement:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", checks.whole("size", self.size, "[2, inf)"))
-        object.__setattr__(self, "rho", checks.number("rho", self.rho, "[0, 1)"))
+        object.__setattr__(self, "rho", math.ceil(checks.number("rho", self.rho, "[0, 1)") * 2**53) / 2**53)
 
     @classmethod
     def from_epsilon(cls, epsilon: float, size: int) -> RetentionReplacement:
@@ -58,7 +58,7 @@ class RetentionReplacement:
         # (e^eps - 1) / (e^eps - 1 + size), for any epsilon
         found = cls(size, min(-math.expm1(-epsilon) / (1 + (size - 1) * math.exp(-epsilon)), 1 - 2.0**-53))
         while found.epsilon > epsilon:
-            found = cls(size, math.nextafter(found.rho, 0))
+            found = cls(size, found.rho - 2.0**-53)
         return found
 
     @property

@@ -291,7 +291,7 @@ def test_retention_replacement_protects_no_less_than_asked(epsilon, size):
         exact = mpmath.log1p(size * mpf(made.rho) / (1 - mpf(made.rho)))
     assert exact <= epsilon * (1 + 1e-15) + 1e-300
     if 1e-12 < epsilon < 20:
-        assert exact >= epsilon * (1 - 1e-3)
+        assert exact >= epsilon * (1 - 1e-3) - size * 2.0**-53  # as fine as it is drawn
 
 
 @extremes
@@ -390,6 +390,7 @@ def _coins(oracle) -> tuple[Fraction, Fraction, Fraction]:
     p, k = Fraction(oracle.p), oracle.k
     if isinstance(oracle, UnaryEncoding):
         q = Fraction(oracle.q)
+        assert (p * 2**61).denominator == (q * 2**61).denominator == 1  # as finely as `coins` draws
         return p, q, p * (1 - q) / (q * (1 - p))
     if isinstance(oracle, local.LocalHashing):
         return p, Fraction(1, oracle.g), p * (oracle.g - 1) / (1 - p)
@@ -449,6 +450,11 @@ mpf = mpmath.mpf
 
 def order(x):
     return mpf(1 + float(x))
+
+
+def _drawn(rho):
+    """The probability of `rng.random() < rho`."""
+    return mpf(math.ceil(rho * 2**53)) / 2**53
 
 
 def _exponential_rdp(e, x):
@@ -576,10 +582,10 @@ COSTS = {
         lambda gap: parameterwise.loss([[0.5, 0.5], [1 - (0.5 - gap), 0.5 - gap]]), lambda gap: mpmath.log(max(0.5 / mpf(0.5 - float(gap)), mpf(1 - (0.5 - float(gap))) * 2)), (-15, -0.4)
     ),
     "perturbation.RetentionReplacement.epsilon": case(
-        lambda rho, k: perturbation.RetentionReplacement(round(k), rho).epsilon, lambda rho, k: mpmath.log(1 + mpmath.nint(k) * rho / (1 - rho)), (-300, -0.001), (0.31, 9)
+        lambda rho, k: perturbation.RetentionReplacement(round(k), rho).epsilon, lambda rho, k: mpmath.log(1 + mpmath.nint(k) * _drawn(rho) / (1 - _drawn(rho))), (-300, -0.001), (0.31, 9)
     ),
     "perturbation.RetentionReplacement.density": case(
-        lambda rho, k: perturbation.RetentionReplacement(round(k), rho).density(1, 0), lambda rho, k: (1 - rho) / mpmath.nint(k), (-300, -0.001), (0.31, 9)
+        lambda rho, k: perturbation.RetentionReplacement(round(k), rho).density(1, 0), lambda rho, k: (1 - _drawn(rho)) / mpmath.nint(k), (-300, -0.001), (0.31, 9)
     ),
     "perturbation.BoundedLaplace.epsilon": case(lambda phi: perturbation.BoundedLaplace(0, 1, phi).epsilon, lambda phi: 1 / phi, (-300, 300)),
     "perturbation.BoundedLaplace.density": case(
