@@ -189,7 +189,7 @@ def changed_by_standard(listed: list[dict], now: dict[str, str]) -> str:
 
 
 def _gone(what: str) -> str:
-    """What became of a claim that the ledger no longer has."""
+    """Return in words what became of a claim that the ledger no longer has."""
     return {"merged": say("merged"), "removed": say("removed"), "divided": say("divided")}[what]
 
 

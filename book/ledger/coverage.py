@@ -74,10 +74,7 @@ def split(text: str) -> list[Sentence]:
     """Return the entries of a document's `text` in order, a sentence where it begins (see the module's docstring)."""
     found: list[list] = []  # section, text, kind
     section, algorithm = "", ""
-    running, formula = (
-        None,
-        False,
-    )  # the sentence that has not ended yet, and whether a displayed formula was its last part
+    running, formula = None, False  # the sentence that has not ended, and whether its last part is a displayed formula
     for block in re.split(r"\n\s*\n", text):
         block = block.strip("\n")
         if not block.strip():
@@ -144,7 +141,7 @@ def _prose(found: list, section: str, block: str, running, formula: bool):
 
 
 def _cells(section: str, lines: list[str]) -> list[list]:
-    """The cells of a table but its heads; a row without a tab is no row."""
+    """Return the cells of a table but those of its heads. A line without a tab is not a row."""
     rows = [line.split("\t") for line in lines if "\t" in line]
     return [
         [section, f"{cell.strip()} {row[0].strip()}", "cell"] for row in rows[1:] for cell in row[1:] if cell.strip()
@@ -157,7 +154,7 @@ def papers() -> Path:
 
 
 def text(document: str) -> str | None:
-    """The text of `document`; None where it is not at hand."""
+    """Return the text of `document`, or None if it is not in the folder."""
     found = sorted(papers().glob(f"{document}-*.txt"))
     return found[0].read_text(encoding="utf-8") if found else None
 

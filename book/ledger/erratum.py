@@ -23,7 +23,7 @@ REMARKS = "Remarks"
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry: its head, the ids of its claims, and whether it stands among the remarks."""
+    """One entry: its head, the ids of its claims, and whether it is one of the remarks."""
 
     head: str
     claims: tuple[str, ...]
@@ -60,7 +60,7 @@ def about(id: str, path: Path = PAGE) -> list[tuple[str, str]]:
 
 
 def problems(verdicts: dict[str, str], excused: set[str], path: Path = PAGE) -> list[str]:
-    """What the page says against the `verdicts` of the claims, by id; the claims `excused` need no entry."""
+    """Return in words where the page contradicts the `verdicts` of the claims, by id. The claims `excused` need no entry."""
     told = [(key, entry) for key, each in entries(path).items() for entry in each]
     named = {id for _, entry in told for id in entry.claims if not entry.remark}
     found = [f"{key}, {entry.head}: no claim {id}" for key, entry in told for id in entry.claims if id not in verdicts]

@@ -72,7 +72,7 @@ class Readings:
 
 
 def mean(runs) -> Mean:
-    """Return the mean of the `runs`, of which there must be two at least, with its standard error."""
+    """Return the mean of two `runs` or more, with its standard error."""
     values = np.asarray(runs, dtype=float)
     return Mean(float(values.mean()), _error(values))
 

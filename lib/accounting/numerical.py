@@ -118,7 +118,7 @@ class LaplaceLoss(PrivacyLossVariable):
 
 
 class BoundedRangeLoss(PrivacyLossVariable):
-    """What dominates every mechanism of bounded range `size`: between -size and size a density proportional to e^(t/2).
+    """A loss that dominates every mechanism of bounded range `size`: between -size and size a density proportional to e^(t/2).
 
     For the interval [t - epsilon, t] of log-likelihood ratios (see `bounded_range`) the worst pair has delta(x) =
     (e^epsilon - e^t)(1 - e^(x-t)) / (e^epsilon - 1) for t - epsilon <= x <= t (Dong, Durfee, Rogers 2020). The most

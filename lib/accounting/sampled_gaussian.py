@@ -15,8 +15,8 @@ replaced, P and
     P' = (1 - q) N(0) + q N(-1)
 
 do: for every event A and t >= 1, P(A) - t P'(A) is largest where the clipped changes of the two records are opposite and of norm 1,
-by the lemma of Neyman and Pearson; the chapter "Which method wins when all are equally private?" has the proof. What the other records send is the same
-for both, and mixing over it raises no such difference.
+by the lemma of Neyman and Pearson; the chapter "Which method wins when all are equally private?" has the proof. The changes of the other records are the same
+for both, and mixing over them raises no such difference.
 `numerical.prv_compose` composes each pair, and the worst counts.
 
 Source: Abadi et al. 2016; Mironov, Talwar, Zhang 2019; Gopi, Lee, Wutschitz 2021.

@@ -70,7 +70,7 @@ class Plan:
 
     `OURS` holds our settings. `PRINTED` is the paper's algorithm as it is printed, with Algorithm 1 for line 13 of Algorithm 2; where the
     paper gives no number (steps, size limit), the number is that of its authors' code. `AUTHORS_CODE` has the same devices and numbers, and
-    the weights 1/sigma^2 of that code since 2026; its models have the least loss, towards which the code takes so many steps.
+    the weights 1/sigma^2 of that code since 2026; its models have the least loss, which the steps of that code approach.
 
     Raises ``ValueError`` for values outside these ranges.
 

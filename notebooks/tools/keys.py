@@ -53,7 +53,7 @@ def key(notebook: Path) -> str:
 
 
 def claims_of(document: str, claims: str) -> str:
-    """What the text `claims` of the ledger says of one `document`, by its key, but comments.
+    """Return what the text `claims` of the ledger says of one `document`, by its key, without comments.
 
     That is its title, the interpretations of its settings, its claims, and our own results that its chapters judge.
     """
