@@ -138,6 +138,7 @@ def test_a_step_without_records_is_noise_alone():
     """Also after a step with records; Kolmogorov-Smirnov, false alarm 0.1 %."""
     features, labels, network = setting((30, 40, 2), 5, 2)
     after = run(network, features, labels, [5])
+    assert (run(network, features, labels, [5, 0, 0]) == after).all()  # in the same workspace
     noisy = run(Network(network.widths, after), features, labels, [0], rate=2.0, sigma=1.5, scale=0.25)
     assert stats.kstest(noisy - after, stats.norm(0, 2 * 1.5 * 0.25).cdf).pvalue > 1e-3
 
@@ -152,6 +153,25 @@ def test_the_noise_has_the_stated_size_and_does_not_depend_on_the_records():
     noise = (noisy - silent) * 5
     assert stats.kstest(noise, stats.norm(0, 2.0 * 0.5).cdf).pvalue > 1e-3  # false alarm 0.1 %
     assert len(np.unique(noise)) == len(noise)
+
+
+def test_the_stated_number_of_records_divides_a_step_and_not_their_own():
+    features, labels, network = setting((4, 5, 3), 9, 1)
+    plan, options = Plan(1.0, 1, 1.0, 1e-5), {"learning_rate": 1.0, "clip": 0.5}
+    for size in (1, 9):
+        by_ten, by_a_thousand = (
+            train(
+                features[:size], labels[:size], network, plan, records=records, rng=np.random.default_rng(4), **options
+            ).network.parameters
+            - network.parameters
+            for records in (10, 1000)
+        )
+        assert np.allclose(by_ten, 100 * by_a_thousand, rtol=1e-4, atol=1e-6)
+    own = (
+        train(features, labels, network, plan, rng=np.random.default_rng(4), **options).network.parameters
+        - network.parameters
+    )
+    assert np.allclose(by_ten, own * 9 / 10, rtol=1e-4, atol=1e-6)
 
 
 # ---- sampling
