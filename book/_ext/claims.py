@@ -7,7 +7,7 @@ the page shows is made from the records that they carry. Where the chapter ran o
 {replies}                   what was replied to verdicts
 {changed-verdicts} 0.1.0    which verdicts are others than in that version's full run (book/results/claims-0.1.0.csv), and why
 {changed-by-standard}       which verdicts the standard changed, and by which of its paragraphs, from book/standard.yml
-{planted-faults}            which planted fault moved which verdicts, by document, from book/results/faults.csv
+{planted-faults}            what noticed each planted fault, by document, and each leak, from book/results/faults.csv
 {machine-checked}           the headline theorems that Coq has checked, with places and axioms, from the files of proofs/
 {machine-checked} files     file by file, what a reader compares with the prose: definitions, hypotheses and headline theorems
 
@@ -235,15 +235,23 @@ def _judged(record) -> str:
 def faults(kept: list[dict]) -> str:
     """The rows `kept` in the file as MyST: for each document how many were noticed, and by what, over the folded table."""
     parts = []
-    for key, document in claims.load().documents.items():
+    for key, document in [*claims.load().documents.items(), ("leaks", None)]:
         own = [row for row in kept if row["document"] == key]
         by = Counter(noticed_by(row)[0] for row in own)
-        counts = say(
-            "{document}, {n} faults: {verdicts} move verdicts, {error} end a chapter in an error, {test} move no verdict and fail a"
-            " test, {nothing} are not noticed",
-            document=retold.cited(document),
-            n=len(own),
-            **{what: by[what] for what in ("verdicts", "error", "test", "nothing")},
+        counts = (
+            say(
+                "{n} leaks in functions that release: {test} fail a test, {nothing} are not noticed",
+                n=len(own),
+                **{what: by[what] for what in ("test", "nothing")},
+            )
+            if document is None
+            else say(
+                "{document}, {n} faults: {verdicts} move verdicts, {error} end a chapter in an error, {test} move no verdict and fail a"
+                " test, {nothing} are not noticed",
+                document=retold.cited(document),
+                n=len(own),
+                **{what: by[what] for what in ("verdicts", "error", "test", "nothing")},
+            )
         )
         heads = [say("Fault"), say("In"), say("Noticed by")]
         rows = [[scorecard.cell(told(row["fault"])), f"`{row['file']}`", noticed_by(row)[1]] for row in own]
@@ -259,7 +267,8 @@ def noticed_by(row: dict) -> tuple[str, str]:
         return "verdicts", say("{n} verdict: {ids}", "{n} verdicts: {ids}", n=len(ids), ids=listed)
     if row["stopped"]:
         return "error", scorecard.cell(row["stopped"])
-    explained = say("{why}; `{test}`", why=told(row["explained"]), test=row["test"])
+    why = told(row["explained"])
+    explained = say("{why}; `{test}`", why=why, test=row["test"]) if why else f"`{row['test']}`"
     return ("test", explained) if row["test"] else ("nothing", say("nothing"))
 
 

@@ -2,6 +2,7 @@
 
     make faults                     all of them, into book/results/faults.csv: an hour
     make faults ONLY=kiri2019       those of one document; the rows of the others stay
+    make faults ONLY=leaks          the leaks alone; two such runs can go on side by side
 
 The faults stand in tests/house/planted_faults.yml, as a line of code and what takes its place. For each, the document's chapters
 that judge claims and whose code it is part of run on a copy of the repository, one after the other until one notices, with their
@@ -10,12 +11,16 @@ another seed as well: those of `SEEDS` are tried without the fault, and only wha
 for the real data is judged here by what the stand-in gives, with and without the fault. A chapter that ends in an error has
 noticed as well. Where neither is so, the list explains why, and names a test, which must fail, and pass without the fault; else
 the command fails.
+
+The leaks of tests/house/planted_leaks.yml stand there by the function that releases. They are small, depend on a size or a rare case,
+and would pass a review. No chapter runs for them: the test that the list names has to fail.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import fcntl
 import json
 import os
 import pickle
@@ -34,6 +39,7 @@ from book.kept import content_key, results
 
 ROOT = Path(__file__).resolve().parents[2]
 LIST, KEPT = ROOT / "tests/house/planted_faults.yml", ROOT / "book/results/faults.csv"
+LEAKS = LIST.with_name("planted_leaks.yml")
 # Imported before the fork: they are most of a chapter's start.
 LIBRARIES = ("scipy.stats", "scipy.optimize", "sympy", "matplotlib.pyplot", "numba", "sklearn.linear_model",
              "sklearn.metrics", "prv_accountant", "IPython.display")  # fmt: skip
@@ -65,10 +71,16 @@ class Fault:
         path.write_text(text.replace(self.was, self.becomes), encoding="utf-8")
 
 
-def listed(path: Path = LIST) -> list[Fault]:
-    """The faults of the file, in its order."""
-    found = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return [Fault(document, **entry) for document, entries in found.items() for entry in entries]
+def listed() -> list[Fault]:
+    """The faults, and the leaks as those of the document "leaks", in the order of their files."""
+    documents, functions = (yaml.safe_load(path.read_text(encoding="utf-8")) for path in (LIST, LEAKS))
+    faults = [Fault(document, **entry) for document, entries in documents.items() for entry in entries]
+    leaks = [
+        Fault("leaks", **entry | {"says": f"{function}: {entry['says']}"})
+        for function, entries in functions.items()
+        for entry in entries
+    ]
+    return faults + leaks
 
 
 def chapters(fault: Fault) -> list[str]:
@@ -223,14 +235,19 @@ def main(arguments=None) -> None:
 
 def _keep(output: Path, row: dict[str, str]) -> None:
     """Write `row` into the file, in the list's order, beside those of other faults that are still listed."""
-    known = results.rows(output) if output.is_file() else []
-    done = {(each["document"], each["fault"]): each for each in [*known, row]}
-    ordered = [done[each.document, each.says] for each in listed() if (each.document, each.says) in done]
-    code = "tests/house/planted_faults.py tests/house/planted_faults.yml notebooks/*/*.ipynb"
+    code = "tests/house/planted_faults.py tests/house/planted_*.yml notebooks/*/*.ipynb"
     made = results.collect(
         "tests.house.planted_faults", [], data="stand-in", settings={"parameters": "default"}, code=code
     )
-    results.save(output, pd.DataFrame(ordered, columns=COLUMNS), made | {"command": "make faults"})
+    folder = os.open(output.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)  # until it is closed: another run may write as well
+        known = results.rows(output) if output.is_file() else []
+        done = {(each["document"], each["fault"]): each for each in [*known, row]}
+        ordered = [done[each.document, each.says] for each in listed() if (each.document, each.says) in done]
+        results.save(output, pd.DataFrame(ordered, columns=COLUMNS), made | {"command": "make faults"})
+    finally:
+        os.close(folder)
 
 
 if __name__ == "__main__":
