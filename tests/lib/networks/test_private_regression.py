@@ -81,15 +81,6 @@ def test_the_sensitivity_is_nearly_attained():
     assert 0.65 * output_sensitivity(n, regularization) < most <= output_sensitivity(n, regularization)
 
 
-def test_the_length_of_the_noise_is_gamma_and_its_direction_uniform():
-    """Kolmogorov-Smirnov; false alarm 0.2 % in all."""
-    rng = np.random.default_rng(2)
-    noise = np.array([gamma_noise(3, 0.7, rng=rng) for _ in range(3000)])
-    length = np.linalg.norm(noise, axis=1)
-    assert stats.kstest(length, stats.gamma(3, scale=0.7).cdf).pvalue > 1e-3
-    assert stats.kstest(noise[:, 1] / length, stats.uniform(-1, 2).cdf).pvalue > 1e-3  # Archimedes
-
-
 # ---- objective perturbation
 
 
@@ -134,6 +125,93 @@ def test_the_budget_of_objective_perturbation_adds_up(epsilon):
         noise_epsilon, raised = objective_parameters(n, regularization, epsilon)
         assert raised >= regularization and noise_epsilon >= epsilon / 2 * (1 - 1e-12)
         assert noise_epsilon + np.log1p(1 / (4 * n * raised)) == pytest.approx(epsilon, rel=1e-12)
+
+
+# ---- what is read of the records
+
+
+def tables(n, d):
+    """Records of n rows and d features, as unlike each other as they may be."""
+    rng = np.random.default_rng(n + d)
+    some = rng.normal(size=(n, d)), rng.integers(0, 2, n)
+    long = np.where(rng.random((n, 1)) < 0.5, 1e100, 1e-100) * np.ones(d), 1 - some[1]
+    return some, (np.zeros((n, d)), np.zeros(n, int)), (np.ones((n, d)), np.ones(n, int)), long
+
+
+def watched(monkeypatch, features, labels, **options):
+    """A fit whose noise and minimiser are given: all that is public of it, and the rows that the minimiser got."""
+    asked, read, rng = [], [], np.random.default_rng(5)
+    n, d = features.shape
+    noise, found = np.arange(1.0, d + 2), np.linspace(-3, 2, d + 1)
+
+    def drawn(size, scale, *, rng):
+        asked.append((size, scale))
+        return noise
+
+    def minimised(signed, regularization, slope=0.0):
+        asked.append((signed.shape, regularization, np.asarray(slope).tolist()))
+        read.append(signed)
+        return found
+
+    monkeypatch.setattr(private_regression, "gamma_noise", drawn)
+    monkeypatch.setattr(private_regression, "minimiser", minimised)
+    model = fit(features, labels, rng=rng, **options)
+    public = asked, model.weights.tolist(), model.intercept, model.method, model.epsilon, model.regularization
+    return (*public, rng.random()), read
+
+
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (2, 3), (300, 2), (4, 600), (20_000, 3)])
+@pytest.mark.parametrize("method", ["output", "objective"])
+@pytest.mark.parametrize(("epsilon", "regularization"), [(0.3, 1e-5), (2.0, 0.1)])
+def test_the_records_speak_through_the_minimiser_alone(monkeypatch, method, n, d, epsilon, regularization):
+    """It gets all rows, each shortened by itself; the noise and everything else is as booked, whatever the records are."""
+    bound, public = 1.5, []
+    options = {"epsilon": epsilon, "method": method, "regularization": regularization, "bound": bound}
+    for features, labels in tables(n, d):
+        told, (rows,) = watched(monkeypatch, features, labels, **options)
+        public.append(told)
+        longer = np.column_stack([features, np.ones(n)])
+        length = np.sqrt((longer**2).sum(axis=1))
+        wanted = longer * ((2 * labels - 1) / np.maximum(length, bound))[:, None]
+        assert np.allclose(rows, wanted, rtol=1e-12, atol=0) and np.linalg.norm(rows, axis=1).max() <= 1 + 1e-12
+    assert all(told == public[0] for told in public)
+    (asked, weights, intercept, *stated), noise, found = public[0], np.arange(1.0, d + 2), np.linspace(-3, 2, d + 1)
+    assert stated[:2] == [method, epsilon]
+    if method == "output":
+        booked = 2 / (n * regularization) + 2e-10 / regularization
+        assert asked == [((n, d + 1), regularization, 0.0), (d + 1, pytest.approx(booked / epsilon))]
+        found = found + noise
+    else:
+        (size, scale), (_, raised, slope) = asked
+        assert size == d + 1 and raised == stated[2] >= regularization
+        assert 2 / scale + np.log1p(1 / (4 * n * raised)) == pytest.approx(epsilon)
+        assert np.allclose(slope, noise / n, rtol=1e-12)
+    assert np.allclose([*weights, intercept], found / bound, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (300, 2), (7, 300), (20_000, 4)])
+@pytest.mark.parametrize("regularization", [1e-5, 1.0])
+@pytest.mark.parametrize("size", [0.0, 50.0], ids=["no slope", "slope"])
+def test_the_minimiser_is_that_of_all_rows_to_rounding(n, d, regularization, size):
+    """As objective perturbation counts on it: for few rows and many, the same or separable ones."""
+    slope = np.random.default_rng(9).normal(size=d) * size / n
+    for signed in (drawn(n, n, d), np.full((n, d), 1 / np.sqrt(d)), np.zeros((n, d))):
+        w = minimiser(signed, regularization, slope)
+        gradient = regularization * w + slope - (signed * expit(-signed @ w)[:, None]).mean(axis=0)
+        assert np.linalg.norm(gradient) <= 1e-12 * (1 + np.linalg.norm(slope))
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 3000])
+def test_the_noise_is_spherical_in_any_dimension(d):
+    """Kolmogorov-Smirnov of the length and of the part of it in the first half of the coordinates; false alarm 0.2 % in all."""
+    rng = np.random.default_rng(6)
+    noise = np.array([gamma_noise(d, 0.7, rng=rng) for _ in range(400)])
+    length, half = np.linalg.norm(noise, axis=1), (d + 1) // 2
+    assert stats.kstest(length, stats.gamma(d, scale=0.7).cdf).pvalue > 1e-3 and (noise != 0).all()
+    assert abs((noise > 0).mean() - 0.5) < 3.3 * 0.5 / np.sqrt(noise.size)
+    if d > 1:
+        part = (noise[:, :half] ** 2).sum(axis=1) / length**2
+        assert stats.kstest(part, stats.beta(half / 2, (d - half) / 2).cdf).pvalue > 1e-3
 
 
 # ---- the whole

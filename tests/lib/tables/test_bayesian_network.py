@@ -112,6 +112,85 @@ def test_what_is_drawn_adds_up_to_the_budget(monkeypatch, d, parents):
     assert result.epsilon == 0.7 and len(set(noises)) == 1
 
 
+# ---- what is read of the records
+
+
+class Answer:
+    """In place of noise: keeps the counts that it is added to, and makes the sum the same whatever they are."""
+
+    __array_ufunc__ = None  # numpy leaves the sum to `__radd__`
+
+    def __init__(self, read, values):
+        self.read, self.values = read, values
+
+    def __radd__(self, counts):
+        self.read.append(counts)
+        return self.values
+
+
+def watched(monkeypatch, table, parents, mean):
+    """A run whose choices and noisy counts are given: all that is public of it, and what the mechanisms got of the records."""
+    asked, read, rng = [], [], generator(4)
+
+    def choice(scores, epsilon, sensitivity, *, rng):
+        asked.append((len(scores), epsilon, sensitivity))
+        place = [len(scores) - 1, 0, len(scores) // 2][len(asked) % 3]
+        read.append((place, list(scores)))
+        return place
+
+    def noise(shape, scale, *, rng):
+        asked.append((shape, scale))
+        return Answer(read, np.arange(math.prod(shape)).reshape(shape) % 7 + mean)
+
+    monkeypatch.setattr(bayesian_network, "exponential", choice)
+    monkeypatch.setattr(bayesian_network, "laplace", noise)
+    found = run(table, 0.7, rng=rng, parents=parents)
+    return (asked, found.network, found.table.records.tobytes(), found.epsilon, rng.random()), read
+
+
+def counted(table, names):
+    counts = np.zeros(table.domain.shape(names), dtype=int)
+    np.add.at(counts, tuple(table.column(name) for name in names), 1)
+    return counts
+
+
+def score(table, attribute, parents):
+    counts = counted(table, (attribute, *parents)).reshape(table.domain.shape([attribute])[0], -1)
+    return np.abs(counts - counts.sum(axis=1)[:, None] * (counts.sum(axis=0) / len(table))).sum() / 2
+
+
+@pytest.mark.parametrize("mean", [-9.0, 0.0], ids=["few records", "many"])
+@pytest.mark.parametrize(
+    ("sizes", "parents"),
+    [((1,), 2), ((7,), 1), ((1, 1, 1), 2), ((3, 2, 4, 2), 1), ((3, 2, 4, 2), 2), ((2, 5, 3), 9), ((2,) * 16, 2), ((60, 50, 20), 2)],
+    ids=str,
+)  # fmt: skip
+def test_the_records_speak_through_the_noisy_counts_and_the_choices_alone(monkeypatch, sizes, parents, mean):
+    """Of any size, one record or all the same: each candidate's score and each cell goes where noise is, and nothing anywhere else."""
+    domain = random_table(0, 1, sizes).domain
+    same, spread = np.tile(np.array(sizes) - 1, (90, 1)), random_table(2, 3000, sizes)
+    public = []
+    for table in (random_table(1, 40, sizes), spread, Table(same, domain), random_table(3, 1, sizes)):
+        told, read = watched(monkeypatch, table, parents, mean)
+        public.append(told)
+        asked, network = told[:2]
+        chosen, placed = read[: len(sizes) - 1], [name for name, _ in network]
+        for step, (place, scores) in enumerate(chosen, start=1):
+            groups = itertools.combinations(placed[:step], min(parents, step))
+            wanted = [score(table, name, group) for group in groups for name in placed[step:]]
+            assert np.allclose(np.sort(scores), np.sort(wanted), atol=1e-9)
+            assert scores[place] == pytest.approx(score(table, *network[step]), abs=1e-9)
+        measured = network[-max(len(sizes) - parents, 1) :]
+        assert all(
+            (counts == counted(table, (name, *group))).all()
+            for counts, (name, group) in zip(read[len(chosen) :], measured, strict=True)
+        )
+        costs = [each[1] if len(each) == 3 else 1 / each[1] for each in asked]
+        assert sum(costs) == pytest.approx(0.7, rel=1e-12) and {each[2] for each in asked if len(each) == 3} <= {2.0}
+        assert [each[0] for each in asked if len(each) == 2] == [counts.shape for counts in read[len(chosen) :]]
+    assert all(told == public[0] for told in public)
+
+
 # ---- the network and the noise, against their exact laws
 
 
