@@ -17,15 +17,37 @@ from notebooks.studies.network_features import adult_features
 QUICK = settings(derandomize=True, deadline=None, max_examples=50)
 
 
-class Silent:
-    """Stands in for the noise: none, and the scale kept."""
+class Veil(np.ndarray):
+    """Noise that leaves nothing of what it is added to: it keeps that in `hidden`, and the sum is the noise alone."""
 
-    def __init__(self, monkeypatch):
-        monkeypatch.setattr(microaggregation, "laplace", self)
+    hidden: list
 
-    def __call__(self, shape, scale, *, rng):
-        self.scale = scale
-        return np.zeros(shape)
+    def __radd__(self, true):
+        self.hidden.append(np.array(true))
+        return np.array(self)
+
+
+@pytest.fixture
+def veiled(monkeypatch):
+    """In place of the noise; (what each draw was added to, its scale) of all draws since the start."""
+    hidden, scales, stream = [], [], np.random.default_rng(0)
+
+    def noise(shape, scale, *, rng):
+        scales.append(scale)
+        drawn = (3 * stream.normal(size=shape)).view(Veil)
+        drawn.hidden = hidden
+        return drawn
+
+    def seen():
+        nonlocal stream
+        assert len(hidden) == len(scales)
+        found = list(zip(hidden, scales))
+        hidden.clear(), scales.clear()
+        stream = np.random.default_rng(0)
+        return found
+
+    monkeypatch.setattr(microaggregation, "laplace", noise)
+    return seen
 
 
 def neighbours(values, n):
@@ -70,6 +92,67 @@ def test_the_move_is_at_most_that_of_the_value(values, new, k):
     k = min(k, len(values))
     before, after = (individual_ranking([first, *values[1:]], k)[0] for first in (values[0], new))
     assert np.abs(before - after).sum() <= abs(values[0] - new) / k + 1e-12
+
+
+def data_sets(n, levels, seed=0):
+    """Records that differ in everything but their number and the public levels: at random, all alike, in two clusters."""
+    rng = np.random.default_rng(seed)
+    draws = [rng.random((n, len(levels))), np.zeros((n, len(levels))), 1 - 0.1 * rng.random((n, len(levels)))]
+    draws[2][: n // 3] **= 40
+    for draw, labels in zip(draws, (rng.integers(2, size=n), np.zeros(n, int), np.ones(n, int))):
+        yield (
+            np.where(
+                np.array(levels) > 0, np.rint(draw * (np.array(levels) - 1)) / np.maximum(np.array(levels) - 1, 1), draw
+            ),
+            labels,
+        )
+
+
+def means_of_groups(column, k):
+    """By slices: the last of the n // k groups takes what is left."""
+    column, last = np.sort(column), len(column) // k - 1
+    return [column[g * k : (g + 1) * k if g < last else None].mean() for g in range(last + 1)]
+
+
+@pytest.mark.parametrize(("n", "k", "columns"), [(1, 1, 1), (5, 2, 3), (103, 10, 40), (999, 500, 2), (20_001, 7, 3)])
+def test_every_group_of_every_column_gets_the_noise_booked(n, k, columns, veiled):
+    """The last group too, and equal values; nothing but the centroids is read, and only through the noise."""
+    released = []
+    for features, _ in data_sets(n, [0] * columns):
+        released.append(noisy_centroids(features, k, 0.7, rng=np.random.default_rng(1)))
+        for (centroids, scale), column in zip(veiled(), features.T, strict=True):
+            assert centroids == pytest.approx(np.array(means_of_groups(column, k)))
+            assert np.all(scale == columns / (k * 0.7))
+    assert all(np.array_equal(a, b) for other in released[1:] for a, b in zip(released[0], other, strict=True))
+
+
+@pytest.mark.parametrize(("n", "groups", "levels"), [
+    (1, 1, (0,)), (2, 2, (2, 0)), (47, 4, (0, 5, 0, 2)), (300, 16, (700, 0, 3)), (50, 3, (2,) * 40), (20_003, 16, (0, 0, 4)),
+])  # fmt: skip
+def test_private_records_speak_through_noisy_centroids_and_counts_alone(n, groups, levels, veiled):
+    """With the noisy values given, all records are drawn as if there were others; what is read is what epsilon pays for."""
+    released, numeric, d, epsilon = [], [j for j, level in enumerate(levels) if not level], len(levels), 1.9
+    for features, labels in data_sets(n, levels):
+        found = private(features, labels, epsilon, levels=levels, groups=groups, rng=np.random.default_rng(2))
+        released.append(found)
+        seen = veiled()
+        k, share = n // groups, 0.3 if numeric else 0
+        for j, (centroids, scale) in zip(numeric, seen[: len(numeric)], strict=True):
+            assert centroids == pytest.approx(np.array(means_of_groups(features[:, j], k)))
+            assert np.all(scale == pytest.approx(len(numeric) / (k * share * epsilon)))
+        for j, (counts, scale) in enumerate(seen[len(numeric) :]):
+            own = [np.bincount(labels, minlength=2)]
+            if levels[j]:
+                own = [
+                    np.bincount(labels[np.rint(features[:, j] * (levels[j] - 1)) == c], minlength=2)
+                    for c in range(levels[j])
+                ]
+                assert np.array_equal(counts, own)
+            assert np.array_equal(counts.sum(axis=0), np.sum(own, axis=0))
+            assert np.all(scale == pytest.approx(2 * d / ((1 - share) * epsilon)))
+        assert len(seen) == len(numeric) + d and found.epsilon == epsilon
+    for other in released[1:]:
+        assert np.array_equal(released[0].labels, other.labels) and np.array_equal(released[0].features, other.features)
 
 
 def test_the_noise_of_the_centroids_is_laplace_of_the_stated_scale():
@@ -169,9 +252,8 @@ def test_an_audit_does_not_refute_the_private_one():
     assert any(found.refutes(1.0) for found in audited(50.0, 200))
 
 
-def test_private_noise_is_scaled_to_what_a_record_can_change(monkeypatch):
-    """All neighbours on a grid: the tables of counts move by at most 2d, and it happens."""
-    silent = Silent(monkeypatch)
+def test_a_record_moves_the_tables_of_counts_by_twice_the_attributes():
+    """All neighbours on a grid: never by more, and it happens."""
     most = 0.0
     values = list(itertools.product((0, 1), (0, 0.5, 1), (0, 1)))
     for a, b in itertools.islice(neighbours(values, 3), 0, None, 7):
@@ -183,19 +265,7 @@ def test_private_noise_is_scaled_to_what_a_record_can_change(monkeypatch):
                     table[round(row[column] * (level - 1)), row[0]] += 1
             moved += np.abs(counts[0] - counts[1]).sum()
         most = max(most, moved)
-    data = np.array(a, float)
-    private(data[:, 1:], data[:, 0], 0.5, levels=(3, 2), groups=1, rng=np.random.default_rng(0))
-    assert silent.scale == 2 * 2 / 0.5 and most == 4
-
-
-def test_private_splits_epsilon(monkeypatch):
-    scales = []
-    monkeypatch.setattr(
-        microaggregation, "laplace", lambda shape, scale, *, rng: scales.append(scale) or np.zeros(shape)
-    )
-    released = private(SMALL, [0, 0, 1, 1], 2.0, levels=LEVELS, groups=2, rng=np.random.default_rng(0))
-    assert scales == pytest.approx([1 / (2 * 0.6), 2 * 2 / 1.4, 2 * 2 / 1.4])
-    assert released.epsilon == 2.0
+    assert most == 4
 
 
 def test_private_without_noise_draws_from_the_class_conditional_distributions():
