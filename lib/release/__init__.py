@@ -1,6 +1,7 @@
 """The release of a table of one's own: its records, a public schema, synthetic records, a report and a statement of the guarantee.
 
-`schema` and `sources` read what is given, `synthesizer` holds the functions below and those of the report, and `files` writes a file whole.
+`schema` and `sources` read what is given, `counter` counts it, `synthesizer` holds most functions below and those of the report,
+`uncertainty` says how far counts may be from the truth, and `files` writes a file whole.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..numerics.extras import on_demand
 
 if TYPE_CHECKING:  # the extra `data` brings pyarrow, so each is imported when it is first used
+    from .counter import Counter  # the counts of records that come in batches
     from .synthesizer import (
         decoded,  # synthetic codes as values of the schema
         errors,  # the expected error of every count
@@ -19,5 +21,6 @@ if TYPE_CHECKING:  # the extra `data` brings pyarrow, so each is imported when i
         statement,  # the guarantee in words
         write,  # every file of a release
     )
+    from .uncertainty import count_intervals  # confidence intervals for released counts
 
 __getattr__, __dir__ = on_demand(__name__, __file__)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from ..numerics.extras import extra
-from ..tables.counting import Counter, Workload
+from ..tables.counting import Workload
 from ..tables.table import Domain
+from .counter import Counter
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -21,9 +21,10 @@ from urllib.parse import unquote
 import numpy as np
 
 from ..numerics.extras import extra
-from ..tables.counting import Counter, Workload
+from ..tables.counting import Workload
 from ..tables.table import Table
 from . import parts
+from .counter import Counter
 from .schema import NUMBERS, Attribute, Schema, day
 
 with extra("data"):

@@ -21,13 +21,13 @@ from ..mechanisms.sensitivity import NEIGHBOURS
 from ..numerics import checks, in_order
 from ..numerics.extras import extra
 from ..tables.adaptive_iterative import Result, aim
-from ..tables.counting import Counter
 from ..tables.graphical_model import GraphicalModel, Measurement
 from ..tables.table import Domain, Table
-from ..tables.uncertainty import count_intervals, expected_error
 from ..tables.utility import all_sets
 from . import files
+from .counter import Counter
 from .schema import Attribute, Schema
+from .uncertainty import count_intervals, expected_error
 
 with extra("data"):
     import pandas as pd
@@ -93,7 +93,7 @@ def asked(schema: Schema) -> pd.DataFrame:
 
 
 def intervals(result: Result, attributes: Collection[str], level: float = 0.95) -> pd.DataFrame:
-    """The counts over `attributes`: by the model, as first measured (or NaN), and an interval (`tables.count_intervals`).
+    """The counts over `attributes`: by the model, as first measured (or NaN), and an interval (`count_intervals`).
 
     attributes : one at least, ``ValueError`` otherwise; level : (0, 1)
 
@@ -400,7 +400,7 @@ def _dates_as_texts(table: pa.Table, schema: Schema) -> pa.Table:
 
 @dataclass(frozen=True)
 class Release:
-    """What of a `Result` goes out for others to compute with; `tables.count_intervals` takes it for one.
+    """What of a `Result` goes out for others to compute with; `count_intervals` takes it for one.
 
     model : `GraphicalModel`; measurements : noisy counts, in their order; noise : "gaussian" or "laplace"
     total : the number of records where it is public, else None; rho : the budget, a Fraction of an exact run

@@ -2,7 +2,6 @@
 
 from .adaptive_iterative import aim  # AIM: measures the marginals that its model gets most wrong
 from .bayesian_network import privbayes  # PrivBayes: a Bayesian network, then noisy conditionals
-from .counting import Counter  # the counts of records that come in batches
 from .entropic_mirror_descent import mirror_descent  # the fit of a graphical model by mirror descent
 from .graphical_model import (
     GraphicalModel,  # a distribution with potentials on cliques
@@ -17,7 +16,6 @@ from .table import (
     Domain,  # attributes and how many values each has
     Table,  # records of a domain, as codes
 )
-from .uncertainty import count_intervals  # confidence intervals for released counts
 from .utility import (
     marginal_error,  # the mean distance of two tables over all sets of alpha attributes
     mutual_information,  # the mutual information of all pairs of attributes

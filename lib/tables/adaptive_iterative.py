@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import itertools
 import math
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -30,7 +29,7 @@ from ..numerics import checks, in_order
 from . import last_fit
 from . import plan as plans
 from .budget_schedule import ExactSchedule, Schedule
-from .counting import Counter, Counts, Workload, downward_closure
+from .counting import Counted, Counts, Workload, downward_closure
 from .entropic_mirror_descent import mirror_descent
 from .graphical_model import GraphicalModel, Measurement, fit_reconciled
 from .plan import Plan
@@ -100,9 +99,9 @@ class Result:
     choice: Choice | None = None
 
 
-def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload = 2, *, plan: Plan = plans.OURS,
-        rng: np.random.Generator | None = None, neighbours: str = "unbounded", measurements: Iterable[Measurement] = (),
-        records: int | None = None, errors: Sequence[int] = (), progress: bool = False) -> Result:  # fmt: skip
+def aim(table: Counted, epsilon: float, delta: float, workload: Workload = 2, *, plan: Plan = plans.OURS,
+        rng: np.random.Generator | None = None, neighbours: str = "unbounded", records: int | None = None,
+        errors: Sequence[int] = ()) -> Result:  # fmt: skip
     """Run AIM on a `Table`; the result satisfies (epsilon, delta)-DP towards `neighbours`.
 
     epsilon : (0, inf); delta : (0, 1); of an exact run [1e-6, 1e6] and [1e-300, 1)
@@ -112,15 +111,13 @@ def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload
     rng : for study, because whoever knows its seed can remove the noise. With None, the default, the run is exact: it draws from the
         operating system and computes with integers and fractions alone until the noise is added (`private_draws`,
         `budget_schedule`), so that the guarantee holds for the program
-    measurements : iterable of `Measurement` to continue from; their privacy is not accounted for here
     records : number of records to synthesise; default: the model's total, which is noisy under unbounded neighbours, but no more
         than hold `graphical_model.MOST_CODES` codes
     errors : sizes k of attribute sets whose errors each `Step` records, e.g. (1, 2, 3)
-    progress : whether to show on standard error how much of the budget is spent
 
     Raises ``ValueError`` for values outside these ranges, an empty workload, attributes that the table
-    does not have, measurements that do not fit its domain, and a size limit that leaves nothing to choose; and for an
-    exact run with Laplace noise or `errors`, or whose noise would be beyond 2^50.
+    does not have, and a size limit that leaves nothing to choose; and for an exact run with Laplace noise or `errors`,
+    or whose noise would be beyond 2^50.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table, aim
@@ -150,27 +147,15 @@ def aim(table: Table | Counter, epsilon: float, delta: float, workload: Workload
     run = _Run(table, workload, plan, neighbours, errors, rng, float(schedule.rho))
     if records is not None:
         records = checks.whole("records", records, "[1, inf)")
-    for measurement in _given(measurements):
-        run.take_in(measurement)
     run.fit(run.draws.scale(schedule.multiplier))
     if plan.start != "none":
         run.initialise(schedule)
     while not schedule.exhausted:
         run.round(schedule, run.drawn(candidates, later))
-        if progress:
-            _show(schedule)
     synthetic = run.model.synthesize(records, rng=later)
     total = len(table) if neighbours == "bounded" else None
     return Result(synthetic, run.model, tuple(run.measurements), tuple(run.steps), schedule.rho, schedule.used, plan.noise,
                   total, run.choice)  # fmt: skip
-
-
-def _given(measurements) -> tuple[Measurement, ...]:
-    """Check and return the measurements to continue from."""
-    found = tuple(measurements) if isinstance(measurements, Iterable) else (measurements,)
-    if wrong := [each for each in found if not isinstance(each, Measurement)]:
-        raise ValueError(f"measurements must be an iterable of Measurement, got {wrong[0]!r:.100}")
-    return found
 
 
 class _Run:
@@ -209,7 +194,6 @@ class _Run:
             table, [(), *(self.names[clique] for clique, cells in smallest.items() if cells <= self.max_cells)]
         )
         self.records, self.watched = len(table), _watched(table, errors)
-        self.known: list[Measurement] = []  # those of this run, and those to continue from
         self.measurements: list[Measurement] = []
         self.steps: list[Step] = []
 
@@ -286,13 +270,9 @@ class _Run:
         spread = math.sqrt(self.draws.variance_of_squares * before.size)
         return bool(squares <= before.size + spread)
 
-    def take_in(self, measurement) -> None:
-        self.known.append(measurement)
-        self.reconciliation.add(*measurement.checked(self.domain))
-
     def fit(self, scale) -> None:
         last = vars(self).get("model")
-        told = [measurement for measurement in self.known if measurement.attributes]
+        told = [measurement for measurement in self.measurements if measurement.attributes]
         if self.plan.descent and told:
             how = {"steps": self.plan.descent, "weights": "inverse-deviation", "start": last}
             found = mirror_descent(self.domain, told, self.reconciliation.total, **how)
@@ -304,7 +284,7 @@ class _Run:
     def _measure(self, clique, scale) -> None:
         values, deviation = self.draws.noisy(self.truth(self.names[clique]), scale)
         self.measurements.append(Measurement(self.names[clique], values, deviation))
-        self.take_in(self.measurements[-1])
+        self.reconciliation.add(*self.measurements[-1].checked(self.domain))
 
     def _affordable(self, drawn, share) -> list:
         """Return the attribute sets of `drawn` with which the model stays within `share` of its size limit, or does not grow.
@@ -334,10 +314,3 @@ def _watched(table, errors) -> dict:
     attributes = table.domain.attributes
     sizes = [checks.whole("errors", k, f"[1, {len(attributes)}]") for k in errors]
     return {names: table.marginal(names) for k in sizes for names in itertools.combinations(attributes, k)}
-
-
-def _show(schedule) -> None:
-    share = schedule.used / schedule.rho
-    bar = "#" * round(40 * share)
-    end = "\n" if schedule.exhausted else ""
-    print(f"\rAIM [{bar:<40}] {share:4.0%} of the budget", end=end, file=sys.stderr, flush=True)

@@ -50,7 +50,7 @@ def count(meter, file) -> dict:
     import pyarrow as pa
     from pyarrow import parquet
 
-    from lib.tables.counting import Counter
+    from lib.release import Counter
 
     counter = Counter(_domain())
     pa.array([0]).to_numpy()  # at its first array, pyarrow imports pandas

@@ -662,7 +662,7 @@ def test_a_changed_result_runs_the_chapters_that_read_it(copy, before, file):
     ("change", "chapters"),
     [
         (BOUNDS, {"sei2017/01_theory", "sei2017/02_figure5", "sei2017/03_beyond"}),
-        (("lib/tables/__init__.py", "from .counting import Counter ", "from .counting import downward_closure, Counter "), set()),
+        (("lib/tables/__init__.py", "from .adaptive_iterative import aim ", "from .adaptive_iterative import Step, aim "), set()),
         (("lib/networks/intervals.py", "def change_bounds(", "UNUSED = 1\n\n\ndef change_bounds("), set()),
     ],
     ids=["a body", "an export", "a new name"],

@@ -14,7 +14,6 @@ from lib.tables import adaptive_iterative as module
 from lib.tables import counting, graphical_model
 from lib.tables import private_draws as draws
 from lib.tables.adaptive_iterative import Schedule, aim
-from lib.tables.graphical_model import Measurement
 from lib.tables.plan import AUTHORS_CODE, NOISES, OURS, Plan
 from lib.tables.table import Domain, Table
 
@@ -331,13 +330,6 @@ def test_a_noisy_total_that_is_enormous_is_not_synthesised(monkeypatch):
     assert len(run(epsilon=1e-6, seed=0, records=1001).synthetic) == 1001
 
 
-def test_more_measurements_can_be_built_upon():
-    exact = [Measurement(("b", "d"), TABLE.marginal(("b", "d")), 0.1)]
-    result = run(epsilon=0.1, measurements=iter(exact))
-    assert np.abs(result.model.marginal(("b", "d")) - TABLE.marginal(("b", "d"))).sum() / len(TABLE) < 0.02
-    assert len(result.measurements) == len(result.steps)  # those of this run
-
-
 @pytest.mark.parametrize(("noise", "deviation"), [("gaussian", math.sqrt(2 / math.pi)), ("laplace", 1.0)])
 def test_the_first_rounds_scores_are_those_of_line_11(noise, deviation, monkeypatch):
     """w_r (|truth - model|_1 - the noise to be expected of a measurement), the model being uniform."""
@@ -360,14 +352,6 @@ def test_errors_are_recorded_where_asked_for():
     distance = np.abs(result.model.marginal(("a", "b", "c")) - TABLE.marginal(("a", "b", "c"))).sum()
     assert last.errors["a", "b", "c"] == pytest.approx(distance / len(TABLE))
     assert last.cells == result.model.size and last.gap == result.model.gap
-
-
-def test_progress_goes_to_standard_error(capsys):
-    run(progress=True)
-    printed = capsys.readouterr()
-    assert printed.out == "" and printed.err.endswith(f"\rAIM [{'#' * 40}] 100% of the budget\n")
-    run()
-    assert capsys.readouterr() == ("", "")
 
 
 def test_a_table_of_one_attribute_or_one_record_will_do():
@@ -399,8 +383,6 @@ def test_a_table_of_one_attribute_or_one_record_will_do():
         ({"max_cells": 13}, "max_cells must be at least 14"),
         ({"records": 0}, "records must be in"),
         ({"errors": (5,)}, "errors must be in"),
-        ({"measurements": [Measurement(("a",), np.zeros(4), 1.0)]}, "must have shape"),
-        ({"measurements": [Measurement(("a",), np.full(3, np.nan), 1.0)]}, "got nan"),
     ],
 )
 def test_bad_arguments_are_refused(options, message):

@@ -383,8 +383,6 @@ def test_errors_are_those_of_floating_point(seeded):
             {"plan": Plan(rounds=1e30)},
             "noise must have a standard deviation below 2.50, got .*: epsilon or alpha is too small",
         ),
-        ({"measurements": None}, "measurements must be an iterable of Measurement, got None"),
-        ({"measurements": [1.5]}, "measurements must be an iterable of Measurement, got 1.5"),
     ],
 )
 def test_what_an_exact_run_cannot_be_given_is_refused(options, named):

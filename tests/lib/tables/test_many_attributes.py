@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lib.release import Counter
 from lib.tables import adaptive_iterative
 from lib.tables.adaptive_iterative import aim
-from lib.tables.counting import Counter
 from lib.tables.graphical_model import GraphicalModel
 from lib.tables.plan import AUTHORS_CODE, Plan
 from lib.tables.table import Domain, Table

@@ -16,12 +16,13 @@ from scipy import stats
 
 from lib.mechanisms.exact_noise import discrete_gaussian
 from lib.mechanisms.selection import Exponential
-from lib.tables import adaptive_iterative, aim, count_intervals, private_draws, uncertainty
+from lib.release import count_intervals, uncertainty
+from lib.release.uncertainty import _Law, marginal_bounds
+from lib.tables import adaptive_iterative, aim, private_draws
 from lib.tables.adaptive_iterative import Choice, Result
 from lib.tables.graphical_model import GraphicalModel, Measurement
 from lib.tables.plan import AUTHORS_CODE, OURS, Plan
 from lib.tables.table import Domain, Table
-from lib.tables.uncertainty import _Law, marginal_bounds
 
 RARE = 1e-6
 FIRST = uncertainty._OF_MEASURED * uncertainty._SHARE  # of an error probability, what a first measurement has

@@ -42,8 +42,8 @@ import numpy as np
 import scipy
 
 from ..numerics import checks, in_order
-from .adaptive_iterative import Result
-from .private_draws import GRAIN
+from ..tables.adaptive_iterative import Result
+from ..tables.private_draws import GRAIN
 
 LEVELS = "(0, 0.999999999999]"  # nearer to 1, an error probability has too few digits for quantiles
 # Any values keep the level; with these, intervals were narrow in runs on the stand-in of Adult.
@@ -81,7 +81,8 @@ def count_intervals(result: Result, attributes: Collection[str] = (), level: flo
     nothing was measured of any of the attributes.
 
     >>> import numpy as np
-    >>> from lib.tables import Domain, Table, aim, count_intervals
+    >>> from lib.release import count_intervals
+    >>> from lib.tables import Domain, Table, aim
     >>> rng = np.random.default_rng(1)
     >>> table = Table(rng.integers(0, 2, (1000, 2)), Domain({"a": 2, "b": 2}))
     >>> result = aim(table, epsilon=1.0, delta=1e-6, rng=rng)

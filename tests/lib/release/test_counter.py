@@ -1,4 +1,4 @@
-"""`counting`: records in batches give the counts that a table gives, and what is wrong with a batch is said."""
+"""`counter`: records in batches give the counts that a table gives, and what is wrong with a batch is said."""
 
 import itertools
 import pickle
@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lib.tables import counting
+from lib.release import counter as counting
+from lib.release.counter import Counter
 from lib.tables.adaptive_iterative import aim
-from lib.tables.counting import Counter
 from lib.tables.plan import Plan
 from lib.tables.table import Domain, Table
 

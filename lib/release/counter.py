@@ -1,0 +1,151 @@
+"""Counts of records over many sets of attributes, in one pass and in memory that the number of records has no part in.
+
+`Counter` takes records in batch by batch; counters of parts of the records add up. `aim` takes one in place of a `Table`.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Collection, Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..numerics import checks
+from ..tables.counting import Workload, downward_closure
+from ..tables.table import Domain, checked_codes
+
+_TOGETHER = 2**14  # cells up to which sets are counted as one: their table stays in the processor's cache
+_AT_A_TIME = 2**14  # records, for the same reason
+
+
+class Counter:
+    """Records counted over sets of attributes; empty at first.
+
+    domain : `Domain`
+    workload : the sets, as of `aim`: k for all sets of k attributes, a collection of sets, or a mapping from them
+    max_cells : a set with more cells is not counted, though its smaller subsets are; [1, inf)
+
+    >>> import numpy as np
+    >>> from lib.release import Counter
+    >>> from lib.tables import Domain
+    >>> counter = Counter(Domain({"sex": 2, "age": 5}))
+    >>> counter.add({"sex": np.array([0, 1, 1]), "age": np.array([4, 0, 4])})
+    >>> len(counter), counter.marginal(["sex"])
+    (3, array([1, 2]))
+
+    `len(counter)` is the number of records, and ``counter += other`` adds the records of another one, whose domain and sets must
+    be the same. Each cell takes eight bytes. Small sets are counted together, by the table of a larger one that holds them.
+
+    Raises ``ValueError`` for a workload without sets, for sets that the domain does not have, and where all are too large.
+    """
+
+    def __init__(self, domain: Domain, workload: Workload = 2, *, max_cells: int = 10_000_000) -> None:
+        max_cells = checks.whole("max_cells", max_cells, "[1, inf)")
+        wanted = [clique for clique in downward_closure(domain, workload) if _cells(clique, domain.sizes) <= max_cells]
+        if not wanted:
+            raise ValueError(f"max_cells must be at least {min(domain.sizes)}, got {max_cells}")
+        self.domain, self._records = domain, 0
+        self._block = _blocks(tuple(wanted), domain.sizes)  # of each set that is counted
+        self._counts = {block: np.zeros(_cells(block, domain.sizes), np.int64) for block in self._block.values()}
+        self._columns = sorted({v for block in self._counts for v in block})
+
+    def add(self, batch: Mapping[str, ArrayLike]) -> None:
+        """Count the records of a batch.
+
+        batch : mapping from each attribute that is counted to its codes, integer arrays (n,); other keys are ignored
+
+        Raises ``ValueError`` for an absent attribute, columns of different lengths, and a code outside the domain, with the number of its
+        record among all that were ever added, from 0. Nothing of the batch is then counted.
+        """
+        columns = {v: self._column(batch, v) for v in self._columns}
+        lengths = {len(column) for column in columns.values()}
+        if len(lengths) > 1:
+            raise ValueError(f"batch must hold columns of one length, got {sorted(lengths)}")
+        (n,) = lengths
+        for start in range(0, n, _AT_A_TIME):
+            part = {v: column[start : start + _AT_A_TIME].astype(np.intp) for v, column in columns.items()}
+            for block, counts in self._counts.items():
+                cells = np.zeros_like(part[block[0]])
+                for v in block:
+                    cells *= self.domain.sizes[v]
+                    cells += part[v]
+                np.add.at(counts, cells, 1)
+        self._records += n
+
+    def _column(self, batch, v) -> np.ndarray:
+        name = self.domain.attributes[v]
+        if name not in batch:
+            raise ValueError(f"batch must hold the attribute {name!r}, got {', '.join(map(repr, batch)) or 'none'}")
+        codes = np.asarray(batch[name])
+        if codes.ndim != 1:
+            raise ValueError(f"column {name!r} must have shape (n,), got {codes.shape}")
+        return checked_codes(name, self.domain.sizes[v], codes, first=self._records)
+
+    def __iadd__(self, other: Counter) -> Counter:
+        if not isinstance(other, Counter):
+            return NotImplemented
+        if other.domain != self.domain or other._block != self._block:
+            raise ValueError(f"counters must be of the same sets of {self.domain!r}, got one of {other.domain!r}")
+        for block, counts in self._counts.items():
+            counts += other._counts[block]
+        self._records += other._records
+        return self
+
+    def marginal(self, attributes: Collection[str]) -> NDArray[np.int64]:
+        """Counts over `attributes`, integers of shape ``domain.shape(attributes)``; 0-d for none.
+
+        Raises ``ValueError`` if they are not all in one of the sets counted.
+        """
+        axes = self.domain.axes(attributes)
+        if not self.holds(attributes):
+            raise ValueError(f"attributes must be a set that was counted, or within one, got {tuple(attributes)}")
+        block = self._block[tuple(sorted(axes))]
+        counts = self._counts[block].reshape([self.domain.sizes[v] for v in block])
+        counts = counts.sum(axis=tuple(axis for axis, v in enumerate(block) if v not in axes), dtype=np.int64)
+        return np.asarray(counts).transpose([sorted(axes).index(axis) for axis in axes])
+
+    def holds(self, attributes: Collection[str]) -> bool:
+        """Whether the records were counted over `attributes`."""
+        return tuple(sorted(self.domain.axes(attributes))) in self._block
+
+    def __len__(self) -> int:
+        return self._records
+
+
+def _cells(clique, sizes) -> int:
+    return math.prod(sizes[v] for v in clique)
+
+
+@functools.lru_cache(maxsize=8)
+def _blocks(cliques, sizes) -> dict:
+    """For each of the cliques, and none, a set of attributes that holds it; few altogether.
+
+    Large cliques stay as they are. A small one takes in, as far as `_TOGETHER` allows, the attribute that completes most of
+    the others, again and again.
+    """
+    left = sorted(cliques, key=lambda clique: _cells(clique, sizes))
+    holding = {v: {clique for clique in cliques if v in clique} for v in range(len(sizes))}
+    blocks = dict[tuple, tuple]()
+    while left:
+        first = left.pop()
+        if first in blocks:
+            continue
+        block = set(first)
+        while True:
+            room = _TOGETHER // _cells(block, sizes)
+            gains = {
+                v: sum(block.issuperset(set(clique) - {v}) for clique in holding[v])
+                for v, size in enumerate(sizes)
+                if v not in block and size <= room
+            }
+            best = max(gains, key=gains.__getitem__, default=None)
+            if best is None or not gains[best]:
+                break
+            block.add(best)
+        for clique in {clique for v in block for clique in holding[v] if block.issuperset(clique)}:
+            blocks[clique] = tuple(sorted(block))
+            for v in clique:
+                holding[v].discard(clique)
+    return {(): next(iter(blocks.values()))} | blocks
