@@ -55,17 +55,6 @@ def test_retention_replacement_from_epsilon_is_the_inverse(epsilon, size):
     assert found == pytest.approx(epsilon, rel=1e-4 if epsilon > 25 else 1e-6, abs=1e-12)
 
 
-def test_retention_replacement_draws_follow_equation_1():
-    """Chi-square on 3 x 4 cells, p > 1e-6: a false alarm in a million for a correct sampler."""
-    one, rng = RetentionReplacement(4, 0.25), np.random.default_rng(1)
-    inputs = np.repeat(np.arange(4.0), 50_000)
-    draws = one.perturb(inputs, rng=rng)
-    counts = np.histogram2d(draws, inputs, bins=[np.arange(5) - 0.5] * 2)[0]
-    expected = 50_000 * one.density(np.arange(4)[:, None], np.arange(4))
-    statistic = ((counts - expected) ** 2 / expected).sum()
-    assert stats.chi2.sf(statistic, df=12) > 1e-6
-
-
 # ---------------------------------------------------------------- bounded Laplace
 
 LAPLACES = [
@@ -117,16 +106,6 @@ def test_no_ratio_of_bounded_laplace_densities_exceeds_its_level(width, u, v, y)
     assert np.log(one.density(y, u) / one.density(y, v)) <= one.epsilon + 1e-9
 
 
-@pytest.mark.parametrize("one", LAPLACES)
-@pytest.mark.parametrize("share", [0, 0.37, 1])
-def test_bounded_laplace_draws_follow_their_distribution(one, share):
-    """Kolmogorov-Smirnov, p > 1e-6 for each of 12 settings: a false alarm in 80,000 for a correct sampler."""
-    v = one.low + share * (one.high - one.low)
-    draws = one.perturb(np.full(20_000, v), rng=np.random.default_rng(2))
-    assert one.low <= draws.min() and draws.max() <= one.high
-    assert stats.kstest(draws, lambda y: one.distribution(y, v)).pvalue > 1e-6
-
-
 class Uniform:
     """A generator that draws the given numbers: the sampler as a function."""
 
@@ -144,6 +123,86 @@ def test_the_sampler_inverts_the_distribution_function(one):
         draws = one.perturb(np.full(101, v), rng=Uniform(uniform))
         assert np.allclose(one.distribution(draws, v), uniform, rtol=0, atol=1e-9)
         assert (np.diff(draws) >= 0).all()
+
+
+# ---------------------------------------------------------------- what a draw reads, and its law, for any number of records
+
+ALARM = 1e-3  # of each of the tests below, their seeds fixed
+ALONE = [RetentionReplacement(2, 0.4), RetentionReplacement(5000, 0.3), *LAPLACES, BoundedLaplace(-3, 3, 1e-3)]
+
+
+def ends(one):
+    return (0, one.size - 1) if isinstance(one, RetentionReplacement) else (one.low, one.high)
+
+
+def mixed_values(one, n, rng):
+    """Of both ends, the middle and a number past it a fifth each, in turns; the rest at random."""
+    low, high = ends(one)
+    values = np.resize([low, high, (low + high) // 2, np.ceil((low + 2 * high) / 3), 0], n).astype(float)
+    values[4::5] = rng.uniform(low, high, n)[4::5]
+    return values if isinstance(one, BoundedLaplace) else np.rint(values)
+
+
+def uniforms(one, draws, values, rng):
+    """Uniform numbers, one a draw, if its law given the value is right: where it lies in this law."""
+    if isinstance(one, BoundedLaplace):
+        return one.distribution(draws, values)
+    own, others = one.density(0, 0), one.density(1, 0)
+    past = (draws - values) % one.size  # 0 for the own category, which comes first
+    return np.where(past == 0, 0, own + (past - 1) * others) + rng.random(draws.shape) * np.where(
+        past == 0, own, others
+    )
+
+
+def least_doubt(uniform, groups):
+    """The smallest p-value, times their number, that the numbers (..., cells) are uniform and independent; too even counts as well.
+
+    Chi-squared over 20 bins for each of the `groups` of cells, and for the means along any of the axes, but for few numbers.
+    """
+    chances = []
+    for group in np.unique(groups):
+        found = uniform[..., groups == group].ravel()
+        chances.append(stats.chisquare(np.histogram(found, 20, (0, 1))[0]).pvalue)
+    axes = range(uniform.ndim)
+    for gone in itertools.chain.from_iterable(itertools.combinations(axes, count) for count in axes[1:]):
+        together = math.prod(uniform.shape[axis] for axis in gone)
+        if together >= 10:
+            scores = (uniform.mean(axis=gone) - 0.5) * math.sqrt(12 * together)
+            chances.append(stats.chi2.sf((scores**2).sum(), scores.size))
+    return 2 * len(chances) * min(min(p, 1 - p) for p in chances)
+
+
+@pytest.mark.parametrize("n", [1, 2, 999, 70_001])
+@pytest.mark.parametrize("one", ALONE, ids=repr)
+def test_a_draw_depends_on_its_own_value_alone(one, n):
+    """With the generator fixed; whatever the values, it has moved as far. In a table the draws are those in a row."""
+    values = mixed_values(one, n, np.random.default_rng(1))
+
+    def draw(values):
+        rng = np.random.default_rng(2)
+        return one.perturb(values, rng=rng), rng.random()
+
+    of_others = [draw(np.full(n, end)) for end in ends(one)]
+    for kept in (np.random.default_rng(3).random(n) < 0.5, np.arange(n) == 0, np.arange(n) == n - 1):
+        before, stands = draw(values)
+        for end, (all_alike, stands_there) in zip(ends(one), of_others):
+            after, stands_after = draw(np.where(kept, values, end))
+            assert np.array_equal(after[kept], before[kept]) and np.array_equal(after[~kept], all_alike[~kept])
+            assert stands == stands_there == stands_after
+    assert np.array_equal(draw(values.reshape(-1, 1 if n % 3 else 3))[0].ravel(), before)
+
+
+@pytest.mark.parametrize(("calls", "n"), [(2000, 20), (300, 1500), (20, 70_001)])
+@pytest.mark.parametrize("one", ALONE, ids=repr)
+def test_draws_have_their_law_and_are_independent_for_any_number_of_values(one, calls, n):
+    """Each end, the middle and others, in the first half of the records and in the second."""
+    rng = np.random.default_rng(5)
+    values = mixed_values(one, n, rng)
+    draws = np.array([one.perturb(values, rng=rng) for _ in range(calls)])
+    if isinstance(one, BoundedLaplace):
+        assert one.phi < 0.01 or len(np.unique(draws)) == draws.size
+    uniform = uniforms(one, draws, values, rng)
+    assert least_doubt(uniform, np.arange(n) % 5 + 5 * (np.arange(n) >= n // 2)) > ALARM
 
 
 # ---------------------------------------------------------------- Pk-anonymity
@@ -351,6 +410,20 @@ def test_perturbing_leaves_each_attribute_to_its_own_mechanism():
     assert np.array_equal(draws, found.perturb(frame, rng=np.random.default_rng(5)))
     assert np.array_equal(found.check(draws), draws)
     assert (draws != records).any(axis=0).all()
+
+
+@pytest.mark.parametrize(("calls", "n"), [(1000, 1), (40, 500)])
+@pytest.mark.parametrize("attributes", [1, 4, 40])
+def test_every_attribute_of_every_record_has_draws_of_its_own(attributes, calls, n):
+    """Every other column is constant; attributes are alike, so that draws used twice show."""
+    kinds = {f"{j}": (0.0, 2.0) if j % 4 > 1 else 3 for j in range(attributes)}
+    found, rng = Perturbation.from_epsilon(0.7 * attributes, kinds), np.random.default_rng(6)
+    mechanisms = list(found.mechanisms.values())
+    records = np.column_stack([mixed_values(one, n, rng) * (j % 2) for j, one in enumerate(mechanisms)])
+    drawn = np.array([found.perturb(records, rng=rng) for _ in range(calls)])
+    columns = zip(mechanisms, np.moveaxis(drawn, 2, 0), records.T)
+    uniform = np.stack([uniforms(one, draws, values, rng) for one, draws, values in columns], axis=-1)
+    assert least_doubt(uniform, np.arange(attributes)) > ALARM
 
 
 # ---------------------------------------------------------------- refusals
