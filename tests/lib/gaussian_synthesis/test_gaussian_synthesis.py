@@ -400,29 +400,62 @@ def test_fit_is_the_maximum_likelihood_estimate():
     assert gs.smallest_eigenvalue(data) == pytest.approx(min(np.linalg.eigvals(np.cov(data.T, bias=True))))
 
 
-def test_synthetic_records_follow_the_clipped_gaussian():
-    data = np.random.default_rng(2).uniform(-1, 1, (200, 2))
-    mean, cov = gs.fit(data)
-    size = 100_000
-    records = gs.synthesize(data, size, rng=np.random.default_rng(3))
-    assert records.shape == (size, 2) and np.abs(records).max() <= 1
-    # each of the 4 frequencies of a clipped value within 5 standard errors: false alarms below 3e-6
-    from scipy.stats import norm
-
-    for j in range(2):
-        scale = np.sqrt(cov[j, j])
-        for observed, p in (
-            ((records[:, j] == 1).mean(), norm.sf(1, mean[j], scale)),
-            ((records[:, j] == -1).mean(), norm.cdf(-1, mean[j], scale)),
-        ):
-            assert abs(observed - p) < 5 * np.sqrt(p * (1 - p) / size)
-    again = gs.synthesize(data, size, rng=np.random.default_rng(3))
-    assert np.array_equal(records, again)
+def uneven(n, d):
+    """Records with an outlier of ten deviations, and in turns an attribute of two values, a constant one, and a copy of another."""
+    rng = np.random.default_rng(n)
+    data = rng.uniform(-0.1, 0.1, (n, d))
+    data[-1] = 0.8
+    data[:, 1::4], data[:, 2::4] = np.where(data[:, 1::4] > 0, 0.05, -0.2), 0.25
+    data[:, 3::4] = data[:, 0 : d - 3 : 4]
+    return data
 
 
-def test_a_constant_attribute_stays_constant():
-    data = np.column_stack([np.linspace(-1, 1, 20), np.full(20, 0.25)])
-    assert np.allclose(gs.synthesize(data, 30, rng=np.random.default_rng(0))[:, 1], 0.25)
+def reflected(data):
+    """Other records with the same mean and covariance: mirrored, as vectors over the records, in two planes that hold the mean."""
+    rng = np.random.default_rng(5)
+    for _ in range(2):
+        normal = rng.normal(size=len(data))
+        normal -= normal.mean()
+        data = data - 2 * np.outer(normal, normal @ data) / max(normal @ normal, 1e-9)
+    return data
+
+
+@pytest.mark.parametrize("d", [1, 4, 40])
+@pytest.mark.parametrize("n", [1, 2, 3, 10, 11, 500, 20_001])
+def test_records_speak_through_their_mean_and_covariance_alone(n, d):
+    """Singular covariances too, and whatever the number of draws."""
+    data, other = uneven(n, d), reflected(uneven(n, d))
+    assert n < 3 or (np.abs(data - other).max(axis=0) > 1e-4)[np.ptp(data, axis=0) > 0].all()
+    for size in (0, 1, n, n + 1, 12_345):
+        rngs = [np.random.default_rng(3) for _ in range(2)]
+        found, expected = (gs.synthesize(records, size, rng=rng) for records, rng in zip((data, other), rngs))
+        assert found.shape == (size, d)
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+        assert rngs[0].random() == rngs[1].random()
+
+
+class Normal:
+    """A generator that keeps the normal numbers it draws."""
+
+    def standard_normal(self, size):
+        self.drawn = np.random.default_rng(4).standard_normal(size)
+        return self.drawn.copy()
+
+
+@pytest.mark.parametrize("size", [1, 2, 1001, 20_001])
+@pytest.mark.parametrize("d", [1, 3, 40])
+@pytest.mark.parametrize("wide", [0.1, 1.0])
+def test_each_draw_is_the_root_of_the_covariance_times_normal_numbers_of_its_own(wide, d, size):
+    """Eigenvalues from 1 down to 10^-8 of the largest, and 0; clipped to the cube, which cuts something if it is wide."""
+    rng, normal = np.random.default_rng(6), Normal()
+    turn = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    root = turn * wide * np.resize([1, 0.3, 1e-3, 1e-4, 0], d) @ turn.T
+    mean = rng.uniform(-0.3, 0.3, d)
+    found = gs.sample(mean, root @ root, size, rng=normal)
+    assert normal.drawn.shape == (size, d)
+    plain = mean + normal.drawn @ root
+    np.testing.assert_allclose(found, np.clip(plain, -1, 1), atol=1e-7)
+    assert wide < 1 or size < 1000 or (np.abs(plain) > 1).any()
 
 
 @pytest.mark.parametrize("data", [np.zeros(3), np.zeros((0, 2)), np.full((3, 2), 1.5), np.full((3, 2), np.nan)])
