@@ -61,7 +61,8 @@ def train_synthetic_test_real(synthetic, real_test, target, model="decision tree
 
 def _classifier(model, depth, seed):
     if model == "decision tree":
-        return DecisionTreeClassifier(max_depth=depth, random_state=seed)
+        tree = DecisionTreeClassifier(max_depth=depth, random_state=seed)
+        return tree if depth else _OfDistinct(tree)  # a shallow one takes less time than to find the distinct records
     if model == "svm":
         return LinearSVC(C=1.0, dual=False, random_state=seed)
     if model == "radial svm":
@@ -77,13 +78,19 @@ class _OfDistinct:
         self.machine = machine
 
     def fit(self, columns, labels):
-        records, counts = np.unique(np.column_stack([columns.toarray(), labels]), axis=0, return_counts=True)
-        self.machine.fit(records[:, :-1], records[:, -1].astype(int), sample_weight=counts)
+        records, _, counts, labels = self._distinct(columns, labels)
+        self.machine.fit(records, labels, sample_weight=counts)
         return self
 
     def predict(self, columns):
-        records, places = np.unique(columns.toarray(), axis=0, return_inverse=True)
-        return self.machine.predict(records)[places.ravel()]
+        records, places, *_ = self._distinct(columns, np.zeros(columns.shape[0], dtype=int))
+        return self.machine.predict(records)[places]
+
+    def _distinct(self, columns, labels):
+        """The distinct records in the order of their rows, the place of each record among them, how many are there, and their labels."""
+        rows = np.column_stack([-columns.indices.reshape(len(labels), -1), labels])
+        _, first, places, counts = np.unique(rows, axis=0, return_index=True, return_inverse=True, return_counts=True)
+        return columns[first].toarray(), places.ravel(), counts, labels[first]
 
 
 def _one_hot(table, target):

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
 from lib.tables.table import Domain, Table
 from notebooks.studies import prediction
@@ -76,6 +77,11 @@ def test_distinct_records_with_weights_are_the_same_machine_as_all_records(monke
         fitted.machine.decision_function(seen.toarray()), whole.decision_function(seen.toarray()), atol=5e-3
     )
     np.testing.assert_array_equal(fitted.predict(seen), fitted.machine.predict(seen.toarray()))
+    for seed in range(5):
+        of_few = prediction._classifier("decision tree", None, seed).fit(columns, labels)
+        of_all = DecisionTreeClassifier(random_state=seed).fit(columns, labels)
+        assert of_few.machine.tree_.feature.tolist() == of_all.tree_.feature.tolist()
+        np.testing.assert_array_equal(of_few.predict(seen), of_all.predict(seen))
 
 
 def test_boosted_trees_have_the_settings_that_they_are_named_for():
