@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -13,11 +14,12 @@ from scipy import stats
 from lib import accounting
 from lib.mechanisms import exact_noise
 from lib.mechanisms.selection import exact_exponential, exponential
+from lib.release.counter import Counter
 from lib.tables import adaptive_iterative, marginal_oracle
 from lib.tables import private_draws as draws
 from lib.tables.adaptive_iterative import aim
 from lib.tables.budget_schedule import ExactSchedule
-from lib.tables.plan import AUTHORS_CODE, OURS, Plan
+from lib.tables.plan import AUTHORS_CODE, OURS, PRINTED, Plan
 from lib.tables.private_draws import GRAIN, ExactDraws, FloatingDraws
 from lib.tables.table import Domain, Table
 
@@ -193,41 +195,96 @@ def test_a_float_that_meets_a_count_is_found(released, monkeypatch):
         aim(WatchedTable(_codes, DOMAIN), 1.0, 1e-6)
 
 
-@pytest.mark.parametrize("exact", [True, False], ids=["exact", "seeded"])
-@pytest.mark.parametrize("neighbours, size", [("unbounded", 1201), ("bounded", 600)])
-def test_the_records_speak_through_noisy_counts_and_choices_alone(neighbours, size, exact, seeded, monkeypatch):
-    """Two tables, of another size where that is secret: with the same noisy counts and choices, everything else is the same."""
-    other = Table(np.random.default_rng(6).integers(0, [2, 3, 4, 3], size=(size, 4)), DOMAIN)
-    limits = []
-    fits = marginal_oracle.MarginalOracle.fits
+def counted(table, names):
+    """The counts of `table` over `names`, cell by cell."""
+    counts = np.zeros(table.domain.shape(names), dtype=int)
+    if len(table):
+        np.add.at(counts, tuple(table.column(name) for name in names), 1) if names else counts.fill(len(table))
+    return counts
 
-    def noisy(self, counts, scale):
-        return np.arange(counts.size).reshape(counts.shape) % 7 + (5000 if counts.size == 1 else 20), float(scale)
+
+RUNS = {
+    "ours": ((2, 3, 4, 3), {}),
+    "printed": ((2, 3, 4, 3), {"plan": AUTHORS_CODE}),
+    "descent": ((2, 3, 4, 3), {"plan": replace(PRINTED, descent=3)}),
+    "few candidates": ((2, 3, 1, 3), {"plan": Plan(candidates=3), "records": 50}),
+    "one attribute": ((5,), {"workload": 1}),
+    "large tables": ((120, 100, 2), {"plan": Plan(rounds=5)}),
+    "many candidates": ((2,) * 14, {"plan": Plan(rounds=14, pace="steady", max_cells=200)}),
+}
+
+
+@pytest.mark.parametrize("even", [True, False], ids=["even counts", "odd counts"])
+@pytest.mark.parametrize("exact", [True, False], ids=["exact", "seeded"])
+@pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
+@pytest.mark.parametrize("sizes, options", RUNS.values(), ids=RUNS)
+def test_the_records_speak_through_noisy_counts_and_choices_alone(
+    sizes, options, neighbours, exact, even, seeded, monkeypatch
+):
+    """With the same noisy counts and choices, everything public is the same, whatever the records are, and however many where that
+    is secret: none, one, all the same, or those whose counts without noise are the even ones, so that the model has them right.
+
+    What the mechanisms get is the records' counts, of all candidates that fit; and nothing else asks for counts.
+    """
+    domain, rng = Domain({f"a{v}": size for v, size in enumerate(sizes)}), np.random.default_rng(6)
+    options = {"workload": 2, "neighbours": neighbours} | options
+    total = domain.size() if even else 5000
+    product = np.stack(np.unravel_index(np.arange(total) % domain.size(), sizes), axis=1)
+    tables = [Table(product, domain), Table(rng.integers(0, sizes, (total, len(sizes))), domain)]
+    tables.append(Table(np.tile(np.array(sizes) - 1, (total, 1)), domain))
+    if neighbours == "unbounded":
+        tables += [Table(product[:1], domain), Table(rng.integers(0, sizes, (1201, len(sizes))), domain)]
+        tables.append(Counter(domain, options["workload"]))
+    fits, fitting, rounds, given, scored = marginal_oracle.MarginalOracle.fits, [], [], [], []
 
     def watched(self, clique, limit):
-        limits.append(limit)
-        return fits(self, clique, limit)
+        fitting.append((clique, limit, fits(self, clique, limit)))
+        return fitting[-1][-1]
+
+    def noisy(self, counts, scale):
+        given.append(counts)
+        values = np.arange(counts.size).reshape(counts.shape) % 7 + (5000 if counts.size == 1 else 20)
+        return np.full(counts.shape, total // counts.size) if even else values, float(scale)
+
+    def score(self, clique, truth, believed, scale):
+        scored.append((clique, truth))
+        return 0
+
+    def choose(self, scores, epsilon):
+        fit = [clique for clique, _, fit in fitting if fit]
+        assert list(scores) == fit or (not fit and len(scores) == 1)
+        rounds.append((fitting.copy(), epsilon))
+        fitting.clear()
+        return list(scores)[len(rounds) % len(scores)]
 
     def everything(table):
-        limits.clear()
+        for each in (fitting, rounds, given, scored):
+            each.clear()
         seeded(3)
         rng = None if exact else np.random.Generator(np.random.PCG64(3))
-        result = aim(table, 1.0, 1e-6, neighbours=neighbours, rng=rng)
-        if neighbours == "unbounded":  # the start has room to tell a secret number of records: it is at no bound
+        result = aim(table, 1.0, 1e-6, rng=rng, **options)
+        if neighbours == "unbounded" and not even and options.get("plan", OURS).start == "sized" and len(sizes) == 4:
+            # The start has room to tell a secret number of records: it is at no bound.
             alone = [step.sigma for step in result.steps if len(step.attributes) == 1 and not step.epsilon]
             assert 0.12 < sum(1 / (2 * sigma**2) for sigma in alone) / result.rho < 0.48
+        for measured, counts in zip(result.measurements, given, strict=True):
+            assert (counts == counted(table, measured.attributes)).all()
+        for clique, truth in scored:
+            assert (truth == counted(table, [domain.attributes[v] for v in clique])).all()
         measured = [(m.attributes, m.values.tolist(), m.sigma) for m in result.measurements]
         potentials = {clique: theta.tolist() for clique, theta in result.model.potentials.items()}
         chosen = [getattr(result.choice, name) for name in ("weights", "epsilon", "sensitivity", "expected")]
-        public = result.rho, result.rho_used, result.total, result.model.total, result.synthetic.records.tolist()
-        return result.steps, measured, potentials, chosen, public, list(limits)
+        public = result.rho, result.rho_used, result.total, result.model.total, result.synthetic.records.tobytes()
+        return result.steps, measured, potentials, chosen, public, rounds.copy(), [clique for clique, _ in scored]
 
     monkeypatch.setattr(marginal_oracle.MarginalOracle, "fits", watched)
     for kind in (FloatingDraws, ExactDraws):
-        monkeypatch.setattr(kind, "noisy", noisy)
-        monkeypatch.setattr(kind, "choose", lambda self, scores, epsilon: list(scores)[len(limits) % len(scores)])
-    for here, there in zip(everything(TABLE), everything(other), strict=True):
-        assert here == there
+        for answer in (noisy, score, choose):
+            monkeypatch.setattr(kind, answer.__name__, answer)
+    first, *others = map(everything, tables)
+    for other in others:
+        for here, there in zip(first, other, strict=True):
+            assert here == there
 
 
 NOISE = {("noisy", True): "discrete_gaussian", ("noisy", False): "gaussian", ("laplace", False): "laplace"}
@@ -236,9 +293,9 @@ NOISE = {("noisy", True): "discrete_gaussian", ("noisy", False): "gaussian", ("l
 @pytest.mark.parametrize("kind, exact", NOISE, ids=str)
 @pytest.mark.parametrize("shape", [(1,), (7, 3), (300, 200), (25_001,)], ids=str)
 def test_every_cell_of_every_table_gets_its_noise(kind, exact, shape, monkeypatch):
-    """Empty cells too, of tables of any size; the noise is asked for by the table's shape and the scale alone."""
-    counts, asked = np.zeros(shape, dtype=np.int64), []
-    counts.flat[:: max(counts.size // 3, 1)] = 5
+    """Empty cells too, of tables of any size, and of none but empty ones; it is asked for by the table's shape and the scale alone."""
+    some, asked = np.zeros(shape, dtype=np.int64), []
+    some.flat[:: max(some.size // 3, 1)] = 5
 
     def noise(shape, scale, *, rng):
         asked.append((shape, scale))
@@ -251,31 +308,31 @@ def test_every_cell_of_every_table_gets_its_noise(kind, exact, shape, monkeypatc
         if exact
         else FloatingDraws("laplace" if kind == "laplace" else "gaussian", 1, weights, None)
     )
-    values, _ = made.noisy(counts, scale)
-    assert asked == [(shape, scale)]
-    assert (values - counts == np.arange(1, counts.size + 1).reshape(shape)).all()
+    for counts in (some, np.zeros_like(some), np.full_like(some, 7)):
+        values, deviation = made.noisy(counts, scale)
+        assert asked.pop() == (shape, scale) and not asked
+        assert deviation == (3 * math.sqrt(2) if kind == "laplace" else 3)
+        assert (values - counts == np.arange(1, counts.size + 1).reshape(shape)).all()
 
 
 @pytest.mark.parametrize("exact", [True, False], ids=["exact", "floating"])
 @pytest.mark.parametrize("count", [1, 3, 101, 1000])
 def test_every_candidate_can_be_chosen_however_many_there_are(count, exact, monkeypatch):
-    """The mechanism gets the score of each, in order, with the budget and the sensitivity booked, and its answer is taken."""
-    scores, asked = {(place,): (7 * place) % count - count // 2 for place in range(count)}, []
+    """Equal or far apart: the mechanism gets each score, in order, with the budget and sensitivity booked, and its answer is taken."""
+    ranks = [(7 * place) % count - count // 2 for place in range(count)]
+    asked = []
 
     def mechanism(found, epsilon, sensitivity, *, rng):
         asked.append((list(found), epsilon, sensitivity))
         return wanted
 
     monkeypatch.setattr(draws, "exact_exponential" if exact else "exponential", mechanism)
-    weights = {clique: 1 + clique[0] % 3 for clique in scores}
+    weights = {(place,): 1 + place % 3 for place in range(count)}
     made = ExactDraws(2, weights, None) if exact else FloatingDraws("gaussian", 2, weights, None)
-    for wanted in {0, count // 2, count - 1}:
-        assert made.choose(scores, Fraction(1, 3)) == (wanted,)
-        assert asked.pop() == (
-            list(scores.values()),
-            Fraction(1, 3),
-            (GRAIN if exact else 1) * 2 * max(weights.values()),
-        )
+    sensitivity = (GRAIN if exact else 1) * 2 * max(weights.values())
+    for scores, wanted in itertools.product((ranks, [0] * count, [10**9, *ranks[1:]]), {0, count // 2, count - 1}):
+        assert made.choose(dict(zip(weights, scores, strict=True)), Fraction(1, 3)) == (wanted,)
+        assert asked.pop() == (scores, Fraction(1, 3), sensitivity) and not asked
 
 
 @pytest.mark.parametrize("mechanism", [exact_exponential, exponential], ids=["exact", "floating"])
@@ -343,6 +400,25 @@ def test_one_record_changes_an_exact_score_by_no_more_than_the_sensitivity(clear
                 assert gap <= sensitivity
                 worst[changed] = max(worst[changed], gap)
     assert worst == {1: GRAIN * 3, 2: 2 * GRAIN * 3}  # attained
+
+
+@pytest.mark.parametrize("clear", [False, True], ids=["all cells", "clear"])
+@pytest.mark.parametrize("exact", [True, False], ids=["exact", "floating"])
+@pytest.mark.parametrize("shape", [(1,), (7, 3), (300, 200), (25_001,)], ids=str)
+def test_a_score_counts_every_cell_of_tables_of_any_size(shape, exact, clear):
+    """Of empty cells, of few records or of none; cell by cell, by the formula."""
+    rng, weights, scale, noise = np.random.default_rng(9), {(0,): 3, (1,): 1}, 0.25, 0.25 * math.sqrt(2 / math.pi)
+    made = ExactDraws(1, weights, None, clear) if exact else FloatingDraws("gaussian", 1, weights, None, clear)
+    believed = rng.exponential(0.5, shape)
+    for truth in (rng.poisson(0.1, shape), np.zeros(shape, dtype=np.int64), np.full(shape, 2)):
+        wanted = 0
+        for count, other in zip(truth.ravel().tolist(), believed.ravel().tolist()):
+            off = abs(GRAIN * count - round(GRAIN * other)) if exact else abs(count - other)
+            beyond = off - (round(GRAIN * noise) if exact else noise)
+            wanted += (max(beyond, 0) if clear else off) * 3
+        wanted -= 0 if clear else 3 * (round(GRAIN * noise * truth.size) if exact else noise * truth.size)
+        score = made.score((0,), truth, believed, Fraction(scale) if exact else scale)
+        assert score == (wanted if exact else pytest.approx(wanted, rel=1e-9))
 
 
 def test_weights_that_are_no_small_whole_numbers_become_some():
