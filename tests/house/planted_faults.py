@@ -12,7 +12,7 @@ for the real data is judged here by what the stand-in gives, with and without th
 noticed as well. Where neither is so, the list explains why, and names a test, which must fail, and pass without the fault; else
 the command fails.
 
-The leaks of tests/house/planted_leaks.yml stand there by the function that releases. They are small, depend on a size or a rare case,
+tests/house/planted_leaks.yml lists leaks by the function that releases. They are small, depend on a size or a rare case,
 and would pass a review. No chapter runs for them: the test that the list names has to fail.
 """
 

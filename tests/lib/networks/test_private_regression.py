@@ -134,8 +134,8 @@ def tables(n, d):
     """Records of n rows and d features, as unlike each other as they may be."""
     rng = np.random.default_rng(n + d)
     some = rng.normal(size=(n, d)), rng.integers(0, 2, n)
-    long = np.where(rng.random((n, 1)) < 0.5, 1e100, 1e-100) * np.ones(d), 1 - some[1]
-    return some, (np.zeros((n, d)), np.zeros(n, int)), (np.ones((n, d)), np.ones(n, int)), long
+    extreme = np.resize([1e100, 0.0, 1e-100], (n, 1)) * np.ones(d), 1 - some[1]
+    return some, (np.zeros((n, d)), np.zeros(n, int)), (np.ones((n, d)), np.ones(n, int)), extreme
 
 
 def watched(monkeypatch, features, labels, **options):

@@ -166,11 +166,14 @@ def score(table, attribute, parents):
     ids=str,
 )  # fmt: skip
 def test_the_records_speak_through_the_noisy_counts_and_the_choices_alone(monkeypatch, sizes, parents, mean):
-    """Of any size, one record or all the same: each candidate's score and each cell goes where noise is, and nothing anywhere else."""
+    """Of any size, one record, all the same, or every other attribute of one value: each candidate's score and each cell goes where noise is, and nothing anywhere else."""
     domain = random_table(0, 1, sizes).domain
     same, spread = np.tile(np.array(sizes) - 1, (90, 1)), random_table(2, 3000, sizes)
+    halves = [
+        np.where(np.arange(len(sizes)) % 2 == odd, same[:40], random_table(1, 40, sizes).records) for odd in (0, 1)
+    ]
     public = []
-    for table in (random_table(1, 40, sizes), spread, Table(same, domain), random_table(3, 1, sizes)):
+    for table in (spread, Table(same, domain), random_table(3, 1, sizes), *(Table(half, domain) for half in halves)):
         told, read = watched(monkeypatch, table, parents, mean)
         public.append(told)
         asked, network = told[:2]
