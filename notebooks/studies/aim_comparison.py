@@ -23,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from book.kept import results
 from lib.data import datasets, encodings
@@ -119,8 +120,9 @@ class Study:
 
     scores : frame, one row a cell: data, method, epsilon, trial, records; error1, error2, error3
         (alpha-way errors); mi_error (nats); the columns of `SETTINGS` (accuracies; radial in the first trials only)
-    information : frame, one row for each data set, method, epsilon and pair of attributes: nats, the
-        mutual information, a mean over the trials; the real records' own have the method "original"
+    information : frame, one row for each data set, method, epsilon and pair of attributes: nats, the mutual information, a
+        mean over the trials, and deviation, its standard error (not a number for one trial); the real records' own have
+        the method "original"
     """
 
     scores: pd.DataFrame
@@ -260,11 +262,15 @@ def _information(places, cells, cases) -> pd.DataFrame:
     for (case, method, epsilon, _), cell in zip(places, cells):
         gathered.setdefault((case.name, method, epsilon), (case, []))[1].append(cell["information"])
     rows = [
-        (data, method, epsilon, first, second, nats)
+        (data, method, epsilon, *pair, nats, deviation)
         for (data, method, epsilon), (case, found) in gathered.items()
-        for (first, second), nats in zip(combinations(case.real.domain.attributes, 2), np.mean(found, axis=0))
+        for pair, nats, deviation in zip(
+            combinations(case.real.domain.attributes, 2),
+            np.mean(found, axis=0),
+            stats.sem(found) if len(found) > 1 else np.full(len(found[0]), np.nan),
+        )
     ]
-    return pd.DataFrame(rows, columns=["data", "method", "epsilon", "first", "second", "nats"])
+    return pd.DataFrame(rows, columns=["data", "method", "epsilon", "first", "second", "nats", "deviation"])
 
 
 def matrix(study, data, method) -> pd.DataFrame:

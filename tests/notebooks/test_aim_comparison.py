@@ -166,8 +166,12 @@ def test_the_information_is_the_mean_over_the_trials():
             np.random.default_rng([3, aim_comparison.zlib.crc32(b"small/bayes/1.0"), trial]) for trial in range(2)
         )
     ]
-    mean = np.mean([utility.mutual_information(table) for table in synthetic], axis=0)
-    np.testing.assert_allclose(aim_comparison.matrix(study, "small", "bayes").to_numpy()[off], mean[off], rtol=1e-12)
+    one, two = (utility.mutual_information(table) for table in synthetic)
+    found = aim_comparison.matrix(study, "small", "bayes").to_numpy()
+    np.testing.assert_allclose(found[off], (one + two)[off] / 2, rtol=1e-12)
+    deviation = study.information.query("method == 'bayes'")["deviation"]
+    np.testing.assert_allclose(deviation, abs(one - two)[np.triu_indices(4, 1)] / 2, rtol=1e-9)
+    assert study.information.query("method == 'original'")["deviation"].isna().all()
     with pytest.raises(ValueError, match="aim-lap"):
         aim_comparison.matrix(study, "small", "aim-lap")
 
