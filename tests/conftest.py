@@ -1,5 +1,6 @@
 """What every test may count on: the repository on the path, plots without a screen, repeatable examples."""
 
+import gc
 import itertools
 import os
 import sys
@@ -36,6 +37,16 @@ def pytest_runtest_protocol():
 
 def pytest_addoption(parser):
     parser.addoption("--quarter", type=int, choices=range(4), help="only the tests whose name falls into this quarter")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect no garbage meanwhile: looking through what stays, thousands of tests, takes half of the time, in every worker."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
