@@ -16,12 +16,13 @@ from tests.classroom import hostile
 
 NAME = hostile.NAME
 FORMULA = "=1+1"  # a student's name
-CROOKS = 5  # students of as many hostile notebooks as one may hand in, or fewer
+EACH = 9  # hostile notebooks of one student, or fewer, so that several are judged at a time
 
 
-def hand_in(folder: Path, case, **told: str) -> None:
-    """Fill `folder`; the hostile ones are `told` where to look, as constants of their code."""
-    hostile_ones(folder, "".join(f"{name} = {value!r}\n" for name, value in told.items()))
+def hand_in(folder: Path, case, tricks, **told: str) -> None:
+    """Fill `folder`; of the hostile ones come the `tricks`, `told` where to look, as constants of their code."""
+    folder.mkdir(exist_ok=True)
+    hostile_ones(folder, tricks, "".join(f"{name} = {value!r}\n" for name, value in told.items()))
     unlucky_ones(folder)
     for what, made in LANGUAGES.items():
         put(folder / "languages" / what, nbformat.writes(made(case)))
@@ -35,9 +36,10 @@ def put(folder: Path, text: str, name: str = f"{NAME}.ipynb") -> None:
 # ---- hostile, and a good one at the end of each such student's
 
 
-def hostile_ones(folder: Path, told: str) -> None:
-    for number, (what, code) in enumerate({**hostile.EARNS_NOTHING, **hostile.STOPS_NOTHING}.items()):
-        put(folder / f"crook {number % CROOKS}" / what, nbformat.writes(hostile.unsolved(told + code)))
+def hostile_ones(folder: Path, tricks, told: str) -> None:
+    for number, what in enumerate(tricks):
+        own = nbformat.writes(hostile.unsolved(told + hostile.CODE[what]))
+        put(folder / f"crook {number % -(-len(tricks) // EACH)}" / what, own)
     for student in [*folder.iterdir(), folder / FORMULA]:
         put(student / "z", nbformat.writes(hostile.solved(f"My answer, {student.name}")))
     for what, (make, _) in hostile.FILES.items():
@@ -180,7 +182,7 @@ def unlucky_ones(folder: Path) -> None:
     text = nbformat.writes(reference())
     for number, (what, (notebook, *_)) in enumerate(NOTEBOOKS.items()):
         own = nbformat.writes(notebook).replace("My answer", f"The answer of {what}")
-        put(folder / "good" if what == "good" else folder / f"unlucky {number % 2}" / what, own)
+        put(folder / "good" if what == "good" else folder / f"bad luck {number % 2}" / what, own)
     good = folder / "good" / f"{NAME}.ipynb"
     put(folder / "good", nbformat.writes(changed("gaussian-more", "")), f"{NAME} (1).ipynb")
     put(folder / "good" / ".ipynb_checkpoints", text, f"{NAME}-checkpoint.ipynb")

@@ -306,6 +306,8 @@ while True: open(f"{number}", "wb").write(b"x" * 2**25); number += 1
     "deep folders": "import os\nfor _ in range(3000):\n    os.mkdir('d'); os.chdir('d')",
 }
 
+CODE = {**EARNS_NOTHING, **STOPS_NOTHING}
+
 
 def unsolved(code: str, at: int = 3):
     """The notebook as it was handed out, its solutions emptied, and `code` in a cell at the beginning and at the end."""

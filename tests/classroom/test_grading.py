@@ -51,7 +51,7 @@ REPEATED = re.compile("handed in more than once, see also .*?; each is graded, a
 @pytest.mark.parametrize("what", [what for what in NOTEBOOKS if what != "good"])
 def test_everything_that_can_be_graded_is(graded, rows, what):
     _, expected, said = NOTEBOOKS[what]
-    [row] = [row for (who, file), row in rows.items() if who.startswith("unlucky ") and f"/{what}/" in file]
+    [row] = [row for (who, file), row in rows.items() if who.startswith("bad luck ") and f"/{what}/" in file]
     marks = [mark for mark in table(graded / "marks.csv") if mark["file"] == row["file"]]
     lost = {
         mark["question"].split("-test-")[1] for mark in marks if "-test-" in mark["question"] and mark["points"] == "0"

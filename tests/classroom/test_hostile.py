@@ -12,13 +12,12 @@ import pytest
 from notebooks.assignments import confinement
 from notebooks.assignments.tables import read_table
 from tests.classroom import hostile
-from tests.classroom.class_of_all import CROOKS, FORMULA
+from tests.classroom.class_of_all import FORMULA
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = hostile.NAME
-CODE = {**hostile.EARNS_NOTHING, **hostile.STOPS_NOTHING}
 
 confined = pytest.mark.skipif(confinement.way() == "none", reason="nothing confines a process here")
 
@@ -29,19 +28,20 @@ def rows(graded):
 
 
 def test_there_are_at_least_forty():
-    assert len(CODE) + len(hostile.FILES) >= 40
+    assert len(hostile.CODE) + len(hostile.FILES) >= 40
 
 
 @confined
-@pytest.mark.parametrize("what", CODE)
-def test_no_trick_earns_a_point(graded, rows, what):
-    [row] = [row for row in rows if row["student"].startswith("crook ") and f"/{what}/" in row["file"]]
+@pytest.mark.sampled(10)
+@pytest.mark.parametrize("trick", hostile.CODE)
+def test_no_trick_earns_a_point(graded, rows, trick):
+    [row] = [row for row in rows if row["student"].startswith("crook ") and f"/{trick}/" in row["file"]]
     assert row["points"] == "0" and row["out_of"] == "22", (row, (graded.parent / "printed").read_text())
 
 
-def test_whoever_solved_it_gets_full_marks_beside_them(rows):
+def test_whoever_solved_it_gets_full_marks_beside_them(graded, rows):
     good = [row for row in rows if row["file"].endswith(f"/z/{NAME}.ipynb") or row["student"] == "odd editors"]
-    assert len(good) == CROOKS + 1 + 4
+    assert len(good) == len(list((graded.parent / "class").glob("*/z"))) + 4 >= 5
     assert [row["points"] for row in good] == ["16"] * len(good), good
     assert all(float(row["to_mark"]) == 6 for row in good), "free text is not lost"
 
@@ -66,7 +66,8 @@ def test_no_page_shows_what_is_hidden(graded, rows):
     secret = hostile.lines_of("HIDDEN TESTS", "SOLUTION")
     assert len(secret) > 20
     looked_at = [row for row in rows if row["student"].startswith("crook ") or row["student"] in hostile.FILES]
-    assert len(looked_at) > len(CODE) + len(hostile.FILES)
+    tricks = list((graded.parent / "class").glob("crook */*"))
+    assert len(looked_at) >= len(tricks) + len(hostile.FILES) > len(hostile.FILES)
     for row in looked_at:
         if "/z/" not in row["file"]:
             for path in (
