@@ -30,6 +30,14 @@ def records(n, inputs, classes=2, seed=0):
     return rng.random((n, inputs)), rng.integers(classes, size=n)
 
 
+def record_sets(n, inputs):
+    """Records that have nothing in common but their number."""
+    for seed in range(2):
+        yield records(n, inputs, seed=seed)
+    yield np.zeros((n, inputs)), np.zeros(n, int)
+    yield np.ones((n, inputs)), np.ones(n, int)
+
+
 def constant(widths, value, dtype="float64"):
     size = sum((n + 1) * m for n, m in zip(widths, widths[1:]))
     return Network(widths, np.full(size, value, dtype))
@@ -49,23 +57,21 @@ def draws(n, seed=12345):
 
 
 def words(seed, n):
-    """SplitMix64 in whole numbers."""
-    mask = 2**64 - 1
-    for k in range(n):
-        z = (seed + k * 0x9E3779B97F4A7C15) & mask
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
-        yield z ^ (z >> 31)
+    """SplitMix64 in whole numbers, which wrap around."""
+    z = np.uint64(seed) + np.arange(n, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
+        z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
+    return z
 
 
 def test_each_variate_is_minus_the_logarithm_of_a_uniform():
-    seed = 2**64 - 12345  # the counter wraps around
-    expected = []
-    for z in words(seed, 5000):
-        zeros = 41 - (z >> 23).bit_length()
-        fraction = ((z >> 1) % 2**22 + 0.5) / 2**22
-        expected.append((1 if z & 1 else -1) * -math.log(2.0 ** -(zeros + 1) * (1 + fraction)))
-    np.testing.assert_allclose(draws(5000, seed), expected, rtol=2e-6, atol=3e-7)
+    """200,000 at once, more than a network has parameters here; the counter wraps around."""
+    seed, n = 2**64 - 12345, 200_000
+    z = words(seed, n)
+    zeros = 41 - np.array([int(word).bit_length() for word in z >> np.uint64(23)])
+    fraction = ((z >> np.uint64(1)) % np.uint64(2**22) + 0.5) / 2**22
+    expected = np.where(z & np.uint64(1), 1, -1) * -np.log(2.0 ** -(zeros + 1) * (1 + fraction))
+    np.testing.assert_allclose(draws(n, seed), expected, rtol=2e-6, atol=3e-7)
 
 
 def test_splitmix64_is_the_published_one():
@@ -106,6 +112,76 @@ def test_released_parameters_are_clipped_laplace():
     inside = released[(released > low) & (released < high)]
     between = lambda x: (law.cdf(x) - law.cdf(low)) / (law.cdf(high) - law.cdf(low))  # noqa: E731
     assert stats.kstest(inside, between).pvalue > ALARM
+
+
+class Veil(np.ndarray):
+    """Noise that leaves nothing of what it is added to: it keeps that in `hidden`, and the sum is the noise alone, a draw for each."""
+
+    hidden: list
+
+    def __radd__(self, true):
+        assert self.shape == np.shape(true)
+        self.hidden.append(np.array(true))
+        return np.array(self)
+
+
+@pytest.fixture
+def veiled(monkeypatch):
+    """In place of the noise; (what each draw was added to, its scale) of all draws since the last call."""
+    hidden, scales = [], []
+
+    def laplace(shape, scale, *, rng):
+        scales.append(scale)
+        drawn = np.random.default_rng(len(scales)).normal(size=shape).view(Veil)
+        drawn.hidden = hidden
+        return drawn
+
+    def seen():
+        found = list(zip(hidden, scales, strict=True))
+        hidden.clear(), scales.clear()
+        return found
+
+    monkeypatch.setattr(private_networks.noise, "laplace", laplace)
+    return seen
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("widths", [(1, 2), (7, 1, 5, 4, 3), WIDE, (300, 220, 2)], ids=str)
+def test_every_parameter_is_cut_to_its_range_and_veiled_by_the_noise_stated(widths, dtype, veiled):
+    """Parameters of 0, all alike, within the ranges and far outside."""
+    (low, high), (least, most), epsilon, size = (-0.3, 0.5), (-1.5, -0.25), 1.7, constant(widths, 0.0).size
+    values = np.random.default_rng(1).normal(size=(2, size)) * [[0.1], [50]]
+    released = []
+    for parameters in (np.zeros(size), np.full(size, -0.27), *values):
+        network = Network(widths, parameters.astype(dtype))
+        found = release(
+            network, epsilon=epsilon, weight_range=(low, high), bias_range=(least, most), rng=np.random.default_rng(2)
+        )
+        released.append(found.network.parameters)
+        parts = [part for pair in layers(widths, network.parameters) for part in pair]
+        for j, ((hidden, scale), part) in enumerate(zip(veiled(), parts, strict=True)):
+            ends = (least, most) if j % 2 else (low, high)
+            np.testing.assert_allclose(hidden, np.clip(part, *ends), rtol=1e-6)
+            assert np.all(scale == pytest.approx((ends[1] - ends[0]) / epsilon))
+    assert all(np.array_equal(other, released[0]) for other in released)
+
+
+@pytest.mark.parametrize("n", [1, 53, 20_001])
+@pytest.mark.parametrize("epsilon", [0.1, 500.0])
+def test_the_records_of_learning_first_speak_through_what_is_veiled_alone(epsilon, n, veiled):
+    released = []
+    for features, labels in record_sets(n, 3):
+        options = {
+            "epsilon": epsilon,
+            "weight_range": (-1, 1),
+            "bias_range": (-0.5, 0.5),
+            "epochs": 1,
+            "batch": min(n, 50),
+        }
+        found = learning_first(features, labels, start(), rng=np.random.default_rng(4), learning_rate=0.5, **options)
+        released.append(found.network.parameters)
+        assert len(veiled()) == 4 and found.statement == PrivacyStatement("LearningFirst", epsilon, start().size)
+    assert all(np.array_equal(other, released[0]) for other in released)
 
 
 def test_weights_and_biases_have_ranges_of_their_own():
@@ -154,16 +230,6 @@ def anonymized(features, labels, network, **options):
     return anonymized_learning(features, labels, network, **(base | options))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("clipping", ["sum", "records"])
-def test_with_much_epsilon_and_wide_thresholds_it_is_plain_training(clipping):
-    features, labels = records(47, 3)
-    options = {"batch": 10, "epochs": 4, "learning_rate": 0.3, "l2": 0.5, "shuffle": False}
-    plain = train(features, labels, start(), rng=np.random.default_rng(0), **options)
-    private = anonymized(features, labels, start(), clipping=clipping, **options).network
-    np.testing.assert_allclose(private.parameters, plain.parameters, atol=1e-5)
-
-
 def step_change(before, after, rate, batch):
     return (before.parameters - after.parameters) * batch / rate
 
@@ -171,25 +237,95 @@ def step_change(before, after, rate, batch):
 ONE_STEP = {"epochs": 1, "learning_rate": 0.1, "l2": 0, "shuffle": False}
 
 
-def test_a_sum_is_cut_whole_and_records_are_cut_one_by_one():
-    model, (features, labels) = start((4, 6, 2)), records(12, 4)
-    options = ONE_STEP | {
-        "batch": 12,
-        "epsilon": 1e12,
-        "weight_thresholds": (-0.05, 0.1),
-        "bias_thresholds": (-0.2, 0.05),
+def flat(weights, biases):
+    return np.concatenate([part.ravel() for pair in zip(weights, biases) for part in pair])
+
+
+def ends_of_changes(network, thresholds):
+    """Lows and highs of all parameters: of weights and of biases one pair, or the equations' at the current parameters."""
+    if thresholds is not None:
+        pairs = zip(*thresholds)
+        return [
+            flat(*([np.full_like(p, end) for p in ps] for ps, end in zip((network.weights, network.biases), ends)))
+            for ends in pairs
+        ]
+    bounds = intervals.change_bounds(network)
+    return [flat(*ends) for ends in zip(zip(*bounds.weights), zip(*bounds.biases))]
+
+
+def by_hand(
+    features, labels, network, thresholds, *, epsilon, clipping, learning_rate, batch, epochs, l2, shuffle, rng
+):
+    """The parameters in the end, record by record; each step takes the next variates of the stream, one a parameter."""
+    steps, of_weights = (
+        -(-len(labels) // batch),
+        flat(*([p * 0 + one for p in ps] for ps, one in ((network.weights, 1), (network.biases, 0)))),
+    )
+    stream = iter(
+        draws(network.size * epochs * steps, int(rng.integers(2**64, dtype=np.uint64))).reshape(-1, network.size)
+    )
+    for _ in range(epochs):
+        order = rng.permutation(len(labels)) if shuffle else np.arange(len(labels))
+        for chosen in np.split(order, range(batch, len(labels), batch)):
+            low, high = ends_of_changes(network, thresholds)
+            each, reach = np.array([changes(network, features[[r]], labels[[r]]) for r in chosen]), 1
+            if clipping == "records":
+                each, reach = np.clip(each, low, high), len(chosen)
+            noisy = np.clip(each.sum(axis=0), reach * low, reach * high) + (high - low) * epochs / epsilon * next(
+                stream
+            )
+            step = np.clip(noisy, reach * low, reach * high) + l2 * of_weights * network.parameters
+            network = Network(network.widths, network.parameters - learning_rate / len(chosen) * step)
+    return network.parameters
+
+
+THRESHOLDS = ((-0.05, 0.1), (-0.2, 0.0))
+
+
+@pytest.mark.parametrize("clipping", ["sum", "records"])
+@pytest.mark.parametrize("thresholds", [THRESHOLDS, None], ids=["fixed", "equations"])
+@pytest.mark.parametrize(
+    ("widths", "n", "batch"),
+    [((2, 2), 1, 1), ((4, 6, 3, 2), 21, 10), ((3, 8, 2), 7, 1), ((300, 220, 2), 25, 15)],
+    ids=str,
+)
+def test_every_step_takes_the_cut_change_and_fresh_noise_for_every_parameter(widths, n, batch, thresholds, clipping):
+    """Last batches of fewer records and of one; nodes that are off; more than 2^16 parameters."""
+    features, labels = records(n, widths[0])
+    features[:, 0] = 0
+    options = {"epsilon": 9.0, "learning_rate": 0.05, "batch": batch, "epochs": 3, "l2": 0.5, "clipping": clipping}
+    for shuffle in (True, False):
+        options |= {"shuffle": shuffle}
+        given = dict(zip(("weight_thresholds", "bias_thresholds"), thresholds or (None, None)))
+        found = anonymized_learning(features, labels, start(widths), **options, **given, rng=np.random.default_rng(8))
+        expected = by_hand(features, labels, start(widths), thresholds, **options, rng=np.random.default_rng(8))
+        np.testing.assert_allclose(found.network.parameters, expected, rtol=1e-5, atol=1e-6)
+        covered = thresholds is not None and clipping == "sum"
+        assert found.statement == PrivacyStatement(
+            "AnonymizedLearning", 9.0, start(widths).size, 3, -(-n // batch), covered
+        )
+
+
+@pytest.mark.parametrize("clipping", ["sum", "records"])
+@pytest.mark.parametrize("thresholds", [((-0.5, 0.5), (-0.1, 0.3)), (None, None)], ids=["fixed", "equations"])
+@pytest.mark.parametrize(("n", "batch"), [(1, 1), (21, 10), (53, 1), (20_001, 1000)])
+def test_the_noise_of_a_tiny_epsilon_leaves_nothing_of_the_records(n, batch, thresholds, clipping):
+    """Every change ends at a threshold, which the noise alone chooses."""
+    given = dict(zip(("weight_thresholds", "bias_thresholds"), thresholds)) | {
+        "clipping": clipping,
+        "batch": batch,
+        "epochs": 2,
     }
-    each = np.array([changes(model, [x], [t]) for x, t in zip(features, labels)])
-    low, high = np.empty(model.size), np.empty(model.size)
-    for vector, (weight_end, bias_end) in ((low, (-0.05, -0.2)), (high, (0.1, 0.05))):
-        for w, b in layers(model.widths, vector):
-            w[...], b[...] = weight_end, bias_end
-    for clipping, expected in (
-        ("sum", np.clip(each.sum(axis=0), low, high)),
-        ("records", np.clip(each, low, high).sum(axis=0)),
-    ):
-        found = step_change(model, anonymized(features, labels, model, clipping=clipping, **options).network, 0.1, 12)
-        np.testing.assert_allclose(found, expected, atol=1e-9)
+    released = [
+        anonymized(
+            *found, start((4, 30, 2), dtype="float32"), epsilon=1e-9, **given, rng=np.random.default_rng(3)
+        ).network.parameters
+        for found in record_sets(n, 4)
+    ]
+    assert (
+        all(np.array_equal(other, released[0]) for other in released)
+        and (released[0] != start((4, 30, 2)).parameters).mean() > 0.9
+    )
 
 
 def test_noise_of_a_step_is_clipped_laplace_of_the_printed_scale():
@@ -210,34 +346,6 @@ def test_noise_of_a_step_is_clipped_laplace_of_the_printed_scale():
         assert stats.binomtest(int(those.sum()), change.size, chance).pvalue > ALARM
     between = lambda x: (law.cdf(x) - law.cdf(low)) / (law.cdf(high) - law.cdf(low))  # noqa: E731
     assert stats.kstest(change[~at_ends[0] & ~at_ends[1]], between).pvalue > ALARM
-
-
-@pytest.mark.parametrize(("clipping", "reach"), [("sum", 1), ("records", 10)])
-def test_the_budget_is_split_over_epochs_and_each_batch_gets_noise(clipping, reach):
-    """Three epochs of two batches: six independent clipped variates of scale 3 range / epsilon; records may add up to more."""
-    features, labels = np.zeros((20, 80)), np.zeros(20)
-    options = ONE_STEP | {"batch": 10, "epochs": 3, "epsilon": 6.0, "weight_thresholds": (-1, 1), "clipping": clipping}
-    found = anonymized(features, labels, start(WIDE), **options)
-    total = layers(WIDE, step_change(start(WIDE), found.network, 0.1, 10))[0][0].ravel()
-    scale = 2 * 3 / 6.0
-    variance = 2 * scale**2 * (1 - math.exp(-reach / scale) * (1 + reach / scale))  # of a variate cut at -+reach
-    kurtosis = 6 / 6  # a sum of six, each with excess at most Laplace's 3, exceeds the normal's by no more than 0.5
-    spread = math.sqrt((2 + kurtosis) / total.size)
-    assert np.var(total) == pytest.approx(6 * variance, rel=3.3 * spread)
-    assert abs(total.mean()) < 3.3 * math.sqrt(6 * variance / total.size)
-
-
-def test_thresholds_from_the_equations():
-    """Noise of scale E/epsilon times each parameter's own interval, at the parameters before the step."""
-    model, (features, labels) = start((20, 30, 2)), records(10, 20)
-    found = anonymized(features, labels, model, weight_thresholds=None, bias_thresholds=None, clipping="records",
-                       **(ONE_STEP | {"batch": 10, "epsilon": 50.0}))  # fmt: skip
-    bounds = intervals.change_bounds(model)
-    widths = np.concatenate([(high - low).ravel() for pair in zip(bounds.weights, bounds.biases) for low, high in pair])
-    noise = step_change(model, found.network, 0.1, 10) - changes(model, features, labels)
-    assert (widths > 0).all()
-    assert stats.kstest(noise / (widths / 50.0), "laplace").pvalue > ALARM
-    assert found.statement.one_parameter == found.statement.whole_model
 
 
 def test_a_seed_fixes_everything():
