@@ -100,7 +100,7 @@ class LocalHashing(FrequencyOracle):
         counts = np.zeros(self.k, dtype=np.int64)
         factors = scramble(np.arange(self.k))
         for start in range(0, len(reports), _BLOCK):
-            a, b, reported = np.ascontiguousarray(reports[start : start + _BLOCK].T)
+            a, b, reported = np.array(reports[start : start + _BLOCK].T, order="C")  # a copy: b is changed
             first = bucket_start(reported, self.g)
             width = bucket_start(reported + np.uint64(1), self.g) - first
             b -= first  # now a position below `width` is in the bucket

@@ -4,6 +4,7 @@
 was: a number by NaN, infinities, the largest and smallest floats, an integer beyond all floats, a text, a complex
 number; an array by one with such an entry, an empty one, one of another shape or type; a choice by what is none. Then
 
+- no array may be written into, in whatever order it lies
 - a refusal must be a ``ValueError`` or ``TypeError`` (a warning is an error in this suite, and no refusal), and a
   ``ValueError`` about a number must say which parameter or value it is about
 - NaN, text and complex numbers must be refused where a number is wanted, as must an empty name
@@ -105,7 +106,8 @@ def arrays(valid) -> dict:
         "text entry": _with(valid.astype(object), "abc"), "complex entry": _with(valid.astype(complex), 1j),
         "object entry": _with(valid.astype(object), object()), "empty": valid[:0], "scalar": valid.flat[0], "all zero": np.zeros_like(numbers),
         "all 1e308": np.full_like(numbers, 1e308), "more axes": valid[None], "longer": np.concatenate([valid, valid]), "list": valid.tolist(),
-        "big-endian": numbers.astype(">f8"), "read-only": _read_only(valid), "reversed": valid[::-1], "text": "abc", "object": object(),
+        "big-endian": numbers.astype(">f8"), "read-only": _read_only(valid), "read-only, by columns": _read_only(np.asfortranarray(valid)),
+        "read-only, one": _read_only(valid[:1]), "reversed": valid[::-1], "text": "abc", "object": object(),
         "nan": np.nan, "empty rows": np.zeros((0, *valid.shape[1:])), "ragged": [[1, 2], [3]],
     }  # fmt: skip
     return hostile
@@ -118,7 +120,8 @@ def _with(array, value):
 
 
 def _read_only(array):
-    array = array.copy()
+    """What writes into it, and so into what the caller has, is told."""
+    array = array.copy(order="K")
     array.flags.writeable = False
     return array
 
@@ -206,7 +209,8 @@ def fault(call, parameter, name, value) -> str:
         python = (
             isinstance(error, AttributeError) and name in MISTYPED
         )  # Python's own refusal of a thing of another type
-        return "" if refused(error) or python else f"{type(error).__name__}: {error}"
+        written = "read-only" in str(error)
+        return "" if (refused(error) or python) and not written else f"{type(error).__name__}: {error}"
     if name in REFUSED:
         return f"accepted: {result!r:.80}"
     return wrong(call, result)
