@@ -167,6 +167,8 @@ class _Run:
     def __init__(self, table, workload, plan, neighbours, errors, rng, rho):
         checks.one_of("neighbours", neighbours, NEIGHBOURS)
         self.plan, self.domain, self.total_is_public = plan, table.domain, neighbours == "bounded"
+        if self.total_is_public and not len(table):
+            raise ValueError("table must have one record at least where their number is public, got none")
         self.reconciliation = Reconciliation(self.domain.sizes, len(table) if self.total_is_public else None)
         self.weights = downward_closure(self.domain, workload)
         self.names = {clique: tuple(self.domain.attributes[v] for v in clique) for clique in [(), *self.weights]}
