@@ -25,7 +25,7 @@ def first_found(browser, book, words: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(
-    "name", ["lib.gaussian_synthesis.unbounded_epsilon", "lib.accounting.prv_compose", "lib.tables.count_intervals"]
+    "name", ["lib.gaussian_synthesis.unbounded_epsilon", "lib.accounting.prv_compose", "lib.release.count_intervals"]
 )
 def test_search_finds_a_function_first_in_the_reference(browser, book, name):
     page = f"reference/{name.split('.')[1]}.html"

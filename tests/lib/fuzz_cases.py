@@ -53,6 +53,8 @@ EXEMPT = {
     "checks.Interval.": "its texts stand in the code, its values are floats that `real` has made",
     "contraction.": INNER,
     "counting.Counts": "counts that `aim` asks for",
+    "counting.Counted": "what `Table` and `Counter` have",
+    "counting.Counted.": "what `Table` and `Counter` have",
     "datasets.": "reads and fetches files",
     "parts.": "reads files",
     "table.checked_codes": "checks the columns of tables and batches",

@@ -46,7 +46,7 @@ NO_FLOATS = {
         "here",
         "self._maximal(v, left) for v, left in enumerate(self._left)",
     ],
-    "counting": ["block.issuperset(set(clique) - {v}) for clique in holding[v]"],
+    "counter": ["block.issuperset(set(clique) - {v}) for clique in holding[v]"],
     "exact_law": ["lazy"],
     "k_anonymity": ["attribute[level][2][rows] for attribute, level in zip(self._attributes, node)"],
     "last_fit": ["step.evaluations for step in steps"],
