@@ -268,7 +268,11 @@ def noticed_by(row: dict) -> tuple[str, str]:
     if row["stopped"]:
         return "error", scorecard.cell(row["stopped"])
     why = told(row["explained"])
-    explained = say("{why}; `{test}`", why=why, test=row["test"]) if why else f"`{row['test']}`"
+    explained = (
+        say("{why}; `{test}`", why=why, test=row["test"])
+        if why
+        else f"`{row['test'].split('::')[0].rsplit('/', 1)[-1]}`"
+    )
     return ("test", explained) if row["test"] else ("nothing", say("nothing"))
 
 

@@ -19,7 +19,7 @@ _KEPT = 2**26  # cells of a table's marginals that are kept, at four or eight by
 
 
 class Counted(Protocol):
-    """Records of a `domain`, of which counts can be had: a `Table`, or a `lib.release.Counter` of such that come in batches."""
+    """Records of a `domain` that can be counted: a `Table`, or a `lib.release.Counter` of records that come in batches."""
 
     domain: Domain
 

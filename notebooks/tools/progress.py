@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import heapq
 import json
+import math
 import os
 import platform
 import re
@@ -129,14 +130,16 @@ def _noted(file: Path) -> dict:
     """What a notebook's process has written in `file`; nothing, and a sentence, if that is damaged."""
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
-        float(found["expected"])
-        if not found["done"]:
-            sum((found["began"], found["cell"], found["cells"]))
+        numbers = [found["expected"], *([] if found["done"] else (found["began"], found["cell"], found["cells"]))]
         if found["done"] or "row" in found:
-            str.split(found["row"]["notebook"]), float(found["row"]["seconds"])
+            numbers.append(found["row"]["seconds"])
+            if not str.split(found["row"]["notebook"]):
+                raise ValueError("a row must name its notebook")
+        if not all(type(each) in (int, float) and math.isfinite(each) for each in numbers):
+            raise ValueError("times must be finite numbers")
         return found
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        _tell_once(f"{file} is damaged ({error!r}), and counts for nothing")
+    except (ValueError, LookupError, TypeError, AttributeError):
+        _tell_once(f"{file} is damaged, and counts for nothing")
         return {}
 
 
@@ -144,8 +147,8 @@ def _times(file: Path) -> dict[str, float]:
     """What each notebook took, by the table in `file`; nothing, and a sentence, if that is damaged."""
     try:
         return results.load(file).set_index("notebook")["seconds"].astype(float).to_dict()
-    except (ValueError, LookupError) as error:
-        _tell_once(f"{file} is damaged ({error!r}): no notebook's time is known from it")
+    except (ValueError, LookupError):
+        _tell_once(f"{file} is damaged: no notebook's time is known from it")
         return {}
 
 

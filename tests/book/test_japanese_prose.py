@@ -107,6 +107,7 @@ def test_no_japanese_page_has_english_prose(found):
     assert [(page, text) for page in PAGES for text in found[page] if text not in IN_ENGLISH.get(page, [])] == []
 
 
+@pytest.mark.slow
 @BUILT
 def test_each_exception_is_one(found):
     assert [(page, text) for page in IN_ENGLISH for text in IN_ENGLISH[page] if text not in found.get(page, [])] == []

@@ -386,6 +386,7 @@ def test_a_finding_that_the_real_data_change_waits_for_them():
     ] == []
 
 
+@pytest.mark.slow
 def test_a_full_run_on_stand_in_data_is_refused(house):
     write(
         house,

@@ -222,6 +222,7 @@ def test_a_damaged_cell_is_named(tmp_path, capsys):
     assert f"{kept.name} is damaged" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_runs_by_each_plan_have_the_names_of_the_methods():
     """PrivBayes is in both; a study without runs as printed has one plan."""
     study = small(printed=1)

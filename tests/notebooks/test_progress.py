@@ -158,6 +158,10 @@ DAMAGED = [
     '{"done": false, "expected": 1}',
     '{"done": true, "expected": 1, "row": 3}',
     '{"done": true, "row": {"notebook": "doc/a", "seconds": 1}}',
+    '{"done": true, "expected": 1, "row": {"notebook": "doc/a", "seconds": "nan"}}',
+    '{"done": true, "expected": 1, "row": {"notebook": "", "seconds": 1}}',
+    '{"done": true, "expected": 1e400, "row": {"notebook": "doc/a", "seconds": 1}}',
+    '{"done": false, "expected": 1, "began": true, "cell": 1, "cells": 2}',
     "\x00",
 ]
 

@@ -52,6 +52,25 @@ def test_delta_lowers_the_bound_and_equal_inputs_prove_nothing():
     assert same.epsilon_lower < 0.1
 
 
+def test_the_half_that_judges_is_not_the_half_that_chooses():
+    """Whatever the first half shows, all is judged by the second: it has the same event every time, or never."""
+    rng, high, low = np.random.default_rng(9), np.full(500, 9.0), np.full(500, -9.0)
+    chosen = rng.normal(2, 1, 500), rng.normal(0, 1, 500)
+    for judging, hits, false_hits in (((high, low), 500, 0), ((low, high), 0, 500), ((high, high), 500, 500)):
+        found = audit.epsilon_lower_bound(*map(np.concatenate, zip(chosen, judging)))
+        assert (found.hits, found.false_hits, found.trials, found.direction) == (hits, false_hits, 500, "first")
+    assert audit.epsilon_lower_bound(*map(np.concatenate, zip(chosen, (low, high)))).epsilon_lower == 0
+
+
+def test_categories_have_the_scores_that_the_first_half_teaches():
+    """log((a + 1)/(b + 1)): those that it has not seen tell nothing, though they tell all in the second half."""
+    first, second = np.repeat([0, 2], 300), np.repeat([1, 3], 300)
+    found = audit.epsilon_lower_bound_of_categories(first, second)
+    assert found.hits == found.false_hits and found.epsilon_lower == 0
+    found = audit.epsilon_lower_bound_of_categories(np.repeat([0, 0], 300), np.repeat([1, 1], 300))
+    assert abs(found.threshold) == pytest.approx(np.log(301)) and (found.hits, found.false_hits) == (300, 0)
+
+
 def test_the_direction_of_the_scores_does_not_matter():
     first, second = laplace_scores(2.0, 20_000, np.random.default_rng(8))
     forth = audit.epsilon_lower_bound(first, second).epsilon_lower

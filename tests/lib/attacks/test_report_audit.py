@@ -4,6 +4,7 @@ Seeds are fixed. Audits at CONFIDENCE accuse an honest protocol in at most one o
 """
 
 import dataclasses
+import types
 
 import numpy as np
 import pytest
@@ -221,6 +222,24 @@ def test_features_of_huge_and_tiny_numbers():
 
 
 # ---- results and refusals
+
+
+@pytest.mark.parametrize("kind", [bool, float])
+def test_the_reports_that_judge_teach_and_choose_nothing(kind):
+    """Of users who tell their value in the first half: by what they say in the second the event is judged, and by nothing else."""
+    trials, found = 400, []
+    for told in (lambda values: values, lambda values: 1 - values, lambda values: 1000 * values - 7):
+        oracle, noise = types.SimpleNamespace(k=2), np.random.default_rng(5).normal(0, 0.1, 2 * trials)
+
+        def perturb(values, *, rng, told=told, noise=noise):
+            said = np.concatenate([values[:trials], told(values[trials:])])
+            return (said > 0) if kind is bool else said + noise
+
+        oracle.perturb, oracle.supports = perturb, lambda reports: np.zeros((len(reports), 2))
+        found.append(report_audit.audit_reports(oracle, trials=trials, rng=np.random.default_rng(1)))
+    assert len({(each.values, each.threshold) for each in found}) == 1
+    assert found[0].hits == found[1].false_hits > 150 and found[0].false_hits == found[1].hits == 0
+    assert found[1].epsilon_lower == 0 < 2 < found[0].epsilon_lower
 
 
 def test_what_is_returned_says_what_was_found():

@@ -13,19 +13,9 @@ from lib.attacks import audit
 from lib.microdata import microaggregation
 from lib.microdata.microaggregation import individual_ranking, noisy_centroids, private, published
 from notebooks.studies.network_features import adult_features
+from tests.lib.veil import Veil
 
 QUICK = settings(derandomize=True, deadline=None, max_examples=50)
-
-
-class Veil(np.ndarray):
-    """Noise that leaves nothing of what it is added to: it keeps that in `hidden`, and the sum is the noise alone, a draw for each."""
-
-    hidden: list
-
-    def __radd__(self, true):
-        assert self.shape == np.shape(true)
-        self.hidden.append(np.array(true))
-        return np.array(self)
 
 
 @pytest.fixture

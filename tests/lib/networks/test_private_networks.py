@@ -20,6 +20,7 @@ from lib.networks.private_networks import (
     release,
 )
 from notebooks.studies.anonymized_learning_leaks import BATCHES, two_batches
+from tests.lib.veil import Veil
 
 ALARM = 1e-3
 WIDE = (80, 100, 2)  # 8302 parameters: one release is a large sample
@@ -112,17 +113,6 @@ def test_released_parameters_are_clipped_laplace():
     inside = released[(released > low) & (released < high)]
     between = lambda x: (law.cdf(x) - law.cdf(low)) / (law.cdf(high) - law.cdf(low))  # noqa: E731
     assert stats.kstest(inside, between).pvalue > ALARM
-
-
-class Veil(np.ndarray):
-    """Noise that leaves nothing of what it is added to: it keeps that in `hidden`, and the sum is the noise alone, a draw for each."""
-
-    hidden: list
-
-    def __radd__(self, true):
-        assert self.shape == np.shape(true)
-        self.hidden.append(np.array(true))
-        return np.array(self)
 
 
 @pytest.fixture

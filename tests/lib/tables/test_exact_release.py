@@ -216,6 +216,7 @@ RUNS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("even", [True, False], ids=["even counts", "odd counts"])
 @pytest.mark.parametrize("exact", [True, False], ids=["exact", "seeded"])
 @pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
@@ -337,6 +338,7 @@ def test_every_candidate_can_be_chosen_however_many_there_are(count, exact, monk
         assert asked.pop() == (scores, Fraction(1, 3), sensitivity) and not asked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", [exact_exponential, exponential], ids=["exact", "floating"])
 def test_equal_scores_are_equally_likely_among_many(mechanism):
     """Of 300 candidates, 6000 draws: chi-squared, false alarm 0.1 %."""
