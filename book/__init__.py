@@ -1,1 +1,1 @@
-"""The book: prose, the ledger of claims, figures and where they come from."""
+"""The book: prose, the ledger of claims, and figures with their sources."""

@@ -15,5 +15,5 @@ def __getattr__(name: str) -> str:
 
     try:
         return metadata.version("dp-compendium")
-    except metadata.PackageNotFoundError:  # a copy of the repository that is not installed
+    except metadata.PackageNotFoundError:  # an uninstalled copy of the repository
         return "0+unknown"

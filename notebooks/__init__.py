@@ -1,4 +1,4 @@
-"""The chapters, and what runs them."""
+"""The chapters, and the programs that run them."""
 
 import sys
 

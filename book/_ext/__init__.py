@@ -1,8 +1,8 @@
-"""The book's Sphinx extension, in modules grouped by what they do; each is an extension by itself, too."""
+"""The book's Sphinx extension, in modules grouped by function; each module is also an extension."""
 
 from importlib import import_module
 
-MODULES = ("numbers", "claims", "tables", "figures", "pages", "web", "editions", "reference")
+MODULES = ("numbers", "claims", "tables", "figures", "pages", "formulas", "web", "editions", "reference")
 
 
 def setup(app):
@@ -12,4 +12,4 @@ def setup(app):
         "version": "1",
         "parallel_read_safe": False,
         "parallel_write_safe": True,
-    }  # editions gather messages as they read
+    }  # editions gather messages while reading

@@ -1,18 +1,21 @@
-"""What pages show of the ledger: a chapter's claims, replies, changed verdicts, errata, planted faults, and what Coq has checked.
+"""The parts of pages that show the ledger: claims, replies, changed verdicts, errata, planted faults, and Coq's
+theorems.
 
-A chapter's claims are shown as on the scorecard (`book.ledger.cards`): a table folded behind its tally, a single claim in the open.
-How all of them came out stands in the box that opens the chapter, and leads to them. The notebook's outputs stay as they are; what
-the page shows is made from the records that they carry. Where the chapter ran on stand-in data, the verdict shown is the full run's.
+A chapter's claims appear as on the scorecard (`book.ledger.cards`): as a table folded behind its tally, or a single
+claim unfolded. The box that opens the chapter gives their tally and links to them. The notebook's outputs are not
+changed; the page is made from the records that they contain. If the chapter ran on synthetic data, the verdict shown is
+the full run's.
 
-{replies}                   what was replied to verdicts
-{changed-verdicts} 0.1.0    which verdicts are others than in that version's full run (book/results/claims-0.1.0.csv), and why
-{changed-by-standard}       which verdicts the standard changed, and by which of its paragraphs, from book/standard.yml
+{replies}                   the replies to verdicts
+{changed-verdicts} 0.1.0    the verdicts that differ from that version's full run (book/results/claims-0.1.0.csv), and why
+{changed-by-standard}       the verdicts that the standard changed, and by which of its paragraphs, from book/standard.yml
 {planted-faults}            what noticed each planted fault, by document, and each leak, from book/results/faults.csv
 {machine-checked}           the headline theorems that Coq has checked, with places and axioms, from the files of proofs/
-{machine-checked} files     file by file, what a reader compares with the prose: definitions, hypotheses and headline theorems
+{machine-checked} files     for each file, the parts to compare with the prose: definitions, hypotheses and headline theorems
 
-File and line of a theorem lead to the file in the public repository, or, while no public address is known, to a copy beside the
-page. A theorem's box in a chapter ends with a line that names the headline theorems about it, by the `box` of proofs/headlines.yml.
+File and line of a theorem link to the file in the public repository or, if no public address is known, to a copy in the
+built book. A theorem's box in a chapter ends with a line that names the headline theorems about it, by the `box` of
+proofs/headlines.yml.
 """
 
 from collections import Counter
@@ -44,7 +47,7 @@ SHOWN = ('<div class="claims">', '<div class="claim" ')  # how book.ledger.claim
 
 
 def recorded(notebook: dict) -> list:
-    """What each output of claims holds, in their order: a record, or the list of a table's."""
+    """Return the contents of each output of claims, in order: a record, or the list of a table's records."""
     return [
         output["data"][claims.MIME]
         for cell in notebook["cells"]
@@ -54,20 +57,20 @@ def recorded(notebook: dict) -> list:
 
 
 def shown(found, to_root: str, page: str, full: dict) -> str:
-    """A record, or a table's records, as HTML for the page of the chapter."""
+    """Return a record, or a table's records, as HTML for the page of the chapter."""
     listed = findings([found], page, full)
     entries = [cards.entry(each, f"{to_root}scorecard.html#{claims.anchor(each.claim.id)}") for each in listed]
     return cards.folded(listed, entries) if isinstance(found, list) else entries[0]
 
 
 def findings(found: list, page: str, full: dict) -> list[cards.Finding]:
-    """All records of `found`, which holds them one by one and in lists."""
+    """Return all records of `found`, which holds them one by one and in lists."""
     each = [record for one in found for record in (one if isinstance(one, list) else [one])]
     return cards.findings(claims.load(), [replace(claims.Record(**record), notebook=page) for record in each], full)
 
 
 def tally(listed: list[cards.Finding]) -> str:
-    """How many claims have each verdict, as badges, each of which leads to the first of these claims on the page."""
+    """Return the number of claims with each verdict, as badges that link to the first of these claims on the page."""
     verdicts = {each.claim.id: each.standing.verdict for each in listed}
     badges = []
     for verdict in claims.VERDICTS:
@@ -91,12 +94,10 @@ def show(app, doctree):
             answer += nodes.raw("", tally(findings(found, app.env.docname, full)), format="html")
         for file in (claims.ledger_path(), FULL, cards.REPLIES, machine_checked.LIST) if found else ():
             app.env.note_dependency(str(file))
-    if any('<span class="math' in each.astext() for each in doctree.findall(nodes.raw)):
-        app.env.get_domain("math").data["has_equations"][app.env.docname] = True  # else MathJax is left out
 
 
 def listed(replies: dict) -> str:
-    """The replies as MyST, each a link to its claim."""
+    """Return the replies as MyST, each a link to its claim."""
     known = claims.load()
     lines = [
         "- "
@@ -109,7 +110,7 @@ def listed(replies: dict) -> str:
         for id, each in replies.items()
         for reply in each
     ]
-    return "\n".join(lines or [say("None has come so far.")])
+    return "\n".join(lines or [say("There are no replies yet.")])
 
 
 class Replies(Made):
@@ -121,18 +122,18 @@ class Replies(Made):
 
 
 def changes(before: dict[str, str], now: list) -> list[tuple]:
-    """(record, verdict before) of each claim whose verdict is another now; a claim that is new or gone has not changed."""
+    """Return (record, verdict before) of each claim whose verdict has changed; new and removed claims do not count."""
     return [(record, before[record.id]) for record in now if before.get(record.id, record.verdict) != record.verdict]
 
 
 def changed(found: list[tuple]) -> str:
-    """The changes as MyST: how many of each kind, over a folded table for each document."""
+    """Return the changes as MyST: the number of each kind, above a folded table for each document."""
     kinds = Counter((was, record.verdict) for record, was in found)
     told = say(", ").join(
         say("{count} from *{was}* to *{now}*", count=count, was=say(was), now=say(now))
         for (was, now), count in sorted(kinds.items())
     )
-    parts = [say("{count} verdicts are others now: {told}.", count=len(found), told=told), ""]
+    parts = [say("{count} verdicts changed: {told}.", count=len(found), told=told), ""]
     for key, document in claims.load().documents.items():
         own = [(record, was) for record, was in found if record.document == key]
         rows = [
@@ -145,7 +146,7 @@ def changed(found: list[tuple]) -> str:
 
 
 def _why(record) -> str:
-    """What was found, if that is in words, and the note."""
+    """Return the finding, if it is in words, and the note."""
     record = retold.record(record, claims.load())
     found = record.reproduced.replace("; ", say("; ")) if ":" in record.reproduced else ""
     return scorecard.cell(say("; ").join(filter(None, [found, record.note])))
@@ -164,10 +165,10 @@ STANDARD = claims.ledger_path().with_name("standard.yml")
 
 
 def changed_by_standard(listed: list[dict], now: dict[str, str]) -> str:
-    """The changes that `listed` names as MyST, a folded table for each document; `now` has the verdicts of today by id.
+    """Return the changes that `listed` names as MyST, a folded table for each document; `now` has today's verdicts by id.
 
-    An entry has the claim's id, the verdict that it `was` and the paragraph of the standard, `by`; and `now` what became of a
-    claim that is no longer in the ledger.
+    An entry has the claim's id, the verdict that it `was` and the paragraph of the standard, `by`; and, for a claim that is no
+    longer in the ledger, `now` says what became of it.
     """
     parts = []
     for key, document in claims.load().documents.items():
@@ -204,7 +205,7 @@ class ChangedByStandard(Made):
 
 
 def name_entries(app, doctree):
-    """Give each entry of the errata its address, and show below it the claims that it is about, with their verdicts."""
+    """Give each entry of the errata its address, and show below it its claims with their verdicts."""
     if app.env.docname != erratum.PAGE.stem:
         return
     standing = {record.id: record for record in judged()}
@@ -216,7 +217,9 @@ def name_entries(app, doctree):
             continue
         terms, entries = list(section.findall(nodes.term)), erratum.entries().get(key, [])
         if len(terms) != len(entries):
-            log.warning("the errata of %s have %d entries on the page, others in the file", key, len(terms))
+            log.warning(
+                "the errata of %s have %d entries on the page, but a different number in the file", key, len(terms)
+            )
         for number, (term, entry) in enumerate(zip(terms, entries)):
             term["ids"].append(erratum.anchor(key, number))
             if links := [_judged(standing[id]) for id in entry.claims if id in standing]:
@@ -224,7 +227,7 @@ def name_entries(app, doctree):
 
 
 def _judged(record) -> str:
-    """The verdict of a claim, and the claim's place as a link to it on the scorecard."""
+    """Return the verdict of a claim, and the claim's place as a link to it on the scorecard."""
     item = cards.markup(retold.claim(claims.load()[record.id]).item)
     return f'{retold.badge(record.verdict)} <a href="scorecard.html#{claims.anchor(record.id)}">{item}</a>'
 
@@ -233,34 +236,34 @@ def _judged(record) -> str:
 
 
 def faults(kept: list[dict]) -> str:
-    """The rows `kept` in the file as MyST: for each document how many were noticed, and by what, over the folded table."""
+    """Return the rows `kept` in the file as MyST: for each document the number noticed, and by what, above the folded table."""
     parts = []
     for key, document in [*claims.load().documents.items(), ("leaks", None)]:
         own = [row for row in kept if row["document"] == key]
         by = Counter(noticed_by(row)[0] for row in own)
         counts = (
             say(
-                "{n} leaks in functions that release: {test} fail a test, {nothing} are not noticed",
+                "{n} leaks in functions that release: {test} fail a test, {nothing} are not detected",
                 n=len(own),
                 **{what: by[what] for what in ("test", "nothing")},
             )
             if document is None
             else say(
-                "{document}, {n} faults: {verdicts} move verdicts, {error} end a chapter in an error, {test} move no verdict and fail a"
-                " test, {nothing} are not noticed",
+                "{document}, {n} faults: {verdicts} change verdicts, {error} end a chapter in an error, {test} change no verdict and fail"
+                " a test, {nothing} are not detected",
                 document=retold.cited(document),
                 n=len(own),
                 **{what: by[what] for what in ("verdicts", "error", "test", "nothing")},
             )
         )
-        heads = [say("Fault"), say("In"), say("Noticed by")]
+        heads = [say("Fault"), say("In"), say("Detected by")]
         rows = [[scorecard.cell(told(row["fault"])), f"`{row['file']}`", noticed_by(row)[1]] for row in own]
         parts.append(folded(counts, table(heads, rows)))
     return "\n".join(parts)
 
 
 def noticed_by(row: dict) -> tuple[str, str]:
-    """Of one fault, what noticed it: verdicts, error, test or nothing; and the same as MyST for its cell."""
+    """Return what noticed a fault (verdicts, error, test or nothing), and the same as MyST for its cell."""
     if row["moved"]:
         ids = [each.split(": ")[0].split(".", 1)[1] for each in row["moved"].split("; ")]
         listed = ", ".join(f"`{id}`" for id in ids)
@@ -293,7 +296,7 @@ DEFINING = ("Definition", "Fixpoint", "Inductive", "Record")
 
 
 def theorems(headlines: list[Headline], files: str = "") -> str:
-    """The theorems as MyST: what each says, of what in lib and which claims; its name, file and line, and its axioms' group.
+    """Return the theorems as MyST: statement, functions of lib and claims; name, file and line; and the axioms' group.
 
     files: the address of proofs/ in the public repository, or "".
     """
@@ -303,17 +306,17 @@ def theorems(headlines: list[Headline], files: str = "") -> str:
         of = say(", ").join([*(f"`{name.rsplit('.', 1)[-1]}`" for name in each.lib), *map(linked, each.claims)])
         name = f"{{ref}}`{stands.name} <{label(stands)}>` ({source(stands, files)}; {_axioms(each.axioms)})"
         rows.append([f"{scorecard.cell(told(stands.says))}{say(' ({of})', of=of) if of else ''}", name])
-    return table([say("What is proved"), say("Theorem, file and line, axioms")], rows)
+    return table([say("What is proved"), say("Theorem (file and line; axioms)")], rows)
 
 
 def source(statement: Statement, files: str) -> str:
-    """File and line of a statement, linked."""
+    """Return file and line of a statement, linked."""
     there = f"{files}/{statement.file}#L{statement.line}" if files else f"{COPIES}/{statement.file}.txt"
     return f'<a href="{there}">{statement.file}, {statement.line}</a>'
 
 
 def in_public(config) -> str:
-    """The address of proofs/ in the public repository, at its last commit; "" if either is unknown."""
+    """Return the address of proofs/ in the public repository, at its last commit; "" if either is unknown."""
     repository = (config.html_theme_options.get("repository_url") or "").rstrip("/")
     commit = repository and results.git(
         "log", "-1", "--format=%H", "--", "proofs", folder=machine_checked.FOLDER.parent
@@ -322,7 +325,7 @@ def in_public(config) -> str:
 
 
 def copy_files(app, error):
-    """The files of proofs/ as plain text beside the page, which links to them while no public address is known."""
+    """Copy the files of proofs/ as plain text into the built book, where pages link to them if no public address is known."""
     if error is None and app.builder.format == "html" and not in_public(app.config):
         folder = Path(app.outdir, COPIES)
         folder.mkdir(exist_ok=True)
@@ -331,7 +334,7 @@ def copy_files(app, error):
 
 
 def linked(claim: str) -> str:
-    """A claim as a link to its place on the scorecard; a pattern of many as it stands."""
+    """Return a claim as a link to its place on the scorecard; a pattern of several claims is left unchanged."""
     if "*" in claim:
         return say("claims `{id}`", id=claim)
     return say("claim {link}", link=f'<a href="scorecard.html#{claims.anchor(claim)}"><code>{claim}</code></a>')
@@ -343,7 +346,7 @@ def _axioms(group: str) -> str:
 
 
 def by_file(everything: dict[str, list[Statement]], headlines: list[Headline]) -> str:
-    """Definitions and headline theorems of each file as MyST, folded."""
+    """Return definitions and headline theorems of each file as MyST, folded."""
     chosen = [headline.statement for headline in headlines]
     parts = []
     for file, statements in everything.items():
@@ -356,7 +359,10 @@ def by_file(everything: dict[str, list[Statement]], headlines: list[Headline]) -
 
 
 def stated(statement: Statement) -> str:
-    """One definition or theorem under its comment, with the variables of its sections; a theorem with their hypotheses, and a name for links."""
+    """Return one definition or theorem under its comment, with its sections' variables.
+
+    A theorem also has its hypotheses, and a name for links.
+    """
     theorem = statement.kind == "Theorem"
     context = [said for said in statement.context if theorem or said.startswith("Variable")]
     code = "\n".join([*context, statement.text])
@@ -379,7 +385,8 @@ class MachineChecked(Made):
 
 
 def mark(doctree, headlines: list[Headline], page: str) -> bool:
-    """Name below each theorem that has a `box` what is checked of it, unless its text does so itself. Whether there is such a box."""
+    """Name below each theorem with a `box` the theorems that Coq checked, unless its text names them; return whether
+    one has a box."""
     boxes = [
         node for node in doctree.findall(nodes.Element) if "proof" in node.get("classes", ()) and node.get("label")
     ]
@@ -397,7 +404,7 @@ def mark(doctree, headlines: list[Headline], page: str) -> bool:
 
 
 def link_to(statement: Statement, page: str) -> pending_xref:
-    """A link to the statement on the page of what is checked, as {ref} makes it."""
+    """Return a link to the statement on the page of what is checked, as {ref} makes it."""
     where = {"refdomain": "std", "reftype": "ref", "refexplicit": True, "refwarn": True, "refdoc": page}
     name = nodes.literal(statement.name, statement.name)
     return pending_xref("", name, reftarget=label(statement), **where)
@@ -405,7 +412,7 @@ def link_to(statement: Statement, page: str) -> pending_xref:
 
 @cache
 def _headlines() -> list[Headline]:
-    """Those of this build: every page asks."""
+    """Return this build's headlines, cached because every page asks."""
     return machine_checked.headlines()
 
 

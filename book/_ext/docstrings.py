@@ -1,7 +1,7 @@
-"""The house's docstrings as reStructuredText, which autodoc reads.
+"""Conversion of the project's docstrings to reStructuredText, for autodoc.
 
-A docstring is plain text: paragraphs, indented formulas, `- ` lists, `>>>` examples, names in backticks. What an argument
-may be follows its name and a colon, `n : records, [1, inf); alpha : order`, in lines of its own or within a paragraph.
+A docstring is plain text: paragraphs, indented formulas, `- ` lists, `>>>` examples, names in backticks. The description of
+an argument follows its name and a colon, `n : records, [1, inf); alpha : order`, on separate lines or within a paragraph.
 """
 
 import ast
@@ -14,7 +14,7 @@ CODE = re.compile(r"``(.+?)``|`([^`]+)`", re.DOTALL)
 
 
 def paragraphs(lines: list[str]) -> list[list[str]]:
-    """The groups of lines between empty ones."""
+    """Return the groups of lines between empty ones."""
     groups: list[list[str]] = [[]]
     for line in lines:
         if line.strip():
@@ -25,7 +25,7 @@ def paragraphs(lines: list[str]) -> list[list[str]]:
 
 
 def rst(lines: list[str], arguments: set[str], mend=lambda text: text) -> list[str]:
-    """The docstring `lines` of what takes `arguments`, as reStructuredText; `mend` is applied to prose, for its links."""
+    """Return the docstring `lines` as reStructuredText, for an object with `arguments`; `mend` links the prose."""
     made: list[str] = []
     for group in paragraphs(lines):
         if group[0].startswith(">>>"):
@@ -38,7 +38,7 @@ def rst(lines: list[str], arguments: set[str], mend=lambda text: text) -> list[s
 
 
 def _language(lines) -> str:
-    """A formula is not highlighted as the code is which it is not."""
+    """Return "text" for formulas, which must not be highlighted as code, and "python" for code."""
     try:
         ast.parse(textwrap.dedent("\n".join(lines)))
     except SyntaxError:
@@ -47,7 +47,7 @@ def _language(lines) -> str:
 
 
 def _prose(group, arguments, mend) -> list[str]:
-    """A paragraph: what is before its lists, their items, what arguments may be, and its source."""
+    """Return a paragraph's parts: the text before its lists, their items, its arguments, and its source."""
     text = re.sub(r"(?<=[.)]) (?=Sources?: )", "\n", "\n".join(group))
     made: list[str] = []
     for part in re.split(r"\n(?=Sources?: )", text):
@@ -82,7 +82,7 @@ def _entries(text, arguments, mend) -> list[str]:
 
 
 def flowing(text: str, mend=lambda text: text, arguments=frozenset()) -> str:
-    """Prose in one line, with what reStructuredText would take for markup escaped, and code as roles, but for `arguments`."""
+    """Return prose on one line, with reStructuredText markup escaped and code as roles, except for `arguments`."""
     text = " ".join(text.split())
     made, last = "", 0
     for match in CODE.finditer(text):

@@ -1,11 +1,13 @@
-"""An edition in another language: its messages and their translations, what it takes from the English one, and the link between them.
+"""An edition in another language: its messages and translations, the parts it takes from the English one, and the link
+between the two.
 
-A message is a paragraph, title, cell, caption or alternative text as it is written: what Sphinx would translate, titles of
-exercises, and words in formulas; but not what is nobody's to translate. What has no translation yet is marked.
+A message is a paragraph, title, cell, caption or alternative text as it is written: what Sphinx would translate, titles
+of exercises, and words in formulas, without parts that need no translation. Messages without a translation are marked.
 
-Pages made of docstrings, pictures, scripts, notebooks and data are read and written once, for the English edition; the other lies in
-a folder of it, and its pages lead up there. The link on every page leads to the same page in the other language; the script
-switch.js takes the place on it along. Where a page is in English only, the link leads to the page that lists such pages.
+Pages made of docstrings, figures, scripts, notebooks and data are read and written once, for the English edition. The
+other edition is in a subfolder, and its pages link up to them. The link on every page leads to the same page in the
+other language, and the script switch.js preserves the position on it. If a page is in English only, the link leads to
+the page that lists such pages.
 """
 
 import json
@@ -31,12 +33,12 @@ from book.ledger import scorecard
 
 
 LABELLED = (exercise_title, solution_title)  # titles that hold a label, and a message
-OTHER = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")  # letters that are no English ones
+OTHER = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")  # letters that are not English
 TEXT = re.compile(r"(\\text\{\s*)([^{}]*?)(\s*\})")
 
 
 def of_the_page(raw: nodes.raw) -> bool:
-    """Whether HTML stands in the page as a paragraph of its own: not what a cell shows, a directive made, or stands in a line."""
+    """Return whether HTML is a separate paragraph of the page, and not a cell's output, a directive's result or inline."""
     if (
         not raw.get("translatable", True)
         or not raw.source
@@ -51,7 +53,7 @@ def of_the_page(raw: nodes.raw) -> bool:
 
 
 class Prepare(SphinxTransform):
-    """Before any message is looked for: titles of exercises are messages; formulas, terms and what has no words are not."""
+    """Preparation for messages: titles of exercises become messages; formulas, terms and texts without words do not."""
 
     default_priority = 5
 
@@ -77,16 +79,16 @@ class Prepare(SphinxTransform):
 
 
 class Translate(SphinxTransform):
-    """The page's messages are collected, with what each is part of; each that has a translation makes place for it.
+    """Collects the page's messages, with what each is part of, and replaces each that has a translation.
 
-    Sphinx's own transform does as much with a document, a parser and all transforms for every message: four minutes for the book.
+    Sphinx's own transform parses a document and applies all transforms for every message: four minutes for the book.
     """
 
     default_priority = 20
 
     def apply(self):
         if edition.language != edition.SOURCE and catalogues.NO_PAGES.match(self.env.docname):
-            return  # it is in the edition's language already
+            return  # it is already in the edition's language
         reader = create_md_parser(self.env.myst_config, SphinxRenderer)
         reader.options["document"] = self.document
         reader.renderer.setup_render(reader.options, {"relative-images": None})
@@ -113,7 +115,7 @@ class Translate(SphinxTransform):
 
 
 class Captions(SphinxTransform):
-    """Captions of the table of contents, which stands in the front page only now."""
+    """Translates captions of the table of contents, which are in the front page only at this stage."""
 
     default_priority = 101
 
@@ -124,7 +126,7 @@ class Captions(SphinxTransform):
 
 
 class Finish(SphinxTransform):
-    """After the translations: the copies of exercises' titles, and the order of terms and of their entries."""
+    """Corrects, after translation, the copies of exercises' titles, and the order of terms and of their entries."""
 
     default_priority = 102
 
@@ -147,7 +149,7 @@ class Finish(SphinxTransform):
 
 
 def _read(item: nodes.definition_list_item, readings: dict[str, str]) -> str:
-    """How an entry of the glossary is read: the first of its names."""
+    """Return how an entry of the glossary is read, by the first of its names."""
     name = item.children[0].astext().split("、")[0]
     return readings.get(name, name)
 
@@ -197,13 +199,13 @@ def lent(env) -> set[str]:
 
 
 def give_pages(app, env):
-    """Sphinx has kept what it knows of all pages."""
+    """Signal to the other editions that Sphinx has read and stored all pages."""
     if edition.language == edition.SOURCE:
         edition.read.set()
 
 
 def leave_out(app, env, pages):
-    """The pages made of docstrings are not read again."""
+    """Exclude the pages made of docstrings, which are not read again."""
     if edition.language != edition.SOURCE:
         pages[:] = [page for page in pages if page not in lent(env)]
 
@@ -214,7 +216,7 @@ def beside_english() -> bool:
 
 
 def take_pages(app, env):
-    """The pages made of docstrings as the English edition has read them: their titles, and what links to them lead to."""
+    """Take the pages made of docstrings as the English edition has read them: their titles, and the targets of their links."""
     if not beside_english():
         return
     edition.read.wait()
@@ -227,18 +229,18 @@ def take_pages(app, env):
         shutil.copyfile(edition.environment.parent / f"{page}.doctree", kept)
     for name in ("std", "py"):
         env.get_domain(name).merge_domaindata(lent(env), english.domaindata[name])
-    # sphinx-exercise would take the exercises of all English pages, with their titles, and not of `lent` alone.
+    # sphinx-exercise would take the exercises of all English pages, with their titles, not only those of `lent`.
     own = dict(getattr(env, "sphinx_exercise_registry", {}))
     app.emit("env-merge-info", env, lent(env), english)  # titles and contents
     env.sphinx_exercise_registry = own
-    env._viewcode_modules = {}  # no pages of code
-    env.project.docnames -= lent(env)  # or they would be written
-    # there is no earlier index, and Sphinx would miss these pages in it.
+    env._viewcode_modules = {}  # no source pages
+    env.project.docnames -= lent(env)  # otherwise they would be written
+    # There is no earlier index, in which Sphinx would miss these pages.
     app.builder.load_indexer = lambda pages: None
 
 
 def lead_up(app, error):
-    """Leaves out what lies in the English edition, and leads there from the pages."""
+    """Remove files that the English edition has, and link to them there."""
     if error is not None or app.builder.format != "html" or edition.language == edition.SOURCE:
         return
     folder = Path(app.outdir)
@@ -255,7 +257,7 @@ def lead_up(app, error):
 
 
 def _in_letters(index: Path) -> None:
-    """The search's index with letters for their numbers: Sphinx writes six bytes for a letter of three."""
+    """Write the search index with letters instead of their numbers: Sphinx writes six bytes for a letter of three."""
     call, _, rest = index.read_text(encoding="utf-8").partition("(")
     told = json.dumps(json.loads(rest.rstrip(")")), ensure_ascii=False, separators=(",", ":"))
     index.write_text(f"{call}({told})", encoding="utf-8")
@@ -270,7 +272,7 @@ LISTED = "library"
 
 
 def other(page: str, language: str, to: str) -> tuple[str, bool]:
-    """Where the link on a page of the edition `language` leads, and whether that is the same page."""
+    """Return the target of the link on a page of the edition `language`, and whether it is the same page."""
     same = not page.startswith(ENGLISH_ONLY)
     up = "../" * (page.count("/") + (language != edition.SOURCE))
     folder = "" if to == edition.SOURCE else f"{to}/"
@@ -278,7 +280,7 @@ def other(page: str, language: str, to: str) -> tuple[str, bool]:
 
 
 def same_places(app, doctree):
-    """Each section has the names of the English page's, whatever its title: what leads to the one leads to the other."""
+    """Give each section the names of the English page's, so that the same links work for both."""
     if not beside_english():
         return
     after = sorted(app.env.found_docs).index(app.env.docname) + 1
@@ -330,12 +332,12 @@ SAID = (
 
 
 def words() -> dict[str, str]:
-    """What stands in the pages, and what is to stand there."""
-    return {word: say(word) for word in SAID} | {"練習": say("Exercise")}  # which sphinx-exercise has its own word for
+    """Return the words in the pages, and their replacements."""
+    return {word: say(word) for word in SAID} | {"練習": say("Exercise")}  # for which sphinx-exercise has its own word
 
 
 def retell(app, error):
-    """In attributes and between tags, where a word stands by itself or before its number."""
+    """Replace words in attributes and between tags, if a word is alone or before its number."""
     if error is not None or app.builder.format != "html" or edition.language == edition.SOURCE:
         return
     said = words()
@@ -357,12 +359,12 @@ _TITLE = re.compile(
 
 
 def close_up(text: str) -> str:
-    """A page without the spaces that Markdown asks for beside what is bold or a link, where Japanese stands on both sides."""
+    """Return a page without the spaces that Markdown requires around bold text or a link between Japanese characters."""
     return _GAP.sub(lambda found: found["before"] or found["closed"], text)
 
 
 def entitle(text: str) -> str:
-    """A page whose exercises and solutions have titles in the edition's order of words, not in that of sphinx-exercise."""
+    """Return a page whose titles of exercises and solutions have the edition's word order, not that of sphinx-exercise."""
 
     def title(found):
         if found["n"]:
@@ -377,7 +379,7 @@ def entitle(text: str) -> str:
 
 
 def retell_search(app, error):
-    """Two sentences of the search: Sphinx leaves the one empty in Japanese, and speaks politely in the other."""
+    """Translate two sentences of the search: Sphinx leaves one empty in Japanese, and the other is too polite."""
     scripts = Path(app.outdir, "_static/translations.js")
     if error is None and app.builder.format == "html" and edition.language != edition.SOURCE and scripts.is_file():
         before, _, rest = scripts.read_text(encoding="utf-8").partition("(")
@@ -387,7 +389,7 @@ def retell_search(app, error):
                 "Search finished, found {n} page(s) matching the search query.", n="${resultCount}"
             ),
             "Your search did not match any documents. Please make sure that all words are spelled correctly and that "
-            "you've selected enough categories.": say("No page has all of these words."),
+            "you've selected enough categories.": say("No page contains all of these words."),
         }
         scripts.write_text(f"{before}({json.dumps(known, indent=4)});", encoding="utf-8")
 
@@ -398,10 +400,10 @@ def setup(app):
     for transform in (Prepare, Translate, Captions, Finish):
         app.add_transform(transform)
     app.connect("env-before-read-docs", leave_out)
-    app.connect("env-updated", take_pages, priority=100)  # before anything is made of all pages
+    app.connect("env-updated", take_pages, priority=100)  # before any use of all pages
     app.connect("env-check-consistency", give_pages)
     app.connect("doctree-read", same_places, priority=400)  # before the contents are taken from the sections
     app.connect("html-page-context", add_link)
     app.connect("build-finished", retell, priority=940)
     app.connect("build-finished", retell_search, priority=940)
-    app.connect("build-finished", lead_up, priority=950)  # after the pages are light
+    app.connect("build-finished", lead_up, priority=950)  # after the pages have been reduced

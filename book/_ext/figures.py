@@ -1,20 +1,22 @@
-"""The figures: what stands under each, their words in the edition's language, a figure once more, and a figure step by step.
+"""The figures: the links below each, their words in the edition's language, a figure shown again, and a figure step by
+step.
 
-Under each figure stand its notebook, parameters, data and commit, a click each, and the figure as SVG and as CSV. The executed
-notebook holds both files (`book.figures.plotted`); they are written into `_figures/` of the built book, the CSV under lines that say
-where it comes from, as `book.kept.results` writes and reads them, the SVG with the same as its description. The notebooks that
-readers download are relieved of them. Notebook and commit link into the repository that `_config.yml` names (`repository: url`).
-While it names none, the notebook is the one that the book ships, and the commit stands in the folded line on how the page was made.
+Below each figure are links to its notebook, parameters, data and commit, and to the figure as SVG and as CSV. The
+executed notebook contains both files (`book.figures.plotted`). They are written into `_figures/` of the built book, the
+CSV below lines that give its provenance, as `book.kept.results` writes and reads them, the SVG with the same lines as
+its description. The notebooks that readers download do not contain them. Notebook and commit link into the repository
+that `_config.yml` names (`repository: url`). If it names none, the notebook is the one that the book ships, and the
+commit is in the folded line on how the page was made.
 
-The words of each figure are messages of its page. A drawing's texts are outlines under comments that say them: a translated text
-takes the place of its outlines, in whatever Japanese font the reader's system has; nothing is drawn again.
+The words of each figure are messages of its page. A drawing's texts are outlines below comments with their words. A
+translated text replaces its outlines, in whatever Japanese font the reader's system has; nothing is drawn again.
 
-{picture} fig-name   the picture of a labelled figure once more, small and linked to the figure, wherever in the book that is;
-                     its content is the caption, one sentence that says what is to be seen. A label that is no figure's is a warning.
+{picture} fig-name   the picture of a labelled figure again, small and linked to the figure, from anywhere in the book; its
+                     content is the caption, one sentence on what it shows. A label without a figure is a warning.
 {idea} fig-name      the idea in a picture, step by step: its content is a numbered list of three to five texts, one for each panel
-                     of the labelled figure further down the page, whose panels stand below one another and have one size
-                     (`book.figures.ideas`). The figure shows one panel and its text at a time, which radio buttons choose: no
-                     script is needed, and the keyboard moves them. On paper all panels stand beside their texts.
+                     of the labelled figure further down the page, whose panels are stacked and have one size
+                     (`book.figures.ideas`). The figure shows one panel and its text at a time, chosen by radio buttons: no
+                     script is needed, and the keyboard works. On paper all panels appear beside their texts.
 """
 
 import html
@@ -50,7 +52,8 @@ log = logging.getLogger(__name__)
 
 
 def figures(notebook: dict):
-    """(name, caption, cell number, record) of each displayed figure that has a name; the record None if it lacks downloads."""
+    """Yield (name, caption, cell number, record) of each displayed figure that has a name; the record None if it lacks
+    downloads."""
     for cell in notebook["cells"]:
         known = cell["metadata"].get("mystnb", {}).get("figure", {})
         for output in cell.get("outputs", []):
@@ -63,7 +66,7 @@ def stand_ins() -> dict[str, str]:
 
 
 def sources(read: list[str]) -> list[tuple[str, str]]:
-    """(name, place in the book) of the data among the files that were `read`; a full run's file by its path."""
+    """Return (name, place in the book) of the data among the files that were `read`; a full run's file by its path."""
     found = []
     for name in read:
         path = PurePosixPath(Path(os.path.relpath(name, ROOT) if os.path.isabs(name) else name).as_posix())
@@ -77,7 +80,7 @@ def sources(read: list[str]) -> list[tuple[str, str]]:
 
 
 def provenance(name: str, caption: str, run: dict, cell: int, data: list, version: str) -> dict[str, str]:
-    """Where a figure comes from, line by line; `run` is what notebooks/tools/run.py noted of the notebook."""
+    """Return where a figure comes from, line by line; `run` is the record of notebooks/tools/run.py on the notebook."""
     key = run["notebook"].split("/")[1]
     document = claims.load().documents.get(key)
     return {
@@ -96,7 +99,7 @@ def provenance(name: str, caption: str, run: dict, cell: int, data: list, versio
 
 
 def write_files(folder: Path, name: str, made: dict[str, str], record: dict) -> None:
-    """<name>.svg and <name>.csv in `folder`, both with the provenance `made`."""
+    """Write <name>.svg and <name>.csv into `folder`, both with the provenance `made`."""
     head = "".join(f"# {key}: {' '.join(str(value).split())}\n" for key, value in (made | record["notes"]).items())
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.csv").write_text(head + record["csv"], encoding="utf-8", newline="\n")
@@ -110,7 +113,7 @@ def write_files(folder: Path, name: str, made: dict[str, str], record: dict) -> 
 def line(
     name: str, cell: int, data: list, to_root: str, place: str, notebook: str, version: str, repository: str
 ) -> str:
-    """The links, as HTML; `to_root` leads from the page to the book, `place` from there to the files without their ends."""
+    """Return the links, as HTML; `to_root` leads from the page to the book, `place` from there to the files without suffix."""
 
     def link(address, text, label, attributes=""):
         return f'<a href="{html.escape(address)}" aria-label="{html.escape(label)}"{attributes}>{html.escape(text)}</a>'
@@ -150,7 +153,7 @@ def line(
 
 
 def add_links(app, doctree):
-    """For each figure of a notebook's page its two files and its line of links."""
+    """Add to each figure of a notebook's page its two files and its line of links."""
     notebook = executed(app)
     run = notebook and notebook["metadata"].get("compendium")
     if not run:
@@ -171,7 +174,7 @@ def add_links(app, doctree):
             )
             continue
         data = sources(record["read"])
-        if edition.language == edition.SOURCE:  # the files are the same in all
+        if edition.language == edition.SOURCE:  # all editions have the same files
             write_files(Path(app.outdir, folder), name, provenance(name, caption, run, cell, data, version), record)
             _copy_results(Path(app.outdir), data)
         text = line(name, cell, data, to_root, f"{folder}/{name}", run["notebook"], version, repository)
@@ -179,7 +182,7 @@ def add_links(app, doctree):
 
 
 def _add(figure: nodes.figure, line: nodes.raw) -> None:
-    """Below the caption, where a figure's legend stands."""
+    """Add a line below the caption, as a figure's legend."""
     legend = next((child for child in figure.children if isinstance(child, nodes.legend)), None)
     if legend is None:
         figure += nodes.legend("", line)
@@ -196,7 +199,7 @@ def _copy_results(outdir: Path, data: list) -> None:
 
 
 def _mark_how_made(doctree, version: str, repository: str) -> None:
-    """The line on how the page was made gets an anchor and the commit, which leads into the repository if that is named."""
+    """Add to the line on how the page was made an anchor and the commit, linked to the repository if that is named."""
     hash, _, changed = version.partition(" ")
     shown: nodes.Node = nodes.literal(text=hash[:12])
     if repository:
@@ -209,7 +212,7 @@ def _mark_how_made(doctree, version: str, repository: str) -> None:
 
 
 def relieve_sources(app, error):
-    """The shipped notebooks are those of the repository: without the downloads, which lie beside them."""
+    """Restore the shipped notebooks to those of the repository, without the figures' downloads."""
     for path in [] if error else Path(app.outdir, "_sources").rglob("*.ipynb"):
         notebook = json.loads(path.read_text(encoding="utf-8"))
         for output in (output for cell in notebook["cells"] for output in cell.get("outputs", [])):
@@ -234,11 +237,11 @@ WRITTEN = re.compile(
 )
 LETTERS = {"alpha": "α", "delta": "δ", "Delta": "Δ", "epsilon": "ε", "varepsilon": "ε", "eta": "η", "lambda": "λ", "mu": "μ", "rho": "ρ", "sigma": "σ", "times": "×"}  # fmt: skip
 LATIN, WIDE = 0.56, 1.0  # the widths of letters, in units of the font's size
-ROOM = 1.3  # how much wider than the other a text may be before it is made smaller
+ROOM = 1.3  # how much wider than the original a text may be before it is scaled down
 
 
 def plain(text: str) -> str:
-    """`text` with its formulas as letters, where they are but letters, roots of one and numbers below them; "" where they are more."""
+    """Return `text` with its formulas as letters, or "" if they are more than letters, roots of one and subscripts."""
     text = re.sub(r"\\sqrt\{?(\w)\}?", r"√\1", text.replace(r"\,", " "))
     text = re.sub(r"\\([A-Za-z]+)", lambda name: LETTERS.get(name[1], name[0]), text)
     text = re.sub(r"_(\d)", lambda number: "₀₁₂₃₄₅₆₇₈₉"[int(number[1])], text)
@@ -246,14 +249,16 @@ def plain(text: str) -> str:
 
 
 def texts(svg: str) -> list[str]:
-    """What there is to translate in a drawing."""
+    """Return the texts to translate in a drawing."""
     said = (found["text"].replace("&amp;", "&").replace("&lt;", "<") for found in WRITTEN.finditer(svg))
     return list(dict.fromkeys(text for text in map(plain, said) if edition.worded(text)))
 
 
 def retold(svg: str, told) -> str:
-    """The drawing with its texts as `told` has them, each where the other was: in legends from its left end, beside an axis
-    to its right end, else about its middle."""
+    """Return the drawing with its texts replaced by `told`, each at the same position.
+
+    The anchor is the left end in legends, the right end beside an axis, and otherwise the middle.
+    """
 
     def again(found):
         text = plain(found["text"].replace("&amp;", "&").replace("&lt;", "<"))
@@ -264,7 +269,7 @@ def retold(svg: str, told) -> str:
 
 
 def _anchor(svg: str, position: int) -> str:
-    """Which end of the text at `position` stays in its place: that of the last part that begins before it."""
+    """Return which end of the text at `position` stays in place: that of the last part that begins before it."""
     start = {part: svg.rfind(f'<g id="{part}_', 0, position) for part in ("axes", "legend", "ytick")}
     if start["legend"] > start["axes"]:
         return "start"
@@ -282,7 +287,7 @@ def _text(found, said: str, anchor: str) -> str:
     size *= min(1.0, ROOM * width / own)
     place = {"start": 0.0, "middle": width / 2, "end": width}[anchor]
     turn = f" rotate({found['turn']})" if found["turn"] else ""
-    kept = "".join(re.findall(r"<defs>.*?</defs>", found["outlines"], flags=re.DOTALL))  # which other texts may use
+    kept = "".join(re.findall(r"<defs>.*?</defs>", found["outlines"], flags=re.DOTALL))  # other texts may use these
     escaped = said.replace("&", "&amp;").replace("<", "&lt;")
     return (
         f'<g transform="translate({found["place"]}){turn}">{kept}'
@@ -291,7 +296,7 @@ def _text(found, said: str, anchor: str) -> str:
 
 
 def draw(app, doctree):
-    """The images of a notebook's page, in another language than that of the drawing."""
+    """Replace the images of a notebook's page by those in the edition's language."""
     notebook = executed(app)
     if notebook is None:
         return
@@ -312,16 +317,16 @@ def draw(app, doctree):
 
 
 def lead(image: nodes.image, file: str, page: str) -> None:
-    """Let the image be the drawing `file` of the edition, as it is led to from `page`."""
+    """Make the image the drawing `file` of the edition, with its address relative to `page`."""
     address = "../" * page.count("/") + file
-    image["drawn"], image["uri"], image["candidates"] = file, address, {"?": address}  # which Sphinx leaves where it is
+    image["drawn"], image["uri"], image["candidates"] = file, address, {"?": address}  # Sphinx leaves it in place
 
 
 # ---------------------------------------------------------------- a figure once more
 
 
 class shown_again(nodes.Element):
-    """Keeps the place, with the caption in it, until every page has been read. It is no figure, so it takes no number."""
+    """A placeholder with the caption until every page has been read; not a figure, so it is not numbered."""
 
 
 class Picture(SphinxDirective):
@@ -338,7 +343,7 @@ class Picture(SphinxDirective):
 
 
 def original(env, label: str) -> tuple[str, str, nodes.image] | None:
-    """The page, the place on it and the picture of the figure called `label`; None if there is none."""
+    """Return the page, the place on it and the picture of the figure called `label`; None if there is none."""
     page, place = env.get_domain("std").anonlabels.get(label, ("", ""))
     figures = env.get_doctree(page).findall(nodes.figure) if page else []
     pictures = [image for figure in figures if place in figure["ids"] for image in figure.findall(nodes.image)]
@@ -358,7 +363,7 @@ def show_again(app, doctree, docname):
         if "drawn" in image:
             lead(again, image["drawn"], docname)
         link = nodes.reference("", "", again, refuri=address, internal=True)
-        name = f"again-{target}"  # a figure must have one, and this one no number
+        name = f"again-{target}"  # a figure must have one, but this one must not be numbered
         place.replace_self(
             nodes.figure("", link, nodes.caption("", "", *place[0].children), ids=[name], classes=["shown-again"])
         )
@@ -371,7 +376,7 @@ PANEL = 5 / 3  # width to height, as in book.figures.ideas and compendium.css
 
 
 class idea_told(nodes.Element):
-    """Keeps the list until the page's figures have been read."""
+    """A placeholder for the list until the page's figures have been read."""
 
 
 class Idea(SphinxDirective):
@@ -388,7 +393,7 @@ class Idea(SphinxDirective):
 
 
 def tell(app, doctree):
-    """Moves each list into its figure, which stands in what its cell displays."""
+    """Move each list into its figure, which is in its cell's output."""
     figures = {name: figure for figure in doctree.findall(nodes.figure) for name in figure["names"]}
     for place in list(doctree.findall(idea_told)):
         figure, told = figures.get(place["label"]), place[0]
@@ -410,12 +415,12 @@ def tell(app, doctree):
 
 
 def counted(size) -> float:
-    """How many panels of the house's shape a picture of that size (width, height) has."""
+    """Return the number of panels of the standard shape in a picture of size (width, height)."""
     return round(size[1] / size[0] * PANEL, 2)
 
 
 def buttons(label: str, count: int) -> str:
-    """A radio button for each step, the first chosen."""
+    """Return a radio button for each step, the first chosen."""
     named = {number: say("Step {number}", number=number) for number in range(1, count + 1)}
     each = [
         f'<label><input type="radio" name="{label}-step" id="{label}-step-{number}" aria-label="{name}"'
@@ -426,7 +431,7 @@ def buttons(label: str, count: int) -> str:
 
 
 def onwards(label: str, number: int, count: int) -> str:
-    """What leads on from a step, for the mouse and the finger; the keyboard moves the buttons themselves."""
+    """Return the link to the next step, for mouse and touch; the keyboard moves the buttons themselves."""
     then, text = (number + 1, say("Next")) if number < count else (1, say("From the beginning"))
     return f'<label class="onwards" for="{label}-step-{then}" aria-hidden="true">{text}</label>'
 

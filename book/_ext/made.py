@@ -1,4 +1,4 @@
-"""What the modules of the extension share: directives whose text code writes, tables, and the notebook behind a page."""
+"""Shared parts of the extension: directives whose text code writes, tables, and the notebook behind a page."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from book.ledger.verdicts import FULL, GATHERED, standings
 
 
 class Made(SphinxDirective):
-    """A directive whose part of the page is MyST that code writes, from files on which the page then depends."""
+    """A directive whose part of the page is MyST written by code, from files that the page then depends on."""
 
     def made(self, text: str, *files: Path, **options) -> list:
-        """Return the nodes of `text`, which is made of `files`; its mistakes are told of the first. Options are `parsed`'s."""
+        """Return the nodes of `text`, made from `files`; errors are attributed to the first. Options are those of `parsed`."""
         for file in files:
             self.env.note_dependency(str(file))
         self.content = StringList(text.splitlines(), source=str(files[0]))
@@ -39,12 +39,12 @@ def folded(head: str, *lines: str) -> str:
 def judged() -> list:
     """Return the record that counts for each claim, by this build and the full run."""
     if not GATHERED.is_file():
-        raise ExtensionError("no build/claims.json: run `make claims` first")
+        raise ExtensionError("build/claims.json does not exist: run `make claims` first")
     return standings(GATHERED, FULL)
 
 
 def executed(app) -> dict | None:
-    """Return the executed notebook that is the page being read, None where the page is none. It is not to be changed."""
+    """Return the executed notebook of the page being read, or None if it has none. Do not change it."""
     path = Path(app.env.doc2path(app.env.docname))
     return _read(path) if path.suffix == ".ipynb" else None
 

@@ -1,23 +1,23 @@
-"""The numbers in prose: roles that quote or compute them, so that no page writes one by hand.
+"""The numbers in prose: roles that quote or compute them, so that no page contains hand-written ones.
 
-{tally}`miura2022`                    how the claims of a document, or of `all`, came out: of 42 claims 32 are reproduced and 10 differ
-{count}`miura2022.table1.* differs`   how many claims of such names have this verdict, or this value (within the noise)
-{printed}`miura2022.headline.rdp`     what the document prints
-{here}`miura2022.headline.rdp :.4f`   the value that was found, in this form
-{kept}`miura2025/ablation: cpu_s where variant == '1.0' :.1f`   of a file in book/results, the mean of a column over these rows
-{kept}`miura2025/ablation: CPU time`   of such a file, what its first lines say
-{shown}`kiri2019/04_floating_point: numpy sampler #% _% :.0f`   of what a chapter prints, the number at #
-{noted}`miura2025.s421.nearly-optimal: pure DP # %` the same, of what stands beside a claim's verdict
+{tally}`miura2022`                    the verdicts on the claims of a document, or of `all`: of 42 claims 32 are reproduced and 10 differ
+{count}`miura2022.table1.* differs`   the number of claims of such names with this verdict, or this value (within the noise)
+{printed}`miura2022.headline.rdp`     the document's printed value
+{here}`miura2022.headline.rdp :.4f`   the value that was found, in this format
+{kept}`miura2025/ablation: cpu_s where variant == '1.0' :.1f`   from a file in book/results, the mean of a column over these rows
+{kept}`miura2025/ablation: CPU time`   from such a file, a value of its first lines
+{shown}`kiri2019/04_floating_point: numpy sampler #% _% :.0f`   from the output of a chapter, the number at #
+{noted}`miura2025.s421.nearly-optimal: pure DP # %` the same, from the note of a claim's verdict
 
-Where words are looked for, each _ is another number, and … anything within an output; to name the heads of a table's columns
-keeps a column that moves from being taken for another. Verdicts, values and notes are those of this build's ledger; where it
-used stand-in data those of the full run, as on the scorecard. A number with an exponent becomes a formula. What is not there,
-or is not one number, fails the build with a sentence.
+In searched words, each _ is another number, and … anything within an output. Naming the heads of a table's columns
+keeps a moved column from being mistaken for another. Verdicts, values and notes are those of this build's ledger or, if
+it used synthetic data, those of the full run, as on the scorecard. A number with an exponent becomes a formula. A value
+that is missing, or is not one number, fails the build with a sentence.
 
-{computed}`gaussian_sigma(1, 1e-6) :.2f`   what lib computes while the book is built
+{computed}`gaussian_sigma(1, 1e-6) :.2f`   a value that lib computes while the book is built
 
-Such an expression sees the subpackages by their names, `composition`, `communication` and `dp_sgd`, what `accounting` and
-`mechanisms` show, and the functions of `math`.
+Such an expression can use the subpackages by their names, `composition`, `communication` and `dp_sgd`, the names
+exported by `accounting` and `mechanisms`, and the functions of `math`.
 """
 
 import json
@@ -46,7 +46,7 @@ FORMAT = re.compile(r"(.*?)(?:\s+:(\S+))?", re.DOTALL)
 
 @dataclass(frozen=True)
 class Sources:
-    """Where the numbers are: the ledger that the build has gathered, the notebooks that it has run, the results that are kept."""
+    """The sources of the numbers: the ledger gathered by the build, the notebooks that it has run, and the kept results."""
 
     gathered: Path = BOOK.parent / "build" / "claims.json"
     executed: Path = BOOK.parent / "build" / "executed"
@@ -55,19 +55,19 @@ class Sources:
     def file(self, path: Path, name: str) -> Path:
         if not path.is_file():
             raise ValueError(
-                f"{name} must be a file of the build or of book/results, got {path.name}, which is not there"
+                f"{name} must be a file of the build or of book/results, got {path.name}, which does not exist"
             )
         return path
 
 
 @cache
 def standing(sources: Sources) -> list:
-    """The record that counts for each claim, by both runs' files."""
+    """Return the record that counts for each claim, by both runs' files."""
     return standings(sources.file(sources.gathered, "claims"), sources.kept / "claims.csv")
 
 
 def record(id: str, sources: Sources):
-    """The one of claim `id`; ValueError, with the nearest ids, where the ledger has none."""
+    """Return the record of claim `id`. Raises ValueError, with the nearest ids, if the ledger has none."""
     claim = claims.load()[id]
     found = [each for each in standing(sources) if each.id == claim.id]
     if not found:
@@ -79,7 +79,7 @@ def record(id: str, sources: Sources):
 
 
 def verdicts(document: str, sources: Sources) -> Counter:
-    """How often each verdict stands in the book for the claims of `document`, or of `all`."""
+    """Return how often the book gives each verdict for the claims of `document`, or of `all`."""
     known = claims.load().documents
     if document not in (*known, "all"):
         raise ValueError(f"document must be one of {', '.join(known)}, or all, got {document!r}")
@@ -88,7 +88,7 @@ def verdicts(document: str, sources: Sources) -> Counter:
 
 
 def sentence(count: Counter) -> str:
-    """``of 42 claims 32 are reproduced, 9 differ and 1 is not determinable``."""
+    """Return ``of 42 claims 32 are reproduced, 9 differ and 1 is not determinable``."""
     told = {
         "reproduced": say("{n} is reproduced", "{n} are reproduced", n=count["reproduced"]),
         "differs": say("{n} differs", "{n} differ", n=count["differs"]),
@@ -150,7 +150,7 @@ def noted(text: str, sources: Sources) -> str:
 
 
 def marked(words: str, where: str, name: str) -> str:
-    """The number that stands at the # of `words` in the text `where`."""
+    """Return the number at the # of `words` in the text `where`."""
     pieces = {" ": r"\s+", "_": NUMBER, "#": f"({NUMBER})", " … ": rf"\s(?:[^{END}]*?\s)?"}
     pattern = "".join(
         pieces.get(piece) or re.escape(piece) for piece in re.split("( … |[ _#])", " ".join(words.split()))
@@ -165,7 +165,7 @@ def marked(words: str, where: str, name: str) -> str:
 
 @cache
 def outputs(notebook: Path) -> str:
-    """The text of a notebook's outputs, each with an END, across which no words are looked for."""
+    """Return the text of a notebook's outputs, each ended by an END that searches do not cross."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     each = [output for cell in cells for output in cell.get("outputs", [])]
     return END.join("".join(one.get("text", one.get("data", {}).get("text/plain", ""))) for one in each)
@@ -175,7 +175,7 @@ ROLES = {"tally": tally, "count": count, "printed": printed, "here": here, "kept
 
 
 def quote(role: str, text: str, sources: Sources) -> str:
-    """What the role `role` prints for `text`."""
+    """Return what the role `role` prints for `text`."""
     named, form = FORMAT.fullmatch(text).groups()
     value = ROLES[role](named, sources)
     if role == "tally":
@@ -196,7 +196,7 @@ class Quote(SphinxRole):
 
 
 def node(text: str, raw: str = ""):
-    """`text` for the page: a number with an exponent as a formula, one below zero with a minus sign."""
+    """Return `text` for the page: a number with an exponent as a formula, one below zero with a minus sign."""
     if exponent := re.fullmatch(r"(.+)e([-+]?\d+)", text):
         factor = "" if exponent[1] == "1" else rf"{exponent[1]} \cdot "
         formula = f"{factor}10^{{{int(exponent[2])}}}"
@@ -221,7 +221,7 @@ def names() -> dict:
 
 @cache
 def computed(text: str) -> str:
-    """What the expression in `text` gives, in the form that follows it; ValueError where it gives no finite number."""
+    """Return the value of the expression in `text`, in its format. Raises ValueError if it is not a finite number."""
     expression, form = FORMAT.fullmatch(text).groups()
     try:
         value = float(eval(expression, names()))  # the text is a page of this book

@@ -1,6 +1,6 @@
-"""How pages are laid out: the opening of a chapter, scripts where they are used, and paragraphs, formulas, tables and ids.
+"""The layout of pages: the opening of a chapter, scripts where they are used, and paragraphs, formulas, tables and ids.
 
-At the end of a chapter's opening stands, folded, which notebook the page is, and the parameters it ran with. A chapter that has a
+A chapter's opening ends with a folded block: the notebook, the parameters it ran with, and the cells that only set up. A chapter that has a
 bound has a link to the calculator: which do is read from their code, by the modules behind a question of the calculator.
 The scripts of the explorers, of the calculator and of the scorecard are on the pages that have one.
 """
@@ -27,18 +27,23 @@ def add_source_line(app, doctree):
     if run and title is not None:
         opening = title.parent
         end = opening.first_child_matching_class(nodes.section)
-        at = len(opening) if end is None else end
-        opening[at:at] = folded(source_line(run))
+        own = opening[: len(opening) if end is None else end]
+        silent = [node for node in own if node.get("nb_element") == "cell_code" and len(node) == 1]
+        for cell in silent:
+            opening.remove(cell)
+            cell.attributes.pop("hide_mode", None)
+        at = len(own) - len(silent)
+        opening[at:at] = folded(source_line(run), *silent)
 
 
-def folded(line: nodes.paragraph) -> list[nodes.Node]:
+def folded(*inside: nodes.Node) -> list[nodes.Node]:
     summary = say("How this page was made")
     start, end = f'<details class="how-made"><summary>{summary}</summary>', "</details>"
-    return [nodes.raw("", start, format="html"), line, nodes.raw("", end, format="html")]
+    return [nodes.raw("", start, format="html"), *inside, nodes.raw("", end, format="html")]
 
 
 def source_line(run: dict) -> nodes.paragraph:
-    """`run` holds the notebook's path and the parameters of this run, by name."""
+    """Return the line for `run`, which holds the notebook's path and the parameters of this run, by name."""
     line = nodes.paragraph("", "", classes=["source-line"])
     line += [nodes.Text(say("Source: ")), nodes.literal(text=run["notebook"])]
     for position, (name, value) in enumerate(run["parameters"].items()):
@@ -62,8 +67,8 @@ FILES = [f"{name}.js" for name in (*FORMULAS, *PAGES)]
 
 # The questions of _scripts/questions.js, and the modules of `lib` behind them.
 QUESTIONS = {
-    "synthesis": {"lib.gaussian_synthesis"},
     "composition": {"lib.accounting", "lib.mechanisms"},
+    "synthesis": {"lib.gaussian_synthesis"},
     "local": {"lib.local"},
     "aim": {"lib.tables.adaptive_iterative"},
     "sgd": {"lib.networks.dp_sgd", "lib.accounting.sampled_gaussian"},
@@ -71,12 +76,12 @@ QUESTIONS = {
 
 
 def titles() -> dict[str, str]:
-    told = say("Gaussian synthesis"), say("many releases"), say("local protocols"), say("AIM's budget"), say("DP-SGD")
+    told = say("many releases"), say("Gaussian synthesis"), say("local protocols"), say("AIM's budget"), say("DP-SGD")
     return dict(zip(QUESTIONS, told))
 
 
 def imported(source: str) -> set[str]:
-    """The modules and names that `source` imports, and all that they lie in: lib.local.GRR, lib.local, lib."""
+    """Return the modules and names that `source` imports, and all that they lie in: lib.local.GRR, lib.local, lib."""
     found = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -87,7 +92,7 @@ def imported(source: str) -> set[str]:
 
 
 def questions(notebook: dict) -> list[str]:
-    """Of which questions of the calculator a chapter has the functions."""
+    """Return the questions of the calculator whose functions a chapter uses."""
     found = imported(code(notebook))
     return [name for name, modules in QUESTIONS.items() if modules & found]
 
@@ -99,7 +104,7 @@ def add_calculator(app, doctree):
 
 
 def calculator_link(docname: str, names: list[str]) -> nodes.paragraph:
-    """ "With your own numbers in the calculator: ...", one link a question."""
+    """Return the line "With your own numbers in the calculator: ...", with one link a question."""
     line = nodes.paragraph("", say("With your own numbers, in the calculator: "), classes=["calculator-link"])
     up = "../" * docname.count("/")
     for position, name in enumerate(names):
@@ -149,7 +154,7 @@ def pair(doctree) -> None:
 
 
 def whole(following: list) -> list:
-    """The paragraph that `following` begins with, and what its sentence goes on to: formulas, the text after them, a list."""
+    """Return the first paragraph of `following`, and the rest of its sentence: formulas, the text after them, a list."""
     taken: list = []
     for node in following:
         begins = not taken and isinstance(node, nodes.paragraph)
@@ -163,8 +168,8 @@ def whole(following: list) -> list:
 # ---------------------------------------------------------------- what stays on a line with its formula
 
 
-FOLLOWS = re.compile(r"[^\s\w]+[A-Za-z]*")  # a mark, or the rest of a word such as -DP
-LONGEST = 60  # letters of TeX; a longer formula may need a telephone's whole line
+FOLLOWS = re.compile(r"[^\s\w]+[A-Za-z]*")  # punctuation, or the rest of a word such as -DP
+LONGEST = 60  # letters of TeX; a longer formula may need a phone's whole line
 
 
 def keep(doctree) -> None:
@@ -191,14 +196,14 @@ def _keep(formula: nodes.math) -> None:
 # ---------------------------------------------------------------- tables that a notebook shows
 
 
-MANY = 6  # columns, heads of rows among them, from which on they stand closer together
-WIDE = 60  # letters in the cells of a row that may not break, likewise
-LONG = 24  # letters of a cell that may break into lines
-LONG_HEAD = 16  # letters of a row's head that has room for some words in a line
+MANY = 6  # number of columns, row heads included, from which they are set closer together
+WIDE = 60  # number of letters in unbreakable cells of a row, likewise
+LONG = 24  # number of letters in a breakable cell
+LONG_HEAD = 16  # number of letters in a row head with room for some words on a line
 
 
 def fitted(text: str) -> str:
-    """The HTML of a page's output with the tables of pandas in it marked for compendium.css."""
+    """Return the HTML of a page's output with pandas tables marked for compendium.css."""
     return re.sub(
         r'<table border="1" class="dataframe">.*?</table>', lambda found: _fitted(found[0]), text, flags=re.DOTALL
     )

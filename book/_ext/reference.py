@@ -1,15 +1,17 @@
-"""lib on pages: the list of its modules, the reference from its docstrings, and which function computes which numbered item.
+"""lib on pages: the list of its modules, the reference from its docstrings, and which function computes which numbered
+item.
 
 {library}                 the subpackages of lib, in their order, and every module of each with its first sentence
 {reference} accounting    a subpackage, each public function and class of it from its docstring, by autodoc
 {formulas}                each numbered item of a document, the functions that compute it, its chapters and verdicts
 
-All is read from the package itself: the order from `pyproject.toml`, the sentences from the docstrings. Beside the docstring stand
-the import, the chapters that use it, read from the imports and names in the notebooks' cells, and, by sphinx.ext.viewcode, its lines.
-Names in backticks lead to what they name, citations to the references, documents to their summaries.
+Everything is read from the package: the order from `pyproject.toml`, the sentences from the docstrings. The reference
+adds to each docstring the import, the chapters that use it (from imports and names in the notebooks' cells) and, by
+sphinx.ext.viewcode, its source. Names in backticks link to their definitions, citations to the references, documents to
+their summaries.
 
-The numbered items are those of `book/formulas.yml`, made by `book/ledger/numbered.py`; their functions are those whose texts or
-comments name the item. What no function names has its reason in `book/formulas.yml`.
+The numbered items are those of `book/formulas.yml`, made by `book/ledger/numbered.py`. Their functions are those whose
+docstrings or comments name the item. `book/formulas.yml` gives the reason for each item that no function names.
 """
 
 import ast
@@ -46,13 +48,13 @@ LIB = ROOT / "lib"
 
 
 def first_sentence(module: Path) -> str:
-    """The first paragraph of a module's text, without its full stop."""
+    """Return the first paragraph of a module's text, without its full stop."""
     text = ast.get_docstring(ast.parse(module.read_text(encoding="utf-8")))
     return " ".join(text.split("\n\n")[0].split()).rstrip(".")
 
 
 def order() -> dict[str, list[str]]:
-    """The rooms, those that use none of the others first, each with the names of its modules."""
+    """Return the subpackages, in order of dependence, each with the names of its modules."""
     contract = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
         "contracts"
     ][0]
@@ -61,7 +63,7 @@ def order() -> dict[str, list[str]]:
 
 
 def face(source: str) -> dict[str, str]:
-    """The names that an `__init__` imports from its own modules, each with the comment in its line, or ""."""
+    """Return the names that an `__init__` imports from its own modules, each with the comment in its line, or ""."""
     lines = source.splitlines()
     imports = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom) and node.level == 1]
     told = {alias.name: lines[alias.lineno - 1] for node in imports for alias in node.names}
@@ -69,7 +71,7 @@ def face(source: str) -> dict[str, str]:
 
 
 def _place(name, room, place=""):
-    """A name as a link to its place in the reference, for a room that has a page there."""
+    """Return a name as a link to its place in the reference, if the subpackage has a page there."""
     if not (ROOT / f"book/reference/{room}.md").is_file():
         return name
     return nodes.reference("", "", name, refuri=f"reference/{room}.html{place}", internal=True)
@@ -100,7 +102,8 @@ class Library(SphinxDirective):
 
 
 def uses(root: Path) -> dict[tuple[str, str], list[str]]:
-    """The pages, as `notebooks/kiri2019/01_laplace`, that name each public function or class of lib, by its (module, name)."""
+    """Return the pages, as `notebooks/kiri2019/01_laplace`, that name each public function or class of lib, by its
+    (module, name)."""
     found: dict[tuple[str, str], list[str]] = {}
     for path in sorted(root.glob("notebooks/*/*.ipynb")):
         if "assignments" in path.parts:
@@ -112,9 +115,9 @@ def uses(root: Path) -> dict[tuple[str, str], list[str]]:
 
 
 def uses_of(source: str) -> set[tuple[str, str]]:
-    """(module, name) of each function and class of lib that the code names."""
+    """Return (module, name) of each function and class of lib that the code names."""
     tree = ast.parse(source)
-    names: dict[str, str] = {}  # what stands for what of lib
+    names: dict[str, str] = {}  # local name: name in lib
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "lib":
             names |= {each.asname or each.name: f"{node.module}.{each.name}" for each in node.names}
@@ -137,7 +140,7 @@ def _dotted(node, names) -> str:
 
 
 def _home(place: str) -> tuple[str, str] | None:
-    """Where the function or class at `lib.room.name` was defined; None for a module, a constant or a method."""
+    """Return where the function or class at `lib.room.name` was defined; None for a module, a constant or a method."""
     above, _, name = place.rpartition(".")
     try:
         thing = getattr(importlib.import_module(above), name, None)
@@ -150,7 +153,7 @@ def _home(place: str) -> tuple[str, str] | None:
 # ---------------------------------------------------------------- the reference
 
 
-IMPORT = re.compile(r"^(\s*>>> (?:from|import) )lib\b")  # which is the package's name in the repository alone
+IMPORT = re.compile(r"^(\s*>>> (?:from|import) )lib\b")  # the package's name in the repository only
 FOREIGN = r"(?!lib\.).*"  # types of other packages, which this book does not describe
 
 NAME = "Names are those of the installed package; in the repository ``dp_compendium`` is ``lib``."
@@ -160,13 +163,13 @@ NAME = "Names are those of the installed package; in the repository ``dp_compend
 
 
 def rooms() -> dict:
-    """The rooms with their modules; but that of the command, which `--help` describes."""
+    """Return the subpackages with their modules, except that of the command, which `--help` describes."""
     return {room: modules for room, modules in order().items() if room != "command"}
 
 
 @cache
 def public() -> dict[tuple[str, str], str]:
-    """What each public function and class of lib is called, by the (module, name) of its definition: the room's name first."""
+    """Return the name of each public function and class of lib, by the (module, name) of its definition, subpackage first."""
     found = {}
     for room, modules in rooms().items():
         face = importlib.import_module(f"lib.{room}")
@@ -179,14 +182,14 @@ def public() -> dict[tuple[str, str], str]:
 
 
 def _defined(path: Path) -> list[str]:
-    """The public functions and classes of a module, in its order."""
+    """Return the public functions and classes of a module, in its order."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     made = (ast.FunctionDef, ast.ClassDef)
     return [node.name for node in tree.body if isinstance(node, made) and not node.name.startswith("_")]
 
 
 def members(kind: type) -> list[str]:
-    """The public methods and properties that a class has itself, or from a base that is not described by itself."""
+    """Return the public methods and properties of a class, including those from bases that are not described separately."""
     described = {key for key in public() if key != (kind.__module__, kind.__qualname__)}
     own = [base for base in kind.__mro__ if base.__module__.startswith("lib.")]
     own = [base for base in own if (base.__module__, base.__qualname__) not in described]
@@ -208,7 +211,8 @@ def _uses() -> dict:
 
 @cache
 def _named() -> dict[str, dict[str, str]]:
-    """By each name that texts may use, as `compose_rdp` or `conversions.compose_rdp`, where it is defined and what it is called."""
+    """Return the definition and name of each public object, by each name texts may use (`compose_rdp`,
+    `conversions.compose_rdp`)."""
     found: dict[str, dict[str, str]] = {}
     for (module, name), shown in public().items():
         thing = getattr(importlib.import_module(module), name)
@@ -226,7 +230,7 @@ def _ends(path: str) -> list[str]:
 
 
 def meant(text: str, near: str) -> str:
-    """What is public of the name `text` in a docstring of `near`, a module or class: the nearest, if one is; else ""."""
+    """Return the public object that the name `text` means in a docstring of `near`, a module or class: the nearest, or ""."""
     candidates = _named().get(text.removesuffix("()"), {})
 
     def shared(path):
@@ -239,7 +243,7 @@ def meant(text: str, near: str) -> str:
 
 
 def _within_reach(path: str, name: str, near: str) -> bool:
-    """Whether a bare name may mean it: a method in its class, what a room shows everywhere, and the rest in its room."""
+    """Return whether a bare name may mean it: a method in its class, or a public name in or exported by its subpackage."""
     if path.count(".") > 3:
         return path.startswith(f"{near}.")
     return name.count(".") == 2 or path.split(".")[1] == near.split(".")[1]
@@ -250,7 +254,7 @@ def _within_reach(path: str, name: str, near: str) -> bool:
 
 @cache
 def _cited() -> dict[tuple[str, str], str]:
-    """The key of each entry of the references, by its first author's surname and its year."""
+    """Return the key of each entry of the references, by its first author's surname and its year."""
     found = {}
     for text in re.split(r"(?m)^(?=@)", (ROOT / "book/references.bib").read_text(encoding="utf-8"))[1:]:
         key = re.match(r"@\w+\{([^,\s]+)", text)[1]
@@ -268,7 +272,7 @@ AUTHORS = re.compile(
 
 
 def linked(text: str) -> str:
-    """Prose in which what the references list is cited, and a document's key leads to its summary."""
+    """Return prose with links from citations to the references, and from a document's key to its summary."""
     text = AUTHORS.sub(
         lambda found: f":cite:t:`{key}`" if (key := _cited().get((found["first"], found["year"]))) else found[0], text
     )
@@ -278,7 +282,7 @@ def linked(text: str) -> str:
 
 
 def mend(app, what, name, thing, options, lines):
-    """autodoc's event: a docstring becomes reStructuredText, and what uses it is added."""
+    """Convert a docstring to reStructuredText, and add its uses (an autodoc event)."""
     shown = list(lines)
     arguments = _arguments(thing)
     lines[:] = [IMPORT.sub(r"\1dp_compendium", line) for line in docstrings.rst(shown, arguments, linked)]
@@ -298,7 +302,7 @@ def _arguments(thing) -> set[str]:
 
 
 def rename(app, doctree):
-    """What stands before a name in its signature is the installed package's; links and addresses keep `lib`."""
+    """Replace `lib` before the name in a signature by the installed package; links and addresses keep `lib`."""
     for place in doctree.findall(addnodes.desc_addname):
         if place.astext().startswith("lib."):
             name = nodes.Text(place.astext().replace("lib.", "dp_compendium.", 1))
@@ -307,7 +311,7 @@ def rename(app, doctree):
 
 
 class House(SphinxRole):
-    """`name` in a docstring: code, and a link where it names something public, a room's module or a document."""
+    """A `name` in a docstring: code, with a link if it is a public object, a subpackage's module or a document."""
 
     def run(self):
         near = self._near()
@@ -372,7 +376,7 @@ class Reference(SphinxDirective):
 
 
 def _face(room: str) -> list[str]:
-    """The public names of a subpackage, each with its line: a link where the reference describes it."""
+    """Return the public names of a subpackage, each with its line: a link where the reference describes it."""
     described, lines = set(public().values()), []
     for name, line in face((LIB / room / "__init__.py").read_text(encoding="utf-8")).items():
         shown = f":py:obj:`{name} <lib.{room}.{name}>`" if f"lib.{room}.{name}" in described else f"``{name}``"
@@ -381,7 +385,7 @@ def _face(room: str) -> list[str]:
 
 
 def _other_names(module, own) -> list[str]:
-    """What links from the pages of code may call the functions and classes `own` of a module: by the room, or by the module."""
+    """Return names by which links from source pages may refer to a module's functions and classes `own`."""
     room, found = module.__name__.rpartition(".")[0], []
     for (_, name), shown in own:
         thing = getattr(module, name)
@@ -392,7 +396,7 @@ def _other_names(module, own) -> list[str]:
 
 
 def directive(thing, shown: str) -> list[str]:
-    """What autodoc is asked for one function or class."""
+    """Return the autodoc directive for one function or class."""
     if not inspect.isclass(thing):
         return [f".. autofunction:: {shown}", ""]
     listed = ", ".join(members(thing))
@@ -414,21 +418,21 @@ ONE = re.compile(rf"(?P<joint>, and |, | and | to |-|)\(?(?P<number>{numbered.NU
 
 
 def items() -> dict[str, dict[str, str]]:
-    """By document, each numbered item, as `Theorem 3.1`, and why no function computes it, where none does."""
+    """Return by document each numbered item, such as `Theorem 3.1`, and why no function computes it, if none does."""
     found = {}
     for key, kinds in yaml.safe_load(LIST.read_text(encoding="utf-8")).items():
         reasons = kinds.pop("without", {})
         each = [f"{kind} {number}" for kind, numbers in kinds.items() for number in numbers]
         if strange := reasons.keys() - set(each):
             raise ExtensionError(
-                f"formulas.yml gives reasons for what {key} does not number: {', '.join(sorted(strange))}"
+                f"formulas.yml must give reasons only for items that {key} numbers, got {', '.join(sorted(strange))}"
             )
         found[key] = {name: reasons.get(name, "") for name in each}
     return found
 
 
 def named(text: str, known) -> list[str]:
-    """Those of the `known` items that `text` names; `Lemmas 4.2-4.5` are all between."""
+    """Return the `known` items that `text` names; `Lemmas 4.2-4.5` means all between."""
     found = []
     known = list(known)
     for match in NAMED.finditer(text):
@@ -446,7 +450,7 @@ def named(text: str, known) -> list[str]:
 
 @cache
 def functions() -> dict[str, dict[str, list[str]]]:
-    """By document and item, the public names, or `lib.room.module` where no public one is, whose texts name the item."""
+    """Return by document and item the public names, or else `lib.room.module`, whose texts name the item."""
     known = items()
     found: dict[str, dict[str, list[str]]] = {key: {} for key in known}
     for path in sorted(LIB.glob("*/*.py")):
@@ -454,7 +458,7 @@ def functions() -> dict[str, dict[str, list[str]]]:
         module = f"lib.{path.parent.name}.{path.stem}".removesuffix(".__init__")
         own = _document(ast.get_docstring(ast.parse(source)) or "", known)
         for name, text in said(source):
-            shown = public().get((module, name), module)  # the module, where the text is nobody's who is public
+            shown = public().get((module, name), module)  # the module, if the text belongs to no public object
             for key, part in attributed(text, own, known):
                 for item in named(part, known[key]):
                     names = found[key].setdefault(item, [])
@@ -464,13 +468,13 @@ def functions() -> dict[str, dict[str, list[str]]]:
 
 
 def _document(text, known) -> str:
-    """The one document that a module's text names; "" if none or several."""
+    """Return the one document that a module's text names; "" if none or several."""
     there = [key for key in known if key in text]
     return there[0] if len(there) == 1 else ""
 
 
 def said(source: str):
-    """(name at the top of the module, what its docstrings and comments say), "" for the module's own."""
+    """Yield (name at the top of the module, what its docstrings and comments say), "" for the module's own."""
     tree = ast.parse(source)
     top = [
         (node.lineno, node.end_lineno, node.name)
@@ -490,7 +494,7 @@ def _within(top, line) -> str:
 
 
 def attributed(text: str, own: str, known):
-    """(document, part of `text`) for each part that speaks of a document: after its key, or, where nothing is cited, of its `own`."""
+    """Yield (document, part of `text`) for each part about a document: after its key or, without citation, of its `own`."""
     marks = "|".join(known)
     for sentence in re.split(r"(?<=[a-z\d)\"])\.\s+(?=[A-Z`\"])|\n\s*\n", text):
         sentence = " ".join(sentence.split())
@@ -508,7 +512,7 @@ def attributed(text: str, own: str, known):
 
 
 def by_item(key: str, standings: list) -> dict[str, list]:
-    """The ledger's records of each item of a document."""
+    """Return the ledger's records of each item of a document."""
     known = items()[key]
     found: dict[str, list] = {}
     for record in standings:
@@ -519,14 +523,14 @@ def by_item(key: str, standings: list) -> dict[str, list]:
 
 
 def numbered_items(key: str, standings: list) -> str:
-    """A document's table, as MyST."""
+    """Return a document's table, as MyST."""
     records, made = by_item(key, standings), functions()[key]
     known = set(public().values())
     rows = []
     for item, reason in items()[key].items():
         own = records.get(item, [])
         names = made.get(item, [])
-        names = [name for name in names if name in known] or names  # a module says where else it is needed
+        names = [name for name in names if name in known] or names  # a module names other uses
         shown = "<br>".join(map(_link, names)) or told(reason)
         if not shown:
             raise ExtensionError(f"formulas.yml must say why no function computes {item} of {key}")
@@ -542,7 +546,7 @@ def numbered_items(key: str, standings: list) -> str:
 
 
 def _numbered(item: str) -> str:
-    """`Theorem 3.1`, which does not break in two lines."""
+    """Return `Theorem 3.1`, which does not break in two lines."""
     kind, number = item.split(" ")
     kinds = {
         "Theorem": say("Theorem {number}", number=number),
@@ -584,7 +588,7 @@ def setup(app):
     app.setup_extension("sphinx.ext.viewcode")
     app.config.autodoc_preserve_defaults = True
     app.config.autodoc_typehints_format = "short"
-    app.config.autodoc_type_aliases = {name: name for name in ("ArrayLike", "NDArray")}  # as they are written
+    app.config.autodoc_type_aliases = {name: name for name in ("ArrayLike", "NDArray")}  # in their written form
     app.config.toc_object_entries_show_parents = "hide"
     app.config.nitpick_ignore_regex = [*app.config.nitpick_ignore_regex, (r"py:.*", FOREIGN)]
     app.add_directive("library", Library)

@@ -1,16 +1,17 @@
-"""Lists, tables and bars that pages take from files, so that no page lists anything by hand.
+"""Lists, tables and bars that pages take from files, so that no page contains hand-written lists.
 
 {documents}                            the documents, from book/claims.yml: the table of the front page
 {entries}                              what to cite of each, from book/documents.bib
-{finding} miura2022                    one document's finding, under its name, which leads to it
+{finding} miura2022                    one document's finding, under its name, which links to it
 {bars}                                 a few numbers drawn as bars
-{assignments}                          the assignments that there are, as each says of itself in its first cell
-{kept-results}                         the files in book/results, with the command that makes each again, and by which code it was made
+{assignments}                          the assignments, as each describes itself in its first cell
+{kept-results}                         the files in book/results, with the command that makes each, and the code that made it
 {kept-table} miura2025/release_audits  a file of book/results as a table
 
-Each line of {bars} is what the number is of, a bar, and a role of `numbers` that quotes it: ``as printed | {printed}`miura2022.headline.rdp` ``.
-Its options are `of`, what the bars show, `from`, where they begin (0 unless said), and `unit`. Each line of {kept-table} is a column
-of the file and, behind a colon, its head: `proved: proved ε`. Numbers have three digits.
+Each line of {bars} gives a bar's label, a bar, and a role of `numbers` that quotes it: ``as printed |
+{printed}`miura2022.headline.rdp` ``. Its options are `of`, the quantity, `from`, where the bars begin (default 0), and
+`unit`. Each line of {kept-table} is a column of the file and, after a colon, its head: `proved: proved ε`. Numbers have
+three digits.
 """
 
 import json
@@ -38,7 +39,7 @@ BIBLIOGRAPHY = Path(__file__).resolve().parents[1] / "documents.bib"
 
 
 def documents(known: dict) -> str:
-    """The table as MyST: each document, its subject, its summary."""
+    """Return the table as MyST: each document, its subject, its summary."""
     rows = [
         [
             f"[{retold.cited(document)}]({key}/index.md)",
@@ -51,7 +52,7 @@ def documents(known: dict) -> str:
 
 
 def entries(bibliography: str) -> dict[str, str]:
-    """Each entry of a BibTeX file by its key; an entry begins with a line that starts with an @."""
+    """Return each entry of a BibTeX file by its key; an entry begins with a line that starts with an @."""
     found = re.split(r"(?m)^(?=@)", bibliography)
     return {re.match(r"@\w+\{([^,\s]+)", entry)[1]: entry.strip() for entry in found if entry.strip()}
 
@@ -84,7 +85,7 @@ LINE = re.compile(r"(.+?) \| \{(\w+)\}`([^`]+)`")
 
 
 class Finding(SphinxDirective):
-    """Text and picture, under the document's name, which leads to it."""
+    """Text and picture, under the document's name, which links to it."""
 
     required_arguments = 1
     has_content = True
@@ -100,7 +101,7 @@ class Finding(SphinxDirective):
 
 
 def parts(numbers: list[float], start: float) -> list[float]:
-    """How long each number's bar is, of the longest."""
+    """Return how long each number's bar is, of the longest."""
     longest = max(numbers) - start
     if min(numbers) < start or longest <= 0:
         raise ValueError(f"bars must begin below their numbers, got {start:g} for {numbers}")
@@ -108,7 +109,7 @@ def parts(numbers: list[float], start: float) -> list[float]:
 
 
 def drawn(rows: list[tuple[str, str]], of: str, start: float = 0, unit: str = "") -> str:
-    """HTML for (label, number as text) rows."""
+    """Return HTML for (label, number as text) rows."""
     lengths = parts([float(text.replace(",", "")) for _, text in rows], start)
     head = say("{of}; bars begin at {start}", of=told(of), start=f"{start:g}") if start else told(of)
     bars = [
@@ -150,7 +151,7 @@ def assignments() -> list[Path]:
 
 
 def assignment(path: Path) -> dict:
-    """What an assignment says of itself; ``ValueError`` where it does not say it."""
+    """Return an assignment's description of itself. Raises ``ValueError`` if it has none."""
     first = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
     said = re.match(SAID, first)
     if said is None:
@@ -185,7 +186,7 @@ class Assignments(Made):
 
 
 def kept_results(folder: Path = results.FOLDER) -> list[tuple[str, str, str, str]]:
-    """Of each file with a command in its first lines: its name below `folder`, the command, what it took, by which code it was made."""
+    """Return for each file with a command in its first lines: its name below `folder`, the command, its cost, the code used."""
     found = []
     for path in sorted(folder.rglob("*.csv")):
         made = results.provenance(path)
@@ -196,28 +197,28 @@ def kept_results(folder: Path = results.FOLDER) -> list[tuple[str, str, str, str
 
 
 def _took(time: str) -> str:
-    """``800 s of AIM on x86_64``: the seconds, and whether they are those of a part."""
+    """Return ``800 s of AIM on x86_64``: the seconds, and whether they are those of a part."""
     seconds, part, _ = time.partition(" of AIM")
     return say("{seconds} of AIM", seconds=seconds) if part else seconds
 
 
 def _made_with(made_by: str) -> str:
-    """Return by which code a result was made, in the edition's language, with the names of definitions as code."""
+    """Return which code made a result, in the edition's language, with the names of definitions as code."""
     earlier, _, names = made_by.partition(": ")
     if names == "what is no longer used":
-        names = say("what is no longer used")
+        names = say("parts no longer used")
     elif names:
         few, more = re.fullmatch(r"(.*?)(?: and (\d+) more)?", names).groups()
         names = say("{names} and {n} more", names=f"`{few}`", n=more) if more else f"`{few}`"
     if names:
         return say("earlier code; changed since: {names}", names=names)
-    return say("the code of today") if made_by == "the code of today" else say("code that is gone")
+    return say("current code") if made_by == "the code of today" else say("code that no longer exists")
 
 
 class KeptResults(SphinxDirective):
     def run(self):
         group = nodes.tgroup("", *(nodes.colspec(colwidth=width) for width in (25, 45, 12, 18)), cols=4)
-        heads = say("File"), say("Made by"), say("CPU time"), say("Made with")
+        heads = say("File"), say("Command"), say("CPU time"), say("Code")
         head = nodes.row("", *(nodes.entry("", nodes.paragraph("", text)) for text in heads))
         body = [
             nodes.row("", *(self._entry(text, code) for text, code in zip(row, (True, True, False, False))))
@@ -237,7 +238,7 @@ class KeptResults(SphinxDirective):
 
 
 def kept_table(rows: list[dict[str, str]], heads: dict[str, str]) -> str:
-    """The columns that `heads` names of the file's `rows`, as MyST."""
+    """Return the columns that `heads` names of the file's `rows`, as MyST."""
     unknown = heads.keys() - rows[0].keys()
     if unknown:
         raise ExtensionError(f"kept-table: no column {', '.join(sorted(unknown))} in {', '.join(rows[0])}")
@@ -245,7 +246,7 @@ def kept_table(rows: list[dict[str, str]], heads: dict[str, str]) -> str:
 
 
 def shown(text: str) -> str:
-    """A number with three digits, a truth value as a word, another text as it is."""
+    """Return a number with three digits, a truth value as a word, another text as it is."""
     try:
         return f"{float(text):.3g}"
     except ValueError:

@@ -1,15 +1,18 @@
-"""What the browser gets: less than the theme brings, everything from the book itself, a search for two languages, and public links.
+"""The files that the browser gets: smaller than the theme's, all served by the book, with a search for two languages
+and public links.
 
-What no page uses is not sent, and pictures of few colours are stored as such: the theme brings a script of 1.5 MB that draws icons,
-which its font draws as well; the search's index on every page, which only the search page needs; style sheets of 0.5 MB, of which a
-book uses a fifth; and a font of 1,400 icons for two dozen. MathJax lies in the book, and Thebe is left out.
+Files that no page uses are not sent, pictures of few colours are stored with a palette, and code without colour has no
+elements. The theme includes a script of 1.5 MB for icons that its font also has, the search index on every page although
+only the search page needs it, style sheets of 0.5 MB, a fifth of which is used, and a font of 1,400 icons for two dozen.
+Thebe is left out.
 
-Sphinx's search lists a run of Japanese as one word, and finds what is a whole word, or else part of one if it has three letters.
-In Japanese two letters are a word, and words stand together unspaced: here any part of a run is found, and a query is parted at
-particles between words and where Latin letters begin or end.
+Sphinx's search indexes a run of Japanese as one word, and finds whole words, or parts with at least three letters. In
+Japanese two letters are a word, and words are written without spaces. Here any part of a run is found, and a query is
+split at particles between words and where Latin letters begin or end.
 
-The Binder and Colab buttons need the public repository: `repository: url:` of _config.yml, or else the `origin` of this checkout
-where that is on GitHub, so that a fork's book opens the fork's notebooks. Without an address there are no buttons.
+The Binder and Colab buttons need the public repository: `repository: url:` of _config.yml, or else the `origin` of this
+checkout if that is on GitHub, so that a fork's book opens the fork's notebooks. Without an address there are no
+buttons.
 """
 
 import io
@@ -17,16 +20,19 @@ import re
 import subprocess
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
-from importlib.metadata import files
+from functools import cache
 from pathlib import Path
 
 import tinycss2
 from fontTools import subset
 from fontTools.ttLib import TTFont
 from PIL import Image
+from pygments.formatters import HtmlFormatter
+from pygments.styles import get_style_by_name
+from pygments.token import Token
+from sphinx.highlighting import PygmentsBridge
 from sphinx.search import SearchEnglish
 from sphinx.util import logging
-from sphinx.util.fileutil import copy_asset
 
 from book.editions import edition
 
@@ -34,9 +40,44 @@ from book.editions import edition
 
 
 UNUSED = re.compile(r'\s*<script\b[^>]*\bsrc="[^"]*/scripts/fontawesome\.js[^"]*"[^>]*></script>')
+
+
+class Coloured(HtmlFormatter):
+    """An element only for those words of code that one of the `styles` colours; a third of them have no colour."""
+
+    styles: tuple[str, ...] = ()
+
+    def _get_css_classes(self, ttype):
+        plain = (
+            all(_look(style, ttype) == _look(style, Token.Text) for style in self.styles) and ttype not in Token.Generic
+        )
+        return "" if plain else super()._get_css_classes(ttype)
+
+
+@cache
+def _look(style: str, kind) -> dict:
+    """Return how a style shows a kind of word; one that it does not know is shown as the wider kind."""
+    try:
+        return get_style_by_name(style).style_for_token(kind)
+    except KeyError:
+        return _look(style, kind.parent)
+
+
+def colour(app, config):
+    Coloured.styles = tuple(config.html_theme_options[f"pygments_{mode}_style"] for mode in ("light", "dark"))
+    PygmentsBridge.html_formatter = Coloured
+
+
 FOR_SEARCH = re.compile(
     r'\s*<script\b[^>]*\bsrc="[^"]*(?:searchtools|language_data|searchindex)\.js[^"]*"[^>]*></script>'
 )
+TOGGLE = re.compile(r'>(?P<entry>[^<]+)(?P<between></a><details[^>]*>\s*<summary)(?=>\s*<span class="toctree-toggle")')
+
+
+def _named(toggle: re.Match) -> str:
+    """The theme gives the sidebar's arrows no name for those who do not see them."""
+    label = edition.say("Pages below “{entry}”", entry=toggle["entry"].strip())
+    return f'>{toggle["entry"]}{toggle["between"]} aria-label="{label}"'
 
 
 def lighten(app, error):
@@ -45,14 +86,14 @@ def lighten(app, error):
     folder = Path(app.outdir)
     pages = [page for page in folder.rglob("*.html") if "_static" not in page.relative_to(folder).parts]
     for page in pages:
-        text = UNUSED.sub("", page.read_text(encoding="utf-8"))
+        text = TOGGLE.sub(_named, UNUSED.sub("", page.read_text(encoding="utf-8")))
         page.write_text(text if page.name == "search.html" else FOR_SEARCH.sub("", text), encoding="utf-8")
-    if edition.language != edition.SOURCE:  # whose files are the English edition's
+    if edition.language != edition.SOURCE:  # its files are the English edition's
         return
-    scripts = [script for script in (folder / "_static").rglob("*.js") if "mathjax" not in script.parts]
+    scripts = (folder / "_static").rglob("*.js")
     names = {name for file in [*pages, *scripts] for name in re.findall(r"[\w-]+", file.read_text(encoding="utf-8"))}
     for sheet in (folder / "_static").rglob("*.css"):
-        if sheet.name == "compendium.css":  # ours is short, and our scripts make names up, as line-3
+        if sheet.name == "compendium.css":  # ours is short, and our scripts construct names, such as line-3
             continue
         rules = tinycss2.parse_stylesheet(sheet.read_text(encoding="utf-8"))
         sheet.write_text(used(rules, names), encoding="utf-8")
@@ -62,7 +103,7 @@ def lighten(app, error):
 
 
 def used(rules: list, names: set[str]) -> str:
-    """The rules whose classes all occur among `names`, the words of all pages and scripts; and the licences."""
+    """Return the rules whose classes all occur among `names`, the words of all pages and scripts, and the licences."""
     kept = []
     for rule in rules:
         if rule.type == "qualified-rule":
@@ -79,7 +120,7 @@ def used(rules: list, names: set[str]) -> str:
 
 
 def separate(prelude: list) -> list[str]:
-    """The selectors of a rule, which commas separate."""
+    """Return the selectors of a rule, split at commas."""
     selectors, start = [], 0
     for end, token in [*enumerate(prelude), (len(prelude), ",")]:
         if token == ",":
@@ -89,7 +130,7 @@ def separate(prelude: list) -> list[str]:
 
 
 def classes(selector: str) -> set[str]:
-    """The classes that an element must have; not those in brackets, which name alternatives, exceptions or neighbours."""
+    """Return the classes that an element must have, without those in brackets (alternatives, exceptions or neighbours)."""
     plain = re.sub(r"\[[^\]]*\]|\([^()]*(?:\([^()]*\)[^()]*)*\)", "", selector)
     return {name.replace("\\", "") for name in re.findall(r"\.((?:[\w-]|\\.)+)", plain)}
 
@@ -98,7 +139,7 @@ ICONS = re.compile(r"""(fa-[a-z]+-\d+)\.woff2(["')]+ format\()"woff2"[^;}]*""")
 
 
 def fewer_icons(folder: Path) -> None:
-    """The icons' fonts, each with the icons only that a style sheet still names."""
+    """Reduce the icons' fonts to the icons that a style sheet still names."""
     sheets = {sheet: sheet.read_text(encoding="utf-8") for sheet in (folder / "_static").rglob("*.css")}
     icons = {ord(letter) for text in sheets.values() for letter in text if "\ue000" <= letter <= "\uf8ff"}
     for whole in (folder / "_static").rglob("fa-*.ttf"):
@@ -115,7 +156,7 @@ def fewer_icons(folder: Path) -> None:
 
 
 def fewer_colours(picture: Path) -> None:
-    """At most 256 colours, if that makes the file smaller: plots have few, but for blends at edges."""
+    """Reduce a picture to 256 colours if that makes the file smaller; plots have few colours, apart from blends at edges."""
     before = Image.open(picture)
     if before.mode not in ("RGB", "RGBA"):
         return
@@ -130,36 +171,8 @@ def fewer_colours(picture: Path) -> None:
 # ---------------------------------------------------------------- no page loads anything from elsewhere
 
 
-# What `loader` in _config.yml names: TeX, CHTML and MathML for screen readers; not MathJax's menu and speech engine (0.8 MB).
-PARTS = (
-    "startup.js",
-    "core.js",
-    "input/tex.js",
-    "input/tex",
-    "output/chtml.js",
-    "output/chtml/fonts",
-    "a11y/assistive-mml.js",
-)
-
-
-def mathjax_folder() -> Path:
-    """Where the package sphinx-mathjax-offline keeps its copy of MathJax 3."""
-    for file in files("sphinx-mathjax-offline"):
-        if file.name == "startup.js":
-            return Path(file.locate()).parent
-    raise FileNotFoundError("sphinx-mathjax-offline is installed without startup.js")
-
-
-def copy_mathjax(app, error):
-    if error is None:
-        target = Path(app.outdir, "_static", "mathjax")
-        for part in PARTS:
-            source = mathjax_folder() / part
-            copy_asset(source, (target / part).parent if source.is_file() else target / part)
-
-
 def leave_thebe_out(app, page, template, context, doctree):
-    """Thebe would load from a CDN, and declares a constant twice: a console error on every page."""
+    """Remove Thebe, which would load from a CDN and declares a constant twice: a console error on every page."""
     for kind in ("script_files", "css_files"):
         context[kind] = [file for file in context[kind] if not mentions_thebe(file)]
 
@@ -175,7 +188,7 @@ JAPANESE, KANA = r"\u3005\u3040-\u30ff\u3400-\u9fff", r"\u3040-\u309f"
 
 
 def border(letter: str) -> str:
-    """Where Japanese meets other letters, as a regular expression, in which `letter` is any letter or digit."""
+    """Return a regular expression for the border between Japanese and other letters; `letter` is any letter or digit."""
     return f"(?<={letter})(?<![{JAPANESE}])(?=[{JAPANESE}])|(?<=[{JAPANESE}])(?={letter})(?![{JAPANESE}])"
 
 
@@ -196,6 +209,31 @@ Search.performTermsSearch = (words, excluded) => {
     termsWith(word).flatMap((term) => pagesWithAnyTerm(new Set([term]), excluded)));
   return (found[0] ?? []).filter(([page]) => found.every((results) => results.some(([other]) => other === page)));
 };
+
+// A question is searched for by what it asks about.
+const question = /^\s*(?:what|who|which|how|why|when|where)(?:['’]s|\s+(?:is|are|do|does|can|much|many))*\s+(?:(?:an?|the)\s+)?/i;
+const performSearch = Search.performSearch;
+Search.performSearch = (query) =>
+  performSearch(query.replace(/[?？]\s*$/, "").replace(question, "").replace(/とは(?:(?:何|なに)(?:です)?か?)?\s*$/, "") || query);
+
+// An excerpt is the sentence with most of the words, and the next; a formula of more than one line of signs is left out.
+Search.makeSearchSummary = (html, words, anchor) => {
+  const page = new DOMParser().parseFromString(html, "text/html");
+  const article = page.querySelector("article") ?? page.querySelector('[role="main"]');
+  const part = (anchor && article?.querySelector(anchor)) || article;
+  part?.querySelectorAll("h1, nav, script, style, pre, table, template, .headerlink, .cell, .calculator-link, .admonition-title").forEach((each) => each.remove());
+  part?.querySelectorAll("math:has(mfrac, msup, msubsup, munder, mover, munderover, mtable)").forEach((each) => each.replaceWith("…"));
+  const text = (part?.textContent ?? "").replace(/\s+/g, " ").trim();
+  const sentences = text.match(/.+?(?:[.!?](?= )|[。！？]|$)/g) ?? [];
+  const count = (sentence) => [...words].filter((word) => sentence.toLowerCase().includes(word.toLowerCase())).length;
+  const best = sentences.reduce((first, each, i) => (count(each) > count(sentences[first]) ? i : first), 0);
+  if (!text) return null;
+  const summary = document.createElement("p");
+  summary.classList.add("context");
+  const said = sentences.slice(best, best + 2).join("").trim();
+  summary.textContent = said.length > 400 ? `${said.slice(0, 400).replace(/\s\S*$/, "")} …` : said;
+  return summary;
+};
 """
 
 
@@ -207,7 +245,8 @@ class SearchEnglishAndJapanese(SearchEnglish):
     js_splitter_code = re.sub("|".join(_IN_JAVASCRIPT), lambda name: _IN_JAVASCRIPT[name[0]], IN_THE_BROWSER)
 
     def split(self, text: str) -> list[str]:
-        """Full-width letters and half-width kana as the usual ones, Latin letters apart, in the index as in the query."""
+        """Return words with full-width letters and half-width kana normalised and Latin letters apart, in index and
+        query alike."""
         return super().split(_BORDER.sub(" ", unicodedata.normalize("NFKC", text)))
 
 
@@ -219,13 +258,13 @@ SERVICES = ("binderhub_url", "colab_url")
 
 
 def on_github(remote: str) -> str:
-    """The address of a git remote's page on GitHub, or "" for a remote elsewhere."""
+    """Return the address of a git remote's page on GitHub, or "" for a remote elsewhere."""
     found = GITHUB.fullmatch(remote.strip())
     return f"https://github.com/{found['path']}" if found else ""
 
 
 def origin(folder) -> str:
-    """The address from which the checkout in `folder` was cloned, or ""."""
+    """Return the address from which the checkout in `folder` was cloned, or ""."""
     try:
         asked = subprocess.run(
             ["git", "config", "--get", "remote.origin.url"], cwd=folder, capture_output=True, text=True
@@ -245,9 +284,8 @@ def find_address(app, config):
 
 
 def setup(app):
-    app.config.mathjax_path = "mathjax/startup.js"
+    app.connect("config-inited", colour)
     app.add_search_language(SearchEnglishAndJapanese)  # in the place of "en"
     app.connect("config-inited", find_address)
     app.connect("html-page-context", leave_thebe_out, priority=900)
-    app.connect("build-finished", copy_mathjax)
     app.connect("build-finished", lighten, priority=900)

@@ -108,12 +108,20 @@
     return element('figure', {class: 'errors'}, made, element('figcaption', {}, say('An attacker’s errors at the smallest ε: at least those of the line. Dashed: guessing.')));
   }
 
+  /* Said above a statement whose bound lets an attacker be nearly certain. */
+  const NEARLY = 0.99;
+  function caution(epsilon, delta) {
+    const most = advantage(epsilon, delta), right = Math.ceil(1e4 * (1 + most) / 2) / 100;
+    return most < NEARLY || !Number.isFinite(epsilon) ? [] : [element('p', {class: 'caution'},
+      say('At this ε the guarantee means little: it allows an attacker at even odds to be right in up to {percent} % of cases.', {percent: right}))];
+  }
+
   /* A block of text, and a button that copies it. */
   function copyable(title, tag, text, key) {
     const button = element('button', {type: 'button'}, say('Copy')), body = element(tag, {'data-text': key}, text);
     button.setAttribute('aria-label', say('Copy: {title}', {title}));
     button.addEventListener('click', () => navigator.clipboard.writeText(text).then(() => { button.textContent = say('Copied'); }, () => { getSelection().selectAllChildren(body); }));
-    return element('div', {class: 'copyable'}, element('h3', {}, title), body, button);
+    return element('div', {class: 'copyable'}, element('h2', {}, title), body, button);
   }
 
   // ---- the curve, drawn after the numbers stand, a point at a time
@@ -197,7 +205,7 @@
           + 'ones; at even odds he is right more often than by chance by half of it.')} ${delta
           ? say('1 in 10: what a suspicion of that size can become; it may become more, but by no more than δ on average over all that may be released.')
           : say('1 in 10: what a suspicion of that size can become.')}`)),
-        copyable(say('For a privacy statement'), 'p', question.statement(result, values), 'statement'), copyable(say('In Python'), 'pre', question.call(result, values), 'call'), button);
+        ...caution(epsilon, delta), copyable(say('For a privacy statement'), 'p', question.statement(result, values), 'statement'), copyable(say('In Python'), 'pre', question.call(result, values), 'call'), button);
       draw(question, values, [values[question.curve.of], question.mark(result)]);
     }
 
@@ -215,12 +223,12 @@
 
     const read = () => {
       const [key, query = ''] = location.hash.slice(1).split('?');
-      show(Object.hasOwn(QUESTIONS, key) ? key : 'synthesis', Object.fromEntries(new URLSearchParams(query)));
+      show(Object.hasOwn(QUESTIONS, key) ? key : Object.keys(QUESTIONS)[0], Object.fromEntries(new URLSearchParams(query)));
       QUESTIONS[name].inputs.forEach((input, i) => {  // an address is the whole state: what it leaves out is as at the start
         entered[slot(name, input)] = controls[i].text() === first(input) ? undefined : controls[i].text();
       });
     };
-    place.replaceChildren(element('fieldset', {class: 'picks'}, element('legend', {}, say('What is to be priced?')), ...picks),
+    place.replaceChildren(element('fieldset', {class: 'picks'}, element('legend', {}, say('What do you want to know the cost of?')), ...picks),
       element('fieldset', {}, element('legend', {class: 'visually-hidden'}, say('Setting')), inputs), answer, picture);
     window.addEventListener('hashchange', read);
     read();

@@ -211,7 +211,7 @@
     title: say('DP-SGD'),
     lead: say('A network trained on random batches, with each record’s gradient clipped and noise added.'),
     inputs: [NEIGHBOURS, slider('sigma', say('noise multiplier σ'), 0.5, 100, 1, LOG), slider('q', say('sampling rate q'), 1e-4, 1, 0.01, LOG),
-      slider('steps', say('steps'), 1, 1e6, 1e4, WHOLE), slider('delta', 'δ', 1e-12, 1e-2, 1e-5, LOG)],
+      slider('steps', say('steps'), 1, 1e6, 1e3, WHOLE), slider('delta', 'δ', 1e-12, 1e-2, 1e-5, LOG)],
     compute(values) {
       const {whole, rdp, numerical} = dpSgd(values), found = {whole, rdp, numerical};
       return {found, best: leastOf(found)};
@@ -238,5 +238,5 @@
   // Inputs that mean the same wherever they stand: people, their attributes, and what each is promised. σ and α do not.
   const SHARED = ['neighbours', 'n', 'd', 'epsilon', 'delta'];
 
-  Object.assign(compendium, {QUESTIONS: {synthesis, composition, local, aim, sgd}, SHARED, METHODS, equal});
+  Object.assign(compendium, {QUESTIONS: {composition, synthesis, local, aim, sgd}, SHARED, METHODS, equal});
 })();

@@ -1,5 +1,5 @@
 /* The scorecard's filters, which live in the address: document, verdict, how it was judged, words anywhere in a claim, and places,
-   such as "Table 2", in its name only. And a citation for each claim. Without JavaScript all claims are shown. */
+   such as "Table 2", in its name only. And a citation for each claim. What is folded is laid out when it is opened, found or printed. */
 
 document.addEventListener('DOMContentLoaded', () => {
   'use strict';
@@ -11,16 +11,25 @@ document.addEventListener('DOMContentLoaded', () => {
     return made;
   };
   const verdict = badge => badge.className.match(/verdict-(\S+)/)[1].replaceAll('-', ' ').replace('stand in', 'stand-in');
-  const cards = [...document.querySelectorAll('.bd-article .claim')].map(e => ({
-    element: e,
-    id: e.id.replace('claim-', ''),
-    item: e.querySelector('.claim-says a').textContent,
-    text: e.textContent.toLowerCase(),
-    document: e.closest('section').querySelector('h2').firstChild.textContent,
-    verdict: verdict(e.querySelector('.verdict')),
-    named: e.querySelector('.verdict').textContent,
-    judged: e.querySelector('.judged-read') ? 'read' : 'computed',
-  }));
+  const cards = [...document.querySelectorAll('.bd-article .claim')].map(e => {
+    const content = e.querySelector('template')?.content ?? e, badge = content.querySelector('.verdict');
+    return {
+      element: e,
+      id: e.id.replace('claim-', ''),
+      item: content.querySelector('.claim-says a').textContent,
+      text: content.textContent.toLowerCase(),
+      document: e.closest('section').querySelector('h2').firstChild.textContent,
+      verdict: verdict(badge),
+      named: badge.textContent,
+      judged: content.querySelector('.judged-read') ? 'read' : 'computed',
+    };
+  });
+  function layOut(chosen) {
+    const folded = chosen.filter(card => card.element.querySelector('template'));
+    for (const {element} of folded) element.querySelector('template').replaceWith(element.querySelector('template').content);
+    folded.forEach(offerCitation);
+  }
+  const within = part => cards.filter(card => part.contains(card.element));
 
   // ---- the form, and the address that says the same
 
@@ -77,7 +86,8 @@ document.addEventListener('DOMContentLoaded', () => {
     for (const card of cards)
       card.element.hidden = !(card.id.startsWith(whose.value) && ['', card.judged].includes(judged.value) && verdicts.has(card.verdict)
         && patterns.every(pattern => pattern.test(card.item)) && wanted.every(word => card.text.includes(word)));
-    const shown = cards.filter(card => !card.element.hidden).length, filtered = shown < cards.length;
+    const found = cards.filter(card => !card.element.hidden), shown = found.length, filtered = shown < cards.length;
+    if (filtered) layOut(found);
     for (const part of document.querySelectorAll('.bd-article :is(details.claims, .verdicts, section section:has(.claim))')) {
       part.hidden = !part.querySelector('.claim:not([hidden])');
       if (part.matches('details')) part.open = filtered && !part.hidden;
@@ -85,26 +95,17 @@ document.addEventListener('DOMContentLoaded', () => {
     document.getElementById('totals').hidden = filtered;
     told.textContent = filtered ? say('{shown} of {all} claims', {shown, all: cards.length}) : '';
   }
-  function missed() {
-    const asked = location.hash.slice(1);
-    if (asked.startsWith('claim-') && !document.getElementById(asked))
-      wrong.textContent = say('There is no claim named “{name}”.', {name: asked.replace('claim-', '')});
+  function lead() {
+    const asked = location.hash.slice(1), element = document.getElementById(asked);
+    if (element?.matches('.claim')) layOut(within(element.closest('details') ?? element));
+    else if (asked.startsWith('claim-')) wrong.textContent = say('There is no claim named “{name}”.', {name: asked.replace('claim-', '')});
   }
-  read(new URLSearchParams(location.search));
-  missed();
-  addEventListener('hashchange', missed);
-  if (location.search) {
-    update();
-    if (!location.hash) place.scrollIntoView();  // whoever asks for some claims sees them, not what the verdicts mean
-  }
-  for (const event of ['input', 'change']) place.addEventListener(event, () => { wrong.textContent = ''; write(); update(); });
-
   // ---- how to cite one
 
   // A copy that lies on somebody's own disk has no address for others: then the page is named, and a sentence says why.
   const own = location.protocol === 'file:';
   const page = own ? location.pathname.split('/').pop() : location.href.split(/[?#]/)[0];
-  for (const card of cards) {
+  function offerCitation(card) {
     const button = make('button', {type: 'button'}, say('cite'));
     const cited = make('output', {className: 'citation'});
     button.addEventListener('click', () => {
@@ -118,4 +119,18 @@ document.addEventListener('DOMContentLoaded', () => {
     card.element.querySelector('.claim-foot').append(' · ', button);
     card.element.append(cited);
   }
+
+  // ---- the start
+
+  cards.filter(card => !card.element.querySelector('template')).forEach(offerCitation);
+  read(new URLSearchParams(location.search));
+  lead();
+  addEventListener('hashchange', () => { lead(); document.getElementById(location.hash.slice(1))?.scrollIntoView(); });
+  document.addEventListener('toggle', event => { if (event.target.open) layOut(within(event.target)); }, true);
+  addEventListener('beforeprint', () => layOut(cards));
+  if (location.search) {
+    update();
+    if (!location.hash) place.scrollIntoView();  // whoever asks for some claims sees them, not what the verdicts mean
+  }
+  for (const event of ['input', 'change']) place.addEventListener(event, () => { wrong.textContent = ''; write(); update(); });
 });

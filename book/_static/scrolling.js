@@ -2,7 +2,7 @@
 // a side, data-more names the side, and compendium.css fades it there.
 
 {
-  const BOXES = "p, h1, h2, h3, dt, pre, div.math, mjx-container, .cell_output, .cell_output > .output, .pst-scrollable-table-container";
+  const BOXES = "p, h1, h2, h3, dt, pre, .math, .cell_output, .cell_output > .output, .pst-scrollable-table-container";
 
   const mark = (box) => {
     const left = box.scrollLeft > 1, right = box.scrollLeft + box.clientWidth < box.scrollWidth - 1;
@@ -10,8 +10,8 @@
   };
   const reach = (root) => {
     // A long formula in a line of text scrolls by itself. All are measured before any is changed.
-    const long = [...root.querySelectorAll("mjx-container:not([display])")].map((formula) =>
-      [formula, formula.firstElementChild?.offsetWidth > formula.closest("p, li, dt, dd, h1, h2, h3, td, th")?.clientWidth]);
+    const long = [...root.querySelectorAll("span.math")].map((formula) =>
+      [formula, formula.firstElementChild?.getBoundingClientRect().width > formula.closest("p, li, dt, dd, h1, h2, h3, td, th")?.clientWidth]);
     for (const [formula, is] of long) if (!formula.closest("td, th")) formula.classList.toggle("long", is);
     for (const box of root.querySelectorAll(BOXES)) {
       const wide = box.scrollWidth > box.clientWidth && ["auto", "scroll"].includes(getComputedStyle(box).overflowX);
@@ -24,7 +24,7 @@
   };
   const everywhere = () => document.querySelectorAll(".bd-article").forEach(reach);
 
-  window.addEventListener("load", () => (window.MathJax?.startup?.promise ?? Promise.resolve()).then(everywhere));
+  window.addEventListener("load", () => document.fonts.ready.then(everywhere));
   window.addEventListener("resize", everywhere);
   document.addEventListener("toggle", (event) => reach(event.target), true);  // what was folded had no width
 }
@@ -47,3 +47,10 @@
   });
   window.addEventListener("afterprint", () => { for (const fold of unfolded) fold.open = false; });
 }
+
+// The sidebar shows where one is. The theme goes back to where it was scrolled to on the page before.
+
+window.addEventListener("load", () => {
+  const bar = document.querySelector(".bd-sidebar-primary"), here = [...bar?.querySelectorAll("li.current > a") ?? []].at(-1);
+  if (here) bar.scrollTop += here.getBoundingClientRect().top - bar.getBoundingClientRect().top - bar.clientHeight / 3;
+});

@@ -1,4 +1,5 @@
-"""The catalogues of the book's other languages: locale/ja/how-to.po holds the messages of the page how-to, each with its translation.
+"""The catalogues of the book's other languages: locale/ja/how-to.po contains the messages of the page how-to, with
+translations.
 
 `make catalogues` reads every page and brings them up to date.
 
@@ -48,12 +49,12 @@ def load(path: Path) -> Catalog:
 
 
 def messages(catalogue: Catalog) -> list[Message]:
-    """All but the header."""
+    """Return all messages without the header."""
     return [message for message in catalogue if message.id]
 
 
 def update(page: str, found: dict[str, str], language: str) -> None:
-    """Bring the page's catalogue up to date with the messages `found`, which say of each what it is part of."""
+    """Bring the page's catalogue up to date with the messages `found`, each with what it is part of."""
     template = Catalog()
     for message, kind in found.items():
         template.add(message, auto_comments=[] if kind == "paragraph" else [kind])
@@ -64,7 +65,7 @@ def update(page: str, found: dict[str, str], language: str) -> None:
 
 
 def translations(path: Path) -> dict[str, str]:
-    """Of each message its translation, where there is one that is up to date and keeps what a translation keeps."""
+    """Return the translation of each message that has an up-to-date one, which keeps what a translation must keep."""
     return {
         message.id: message.string
         for message in (messages(load(path)) if path.is_file() else [])
@@ -75,7 +76,7 @@ def translations(path: Path) -> dict[str, str]:
 def save(path: Path, catalogue: Catalog, language: str) -> None:
     text = io.BytesIO()
     for message in catalogue:
-        message.flags &= {"fuzzy"}  # and not what babel takes for Python's formats
+        message.flags &= {"fuzzy"}  # without flags that babel sets for Python's formats
     write_po(text, catalogue, width=0, no_location=True, omit_header=True, include_previous=True, ignore_obsolete=True)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(HEADER.format(language=language) + text.getvalue().decode("utf-8").lstrip(), encoding="utf-8")
@@ -85,7 +86,7 @@ def save(path: Path, catalogue: Catalog, language: str) -> None:
 
 ROLE = re.compile(r"\{(?P<role>[\w:-]+)\}(?P<ticks>`+)(?P<text>.+?)(?P=ticks)")
 TITLED = re.compile(r".*?<([^<>]+)>", re.DOTALL)
-QUOTES = ("shown", "kept", "noted", "here", "count", "computed")  # whose texts may have a < of their own
+QUOTES = ("shown", "kept", "noted", "here", "count", "computed")  # whose texts may contain a <
 CODE = re.compile(r"(`+)(.+?)\1")
 FORMULA = re.compile(r"(?<![\\$])\$(?!\$)(.+?)(?<!\\)\$")
 LINK = re.compile(r"\]\(([^)]*)\)|<(https?://[^>]+)>")
@@ -101,7 +102,7 @@ def target(role: re.Match) -> tuple[str, str]:
 
 
 def plain(text: str) -> str:
-    """`text` without formulas, code, links and tags; of roles the titles."""
+    """Return `text` without formulas, code, links and tags, and with only the titles of roles."""
     text = ROLE.sub(lambda role: f" {role['text'].partition('<')[0]} " if "<" in role["text"] else " ", text)
     for pattern in (CODE, FORMULA, LINK, TAG):
         text = pattern.sub(" ", text)
@@ -109,7 +110,7 @@ def plain(text: str) -> str:
 
 
 def kept(text: str) -> dict[str, Counter]:
-    """What `text` shares with its translation: roles with their targets, links, tags, formulas, code and numbers."""
+    """Return what `text` shares with its translation: roles with their targets, links, tags, formulas, code and numbers."""
     roles = Counter(map(target, ROLE.finditer(text)))
     text = ROLE.sub(lambda role: f" {role['text'].partition('<')[0]} " if "<" in role["text"] else " ", text)
     code = Counter(match[2].strip() for match in CODE.finditer(text))
@@ -128,7 +129,7 @@ def kept(text: str) -> dict[str, Counter]:
 
 
 def excused(message: Message) -> tuple[Counter, Counter]:
-    """The numbers that its translation may lack and may add: a comment `# numbers: -50 +0 (why)` above it names them."""
+    """Return the numbers that a translation may lack and may add, from a comment `# numbers: -50 +0 (why)` above it."""
     found = [match[1].split() for match in map(EXCUSE.fullmatch, message.user_comments) if match]
     lacks, adds = ([each[1:] for line in found for each in line if each[0] == sign] for sign in "-+")
     return Counter(lacks), Counter(adds)
@@ -139,9 +140,9 @@ def mistakes(message: Message) -> list[str]:
 
 
 def differences(message: str, translation: str, lacks: Counter | None = None, adds: Counter | None = None) -> list[str]:
-    """What is wrong with a translation, a sentence each; the numbers that it `lacks` and `adds` are excused.
+    """Return the errors of a translation, a sentence each; the numbers that it `lacks` and `adds` are excused.
 
-    The order of formulas and numbers is not compared, for a translation turns it around.
+    The order of formulas and numbers is not compared, because a translation changes it.
     """
     lacks, adds = lacks or Counter(), adds or Counter()
     told = []
@@ -150,7 +151,7 @@ def differences(message: str, translation: str, lacks: Counter | None = None, ad
     before, after = kept(message), kept(translation)
     for name in before:
         one, other = before[name], after[name]
-        if name in ("formulas", "code"):  # which may be said once more, or once less
+        if name in ("formulas", "code"):  # which may occur once more, or once less
             one, other = Counter(set(one)), Counter(set(other))
         lost, added = one - other, other - one
         if name == "numbers":
@@ -171,14 +172,14 @@ def differences(message: str, translation: str, lacks: Counter | None = None, ad
 
 
 def stars(text: str) -> int:
-    """How many asterisks stay when `text` is read as Markdown."""
+    """Return how many asterisks stay when `text` is read as Markdown."""
     for pattern in (ROLE, CODE, FORMULA):
         text = pattern.sub("`x`", text)
     return MarkdownIt("commonmark").renderInline(text).count("*")
 
 
 def problems(path: Path) -> list[str]:
-    """What is wrong with a catalogue's translations, those that are missing or outdated left out."""
+    """Return the errors of a catalogue's translations, ignoring missing and outdated ones."""
     return [
         f'{path}: "{message.id[:60]}": {each}'
         for message in messages(load(path))
@@ -188,13 +189,13 @@ def problems(path: Path) -> list[str]:
 
 
 def state(path: Path) -> tuple[int, int, int]:
-    """How many messages a catalogue has, how many of them without a translation, and how many outdated."""
+    """Return how many messages a catalogue has, how many of them without a translation, and how many outdated."""
     all = messages(load(path))
     return len(all), sum(not each.string for each in all), sum(bool(each.string) and each.fuzzy for each in all)
 
 
 def check(paths: list[Path]) -> int:
-    """Prints what is wrong in the files, and how far each is; 1 if something is wrong, or not translated."""
+    """Print the errors in the files and the progress of each; return 1 if a message has an error or no translation."""
     wrong = 0
     for path in paths:
         found, (count, missing, outdated) = problems(path), state(path)

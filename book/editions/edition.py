@@ -1,7 +1,7 @@
-"""What is said in the language of the edition that is being built.
+"""Texts in the language of the edition being built.
 
-`say` is for sentences of the code, which locale/ja/words.po translates; `told` is for texts of a page that a directive makes
-something of, which stand in the page's own catalogue.
+`say` is for sentences of the code, which locale/ja/words.po translates. `told` is for texts of a page that a directive
+processes, which are in the page's own catalogue.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from docutils import nodes
 from book.editions import catalogues, sentences
 
 SOURCE, OTHERS = "en", ("ja",)
-SAID = ("{text} (in English)",)  # the mark of what has no translation
+SAID = ("{text} (in English)",)  # the mark of untranslated texts
 
 language = SOURCE
 editions: list[str] = [SOURCE]
@@ -38,7 +38,7 @@ NO_WORDS = re.compile(r"\$[^$]*\$|\{[\w:-]+\}`[^`<]*`|`[^`]*`|\]\([^)]*\)|<[^>]*
 
 
 def begin(one: str, of=(), kept: Path = Path()) -> None:
-    """From now on all is said in the language `one`, one `of` the languages of the build; `kept` is the `environment`."""
+    """Set the language `one`, one `of` the languages of the build, for all texts from now on; `kept` is the `environment`."""
     global language, editions, environment, page
     language, editions, environment, page = one, list(of) or [one], kept, ""
     found.clear()
@@ -49,7 +49,7 @@ def messages(page: str) -> dict[str, str]:
 
 
 def worded(message: str) -> bool:
-    """Whether there is something to translate: a word of two letters outside formulas and code."""
+    """Return whether there is something to translate: a word of two letters outside formulas and code."""
     return bool(re.search(r"[^\W\d_]{2}", NO_WORDS.sub(" ", message)))
 
 
@@ -59,43 +59,43 @@ def _translations(name: str, language: str) -> dict[str, str]:
 
 
 def translated(message: str, catalogue: str) -> str:
-    """`message` as `catalogue` has it in the edition's language, or as it is, with a mark that it is English."""
+    """Return `message` in the edition's language by `catalogue`, or in English with a mark."""
     if missing(message, catalogue):
         return _translations("words", language).get(SAID[0], SAID[0]).format(text=message)
     return _translations(catalogue, language).get(message, message)
 
 
 def missing(message: str, catalogue: str) -> bool:
-    """Whether `catalogue` has no translation of `message`, so that it is shown in English."""
+    """Return whether `catalogue` has no translation of `message`, so that it is shown in English."""
     return language != SOURCE and worded(message) and message not in _translations(catalogue, language)
 
 
 def say(sentence: str, many: str = "", /, **parts) -> str:
-    """A sentence of the code, with `parts` in the places that it names; of the two, `many` is for another number `n` than 1."""
+    """Return a sentence of the code, with `parts` filled in; if given, `many` replaces it for a number `n` other than 1."""
     said = translated(many if many and parts["n"] != 1 else sentence, "words")
     return said.format(**parts) if parts else said
 
 
 def words(*scripts: Path) -> dict[str, str]:
-    """What the scripts say, with its translation."""
+    """Return the sentences of the scripts, with their translations."""
     return {sentence: translated(sentence, "words") for sentence in sentences.of_scripts(*scripts)}
 
 
 def enumerated(parts: list[str]) -> str:
-    """``a, b and c``"""
+    """Return the parts as ``a, b and c``."""
     *before, last = parts
     return say("{before} and {last}", before=say(", ").join(before), last=last) if before else last
 
 
 def told(message: str, kind: str = "generated") -> str:
-    """`message`, of which a directive makes its part of the page: one of the page's messages."""
+    """Return `message`, one of the page's messages, from which a directive makes its part of the page."""
     if page and worded(message):
         messages(page).setdefault(message, kind)
     return translated(message, page)
 
 
 def parsed(directive, **options) -> list:
-    """What a directive's content makes, where it is translated already or not to be translated."""
+    """Return the nodes of a directive's content that is already translated or needs no translation."""
     before = set(directive.state.document.findall(nodes.TextElement))  # sections come into the page at once
     made = directive.parse_content_to_nodes(**options)
     generated(node for node in directive.state.document.findall(nodes.TextElement) if node not in before)
@@ -103,7 +103,7 @@ def parsed(directive, **options) -> list:
 
 
 def generated(made):
-    """The nodes `made`, marked as nothing to translate."""
+    """Return the nodes `made`, marked as nothing to translate."""
     made = list(made)
     for part in made:
         for node in part.findall(nodes.TextElement):

@@ -1,4 +1,4 @@
-"""The order of the Japanese glossary, 五十音順: by the reading of each entry, which locale/ja/terms.yml has where kana do not say it."""
+"""The order of the Japanese glossary, 五十音順: by the reading of each entry, given in locale/ja/terms.yml if kana do not show it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from book.editions import catalogues
 
 @cache
 def readings(language: str) -> dict[str, str]:
-    """Of each entry how it is read, in languages that are not put in order by their letters."""
+    """Return the reading of each entry, for languages that are not sorted by their letters."""
     path = catalogues.LOCALE / language / "terms.yml"
     return yaml.safe_load(path.read_text(encoding="utf-8")).get("readings", {}) if path.is_file() else {}
 
 
 def place(reading: str) -> tuple[str, str]:
-    """By what kana are put in order: voiced, small and long ones as their plain ones, and only among equals as they are."""
+    """Return the sort key of a reading: voiced, small and long kana sort as plain ones, and as themselves only among equals."""
     letters = []
     for kana in unicodedata.normalize("NFD", reading):
         name = unicodedata.name(kana)

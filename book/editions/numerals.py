@@ -1,6 +1,6 @@
 """The numbers of a sentence and of its translation: `50 million` is 5,000万, and 二つ is `two`.
 
-read("On 5,000万 of 二人, -3.")                               # 50000000, 2 and -3, each as often as it stands there
+read("On 5,000万 of 二人, -3.")                               # 50000000, 2 and -3, each as often as it occurs there
 unsaid("Ten of 50 million.", lost={}, added={"10": 1})       # nothing: ten is 10
 """
 
@@ -47,7 +47,7 @@ ENDS = ("", "s", "fold", "th", "ths")
 
 
 def read(text: str) -> Counter:
-    """The numbers of a text, in digits or in 漢数字; 一 is left out, which stands for `a`, or for nothing (一つ一つ, 一行ずつ)."""
+    """Return the numbers of a text, in digits or in 漢数字; 一 is left out, which stands for `a`, or for nothing (一つ一つ, 一行ずつ)."""
     found = Counter(map(value, NUMBER.finditer(text)))
     return found + Counter(
         str(of_kanji(match["number"]) * SCALES.get(match["scales"], 1))
@@ -57,7 +57,7 @@ def read(text: str) -> Counter:
 
 
 def value(match: re.Match) -> str:
-    """A number as it is written, but without commas; `50 million` and 5,000万 as 50000000."""
+    """Return a number as it is written, but without commas; `50 million` and 5,000万 as 50000000."""
     number = match["number"].replace(",", "")
     if match["scales"] and number.count(".") < 2:
         amount = float(number)
@@ -68,7 +68,7 @@ def value(match: re.Match) -> str:
 
 
 def of_kanji(number: str) -> int:
-    """二十五 is 25."""
+    """Return the value of a number in kanji: 二十五 is 25."""
     total = digit = 0
     for sign in number:
         if sign in POWERS:
@@ -79,7 +79,7 @@ def of_kanji(number: str) -> int:
 
 
 def said(message: str) -> set[float]:
-    """The numbers that a translation may have in digits: `twenty-five`, `a tenth`, `3 million`, `one and a half`."""
+    """Return the numbers that a translation may have in digits: `twenty-five`, `a tenth`, `3 million`, `one and a half`."""
     words = (word.lower() if word.lower() in VALUES else word for word in WORD.findall(message))
     stems = {word.removesuffix(end) for word in words for end in ENDS}
     named = {float(VALUES[stem]) for stem in stems if stem in VALUES}
@@ -101,8 +101,8 @@ def said(message: str) -> set[float]:
 
 
 def unsaid(message: str, lost: Counter, added: Counter) -> tuple[Counter, Counter]:
-    """What is left of the numbers `lost` and `added` by a translation, where words of `message` do not stand for them."""
-    plain = {number: float(number) for number in lost + added if number.count(".") < 2}  # and no version
+    """Return the numbers `lost` and `added` by a translation that words of `message` do not express."""
+    plain = {number: float(number) for number in lost + added if number.count(".") < 2}  # and not a version
     anew = {plain[number] for number in added if number in plain}
     large = [value for word, value in VALUES.items() if value >= 1000 and word in message]
     moved = {number for number in plain if anew & {plain[number] * value for value in large}}  # `3 to 5 million`
@@ -114,9 +114,9 @@ def unsaid(message: str, lost: Counter, added: Counter) -> tuple[Counter, Counte
 
 
 def untold(message: str, translation: str) -> Counter:
-    """The numbers from `two` to `nineteen` that `message` has in words and its Japanese `translation` nowhere at all."""
+    """Return the numbers from `two` to `nineteen` that `message` has in words but its Japanese `translation` lacks."""
     if not JAPANESE.search(translation):
-        return Counter()  # other languages have words of their own for them
+        return Counter()  # other languages express them in other words
     digits = {*read(translation), *re.findall(r"\d+", translation)}
     words = re.findall(rf"\b(?:{'|'.join(UNITS.split()[2:])})\b(?!-| (?:{LARGE}))", message.lower())
     numbers = {VALUES[word] for word in words}
@@ -126,5 +126,5 @@ def untold(message: str, translation: str) -> Counter:
 
 
 def in_kanji(number: int) -> str:
-    """Of 1 to 19: 十二 is 12."""
+    """Return a number from 1 to 19 in kanji: 十二 is 12."""
     return "十" * (number >= 10) + (DIGITS[number % 10 - 1] if number % 10 else "")

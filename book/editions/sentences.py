@@ -1,4 +1,4 @@
-"""The sentences that the code says: what stands in `say("…")` in the modules and scripts of the book, and in a module's SAID."""
+"""The sentences of the code: the arguments of `say("…")` in the modules and scripts of the book, and a module's SAID."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def everywhere(*judged: str) -> dict[str, str]:
 
 
 def of_module(source: str) -> list[str]:
-    """Of Python's calls of `say`, the texts among the arguments; and the texts of a module's SAID."""
+    """Return the texts among the arguments of Python's calls of `say`, and those of a module's SAID."""
     said = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "say":
@@ -36,7 +36,7 @@ def of_module(source: str) -> list[str]:
 
 
 def of_scripts(*paths: Path) -> list[str]:
-    """Of JavaScript's calls of `say` and `many`, the texts among the arguments, in single quotes."""
+    """Return the texts, in single quotes, among the arguments of JavaScript's calls of `say` and `many`."""
     found = []
     for path in paths:
         for script in sorted(path.glob("*.js")) if path.is_dir() else [path]:
@@ -47,7 +47,7 @@ def of_scripts(*paths: Path) -> list[str]:
 
 
 def _arguments(source: str, start: int) -> list[str]:
-    """The texts between the bracket before `start` and its partner, but what stands in brackets of its own."""
+    """Return the texts between the bracket before `start` and its partner, without those in inner brackets."""
     depth, found = 1, []
     for token in TOKEN.finditer(source, start):
         depth += bool(token["open"]) - bool(token["close"])

@@ -1,7 +1,7 @@
-"""The idea in a picture: small panels below one another, which {idea} (book/_ext/figures.py) shows one at a time.
+"""The idea in a picture: small stacked panels, which {idea} (book/_ext/figures.py) shows one at a time.
 
-Each function draws what a chapter has computed, one panel for each step. All panels have one size, so that the page can show
-one of them by its number alone.
+Each function draws what a chapter has computed, one panel for each step. All panels have one size, so that the page can
+show one of them by its number alone.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,7 @@ _BLUE, _RED, _GREEN = COLORS[:3]
 
 
 def panels(titles) -> list:
-    """A subfigure for each of the `titles`, of one size in the saved picture."""
+    """Return a subfigure for each of the `titles`, of one size in the saved picture."""
     count = len(titles)
     figure = plt.figure(figsize=(WIDTH - 2 * _MARGIN, count * HEIGHT - 2 * _MARGIN), layout="none")
     figure.add_artist(Rectangle((0, 0), 1, 1, fill=False, linewidth=0, transform=figure.transFigure))  # nothing is cut
@@ -32,7 +32,7 @@ def panels(titles) -> list:
 
 
 def _crowd(panel, colors, areas=130.0, rows=5):
-    """People or records as squares, `rows` high."""
+    """Draw people or records as squares, `rows` high."""
     axes = panel.add_axes((0, 0.02, 1, 0.78))
     x, y = np.divmod(np.arange(len(colors)), rows)
     axes.scatter(x, -y, s=areas, c=colors, marker="s", linewidths=0)
@@ -41,7 +41,7 @@ def _crowd(panel, colors, areas=130.0, rows=5):
 
 
 def randomized_response(truths, heads, answers, corrected: float) -> Figure:
-    """People who know a yes (red) or a no, the coins they throw, what they answer, and the number corrected for the coins."""
+    """Draw people with a yes (red) or a no, their coins, their answers, and the number corrected for the coins."""
     n, said = len(truths), int(np.sum(answers))
     colors = np.array([_BLUE, _RED])
     one, two, three, four = panels(
@@ -72,7 +72,7 @@ def _bars(axes, rows: dict, colors):
 
 
 def private_pgm(pairs, noisy, first, truth, chosen, measured, second) -> Figure:
-    """The loop on three attributes. `noisy` maps attributes, the others `pairs` of them, to tables; `chosen` is a pair."""
+    """Draw the loop on three attributes. `noisy` maps attributes, the others `pairs` of them, to tables; `chosen` is a pair."""
     gaps = [{pair: np.abs(model[pair] - truth[pair]).sum() for pair in pairs} for model in (first, second)]
     top = max(table.max() for tables in (first, truth, second) for table in tables.values())
     counts, differences = {"cmap": "Blues", "vmin": 0, "vmax": top}, {"cmap": "PuOr", "vmin": -top / 2, "vmax": top / 2}
@@ -98,7 +98,7 @@ def private_pgm(pairs, noisy, first, truth, chosen, measured, second) -> Figure:
 
 
 def _tables(panel, tables: dict, below: dict, framed=None, **colors):
-    """Heat maps side by side with their numbers, the one called `framed` in a frame."""
+    """Draw heat maps side by side with their numbers, the one called `framed` in a frame."""
     for place, (name, table) in enumerate(tables.items()):
         axes = panel.add_axes((0.02 + 0.34 * place, 0.17, 0.28, 0.58))
         axes.imshow(table, aspect="auto", **colors)
@@ -114,7 +114,7 @@ def _tables(panel, tables: dict, below: dict, framed=None, **colors):
 
 
 def reconstruction(true, seen, posterior, weights) -> Figure:
-    """Records of three kinds, as they were and as they are `seen`, what each was (`posterior`), their weights, and the histograms."""
+    """Draw records of three kinds, original and `seen`, the kind each was (`posterior`), their weights, and the histograms."""
     colors = np.array([_BLUE, _RED, _GREEN])
     order = np.lexsort((seen, true))
     one, two, three, four, five = panels(

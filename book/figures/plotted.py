@@ -1,15 +1,15 @@
-"""What a figure shows, for download: the drawing as SVG, and the plotted numbers as one tidy table.
+"""The contents of a figure, for download: the drawing as SVG, and the plotted numbers as one tidy table.
 
 `table` reads the numbers from the artists that matplotlib draws, a row for each point, bar, interval or
-cell. What no column fits is named in the notes, so that nothing is left out unsaid.
+cell. The notes name everything that fits no column, so that nothing is omitted silently.
 
     figure, axes = plt.subplots()
     axes.plot([1, 2], [3, 4], label="rising")
     frame, notes = plotted.table(figure)        # panel, kind, series, x, y: two rows
 
-With ``COMPENDIUM_DOWNLOADS`` in the environment `attach` has IPython add both to every figure that it displays,
-beside the picture, as one record of type `MIME`; and the names of the files read so far, which are the figure's
-sources. Without it, notebooks hold nothing of this.
+With ``COMPENDIUM_DOWNLOADS`` in the environment, `attach` makes IPython add both to every figure that it displays,
+as one record of type `MIME`, with the names of the files read so far, which are the figure's sources. Without it,
+notebooks contain no such records.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from matplotlib.ticker import FixedLocator
 MIME = "application/vnd.compendium.figure+json"
 WANTED = "COMPENDIUM_DOWNLOADS"
 
-# A row leaves empty what it has not: an interval is low to high, `piece` tells the parts of a series apart.
+# Inapplicable cells are empty: an interval is low to high, `piece` numbers the parts of a series.
 COLUMNS = [
     "panel", "kind", "series", "piece", "x", "x_name", "y", "y_name", "x_low", "x_high", "y_low", "y_high", "base",
     "value", "text",
@@ -47,14 +47,14 @@ read: set[str] = set()  # what this process has opened for reading since `attach
 
 
 def svg(figure: Figure) -> str:
-    """`figure` as SVG, text as outlines; equal figures give equal text (under the house style's hash salt)."""
+    """Return `figure` as SVG, text as outlines; equal figures give equal text (under the house style's hash salt)."""
     drawn = io.StringIO()
     figure.savefig(drawn, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
     return drawn.getvalue()
 
 
 def table(figure: Figure) -> tuple[pd.DataFrame, dict[str, str]]:
-    """The plotted numbers, columns of `COLUMNS` (those in use), and notes: what each panel and its axes are called."""
+    """Return the plotted numbers, columns of `COLUMNS` (those in use), and notes: the names of each panel and its axes."""
     rows: list[dict] = []
     notes: dict[str, str] = {}
     for number, axes in enumerate(_panels(figure), 1):
@@ -68,7 +68,7 @@ def table(figure: Figure) -> tuple[pd.DataFrame, dict[str, str]]:
 
 
 def _panels(figure) -> list:
-    """The figure's axes and their insets, without colour bars and second scales."""
+    """Return the figure's axes and their insets, without colour bars and second scales."""
     found = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
     return found + [
         inset for axes in found for inset in axes.child_axes if isinstance(inset, Axes) and inset not in found
@@ -76,7 +76,7 @@ def _panels(figure) -> list:
 
 
 def _described(axes) -> str:
-    """title; x: label (log); y: label; colour: label: what is there of them."""
+    """Return "title; x: label (log); y: label; colour: label", as far as they exist."""
     parts = [_line(axes.get_title())]
     for name, axis in (("x", axes.xaxis), ("y", axes.yaxis)):
         scale = axis.get_scale()
@@ -94,13 +94,13 @@ def _line(text: str) -> str:
 
 
 def _rows(axes, left_out: list[str]) -> Iterator[dict]:
-    """The rows of one panel; the types of visible artists that have none are added to `left_out`."""
-    taken: set[int] = set()  # artists that a container has told of
+    """Yield the rows of one panel; the types of visible artists that have none are added to `left_out`."""
+    taken: set[int] = set()  # artists already covered by a container
     numbers: dict[str, int] = {}
     names = {"x": _names(axes.xaxis), "y": _names(axes.yaxis)}
 
     def told(kind, label, found):
-        """The rows `found`, with their kind, the name of their series, and the words at their places."""
+        """Yield the rows `found`, with their kind, the name of their series, and the words at their places."""
         numbers[kind] = numbers.get(kind, 0) + 1
         series = f"{kind} {numbers[kind]}" if str(label).startswith("_") or not label else _line(str(label))
         found = list(found)
@@ -132,7 +132,7 @@ def _rows(axes, left_out: list[str]) -> Iterator[dict]:
 
 
 def _of_artist(axes, artist):
-    """(kind, rows), the rows None where this kind of artist is not known."""
+    """Return (kind, rows), the rows None where this kind of artist is not known."""
     for kind, matches, rows in (
         ("contour", contour.ContourSet, _of_contours),
         ("line", lines.Line2D, _of_line),
@@ -156,7 +156,7 @@ def _parts(errors: ErrorbarContainer) -> list:
 
 
 def _of_bars(made: BarContainer) -> Iterator[dict]:
-    """Across a bar: middle and edges; along it: where it ends, its base unless 0, and the ends of its error bar."""
+    """Yield a bar's middle and edges across it; along it its end, its base unless 0, and the ends of its error bar."""
     across, along = ("x", "y") if made.orientation == "vertical" else ("y", "x")
     ends = {} if made.errorbar is None else _intervals(made.errorbar).get(along, [])
     for i, bar in enumerate(made.patches):
@@ -171,7 +171,7 @@ def _of_bars(made: BarContainer) -> Iterator[dict]:
 
 
 def _intervals(errors: ErrorbarContainer) -> dict[str, list]:
-    """By way ("x", "y"), the ends of the error bars along it."""
+    """Return the ends of the error bars along each direction ("x", "y")."""
     ways = ["x"] * errors.has_xerr + ["y"] * errors.has_yerr
     return {
         way: [path.vertices[:, "xy".index(way)] for path in bars.get_paths()]
@@ -184,7 +184,7 @@ def _of_error_bars(errors: ErrorbarContainer) -> Iterator[dict]:
     way, other = ("y", "x") if "y" in found else ("x", "y")
     if errors.lines[0] is not None:
         points = np.transpose(errors.lines[0].get_data(orig=False))
-    else:  # no mark between the ends: what is known is where the bars stand
+    else:  # no mark between the ends: only the bars' positions are known
         bars = errors.lines[2][-1].get_paths()
         points = [[path.vertices[0, k] if "xy"[k] == other else np.nan for k in (0, 1)] for path in bars]
     for i, (x, y) in enumerate(points):
@@ -195,12 +195,12 @@ def _of_error_bars(errors: ErrorbarContainer) -> Iterator[dict]:
 
 
 def _in_data(axes, artist) -> tuple[bool, bool]:
-    """Whether x, and whether y, of `artist` is a number of the panel's axes (and not a share of its width)."""
+    """Return whether x, and whether y, of `artist` is in the panel's axis units (and not a proportion of its width)."""
     return artist.get_transform().contains_branch_seperately(axes.transData)
 
 
 def _of_line(axes, line) -> list[dict]:
-    """Every point; of a line across the whole panel only where it stands."""
+    """Return every point; for a line across the whole panel only its position."""
     by_x, by_y = _in_data(axes, line)
     x, y = (np.ma.filled(np.ma.asarray(values, dtype=float), np.nan) for values in line.get_data(orig=False))
     if by_x and by_y:
@@ -209,14 +209,14 @@ def _of_line(axes, line) -> list[dict]:
 
 
 def _vertices(axes, artist, path) -> np.ndarray:
-    """The corners of `path` (curves as chords), shape (n, 2), in the numbers of the panel's axes."""
+    """Return the corners of `path` (curves as chords), shape (n, 2), in the numbers of the panel's axes."""
     path = (artist.get_transform() - axes.transData).transform_path(path)
     pieces = path.to_polygons(closed_only=False)
     return np.concatenate(pieces) if pieces else np.empty((0, 2))
 
 
 def _of_paths(axes, made) -> Iterator[dict]:
-    """Upright and level segments as intervals, others by their corners, a piece each."""
+    """Yield upright and level segments as intervals, others by their corners, a piece each."""
     for number, path in enumerate(made.get_paths(), 1):
         corners = _vertices(axes, made, path)
         (x, y), (u, v) = (corners[0], corners[-1]) if len(corners) else (np.full(2, np.nan),) * 2
@@ -229,7 +229,7 @@ def _of_paths(axes, made) -> Iterator[dict]:
 
 
 def _of_band(axes, made) -> Iterator[dict]:
-    """At each x (or y, of a band that runs upwards) the two edges of the band."""
+    """Yield the two edges of the band at each x (or y, for a vertical band)."""
     way = made.t_direction
     k, other = "xy".index(way), "yx"["xy".index(way)]
     for number, path in enumerate(made.get_paths(), 1):
@@ -246,7 +246,7 @@ def _of_points(axes, made) -> Iterator[dict]:
 
 
 def _of_contours(axes, made) -> Iterator[dict]:
-    """The outline of each level: `value` is the level, of a filled contour the lower one of two (see `text`)."""
+    """Yield the outline of each level: `value` is the level, of a filled contour the lower one of two (see `text`)."""
     for i, path in enumerate(made.get_paths()):
         told = {"value": made.levels[i]}
         if made.filled:
@@ -264,7 +264,7 @@ def _of_mesh(axes, made) -> Iterator[dict]:
 
 
 def _of_image(axes, made) -> Iterator[dict]:
-    """A row for each cell, at its middle; the `value` that its colour stands for, or the colour itself as `text`."""
+    """Yield a row for each cell, at its middle; the `value` that its colour stands for, or the colour itself as `text`."""
     cells = made.get_array()
     left, right, bottom, top = made.get_extent()
     if made.origin == "upper":
@@ -288,7 +288,7 @@ def _of_steps(axes, made) -> Iterator[dict]:
 
 
 def _of_patch(axes, made) -> list[dict]:
-    """A strip across the panel by its edges, other shapes by their corners."""
+    """Return a strip across the panel by its edges, other shapes by their corners."""
     by_x, by_y = _in_data(axes, made)
     corners = _vertices(axes, made, made.get_path()) if by_x or by_y else np.empty((0, 2))
     if by_x and by_y:
@@ -300,7 +300,7 @@ def _of_patch(axes, made) -> list[dict]:
 
 
 def _of_text(axes, made) -> list[dict]:
-    """What is written where; without a place if that is a share of the panel."""
+    """Return the written texts with their positions, unless a position is a proportion of the panel."""
     if isinstance(made, Annotation):
         (x, y), placed = made.xy, made.xycoords == "data"
     else:
@@ -313,7 +313,7 @@ def _of_text(axes, made) -> list[dict]:
 
 
 def _names(axis: Axis) -> dict[float, str]:
-    """The words that stand at places of `axis`, if its ticks say anything but where they stand."""
+    """Return the words at positions of `axis`, if its ticks show more than their positions."""
     formatter = axis.get_major_formatter()
     if isinstance(formatter, StrCategoryFormatter):
         return {float(place): name for place, name in enumerate(takewhile(bool, map(formatter, count())))}
@@ -324,7 +324,7 @@ def _names(axis: Axis) -> dict[float, str]:
 
 
 def _says(text: str, place: float) -> bool:
-    """Whether `text` is the number `place` (or nothing), and no name."""
+    """Return whether `text` is the number `place` (or nothing), and no name."""
     try:
         return not text or float(text.replace("\N{MINUS SIGN}", "-").replace(",", "")) == place
     except ValueError:
@@ -332,7 +332,7 @@ def _says(text: str, place: float) -> bool:
 
 
 def _named(names: dict[float, str], places: list) -> list[str | None]:
-    """The name at each place of a series; one that stands beside its names, as bars in groups do, is as far from each."""
+    """Return the name at each place of a series; a place beside a name, as for grouped bars, gets that name."""
     nearest = [
         min(names, key=lambda known: abs(known - place)) if names and _is_place(place) else None for place in places
     ]
@@ -352,14 +352,14 @@ def _is_place(number) -> bool:
 
 
 def attach() -> None:
-    """From here on, IPython shows every figure with its downloads, and what this process reads is noted."""
+    """Make IPython show every figure with its downloads, and record the files that this process reads."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if not os.environ.get(WANTED) or shell is None or MIME in shell.display_formatter.formatters:
         return
     from IPython.core.formatters import BaseFormatter
 
     class Downloads(BaseFormatter):
-        """The last formatter, so that the picture is drawn before (and as if) the SVG were not."""
+        """The last formatter, so that the picture is drawn before the SVG and independently of it."""
 
         format_type = MIME
 
@@ -371,7 +371,7 @@ def attach() -> None:
 
 
 def record(figure: Figure) -> dict:
-    """What `attach` adds: "svg" and "csv" as text, "notes", and "read", the files read so far."""
+    """Return what `attach` adds: "svg" and "csv" as text, "notes", and "read", the files read so far."""
     frame, notes = table(figure)
     return {
         "svg": svg(figure),
@@ -382,7 +382,7 @@ def record(figure: Figure) -> dict:
 
 
 def _note(event: str, arguments: tuple) -> None:
-    """An audit hook (`sys.addaudithook`): it hears of every file that is opened."""
+    """Record every file that is opened (an audit hook, `sys.addaudithook`)."""
     if event == "open" and isinstance(arguments[0], (str, os.PathLike)) and arguments[1] in ("r", "rb", "rt"):
         name = os.fspath(arguments[0])
         if isinstance(name, str) and name.endswith((".csv", ".csv.gz", ".data", ".test", ".csv.xz", ".parquet")):

@@ -1,8 +1,7 @@
-"""One house style for every picture: call `use_house_style` once, then plain matplotlib.
+"""One style for every picture: call `use_house_style` once, then use plain matplotlib.
 
-The background is opaque white, so that a figure reads the same on a light and on a dark
-page. A figure is 6 inches wide: sharp on a full page (160 dots an inch), and its text is
-still legible when a telephone shows it 320 pixels wide.
+The background is opaque white, so that a figure is equally readable on a light and on a dark page. A figure is 6 inches
+wide: sharp on a full page (160 dots an inch), and its text is still legible on a phone at 320 pixels.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ import matplotlib as mpl
 from book.figures import plotted
 
 # Blue, vermilion and green after Okabe and Ito (2008), then violet, brown and black. Every
-# pair can be told apart with each common colour-vision deficiency, and every colour stands
-# out from the background at 3:1 or more; both are tested.
+# pair is distinguishable with each common colour-vision deficiency, and every colour differs
+# from the background at 3:1 or more; tests check this.
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#8A3FD1", "#5B1A18", "#000000"]
 
 _BACKGROUND = "#FFFFFF"
@@ -54,6 +53,6 @@ HOUSE_STYLE = {
 
 
 def use_house_style() -> None:
-    """Make matplotlib draw in the house style from here on; with downloads where they are wanted (`book.figures.plotted`)."""
+    """Make matplotlib draw in the project's style from now on, with downloads if requested (`book.figures.plotted`)."""
     mpl.rcParams.update(HOUSE_STYLE)
     plotted.attach()

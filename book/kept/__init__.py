@@ -1,1 +1,1 @@
-"""Results worth keeping, and content keys: what a computed result depends on."""
+"""Kept results, and content keys: what a computed result depends on."""

@@ -1,19 +1,20 @@
-"""Content keys: a hash of a piece of code, of every definition in this repository that it uses, and of the files that it names.
+"""Content keys: a hash of a piece of code, of every definition in this repository that it uses, and of the files that
+it names.
 
-What was computed is up to date as long as the key of the code that computed it is the same. Nothing is listed by hand.
-A start (a notebook or a module) counts whole. Each name in it is followed to the statement that defines it, in its module
-or through imports, the faces of subpackages and `module.name`; and so on from there. A module that is used otherwise (as an
-argument, with `import *`, for a name that it does not define) counts whole. Of each module that is imported, what runs at
-the import counts besides: statements that are not definitions, definitions that call code of the repository or are decorated
-with it, and `__getattr__`. A text in the code counts as the name of a module, as the end of a path of data, as a folder of data beside
-the code, or as the path of a file of code, which counts whole, where there is such a one.
+A computed result is up to date as long as the key of the code that computed it is unchanged. Nothing is listed by hand.
+A start (a notebook or a module) counts as a whole. Each name in it is followed to the statement that defines it, in its
+module or through imports, `__init__` files of subpackages and `module.name`, and so on from there. A module that is
+used in another way (as an argument, with `import *`, for a name that it does not define) counts as a whole. The code
+that an imported module runs at import also counts: statements that are not definitions, definitions that call code of
+the repository or are decorated with it, and `__getattr__`. A string literal that matches an existing module, the end of
+a path of data, a folder of data beside the code or the path of a file of code counts as a dependency; a file of code
+then counts as a whole.
 
-Comments, docstrings and blank lines do not count, nor do the modules that names come from, nor outputs in notebooks. So no
-key changes where a definition moves, or where a subpackage exports one more name; nor between Python 3.11, 3.12 and 3.13.
+Comments, docstrings and blank lines do not count, nor do the modules that names come from, nor outputs in notebooks. So
+no key changes if a definition moves, if a subpackage exports another name, or between Python 3.11, 3.12 and 3.13.
 
-A name that is put together when the code runs is not seen here. Tests hold the files that executed notebooks really opened,
-and the functions that really ran, against what counts. What a process has read of a file it does not read again, as it does
-not import again.
+Names that are put together at run time are not found. Tests compare the files that executed notebooks opened, and the
+functions that ran, with what counts. A process reads each file only once, just as it imports each module only once.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _IMPORTED, _ALL, _WHOLE = (
     -1,
     -2,
     -3,
-)  # what runs at the import of a module; all its statements; and all that it imports, too
+)  # code that runs at the import of a module; all its statements; and also all its imports
 
 
 class _Statement(NamedTuple):
@@ -57,7 +58,7 @@ class _Statement(NamedTuple):
     runs: bool  # at an import, whether what it defines is used or not
     uses: tuple[str, ...]  # with dots
     calls: tuple[str, ...]  # of these, what is called where the statement runs, or decorates
-    imports: tuple[tuple[str, str], ...]  # as `_imported` has them
+    imports: tuple[tuple[str, str], ...]  # in the form of `_imported`
     texts: tuple[str, ...]
 
 
@@ -69,7 +70,7 @@ class _Module(NamedTuple):
 
 
 def key(*starts: str | Path, root: Path = ROOT, without: Iterable[str | Path] = ()) -> str:
-    """SHA-256, in hexadecimal, of all that `starts` depend on (see `closure`), wherever it lies.
+    """Return the SHA-256, in hexadecimal, of everything that `starts` depend on (see `closure`), wherever it is.
 
     >>> from book.kept import content_key
     >>> print(len(content_key.key("lib/numerics/in_order.py")))
@@ -80,7 +81,7 @@ def key(*starts: str | Path, root: Path = ROOT, without: Iterable[str | Path] = 
 
 
 def definitions(*starts: str | Path, root: Path = ROOT, without: Iterable[str | Path] = ()) -> dict[str, str]:
-    """The names of the definitions, the files and the notebooks' code that `key` is of, by a short hash of what each says.
+    """Return the names of the definitions, files and notebooks' code in `key`, each with a short hash of its content.
 
     >>> from book.kept import content_key
     >>> print(*content_key.definitions("lib/numerics/in_order.py").values())
@@ -91,11 +92,12 @@ def definitions(*starts: str | Path, root: Path = ROOT, without: Iterable[str | 
 
 
 def closure(*starts: str | Path, root: Path = ROOT, without: Iterable[str | Path] = ()) -> set[Path]:
-    """The files that `starts`, paths of modules (.py), notebooks (.ipynb) or data, need below `root`; themselves too.
+    """Return the files that `starts`, paths of modules (.py), notebooks (.ipynb) or data, need below `root`, including
+    themselves.
 
-    without : paths of files, or of folders with all that they hold, that are left out, with what only they lead to
+    without : paths of files, or of folders, that are left out, with everything that only they lead to
 
-    Raises ``FileNotFoundError`` for a start that is not there, ``SyntaxError`` for code that is none.
+    Raises ``FileNotFoundError`` for a missing start, ``SyntaxError`` for invalid code.
 
     >>> from book.kept import content_key
     >>> print([path.name for path in content_key.closure("setup.py")])
@@ -105,7 +107,7 @@ def closure(*starts: str | Path, root: Path = ROOT, without: Iterable[str | Path
 
 
 def _found(starts: Iterable[str | Path], root: Path, without: Iterable[str | Path]) -> set[_Node]:
-    """Where `starts` lead."""
+    """Return the nodes that `starts` lead to."""
     top, spared = str(root), tuple(os.path.join(root, each) for each in without)
 
     @cache
@@ -133,7 +135,7 @@ def _hash(*parts: str) -> str:
 
 
 def _named(node: _Node, root: str) -> tuple[str, str]:
-    """The name of a definition or of a file of data, and the hash of what it says."""
+    """Return the name of a definition or of a file of data, and the hash of its content."""
     path, number = node
     if not _is_code(path):
         return os.path.basename(path), content(path)
@@ -143,12 +145,12 @@ def _named(node: _Node, root: str) -> tuple[str, str]:
 
 @cache
 def content(path: str) -> str:
-    """SHA-256 of what the file at `path` holds, in hexadecimal."""
+    """Return the SHA-256 of the file at `path`, in hexadecimal."""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 def _linked(node: _Node, found: set[_Node], root: str) -> str:
-    """What a definition says, with what each of `found` says that a name in it stands for."""
+    """Return the content of a definition, with the content of each of `found` that a name in it stands for."""
     if not _is_code(node[0]):
         return " ".join(_named(node, root))
     said = [_named(node, root)[1]]
@@ -165,7 +167,7 @@ def _linked(node: _Node, found: set[_Node], root: str) -> str:
 
 @cache
 def _next(node: _Node, root: str) -> tuple[_Node, ...]:
-    """What counts where `node` does."""
+    """Return the nodes that count if `node` does."""
     path, number = node
     module = _module(path, root)
     if number == _IMPORTED:
@@ -192,7 +194,7 @@ def _next(node: _Node, root: str) -> tuple[_Node, ...]:
 
 
 def _runs(node: _Node, root: str) -> bool:
-    """Whether a statement counts at an import: it is not a definition, or it calls code of the repository."""
+    """Return whether a statement counts at an import: it is not a definition, or it calls code of the repository."""
     statement = _module(node[0], root).statements[node[1]]
     called = (to for name in statement.calls for to in _meant(name, node, root))
     return statement.runs or not all(isinstance(to, str) for to in called)
@@ -200,7 +202,7 @@ def _runs(node: _Node, root: str) -> bool:
 
 @cache
 def _links(node: _Node, root: str) -> tuple[tuple[str, _Node | str], ...]:
-    """The names in a statement, each with what it stands for: definitions, modules, or a name outside the repository."""
+    """Return the names in a statement, each with what it stands for: definitions, modules, or a name outside the repository."""
     statement = _module(node[0], root).statements[node[1]]
     return tuple((name, to) for name in statement.uses for to in _meant(name, node, root) if to != node)
 
@@ -222,7 +224,7 @@ def _further(said: str, names: str) -> str:
 
 @cache
 def _behind(said: str, root: str) -> tuple[_Node, ...]:
-    """What "module:name.in.it" leads to, or the name of a module by itself; nothing where it is of another package."""
+    """Return the nodes of "module:name.in.it", or of a module's name; none for another package."""
     module, _, inside = said.partition(":")
     parts, names = module.split("."), inside.split(".") if inside else []
     for count in range(len(parts), 0, -1):
@@ -232,7 +234,7 @@ def _behind(said: str, root: str) -> tuple[_Node, ...]:
 
 
 def _in(file: str, names: list[str], root: str) -> tuple[_Node, ...]:
-    """What `names` lead to from the module in `file`: the first is a name in it, or a module of this package."""
+    """Return the nodes of `names` seen from the module in `file`: the first is a name in it, or a module of this package."""
     if not names:
         return ((file, _WHOLE),)
     module, (name, *rest) = _module(file, root), names
@@ -247,7 +249,7 @@ def _in(file: str, names: list[str], root: str) -> tuple[_Node, ...]:
 
 @cache
 def _modules(said: str, root: str) -> tuple[_Node, ...]:
-    """The modules that run where `said` is imported: its own, and the packages around it."""
+    """Return the modules that run when `said` is imported: its own, and the packages around it."""
     parts = said.replace(":", ".").split(".")
     files = [_file(os.path.join(root, *parts[:count])) for count in range(1, len(parts) + 1)]
     return tuple((file, _IMPORTED) for file in files if file)
@@ -255,7 +257,7 @@ def _modules(said: str, root: str) -> tuple[_Node, ...]:
 
 @cache
 def _file(place: str) -> str | None:
-    """The file of the module, or package, at `place`."""
+    """Return the file of the module, or package, at `place`."""
     return next(filter(_is_file, (f"{place}.py", os.path.join(place, "__init__.py"))), None)
 
 
@@ -265,7 +267,7 @@ def _is_file(path: str) -> bool:
 
 
 def _dotted_path(path: str, root: str) -> str:
-    """The name of the module at `path`; of a package, its folder's."""
+    """Return the name of the module at `path`; of a package, its folder's."""
     return os.path.relpath(path, root).removesuffix(".py").removesuffix(f"{os.sep}__init__").replace(os.sep, ".")
 
 
@@ -274,7 +276,7 @@ def _dotted_path(path: str, root: str) -> str:
 
 @cache
 def _data(node: _Node, root: str) -> tuple[str, ...]:
-    """The data files whose path ends with a text in a statement, and those in a folder beside it that a text names."""
+    """Return the data files whose path ends with a text in a statement, and those in a folder beside it that a text names."""
     path, number = node
     folders, named = _data_below(root), _data_by_name(root)
     found = []
@@ -296,11 +298,11 @@ def _data_by_name(root: str) -> dict[str, list[str]]:
 
 @cache
 def _data_below(root: str) -> dict[str, set[str]]:
-    """The folders below `root` with their files that are no code."""
+    """Return the folders below `root` with their files other than code."""
     found: dict[str, set[str]] = {}
     for name, folders, files in os.walk(root):
         folders[:] = [each for each in folders if not each.startswith(".") and each not in ("__pycache__", "build")]
-        # A link may lead to what is gone.
+        # A link may be broken.
         found[name] = {
             path for path in (os.path.join(name, file) for file in files) if not _is_code(path) and os.path.isfile(path)
         }
@@ -352,7 +354,7 @@ def _parsed(source: str, path: str) -> ast.Module:
 
 
 def _notebook(source: str, path: str) -> tuple[str, str]:
-    """The code for Python of a notebook, and all that it holds but outputs."""
+    """Return the Python code of a notebook, and its content without outputs."""
     try:
         notebook = json.loads(source)
         cells = notebook["cells"]
@@ -370,7 +372,7 @@ def _notebook(source: str, path: str) -> tuple[str, str]:
 def _statement(
     name: str, meaning: str, everything: Sequence[Any] = (), package: str = "", runs: bool = False
 ) -> _Statement:
-    """What the first node of `everything`, which has the others in it, says."""
+    """Return the statement for the first node of `everything`, which contains the others."""
     called = [each for node in everything[:1] for part in _walk(node, _FUNCTIONS) for each in _called(part)]
     texts = {part.value for part in everything if isinstance(part, ast.Constant) and isinstance(part.value, str)}
     return _Statement(
@@ -389,9 +391,9 @@ def _may_be_a_name(text: str) -> bool:
 
 
 def _walk(node: Any, closed: tuple[type, ...] = ()) -> list[Any]:
-    """`node` and all in it, outer ones first, but annotations and the bodies of those that are `closed`."""
+    """Return `node` and all nodes in it, outer ones first, except annotations and the bodies of `closed` types."""
     found = [node]
-    for each in found:  # which grows
+    for each in found:  # which grows during the loop
         for field in each._fields:
             if field not in ("ctx", "annotation", "returns") and not (field == "body" and isinstance(each, closed)):
                 value = getattr(each, field, None)
@@ -403,7 +405,7 @@ def _walk(node: Any, closed: tuple[type, ...] = ()) -> list[Any]:
 
 
 def _dotted(nodes: Iterable[Any]) -> set[str]:
-    """The names among `nodes`, each with the names of attributes that follow on it."""
+    """Return the names among `nodes`, each with the names of attributes that follow on it."""
     found, inside = set(), set()
     for node in nodes:
         attributes: list[str] = []
@@ -418,19 +420,19 @@ def _dotted(nodes: Iterable[Any]) -> set[str]:
 
 
 def _called(node: Any) -> list[Any]:
-    """What `node` calls, or is decorated with."""
+    """Return what `node` calls, or is decorated with."""
     return [node.func] if isinstance(node, ast.Call) else getattr(node, "decorator_list", [])
 
 
 def _defined(node: Any) -> list[str]:
-    """The name that `node` binds."""
+    """Return the name that `node` binds."""
     if isinstance(node, _DEFINITIONS):
         return [node.name]
     return [node.id] if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else []
 
 
 def _imported(node: Any, package: str) -> list[tuple[str, str]]:
-    """The names that an import in `package` binds ("" for none, "*"), and what for: "module" or "module:name"."""
+    """Return the names that an import in `package` binds ("" for none, "*"), and to what: "module" or "module:name"."""
     if isinstance(node, ast.Import):
         plain = [alias.name for alias in node.names if not alias.asname]
         firsts = [(name.split(".")[0], name.split(".")[0]) for name in plain]
@@ -450,7 +452,7 @@ def _imported(node: Any, package: str) -> list[tuple[str, str]]:
 
 
 def _is_definition(node: ast.stmt) -> bool:
-    """Whether `node` does nothing but bind names: a definition, an assignment to names, or imports under a condition."""
+    """Return whether `node` only binds names: a definition, an assignment to names, or imports under a condition."""
     if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         return not any(isinstance(part, (ast.Attribute, ast.Subscript)) for each in targets for part in _walk(each))
@@ -463,14 +465,14 @@ def _is_text(node: Any) -> bool:
 
 
 def _places(source: str) -> Callable[[int, int], int]:
-    """A function that says where in `source` the byte `column` of `line` is, both as the tree has them."""
+    """Return a function from (line, column), both as in the tree, to the position in `source`."""
     lines = source.split("\n")
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     return lambda line, column: starts[line - 1] + len(lines[line - 1].encode()[:column].decode())
 
 
 def _meaning(source: str, place: Callable[[int, int], int], everything: list[Any]) -> str:
-    """A hash of the first of `everything`, but docstrings and imports, and comments, blank lines and white space at ends of lines."""
+    """Return a hash of the first of `everything`, without docstrings, imports, comments, blank lines and trailing white space."""
     node = everything[0]
     cut = [part for part in everything if isinstance(part, _IMPORTS)]
     cut += [part.body[0] for part in everything if isinstance(part, _DEFINITIONS) and _is_text(part.body[0])]

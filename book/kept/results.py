@@ -1,4 +1,4 @@
-"""Results worth keeping: a CSV file whose first lines tell where it comes from.
+"""Kept results: CSV files whose first lines give their provenance.
 
     # command: python -m lib.some_study --output book/results/some.csv
     # date: 2026-11-21
@@ -11,9 +11,9 @@
     method,epsilon,trial,error
     ...
 
-A study fills in its provenance with `collect`, adds what it measured of itself (`| {"CPU time": "868 s"}`),
+A study fills in its provenance with `collect`, adds its own measurements (`| {"CPU time": "868 s"}`),
 and writes with `save`. `load` reads the frame back, `provenance` the lines above it. Beside some.csv, some.key holds short
-hashes of the definitions, files and notebooks' code that made it (`content_key`), from which `changed` tells what has changed.
+hashes of the definitions, files and notebooks' code that made it (`content_key`), from which `changed` finds what has changed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).resolve().parents[1] / "results"
 LIBRARIES = ("numpy", "scipy", "pandas")
-PAPERS = "notebooks/*/*.ipynb notebooks/full.yml"  # what a full run is made by
+PAPERS = "notebooks/*/*.ipynb notebooks/full.yml"  # sources of a full run
 FIGURES = (
     "notebooks",
     "lib",
@@ -54,14 +54,14 @@ SHOWN = 5  # names of changed definitions
 
 
 def collect(module, arguments, *, data, settings, files=None, libraries=LIBRARIES, code="") -> dict[str, str]:
-    """How a result is being made, today: the provenance that `save` writes.
+    """Return how a result is being made, today: the provenance that `save` writes.
 
     module, arguments : what the command line was, `python -m module arguments`
     data : what it was made from: "real" or "stand-in"
-    settings : mapping of names to values, the seed among them: whatever one needs to make it again
+    settings : mapping of names to values, the seed among them: everything needed to make it again
     files : mapping from the names of the files it was made from to their SHA-256, in hexadecimal
     libraries : importable names of those whose versions count
-    code : what makes it, as for `_used`; the module by itself, if that is not said
+    code : what makes it, as for `_used`; default, the module alone
     """
     code = code or f"{module.replace('.', '/')}.py"
     made = {
@@ -78,29 +78,29 @@ def collect(module, arguments, *, data, settings, files=None, libraries=LIBRARIE
 
 
 def commit() -> str:
-    """The commit that is checked out, with "-dirty" where files have been changed since; "" if that is not known."""
+    """Return the commit that is checked out, with "-dirty" if files have been changed since; "" if it is not known."""
     return git("describe", "--always", "--dirty", "--abbrev=12", "--exclude", "*")
 
 
 def figures_commit(root: Path = FOLDER.parents[1]) -> tuple[str, bool]:
-    """The last commit of what figures are made of, and whether the working tree has changed since; ("", False) if unknown."""
+    """Return the last commit of the figures' sources, and whether the working tree has changed since; ("", False) if unknown."""
     last = git("log", "-1", "--format=%H", "--", *FIGURES, folder=root)
     return last, bool(last and git("status", "--porcelain", "--", *FIGURES, folder=root))
 
 
 def key(code: str) -> str:
-    """A hash, in hexadecimal, of all that `code` uses (`_used`)."""
+    """Return a hash, in hexadecimal, of everything that `code` uses (`_used`)."""
     return hashlib.sha256(" ".join(sorted(_used(code))).encode()).hexdigest()
 
 
 @cache
 def _used(code: str) -> dict[str, str]:
-    """What `code` uses, as `content_key.definitions` has it.
+    """Return what `code` uses, as `content_key.definitions` gives it.
 
     code : paths below the repository, or patterns of such, with spaces between
 
-    Kept results count where chapters read them; to the studies they are what was made. What keeps results is left out: it
-    changes none. Raises ``FileNotFoundError`` where a pattern fits no file.
+    Kept results count for chapters that read them; for studies they are output. The code that writes kept results is left
+    out, because it changes none. Raises ``FileNotFoundError`` if a pattern matches no file.
     """
     starts = []
     for pattern in code.split():
@@ -114,9 +114,9 @@ def _used(code: str) -> dict[str, str]:
 
 
 def changed(path) -> list[str]:
-    """The names of what the code that made the file at `path` uses today, and did not use when it made the file.
+    """Return the names of what the code of the file at `path` uses today but did not use when it made the file.
 
-    Raises ``FileNotFoundError`` if no hashes are kept of that code, or none of it is there any more.
+    Raises ``FileNotFoundError`` if no hashes of that code are kept, or none of it exists any more.
     """
     code, hashes = Path(path).with_suffix(".key").read_text(encoding="utf-8").split("\n", 1)
     then, today = set(hashes.split()), _used(code)
@@ -125,7 +125,7 @@ def changed(path) -> list[str]:
 
 
 def made_by(path) -> str:
-    """Whether the code that made the file at `path` is the code of today, in words."""
+    """Return in words whether the code that made the file at `path` is today's code."""
     try:
         names = changed(path)
     except FileNotFoundError:
@@ -135,22 +135,22 @@ def made_by(path) -> str:
 
 
 def versions(libraries: Iterable[str] = LIBRARIES) -> dict[str, str]:
-    """The versions of `libraries`, by the names that they are imported under."""
+    """Return the versions of `libraries`, by the names that they are imported under."""
     return {name: import_module(name).__version__ for name in libraries}
 
 
 def _listed(values: Mapping) -> str:
-    """name value, name value: floating-point numbers in their short form."""
+    """Return name value, name value: floating-point numbers in their short form."""
     short = {name: f"{value:g}" if isinstance(value, float) else value for name, value in values.items()}
     return ", ".join(f"{name} {value}" for name, value in short.items())
 
 
 def save(path, frame, provenance, *, float_format="%.6g", part=False) -> None:
-    """Write `frame` as CSV under `provenance`, a mapping of one-line texts; whole or not at all. Where it has "code", what that uses
-    is written beside it.
+    """Write `frame` as CSV under `provenance`, a mapping of one-line texts; whole or not at all.
 
-    An index that has names is written as columns, for `set_index` after loading; one without is dropped. Give `part` where
-    only some rows were made again: what the code of the other rows used stays beside the file.
+    If `provenance` has "code", the hashes of what that uses are written to a second file. An index with names is written as
+    columns, for `set_index` after loading; one without is dropped. Give `part` if only some rows were made again: the hashes
+    for the other rows are then kept.
     Raises ValueError if an item of `provenance` could not be read back.
     """
     head = [f"# {name}: {value}" for name, value in provenance.items()]
@@ -165,7 +165,7 @@ def save(path, frame, provenance, *, float_format="%.6g", part=False) -> None:
 
 
 def load(path) -> pd.DataFrame:
-    """The frame that `save` wrote, its index among the columns; numbers have the digits that were kept."""
+    """Return the frame that `save` wrote, its index among the columns; numbers have the digits that were kept."""
     lines = Path(path).read_text(encoding="utf-8").splitlines(keepends=True)
     import pandas as pd  # slow to import, and not every user of this module loads
 
@@ -173,12 +173,12 @@ def load(path) -> pd.DataFrame:
 
 
 def rows(path) -> list[dict[str, str]]:
-    """What `load` reads, as texts by the names of the columns; an empty cell is ""."""
+    """Return the content that `load` reads, as texts by the names of the columns; an empty cell is ""."""
     return load(path).astype(object).fillna("").astype(str).to_dict("records")
 
 
 def provenance(path) -> dict[str, str]:
-    """When, from what and with what the file at `path` was made: what `save` was given, as text."""
+    """Return when, from what and with what the file at `path` was made: the argument of `save`, as text."""
     lines = Path(path).read_text(encoding="utf-8").splitlines()
     return dict(line[2:].split(": ", 1) for line in _head(lines))
 
@@ -194,7 +194,7 @@ def write(path, text) -> None:
 
 
 def git(*arguments, folder=FOLDER) -> str:
-    """What git answers in `folder`; "" where it is not installed, or refuses (`folder` is in no repository, say)."""
+    """Return the output of git in `folder`; "" if it is not installed, or refuses (for example, outside a repository)."""
     try:
         answer = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True)
     except FileNotFoundError:

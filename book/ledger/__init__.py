@@ -1,1 +1,1 @@
-"""The ledger of claims: what the documents print, how it is judged, and how a verdict is shown."""
+"""The ledger of claims: what the documents print, how each claim is judged, and how a verdict is shown."""

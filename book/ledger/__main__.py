@@ -8,11 +8,11 @@
     python -m book.ledger chapters ID    prints where `make` runs the chapters that judge a claim
     python -m book.ledger claim ID FILE  judges that claim by those files, and writes its rows in both CSV files
 
-`gather` and `full` fail, naming every id, where a claim is judged nowhere, an id is unknown,
+`gather` and `full` fail, naming every id, if a claim is judged nowhere, an id is unknown,
 notebooks disagree about a claim, or a value differs without a reason.
-`full` is for the documents' own settings on the real data (`make papers`); its file is committed, and
-gives the verdict where a build on stand-in data has none. `full --only miura2025/02_accuracy` brings in the notebooks
-named, and leaves the rows of the others as they are. `make claim` runs `chapters`, then what it printed, then `claim`.
+`full` is for the documents' own settings on the real data (`make papers`). Its file is committed, and gives the verdict
+if a build on synthetic data has none. `full --only miura2025/02_accuracy` updates the rows of the named notebooks and
+keeps the others. `make claim` runs `chapters`, then the printed commands, then `claim`.
 """
 
 from __future__ import annotations
@@ -86,12 +86,12 @@ def main(arguments=None) -> int:
             else:
                 settled = full(options.executed, options.notebooks, options.full, options.only)
         except (LedgerError, ValueError) as error:
-            print(f"the ledger does not settle:\n{error}", file=sys.stderr)
+            print(f"the ledger has problems:\n{error}", file=sys.stderr)
             return 1
         print(claims.tally(record.verdict for record in settled))
         return 0
     if not options.claims.is_file():
-        print(f"no {options.claims.name}: run `gather` first", file=sys.stderr)
+        print(f"{options.claims.name} does not exist: run `gather` first", file=sys.stderr)
         return 1
     records = [Record(**entry) for entry in json.loads(options.claims.read_text("utf-8"))]
     known = claims.load()
@@ -104,7 +104,7 @@ def main(arguments=None) -> int:
 
 
 def claim(options) -> int:
-    """Judge the claim `options.id` by executed chapters, keep its verdict, and say what remains to be done."""
+    """Judge the claim `options.id` by executed chapters, keep its verdict, and print what remains to be done."""
     folder = options.files[0].parents[1]
     judging = [path.relative_to(folder).with_suffix("").as_posix() for path in options.files]
     found = [
@@ -114,8 +114,8 @@ def claim(options) -> int:
         print(f"{record.id}: {record.verdict} ({record.reproduced})" + (f"; {record.note}" if record.note else ""))
     if folder.name != "papers" and any(map(needs_data, judging)):
         print(
-            "The verdict is of synthetic samples, and nothing was kept. It remains to judge the claim on the real data: "
-            f"book/data.md says where they are looked for, then `make claim ID={options.id}`.",
+            "The verdict comes from synthetic samples and was not kept. To judge the claim on the real data, "
+            f"put them where book/data.md says, then run `make claim ID={options.id}`.",
             file=sys.stderr,
         )
         return 1
@@ -123,7 +123,7 @@ def claim(options) -> int:
     package(options.full, options.output)
     print(
         f"The verdict is kept in {options.full.name} and {options.output.name}, and the chapter's outputs follow. "
-        "It remains to run `make book` and look at the chapter and its claim, to run `make check`, and to commit."
+        "Next, run `make book` and look at the chapter and its claim, run `make check`, and commit."
     )
     return 0
 

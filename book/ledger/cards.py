@@ -1,7 +1,7 @@
-"""A claim as its readers see it, in HTML: the same entry in the chapter that judges it and on the scorecard.
+"""A claim as readers see it, in HTML: the same entry in the chapter that judges it and on the scorecard.
 
-The verdict comes first, then where the claim stands and what it says, what is printed beside what was found, the reason, what
-a machine has checked of it, and what was replied. It is no table, so it fits a telephone and a sheet of paper as it fits a screen.
+The verdict comes first, then the claim's place and text, the printed and the found value, the reason, what a machine has
+checked, and the replies. It is not a table, so it fits a phone, a sheet of paper and a screen.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from book.ledger import claims, machine_checked, retold
 from book.ledger.claims import Claim, Ledger, Record
 
 REPLIES = Path(__file__).resolve().parents[1] / "replies.yml"
-WORD = re.compile(r"(?:a|[a-z]{2,}(?:-[a-z]+)*)(?![\w-])")  # of English, and no name such as aim-k2 or x_1
+WORD = re.compile(r"(?:a|[a-z]{2,}(?:-[a-z]+)*)(?![\w-])")  # an English word, not a name such as aim-k2 or x_1
 
 
 def markup(text: str) -> str:
-    """As `claims.markup`, in fewer words: a page may have thousands of formulas."""
+    """Return the result of `claims.markup` in fewer words: a page may have thousands of formulas."""
     return claims.markup(text).replace(' class="math notranslate nohighlight"', ' class="math"')
 
 
@@ -34,7 +34,7 @@ def markup(text: str) -> str:
 
 @dataclass(frozen=True)
 class Reply:
-    """What somebody replied to the verdict of one claim, and what came of it."""
+    """A reply to the verdict of one claim, and its outcome."""
 
     claim: str
     by: str
@@ -45,13 +45,15 @@ class Reply:
 
 @cache
 def replies(path: Path = REPLIES) -> dict[str, list[Reply]]:
-    """The replies by claim; ``ValueError`` for an entry that is no reply."""
+    """Return the replies by claim. Raises ``ValueError`` for an invalid entry."""
     found: dict[str, list[Reply]] = {}
     for entry in yaml.safe_load(path.read_text(encoding="utf-8")) or []:
         try:
             reply = Reply(**entry)
         except TypeError as error:
-            raise ValueError(f"{path.name}: a reply has claim, by, date, text and perhaps answer: {error}") from None
+            raise ValueError(
+                f"{path.name}: a reply must have claim, by, date and text, and may have answer: {error}"
+            ) from None
         if not all(isinstance(text, str) and text.strip() for text in (reply.by, reply.date, reply.text)):
             raise ValueError(f"{path.name}: by, date and text must be (quoted) strings, got {entry}")
         found.setdefault(reply.claim, []).append(reply)
@@ -75,12 +77,12 @@ class Finding:
 
     @property
     def section(self) -> str:
-        """Which table, theorem or section of the document it is from."""
+        """Return which table, theorem or section of the document it is from."""
         return re.split("[,、]", self.claim.item)[0]
 
 
 def standing(here: Record, full: Record | None) -> Record:
-    """What the book says of a claim: this build's record, or the full run's where the build used stand-in data."""
+    """Return the book's record of a claim: this build's, or the full run's if the build used synthetic data."""
     return full if full and here.verdict == "stand-in" else here
 
 
@@ -90,12 +92,12 @@ def findings(ledger: Ledger, records, full: dict[str, Record]) -> list[Finding]:
 
 
 def tally(found: list[Finding]) -> str:
-    """``22 claims: 20 reproduced, 2 differs``, by the verdicts that count."""
+    """Return ``22 claims: 20 reproduced, 2 differs``, by the verdicts that count."""
     return retold.tally(each.standing.verdict for each in found)
 
 
 def entry(finding: Finding, place: str, foot: str = "") -> str:
-    """One claim; `place` is the address that the name of its place leads to, `foot` what stands below all else."""
+    """Return one claim; `place` is the address that its place links to, `foot` the text at its end."""
     claim, record = finding.claim, finding.standing
     read = f" {retold.read_mark()}" if claim.judge == claims.READ else ""
     parts = [
@@ -112,7 +114,7 @@ def entry(finding: Finding, place: str, foot: str = "") -> str:
 
 
 def _checked(claim: Claim, place: str) -> str:
-    """The theorems about it that Coq has checked, as links to where they stand; `place` says where the book's root is."""
+    """Return links to the theorems about the claim that Coq has checked; `place` leads to the book's root."""
     root = place.partition("#")[0].removesuffix("scorecard.html")
     links = [
         f'<a href="{root}{machine_checked.address(each.statement)}"><code>{each.statement.name}</code></a>'
@@ -123,7 +125,7 @@ def _checked(claim: Claim, place: str) -> str:
 
 
 def folded(found: list[Finding], entries: list[str], name: str = "") -> str:
-    """The `entries` of `found` behind one line: their number, verdicts and, if they are all from one, their place or `name`."""
+    """Return the `entries` of `found` behind one line: their number, verdicts and, if all are from one, their place or `name`."""
     places = {each.section for each in found}
     name = name or (places.pop() if len(places) == 1 else "")
     line = say("{name}: {tally}", name=name, tally=tally(found)) if name else tally(found)
@@ -131,7 +133,7 @@ def folded(found: list[Finding], entries: list[str], name: str = "") -> str:
 
 
 def _values(finding: Finding) -> str:
-    """What is printed and, of a number, what was found; each value is told once."""
+    """Return the printed value and, for a number, the value found; equal values are shown once."""
     claim, here, full = finding.claim, finding.here, finding.full
     if claim.judge not in claims.NUMERIC_JUDGES:
         return f'<p class="claim-values"><span>{say("Printed:")} {markup(claim.printed)}</span></p>'
@@ -139,20 +141,21 @@ def _values(finding: Finding) -> str:
     told = {say("printed"): claim.printed + spread}
     if not claim.readings:
         told |= {say("full run"): full.reproduced} if full and full.reproduced != here.reproduced else {}
-        told |= {say("here, on stand-in data") if here.verdict == "stand-in" else say("here"): here.reproduced}
+        told |= {say("here, on a synthetic sample") if here.verdict == "stand-in" else say("here"): here.reproduced}
     shown = [f"<span>{name} <b>{markup(value)}</b></span>" for name, value in told.items() if value]
     return f'<p class="claim-values">{" ".join(shown)}</p>'
 
 
 def sentence(note: str, names: Iterable[str] = ()) -> str:
-    """A note as a sentence; it may begin with a formula, a number or a name (such as aim-k2, or one of `names`) as it is."""
+    """Return a note as a sentence; it may begin unchanged with a formula, a number or a name (such as aim-k2, or one of
+    `names`)."""
     if edition.language == edition.SOURCE and WORD.match(note) and not note.startswith(tuple(names)):
         note = note[0].upper() + note[1:]
     return note if not note or note.endswith((".", "?", "!", "。")) else note + say(".")
 
 
 def _readings(finding: Finding) -> str:
-    """What the document's words may mean, and what was found for each; those that agree are folded behind what they found."""
+    """Return the interpretations of the document's words, with the finding for each; those that agree are folded."""
     claim = finding.claim
     found = by_reading(claim, finding.standing.reproduced)
     agreeing: dict[str, list[str]] = {}
@@ -163,7 +166,7 @@ def _readings(finding: Finding) -> str:
 
 
 def _agreeing(claim: Claim, names: list[str], value: str) -> str:
-    """The readings `names`, for each of which `value` was found."""
+    """Return the interpretations `names`, all of which gave `value`."""
     own = " " + say("(favoured by the text)")
     value = f"<b>{markup(value)}</b>" if value else ""
     told = [
@@ -173,15 +176,15 @@ def _agreeing(claim: Claim, names: list[str], value: str) -> str:
     if len(told) == 1 or not value:
         return "".join(f"<li>{each}{say('; ') + value if value else ''}</li>" for each in told)
     if claim.own in names:
-        line = say("{n} readings, one of them favoured by the text: {found}", n=len(names), found=value)
+        line = say("{n} interpretations, one of them favoured by the text: {found}", n=len(names), found=value)
     else:
-        line = say("{n} readings: {found}", n=len(names), found=value)
+        line = say("{n} interpretations: {found}", n=len(names), found=value)
     folded = "".join(f"<li>{each}</li>" for each in told)
     return f"<li><details><summary>{line}</summary><ul>{folded}</ul></details></li>"
 
 
 def by_reading(claim: Claim, reproduced: str) -> dict[str, str]:
-    """The value for each of the claim's readings, from a record's text, ``first: holds; second: does not hold``."""
+    """Return the value for each of the claim's interpretations, from a record's text, ``first: holds; second: does not hold``."""
     names = "|".join(sorted(map(re.escape, claim.readings), key=len, reverse=True))
     parts = re.split(rf"(?:^|; )({names}): ", reproduced) if names else []
     return dict(zip(parts[1::2], parts[2::2]))

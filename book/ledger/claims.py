@@ -1,4 +1,4 @@
-"""The ledger: every claim of the documents, and how a computed value stands against it.
+"""The ledger: every claim of the documents, and how a computed value compares with it.
 
 A notebook calls ``claims.check(id, value)``. The call looks the claim up, judges the
 value, displays one line and leaves the verdict as a JSON record in the cell's output,
@@ -21,27 +21,27 @@ within      number,    |value - printed| <= the spread that the document prints;
 ordering    bool       the order or trend that the document asserts was found to hold
 proof       bool       the mathematical claim was found to hold as printed
 statement   bool       the sentence was found to be true
-read        a verdict  a person read it so: a title, an index, a matter of record, which
-                       nothing computes; ``claims.read`` says in a note what was read
+read        a verdict  a person read it in the document: a title, an index, a matter of record,
+                       which nothing computes; ``claims.read`` gives the source in a note
 =========== ========== ==================================================================
 
 For an ordering or a statement about means that are noisy, the value is an ``evidence.Difference`` (`book.ledger.evidence`), or a
 list or mapping of several, all of which must hold: each must exceed its limit by more than two standard errors. One
 that lies below by more than two makes the claim differ; else the noise leaves it "not determinable".
 
-A standard error is made of two: that of our runs, if the value is an `evidence.Mean`, and the document's, the spread over the
-square root of its number of ``runs``, if the claim gives that. A plain number of a claim without ``runs`` has none.
+A standard error combines two: that of our runs, if the value is an `evidence.Mean`, and the document's, the spread over the
+square root of its number of ``runs``, if the claim gives that. A plain number for a claim without ``runs`` has none.
 
-Where a document leaves a setting open, its claim lists the sensible ``readings``, and says which one is the document's
-``own`` if the text favours one. The value is then an `evidence.Readings` with a value for each of them, and the claim is
-``reproduced`` if the document's own reading holds or all do, ``differs`` if all fail, and else not determinable. What
-each open setting of a table, figure or formula may mean is declared once, below ``interpretations``, and its claims name that set.
-A claim that names several, ``[smith2026-kernel, smith2026-scaling]``, has a reading for each of their combinations. A claim of a
-table or figure whose set has some of another claim's readings, but not all, says in ``apart`` why. A set's name begins with the
-key of its document.
+If a document leaves a setting open, its claim lists the sensible interpretations as ``readings``, and names the document's
+``own`` if the text favours one. The value is then an `evidence.Readings` with a value for each of them. The claim is
+``reproduced`` if the document's own interpretation holds or all do, ``differs`` if all fail, and else not determinable. The
+interpretations of each open setting of a table, figure or formula are declared once, below ``interpretations``, and its
+claims name that set. A claim that names several, ``[smith2026-kernel, smith2026-scaling]``, has an interpretation for each of
+their combinations. A claim of a table or figure whose set has some of another claim's readings, but not all, gives the reason
+in ``apart``. A set's name begins with the key of its document.
 
-Claims whose id begins with ``compendium.``, and then the document whose chapters judge them, are results of our own. They are
-judged like the others, and counted apart from the claims of the documents.
+Claims whose id begins with ``compendium.``, and then the document whose chapters judge them, are our results. They are
+judged like the others, and counted separately from the claims of the documents.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ READ = "read"
 JUDGES = (*NUMERIC_JUDGES, "ordering", "proof", "statement", READ)
 VERDICTS = ("reproduced", "differs", "not determinable", "stand-in")
 READ_VERDICTS = VERDICTS[:3]
-NO_REASON = "no reason given"
+NO_REASON = "No reason is given."
+NOISE, DEPENDS = "The result is within the noise.", "The verdict depends on the interpretation."
+STAND_IN = "This was computed on a synthetic sample; a verdict needs the real data."
 
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 _FORMULA = re.compile(r"\$([^$]+)\$")
@@ -98,7 +100,7 @@ class Document:
 
     @property
     def cited(self) -> str:
-        """As a reader would cite it: ``Miura et al. (2022)``."""
+        """Return the document as a reader would cite it: ``Miura et al. (2022)``."""
         names = self.authors.replace(" and ", ", ").split(", ")
         return f"{names[0] + ' et al.' if len(names) > 2 else self.authors} ({self.year})"
 
@@ -107,10 +109,11 @@ class Document:
 class Claim:
     """One claim as the document prints it.
 
-    `setting` is what it holds for, `rule` how it is judged, if in its own words; `readings` are what the document's words may
-    mean, by name, and `own` is the name of the one that they favour, if they do. `runs` is the number of the document's runs
-    behind a printed spread, `apart` why the readings are others than those of the table's or figure's other claims. `sets` has
-    the names of each set of readings that the claim combines. `no_erratum` is why a claim that differs is none of the errata.
+    `setting` is the setting it holds for. `rule` says how it is judged, if in its own words. `readings` are the interpretations
+    of the document's words, by name, and `own` is the name of the one that they favour, if any. `runs` is the number of the
+    document's runs behind a printed spread. `apart` is why the readings differ from those of the table's or figure's other
+    claims. `sets` has the names of each set of readings that the claim combines. `no_erratum` is why a claim that differs is
+    not among the errata.
     """
 
     id: str
@@ -131,13 +134,13 @@ class Claim:
 
 
 OWN = Document(
-    "compendium", "Theorems of the compendium", "The compendium", 2026, "This book", subject="Results of our own"
+    "compendium", "Theorems of the compendium", "The compendium", 2026, "This book", subject="Our own results"
 )
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """Documents by key and their claims by id, in the order of the file; and results of our own, which are of no document."""
+    """Documents by key and their claims by id, in the order of the file; and our results, which belong to no document."""
 
     documents: dict[str, Document]
     claims: dict[str, Claim]
@@ -145,15 +148,15 @@ class Ledger:
 
     @property
     def all(self) -> dict[str, Claim]:
-        """The claims of the documents, and then our own results."""
+        """Return the claims of the documents, and then our results."""
         return self.claims | self.own
 
     def document(self, claim: Claim) -> Document:
-        """What `claim` is from: one of the documents, or the compendium."""
+        """Return the source of `claim`: one of the documents, or the compendium."""
         return OWN if claim.document == OWN.key else self.documents[claim.document]
 
     def __getitem__(self, id: str) -> Claim:
-        """The claim called `id`; ``ValueError`` with the nearest ids where there is none."""
+        """Return the claim called `id`. Raises ``ValueError`` with the nearest ids if there is none."""
         for known in (self.claims, self.own):
             if id in known:
                 return known[id]
@@ -162,7 +165,7 @@ class Ledger:
 
 
 def ledger_path() -> Path:
-    """Where the ledger lies (see the module's docstring); ``FileNotFoundError`` if nowhere."""
+    """Return the path of the ledger (see the module's docstring). Raises ``FileNotFoundError`` if there is none."""
     named = os.environ.get("COMPENDIUM_CLAIMS")
     if named:
         candidates = [Path(named)]
@@ -178,9 +181,9 @@ def ledger_path() -> Path:
 
 
 def load(path=None) -> Ledger:
-    """The validated ledger at `path` (default: `ledger_path()`), read again when it changes.
+    """Return the validated ledger at `path` (default: `ledger_path()`), read again when it changes.
 
-    ``ValueError`` names the first id that is repeated or whose entry is malformed.
+    Raises ``ValueError`` that names the first id that is repeated or whose entry is malformed.
     """
     path = Path(path) if path is not None else ledger_path()
     return _load(path, path.stat().st_mtime_ns)
@@ -190,7 +193,9 @@ def load(path=None) -> Ledger:
 def _load(path: Path, modified: int) -> Ledger:
     raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     if not isinstance(raw, dict) or set(raw) - {"interpretations"} != {"documents", "claims"}:
-        raise ValueError(f"{path.name} must hold 'documents', 'claims' and perhaps 'interpretations', and nothing else")
+        raise ValueError(
+            f"{path.name} must contain 'documents' and 'claims', perhaps 'interpretations', and nothing else"
+        )
     sets = raw.get("interpretations") or {}
     documents = {key: _document(key, entry) for key, entry in raw["documents"].items()}
     found = Ledger(documents, {})
@@ -210,7 +215,7 @@ def _document(key: str, entry: dict) -> Document:
 
 
 def _claim(entry: dict, documents: dict, sets: dict[str, dict]) -> Claim:
-    """A validated `Claim`, with the readings of the one of `sets` that it names; ``ValueError`` that starts with its id otherwise."""
+    """Return a validated `Claim`, with the readings of those `sets` that it names. Raises ``ValueError`` starting with its id."""
     id = str(entry.get("id", f"claim without an id: {entry}"))
     document = id.split(".")[0]
     if entry.get("readings"):
@@ -221,10 +226,10 @@ def _claim(entry: dict, documents: dict, sets: dict[str, dict]) -> Claim:
     except TypeError as error:
         raise ValueError(f"{id}: {error}") from None
     if not _ID.fullmatch(id):
-        raise ValueError(f"{id}: an id is document.where.what, of letters, digits, '-' and '_'")
+        raise ValueError(f"{id}: an id must be document.where.what, of letters, digits, '-' and '_'")
     judging = id.split(".")[1] if document == OWN.key else document
     if judging not in documents:
-        raise ValueError(f"{id}: no document {judging!r}, only {', '.join(documents)}")
+        raise ValueError(f"{id}: document must be one of {', '.join(documents)}, got {judging!r}")
     for field in ("item", "statement", "printed", "no_erratum"):
         text = getattr(claim, field)
         if not isinstance(text, str) or not (text.strip() or field == "no_erratum"):
@@ -241,7 +246,7 @@ def _claim(entry: dict, documents: dict, sets: dict[str, dict]) -> Claim:
 
 
 def _named_sets(id: str, readings, sets: dict[str, dict]) -> list[dict]:
-    """The sets of readings that a claim names, one or a list; or its own readings."""
+    """Return the sets of readings that a claim names, one or a list; or its own readings."""
     names = [readings] if isinstance(readings, str) else readings
     if not isinstance(names, list):
         if not isinstance(readings, dict):
@@ -256,7 +261,7 @@ def _named_sets(id: str, readings, sets: dict[str, dict]) -> list[dict]:
 
 
 def _combined(sets: list[dict]) -> dict:
-    """Each combination of the readings of several sets: ``{"linear, held out": "a linear kernel; tested on a fifth"}``."""
+    """Return each combination of the readings of several sets: ``{"linear, held out": "a linear kernel; tested on a fifth"}``."""
     if len(sets) == 1:
         return sets[0]
     return {
@@ -267,7 +272,7 @@ def _combined(sets: list[dict]) -> dict:
 
 def _check_spread(claim: Claim) -> None:
     if (claim.judge == "within") != (claim.spread is not None):
-        raise ValueError(f"{claim.id}: a spread belongs to the judge 'within', and only to it")
+        raise ValueError(f"{claim.id}: a spread must be given for the judge 'within', and only for it")
     if claim.spread is not None and not (isinstance(claim.spread, (int, float)) and claim.spread > 0):
         raise ValueError(f"{claim.id}: spread must be in (0, inf), got {claim.spread!r}")
     whole = isinstance(claim.runs, int) and not isinstance(claim.runs, bool)
@@ -289,7 +294,7 @@ def _check_rule(claim: Claim) -> None:
         raise ValueError(f"{claim.id}: rule must be a (quoted) string, got {claim.rule!r}")
     if claim.rule and claim.judge in RULES:
         raise ValueError(
-            f"{claim.id}: a rule is written for the judges ordering and statement; that of {claim.judge} is made"
+            f"{claim.id}: a rule must be written only for the judges ordering and statement; the rule of {claim.judge} is derived"
         )
 
 
@@ -305,30 +310,31 @@ def _check_readings(claim: Claim) -> None:
     if not isinstance(claim.apart, str) or (claim.apart and not readings):
         raise ValueError(f"{claim.id}: apart must be a (quoted) string, beside readings, got {claim.apart!r}")
     if readings and claim.judge in ("proof", READ):
-        raise ValueError(f"{claim.id}: readings are computed, each as the claim; the judge {claim.judge} has none")
+        raise ValueError(f"{claim.id}: readings must be computed like the claim; the judge {claim.judge} allows none")
 
 
 RULES = {
     "digits": "Reproduced if the value lies within {tolerance:f} of {printed}, half a unit of the last printed place.",
     "within": "Reproduced if the value lies within {tolerance:f} of {printed}, the spread that the document prints.",
-    "within runs": "Reproduced if the value lies within {tolerance:f} of {printed}, the spread that the document prints. Else it "
-    "differs if the two are more than two standard errors of their difference apart, and is not determinable in between. The "
-    "document's standard error is {error:f}, the spread over the square root of its {runs} runs; ours is that of our repetitions.",
-    "proof": "Reproduced if all that the chapter computes for it comes out as claimed; numbers are equal "
-    "where they differ by no more than the computation's own error.",
-    READ: "Read, not computed: the note says where, and what stands there.",
+    "within runs": "Reproduced if the value lies within {tolerance:f} of {printed}, the spread that the document prints. "
+    "Otherwise the claim differs if the two are more than two standard errors of their difference apart, and is not determinable "
+    "in between. The document's standard error is {error:f}, the spread over the square root of its {runs} runs; ours is "
+    "that of our repetitions.",
+    "proof": "Reproduced if everything that the chapter computes for the claim comes out as claimed. Two numbers count as equal "
+    "if they differ by no more than the error of the computation.",
+    READ: "Read, not computed: the note says where it was read and what the source says.",
 }
 
 
 def rule(claim: Claim) -> str:
-    """How `claim` is judged, in words: its own rule, or what its judge, printed value and spread make; "" if unwritten."""
+    """Return how `claim` is judged, in words: its own rule, or one from its judge, printed value and spread; "" if unwritten."""
     told, parts = template(claim)
     told = told.format(**parts) if parts else told
     return f"{told} {_told_readings(claim)}" if claim.readings else told
 
 
 def template(claim: Claim) -> tuple[str, dict]:
-    """The rule of `claim` but for its readings, and the numbers that are missing in it."""
+    """Return the rule of `claim` without its readings, and the numbers that are missing in it."""
     if claim.judge not in NUMERIC_JUDGES:
         return claim.rule or RULES.get(claim.judge, ""), {}
     parts = {"printed": claim.printed, "tolerance": tolerance(claim)}
@@ -338,10 +344,12 @@ def template(claim: Claim) -> tuple[str, dict]:
 
 
 def _told_readings(claim: Claim) -> str:
-    """Which readings are run, and what they make of the verdict."""
+    """Return which readings are run, and how they decide the verdict."""
     listed = "; ".join(f"{name}: {meaning}" for name, meaning in claim.readings.items())
-    deciding = f"the document's own, “{claim.own}”, must hold, or all" if claim.own else "all must hold"
-    return f"Readings, of which {deciding}: {listed}."
+    deciding = (
+        f"the document's own interpretation, “{claim.own}”, or all of them" if claim.own else "all interpretations"
+    )
+    return f"The claim must hold under {deciding}: {listed}."
 
 
 # ---------------------------------------------------------------- judging
@@ -349,11 +357,11 @@ def _told_readings(claim: Claim) -> str:
 
 @dataclass(frozen=True)
 class Record:
-    """What a notebook found out about one claim; all fields are text.
+    """The result of a notebook on one claim; all fields are text.
 
-    `verdict` is one of `VERDICTS`, or ``not judged`` for a run in another setting, which
-    does not count. `reproduced` is the value, or "read". `source` is where the claim stands in the document; `notebook` is
-    filled in when the executed notebooks are gathered.
+    `verdict` is one of `VERDICTS`, or ``not judged`` for a run in another setting, which does not count. `reproduced` is the
+    value, or "read". `source` is the claim's place in the document. `notebook` is filled in when the executed notebooks are
+    gathered.
     """
 
     id: str
@@ -367,27 +375,27 @@ class Record:
     notebook: str = ""
 
     def _ipython_display_(self) -> None:
-        """Nothing: `check` has displayed the line; as a cell's last value it stays silent."""
+        """Display nothing: `check` has displayed the line, and as a cell's last value the record stays silent."""
 
 
 class Records(tuple):
-    """The records of one `check_all`, which has displayed their table already."""
+    """The records of one `check_all`, which has already displayed their table."""
 
     def _ipython_display_(self) -> None:
-        """Nothing, as for `Record`."""
+        """Display nothing, as for `Record`."""
 
 
 def check(id: str, value, *, reason: str = "", stand_in: bool = False, undetermined: str = "", **setting) -> Record:
     """Judge `value` against the claim `id`, display one line, and return the `Record`.
 
     value : number for the judges digits and within (or an `evidence.Mean` for the latter), bool for ordering, proof and
-        statement; may be None for a claim that is undetermined or on stand-in data.
+        statement; may be None for a claim that is undetermined or on synthetic data.
         For ordering and statement also an `evidence.Difference`, or a list or mapping of several: within the noise the claim
         is not determinable, and the note says so. For a claim with readings an `evidence.Readings` with one such value for each.
-    reason : why it differs (required in the book where it does); else shown as a remark.
-    stand_in : the value was computed on stand-in data; the claim needs the real ones.
+    reason : why it differs (required in the book if it does); otherwise shown as a remark.
+    stand_in : the value was computed on synthetic data; the claim needs the real ones.
     undetermined : what the document leaves out, which makes the claim not determinable.
-    setting : parameters of this run. Where one is not the ledger's, nothing is judged.
+    setting : parameters of this run. If one differs from the ledger's, nothing is judged.
 
     Raises ``ValueError`` for an unknown id, a value of the wrong kind, or a parameter
     that is not in the claim's ledger setting.
@@ -400,10 +408,10 @@ def check(id: str, value, *, reason: str = "", stand_in: bool = False, undetermi
 
 
 def read(id: str, verdict: str, note: str) -> Record:
-    """Judge the claim `id` by what was read, where nothing is computed; display one line, and return the `Record`.
+    """Judge the claim `id`, which nothing computes, by reading; display one line, and return the `Record`.
 
     verdict : reproduced, differs or not determinable.
-    note : where it was read, and what stands there.
+    note : where it was read, and what the source says.
 
     Raises ``ValueError`` for an unknown id, a claim of another judge, another verdict, or an empty note.
     """
@@ -413,7 +421,7 @@ def read(id: str, verdict: str, note: str) -> Record:
 
 
 def read_all(document: str, found: dict[str, tuple[str, str]]) -> Records:
-    """`read` for many claims of one `document`, named without it: ``{name: (verdict, note)}``; one compact table."""
+    """Call `read` for many claims of one `document`, ``{name without it: (verdict, note)}``, and display one compact table."""
     if not found:
         raise ValueError("found must hold at least one claim, got none")
     records = Records(_read(f"{document}.{name}", *told) for name, told in found.items())
@@ -437,7 +445,7 @@ def _read(id: str, verdict: str, note: str) -> Record:
 def check_all(values: dict, *, reasons: dict | None = None, stand_in: bool = False, **setting) -> Records:
     """Judge many claims, ``{id: value}``, and display one compact table.
 
-    As `check`, with `reasons` ``{id: text}``. Every parameter of `setting` must be in the
+    Arguments are those of `check`, with `reasons` ``{id: text}``. Every parameter of `setting` must be in the
     ledger setting of at least one of the claims; each claim is compared with those it has.
     """
     if not values:
@@ -465,7 +473,7 @@ def check_all(values: dict, *, reasons: dict | None = None, stand_in: bool = Fal
 
 
 def judge(document: str, found: dict, reasons: dict | None = None, **options) -> Records:
-    """`check_all` for claims of one `document`, named without it; many bools count as one, which holds if all do.
+    """Call `check_all` for claims of one `document`, named without it; many bools count as one, which holds if all do.
 
     found : {id without the document: value}; reasons : {the same: text}; options : as for `check_all`
     """
@@ -475,7 +483,7 @@ def judge(document: str, found: dict, reasons: dict | None = None, **options) ->
 
     def one(value):
         if _empty(value):
-            return value  # of which `check_all` says what is wrong
+            return value  # `check_all` reports its error
         if isinstance(value, evidence.Readings):
             return evidence.Readings({name: one(each) for name, each in value.values.items()})
         many = list(np.ravel(np.asarray(value, dtype=object)))
@@ -485,12 +493,12 @@ def judge(document: str, found: dict, reasons: dict | None = None, **options) ->
 
 
 def _is_truth(value) -> bool:
-    """Whether `value` is True or False: python's, numpy's or sympy's, and no text or number that may stand for one."""
+    """Return whether `value` is True or False: python's, numpy's or sympy's, but not a number or text with that meaning."""
     return isinstance(value, (bool, np.bool_)) or type(value).__name__ in ("BooleanTrue", "BooleanFalse")
 
 
 def _empty(value) -> bool:
-    """Whether `value` holds no evidence at all, of which everything would be true: an empty list, table or mapping."""
+    """Return whether `value` is an empty list, table or mapping, and so no evidence: everything would hold for it."""
     if isinstance(value, evidence.Readings):
         return not value.values or any(_empty(each) for each in value.values.values())
     if isinstance(value, (Mapping, Set, str)):
@@ -500,7 +508,7 @@ def _empty(value) -> bool:
 
 def _judge(claim: Claim, value, reason, stand_in, undetermined, setting) -> Record:
     other = [
-        f"{name} = {here!r} here, {claim.setting[name]!r} in the document"
+        f"{name} is {here!r} in this run and {claim.setting[name]!r} in the document"
         for name, here in setting.items()
         if not _same(here, claim.setting[name])
     ]
@@ -512,15 +520,15 @@ def _judge(claim: Claim, value, reason, stand_in, undetermined, setting) -> Reco
     if value is not None:
         _check_names(claim, value)
     if other:
-        verdict, note = "not judged", "other setting: " + "; ".join(other)
+        verdict, note = "not judged", f"The setting is another: {'; '.join(other)}."
     elif undetermined:
         verdict, note = "not determinable", undetermined
     elif stand_in:
-        verdict, note = "stand-in", reason or "computed on stand-in data, needs the real data"
+        verdict, note = "stand-in", reason or STAND_IN
     elif (agrees := _agrees(claim, value)) is None:
         verdict, note = (
             "not determinable",
-            "; ".join(filter(None, [_told_open(claim, value), reason])),
+            " ".join(filter(None, [_told_open(claim, value), reason])),
         )
     elif agrees:
         verdict, note = "reproduced", reason
@@ -539,7 +547,7 @@ def _judge(claim: Claim, value, reason, stand_in, undetermined, setting) -> Reco
 
 
 def source(claim: Claim, document: Document) -> str:
-    """Where the claim stands: ``Miura et al. (2022), Table 1``."""
+    """Return the claim's place: ``Miura et al. (2022), Table 1``."""
     return f"{document.cited}, {claim.item}"
 
 
@@ -554,7 +562,7 @@ def _refuse_unknown(setting: dict, chosen: list[Claim]) -> None:
 
 
 def _same(here, printed) -> bool:
-    """Whether a parameter of this run is the document's: numbers up to rounding, else equal."""
+    """Return whether a parameter of this run equals the document's: numbers up to rounding."""
     try:
         a, b = np.asarray(here, dtype=float), np.asarray(printed, dtype=float)
     except (TypeError, ValueError):
@@ -563,7 +571,7 @@ def _same(here, printed) -> bool:
 
 
 def _agrees(claim: Claim, value) -> bool | None:
-    """Whether `value` agrees with the claim; None if noise, or what the document leaves open, leaves it open."""
+    """Return whether `value` agrees with the claim; None if noise, or an open setting, leaves it undecided."""
     if isinstance(value, evidence.Readings):
         found = {name: _agrees(claim, each) for name, each in value.values.items()}
         if found.get(claim.own) or all(found.values()):
@@ -581,41 +589,42 @@ def _agrees(claim: Claim, value) -> bool | None:
 
 
 def _from_printed(claim: Claim, value) -> evidence.Difference:
-    """By how much `value` exceeds the printed number, with the standard error of that difference."""
+    """Return the excess of `value` over the printed number, with the standard error of that difference."""
     ours = value.error if isinstance(value, evidence.Mean) else 0.0
     return evidence.Difference(float(value) - float(_parse(claim.printed)), math.hypot(ours, standard_error(claim)))
 
 
 def standard_error(claim: Claim) -> float:
-    """The document's: its spread over the square root of its number of runs; 0 where it gives none."""
+    """Return the document's standard error: its spread over the square root of its number of runs, or 0 if not given."""
     return claim.spread / math.sqrt(claim.runs) if claim.spread is not None and claim.runs else 0.0
 
 
 def _told_open(claim: Claim, value) -> str:
-    """Why `value` leaves the claim open: the noise, or the readings, of numbers with which of them hold."""
+    """Return a sentence on why `value` leaves the claim open: the noise, or the readings, with which of them hold."""
     if not isinstance(value, evidence.Readings):
-        return f"within the noise: {evidence.told(_from_printed(claim, value) if claim.judge == 'within' else value)}"
-    if claim.judge not in NUMERIC_JUDGES:
-        return "it depends on the reading"
-    return evidence.told(evidence.Readings({name: _agrees(claim, each) for name, each in value.values.items()}))
+        return f"{NOISE} {evidence.told(_from_printed(claim, value) if claim.judge == 'within' else value)}"
+    found = {name: _agrees(claim, each) for name, each in value.values.items()}
+    if claim.judge not in NUMERIC_JUDGES and set(found.values()) != {None}:
+        return DEPENDS
+    return evidence.told(evidence.Readings(found))
 
 
 def _check_names(claim: Claim, value) -> None:
-    """`ValueError` unless `value` has the readings that the ledger lists for the claim; none if it lists none."""
+    """Raise `ValueError` unless `value` has exactly the readings that the ledger lists for the claim."""
     names = list(value.values) if isinstance(value, evidence.Readings) else []
     if sorted(names) != sorted(claim.readings):
         raise ValueError(f"value must have the readings {sorted(claim.readings)} of {claim.id}, got {sorted(names)}")
 
 
 def tolerance(claim: Claim) -> Decimal:
-    """How far a value may lie from the printed one: the printed spread, or half a unit of the last printed place."""
+    """Return how far a value may lie from the printed one: the printed spread, or half a unit of the last printed place."""
     if claim.judge not in NUMERIC_JUDGES:
         raise ValueError(f"claim must have one of the judges {NUMERIC_JUDGES}, got {claim.id} (judge {claim.judge})")
     return Decimal(repr(float(claim.spread))) if claim.judge == "within" else _unit(_parse(claim.printed)) / 2
 
 
 def _shown(claim: Claim, value) -> str:
-    """`value` as text: three more digits than printed; ``ValueError`` for the wrong kind."""
+    """Return `value` as text with three more digits than printed. Raises ``ValueError`` for the wrong kind."""
     if isinstance(value, evidence.Readings):
         return "; ".join(f"{name}: {_shown(claim, each)}" for name, each in value.values.items())
     is_bool = isinstance(value, (bool, np.bool_))
@@ -646,7 +655,7 @@ def _shown(claim: Claim, value) -> str:
     unit = _unit(_parse(claim.printed))
     if unit >= 1 and number == int(number):
         return str(int(number))
-    # a value far from the printed one keeps at most 15 digits, all that a double has
+    # a value far from the printed one keeps at most 15 digits, the precision of a double
     exponent = max(unit.adjusted() - 3, number.adjusted() - 14)
     rounded = round(number.scaleb(-exponent))
     return str(Decimal(rounded).scaleb(exponent))
@@ -663,13 +672,13 @@ def _check_differences(claim: Claim, value) -> None:
 
 
 def _parse(printed: str) -> Decimal | None:
-    """The printed number with its digits, or None: ``0.576``, ``1e-5``, ``32,561``, ``85.3%``."""
+    """Return the printed number with its digits, or None: ``0.576``, ``1e-5``, ``32,561``, ``85.3%``."""
     text = printed.strip().replace("−", "-").replace(",", "").removesuffix("%").strip()
     return Decimal(text) if _NUMBER.fullmatch(text) else None
 
 
 def _unit(number: Decimal) -> Decimal:
-    """One unit of the last printed place: 0.001 for ``0.576``."""
+    """Return one unit of the last printed place: 0.001 for ``0.576``."""
     return Decimal(1).scaleb(number.as_tuple().exponent)
 
 
@@ -677,8 +686,8 @@ def _unit(number: Decimal) -> Decimal:
 
 
 def _display(plain: str, markup: str, record) -> None:
-    """Show it in a notebook, with the record in its own mime type; elsewhere do nothing."""
-    ipython = sys.modules.get("IPython")  # not imported: then this is no notebook
+    """Show it in a notebook, with the record as a separate mime type; elsewhere do nothing."""
+    ipython = sys.modules.get("IPython")  # if it is not imported, this is not a notebook
     if ipython is not None and ipython.get_ipython() is not None:
         from IPython.display import display
 
@@ -689,22 +698,22 @@ READ_MARK = f'<span class="judged-read">{READ}</span>'  # beside the verdict of 
 
 
 def css_class(verdict: str) -> str:
-    """The CSS class of a verdict's badge, ``verdict-not-determinable``."""
+    """Return the CSS class of a verdict's badge, ``verdict-not-determinable``."""
     return "verdict-" + verdict.replace(" ", "-")
 
 
 def badge(verdict: str) -> str:
-    """A verdict as the small HTML badge used in notebooks and on the scorecard."""
+    """Return a verdict as the small HTML badge used in notebooks and on the scorecard."""
     return f'<span class="verdict {css_class(verdict)}">{verdict}</span>'
 
 
 def anchor(id: str) -> str:
-    """The HTML id of the place in a page where the claim is judged."""
+    """Return the HTML id of the place in a page where the claim is judged."""
     return f"claim-{id}"
 
 
 def markup(text: str) -> str:
-    """`text` as HTML: what stands between two dollar signs as a formula for MathJax, the rest literally."""
+    """Return `text` as HTML: text between two dollar signs as a formula in TeX, which the book's pages show, the rest literally."""
     pieces = _FORMULA.split(html.escape(text))
     return "".join(
         rf'<span class="math notranslate nohighlight">\({piece}\)</span>' if i % 2 else piece
@@ -726,7 +735,7 @@ def _line_html(record: Record) -> str:
     here = f", here <b>{markup(record.reproduced)}</b>" if record.reproduced else ""
     if record.reproduced == READ:
         here = f", {READ_MARK}"
-    note = f'<span class="claim-note">; {markup(record.note)}</span>' if record.note else ""
+    note = f'<span class="claim-note">; {markup(record.note.removesuffix("."))}</span>' if record.note else ""
     return (
         f'<div class="claim" id="{anchor(record.id)}">{badge(record.verdict)} '
         f"{markup(record.item)} <code>{record.id}</code>: "
@@ -735,7 +744,7 @@ def _line_html(record: Record) -> str:
 
 
 def tally(verdicts) -> str:
-    """``32 claims: 31 reproduced, 1 differs`` (in the order of `VERDICTS`)."""
+    """Return ``32 claims: 31 reproduced, 1 differs`` (in the order of `VERDICTS`)."""
     count = Counter(verdicts)
     total = sum(count.values())
     parts = [f"{count[verdict]} {verdict}" for verdict in (*VERDICTS, "not judged") if count[verdict]]
@@ -747,7 +756,7 @@ def _table(records: Records) -> str:
 
 
 def _table_html(records: Records) -> str:
-    """One table; the ids without their document where all are of one, to keep it narrow."""
+    """Return one table; if all claims are of one document, the ids omit it, to keep the table narrow."""
     prefix = f"{records[0].document}." if len({r.document for r in records}) == 1 else ""
     title = tally(record.verdict for record in records)
     if prefix:

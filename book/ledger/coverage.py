@@ -2,20 +2,22 @@
 
     python -m book.ledger.coverage kiri2019     prints those lines: the sentences that the file has, as they are, and the others to fill in
 
-A line has the sentence's number ``n``, the section that it is in, its first words, and either ``claims``, a list of ids, or
-``no claim``, which says why. The texts of the documents are not ours, so the files hold no more than those first words. The text
+A line has the sentence's number ``n``, its section, its first words, and either ``claims``, a list of ids, or ``no
+claim``, which says why. The texts of the documents are not ours, so the files contain only those first words. The text
 of a document is ``<document>-….txt`` in the folder that the environment variable ``COMPENDIUM_PAPERS`` names, else in
 ``shared/papers`` beside the repository.
 
 How a text is split (`split`). Blocks are separated by blank lines:
 
-- A heading (a line that begins with ``#`` or a section number, or a short line by itself that is no sentence) sets the section.
+- A heading (a line that begins with ``#`` or a section number, or a short line by itself that is no sentence) sets the
+  section.
 - A caption, a footnote, an affiliation, a reference, an item of a list and a line of an algorithm are one entry each.
-- Each cell of a table but those of its first row and first column is one entry. Its words are the cell and the row's name.
-- All else is prose. A sentence ends at ``。`` or at a full stop, question mark or exclamation mark before a space or a Japanese
-  letter, and at the next heading. It runs on over captions, tables, footnotes, algorithms and the ends of pages.
-  A displayed formula belongs to the sentence before it, unless that has ended. What follows the formula belongs to it if it
-  begins with a particle of Japanese, such as で, が or と; else a new sentence begins.
+- Each cell of a table but those of its first row and first column is one entry. Its words are the cell and the row's
+  name.
+- All else is prose. A sentence ends at ``。`` or at a full stop, question mark or exclamation mark before a space or a
+  Japanese letter, and at the next heading. It runs on over captions, tables, footnotes, algorithms and the ends of
+  pages. A displayed formula belongs to the sentence before it, unless that has ended. What follows the formula belongs
+  to it if it begins with a particle of Japanese, such as で, が or と; else a new sentence begins.
 """
 
 from __future__ import annotations
@@ -65,13 +67,13 @@ class Sentence:
 
     @property
     def words(self) -> str:
-        """Its first characters, without spaces and marks."""
+        """Return its first characters, without spaces and marks."""
         mark = r"^(?:- |• )" if self.kind in ("item", "reference") else r"^\0"
         return re.sub(rf"{mark}|f:id:\S+|</?sup>|[\s$*`\\]", "", self.text.strip())[:WORDS]
 
 
 def split(text: str) -> list[Sentence]:
-    """Return the entries of a document's `text` in order, a sentence where it begins (see the module's docstring)."""
+    """Return the entries of a document's `text`, each at the position of its first sentence (see the module's docstring)."""
     found: list[list] = []  # section, text, kind
     section, algorithm = "", ""
     running, formula = None, False  # the sentence that has not ended, and whether its last part is a displayed formula
@@ -113,13 +115,13 @@ def split(text: str) -> list[Sentence]:
 
 
 def _section(head: str) -> str:
-    """The number of a section, or the first characters of its name."""
+    """Return the number of a section, or the first characters of its name."""
     name = re.sub(r"^#+ |[*$]", "", head).strip()
     return number[0] if (number := NUMBERED.match(name)) else name[:WORDS]
 
 
 def _prose(found: list, section: str, block: str, running, formula: bool):
-    """Add the sentences of `block`; the first of them goes on with `running` if that has not ended."""
+    """Add the sentences of `block`; the first continues `running` if that has not ended."""
     displayed = block.startswith(("$$", "\\displaystyle"))
     if BEGINS.match(block) or (formula and not displayed and not GOES_ON.match(block)):
         running = None
@@ -149,7 +151,7 @@ def _cells(section: str, lines: list[str]) -> list[list]:
 
 
 def papers() -> Path:
-    """The folder of the documents' texts; it need not exist."""
+    """Return the folder of the documents' texts; it need not exist."""
     return Path(os.environ.get("COMPENDIUM_PAPERS") or ROOT.parent / "shared/papers")
 
 
@@ -160,21 +162,26 @@ def text(document: str) -> str | None:
 
 
 def load(document: str, folder: Path = FOLDER) -> list[dict]:
-    """The lines of a document's file; ``ValueError`` names the first that is malformed, without claims or a reason, or out of order."""
+    """Return the lines of a document's file.
+
+    Raises ``ValueError`` that names the first line that is malformed, out of order, or without claims or a reason.
+    """
     lines = yaml.safe_load((folder / f"{document}.yml").read_text(encoding="utf-8"))
     for number, line in enumerate(lines, start=1):
         told, reason = line.get("claims"), line.get("no claim")
         if set(line) not in ({"n", "at", "words", "claims"}, {"n", "at", "words", "no claim"}) or line["n"] != number:
             raise ValueError(
-                f"{document}, line {number}: n must be {number}, beside at, words and claims or no claim; got {line}"
+                f"{document}, line {number}: n must be {number}, with at, words, and claims or no claim; got {line}"
             )
         if len(line["words"]) > WORDS or not (told or isinstance(reason, str) and len(reason) > 3):
-            raise ValueError(f"{document}, line {number}: it needs claims or the reason why it has none, got {line}")
+            raise ValueError(
+                f"{document}, line {number}: it must have claims or the reason why it has none, got {line}"
+            )
     return lines
 
 
 def skeleton(document: str, folder: Path = FOLDER) -> str:
-    """The lines of a document's file, with what the file says of each sentence; references and names need no more."""
+    """Return the lines of a document's file with its information on each sentence; references and names need none."""
     told = text(document)
     if told is None:
         raise ValueError(f"document must have its text in {papers()}, got {document!r}")
@@ -199,7 +206,7 @@ def skeleton(document: str, folder: Path = FOLDER) -> str:
 
 
 def _counted(lines):
-    """Each line with how many before it have its section and its words."""
+    """Return each line with the number of earlier lines with its section and its words."""
     seen = Counter()
     for line in lines:
         yield line, seen[line["at"], line["words"]]

@@ -1,4 +1,4 @@
-"""The entries of book/errata.md, each tied to the claims that it is about, so that the page says no more than the ledger does.
+"""The entries of book/errata.md, each tied to its claims, so that the page states no more than the ledger does.
 
 An entry is a line (its head) above one that begins with a colon. A comment above the head names its claims:
 
@@ -6,7 +6,7 @@ An entry is a line (its head) above one that begins with a colon. A comment abov
     Lemma 1: the sign of $x$
     : It is negative.
 
-Below the heading Remarks of a document are the entries that are about no claim that differs: what is not said, or left open.
+Below a document's heading Remarks are the entries without a claim that differs: omissions, or open points.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Entry:
 
 @cache
 def entries(path: Path = PAGE) -> dict[str, list[Entry]]:
-    """The entries of each document in their order, by the document's key."""
+    """Return the entries of each document in their order, by the document's key."""
     parts = re.split(r"(?m)^\(errata-(\w+)\)=$", path.read_text(encoding="utf-8"))
     return {key: _entries(text) for key, text in zip(parts[1::2], parts[2::2])}
 
@@ -48,12 +48,12 @@ def _entries(text: str) -> list[Entry]:
 
 
 def anchor(document: str, number: int) -> str:
-    """The place on the page of a document's entry, counted from 0."""
+    """Return the place on the page of a document's entry, counted from 0."""
     return f"errata-{document}-{number}"
 
 
 def about(id: str, path: Path = PAGE) -> list[tuple[str, str]]:
-    """(anchor, head) of the entries that name the claim `id`."""
+    """Return (anchor, head) of the entries that name the claim `id`."""
     document = id.split(".")[0]
     found = enumerate(entries(path).get(document, []))
     return [(anchor(document, number), entry.head) for number, entry in found if id in entry.claims]
@@ -63,14 +63,14 @@ def problems(verdicts: dict[str, str], excused: set[str], path: Path = PAGE) -> 
     """Return in words where the page contradicts the `verdicts` of the claims, by id. The claims `excused` need no entry."""
     told = [(key, entry) for key, each in entries(path).items() for entry in each]
     named = {id for _, entry in told for id in entry.claims if not entry.remark}
-    found = [f"{key}, {entry.head}: no claim {id}" for key, entry in told for id in entry.claims if id not in verdicts]
+    found = [
+        f"{key}, {entry.head}: unknown claim {id}" for key, entry in told for id in entry.claims if id not in verdicts
+    ]
     for key, entry in told:
         differs = any(verdicts.get(id) == "differs" for id in entry.claims)
         if entry.remark and differs:
-            found.append(f"{key}, {entry.head}: a claim of it differs, so it is no remark")
+            found.append(f"{key}, {entry.head}: one of its claims differs, so it must not be a remark")
         if not entry.remark and not differs:
-            found.append(f"{key}, {entry.head}: no claim of it differs, so it is a remark")
+            found.append(f"{key}, {entry.head}: none of its claims differs, so it must be a remark")
     missing = {id for id, verdict in verdicts.items() if verdict == "differs"} - named - excused
-    return found + [
-        f"{id}: differs, and has neither an erratum nor the reason why it has none" for id in sorted(missing)
-    ]
+    return found + [f"{id}: differs, but has neither an erratum nor a reason for having none" for id in sorted(missing)]

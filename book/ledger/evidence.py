@@ -1,7 +1,7 @@
-"""Evidence for a comparison of noisy means: a difference, its standard error, and what the two say together.
+"""Evidence for a comparison of noisy means: a difference, its standard error, and the conclusion from both.
 
-That a difference exceeds a limit is found to hold if it is above by more than two standard errors, and found not to
-hold if it is below by more than two. Between the two lies the noise, where nothing is found.
+A difference exceeds a limit if it is above by more than two standard errors, and does not if it is below by more than two.
+Between the two it is within the noise, and nothing is concluded.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_FOUND = {True: "holds", False: "fails", None: "within the noise"}
+_FOUND = {True: "holds", False: "fails", None: "is within the noise"}
 NAMED = 6  # readings, each by its name
-ERRORS = 2  # standard errors; beyond as many, a difference is no noise
+ERRORS = 2  # standard errors; a larger difference is not noise
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference that is claimed to exceed `limit`, with its standard error, which is 0 where nothing is left to chance."""
+    """A difference that is claimed to exceed `limit`, with its standard error, which is 0 if it is not random."""
 
     value: float
     error: float
@@ -27,27 +27,40 @@ class Difference:
 
     @property
     def errors(self) -> float:
-        """By how many standard errors it exceeds the limit; without error, by infinitely many, on one side or the other."""
+        """Return by how many standard errors it exceeds the limit; without error, plus or minus infinity."""
         margin = self.value - self.limit
         if self.error == 0:
-            return math.inf if margin > 0 else -math.inf  # equal to the limit it does not exceed it, and noise is none
+            return math.inf if margin > 0 else -math.inf  # at the limit it does not exceed it, and there is no noise
         return margin / self.error
 
     @property
     def holds(self) -> bool | None:
-        """Whether it exceeds the limit; None within the noise."""
+        """Return whether it exceeds the limit; None within the noise."""
         return bool(self.errors > 0) if abs(self.errors) > ERRORS else None
 
     def __str__(self) -> str:
+        value, noise = self._figures
+        limit = f", limit {self.limit:g}" if self.limit else ""
+        return f"difference {value}{limit}, two standard errors {noise}"
+
+    @property
+    def _figures(self) -> tuple[str, str]:
+        """Its value and two standard errors, to two digits of the latter."""
         noise = ERRORS * self.error
         places = max(0, 1 - math.floor(math.log10(noise))) if noise else 4
-        limit = f", limit {self.limit:g}" if self.limit else ""
-        return f"difference {self.value:+.{places}f}{limit}, two standard errors {noise:.{places}f}"
+        return f"{self.value:+.{places}f}", f"{noise:.{places}f}"
+
+    def sentence(self, name: str = "") -> str:
+        """A sentence that gives its numbers and, if it is one of several, its `name` or number among them."""
+        value, noise = self._figures
+        subject = f"For {'comparison ' * name.isdigit()}{name}, the difference" if name else "The difference"
+        limit = f", the limit is {self.limit:g}" if self.limit else ""
+        return f"{subject} is {value}{limit}, and two standard errors are {noise}."
 
 
 @dataclass(frozen=True)
 class Mean:
-    """The mean of some runs with its standard error: what `claims.check` takes for a claim that is judged by a printed spread."""
+    """The mean of some runs with its standard error, for `claims.check` on a claim that is judged by a printed spread."""
 
     value: float
     error: float
@@ -58,13 +71,14 @@ class Mean:
 
 @dataclass(frozen=True)
 class Readings:
-    """A value for each of a claim's readings, by the names that the ledger gives them: what `claims.check` takes for such a claim."""
+    """A value for each of a claim's interpretations, by their names in the ledger, for `claims.check` on such a claim."""
 
     values: Mapping[str, object]
 
     @property
     def found(self) -> dict[str, bool | None]:
-        """Whether the claim holds in each reading, where the values are bools or differences; None within the noise."""
+        """Return whether the claim holds in each interpretation, if the values are bools or differences; None within
+        the noise."""
         return {
             name: holds(each) if many(each) else each if each is None else bool(each)
             for name, each in self.values.items()
@@ -78,9 +92,9 @@ def mean(runs) -> Mean:
 
 
 def between(above, below, *, limit=0.0, paired=False) -> Difference:
-    """That the mean of the runs `above` exceeds that of the runs `below` by more than `limit`.
+    """Return the evidence that the mean of the runs `above` exceeds that of the runs `below` by more than `limit`.
 
-    paired : run by run, as where both saw the same split of the data; else the runs are independent
+    paired : run by run, if both used the same split of the data; else the runs are independent
     """
     a, b = np.asarray(above, dtype=float), np.asarray(below, dtype=float)
     if paired:
@@ -89,14 +103,14 @@ def between(above, below, *, limit=0.0, paired=False) -> Difference:
 
 
 def _error(runs) -> float:
-    """The standard error of the mean of `runs`, of which there must be two at least."""
+    """Return the standard error of the mean of at least two `runs`."""
     if runs.size < 2:
         raise ValueError(f"runs must be two or more for a standard error, got {runs.size}")
     return float(runs.std(ddof=1) / math.sqrt(runs.size))
 
 
 def near(difference: Difference, tolerance: float) -> dict[str, Difference]:
-    """That the difference is less than `tolerance` on either side, of which it must keep clear by two standard errors."""
+    """Return the evidence that the difference is less than `tolerance` on either side, by two standard errors."""
     value, error = difference.value, difference.error
     return {
         f"below {tolerance:g}": Difference(tolerance - value, error),
@@ -105,7 +119,7 @@ def near(difference: Difference, tolerance: float) -> dict[str, Difference]:
 
 
 def many(value) -> dict[str, Difference] | None:
-    """The differences in `value`, one or a mapping or a list of several, by name; None if they are not differences alone."""
+    """Return the differences in `value`, one or a mapping or a list of several, by name; None if it has anything else."""
     if isinstance(value, Difference):
         return {"": value}
     if not isinstance(value, (Mapping, list, tuple)):
@@ -116,7 +130,7 @@ def many(value) -> dict[str, Difference] | None:
 
 
 def weakest(value) -> tuple[str, Difference]:
-    """The name and the difference that exceeds its limit by the fewest standard errors: by it all hold, or one does not."""
+    """Return the name and the difference that exceeds its limit by the fewest standard errors, which decides whether all hold."""
     found = many(value)
     if found is None:
         raise ValueError(f"value must be a Difference, or a list or mapping of such, got {value!r}")
@@ -124,9 +138,9 @@ def weakest(value) -> tuple[str, Difference]:
 
 
 def holds(value) -> bool | None:
-    """Whether all of the differences hold: False if one clearly does not, None if noise leaves it open.
+    """Return whether all of the differences hold: False if one clearly does not, None if noise leaves it open.
 
-    Of `Readings` whether the claim holds in all: False if it does in none, None else.
+    For `Readings`, return whether the claim holds in all: False if it does in none, None otherwise.
     """
     if isinstance(value, Readings):
         found = set(value.found.values())
@@ -135,14 +149,26 @@ def holds(value) -> bool | None:
 
 
 def told(value) -> str:
-    """The weakest of the differences in words; of `Readings` which hold, or how many if they are more than `NAMED`."""
-    if isinstance(value, Readings) and len(value.values) > NAMED:
-        found = list(value.found.values())
-        counts = [found.count(each) for each in (True, False, None)]
-        return "holds in {}, fails in {} and is within the noise in {} of {} interpretations".format(
-            *counts, len(found)
-        )
+    """Return the weakest of the differences as a sentence; for `Readings` those that hold, or their number if more than `NAMED`."""
     if isinstance(value, Readings):
-        return "; ".join(f"{name}: {_FOUND[each]}" for name, each in value.found.items())
+        return f"The claim {_listed(_by_found(value.found))}."
     name, difference = weakest(value)
-    return f"{name}: {difference}" if name else str(difference)
+    return difference.sentence(name)
+
+
+def _by_found(found: Mapping[str, bool | None]) -> list[str]:
+    """Return a clause for each outcome that occurs, which names or counts its readings: ``holds under “deep” and “flat”``."""
+    total, clauses = f" of {len(found)} interpretations", []
+    for outcome, verb in _FOUND.items():
+        names = [name for name, each in found.items() if each is outcome]
+        if names and len(found) > NAMED:
+            clauses.append(f"{verb} under {len(names)}{total}")
+            total = ""
+        elif names:
+            clauses.append(f"{verb} under {_listed([f'“{name}”' for name in names])}")
+    return clauses
+
+
+def _listed(parts: list[str]) -> str:
+    *before, last = parts
+    return f"{', '.join(before)} and {last}" if before else last

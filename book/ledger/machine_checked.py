@@ -1,4 +1,4 @@
-"""What the files of proofs/ state: definitions and theorems as they stand, with the comment before each, without the proofs.
+"""The statements in proofs/: definitions and theorems verbatim, with the comment before each, without the proofs.
 
 for theorem in machine_checked.headlines():
     print(theorem.file, theorem.line, theorem.name, theorem.says)
@@ -22,14 +22,14 @@ LIST = FOLDER / "headlines.yml"
 
 # What Coq's reader tells apart: the ends of comments, which may lie in one another; strings; and the full stop that ends a sentence.
 TOKEN = re.compile(r'\(\*|\*\)|"[^"]*"|(\.(?=\s|$))|[^(*".]+|.', re.DOTALL)
-# What may stand before a command or a tactic of a proof: bullets, braces, and the goals that it is for.
+# What may precede a command or a tactic of a proof: bullets, braces, and goal selectors.
 LEADING = re.compile(r"\A(?:[\s\-+*{}]|(?:\d+(?:\s*[-,]\s*\d+)*|\[\s*[\w']+\s*\]|all|par|!)\s*:(?!=))+")
 NAMED = re.compile(r"(?:Local )?(Definition|Fixpoint|Inductive|Record|Theorem|Lemma)\s+(\w+)")
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence of Coq, to its full stop: `says` is the comment right before it, `proving` whether it stands in a proof."""
+    """One sentence of Coq, to its full stop: `says` is the comment right before it, `proving` whether it is in a proof."""
 
     line: int
     text: str
@@ -38,7 +38,7 @@ class Sentence:
 
     @property
     def clause(self) -> str:
-        """Its text from the first word on that does something."""
+        """Return its text from the first effective word on."""
         return LEADING.sub("", self.text)
 
 
@@ -67,7 +67,7 @@ class Headline:
 
 
 def sentences(text: str) -> Iterator[Sentence]:
-    """The sentences of a file, without comments. A proof lies between `Proof` and `Qed`, which belong to it."""
+    """Yield the sentences of a file, without comments. A proof lies between `Proof` and `Qed`, which belong to it."""
     depth, start, said, comment, says, proving = 0, 0, "", "", "", False
     for token in TOKEN.finditer(text):
         word = token[0]
@@ -76,7 +76,7 @@ def sentences(text: str) -> Iterator[Sentence]:
         elif word == "*)" and depth:
             depth -= 1
             if not depth and said:
-                said += " "  # as Coq reads it: a comment keeps two words apart
+                said += " "  # as in Coq, a comment separates two words
             elif not depth:
                 says, comment = " ".join(comment.split()), ""
         elif depth:
@@ -93,17 +93,17 @@ def sentences(text: str) -> Iterator[Sentence]:
                 said, comment, says = "", "", ""
     if said or depth:
         raise ValueError(
-            f"line {text.count(chr(10), 0, start) + 1}: a sentence or comment that starts there has no end"
+            f"line {text.count(chr(10), 0, start) + 1}: the sentence or comment that starts here has no end"
         )
 
 
 def statements(path: Path) -> list[Statement]:
-    """The definitions and theorems of one file, in its order."""
+    """Return the definitions and theorems of one file, in its order."""
     return stated(path.name, path.read_text(encoding="utf-8"))
 
 
 def stated(file: str, text: str) -> list[Statement]:
-    """The definitions and theorems in the text of a file."""
+    """Return the definitions and theorems in the text of a file."""
     found: list[Statement] = []
     sections: list[list[str]] = []
     for sentence in sentences(text):
@@ -123,13 +123,13 @@ def stated(file: str, text: str) -> list[Statement]:
 
 
 def everything() -> dict[str, list[Statement]]:
-    """{file: its definitions and theorems}, in the order in which the files build on one another."""
+    """Return {file: its definitions and theorems}, in the order in which the files build on one another."""
     names = [line for line in (FOLDER / "_CoqProject").read_text(encoding="utf-8").split() if line.endswith(".v")]
     return {name: stated(name, cells.text()) if name == cells.FILE else statements(FOLDER / name) for name in names}
 
 
 def headlines() -> list[Headline]:
-    """The theorems of proofs/headlines.yml. ``ValueError`` for one that stands in no file, or in two."""
+    """Return the theorems of proofs/headlines.yml. Raises ``ValueError`` for one that is in no file, or in two."""
     theorems: dict[str, list[Statement]] = {}
     for file in everything().values():
         for statement in file:
@@ -140,7 +140,7 @@ def headlines() -> list[Headline]:
         places = theorems.get(entry["name"], [])
         if len(places) != 1:
             raise ValueError(
-                f"{LIST.name}: theorem {entry['name']} must stand in one file of proofs/, found {len(places)}"
+                f"{LIST.name}: theorem {entry['name']} must be in one file of proofs/, found in {len(places)}"
             )
         listed = (tuple(entry.get(key, ())) for key in ("lib", "claims"))
         made.append(Headline(places[0], entry.get("axioms", "reals"), *listed, entry.get("box", "")))
@@ -148,7 +148,7 @@ def headlines() -> list[Headline]:
 
 
 def about(claim: str) -> list[Headline]:
-    """The theorems that prove or refute the claim of the ledger with this id, whole or in part."""
+    """Return the theorems that prove or refute the claim of the ledger with this id, whole or in part."""
     return [each for each in _of_claims() if any(fnmatchcase(claim, pattern) for pattern in each.claims)]
 
 
@@ -158,7 +158,7 @@ def _of_claims() -> list[Headline]:
 
 
 def address(statement: Statement) -> str:
-    """Where the page of what is checked shows the statement, within the book."""
+    """Return the address of the statement, within the book, on the page of checked theorems."""
     return f"machine-checked.html#{label(statement)}"
 
 
@@ -167,5 +167,5 @@ def label(statement: Statement) -> str:
 
 
 def axioms() -> dict[str, list[str]]:
-    """{group: patterns of the names of axioms that a theorem of the group may use}."""
+    """Return {group: patterns of the names of axioms that a theorem of the group may use}."""
     return yaml.safe_load(LIST.read_text(encoding="utf-8"))["axioms"]

@@ -1,8 +1,8 @@
-"""Which numbers the documents give their equations, theorems, definitions, algorithms and tables: from their texts, numbers only.
+"""The documents' numbers of equations, theorems, definitions, algorithms and tables: from their texts, numbers only.
 
-    python -m book.ledger.numbered folder-of-texts    prints the lists that stand in book/formulas.yml
+    python -m book.ledger.numbered folder-of-texts    prints the lists that are in book/formulas.yml
 
-A text is named for its document, `miura2022-….txt`. A document that numbers nothing has no list: the ledger counts its formulas.
+A text is named after its document, `miura2022-….txt`. A document without numbers has no list: the ledger counts its formulas.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ DISPLAYED = r"\\(?:quad|tag) ?[({]+(\d+)[)}]"
 
 
 def numbers(text: str) -> dict[str, list[str]]:
-    """The numbers of each kind that `text` names, in their order."""
+    """Return the numbers of each kind that `text` names, in their order."""
     found = {kind: set(re.findall(rf"(?:{words}) ?({NUMBER})", text)) for kind, words in KINDS.items()}
     found["Equation"] = set(re.findall(DISPLAYED, text))
     return {kind: sorted(each, key=order) for kind, each in found.items() if each}
 
 
 def order(number: str) -> list:
-    """2.10 after 2.9, and appendices last."""
+    """Return a sort key that puts 2.10 after 2.9, and appendices last."""
     return [(part.isalpha(), int(part) if part.isdigit() else part) for part in number.split(".")]
 
 

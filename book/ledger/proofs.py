@@ -1,6 +1,7 @@
-"""What a page says over and over while it checks a proof: an expression vanishes, and which statements held.
+"""Show a derivation as formulas that sympy has checked, and list which statements held.
 
 proofs.zero(sp.sin(x)**2 + sp.cos(x)**2 - 1)                        # True
+proofs.derive(sp.Integral(x, (x, 0, t)), t**2 / 2)                  # True, and the formula with a mark
 proofs.show({"a step, in random cases": [True, True], "the end": True}, "a remark")
 """
 
@@ -8,11 +9,17 @@ from __future__ import annotations
 
 import numpy as np
 import sympy as sp
+from IPython.display import Math, display
+from sympy.printing.latex import LatexPrinter
+
+ROOM = 220  # letters of LaTeX
 
 
 def zero(expression) -> bool:
-    """Whether sympy reduces `expression` to 0, as it stands or in terms of exp. False is no proof: it may know no way."""
+    """Return whether sympy reduces `expression` to 0, directly or in terms of exp. False proves nothing."""
     expression = sp.sympify(expression)
+    if isinstance(expression, sp.MatrixBase):
+        return all(map(zero, expression))
     if sp.simplify(expression) == 0:
         return True
     return not _differs(expression) and sp.simplify(sp.expand(expression.rewrite(sp.exp))) == 0
@@ -20,11 +27,66 @@ def zero(expression) -> bool:
 
 def _differs(expression) -> bool:
     """Whether `expression` is far from 0 at some point: then it need not be rewritten, which can take hours."""
+    if isinstance(expression, sp.MatrixBase):
+        return any(map(_differs, expression))
     symbols = sorted(expression.free_symbols, key=str)
     if any(symbol.is_integer or symbol.is_positive is False for symbol in symbols):
         return False  # the point is between 0 and 1
     value = expression.subs({symbol: sp.Rational(k, len(symbols) + 1) for k, symbol in enumerate(symbols, 1)}).evalf()
     return bool(value.is_number and value.is_finite and abs(value) > 1e-9)
+
+
+def derive(*lines, where=None) -> bool:
+    """Display a chain of equations, each with a mark of whether sympy has checked it; return whether all of them hold.
+
+    lines : expressions of sympy. Each must equal the one before once integrals, derivatives and limits are evaluated and logarithms
+        of products are split, as they are for positive factors. A string in the first place is LaTeX for what the first expression
+        equals, or is related to as the string says after an &. A pair adds a reason to an expression. A triple (relation, expression,
+        held) has another relation, in LaTeX, and whether it holds.
+    where : {symbol: expression}, put in before lines are compared
+    """
+    name, before, *rest = lines if isinstance(lines[0], str) else ("", *lines)
+    name = name if "&" in name else f"{name} &=" if name else ""
+    rows, held = [f"{name} {latex(before)}" if name else f"{latex(before)} &"], []
+    for line in rest:
+        relation, expression, holds, reason = "=", line, None, ""
+        if isinstance(line, tuple) and len(line) == 2:
+            expression, reason = line
+        elif isinstance(line, tuple):
+            relation, expression, holds = line
+        if holds is None:
+            difference = _evaluated(before, where) - _evaluated(expression, where)
+            holds = zero(difference)
+            relation = "=" if holds else r"\ne" if _differs(difference) else r"\overset{?}{=}"
+        because, mark = rf"\text{{{reason}}}\ " if reason else "", r"\checkmark" if holds else r"\times"
+        if holds and latex(expression) == latex(before) and "&&" not in rows[-1]:  # by definition, as sympy writes it
+            rows[-1] += f" && {because}{mark}"
+        else:
+            rows.append(f"&{relation} {latex(expression)} && {because}{mark}")
+        held.append(bool(holds))
+        before = expression
+    if not name and len(rows) > 1:  # one line for the first equation, if there is room
+        rows[:2] = [rows[0] + rows[1][1:]] if len(rows[0] + rows[1]) < ROOM else [f"& {rows[0][:-2]}", *rows[1:]]
+    display(Math("\n".join([r"\begin{aligned}", " \\\\\n".join(rows), r"\end{aligned}"])))
+    return all(held)
+
+
+class _Printer(LatexPrinter):
+    """Terms with a plus come first: x - mu, not -mu + x."""
+
+    def _as_ordered_terms(self, expr, order=None):
+        return sorted(super()._as_ordered_terms(expr, order), key=lambda term: term.could_extract_minus_sign())
+
+
+def latex(expression) -> str:
+    return _Printer().doprint(expression)
+
+
+def _evaluated(expression, where):
+    expression = sp.sympify(expression).subs(where or {}).doit()
+    if not expression.is_commutative:
+        return sp.expand(expression)
+    return expression if isinstance(expression, sp.MatrixBase) else sp.expand_log(expression, force=True)
 
 
 def show(found, *remarks) -> None:

@@ -1,7 +1,8 @@
-"""The ledger in the edition's language: what claims say, their rules, readings and notes, and the documents' names.
+"""The ledger in the edition's language: the claims, their rules, interpretations and notes, and the documents' names.
 
 The texts are translated in locale/ja/claims/kiri2019.po, a document a file. A note is translated part by part, as semicolons
-divide it; parts of several notes that differ in their numbers alone are one message, in which {1} is the first number.
+divide it; a first sentence that `book.ledger.claims` has made is a part too. Parts of several notes that differ in their numbers
+alone are one message, in which {1} is the first number.
 """
 
 from __future__ import annotations
@@ -16,22 +17,31 @@ from book.ledger import claims
 from book.ledger.claims import VERDICTS, Claim, Document, Ledger, Record
 
 PART = re.compile(r"(?:\([^()]*\)|\$[^$]*\$|[^;]|;(?! ))+")  # up to a semicolon outside of brackets and formulas
+_REST = r"[^.]*(?:\.\d[^.]*)*"  # of a sentence, in which a point is that of a number
+MADE = re.compile(
+    rf"(?:{re.escape(claims.DEPENDS[:-1])}|{re.escape(claims.NOISE)} {_REST}|The claim (?:holds|fails|is) {_REST})\.(?: |$)"
+)
+CLAUSE = re.compile(
+    r"(holds|fails|is within the noise) under ((?:“[^”]*”(?:, (?=“)| and (?=“))?)+|\d+(?: of \d+ interpretations)?)"
+)
 NUMBER = re.compile(r"\$[^$]*\$|[-+]?\d+(?:[.,]\d+)*")
-JUDGED = (*VERDICTS, *claims.RULES.values())  # which `say` is given as they are
-SAID = ("holds", "fails", "does not hold", "within the noise", "not judged")  # what may have been found
+JUDGED = (*VERDICTS, *claims.RULES.values())  # passed to `say` unchanged
+SAID = ("holds", "fails", "does not hold", "within the noise", "not judged")  # possible findings
 
 
 def catalogue(document: str) -> str:
-    """The name of the catalogue of a document's claims."""
+    """Return the name of the catalogue of a document's claims."""
     return f"claims/{document}"
 
 
 def parts(note: str) -> list[str]:
-    return [part.strip("; ") for part in PART.findall(note)]
+    made = MADE.match(note)
+    rest = note[made.end() :] if made else note
+    return ([made[0].rstrip(". ")] if made else []) + [part.strip("; ") for part in PART.findall(rest)]
 
 
 def without_numbers(text: str) -> tuple[str, list[str]]:
-    """`text` with {1}, {2} … for its numbers outside formulas, and the numbers."""
+    """Return `text` with {1}, {2} … for its numbers outside formulas, and the numbers."""
     numbers: list[str] = []
 
     def numbered(match):
@@ -44,7 +54,7 @@ def without_numbers(text: str) -> tuple[str, list[str]]:
 
 
 def messages(ledger: Ledger, records: list[Record]) -> dict[str, dict[str, str]]:
-    """By catalogue, what there is to translate: the documents' names, the claims' texts, and the parts of the records' notes."""
+    """Return the messages by catalogue: the documents' names, the claims' texts, and the parts of the records' notes."""
     found: dict[str, dict[str, str]] = {}
     for key, document in [*ledger.documents.items(), *([(claims.OWN.key, claims.OWN)] if ledger.own else [])]:
         texts = found.setdefault(catalogue(key), {})
@@ -71,9 +81,18 @@ def _texts(claim: Claim):
 
 
 def _own(claim: Claim, note: str) -> list[str]:
-    """The parts of a note but those that say of a reading what was found."""
+    """The parts of a note but those that say of readings what was found."""
     made = {f"{name}: {found}" for name in claim.readings for found in SAID}
-    return [part for part in parts(note) if part not in made]
+    return [part for part in parts(note) if part not in made and not _clauses(part)]
+
+
+def _clauses(part: str) -> list[tuple[str, str]]:
+    """What `evidence.told` has found, and under which readings or how many; [] for another part."""
+    told = CLAUSE.findall(part)
+    whole = part.removeprefix("The claim ").replace(", ", " and ") == " and ".join(
+        f"{found} under {them}" for found, them in told
+    ).replace(", ", " and ")
+    return told if whole else []
 
 
 # ---------------------------------------------------------------- in the edition's language
@@ -89,7 +108,7 @@ def document(one: Document) -> Document:
 
 
 def cited(one: Document) -> str:
-    """How the document is cited."""
+    """Return how the document is cited."""
     return _told(one.cited, one.key)
 
 
@@ -114,13 +133,13 @@ def record(one: Record, ledger: Ledger) -> Record:
 
 
 def source(one: Claim, ledger: Ledger) -> str:
-    """Where a claim stands."""
+    """Return the claim's place in its document."""
     item = _told(one.item, one.document)
     return say("{document}, {item}", document=cited(ledger.document(one)), item=item)
 
 
 def claims_found(one: Claim, reproduced: str) -> str:
-    """The value, or whether it holds, for each of the claim's readings; names and words told again."""
+    """Return the value, or whether it holds, for each of the claim's interpretations, with names and words translated."""
     pieces = reproduced.split("; ") if one.readings else [reproduced]
     return "; ".join(_part(piece, one) for piece in pieces)
 
@@ -130,16 +149,32 @@ def _reading(name: str, one: Claim) -> str:
 
 
 def _part(part: str, one: Claim) -> str:
-    """A part of a note, or of what was found."""
+    """Return a part of a note, or of a finding."""
     name, colon, found = part.rpartition(": ")
     if colon and name in one.readings:
         return f"{_reading(name, one)}: {say(found) if found in SAID else found}"
     if part in SAID:
         return say(part)
+    if told := _clauses(part):
+        return say("The claim {clauses}", clauses=edition.enumerated([_clause(*each, one) for each in told]))
     shape, numbers = without_numbers(part)
     if not numbers or not edition.missing(part, catalogue(one.document)):
         return _told(part, one.document)
     return re.sub(r"\{(\d+)\}", lambda place: numbers[int(place[1]) - 1], _told(shape, one.document))
+
+
+def _clause(found: str, them: str, one: Claim) -> str:
+    """What was found under some readings of the claim: by their names, or by how many they are."""
+    names, counts = re.findall("“([^”]*)”", them), re.findall(r"\d+", them)
+    if names:
+        told = edition.enumerated([say("“{name}”", name=_reading(name, one)) for name in names])
+    else:
+        told = say("{n} of {total} interpretations", n=counts[0], total=counts[1]) if len(counts) > 1 else counts[0]
+    if found == "holds":
+        return say("holds under {told}", told=told)
+    return (
+        say("fails under {told}", told=told) if found == "fails" else say("is within the noise under {told}", told=told)
+    )
 
 
 def badge(verdict: str) -> str:
@@ -151,7 +186,7 @@ def read_mark() -> str:
 
 
 def tally(verdicts) -> str:
-    """``32 claims: 31 reproduced, 1 differs`` (in the order of `VERDICTS`)."""
+    """Return ``32 claims: 31 reproduced, 1 differs`` (in the order of `VERDICTS`)."""
     count = Counter(verdicts)
     shown = [each for each in (*VERDICTS, "not judged") if count[each]]
     listed = say(", ").join(say("{n} {verdict}", n=count[each], verdict=say(each)) for each in shown)
@@ -159,6 +194,6 @@ def tally(verdicts) -> str:
 
 
 def rule(one: Claim) -> str:
-    """How `one`, told again, is judged, but for its readings."""
+    """Return how the translated claim `one` is judged, without its interpretations."""
     told, parts = claims.template(one)
     return say(told, **parts) if told and not one.rule else told

@@ -1,4 +1,4 @@
-"""The scorecard: the page of all claims with their verdicts, and the same for machines."""
+"""The scorecard: the page of all claims with their verdicts, and the same as data."""
 
 from __future__ import annotations
 
@@ -35,43 +35,44 @@ def _intro() -> str:
     return f"""\
 # {say("Scorecard")}
 
-{say("Every claim of the documents, as printed, beside what was found. The name of a claim's place, such as Table 1, is the address of that claim: copy the link and send it. Below each claim stand the chapter that judges it, which opens at the cell, and the rule of the verdict. *Here* is this build of the book. The *full run* has the documents' own settings on the real data, and decides where this build had only stand-in data.")}
+{say("This page lists every claim of the documents, as printed, beside what we found. The name of a claim's place, such as Table 1, is a link to that claim, which you can copy and send. Under each claim you will find a link to the cell that tests it and the rule that decides the verdict. *Here* means this build of the book. The *full run* uses the documents' own settings on the real data, and it decides where this build had only a synthetic sample.")}
 
-- {say("{reproduced}: the value has the printed digits (or lies within the printed spread), the order or the trend is found again, the theorem holds as printed.", **badges)}
-- {say("{differs}: it does not; the reason stands beside it.", **badges)}
-- {say("{not_determinable}: the document leaves out something that the claim depends on, and the note says what. Or the difference between two noisy means that would decide lies within two standard errors. Or the document can be read in several ways, and the claim holds in some of them only; if the text favours a reading in which it holds, it is reproduced.", **badges)}
-- {say("{stand_in}: computed on stand-in data; the real data are needed for a verdict.", **badges)}
+- {say("{reproduced}: the value has the printed digits (or lies within the printed spread), we find the same order or trend, or the theorem holds as printed.", **badges)}
+- {say("{differs}: our result disagrees with the document, and the note explains why.", **badges)}
+- {say("{not_determinable}: the document leaves out something that the claim depends on, and the note says what. Or the verdict would rest on a difference between two noisy means that is smaller than two standard errors. Or the document has several interpretations, and the claim holds only in some of them. If the text favours an interpretation in which the claim holds, it is reproduced.", **badges)}
+- {say("{stand_in}: computed on a synthetic sample; a verdict needs the real data.", **badges)}
 
-{say("The same {standard} holds for each claim.", standard=f'<a href="standard.html">{say("standard")}</a>')}
+{say("The same {standard} applies to every claim.", standard=f'<a href="standard.html">{say("standard")}</a>')}
 
-{say("Where a machine has checked a theorem that proves or refutes a claim, whole or in part, the name of the theorem stands below the claim and leads to {link}.", link=f'<a href="machine-checked.html">{say("its statement")}</a>')}
+{say("If a machine has checked a theorem that proves or refutes a claim, whole or in part, the theorem is named under the claim and links to {link}.", link=f'<a href="machine-checked.html">{say("its statement")}</a>')}
 
-{say("Most verdicts are computed. What cannot be, such as a title, an index or a matter of record, a person has read: beside such a verdict stands {read}, and its note says where.", read=retold.read_mark())}
+{say("Most verdicts are computed. Claims that cannot be computed, such as titles, indices and matters of record, were checked by a person. They are marked {read}, and the note gives the source.", read=retold.read_mark())}
 
 <div class="scorecard-filter" data-cite="{escape(citation)}" hidden></div>
+<noscript><p>{say("Folded parts need JavaScript to open. The chapters show their claims without JavaScript.")}</p></noscript>
 
-{say("The same for machines: {json}, {csv} and the {schema} of the first.", json=links["claims.json"], csv=links["claims.csv"], schema=schema)}
+{say("The ledger as data: {json}, {csv} and the {schema} of the JSON file.", json=links["claims.json"], csv=links["claims.csv"], schema=schema)}
 """
 
 
 def scorecard() -> str:
-    """The page in the edition's language, from what `gather` and `full` have written."""
+    """Return the page in the edition's language, from the files of `gather` and `full`."""
     known = claims.load()
     records = [Record(**entry) for entry in json.loads(GATHERED.read_text("utf-8"))]
     return page(known, records, load_full(FULL, known))
 
 
-FOLD_FROM = 4  # claims of one table or section of a document, from which on they are folded
+FOLD_FROM = 4  # number of claims of one table or section from which they are folded separately
 
 
 def page(ledger: Ledger, records: list[Record], full: dict[str, Record] | None = None) -> str:
-    """The scorecard as MyST Markdown, from this build's `records` and the full run's, by id."""
+    """Return the scorecard as MyST Markdown, from this build's `records` and the full run's, by id."""
     by_id = {each.claim.id: each for each in cards.findings(ledger, records, full or {})}
     found = [by_id[id] for id in ledger.claims if id in by_id]
     here = retold.tally(each.here.verdict for each in found)
-    name = "" if edition.language == edition.SOURCE else "(totals)=\n"  # which an English title has by itself
+    name = "" if edition.language == edition.SOURCE else "(totals)=\n"  # an English title already has it
     parts = [_intro(), f"{name}## {say('Totals')}\n", _totals(ledger, found)]
-    parts.append(say("This build by itself: {tally}.", tally=here) + "\n")
+    parts.append(say("This build alone: {tally}.", tally=here) + "\n")
     for key, document in ledger.documents.items():
         own = [each for each in found if each.claim.document == key]
         if own:
@@ -82,13 +83,13 @@ def page(ledger: Ledger, records: list[Record], full: dict[str, Record] | None =
             parts.append(say("{authors}: *{title}*. {venue}.", **texts) + f"\n\n{cards.tally(own)}{say('.')}\n")
             if (ROOT / f"book/{key}/summary.md").is_file():
                 link = f'<a href="{key}/summary.html">{say("summary")}</a>'
-                parts.append(say("In a few pages: {summary}.", summary=link) + "\n")
+                parts.append(say("In short: {summary}.", summary=link) + "\n")
             parts += _verdicts(own)
     if mine := [by_id[id] for id in ledger.own if id in by_id]:
-        parts.append(f"(scorecard-{claims.OWN.key})=\n## {say('Results of our own')}\n")
+        parts.append(f"(scorecard-{claims.OWN.key})=\n## {say('Our own results')}\n")
         parts.append(
             say(
-                "Theorems of this book, which no document states, are judged by the same standard. They are not counted above."
+                "Theorems of this book, which no document states, are judged by the same standard. The totals above do not include them."
             )
             + "\n"
         )
@@ -109,7 +110,7 @@ def _totals(ledger: Ledger, found: list[Finding]) -> str:
 
 
 def _counts(found: list[Finding], query: str = "") -> list[str]:
-    """How many there are, and how many of each verdict, as links to them."""
+    """Return how many there are, and how many of each verdict, as links to them."""
     count = Counter(each.standing.verdict for each in found)
     linked = [
         f'<a href="?{query}verdict={quote_plus(verdict)}">{count[verdict]}</a>' if count[verdict] else "0"
@@ -119,7 +120,11 @@ def _counts(found: list[Finding], query: str = "") -> list[str]:
 
 
 def _verdicts(found: list[Finding]) -> list[str]:
-    """One part for each verdict, what differs first. Folded are tables with many claims, and whatever is reproduced."""
+    """Return one part for each verdict, "differs" first; in it tables with many claims, and the others together.
+
+    They are folded, and become part of the page when they are opened (book/_static/scorecard.js), because laying out
+    all takes seconds.
+    """
     parts = []
     for verdict in ("differs", "not determinable", "stand-in", "reproduced"):
         chosen = [each for each in found if each.standing.verdict == verdict]
@@ -128,19 +133,22 @@ def _verdicts(found: list[Finding]) -> list[str]:
         groups = [list(group) for _, group in groupby(chosen, key=lambda each: each.section)]
         many = [group for group in groups if len(group) >= FOLD_FROM]
         few = [each for group in groups if len(group) < FOLD_FROM for each in group]
-        entries = {each.claim.id: cards.entry(each, _address(each.claim), _foot(each)) for each in chosen}
-        blocks = [cards.folded(group, [entries[each.claim.id] for each in group]) for group in many]
-        if few and verdict == "reproduced":
-            blocks.append(cards.folded(few, [entries[each.claim.id] for each in few], say("Elsewhere")))
-        elif few:
-            blocks = [*(entries[each.claim.id] for each in few), *blocks]
+        blocks = [cards.folded(group, [_later(each) for each in group]) for group in many]
+        if few:
+            blocks.append(cards.folded(few, [_later(each) for each in few], say("Elsewhere") if many else ""))
         head = f'<p class="rubric">{say("{verdict} ({n})", verdict=_capital(say(verdict)), n=len(chosen))}</p>'
         parts.append("\n".join(["``````{raw} html", '<div class="verdicts">', head, *blocks, "</div>", "``````", ""]))
     return parts
 
 
+def _later(found: Finding) -> str:
+    """Return the entry of a claim. Its place is on the page from the start; the rest is in a template."""
+    entry = cards.entry(found, _address(found.claim), _foot(found))
+    return re.sub(r"(?s)^(<div[^>]*>)(.*)(</div>)$", r"\1<template>\2</template>\3", entry)
+
+
 def _foot(found: Finding) -> str:
-    """Where the claim is judged, what the errata say of it, and its rule."""
+    """Return the chapter that judges the claim, its entries in the errata, and its rule."""
     claim, record = found.claim, found.standing
     chapter = f'<a href="{_place(record)}">{escape(_chapter(record.notebook, edition.language))}</a>'
     links = [say("judged in {chapter}", chapter=chapter)]
@@ -158,13 +166,13 @@ def _capital(text: str) -> str:
 
 
 def _head(entry: str) -> str:
-    """Which place an entry of the errata is about: what stands before its colon."""
+    """Return the place that an entry of the errata is about: the text before its colon."""
     return re.split("[:：]", edition.translated(entry, erratum.PAGE.stem))[0]
 
 
 @cache
 def _chapter(notebook: str, language: str) -> str:
-    """The title of the chapter, where it is plain text; else the notebook's name in words."""
+    """Return the title of the chapter, if it is plain text; else the notebook's name in words."""
     path = ROOT / notebook
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"] if path.is_file() else []
     title = re.match(r"# ([^`{$\[\n]+)\n", "".join(cells[0]["source"]) + "\n") if cells else None
@@ -172,12 +180,12 @@ def _chapter(notebook: str, language: str) -> str:
 
 
 def _address(claim: Claim) -> str:
-    """Where the claim stands by itself, on the scorecard."""
+    """Return the address of the claim's separate entry on the scorecard."""
     return f"#{claims.anchor(claim.id)}"
 
 
 def _place(record: Record) -> str:
-    """The cell that judges it, as an address within the book."""
+    """Return the cell that judges it, as an address within the book."""
     return f"{record.notebook.removesuffix('.ipynb')}.html#{claims.anchor(record.id)}"
 
 
@@ -189,21 +197,21 @@ def _citation(**told) -> str:
 
 @cache
 def cited() -> dict[str, str]:
-    """What a citation says of the compendium, from CITATION.cff."""
+    """Return what a citation says of the compendium, from CITATION.cff."""
     made = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     authors = ", ".join(author["name"] for author in made["authors"])
     return {"authors": authors, "year": made["date-released"][:4], "title": made["title"], "version": made["version"]}
 
 
 def cell(text: str) -> str:
-    """`text` for a cell of a Markdown table: mathematics kept, all else taken literally."""
+    """Return `text` for a cell of a Markdown table: mathematics kept, everything else literal."""
     pieces = re.split(r"(\$[^$]+\$)", " ".join(text.split()))
     literal = [piece if i % 2 else re.sub(r"([*_`<\[\]{}~])", r"\\\1", piece) for i, piece in enumerate(pieces)]
     return "".join(literal).replace("|", r"\|")
 
 
 def downloads(ledger: Ledger, records: list[Record], full: dict[str, Record], folder: Path) -> None:
-    """claims.json, its schema and claims.csv in `folder`: all that the scorecard shows of each claim; the CSV without lists."""
+    """Write claims.json, its schema and claims.csv into `folder`, with everything the scorecard shows; the CSV without lists."""
     rows = [_row(ledger, each) for each in cards.findings(ledger, records, full)]
     plain = [{name: value for name, value in row.items() if isinstance(value, str)} for row in rows]
     results.write(folder / "claims.json", json.dumps(rows, ensure_ascii=False, indent=1) + "\n")

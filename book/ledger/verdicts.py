@@ -1,4 +1,4 @@
-"""Gather the verdicts that executed notebooks hold, and those of the full run, which are kept in book/results/claims.csv."""
+"""Gather the verdicts of executed notebooks, and those of the full run, which are kept in book/results/claims.csv."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LedgerError(Exception):
 
 
 def records_in(notebook: Path, name: str) -> list[Record]:
-    """The records that the outputs of one executed notebook hold, marked with its `name`."""
+    """Return the records in the outputs of one executed notebook, marked with its `name`."""
     content = json.loads(notebook.read_text(encoding="utf-8"))
     found = [
         output["data"][claims.MIME]
@@ -42,7 +42,7 @@ def records_in(notebook: Path, name: str) -> list[Record]:
 
 
 def collect(executed: Path, sources: Path) -> list[Record]:
-    """All records below `executed`; a copy whose notebook is gone from `sources` is passed over."""
+    """Return all records below `executed`, ignoring a copy whose notebook is gone from `sources`."""
     records = []
     for path in sorted(executed.rglob("*.ipynb")):
         relative = path.relative_to(executed)
@@ -51,12 +51,12 @@ def collect(executed: Path, sources: Path) -> list[Record]:
         if (sources / relative).is_file():
             records += records_in(path, f"notebooks/{relative.as_posix()}")
         else:
-            print(f"passed over {relative}: no such notebook any more", file=sys.stderr)
+            print(f"skipped {relative}: this notebook no longer exists", file=sys.stderr)
     return records
 
 
 def settle(ledger: Ledger, records: list[Record]) -> list[Record]:
-    """One record for every claim of the ledger, by id; `LedgerError` lists what is wrong."""
+    """Return one record for every claim of the ledger, by id. Raises `LedgerError`, which lists all problems."""
     judged: dict[str, list[Record]] = {}
     elsewhere: dict[str, str] = {}
     for record in records:
@@ -96,7 +96,7 @@ def _problems(ledger: Ledger, id: str, group: list[Record], elsewhere: str | Non
         if (record.reproduced == claims.READ) != (claim.judge == claims.READ):
             problems.append(f"{id}: {record.notebook} did not judge it by {claim.judge}: execute it again")
         if record.verdict == "differs" and record.note in ("", claims.NO_REASON):
-            problems.append(f"{id}: differs without a reason, in {record.notebook}")
+            problems.append(f"{id}: differs, but {record.notebook} gives no reason")
     return problems
 
 
@@ -116,8 +116,8 @@ KEPT = ["id", "published", "reproduced", "verdict", "note", "notebook"]
 def full(executed: Path, sources: Path, output: Path, only=(), id: str = "") -> list[Record]:
     """Settle every claim by the notebooks that `make papers` ran, and write the judged ones to `output`.
 
-    only : notebooks, as `miura2025/02_accuracy`. If there are any, the rows of the other notebooks stay in `output` as they are.
-    id : one claim, which the notebooks `only` judge. If it is given, the rows of all other claims stay in `output` as they are.
+    only : notebooks, as `miura2025/02_accuracy`. If there are any, `output` keeps the rows of the other notebooks.
+    id : one claim, which the notebooks `only` judge. If it is given, `output` keeps the rows of all other claims.
     """
     known, found = claims.load(), collect(executed, sources)
     kept, made = pd.DataFrame(columns=KEPT), _made()
@@ -131,7 +131,7 @@ def full(executed: Path, sources: Path, output: Path, only=(), id: str = "") -> 
     settled = settle(known, found)
     if any(record.verdict == "stand-in" for record in settled):
         raise LedgerError(
-            "the full run must judge by the real data: "
+            "the full run must use the real data: "
             + ", ".join(record.id for record in settled if record.verdict == "stand-in")
         )
     rows = pd.concat([kept, pd.DataFrame([asdict(record) for record in settled], columns=KEPT)])
@@ -140,7 +140,7 @@ def full(executed: Path, sources: Path, output: Path, only=(), id: str = "") -> 
 
 
 def _made() -> dict[str, str]:
-    """How the file of a full run was made."""
+    """Return how the file of a full run was made."""
     files = {name: source.sha256 for name, source in datasets.SOURCES.items()}
     made = results.collect(
         "make", [], data="real", settings={"parameters": "notebooks/full.yml"}, files=files, code=results.PAPERS
@@ -163,20 +163,20 @@ def chapters(id: str, sources: Path, kept: Path) -> list[str]:
 
 
 def _names(notebook: Path, id: str) -> bool:
-    """Whether a cell of code names the claim `id`."""
+    """Return whether a cell of code names the claim `id`."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     quoted = re.compile(rf"""["']{re.escape(id)}["']""")
     return any(cell["cell_type"] == "code" and quoted.search("".join(cell["source"])) for cell in cells)
 
 
 def needs_data(chapter: str) -> bool:
-    """Whether the settings of the papers (notebooks/full.yml) give `chapter` the real data."""
+    """Return whether the settings of the papers (notebooks/full.yml) give `chapter` the real data."""
     settings = yaml.safe_load((ROOT / "notebooks/full.yml").read_text(encoding="utf-8"))
     return settings.get(chapter, {}).get("data") == "real"
 
 
 def have_data() -> bool:
-    """Whether the real data are there or can be downloaded; if not, standard error says why."""
+    """Return whether the real data exist or can be downloaded; if not, standard error says why."""
     try:
         for name in datasets.SOURCES:
             datasets.path(name)
@@ -187,14 +187,14 @@ def have_data() -> bool:
 
 
 def _made_again(output: Path, only) -> dict[str, str]:
-    """How the file at `output` was made, with a line for what was run again today: notebooks or a claim."""
+    """Return how the file at `output` was made, with a line for what was run again today: notebooks or a claim."""
     made, name = results.provenance(output), f"run again {datetime.now(UTC).date().isoformat()}"
     again = f"{', '.join(only)} at {results.commit()}"
     return made | {name: "; ".join(filter(None, [made.get(name), again]))}
 
 
 def load_full(path: Path, ledger: Ledger) -> dict[str, Record]:
-    """The committed full run by id, but what was read, or judged by another printed value than the ledger's; {} if none."""
+    """Return the committed full run by id, without "read" claims and those judged by another printed value; {} if none."""
     if not path.is_file():
         return {}
     found, known = {}, ledger.all
@@ -209,10 +209,10 @@ def load_full(path: Path, ledger: Ledger) -> dict[str, Record]:
 
 
 def package(path: Path, output: Path) -> None:
-    """Every claim with the full run's verdict, as the built package has them; `LedgerError` names what that run has not judged."""
+    """Write every claim with the full run's verdict for the package. Raises `LedgerError` naming claims not judged."""
     known, found = claims.load().claims, {row["id"]: row for row in results.rows(path)}
     if unjudged := [id for id, claim in known.items() if found.get(id, {}).get("published") != claim.printed]:
-        raise LedgerError("not judged, as it is printed now: " + ", ".join(f"`make claim ID={id}`" for id in unjudged))
+        raise LedgerError("not judged in its current wording: " + ", ".join(f"`make claim ID={id}`" for id in unjudged))
     rows = [
         {
             "id": id,
@@ -229,7 +229,7 @@ def package(path: Path, output: Path) -> None:
 
 
 def standings(gathered: Path, path: Path) -> list[Record]:
-    """What the book says of each claim, by the files that `gather` and `full` have written."""
+    """Return the book's record of each claim, by the files of `gather` and `full`."""
     full = load_full(path, claims.load())
     records = [Record(**entry) for entry in json.loads(gathered.read_text(encoding="utf-8"))]
     return [cards.standing(record, full.get(record.id)) for record in records]

@@ -1,1 +1,1 @@
-"""The built book: its HTML in every language, and the files that it offers for download."""
+"""The built book: its HTML in every language, and its downloads."""

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def pages(builder: str, folder: Path, language: str, editions: list[str]) -> int:
-    """Read every page, and write what `builder` makes of it into `folder`/language/`builder`; what Sphinx makes of the run."""
+    """Read every page, write the output of `builder` into `folder`/language/`builder`, and return Sphinx's status."""
     gc.set_threshold(100_000, 50, 100)  # pages are cycles of objects: searching them less often saves a quarter
     own = folder / language
     edition.begin(language, editions, folder / edition.SOURCE / "doctrees" / "environment.pickle")
@@ -49,9 +49,9 @@ def pages(builder: str, folder: Path, language: str, editions: list[str]) -> int
 
 
 def html(folder: Path, languages: list[str]) -> int:
-    """The editions, the first at `folder`/html and the others in folders of it by their language.
+    """Build the editions, the first at `folder`/html and the others in subfolders by their language; return the status.
 
-    The others are made at the same time, each page after the first edition has read it.
+    The others are built at the same time, each page after the first edition has read it.
     """
     first, *others = languages
     fork = multiprocessing.get_context("fork")
@@ -63,7 +63,7 @@ def html(folder: Path, languages: list[str]) -> int:
             process.start()
         status = pages("html", folder, first, languages)
         results.write(catalogues.FOUND, json.dumps(edition.found, ensure_ascii=False, indent=1) + "\n")
-        if not edition.read.is_set():  # the others would wait for ever; they end with this process
+        if not edition.read.is_set():  # otherwise the others would wait forever; they end with this process
             return 1
     finally:
         edition.read, edition.begun = before
@@ -80,7 +80,7 @@ def html(folder: Path, languages: list[str]) -> int:
 
 
 def _aside(folder: Path, language: str, languages: list[str]) -> NoReturn:
-    """As a process of its own, whose words are kept in a file."""
+    """Build an edition in a separate process, whose output is kept in a file."""
     (folder / language).mkdir()
     with (folder / language / "log").open("w", encoding="utf-8") as words:
         sys.stdout = sys.stderr = words
@@ -88,7 +88,8 @@ def _aside(folder: Path, language: str, languages: list[str]) -> NoReturn:
 
 
 def beside_pages() -> dict[str, dict[str, str]]:
-    """Return by catalogue the messages that stand on no page of their own: what the code says, and the claims with their notes."""
+    """Return by catalogue the messages that are not on a page of their own: the code's sentences, and the claims with
+    their notes."""
     told = retold.messages(claims.load(), verdicts.standings(verdicts.GATHERED, verdicts.FULL))
     return {"words": sentences.everywhere(*retold.JUDGED)} | told
 

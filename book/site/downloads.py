@@ -1,9 +1,9 @@
-"""What the built book offers to take away: the site in one file, and the PDF once it has been printed.
+"""The built book's downloads: the site in one file, and the PDF once it has been printed.
 
     python -m book.site.downloads zip build/html                          compendium-site.zip in that folder
     python -m book.site.downloads pdf build/html build/compendium.pdf     the PDF beside the pages, or beside those in build/html/ja
 
-The page take-away.html then has a link where it said how to make the file.
+The page take-away.html then has a link in place of the instructions to make the file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PAGE = "take-away.html"
 
 
 def pack(site: Path) -> None:
-    """All files of the built site in one, but for those that are offered here and what only browsers' developers read."""
+    """Write all files of the built site into one, without the downloads and files for browsers' developers only."""
     kept = [path for path in sorted(site.rglob("*")) if path.is_file() and path.suffix != ".map"]
     unfinished = site / f"{SITE}.unfinished"
     with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as packed:
@@ -43,7 +43,7 @@ def print_beside(site: Path, pdf: Path) -> None:
 
 
 def offer(page: Path, file: Path) -> None:
-    """A link to the file, with its size, on the `page` of what can be taken away."""
+    """Put a link to the file, with its size, on the `page` of downloads."""
     address = "../" * (page.parent != file.parent) + file.name
     link = f'<a href="{address}" download>{file.name}</a>, {file.stat().st_size / 1e6:.0f} MB'
     place = rf'(<span class="offer" data-file="{re.escape(file.name)}">).*?(</span>)(?=</p></td>|</td>)'
@@ -54,7 +54,7 @@ def offer(page: Path, file: Path) -> None:
 
 
 def title_page() -> dict:
-    """What the title page of the book on paper says, and what else stands there in no page of the book; in the edition's language."""
+    """Return the texts of the printed book's title page, and others that are on no page; in the edition's language."""
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     year, month, day = map(int, cited["date-released"].split("-"))
     date = say("{year}-{month}-{day}", year=year, month=f"{month:02}", day=f"{day:02}")

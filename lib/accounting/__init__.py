@@ -1,4 +1,4 @@
-"""What privacy costs: divergences, conversions, exact curves, composition."""
+"""The cost of privacy: divergences, conversions, exact curves, composition."""
 
 from .bounded_range import compose_schedule  # epsilon of a schedule of AIM, composed numerically
 from .certified import certified_zcdp  # a rho that is proved to imply (epsilon, delta)

@@ -1,23 +1,23 @@
-"""What a schedule of Gaussian, Laplace and exponential mechanisms costs, composed numerically.
+"""The cost of a schedule of Gaussian, Laplace and exponential mechanisms, composed numerically.
 
 AIM (miura2025, Algorithm 2) selects by the exponential mechanism, which has bounded range: for two
 neighbours, the log-likelihood ratios of its outputs lie in an interval [t - epsilon, t], 0 <= t <=
-epsilon (Durfee and Rogers 2019). How much of its privacy that saves depends on the accountant:
+epsilon (Durfee and Rogers 2019). How much privacy that saves depends on the accountant:
 
 - `bounded_range_zcdp`: rho = epsilon^2/8 (Cesar and Rogers 2021), added up as zCDP
-- "bounded range" in `compose_schedule`: the least epsilon there is, to the error stated
+- "bounded range" in `compose_schedule`: the smallest possible epsilon, to the error stated
 - "bounded range prv": `numerical.BoundedRangeLoss`, one privacy random variable for all t
-- "pure dp": the range forgotten, randomised response instead
+- "pure dp": randomised response, ignoring the range
 
-The least epsilon. Let V(x) be the most, over all mechanisms, of the hockey-stick divergence E[(1 - e^(x - L))+] of
-what is still to run, L its privacy loss. Before a step with loss L, V_before(x) = E[V_after(x - L)], and the worst
-exponential mechanism is the most of that over t. For each t the worst has two outputs only: r V(x - log r) is
-convex in the likelihood ratio r, whose mean is 1, so its ends carry all mass, e^t with probability
-(1 - e^(t-epsilon)) / (1 - e^-epsilon) and e^(t-epsilon) with the rest. An adversary may choose t anew at each step,
-seeing all outputs before (Dong, Durfee, Rogers 2020); t may thus depend on x, and the curve of k steps takes k sweeps.
+The smallest epsilon. Let V(x) be the maximum, over all mechanisms, of the hockey-stick divergence E[(1 - e^(x - L))+] of
+the steps still to run, with privacy loss L. Before a step with loss L, V_before(x) = E[V_after(x - L)], and the worst
+exponential mechanism takes the maximum of that over t. For each t the worst has only two outputs: r V(x - log r) is
+convex in the likelihood ratio r, whose mean is 1, so its ends carry all mass. They are e^t with probability
+(1 - e^(t-epsilon)) / (1 - e^-epsilon) and e^(t-epsilon) with the rest. An adversary may choose a new t at each step,
+seeing all outputs before (Dong, Durfee, Rogers 2020). So t may depend on x, and the curve of k steps takes k sweeps.
 
-The order matters, since E max >= max E: an adversary who sees all the noisy measurements first gains most, one who
-sees them last gains least. The two give an upper and a lower bound for any order of measurements among the selections.
+The order matters, since E max >= max E. An adversary who sees all the noisy measurements first gains most, and one who
+sees them last gains least. These two cases give an upper and a lower bound for any order of measurements among the selections.
 """
 
 from __future__ import annotations
@@ -38,18 +38,19 @@ def compose_schedule(mechanisms: numerical.Mechanisms, delta: float, *,
                      resolution: int = 32) -> EpsilonBounds:  # fmt: skip
     """Return bounds on the epsilon at `delta` of a schedule; `upper` is the guarantee.
 
-    mechanisms : pairs (mechanism, count) as for `numerical.prv_compose`, one at least; the selections, those of bounded range, in
-        the order in which they ran; the bounds hold wherever the others stood among them
+    mechanisms : pairs (mechanism, count) as for `numerical.prv_compose`, at least one. List the selections, those of
+        bounded range, in the order in which they ran; the bounds hold for any positions of the other mechanisms
     delta : [1e-12, 1)
     exponential : one of `TREATMENTS`; see the module's text
-    eps_error : (0, inf), the error of the numerical composition (of the measurements alone, for "bounded range"); default: 0.2 % of the
-        epsilon by zCDP, 2e-4 at least
-    resolution : whole number >= 2, steps of the mesh to an exponential mechanism's epsilon; "bounded range" widens each of these by up to
-        2/resolution, and takes time in proportion to resolution^2 and selections^(3/2)
+    eps_error : (0, inf), the error of the numerical composition (of the measurements only, for "bounded range");
+        default: 0.2 % of the epsilon by zCDP, at least 2e-4
+    resolution : integer >= 2, steps of the mesh to an exponential mechanism's epsilon; "bounded range" widens each of
+        these by up to 2/resolution, and takes time in proportion to resolution^2 and selections^(3/2)
 
-    Raises ``ValueError`` also for schedules of an epsilon above 500. The truth lies in [lower, upper], for "bounded range" the worst case
-    over all mechanisms with the range; `estimate` is then the middle. The schedule counts as fixed in advance: for a run of AIM, which
-    decides from noisy outputs, this is a diagnostic and not a guarantee.
+    The true epsilon lies in [lower, upper]; for "bounded range" it is the worst case over all mechanisms with the
+    range, and `estimate` is the middle. The schedule counts as fixed in advance. For a run of AIM, which decides from
+    noisy outputs, this is therefore a diagnostic and not a guarantee.
+    Raises ``ValueError`` also for schedules of an epsilon above 500.
 
     >>> from lib.accounting import compose_schedule
     >>> from lib.mechanisms import Exponential, Gaussian
@@ -81,7 +82,7 @@ def compose_schedule(mechanisms: numerical.Mechanisms, delta: float, *,
 
 
 def _measurements(mechanisms):
-    """The pairs that are no selections, all Gaussians in one."""
+    """Return the pairs that are not selections, with all Gaussians combined into one."""
     gaussian = [(prv, count) for prv, count in mechanisms if isinstance(prv, numerical.GaussianLoss)]
     others = (numerical.GaussianLoss, numerical.BoundedRangeLoss)
     measured = [(prv, count) for prv, count in mechanisms if not isinstance(prv, others)]
@@ -91,7 +92,7 @@ def _measurements(mechanisms):
 
 
 def _counted(pairs):
-    """Equal variables once, with the sum of their counts."""
+    """Return equal variables once, with the sum of their counts."""
     counts: dict[numerical.PrivacyLossVariable, int] = {}
     for variable, count in pairs:
         counts[variable] = counts.get(variable, 0) + count
@@ -99,7 +100,7 @@ def _counted(pairs):
 
 
 def _least_epsilon(measured, ranges, delta, rho, eps_error, resolution) -> EpsilonBounds:
-    """Both bounds of "bounded range", from sweeps over curves on the lattice x = mesh * (-n, ..., n)."""
+    """Return both bounds of "bounded range", from sweeps over curves on the lattice x = mesh * (-n, ..., n)."""
     delta_error = delta / 1000
     points, mass = np.zeros(1), np.ones(1)  # the privacy loss of no measurement
     if measured:
@@ -108,7 +109,7 @@ def _least_epsilon(measured, ranges, delta, rho, eps_error, resolution) -> Epsil
     else:
         eps_error = delta_error = 0.0
     epsilons, counts = np.array(ranges).T
-    # As fine as the selections' epsilons, but not finer than matters beside the measurements.
+    # As fine as the selections' epsilons, but not finer than the measurements warrant.
     measured_rho = max(rho - counts @ bounded_range_zcdp(epsilons), 0)
     mesh = np.sqrt(max(counts @ epsilons**2, measured_rho / 2) / counts.sum()) / resolution
     strides = np.maximum(epsilons / mesh // resolution, 1).astype(int)
@@ -136,11 +137,9 @@ def _least_epsilon(measured, ranges, delta, rho, eps_error, resolution) -> Epsil
 
 
 def _sweeps(curve, x, mesh, count, stride, width, beyond):
-    """`curve`, before `count` selections whose losses are mesh * top or mesh * (top - width).
-
-    The tops tried are `stride` apart. A mechanism with the interval [t - epsilon, t] is no worse than
-    one with a wider interval around it: with width >= epsilon / mesh + stride, one of the tops that
-    are tried has such an interval, whatever t is, and the most over them bounds the most over t.
+    """Return `curve`, before `count` selections whose losses are mesh * top or mesh * (top - width). The tops tried are
+    `stride` apart. A mechanism with the interval [t - epsilon, t] is no worse than one with a wider interval around it.
+    With width >= epsilon / mesh + stride, one top has such an interval for every t, so the maximum bounds that over t.
     """
     tops = np.arange(stride, width + 1, stride)
     of_top = np.expm1(mesh * (tops - width)) / np.expm1(-mesh * width)
@@ -148,7 +147,7 @@ def _sweeps(curve, x, mesh, count, stride, width, beyond):
     for _ in range(count):
         outside = beyond(curve, x, mesh * np.arange(1, width + 1))
         padded = np.concatenate([outside[0][::-1], curve, outside[1]])
-        ahead[:] = curve  # a selection that ignores the data
+        ahead[:] = curve  # a selection independent of the data
         for top, probability in zip(tops, of_top):
             np.multiply(padded[width - top :][: len(curve)], probability, out=part)
             np.multiply(padded[2 * width - top :][: len(curve)], 1 - probability, out=other)
@@ -159,22 +158,22 @@ def _sweeps(curve, x, mesh, count, stride, width, beyond):
 
 # A curve is decreasing, convex in e^x, 1 where e^x is 0, and at least 1 - e^x.
 def _above(curve, x, distance):
-    """Upper bounds on a curve at a `distance` below and above the lattice x."""
+    """Return upper bounds on a curve at a `distance` below and above the lattice x."""
     return 1 - np.exp(-distance) * (1 - curve[0]), np.full(distance.shape, curve[-1])
 
 
 def _below(curve, x, distance):
-    """Lower bounds, likewise."""
+    """Return lower bounds on a curve at a `distance` below and above the lattice x."""
     return np.maximum(-np.expm1(x[0] - distance), curve[0]), np.zeros(distance.shape)
 
 
 def _chords(curve, x, at):
-    """Upper bounds on a curve at any points: chords in e^x, the first from 1 at e^x = 0; level beyond x."""
+    """Return upper bounds on a curve at any points: chords in e^x, the first from 1 at e^x = 0; level beyond x."""
     return np.interp(np.exp(np.minimum(at, x[-1])), np.append(0, np.exp(x)), np.append(1, curve))
 
 
 def _hockey_stick(points, mass, at):
-    """E[(1 - e^(at - L))+] for a loss L with `mass` at `points`, which increase."""
+    """Return E[(1 - e^(at - L))+] for a loss L with `mass` at `points`, which increase."""
     tail = np.append(np.cumsum(mass[::-1])[::-1], 0)
     tilted = np.append(np.cumsum((mass * np.exp(-points))[::-1])[::-1], 0)
     first = np.searchsorted(points, at, side="right")
@@ -182,7 +181,7 @@ def _hockey_stick(points, mass, at):
 
 
 def _crossing(function, high) -> float:
-    """The least argument in [0, high] from which the decreasing `function` is not positive, rounded up."""
+    """Return the smallest argument in [0, high] from which the decreasing `function` is not positive, rounded up."""
     low = 0.0
     if function(low) <= 0:
         return low

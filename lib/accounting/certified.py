@@ -1,12 +1,12 @@
-"""Conversions that are rounded the safe way, with proof: what a release may spend, as a fraction.
+"""Conversions rounded provably on the safe side: what a release may spend, as a fraction.
 
-Whatever the order 1 + x > 1, rho-zCDP implies (epsilon, delta)-DP for
+For every order 1 + x > 1, rho-zCDP implies (epsilon, delta)-DP for
 
     epsilon = rho (1 + x) - log(1 + 1/x) - log(1 + x)/x + log(1/delta)/x
 
-(Canonne, Kamath and Steinke 2020, Proposition 12; miura2025, Proposition 2.4). Floating point finds an x, and any would do.
-For this x the equation is solved for rho in fractions, with each logarithm rounded so that rho only shrinks: Python's decimal
-logarithm is correctly rounded, so that the true one lies between its two neighbours.
+(Canonne, Kamath and Steinke 2020, Proposition 12; miura2025, Proposition 2.4). Floating point finds an x; any x would be
+valid. For this x the equation is solved for rho in fractions. Each logarithm is rounded so that rho only shrinks:
+Python's decimal logarithm is correctly rounded, so the true one lies between its two neighbours.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from fractions import Fraction
 from ..numerics import checks
 from . import conversions
 
-_BITS = 64  # of the fractions that are handed out
+_BITS = 64  # of the returned fractions
 _DOWN, _UP = Context(prec=50, rounding=ROUND_FLOOR), Context(prec=50, rounding=ROUND_CEILING)
 
 
 def certified_zcdp(epsilon: float | Fraction, delta: float | Fraction) -> Fraction:
-    """A rho, hardly less than `conversions.dp_to_zcdp`'s, of which it is proved that rho-zCDP implies (epsilon, delta)-DP.
+    """Return a rho such that rho-zCDP provably implies (epsilon, delta)-DP.
 
-    epsilon : [1e-6, 1e6]; delta : [1e-300, 1). A float stands for the fraction that it is.
+    epsilon : [1e-6, 1e6]; delta : [1e-300, 1). A float means the fraction that it represents.
+
+    It is only slightly smaller than the value from `conversions.dp_to_zcdp`.
 
     >>> from lib.accounting import certified_zcdp
     >>> rho = certified_zcdp(1.0, 1e-9)
@@ -45,7 +47,7 @@ def _fraction(name, value, permitted) -> Fraction:
 
 
 def _good_order(epsilon: float, delta: float) -> float:
-    """About the x with which the conversion gives most: rho x^2 + log(1 + x) = log(1/delta), by bisection."""
+    """Return approximately the best x for the conversion: rho x^2 + log(1 + x) = log(1/delta), by bisection."""
     rho, goal = float(conversions.dp_to_zcdp(epsilon, delta)), -math.log(delta)
     low, high = 1e-20, math.sqrt(goal / rho) + 1
     for _ in range(100):
@@ -55,14 +57,14 @@ def _good_order(epsilon: float, delta: float) -> float:
 
 
 def log_between(value: Fraction) -> tuple[Fraction, Fraction]:
-    """Fractions below and above the natural logarithm of `value`, in (0, inf), to 48 digits or so."""
+    """Return fractions below and above the natural logarithm of `value`, in (0, inf), to about 48 digits."""
     ends = [context.divide(Decimal(value.numerator), Decimal(value.denominator)) for context in (_DOWN, _UP)]
-    low, high = (end.ln(context) for context, end in zip((_DOWN, _UP), ends))  # the nearest to the logarithm of its end
+    low, high = (end.ln(context) for context, end in zip((_DOWN, _UP), ends))  # nearest to the logarithm of its end
     return Fraction(_DOWN.next_minus(low)), Fraction(_UP.next_plus(high))
 
 
 def round_down(value: Fraction, bits: int = _BITS) -> Fraction:
-    """The largest fraction with so many binary digits that is no larger than `value`, in (0, inf)."""
+    """Return the largest fraction of at most `bits` binary digits that does not exceed `value`, in (0, inf)."""
     if value <= 0:
         raise ValueError(f"value must be in (0, inf), got {value}")
     size = Fraction(2) ** (bits - value.numerator.bit_length() + value.denominator.bit_length())
@@ -70,19 +72,19 @@ def round_down(value: Fraction, bits: int = _BITS) -> Fraction:
 
 
 def root_down(value: Fraction, bits: int = _BITS) -> Fraction:
-    """A fraction of about so many binary digits, no larger than the square root of `value`, in (0, inf), and near it."""
+    """Return a fraction of about `bits` binary digits just below (or at) the square root of `value`, in (0, inf)."""
     scale = _scale(value, 2 * bits)
     return math.isqrt(math.floor(value * scale**2)) / scale
 
 
 def root_up(value: Fraction, bits: int = _BITS) -> Fraction:
-    """A fraction of about so many binary digits, no smaller than the square root of `value`, in (0, inf), and near it."""
+    """Return a fraction of about `bits` binary digits just above (or at) the square root of `value`, in (0, inf)."""
     scale = _scale(value, 2 * bits)
     return (math.isqrt(math.ceil(value * scale**2) - 1) + 1) / scale
 
 
 def _scale(value, bits) -> Fraction:
-    """A power of two whose square times `value` has about so many binary digits."""
+    """Return a power of two whose square times `value` has about `bits` binary digits."""
     if value <= 0:
         raise ValueError(f"value must be in (0, inf), got {value}")
     return Fraction(2) ** ((bits - value.numerator.bit_length() + value.denominator.bit_length()) // 2)

@@ -1,11 +1,12 @@
-"""What several releases cost together.
+"""The joint cost of several releases.
 
-A mechanism says what it is and what one run of it costs (`mechanisms.guarantees`). An `Accountant` takes pairs (mechanism, count)
-and prices them together: each of its methods is one bound. The theorems that know of a mechanism only its (epsilon, delta) are functions:
+A mechanism reports what one run of it costs (`mechanisms.guarantees`). An `Accountant` takes pairs (mechanism, count)
+and bounds their joint cost; each of its methods is one bound. The theorems that need only an (epsilon, delta) of each
+mechanism are functions:
 
 - `basic`: epsilons and deltas add up;   `parallel`: on disjoint parts of the table they do not
-- `advanced`: Dwork, Rothblum, Vadhan 2010;   `optimal`: Kairouz, Oh, Viswanath 2015, which nothing beats if all
-  that is known of a mechanism is its (epsilon, delta)
+- `advanced`: Dwork, Rothblum, Vadhan 2010;   `optimal`: Kairouz, Oh, Viswanath 2015, the best bound possible from
+  the mechanisms' (epsilon, delta)
 - `gaussian`: Gaussian mechanisms are one Gaussian mechanism, exactly (Dong, Roth, Su 2022)
 """
 
@@ -19,35 +20,36 @@ from numpy.typing import ArrayLike
 
 from ..numerics import checks, in_order
 from ..numerics.checks import number, whole
+from ..numerics.elementwise import raised, total_up
 from . import conversions, gaussian_curve, numerical, privacy_loss
 
 ORDERS = 1 + 2.0 ** np.arange(-7, 17.01, 0.1)  # alpha of `Accountant.rdp`
 
 
 class Cost(NamedTuple):
-    """(epsilon, delta)-DP of a whole composition."""
+    """The (epsilon, delta)-DP of a whole composition."""
 
     epsilon: float
     delta: float
 
 
 def basic(epsilons: ArrayLike, deltas: ArrayLike = 0.0) -> Cost:
-    """Any mechanisms, chosen as one likes: the sums. epsilons in [0, inf), deltas in [0, 1], shape (k,) or one for all.
+    """Return the summed epsilons and deltas of any mechanisms, which may be chosen adaptively.
 
+    epsilons : [0, inf); deltas : [0, 1], shape (k,) or one for all
     Source: Dwork, Kenthapadi, McSherry, Mironov, Naor 2006.
     Checked by Coq, for deltas of 0 and finitely many outcomes: `basic_composition` in proofs/.
     """
     epsilons, deltas = _pairs(epsilons, deltas)
-    with np.errstate(over="ignore"):
-        return Cost(float(epsilons.sum()), float(min(deltas.sum(), 1.0)))
+    return Cost(*_sums(epsilons, deltas))
 
 
 def parallel(epsilons: ArrayLike, deltas: ArrayLike = 0.0, *, neighbours: str = "unbounded") -> Cost:
-    """Mechanisms of which each sees one part of a partition of the records by their values.
+    """Return the cost of mechanisms that each see one part of a partition of the records by their values.
 
-    epsilons, deltas : as for `basic`, under unbounded neighbours. One record more or less is in one part
-    only: the largest (McSherry 2009, Theorem 4). A record replaced may leave one part and enter
-    another: for "bounded" neighbours, the two largest together.
+    epsilons, deltas : as for `basic`, under unbounded neighbours
+    neighbours : "unbounded", where the record that is added or removed is in one part only: the largest cost (McSherry
+        2009, Theorem 4). "bounded", where a replaced record may leave one part and enter another: the two largest together
 
     >>> from lib.accounting.composition import parallel
     >>> parallel([0.5, 1.0])
@@ -58,33 +60,36 @@ def parallel(epsilons: ArrayLike, deltas: ArrayLike = 0.0, *, neighbours: str = 
     checks.one_of("neighbours", neighbours, ("unbounded", "bounded"))
     epsilons, deltas = _pairs(epsilons, deltas)
     touched = 1 if neighbours == "unbounded" else 2
-    with np.errstate(over="ignore"):
-        epsilon, delta = (float(np.sort(part)[-touched:].sum()) for part in (epsilons, deltas))
-        return Cost(epsilon, min(delta, 1.0))
+    return Cost(*_sums(*(np.sort(part)[-touched:] for part in (epsilons, deltas))))
 
 
 def advanced(epsilon: float, count: int, slack: float, delta: float = 0.0) -> Cost:
-    """`count` mechanisms, each (`epsilon`, `delta`)-DP: sqrt(2 count log(1/slack)) epsilon + count epsilon (e^epsilon - 1),
-    at count delta + slack. epsilon : [0, inf); count : >= 1; slack : (0, 1); delta : [0, 1)
+    """Return the cost of `count` mechanisms, each (`epsilon`, `delta`)-DP, by advanced composition.
 
-    Source: Dwork, Rothblum, Vadhan 2010, Theorem III.3. For large epsilon it is worse than `basic`.
+    epsilon : [0, inf); count : >= 1; slack : (0, 1); delta : [0, 1)
+
+    The cost is sqrt(2 count log(1/slack)) epsilon + count epsilon (e^epsilon - 1), at count delta + slack. It is worse
+    than `basic` for large epsilon.
+    Source: Dwork, Rothblum, Vadhan 2010, Theorem III.3.
     """
     epsilon, runs = number("epsilon", epsilon, "[0, inf)"), float(whole("count", count, "[1, inf)"))
     slack, delta = number("slack", slack, "(0, 1)"), number("delta", delta, "[0, 1)")
     with np.errstate(over="ignore"):
         drift = runs * epsilon * np.expm1(epsilon)
         spread = np.sqrt(runs) * np.sqrt(-2 * np.log(slack)) * epsilon
-        return Cost(float(spread + drift), min(runs * delta + slack, 1.0))
+        spent = float(raised(spread + drift)) if epsilon else 0.0
+        return Cost(spent, min(total_up([delta, slack], [int(runs), 1]), 1.0))
 
 
 def optimal(epsilon: float, count: int, total_delta: float, delta: float = 0.0) -> Cost:
-    """The least epsilon at `total_delta` that holds for every `count` mechanisms, each (`epsilon`, `delta`)-DP.
+    """Return the smallest epsilon at `total_delta` that holds for any `count` mechanisms, each (`epsilon`, `delta`)-DP.
 
-    epsilon : [0, inf); count : whole number in [1, 1e6]; delta : [0, 1)
+    epsilon : [0, inf); count : integer in [1, 1e6]; delta : [0, 1)
     total_delta : [0, 1), at least 1 - (1 - delta)^count, or the epsilon is inf
-    Source: Kairouz, Oh, Viswanath 2015, Theorem 3.3: with probability 1 - (1 - delta)^count all is revealed, and
-    else the worst is randomized response `count` times. (The theorem names epsilons on a grid; between them
-    the curve of delta is linear in e^epsilon, and this is its inverse.)
+
+    In the worst case everything is revealed with probability 1 - (1 - delta)^count, and otherwise randomized response runs
+    `count` times. The theorem names epsilons on a grid; between them delta is linear in e^epsilon; this is the inverse.
+    Source: Kairouz, Oh, Viswanath 2015, Theorem 3.3.
 
     >>> from lib.accounting.composition import optimal
     >>> print(round(optimal(0.1, count=100, total_delta=1e-6).epsilon, 3))
@@ -96,16 +101,18 @@ def optimal(epsilon: float, count: int, total_delta: float, delta: float = 0.0) 
     rest = -np.expm1(np.log1p(-total_delta) - log_kept)
     if rest < 0:
         return Cost(np.inf, total_delta)
+    rest = max(rest + 2.0**-50 * log_kept, 0.0)  # rounded down
     if epsilon == 0:
         return Cost(0.0, total_delta)
     return Cost(float(privacy_loss.repeated_response(epsilon, count).epsilon(rest)), total_delta)
 
 
 def gaussian(sigmas: ArrayLike, delta: float, sensitivities: ArrayLike = 1.0) -> Cost:
-    """Gaussian mechanisms of `sigmas` and L2 `sensitivities`, (0, inf), shape (k,) or one for all: exactly.
+    """Return the exact cost of Gaussian mechanisms: that of one with mu = sqrt(sum (sensitivity/sigma)^2).
 
-    Together they are as private as one of mu = sqrt(sum (sensitivity/sigma)^2). delta : (0, 1)
-    Source: Dong, Roth, Su 2022, Corollary 3.3; fixed in advance or chosen adaptively, of fixed sigmas.
+    sigmas, sensitivities : (0, inf), shape (k,) or one for all, sensitivities in L2; delta : (0, 1)
+    The mechanisms may be chosen adaptively if their sigmas are fixed.
+    Source: Dong, Roth, Su 2022, Corollary 3.3.
 
     >>> from lib.accounting.composition import gaussian
     >>> print(round(gaussian([10.0, 20.0], delta=1e-6).epsilon, 4))
@@ -121,14 +128,15 @@ def gaussian(sigmas: ArrayLike, delta: float, sensitivities: ArrayLike = 1.0) ->
 
 
 class Accountant:
-    """Prices mechanisms that are fixed in advance and see the same records: each method is one bound, the epsilon at `delta` of all.
+    """Bounds on the joint cost of mechanisms that are fixed in advance and see the same records.
 
-    mechanisms : one or more pairs (mechanism, count), a mechanism of `mechanisms` and how often it runs, an integer >= 1
+    mechanisms : one or more pairs (mechanism, count), a mechanism of `mechanisms` and how often it runs, >= 1
     delta : (0, 1)
 
-    `basic`, `advanced` and `optimal` use the mechanisms' pure epsilons. Where one of these is infinite, the three use the epsilons at some
-    delta of each run: an equal part of `delta` for `basic`, else the best of many parts. The theorems are about equal mechanisms: `advanced`
-    and `optimal` take all for as costly as the costliest.
+    Each method is one bound on the epsilon at `delta` of all mechanisms. `basic`, `advanced` and `optimal` use the
+    mechanisms' pure epsilons. If one of these is infinite, they use the epsilons at some delta of each run: an equal part
+    of `delta` for `basic`, else the best of many parts. The theorems behind `advanced` and `optimal` are about equal
+    mechanisms, so all are taken to cost as much as the most expensive.
 
     >>> from lib.accounting import Accountant
     >>> from lib.mechanisms import Laplace
@@ -145,7 +153,7 @@ class Accountant:
 
     @property
     def bounds(self) -> tuple[str, ...]:
-        """The names of the bounds that apply: `gaussian`, which is exact, only to Gaussian mechanisms."""
+        """Return the names of the bounds that apply. `gaussian`, which is exact, applies only to Gaussian mechanisms."""
         names = ("basic", "advanced", "optimal", "rdp", "zcdp", "numerical")
         exact = all(isinstance(getattr(each, "sigma", None), float) for each, _ in self.mechanisms)
         return (*names, "gaussian") if exact else names
@@ -153,10 +161,11 @@ class Accountant:
     def basic(self) -> float:
         """Return the sum of the epsilons: see `basic`."""
         needy = in_order.total(count for each, count in self.mechanisms if not np.isfinite(each.epsilon))
-        return in_order.total(
-            count * (each.epsilon if np.isfinite(each.epsilon) else each.epsilon_at(self.delta / needy))
-            for each, count in self.mechanisms
-        )
+        costs = [
+            each.epsilon if np.isfinite(each.epsilon) else each.epsilon_at(self.delta / needy)
+            for each, _ in self.mechanisms
+        ]
+        return total_up(costs, [count for _, count in self.mechanisms])
 
     def advanced(self) -> float:
         """Return the epsilon by Dwork, Rothblum, Vadhan 2010: see `advanced`."""
@@ -173,22 +182,21 @@ class Accountant:
 
     def zcdp(self) -> float:
         """Return the epsilon by zero-concentrated DP."""
-        rho = in_order.total(count * each.rho for each, count in self.mechanisms)
-        return float(conversions.zcdp_to_dp(rho, self.delta))
+        return float(conversions.zcdp_to_dp(numerical.compose_zcdp(self.mechanisms), self.delta))
 
     def numerical(self) -> float:
         """Return an upper bound by numerical composition (`prv_compose`); `delta` must be at least 1e-12."""
         return numerical.prv_compose(self.mechanisms, self.delta, eps_error=max(2e-3 * self.zcdp(), 1e-5)).upper
 
     def gaussian(self) -> float:
-        """Return the exact epsilon of Gaussian mechanisms; ``ValueError`` if there are others."""
+        """Return the exact epsilon of Gaussian mechanisms. Raises ``ValueError`` if there are others."""
         if "gaussian" not in self.bounds:
             raise ValueError(f"mechanisms must all be Gaussian for the bound 'gaussian', got {self.mechanisms!r:.100}")
         sensitivities = [each.sensitivity * np.sqrt(float(count)) for each, count in self.mechanisms]
         return gaussian([each.sigma for each, _ in self.mechanisms], self.delta, sensitivities).epsilon
 
     def _by(self, theorem):
-        """Return the epsilon by a `theorem` that asks for an (epsilon, delta) of each mechanism and for nothing else."""
+        """Return the epsilon by a `theorem` that needs only an (epsilon, delta) of each mechanism."""
         count = in_order.total(count for _, count in self.mechanisms)
         if np.isfinite(pure := max(each.epsilon for each, _ in self.mechanisms)):
             return theorem(pure, 0.0, count)
@@ -202,6 +210,10 @@ class Accountant:
         near = parts[max(best - 1, 0)], parts[min(best + 1, len(parts) - 1)]
         refined = scipy.optimize.minimize_scalar(cost, bounds=near, method="bounded", options={"xatol": 1e-4})
         return min(float(refined.fun), cost(parts[best]))
+
+
+def _sums(epsilons, deltas) -> tuple[float, float]:
+    return total_up(epsilons, [1] * len(epsilons)), min(total_up(deltas, [1] * len(deltas)), 1.0)
 
 
 def _pairs(epsilons, deltas) -> tuple[np.ndarray, np.ndarray]:

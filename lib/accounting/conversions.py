@@ -1,4 +1,4 @@
-"""Conversions between the currencies of privacy: Rényi DP, zero-concentrated DP and (epsilon, delta)-DP.
+"""Conversions between notions of privacy: Rényi DP, zero-concentrated DP and (epsilon, delta)-DP.
 
 - Rényi DP (RDP), an epsilon at each order alpha > 1: `compose_rdp`, `rdp_to_dp`, `rdp_to_delta`
 - zero-concentrated DP (zCDP), epsilon = rho alpha: `pure_dp_to_zcdp`, `zcdp_to_dp`, `dp_to_zcdp`
@@ -7,9 +7,9 @@ A guarantee holds for the neighbours (unbounded or bounded) that its sensitivity
 computed for. `conversion` to (epsilon, delta) is "canonne2020" (Canonne, Kamath, Steinke 2020,
 Prop. 12) or the older, looser "mironov2017" (Mironov 2017, Prop. 3; miura2022, Prop. 2.5).
 
-Arguments broadcast; results are plain floats where every argument is a scalar. Bad arguments raise ``ValueError``, an
-input too extreme ``ArithmeticError``. A cost too large for a double is inf, and one too small the smallest normal
-double, not 0, and so is a delta that underflows: rounding must not turn an approximate guarantee into a pure one.
+Arguments broadcast; results are plain floats if every argument is a scalar. Bad arguments raise ``ValueError``, and
+inputs too extreme raise ``ArithmeticError``. A cost too large for a double is inf. A cost or delta that underflows
+becomes the smallest normal double, not 0: rounding must not turn an approximate guarantee into a pure one.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..numerics import checks, in_order
+from ..numerics import checks
 from ..numerics.checks import Numbers, plain
-from ..numerics.elementwise import TINY, delta_from_log, half_square, root
+from ..numerics.elementwise import TINY, delta_from_log, half_square, root, total_up
 
 CONVERSIONS = ("canonne2020", "mironov2017")
 
@@ -37,12 +37,12 @@ class ApproximateDP(NamedTuple):
 
 # Rényi DP. In formulas, x = alpha - 1 > 0.
 def _saving(x, conversion: str):
-    """What `conversion` takes off Mironov's epsilon at order 1 + x."""
+    """Return what `conversion` subtracts from Mironov's epsilon at order 1 + x."""
     return 0.0 if conversion == "mironov2017" else np.log1p(1 / x) + np.log1p(x) / x
 
 
 def _curve(alpha, name: str, epsilon, conversion: str):
-    """The checked orders, minus one, and RDP epsilons, both flattened."""
+    """Return the checked orders, minus one, and RDP epsilons, both flattened."""
     checks.one_of("conversion", conversion, CONVERSIONS)
     alpha = checks.real("alpha", alpha, "(1, inf)")
     epsilon = checks.real(name, epsilon, "[0, inf]")
@@ -52,18 +52,18 @@ def _curve(alpha, name: str, epsilon, conversion: str):
 
 
 def _best_order(x, values):
-    """Minimum of `values` over their last axis (the orders 1 + x) and its order, NaN if all are inf."""
+    """Return the minimum of `values` over their last axis (the orders 1 + x) and its order, NaN if all are inf."""
     best = values.argmin(axis=-1)
     least = np.take_along_axis(values, best[..., None], axis=-1)[..., 0]
     return least, plain(np.where(np.isinf(least), np.nan, 1 + x[best]))
 
 
 def compose_rdp(epsilons: Iterable[ArrayLike], counts: ArrayLike | None = None) -> Numbers:
-    """RDP epsilon of an adaptive composition: at equal order, epsilons add up.
+    """Return the RDP epsilon of an adaptive composition: at equal order, epsilons add up.
 
     epsilons : K curves in [0, inf], scalars (one order) or arrays over one grid of orders; they
         broadcast, and a single curve is passed as ``[curve]``
-    counts : K whole numbers >= 0, how often each mechanism runs; default: once each
+    counts : K integers >= 0, how often each mechanism runs; default: once each
     Source: Mironov 2017, Proposition 1; miura2022, Proposition 2.4.
 
     >>> from lib.accounting import compose_rdp
@@ -74,22 +74,21 @@ def compose_rdp(epsilons: Iterable[ArrayLike], counts: ArrayLike | None = None) 
     counts = checks.integer("counts", np.ones(len(curves)) if counts is None else counts, "[0, inf)")
     if not curves or counts.shape != (len(curves),):
         raise ValueError(f"counts must match one or more epsilons, got {counts.size} counts for {len(curves)} curves")
-    # A mechanism that never runs costs nothing, even where its curve is infinite (0 * inf is NaN).
-    with np.errstate(over="ignore"):  # to inf, no guarantee
-        costs = [np.zeros_like(curve) if count == 0 else count * curve for curve, count in zip(curves, counts)]
-        return plain(in_order.total(costs))
+    table, runs = np.stack(np.broadcast_arrays(*curves)), [int(count) for count in counts]
+    sums = [total_up(column, runs) for column in table.reshape(len(runs), -1).T]
+    return plain(np.reshape(sums, table.shape[1:]))
 
 
 def rdp_to_dp(alpha: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, conversion: str = "canonne2020") -> ApproximateDP:
-    """The smallest epsilon at `delta` that an RDP curve gives over its grid of orders.
+    """Return the smallest epsilon at `delta` that an RDP curve gives over its grid of orders.
 
     alpha, epsilon : orders in (1, inf) and RDP epsilons in [0, inf] (inf: no guarantee), of one shape
     delta : in (0, 1), any shape, which the result takes
     conversion : "mironov2017" is ``epsilon + log(1/delta)/(alpha-1)``; "canonne2020", never larger,
         is ``epsilon + log((alpha-1)/alpha) - (log(delta) + log(alpha))/(alpha-1)``
 
-    Clipped at 0: (negative, delta) implies (0, delta), and DP knows no negative epsilon; `alpha`
-    stays the minimiser before clipping. A wholly infinite curve gives epsilon inf, alpha NaN.
+    Negative epsilons become 0, because (negative, delta) implies (0, delta); `alpha` stays the minimiser before clipping.
+    A wholly infinite curve gives epsilon inf, alpha NaN.
 
     >>> import numpy as np
     >>> from lib.accounting import rdp_to_dp
@@ -100,14 +99,15 @@ def rdp_to_dp(alpha: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, conversion
     """
     x, curve = _curve(alpha, "epsilon", epsilon, conversion)
     delta = checks.real("delta", delta, "(0, 1)")
-    least, order = _best_order(x, curve - _saving(x, conversion) - np.log(delta)[..., None] / x)
+    saving, price = _saving(x, conversion), -np.log(delta)[..., None] / x
+    least, order = _best_order(x, curve - saving + price + 2.0**-50 * (curve + saving + price))
     return ApproximateDP(plain(np.maximum(least, 0.0)), plain(delta), order)
 
 
 def rdp_to_delta(
     alpha: ArrayLike, epsilon_rdp: ArrayLike, epsilon: ArrayLike, conversion: str = "canonne2020"
 ) -> ApproximateDP:
-    """The smallest delta at `epsilon` that an RDP curve gives: the inverse of `rdp_to_dp`.
+    """Return the smallest delta at `epsilon` that an RDP curve gives: the inverse of `rdp_to_dp`.
 
     alpha, epsilon_rdp : the curve, as for `rdp_to_dp`; epsilon : [0, inf), any shape
     Clipped at 1, which every mechanism satisfies; a wholly infinite curve gives delta 1, alpha NaN.
@@ -121,13 +121,14 @@ def rdp_to_delta(
     x, curve = _curve(alpha, "epsilon_rdp", epsilon_rdp, conversion)
     epsilon = checks.real("epsilon", epsilon, "[0, inf)")
     with np.errstate(over="ignore"):
-        least, order = _best_order(x, x * (curve - _saving(x, conversion) - epsilon[..., None]))
+        saved = _saving(x, conversion) + epsilon[..., None]
+        least, order = _best_order(x, x * (curve - saved + 2.0**-50 * (curve + saved)))
     return ApproximateDP(plain(epsilon), delta_from_log(least), order)
 
 
 # Zero-concentrated DP. The optimal order is a root in u = log(alpha - 1).
 def pure_dp_to_zcdp(epsilon: ArrayLike) -> Numbers:
-    """rho = epsilon^2 / 2 of every epsilon-DP mechanism, epsilon in [0, inf) (Bun and Steinke 2016, Prop. 1.4).
+    """Return rho = epsilon^2 / 2 of every epsilon-DP mechanism, epsilon in [0, inf) (Bun and Steinke 2016, Prop. 1.4).
 
     Checked by Coq, of finitely many outcomes and but for rounding: `pure_dp_zcdp` in proofs/.
 
@@ -139,7 +140,7 @@ def pure_dp_to_zcdp(epsilon: ArrayLike) -> Numbers:
 
 
 def bounded_range_zcdp(epsilon: ArrayLike) -> Numbers:
-    """rho = epsilon^2/8 of an epsilon-bounded-range mechanism, epsilon in [0, inf), any shape.
+    """Return rho = epsilon^2/8 of an epsilon-bounded-range mechanism, epsilon in [0, inf), any shape.
 
     Source: Cesar and Rogers 2021; Rogers and Steinke 2021; miura2025, Definition 2.6.
     Checked by Coq, of finitely many outcomes and but for rounding: `bounded_range_zcdp` in proofs/.
@@ -153,7 +154,7 @@ def bounded_range_zcdp(epsilon: ArrayLike) -> Numbers:
 
 
 def zcdp_to_dp(rho: ArrayLike, delta: ArrayLike, conversion: str = "canonne2020") -> Numbers:
-    """epsilon such that rho-zCDP implies (epsilon, delta)-DP, optimised over all real orders > 1.
+    """Return epsilon such that rho-zCDP implies (epsilon, delta)-DP, optimised over all real orders > 1.
 
     rho : [0, inf), delta : (0, 1); they broadcast. Clipped at 0 as in `rdp_to_dp`.
     "canonne2020" is miura2025, Proposition 2.4, solved for epsilon; "mironov2017" is the closed
@@ -168,7 +169,7 @@ def zcdp_to_dp(rho: ArrayLike, delta: ArrayLike, conversion: str = "canonne2020"
     log_inverse = -np.log(checks.real("delta", delta, "(0, 1)"))
     if conversion == "mironov2017":
         with np.errstate(over="ignore"):
-            return plain(rho + 2 * np.sqrt(rho * log_inverse))
+            return plain((rho + 2 * np.sqrt(rho) * np.sqrt(log_inverse)) * (1 + 2.0**-50))
     # Stationary where rho x^2 + log(1 + x) = log(1/delta). At `high` one term alone reaches the
     # right side, at `low` neither exceeds half of it; the margins of 1 absorb rounding.
     log_ratio = np.log(log_inverse) - np.log(np.maximum(rho, TINY))
@@ -176,11 +177,12 @@ def zcdp_to_dp(rho: ArrayLike, delta: ArrayLike, conversion: str = "canonne2020"
     low = np.minimum(log_ratio / 2, np.log(log_inverse)) - np.log(2) - 1
     x = np.exp(root(lambda u, r, c: r * np.exp(2 * u) + np.logaddexp(0, u) - c, low, high, rho, log_inverse))
     with np.errstate(over="ignore"):
-        return plain(np.maximum(rho * (1 + x) - _saving(x, conversion) + log_inverse / x, 0.0))
+        saving, price = _saving(x, conversion), rho * (1 + x) + log_inverse / x  # any x is valid
+        return plain(np.maximum(price - saving + 2.0**-50 * (price + saving), 0.0))
 
 
 def dp_to_zcdp(epsilon: ArrayLike, delta: ArrayLike, conversion: str = "canonne2020") -> Numbers:
-    """The largest rho for which `zcdp_to_dp` gives at most `epsilon`.
+    """Return the largest rho for which `zcdp_to_dp` gives at most `epsilon`, up to rounding; `certified_zcdp` rounds down.
 
     epsilon : [0, inf), delta : (0, 1); they broadcast.
 

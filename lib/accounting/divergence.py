@@ -1,4 +1,4 @@
-"""Rényi divergences: closed forms for Gaussians, sums and quadrature for the rest.
+"""Rényi divergences: closed forms for Gaussians, sums and quadrature for other distributions.
 
 D_alpha(P||Q) = log E_P[(P/Q)^(alpha - 1)] / (alpha - 1) for alpha > 1, with the KL-divergence
 at alpha = 1 and the max-divergence at alpha = inf (miura2022, Definition 2.2, Lemma A.1.1).
@@ -6,7 +6,7 @@ at alpha = 1 and the max-divergence at alpha = inf (miura2022, Definition 2.2, L
 Two Gaussians are first brought to normal form (`gaussian_pair`): coordinates in which
 Sigma1 = I, Sigma2 = diag(1 + t) and the means differ by m. Every divergence is then a sum over
 coordinates, and a small difference of covariances stays a small number t instead of vanishing
-in determinants. The hockey-stick divergence of such a pair is in `lib.accounting.hockey_stick`.
+in determinants. `lib.accounting.hockey_stick` has the hockey-stick divergence of such a pair.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ABOVE_MINUS_ONE = np.nextafter(-1.0, 0.0)
 
 
 def log1pmx(x: ArrayLike) -> complex | np.ndarray:
-    """log(1 + x) - x to full relative accuracy, the shape of `x`: for real `x` never positive, about -x^2/2 near 0.
+    """Return log(1 + x) - x to full relative accuracy, the shape of `x`: for real `x` never positive, about -x^2/2 near 0.
 
     x : array_like, real in (-1, inf), or complex off the cut (-inf, -1]; any shape
 
@@ -55,7 +55,7 @@ def log1pmx(x: ArrayLike) -> complex | np.ndarray:
 
 
 def expm1mx(x: ArrayLike) -> Numbers:
-    """e^x - 1 - x to full relative accuracy: x in [-inf, 700], any shape; never negative, about x^2/2 near 0."""
+    """Return e^x - 1 - x to full relative accuracy: x in [-inf, 700], any shape; never negative, about x^2/2 near 0."""
     return _expm1mx(checks.real("x", x, "[-inf, 700]"))
 
 
@@ -66,16 +66,17 @@ def _expm1mx(x):
 
 
 def beyond_line(log_mass: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """e^log_mass (e^u - 1 - u), of any u, (-inf, inf), and log_mass + u up to 700; they broadcast. Where e^u is all, up to a relative 1e-15 more.
+    """Return e^log_mass (e^u - 1 - u), for u in (-inf, inf) and log_mass + u up to 700; they broadcast.
 
-    For a privacy loss L of law P, summed over its mass at u = (alpha - 1) L, and alpha - 1 times as much at u = -L: e^((alpha - 1) D_alpha)
-    less 1, in terms that are never negative, as E[e^-L] = 1. Of nearly equal laws a divergence then keeps its digits.
+    Where e^u dominates, the result is up to a relative 1e-15 larger. For a privacy loss L of law P, sum this over its mass
+    at u = (alpha - 1) L, and add alpha - 1 times the sum at u = -L. As E[e^-L] = 1, this gives e^((alpha - 1) D_alpha) - 1
+    in non-negative terms, so that the divergence of nearly equal laws keeps its digits.
     """
     return np.where(u > 40, np.exp(log_mass + u), np.exp(log_mass) * _expm1mx(np.minimum(u, 40)))
 
 
 def psi(t: ArrayLike, alpha: ArrayLike) -> Numbers:
-    """Twice the order-`alpha` divergence of N(0, 1) from N(0, 1 + t).
+    """Return twice the order-`alpha` divergence of N(0, 1) from N(0, 1 + t).
 
     t : array_like in (-1, inf), the relative difference of the variances; alpha : in [1, inf]; they broadcast
 
@@ -83,7 +84,7 @@ def psi(t: ArrayLike, alpha: ArrayLike) -> Numbers:
     at alpha = 1 and log(1 + t) at alpha = inf; ``inf`` where alpha t <= -1 (as rounded), and for alpha = inf where
     t < 0. With s = t / (1 + t) and phi(x) = log1p(x) - x it is -phi(-s) - phi((alpha - 1) s) / (alpha - 1): two terms
     >= 0, so nothing cancels. The relative error is a few roundings, times 1 / (1 + alpha t) near the edge of the
-    region, where rounding `t` itself does as much.
+    region, where rounding `t` has as large an effect.
     Checked by Coq, but for rounding: `psi_nonneg`, `psi_increasing` and `psi_decreasing` in proofs/.
     """
     t = checks.real("t", t, "(-1, inf)")
@@ -99,20 +100,17 @@ def psi(t: ArrayLike, alpha: ArrayLike) -> Numbers:
 
 
 def kl_term(t: ArrayLike) -> Numbers:
-    """psi at alpha = 1: log(1 + t) - t / (1 + t) = -phi(-s), for t in (-1, inf); >= 0."""
+    """Return psi at alpha = 1: log(1 + t) - t / (1 + t) = -phi(-s), for t in (-1, inf); >= 0."""
     t = checks.real("t", t, "(-1, inf)")
     s = t / (1.0 + t)
     small = t < 0.5  # beyond, s rounds towards 1 and log1p(-s) would not notice t
     return np.where(small, -log1pmx(np.where(small, -s, 0.0)), np.log1p(t) - s)[()]
 
 
-# --- Gaussians -----------------------------------------------------------------------------
-
-
 class GaussianPair(NamedTuple):
     """Two Gaussians in coordinates where they are N(0, I) and N(m, diag(1 + t)).
 
-    All of shape (d,). `m_error` and `t_error` allow for the rounding of the whitening: they
+    All fields have shape (d,). `m_error` and `t_error` allow for the rounding of the whitening, and
     grow with the condition number of the first correlation matrix.
     """
 
@@ -125,9 +123,9 @@ class GaussianPair(NamedTuple):
 def gaussian_pair(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: ArrayLike) -> GaussianPair:
     """Whiten N(mean1, cov1) and rotate until N(mean2, cov2) has independent coordinates.
 
-    `mean1`, `mean2`: shape (d,), or numbers where d = 1; `cov1`, `cov2`: shape (d, d) or numbers. Raises
-    ``ValueError`` where shapes disagree, an entry is not finite, or a covariance is not symmetric and positive
-    definite (in double precision), and ``ArithmeticError`` where the one is too far from the other for it.
+    `mean1`, `mean2`: shape (d,), or numbers if d = 1; `cov1`, `cov2`: shape (d, d) or numbers. Raises ``ValueError`` if
+    shapes disagree, an entry is not finite, or a covariance is not symmetric and positive definite (in double precision).
+    Raises ``ArithmeticError`` if the two are too far apart for double precision.
     """
     mean1, cov1, factor1 = _gaussian("1", mean1, cov1)
     mean2, cov2, factor2 = _gaussian("2", mean2, cov2)
@@ -143,7 +141,7 @@ def gaussian_pair(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: Arr
 
 
 def _normal_form(mean1, cov1, factor1, mean2, cov2, factor2) -> GaussianPair:
-    """The pair in its coordinates, of entries that are not finite where something overflowed."""
+    """Return the pair in its coordinates, with entries that are not finite where something overflowed."""
     d = len(mean1)
 
     def whiten(columns):
@@ -166,7 +164,7 @@ def _normal_form(mean1, cov1, factor1, mean2, cov2, factor2) -> GaussianPair:
 
 
 def _gaussian(index, mean, cov) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean (d,), covariance (d, d) and its lower Cholesky factor, or a ``ValueError``."""
+    """Return the mean (d,), covariance (d, d) and its lower Cholesky factor, or raise ``ValueError``."""
     mean = np.atleast_1d(checks.real(f"mean{index}", mean, "(-inf, inf)"))
     cov = np.atleast_2d(checks.real(f"cov{index}", cov, "(-inf, inf)"))
     if mean.ndim != 1 or mean.size == 0:
@@ -186,17 +184,17 @@ def _brief(matrix):
 
 
 def renyi_gaussian(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: ArrayLike, alpha: ArrayLike) -> Numbers:
-    """D_alpha(N(mean1, cov1) || N(mean2, cov2)) in nats, the shape of `alpha`; miura2022, Proposition 4.1.
+    """Return D_alpha(N(mean1, cov1) || N(mean2, cov2)) in nats, the shape of `alpha`; miura2022, Proposition 4.1.
 
-    mean1, mean2 : shape (d,), or numbers where d = 1; cov1, cov2 : shape (d, d), symmetric positive definite, or
+    mean1, mean2 : shape (d,), or numbers if d = 1; cov1, cov2 : shape (d, d), symmetric positive definite, or
         positive numbers; ``ValueError`` as from `gaussian_pair`
     alpha : array_like in [1, inf], any shape; 1 is the KL-divergence, inf the max-divergence, sup_x log(p1(x) / p2(x))
 
-    ``inf`` where Sigma_alpha = (1 - alpha) cov1 + alpha cov2 is not positive definite; at alpha = inf finite only
-    where cov2 - cov1 is positive semidefinite and the means differ within its range. In the normal form of
-    `gaussian_pair` the printed formula is sum_i [alpha m_i^2 / (1 + alpha t_i) + psi_alpha(t_i)] / 2. Where rounding
-    in the whitening leaves the verdict open, the edge of the region, alpha t_i = -1, counts as outside; at alpha =
-    inf, where equal variances t_i = 0 are the edge, such t_i (and such m_i beside them) count as zero.
+    The result is ``inf`` where Sigma_alpha = (1 - alpha) cov1 + alpha cov2 is not positive definite. At alpha = inf it is
+    finite only where cov2 - cov1 is positive semidefinite and the means differ within its range. In the normal form of
+    `gaussian_pair` the printed formula is sum_i [alpha m_i^2 / (1 + alpha t_i) + psi_alpha(t_i)] / 2. Where rounding in
+    the whitening leaves the case open, the edge of the region, alpha t_i = -1, counts as outside. At alpha = inf the edge
+    is equal variances, t_i = 0, and such t_i (with their m_i) count as zero.
     Source: M. Gil, F. Alajaji, T. Linder, Information Sciences 249 (2013) 124-131.
 
     >>> import numpy as np
@@ -219,15 +217,11 @@ def renyi_gaussian(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: Ar
     return np.where(same, 0.0, from_both).sum(axis=-1)[()] / 2
 
 
-# --- Other distributions -------------------------------------------------------------------
-
-
 def renyi_discrete(p: ArrayLike, q: ArrayLike, alpha: ArrayLike) -> Numbers:
-    """D_alpha of two distributions on the same finite set.
+    """Return D_alpha of two distributions on the same finite set, in nats, an array of the shape of `alpha`.
 
-    `p`, `q`: shape (k,), entries >= 0 that sum to 1 (within 1e-9). `alpha`: array_like in
-    [1, inf], any shape. Returns an array of the shape of `alpha`, in nats; ``inf`` where `p`
-    has mass and `q` has none. Raises ``ValueError`` on other input.
+    `p`, `q`: shape (k,), entries >= 0 that sum to 1 (within 1e-9). `alpha`: array_like in [1, inf], any shape. The result
+    is ``inf`` where `p` has mass and `q` has none. Raises ``ValueError`` on other input.
 
     >>> from lib.accounting import renyi_discrete
     >>> print(round(float(renyi_discrete([0.75, 0.25], [0.25, 0.75], alpha=2.0)), 6))
@@ -261,11 +255,9 @@ def _renyi_discrete(p, q, alpha):
 
 
 def _excess(log_p, log_q, alpha):
-    """The integrand q f(p / q) >= 0 whose integral is E_P[(p/q)^(alpha - 1)] - 1, or KL at 1.
-
-    f(u) = u^alpha - 1 - alpha (u - 1), at alpha = 1 u log u - u + 1: the tangent taken off adds
-    nothing to the integral, and what is left is of the size of a small divergence itself.
-    """
+    """Return the integrand q f(p / q) >= 0 whose integral is E_P[(p/q)^(alpha - 1)] - 1, or KL at 1. f(u) = u^alpha - 1
+    - alpha (u - 1), and u log u - u + 1 at alpha = 1. Subtracting the tangent does not change the integral, and the
+    rest is of the size of a small divergence itself."""
     no_p = log_p == -np.inf
     neither = no_p & (log_q == -np.inf)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -295,10 +287,10 @@ def renyi(log_p: Callable[[float], float], log_q: Callable[[float], float], alph
     alpha : a number in [1, inf); 1 is the KL-divergence
     support : (low, high), either may be infinite; points : inside it, where the densities have kinks, jumps or narrow peaks
 
-    The error is the quadrature's own estimate, which is not a proof. (inf, inf) where the integrand overflows: the divergence is
-    infinite or too large; one that is infinite by a logarithm only can pass for finite.
-    Raises ``ValueError`` for alpha or points out of range, or a density whose integral is not 1 to 1e-6 (a peak that the quadrature
-    missed: name it in `points`); ``ArithmeticError`` where the quadrature does not converge.
+    The error is the quadrature's own estimate, which is not a proof. The result is (inf, inf) if the integrand overflows:
+    the divergence is infinite or too large. A divergence that is infinite only by a logarithm can pass for finite.
+    Raises ``ValueError`` for alpha or points out of range, or a density whose integral is not 1 to 1e-6 (a peak that the
+    quadrature missed: name it in `points`), and ``ArithmeticError`` if the quadrature does not converge.
 
     >>> import numpy as np
     >>> from lib.accounting import renyi
@@ -327,7 +319,7 @@ def renyi(log_p: Callable[[float], float], log_q: Callable[[float], float], alph
 
 
 def _integrate(function, edges) -> Estimate:
-    """The integral over all pieces between the edges, inf where the function overflows."""
+    """Return the integral over all pieces between the edges, inf where the function overflows."""
     total = error = 0.0
     for low, high in zip(edges[:-1], edges[1:], strict=True):
         # quad_vec does not extrapolate: QUADPACK's quad can give a divergent integral a value

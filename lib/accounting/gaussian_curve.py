@@ -1,6 +1,7 @@
-"""The Gaussian mechanism, exactly: its whole curve of (epsilon, delta), and the noise that a guarantee needs.
+"""The exact curve of all (epsilon, delta) of the Gaussian mechanism, and the noise that a guarantee needs.
 
-Conventions as in `conversions`; sensitivity / sigma is in [1e-150, 1e150]. In formulas, mu = sensitivity / sigma.
+Conventions are as in `conversions`; sensitivity / sigma is in [1e-150, 1e150]. In formulas, mu = sensitivity / sigma.
+The curve is rounded to the nearest, not up: log(delta) is off by about 1e-15 times itself and (epsilon / mu)^2.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from numpy.typing import ArrayLike
 
 from ..numerics import checks
 from ..numerics.checks import Numbers, plain
-from ..numerics.elementwise import TINY, delta_from_log, half_square, ratio, root
+from ..numerics.elementwise import TINY, delta_from_log, half_square, quotient_up, ratio, root
 from .conversions import dp_to_zcdp
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
 
 
 def gaussian_zcdp(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Numbers:
-    """rho = sensitivity^2 / (2 sigma^2) of the Gaussian mechanism (miura2025, Definition 2.5); both in (0, inf).
+    """Return rho = sensitivity^2 / (2 sigma^2) of the Gaussian mechanism (miura2025, Definition 2.5); both in (0, inf).
 
     >>> from lib.accounting import gaussian_zcdp
     >>> print(round(gaussian_zcdp(sigma=5.0), 4))
@@ -28,12 +29,9 @@ def gaussian_zcdp(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Numbers:
 
 
 def _gaussian_log_delta(epsilon, mu):
-    """Logarithm of Phi(-t0) - e^epsilon Phi(-t1), where t0, t1 = epsilon/mu -+ mu/2.
-
-    With the Mills ratio R(t) = Phi(-t)/phi(t), the second term is phi(t0) R(t1). For small mu the
-    two terms agree in most digits, and phi(t0) times the integral of -R' = 1 - t R(t) from t0 to
-    t1 is used instead (Gauss-Legendre: R is entire and the interval shorter than 1).
-    """
+    """Return the logarithm of Phi(-t0) - e^epsilon Phi(-t1), where t0, t1 = epsilon/mu -+ mu/2. With the Mills ratio
+    R(t) = Phi(-t)/phi(t), the second term is phi(t0) R(t1). For small mu the two terms agree in most digits, and
+    phi(t0) times the integral of -R' = 1 - t R(t) from t0 to t1 is used instead (Gauss-Legendre: R is entire)."""
     with np.errstate(over="ignore"):
         middle = np.minimum(epsilon / mu, 1e100)  # beyond it delta has long underflowed
     t0, t1 = middle - mu / 2, middle + mu / 2
@@ -47,7 +45,7 @@ def _gaussian_log_delta(epsilon, mu):
 
 
 def gaussian_delta(sigma: ArrayLike, epsilon: ArrayLike, sensitivity: ArrayLike = 1.0) -> Numbers:
-    """The exact delta(epsilon) of the Gaussian mechanism (Balle and Wang 2018, Theorem 8).
+    """Return the exact delta(epsilon) of the Gaussian mechanism (Balle and Wang 2018, Theorem 8).
 
     sigma (standard deviation), sensitivity (L2) : (0, inf), epsilon : [0, inf); they broadcast.
 
@@ -60,7 +58,7 @@ def gaussian_delta(sigma: ArrayLike, epsilon: ArrayLike, sensitivity: ArrayLike 
 
 
 def gaussian_epsilon(sigma: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike = 1.0) -> Numbers:
-    """The inverse of `gaussian_delta` for delta in (0, 1); 0 where (0, delta)-DP holds already.
+    """Return the inverse of `gaussian_delta` for delta in (0, 1); 0 where (0, delta)-DP already holds.
 
     >>> from lib.accounting import gaussian_epsilon
     >>> print(round(gaussian_epsilon(sigma=5.0, delta=1e-6), 4))
@@ -80,10 +78,10 @@ def gaussian_epsilon(sigma: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike 
 def gaussian_sigma(
     epsilon: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike = 1.0, calibration: str = "balle2018"
 ) -> Numbers:
-    """The noise that makes the Gaussian mechanism (epsilon, delta)-DP.
+    """Return the noise that makes the Gaussian mechanism (epsilon, delta)-DP.
 
     epsilon : [0, 1e150], delta : (0, 1), sensitivity : (0, inf); they broadcast.
-    calibration : "balle2018", the least sigma there is (inverse of `gaussian_epsilon`), or
+    calibration : "balle2018", the smallest possible sigma (inverse of `gaussian_epsilon`), or
         "zcdp", through ``rho = dp_to_zcdp(epsilon, delta)``: larger, but composes by addition.
 
     >>> from lib.accounting import gaussian_sigma
@@ -97,11 +95,13 @@ def gaussian_sigma(
         with np.errstate(divide="ignore", over="ignore"):  # no finite sigma: rho underflows for tiny epsilon and delta
             return plain(sensitivity / np.sqrt(2 * rho))
     epsilon, delta = np.asarray(epsilon, dtype=float), np.asarray(delta, dtype=float)
-    # Too careful are mu by zCDP and, as delta(0) < mu, mu = delta. Too bold is the mu with t0 = -t
+    # mu by zCDP and mu = delta (as delta(0) < mu) are too small. Too large is the mu with t0 = -t
     # (above) where Phi(t) - Phi(-t) = delta, since R decreases. Factors of 2 absorb rounding.
     t = np.sqrt(2) * scipy.special.erfinv(delta)
     low = np.log(np.maximum(np.sqrt(2 * rho), delta) / 2)
     high = np.log(2 * (t + np.hypot(t, np.sqrt(2 * epsilon))))
     log_mu = root(lambda v, e, goal: _gaussian_log_delta(e, np.exp(v)) - goal, low, high, epsilon, np.log(delta))
-    with np.errstate(over="ignore"):
-        return plain(sensitivity / np.exp(log_mu))
+    mu = np.exp(log_mu)
+    for _ in range(20):  # by rounding, a few steps
+        mu = np.where(delta_from_log(_gaussian_log_delta(epsilon, mu)) > delta, np.nextafter(mu, 0), mu)
+    return plain(quotient_up(sensitivity, mu))

@@ -1,27 +1,26 @@
 """The hockey-stick divergence of two Gaussians, numerically and with an error bound.
 
-delta(eps) = sup_S P(S) - e^eps Q(S) = E_P[(1 - e^(eps - L))_+], L = log(dP/dQ), is the least
-delta for which the pair P, Q is (eps, delta)-indistinguishable.
+delta(eps) = sup_S P(S) - e^eps Q(S) = E_P[(1 - e^(eps - L))_+], L = log(dP/dQ), is the smallest delta for which the
+pair P, Q is (eps, delta)-indistinguishable.
 
 The integral. Let K(z) = log E_P[e^(zL)] = z D_{1+z}(P||Q), analytic in a strip lo < Re z < hi around [-1, 0]. The
 two-sided Laplace transform of delta is exp(K(z)) / (z (1 + z)), so on any line Re z = r with 0 < r < hi
 
     delta(eps) = 1/(2 pi) int F(u) du,  F(u) = exp(K(z) - z eps) / (z (1 + z)),  z = r + iu.
 
-Moving the line across the poles z = 0 and z = -1 the same integral gives delta - 1 for -1 < r < 0 and
-delta - 1 + e^eps for lo < r < -1. Of the three saddle points, the minima of log|F(0)| over r, we take the lowest
-(`_choose_line`): it belongs to the smallest of the three numbers, so tiny deltas keep their relative accuracy. This is
-the saddle-point accountant of Alghamdi et al. (2023), with quadrature in place of an asymptotic series.
+Moving the line across the poles z = 0 and z = -1 the same integral gives delta - 1 for -1 < r < 0 and delta - 1 + e^eps
+for lo < r < -1. Of the three saddle points, the minima of log|F(0)| over r, we take the lowest (`_choose_line`): it
+belongs to the smallest of the three numbers, so tiny deltas keep their relative accuracy. This is the saddle-point
+accountant of Alghamdi et al. (2023), with quadrature in place of an asymptotic series.
 
 The trapezoid rule with step h has three errors, all bounded and reported:
 - Aliasing. By Poisson's summation formula (Abate and Whitt, Queueing Systems 10, 1992) the infinite sum is exactly
-  sum_j e^(r j w) delta(eps + j w), w = 2 pi / h. By Chernoff's bound
-  delta(x) <= C(r') exp(K(r') - r' x) for every r' of the same strip, with
-  C(r') = r'^r' / (1 + r')^(1 + r') (Canonne, Kamath and Steinke 2020, for r' > 0). So
-  j < 0 and j > 0 add at most C exp(K(r') - r' eps) q / (1 - q), q = e^(-|r - r'| w), with an
-  r' on either side of r; r' = 0 is the trivial delta <= 1.
-- Truncation at u = U. |exp(K(r + iu))| decreases in |u| (see `_log_moment`), and
-  |z (1 + z)| >= u^2, so what is left out is at most |exp(K(r + iU) - r eps)| / (pi U).
+  sum_j e^(r j w) delta(eps + j w), w = 2 pi / h. By Chernoff's bound delta(x) <= C(r') exp(K(r') - r' x) for every r'
+  of the same strip, with C(r') = r'^r' / (1 + r')^(1 + r') (Canonne, Kamath and Steinke 2020, for r' > 0). So j < 0 and
+  j > 0 add at most C exp(K(r') - r' eps) q / (1 - q), q = e^(-|r - r'| w), r' on either side of r; r' = 0 is the
+  trivial delta <= 1.
+- Truncation at u = U. |exp(K(r + iu))| decreases in |u| (see `_log_moment`), and |z (1 + z)| >= u^2, so what is left
+  out is at most |exp(K(r + iU) - r eps)| / (pi U).
 - Rounding, to first order, of every exponent and of the whitening of the Gaussians.
 """
 
@@ -52,15 +51,15 @@ class HockeyStick(NamedTuple):
 
 def hockey_stick_gaussian(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: ArrayLike, epsilon: ArrayLike,
                           count: int = 1, *, tolerance: float = 1e-14) -> HockeyStick:  # fmt: skip
-    """delta(epsilon) of N(mean1, cov1)^count against N(mean2, cov2)^count; method and references: see the module.
+    """Return delta(epsilon) of N(mean1, cov1)^count against N(mean2, cov2)^count; the module gives method and references.
 
     mean1, mean2, cov1, cov2 : as for `divergence.gaussian_pair`, whose errors it raises
-    epsilon : array_like of real numbers, any shape (0: total variation; below 0 as well)
-    count : whole number in [1, 1e15], how many independent draws are seen
-    tolerance : in (0, 0.1], how much of the integral may be left out, relatively; `error` tells how much it is
+    epsilon : array_like of real numbers, any shape (0: total variation; negative ones as well)
+    count : integer in [1, 1e15], the number of independent draws that are seen
+    tolerance : in (0, 0.1], the relative part of the integral that may be left out; `error` includes it
 
     `delta` lies in [max(0, 1 - e^epsilon), 1]. The error is near rounding level except where K(z) grows slowly (few
-    coordinates and few draws with different variances: 2^20 nodes then leave a relative 1e-8 or so).
+    coordinates and few draws with different variances: 2^20 nodes then leave a relative error of about 1e-8).
 
     >>> import numpy as np
     >>> from lib.accounting import hockey_stick_gaussian
@@ -90,16 +89,13 @@ def hockey_stick_gaussian(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, c
     return HockeyStick(delta.T[()], error.T[()])
 
 
-# --- The privacy loss L and its moments ------------------------------------------------------
-
-
 class _Loss(NamedTuple):
-    """`draws` draws of sum_i L_i: with s = t / (1 + t) and b = m^2 / (1 + t),
+    """The loss of `draws` draws of sum_i L_i: with s = t / (1 + t) and b = m^2 / (1 + t),
 
-    K(z) = draws/2 sum_i [b z (1 + z) / (1 + z s) + z slope - curve(z s)].
-    For small t, slope = -phi(-s) and curve = phi, where phi(x) = log1p(x) - x: nothing cancels.
-    For `wide` ones, |t| > 1/2, slope = log1p(t) and curve = log1p: there z s would cancel.
-    The `_error`s allow for the rounding of the whitening.
+        K(z) = draws/2 sum_i [b z (1 + z) / (1 + z s) + z slope - curve(z s)].
+
+    For small t, slope = -phi(-s) and curve = phi, where phi(x) = log1p(x) - x: nothing cancels. For `wide` ones, |t| > 1/2,
+    slope = log1p(t) and curve = log1p: there z s would cancel. The `_error`s allow for the rounding of the whitening.
     """
 
     draws: float
@@ -113,7 +109,7 @@ class _Loss(NamedTuple):
 
     @classmethod
     def of(cls, pair: GaussianPair, count: float) -> _Loss:
-        """The loss of `count` draws of `pair`, with the errors that the pair's own cause."""
+        """Return the loss of `count` draws of `pair`, with the errors that the pair's own cause."""
         m, t, m_error, t_error = pair
         s, q, wide = t / (1 + t), 1 + t, np.abs(t) > 0.5
         b = m**2 / q
@@ -129,7 +125,7 @@ class _Loss(NamedTuple):
         )
 
     def curve(self, x):
-        """phi(x) or, in the wide coordinates (last axis), log1p(x); complex as well."""
+        """Return phi(x) or, in the wide coordinates (last axis), log1p(x); complex as well."""
         out = np.empty_like(x)
         out[..., self.wide] = scipy.special.log1p(x[..., self.wide])
         out[..., ~self.wide] = log1pmx(x[..., ~self.wide])
@@ -137,7 +133,7 @@ class _Loss(NamedTuple):
 
 
 def _swapped(pair: GaussianPair) -> GaussianPair:
-    """The normal form of (Q, P): whitened by the second Gaussian instead of the first."""
+    """Return the normal form of (Q, P): whitened by the second Gaussian instead of the first."""
     m, t, m_error, t_error = pair
     q = 1 + t
     relative = t_error / q
@@ -145,7 +141,7 @@ def _swapped(pair: GaussianPair) -> GaussianPair:
 
 
 def _largest_loss(pair: GaussianPair, count: float):
-    """sup L and a margin for its rounding; (inf, 0) where the loss is unbounded."""
+    """Return sup L and a margin for its rounding; (inf, 0) where the loss is unbounded."""
     m, t, m_error, t_error = pair
     zero = (np.abs(t) <= t_error) & (np.abs(m) <= m_error)
     m, t, m_error, t_error = (part[~zero] for part in pair)
@@ -157,13 +153,10 @@ def _largest_loss(pair: GaussianPair, count: float):
 
 
 def _log_moment(loss: _Loss, z):
-    """K(z), shape of `z`, real or complex.
-
-    |exp(K(r + iu))| decreases in |u|: with w = 1 + z s the Gaussian factor is |w|^(-1/2) e^(linear
-    in z), and b z (1 + z) / w = b [w - (2 - s) + (1 - s) / w] / s^2, whose real part moves only
-    by Re(1/w) = (1 + r s) / |w|^2 (for s = 0 by -u^2). The real part of w stays positive, so
-    principal logarithms are the right branch.
-    """
+    """Return K(z), the shape of `z`, real or complex. |exp(K(r + iu))| decreases in |u|: with w = 1 + z s the Gaussian
+    factor is |w|^(-1/2) e^(linear in z), and b z (1 + z) / w = b [w - (2 - s) + (1 - s) / w] / s^2, whose real part
+    moves only by Re(1/w) = (1 + r s) / |w|^2 (for s = 0 by -u^2). The real part of w stays positive, so principal
+    logarithms are the right branch."""
     z = np.asarray(z)[..., np.newaxis]
     s, b = loss.s, loss.b
     terms = b * z * (1 + z) / (1 + z * s) + z * loss.slope - loss.curve(z * s)
@@ -171,7 +164,7 @@ def _log_moment(loss: _Loss, z):
 
 
 def _exponent_error(loss: _Loss, z, x):
-    """First-order bound on the error of the computed K(z) - z x, shape of `z`."""
+    """Return a first-order bound on the error of the computed K(z) - z x, the shape of `z`."""
     size_z = np.abs(z)
     linear = 4 * _EPS * np.abs(x) * size_z
     z, size_z = z[..., np.newaxis], size_z[..., np.newaxis]
@@ -185,12 +178,8 @@ def _exponent_error(loss: _Loss, z, x):
     return linear + loss.draws / 2 * (rounding + whitening).sum(axis=-1)
 
 
-# --- The line of integration -----------------------------------------------------------------
-
-
 class _Line(NamedTuple):
-    """Re z = r inside the strip (low, high); `height` = log|F(0)|, `curvature` its second
-    derivative in r, `residue` what the integral lacks to be delta."""
+    """Re z = r in the strip (low, high); log|F(0)|, its second derivative in r, and delta minus the integral."""
 
     r: float
     low: float
@@ -201,7 +190,7 @@ class _Line(NamedTuple):
 
 
 def _choose_line(loss: _Loss, x: float) -> _Line:
-    """The lowest of the saddle points of the strips Re z < -1 (for x < 0), (-1, 0) and > 0."""
+    """Return the lowest of the saddle points of the strips Re z < -1 (for x < 0), (-1, 0) and > 0."""
     least, largest = loss.s.min(), loss.s.max()  # K needs 1 + z s > 0
     high = -1 / least if least < 0 else np.inf
     low = -1 / largest if largest > 0 else -np.inf
@@ -212,20 +201,17 @@ def _choose_line(loss: _Loss, x: float) -> _Line:
 
 
 def _saddle(loss: _Loss, x, low, high, residue) -> _Line:
-    """Minimise the convex log|F(0)| = K(r) - r x - log|r (1 + r)| over (low, high).
-
-    Bisection for the zero of the derivative; the accuracy of r only matters for speed.
-    """
+    """Minimise the convex log|F(0)| = K(r) - r x - log|r (1 + r)| over (low, high), by bisection."""
     s, b, half = loss.s, loss.b, loss.draws / 2
     origin, sign = (low, 1.0) if low == 0 else (high, -1.0)  # an end at a pole
     shortest = (1 + 1e-9) / (high - low)
 
     def at(theta):
-        """The point of the strip for `theta`, from -inf at the pole to inf at the other end."""
+        """Return the point of the strip for `theta`, from -inf at the pole to inf at the other end."""
         return origin + sign / (np.exp(-theta) + shortest)
 
     def derivative(r):
-        """Of log|F(0)| at the real r: increasing over the strip."""
+        """Return the derivative of log|F(0)| at the real r, which increases over the strip."""
         w = 1 + r * s
         terms = b * (1 + 2 * r + s * r**2) / w**2 + loss.slope
         terms += np.where(loss.wide, -s, r * s**2) / w
@@ -246,10 +232,8 @@ def _saddle(loss: _Loss, x, low, high, residue) -> _Line:
 
 
 def _chernoff(loss: _Loss, line: _Line, x):
-    """Chernoff's bound on both sides of the line: log C(r') exp(K(r') - r' x), and |r - r'|.
-
-    Two arrays (side, candidate) each; the poles belong to their strips, the ends of the domain of K do not.
-    """
+    """Return Chernoff's bound on both sides of the line: log C(r') exp(K(r') - r' x), and |r - r'|. Both are arrays
+    (side, candidate). The poles belong to their strips, the ends of the domain of K do not."""
     steps = 2.0 ** np.arange(-4, 16.5, 0.5) / np.sqrt(line.curvature)
     sides = []
     for end, sign in ((line.low, -1), (line.high, 1)):
@@ -263,10 +247,10 @@ def _chernoff(loss: _Loss, line: _Line, x):
 
 
 def _integrate(loss: _Loss, x: float, tolerance: float):
-    """delta(x) and its error bound, by the trapezoid rule on the chosen line."""
+    """Return delta(x) and its error bound, by the trapezoid rule on the chosen line."""
     line = _choose_line(loss, x)
     log_bound, distance = _chernoff(loss, line, x)
-    if line.height < -690:  # the integral underflows: Chernoff's bound is all that is left of it
+    if line.height < -690:  # the integral underflows: use Chernoff's bound
         return line.residue, np.exp(log_bound.min()) + _TINY
     log_integral = line.height - np.log(2 * np.pi * line.curvature) / 2  # by Laplace's method
 
@@ -288,7 +272,7 @@ def _integrate(loss: _Loss, x: float, tolerance: float):
 
 
 def _trapezoid(loss: _Loss, r, x, h, nodes):
-    """h/pi [F(0)/2 + sum_k Re F(kh)], k <= nodes (F is symmetric), and its rounding error."""
+    """Return h/pi [F(0)/2 + sum_k Re F(kh)], k <= nodes (F is symmetric), and its rounding error."""
     peak = _log_moment(loss, r) - r * x
     total = error = 0.0
     chunk = max(1, 2**17 // len(loss.s))

@@ -1,8 +1,8 @@
-"""Numerical composition: the privacy loss variables of mechanisms, and what many of them cost together.
+"""Numerical composition: the privacy loss variables of mechanisms, and the joint cost of many.
 
-A variable (PRV) is all that numerical composition needs to know of a mechanism. Every function here and in `bounded_range` takes pairs
-(mechanism, count), like `composition.Accountant`: the mechanisms of `lib.mechanisms` give their variable as `prv`, and a variable is its
-own.
+A privacy random variable (PRV) is all that numerical composition needs of a mechanism. Every function here and in
+`bounded_range` takes pairs (mechanism, count), like `composition.Accountant`. The mechanisms of `lib.mechanisms` give
+their variable as `prv`; a variable may also take a mechanism's place.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy
 
-from ..numerics import checks, in_order
+from ..numerics import checks
 from ..numerics.checks import Numbers
+from ..numerics.elementwise import raised, total_up
 from .conversions import bounded_range_zcdp, pure_dp_to_zcdp
 from .divergence import expm1mx
 
@@ -38,55 +39,54 @@ class EpsilonBounds(NamedTuple):
     upper: float
 
 
-# Numerical composition (Gopi, Lee, Wutschitz 2021). prv-accountant supplies the grid and the FFT, but not the variables
-# and their discretisation: its pure-DP variable has an RDP curve below the truth, hence too small a grid, and its means,
-# found by quadrature, can miss a jump. Nor the final search, whose e^epsilon overflows.
-# It is slow to import: the functions that need it do so.
+# Numerical composition (Gopi, Lee, Wutschitz 2021). prv-accountant, slow to import, supplies the grid and the FFT. Its
+# pure-DP variable has an RDP curve below the truth, hence too small a grid. The means of its discretisation, by
+# quadrature, can miss a jump. The e^epsilon of its final search overflows. So these are ours.
 @dataclass(frozen=True)
 class PrivacyLossVariable(ABC):
     """A privacy random variable as `prv_compose` takes it: the privacy loss of a mechanism's worst neighbours.
 
     Subclasses supply `cdf(t)`, at points t of any shape, and `truncated_mean(low, high)`, the mean on an interval
-    (low, high], exact for the grid's ends; and `masses(edges)`, `rdp(alpha)`, `rho`, `largest`, where they know better,
-    never below the truth.
+    (low, high], exact for the grid's ends. They may sharpen `masses(edges)`, `rdp(alpha)`, `rho` and `largest`, but never
+    below the truth.
     """
 
     size: float  # (0, inf): epsilon of pure DP; sensitivity / scale or / sigma; so size^2 / 2 is a rho
 
     def rdp(self, alpha: float) -> float:
-        """An RDP epsilon at one order `alpha` in (1, inf): here that of a pure-DP mechanism."""
-        return min(self.size, alpha * self.size**2 / 2)
+        """Return an RDP epsilon at one order `alpha` in (1, inf): here that of a pure-DP mechanism."""
+        return min(self.size, float(raised(alpha * self.rho)))
 
     @property
     def rho(self) -> float:
-        """A zCDP cost: here that of any pure-DP mechanism."""
+        """Return a zCDP cost: here that of any pure-DP mechanism."""
         return float(pure_dp_to_zcdp(self.size))
 
     @property
     def largest(self) -> float:
-        """The most privacy loss there can be: the pure-DP cost."""
+        """Return the largest possible privacy loss: the pure-DP cost."""
         return self.size
 
     @abstractmethod
     def cdf(self, t: Numbers) -> Numbers:
-        """The probability of a loss up to `t`, any shape."""
+        """Return the probability of a loss up to `t`, any shape."""
 
     @abstractmethod
     def truncated_mean(self, low: float, high: float) -> float:
-        """The mean of the losses in (low, high]."""
+        """Return the mean of the losses in (low, high]."""
 
     def masses(self, edges: np.ndarray) -> np.ndarray:
-        """The probabilities of a loss between each of the increasing `edges`, shape (n + 1,), and the next."""
+        """Return the probabilities of a loss between each of the increasing `edges`, shape (n + 1,), and the next."""
         return np.diff(self.cdf(edges))
 
 
 class GaussianLoss(PrivacyLossVariable):
-    """N(size^2/2, size^2)."""
+    """The normal law N(size^2/2, size^2)."""
 
     largest = np.inf
 
     def rdp(self, alpha: float) -> float:
-        return alpha * self.size**2 / 2
+        return float(raised(alpha * self.rho))
 
     def cdf(self, t: Numbers) -> Numbers:
         return scipy.special.ndtr(np.asarray(t / self.size - self.size / 2, dtype=float))
@@ -96,7 +96,7 @@ class GaussianLoss(PrivacyLossVariable):
 
     @staticmethod
     def standard_masses(edges: np.ndarray) -> np.ndarray:
-        """What a standard normal variable has between each of the increasing `edges` and the next, to full precision in both tails."""
+        """Return the standard normal mass between each of the increasing `edges` and the next, precise in both tails."""
         edges = np.asarray(edges, dtype=float)
         below, above = np.diff(scipy.special.ndtr(edges)), -np.diff(scipy.special.ndtr(-edges))
         return np.where(edges[:-1] < 0, below, above)
@@ -121,23 +121,23 @@ class BoundedRangeLoss(PrivacyLossVariable):
     """A loss that dominates every mechanism of bounded range `size`: between -size and size a density proportional to e^(t/2).
 
     For the interval [t - epsilon, t] of log-likelihood ratios (see `bounded_range`) the worst pair has delta(x) =
-    (e^epsilon - e^t)(1 - e^(x-t)) / (e^epsilon - 1) for t - epsilon <= x <= t (Dong, Durfee, Rogers 2020). The most
+    (e^epsilon - e^t)(1 - e^(x-t)) / (e^epsilon - 1) for t - epsilon <= x <= t (Dong, Durfee, Rogers 2020). The maximum
     over t, at t = (epsilon + x)/2, is the curve of this variable,
 
         delta(x) = (e^(epsilon/2) - e^(x/2))^2 / (e^epsilon - 1),    -epsilon <= x <= epsilon.
 
-    As it bounds each t, it composes under adaptive choice too (Zhu, Dong, Wang 2022); but no single mechanism attains
+    As it bounds each t, it also composes under adaptive choice (Zhu, Dong, Wang 2022). But no single mechanism attains
     it, and it costs rho = epsilon^2/6, where zCDP charges epsilon^2/8 and pure DP epsilon^2/2.
     `bounded_range.compose_schedule` comes as near to the optimum as its `resolution` allows.
     """
 
     def rdp(self, alpha: float) -> float:
         # log(sinh(u) / u) rises with u^2 at a rate of at most 1/6.
-        return min(self.size, alpha * self.size**2 / 6)
+        return min(self.size, float(raised(alpha * (self.size / 6) * self.size)))
 
     @property
     def rho(self) -> float:
-        """The zCDP cost of what it stands for, a mechanism of the range `size`; its own is size^2/6."""
+        """Return the zCDP cost of the mechanism of range `size` that the variable stands for; the variable's own is size^2/6."""
         return float(bounded_range_zcdp(self.size))
 
     def cdf(self, t: Numbers) -> Numbers:
@@ -151,7 +151,7 @@ class BoundedRangeLoss(PrivacyLossVariable):
 
 
 def _variables(mechanisms: Mechanisms) -> list[tuple[Any, int]]:
-    """Return pairs (variable, count) for pairs (mechanism, integer count >= 1), one at least; ``ValueError`` for anything else."""
+    """Return pairs (variable, count) for at least one pair (mechanism, integer count >= 1). Raises ``ValueError`` otherwise."""
     pairs = [(getattr(each, "prv", each), checks.whole("count", count, "[1, inf)")) for each, count in mechanisms]
     if not pairs or not all(isinstance(prv, PrivacyLossVariable) for prv, _ in pairs):
         raise ValueError(f"mechanisms must hold pairs (mechanism or variable; count), got {pairs}")
@@ -159,8 +159,9 @@ def _variables(mechanisms: Mechanisms) -> list[tuple[Any, int]]:
 
 
 def compose_zcdp(mechanisms: Mechanisms) -> float:
-    """Return the rho of a composition, the sum; mechanisms : as for `prv_compose`.
+    """Return the rho of a composition, the sum of the mechanisms' rhos.
 
+    mechanisms : as for `prv_compose`
     Source: Bun and Steinke 2016; miura2025, Proposition 2.7.
 
     >>> from lib.accounting import compose_zcdp
@@ -169,21 +170,21 @@ def compose_zcdp(mechanisms: Mechanisms) -> float:
     0.06
     """
     mechanisms = list(mechanisms)
-    return in_order.total(count * each.rho for (each, _), (_, count) in zip(mechanisms, _variables(mechanisms)))
+    return total_up([each.rho for each, _ in mechanisms], [count for _, count in _variables(mechanisms)])
 
 
 def prv_compose(mechanisms: Mechanisms, delta: float, *, eps_error: float = 0.01,
                 ) -> EpsilonBounds:  # fmt: skip
-    """Bounds on the epsilon at `delta` of a composition; `upper` is the guarantee.
+    """Return bounds on the epsilon at `delta` of a composition; `upper` is the guarantee.
 
     mechanisms : pairs (mechanism of `mechanisms` or variable, count >= 1).
         Give equal mechanisms once with their count: time grows with pairs and sqrt(total count).
     delta : [1e-12, 1); eps_error : (0, inf)
 
-    The truth lies in [lower, upper], a little wider than 2 eps_error; the estimate can lie below it. Clipped at 0.
-    Rounding errors are allowed for, as large as the result shows them; ``ArithmeticError`` where delta is lost in them,
-    and where the grid would have more than 50 million points. The mechanisms must be fixed in advance: for parameters
-    chosen from earlier outputs this is a diagnostic, not a guarantee.
+    The true epsilon lies in [lower, upper], which is slightly wider than 2 eps_error; the estimate can lie below it.
+    Negative bounds become 0. The bounds allow for rounding errors as large as the result shows them. Raises
+    ``ArithmeticError`` if delta is lost in them, or if the grid would have more than 50 million points. The mechanisms
+    must be fixed in advance: for parameters chosen from earlier outputs this is a diagnostic, not a guarantee.
 
     >>> from lib.accounting import prv_compose
     >>> from lib.mechanisms import Gaussian, Laplace
@@ -199,7 +200,7 @@ def prv_compose(mechanisms: Mechanisms, delta: float, *, eps_error: float = 0.01
     rounding, left = 0.0, delta - delta_error - len(grid) * float(np.finfo(np.longdouble).eps)
     if left > 0:
         composed = _composed(pairs, grid)
-        # About how far a sum over a tail may be off, four times over: no such sum is negative, so one that is shows it.
+        # Four times the likely error of a sum over a tail: no such sum is negative, so a negative one shows the error.
         rounding = 4 * float(max(-composed.pmf.cumsum().min(), -composed.pmf[::-1].cumsum().min(), 0))
     if rounding >= left:
         lost = f"delta = {delta:g} is lost in rounding errors on a grid of {len(grid):,} points"
@@ -210,11 +211,8 @@ def prv_compose(mechanisms: Mechanisms, delta: float, *, eps_error: float = 0.01
 
 
 def _epsilons(composed, deltas) -> list[float]:
-    """The epsilon of a variable on a grid at each of `deltas`, -inf where all of its mass is less.
-
-    At the point t_i, delta is the mass from there on less damped_i, the sum over j >= i of p_j e^(t_i - t_j), which
-    no size of t overflows.
-    """
+    """Return the epsilon of a variable on a grid at each of `deltas`, or -inf where its total mass is smaller. At t_i,
+    delta is the mass from there on less damped_i, the sum over j >= i of p_j e^(t_i - t_j): no overflow."""
     backwards = composed.pmf[::-1]
     fall = np.exp(-np.longdouble(composed.domain.dt()))
     mass, damped = backwards.cumsum()[::-1], scipy.signal.lfilter([1], [1, -fall], backwards)[::-1]
@@ -225,11 +223,12 @@ def _epsilons(composed, deltas) -> list[float]:
 
 
 def prv_distribution(mechanisms: Mechanisms, *, eps_error: float, delta_error: float) -> DiscretePrivacyRandomVariable:
-    """The privacy random variable of a composition on a grid: `pmf` at the points `domain.ts()`.
+    """Return the privacy random variable of a composition on a grid: `pmf` at the points `domain.ts()`.
 
-    It can be drawn together with the true variable so that they differ by more than eps_error with
-    probability at most delta_error. mechanisms : as for `prv_compose`; eps_error, delta_error :
-    (0, inf), [1e-300, 1)
+    mechanisms : as for `prv_compose`; eps_error : (0, inf); delta_error : [1e-300, 1)
+
+    The variable can be drawn together with the true one so that they differ by more than eps_error with probability at
+    most delta_error.
 
     >>> from lib.accounting import prv_distribution
     >>> from lib.mechanisms import Gaussian
@@ -244,7 +243,7 @@ def prv_distribution(mechanisms: Mechanisms, *, eps_error: float, delta_error: f
 
 
 def _grid(pairs, eps_error, delta_error) -> Domain:
-    """The points on which `pairs` are composed, as many as transforms are quick for."""
+    """Return the points on which `pairs` are composed; their number makes transforms fast."""
     from prv_accountant.accountant import compute_safe_domain_size
     from prv_accountant.domain import Domain
 
@@ -269,19 +268,19 @@ def _composed(pairs, grid) -> DiscretePrivacyRandomVariable:
     with warnings.catch_warnings():  # scipy 1.15 and 1.16 announce an end of longdouble that 1.17 did not bring
         warnings.filterwarnings("ignore", "dtype=float128", DeprecationWarning)
         found = composer.compute_composition([count for _, count in pairs])
-    # Many small shifts to the exact means may carry the grid away from the loss. It is a circle: it is turned back.
+    # Many small shifts to the exact means may carry the grid, a circle, away from the loss; rotate it back.
     turns = round(found.domain.shifts() / grid.dt())
     return DiscretePrivacyRandomVariable(np.roll(found.pmf, turns), found.domain.shift_left(turns * grid.dt()))
 
 
 def _discretised(prv: PrivacyLossVariable, grid: Domain) -> DiscretePrivacyRandomVariable:
-    """`prv`, truncated to the grid, rounded to the nearest point and then shifted to its exact mean."""
+    """Return `prv`, truncated to the grid, rounded to the nearest point and then shifted to its exact mean."""
     from prv_accountant.discrete_privacy_random_variable import DiscretePrivacyRandomVariable
 
     points = grid.ts()
     edges = np.append(points, points[-1] + grid.dt()) - grid.dt() / 2
     edges[0], edges[-1] = grid.t_min(), grid.t_max()
-    # In long double, and so the transforms: in double precision their rounding rivals a delta of 1e-12.
+    # Computed in long double, like the transforms; double-precision rounding would rival a delta of 1e-12.
     mass = np.asarray(prv.masses(edges), dtype=np.longdouble)
     mass /= mass.sum()
     shift = prv.truncated_mean(grid.t_min(), grid.t_max()) - float(mass @ points)

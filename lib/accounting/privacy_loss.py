@@ -1,7 +1,7 @@
-"""The privacy loss of mechanisms with countably many outputs, exactly.
+"""The exact privacy loss of mechanisms with countably many outputs.
 
-Two neighbours give an output the probabilities p and q; its privacy loss is L = log(p/q). The law of L
-under p holds every guarantee there is: with m the mass at the loss l,
+If two neighbours give an output the probabilities p and q, its privacy loss is L = log(p/q). The law of L under p
+determines every guarantee: with m the mass at the loss l,
 
     delta(epsilon) = sum m (1 - e^(epsilon - l))+,    D_alpha = log(sum m e^((alpha-1) l)) / (alpha-1).
 
@@ -11,7 +11,7 @@ A `DiscreteLoss` is such a law, and also a variable for `numerical.prv_compose`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 import scipy
@@ -19,123 +19,149 @@ from numpy.typing import ArrayLike
 
 from ..numerics import checks
 from ..numerics.checks import Numbers, number, plain, whole
+from ..numerics.elementwise import TINY, quotient_up, raised, raised_delta, total_up
 from .divergence import beyond_line
 from .numerical import PrivacyLossVariable
 
-WIDEST_SIGMA = 1e4  # of the discrete Gaussians whose losses are listed one by one
+WIDEST_SIGMA = 1e4  # of discrete Gaussians whose losses are enumerated
+MOST_SHIFT = "[1, 1e6]"  # likewise
 
 
 @dataclass(frozen=True, eq=False)
 class DiscreteLoss(PrivacyLossVariable):
-    """Losses, increasing, and the log of the mass of each, both of shape (n,); `size` is the largest or,
-    with a `gaussian_rdp` below alpha size^2/2, the Gaussian mechanism's sensitivity / sigma."""
+    """Losses, increasing, and the log of the mass of each, both of shape (n,).
+
+    `size` is the largest loss or, with a `gaussian_rdp` below alpha size^2/2, the Gaussian mechanism's sensitivity / sigma.
+    """
 
     losses: np.ndarray
     log_mass: np.ndarray
     gaussian_rdp: bool = False
 
-    __eq__, __hash__ = object.__eq__, object.__hash__  # equal ones are the same: the functions below keep them
+    __eq__, __hash__ = object.__eq__, object.__hash__  # equality is identity: the functions below cache them
+
+    @cached_property
+    def _error(self) -> float:
+        """Return more than the relative rounding error of a sum over the masses."""
+        return float(2.0**-47 * min(1 - self.log_mass.min(), 1000) + 2.0**-50 * scipy.special.gammaln(len(self.losses)))
+
+    @property
+    def _largest(self) -> float:
+        return float(self.losses[-1]) if self.gaussian_rdp else self.size
 
     @property
     def mass(self) -> np.ndarray:
-        """The probability of each loss under the first of the neighbours, shape (n,)."""
+        """Return the probability of each loss under the first of the neighbours, shape (n,)."""
         return np.exp(self.log_mass)
 
     def delta(self, epsilon: ArrayLike) -> Numbers:
-        """The least delta at `epsilon` in [0, inf), any shape; every term is positive, so small ones are accurate."""
+        """Return the smallest delta at `epsilon` in [0, inf), any shape, rounded up, accurate also if small."""
         epsilon = checks.real("epsilon", epsilon, "[0, inf)")
         least = np.finfo(float).tiny if self.gaussian_rdp else 0.0  # a Gaussian's delta is never 0
         deltas = [self.mass @ np.maximum(-np.expm1(np.minimum(x - self.losses, 0)), 0) for x in epsilon.flat]
-        return plain(np.clip(np.reshape(deltas, epsilon.shape), least, 1.0))  # masses may sum to a last digit more
+        return plain(np.maximum(raised_delta(np.reshape(deltas, epsilon.shape), self._error), least))
 
     def epsilon(self, delta: ArrayLike) -> Numbers:
-        """The least epsilon at `delta` in [0, 1), any shape: the inverse of `delta`, which is linear in e^epsilon
-        between losses. 0 where (0, delta)-DP holds already; at delta 0 the largest loss there is, for a Gaussian inf."""
+        """Return the smallest epsilon at `delta` in [0, 1), any shape, rounded up.
+
+        It inverts `delta`, which is linear in e^epsilon between losses. It is 0 where (0, delta)-DP already holds. At a delta
+        below 1e-290 it is the largest loss, or inf for a Gaussian.
+        """
         delta = checks.real("delta", delta, "[0, 1)")
         return plain(np.reshape([self._epsilon(target) for target in delta.flat], delta.shape))
 
     def _epsilon(self, target):
-        if target == 0:
-            return np.inf if self.gaussian_rdp else float(self.losses[-1])
         if self.delta(0.0) <= target:
             return 0.0
-        tail = np.cumsum(self.mass[::-1])[::-1]  # of the losses from each on
+        if target < 1e-290:  # 0, or so small that the terms underflow
+            return np.inf if self.gaussian_rdp else self.size
+        target *= 1 - self._error
         log_tilted = np.logaddexp.accumulate((self.log_mass - self.losses)[::-1])[::-1]
-        at_losses = np.append(tail[1:] - np.exp(log_tilted[1:] + self.losses[:-1]), 0.0)
+        tilted = np.exp(log_tilted + self.losses)  # sum of m e^(l - loss) over the losses from l on
+        rises = tilted[1:] * -np.expm1(-np.diff(self.losses))  # of delta, from each loss down to the one before
+        at_losses = np.append(np.cumsum(rises[::-1])[::-1], 0.0)
         segment = int(np.argmax(at_losses <= target))  # the epsilon lies just below this loss
-        gap = tail[segment] - target
-        return max(float(min(np.log(gap) - log_tilted[segment], self.losses[segment])), 0.0)
+        below = -np.log1p(-min((target - at_losses[segment]) / tilted[segment], 1 - 2.0**-53))
+        largest = float(self.losses[segment])
+        return min(max(largest * (1 + 2.0**-50) - float(below), TINY), self._largest)
 
     def renyi(self, alpha: ArrayLike) -> Numbers:
-        """D_alpha for orders `alpha` in (1, inf), any shape, by the sum over all losses."""
+        """Return D_alpha for orders `alpha` in (1, inf), any shape, by the sum over all losses, rounded up."""
         x = checks.real("alpha", alpha, "(1, inf)") - 1
         return plain(np.reshape([self._renyi(order) for order in x.flat], x.shape))
 
     def _renyi(self, x):
-        if x > 1e150:  # beyond, it is the largest loss to rounding
-            return float(self.losses[-1])
+        if x > 1e150:  # beyond, the result is the largest loss, up to rounding
+            return self._largest
+        if self.size < 1e-140:  # the sum would underflow; but that is of all laws
+            return min(raised((1 + x) * self.size / 2 * self.size), self._largest)
         total = scipy.special.logsumexp(self.log_mass + x * self.losses)
         if total < 0.1:
             excess = beyond_line(self.log_mass, x * self.losses) + x * beyond_line(self.log_mass, -self.losses)
             total = np.log1p(excess.sum())
-        return float(total / x)
+        return min(float(raised(total / x, self._error)), self._largest)
 
     @property
     def kl(self) -> float:
-        """The mean loss, D_1."""
-        return float(beyond_line(self.log_mass, -self.losses).sum())  # l + e^-l - 1; the addition sums to 0
+        """Return the mean loss, D_1, rounded up."""
+        excess = beyond_line(self.log_mass, -self.losses).sum()  # l + e^-l - 1; the addition sums to 0
+        return float(raised(excess, self._error))
 
-    # What accounting asks of a variable.
     def rdp(self, alpha: float) -> float:
-        """An RDP epsilon at one order `alpha` in (1, inf), exact but for a Gaussian's."""
+        """Return an RDP epsilon at one order `alpha` in (1, inf), exact except for a Gaussian."""
         alpha = number("alpha", alpha, "(1, inf)")
         return alpha * self.size**2 / 2 if self.gaussian_rdp else self._renyi(alpha - 1)
 
     def cdf(self, t: Numbers) -> Numbers:
-        """The probability, under the first of the neighbours, of a loss up to `t`, any shape."""
+        """Return the probability, under the first of the neighbours, of a loss up to `t`, any shape."""
         return np.append(0.0, np.cumsum(self.mass))[np.searchsorted(self.losses, t, side="right")]
 
     def masses(self, edges: np.ndarray) -> np.ndarray:
-        """The probabilities of a loss between each of the increasing `edges` and the next, which belongs to it."""
+        """Return the probabilities of a loss between each of the increasing `edges` and the next, which belongs to it."""
         place = np.searchsorted(edges, self.losses, side="left") - 1
         inside = (place >= 0) & (place < len(edges) - 1)
         return np.bincount(place[inside], self.mass[inside], len(edges) - 1)
 
     def truncated_mean(self, low: float, high: float) -> float:
-        """The mean of the losses in (low, high]."""
+        """Return the mean of the losses in (low, high]."""
         inside = (self.losses > low) & (self.losses <= high)
         return float(self.mass[inside] @ self.losses[inside] / self.mass[inside].sum())
 
 
 @lru_cache(maxsize=256)
 def randomized_response(epsilon: float, k: int = 2) -> DiscreteLoss:
-    """Loss of a truth among k, whole, [2, inf), told with odds e^epsilon to 1 against each other value; epsilon in (0, 1e150]."""
+    """Return the loss of randomized response: the truth among k values, with odds e^epsilon to 1 against each other value.
+
+    epsilon : (0, 1e150]; k : integer in [2, inf)
+    """
     epsilon, k = number("epsilon", epsilon, "(0, 1e150]"), whole("k", k, "[2, inf)")
-    log_lie = -np.logaddexp(epsilon, np.log(k - 1))
+    log_truth = -np.log1p((k - 1) * np.exp(-epsilon))
+    log_lie = log_truth - epsilon
     if k == 2:
-        return DiscreteLoss(epsilon, np.array([-epsilon, epsilon]), np.array([log_lie, epsilon + log_lie]))
-    log_mass = np.array([log_lie, np.log(k - 2) + log_lie, epsilon + log_lie])
+        return DiscreteLoss(epsilon, np.array([-epsilon, epsilon]), np.array([log_lie, log_truth]))
+    log_mass = np.array([log_lie, np.log(k - 2) + log_lie, log_truth])
     return DiscreteLoss(epsilon, np.array([-epsilon, 0.0, epsilon]), log_mass)
 
 
 @lru_cache(maxsize=256)
 def discrete_laplace(scale: float, shift: int) -> DiscreteLoss:
-    """Loss between discrete Laplace noise of `scale` around 0 and around `shift`: two tails and the values between.
+    """Return the loss between discrete Laplace noise of `scale` around 0 and around `shift`: two tails and the values between.
 
-    scale : [1e-150, 1e150]; shift : whole number >= 1
+    scale : [1e-150, 1e150]; shift : integer in [1, 1e6]
     """
-    scale, shift = number("scale", scale, "[1e-150, 1e150]"), whole("shift", shift, "[1, inf)")
+    scale, shift = number("scale", scale, "[1e-150, 1e150]"), whole("shift", shift, MOST_SHIFT)
     j = np.arange(shift - 1, 0, -1)
     log_tail = -np.log1p(np.exp(-1 / scale))  # of the values <= 0, q^0 / (1 + q) for q = e^(-1/scale)
     between = log_tail + np.log(-np.expm1(-1 / scale)) - j / scale
     losses = np.concatenate([[-shift], shift - 2.0 * j, [shift]]) / scale
-    return DiscreteLoss(shift / scale, losses, np.concatenate([[log_tail - shift / scale], between, [log_tail]]))
+    largest = float(quotient_up(shift, scale))
+    return DiscreteLoss(largest, losses, np.concatenate([[log_tail - largest], between, [log_tail]]))
 
 
 @lru_cache(maxsize=8)
 def discrete_gaussian(sigma: float, shift: int) -> DiscreteLoss:
-    """Loss between discrete Gaussian noise around 0 and around `shift`, whole, >= 1; sigma in [1e-150, 1e4]."""
-    sigma, shift = number("sigma", sigma, "[1e-150, inf)"), whole("shift", shift, "[1, inf)")
+    """Return the loss between discrete Gaussians around 0 and `shift`, integer in [1, 1e6]; sigma in [1e-150, 1e4]."""
+    sigma, shift = number("sigma", sigma, "[1e-150, inf)"), whole("shift", shift, MOST_SHIFT)
     if sigma > WIDEST_SIGMA:
         raise ValueError(f"sigma must be in (0, {WIDEST_SIGMA:g}] for the exact curve, got {sigma:g}; use rho")
     reach = int(40 * sigma) + shift + 40  # beyond, less than 1e-300 of either
@@ -147,8 +173,8 @@ def discrete_gaussian(sigma: float, shift: int) -> DiscreteLoss:
 
 @lru_cache(maxsize=256)
 def repeated_response(epsilon: float, count: int) -> DiscreteLoss:
-    """Loss of `count` >= 1 binary randomized responses, the worst of as many epsilon-DP mechanisms; epsilon in (0, 1e150]."""
+    """Return the loss of `count` >= 1 binary randomized responses, the worst epsilon-DP ones; epsilon in (0, 1e150]."""
     epsilon, count = number("epsilon", epsilon, "(0, 1e150]"), whole("count", count, "[1, inf)")
     truths = np.arange(count + 1)
     log_mass = scipy.stats.binom.logpmf(truths, count, 1 / (1 + np.exp(-epsilon)))
-    return DiscreteLoss(count * epsilon, (2.0 * truths - count) * epsilon, log_mass)
+    return DiscreteLoss(total_up([epsilon], [count]), (2.0 * truths - count) * epsilon, log_mass)

@@ -1,22 +1,22 @@
-"""The sampled Gaussian mechanism: normal noise on a sum over records of which each takes part with probability q, step after step.
+"""The sampled Gaussian mechanism, repeated: normal noise on a sum in which each record takes part with probability q.
 
-It is what a step of DP-SGD publishes (`networks.dp_sgd`): the clipped changes, of L2 norm C at most, of the records that were
-drawn (Poisson sampling), and normal noise of standard deviation sigma C. Neighbours are "unbounded", a record is added or removed,
-or "bounded", one is replaced; both have a cost here. q, C, sigma and the number of steps must be public.
+A step of DP-SGD publishes this (`networks.dp_sgd`): the clipped changes, of L2 norm at most C, of the records drawn
+(Poisson sampling), plus normal noise of standard deviation sigma C. Neighbours are "unbounded" if a record is added or
+removed and "bounded" if one is replaced; the cost is given for each. q, C, sigma and the number of steps must be public.
 
 Let N be normal with the standard deviation sigma, in units of C. With and without a record, and along the worst
 change, the sum has the laws
 
     P = (1 - q) N(0) + q N(1)    and    N(0),
 
-which dominate all others (Zhu, Dong, Wang 2022): (P, N(0)) where a record is removed, (N(0), P) where one is added. Where one is
-replaced, P and
+which dominate all others (Zhu, Dong, Wang 2022): (P, N(0)) if a record is removed, (N(0), P) if one is added. If one
+is replaced, the dominating laws are P and
 
-    P' = (1 - q) N(0) + q N(-1)
+    P' = (1 - q) N(0) + q N(-1).
 
-do: for every event A and t >= 1, P(A) - t P'(A) is largest where the clipped changes of the two records are opposite and of norm 1,
-by the lemma of Neyman and Pearson; the chapter "Which method wins when all are equally private?" has the proof. The changes of the other records are the same
-for both, and mixing over them raises no such difference.
+For every event A and t >= 1, P(A) - t P'(A) is largest if the clipped changes of the two records are opposite and of
+norm 1, by the lemma of Neyman and Pearson; the chapter "Which method wins when all are equally private?" has the
+proof. The changes of the other records are the same for both, and mixing over them raises no such difference.
 `numerical.prv_compose` composes each pair, and the worst counts.
 
 Source: Abadi et al. 2016; Mironov, Talwar, Zhang 2019; Gopi, Lee, Wutschitz 2021.
@@ -40,17 +40,17 @@ from .numerical import GaussianLoss, PrivacyLossVariable, prv_compose
 
 NEIGHBOURS = {"unbounded": ("remove", "add"), "bounded": ("replace",)}
 ORDERS = 1 + np.geomspace(0.05, 511, 56)  # alpha of `rdp_epsilon`
-# What the record in question sends, under either of two laws that are compared.
+# The record's contribution under each of the two laws compared.
 _MEANS = {"remove": (1, 0), "add": (0, -1), "replace": (1, -1)}
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
 
 
 @dataclass(frozen=True)
 class SampledGaussian(PrivacyLossVariable):
-    """Privacy loss of one step, for `prv_compose`, under the first of the two laws that `direction` compares.
+    """The privacy loss of one step, for `prv_compose`, under the first of the two laws that `direction` compares.
 
-    Each law is (1 - q) N(0) + q N(m), with its m in `_MEANS` ("add" is turned round, so that the loss increases).
     sigma : noise multiplier in [0.1, 1e6]; q : in (0, 1); direction : "remove", "add" or "replace"
+    Each law is (1 - q) N(0) + q N(m), with its m in `_MEANS` ("add" is reversed, so that the loss increases).
     """
 
     sigma: float = 1.0
@@ -58,7 +58,7 @@ class SampledGaussian(PrivacyLossVariable):
     direction: str = "remove"
 
     def _over_noise(self, x, mean):
-        """log of the density of (1 - q) N(0) + q N(mean) over that of N(0)."""
+        """Return log of the density of (1 - q) N(0) + q N(mean) over that of N(0)."""
         if mean == 0:
             return np.zeros(np.shape(x))
         exponent = (2 * mean * x - 1) / (2 * self.sigma**2)
@@ -66,12 +66,12 @@ class SampledGaussian(PrivacyLossVariable):
         return np.where(exponent < 1, near, np.logaddexp(math.log1p(-self.q), far))
 
     def loss(self, x: np.ndarray) -> np.ndarray:
-        """The log of the first law's density over the second's at x, increasing."""
+        """Return the log of the first law's density over the second's at x, increasing."""
         first, second = _MEANS[self.direction]
         return self._over_noise(x, first) - self._over_noise(x, second)
 
     def place(self, t: ArrayLike) -> np.ndarray:
-        """The x at which the loss is t; -inf where t is below all of it, inf above."""
+        """Return the x at which the loss is t: -inf for t below all losses, inf above."""
         t = np.asarray(t, dtype=float)
         if self.direction == "add":
             return -SampledGaussian(self.size, self.sigma, self.q).place(-t)
@@ -87,24 +87,24 @@ class SampledGaussian(PrivacyLossVariable):
         return self.sigma**2 * (t / 2 + np.where(np.abs(t) > 1000, far, near))
 
     def cdf(self, t: Numbers) -> Numbers:
-        """Probability that the loss is at most t."""
+        """Return the probability that the loss is at most t."""
         return self._under_first(scipy.special.ndtr, self.place(t))
 
     def masses(self, edges: np.ndarray) -> np.ndarray:
-        """The probabilities of a loss between each of the increasing `edges` and the next."""
+        """Return the probabilities of a loss between each of the increasing `edges` and the next."""
         return self._under_first(GaussianLoss.standard_masses, self.place(edges))
 
     def _under_first(self, normal, x):
-        """What `normal` says of x under the first of the two laws, a mixture of normal ones."""
+        """Return `normal` at x under the first of the two laws, a mixture of normal ones."""
         moved = x - _MEANS[self.direction][0]
         return (1 - self.q) * normal(x / self.sigma) + self.q * normal(moved / self.sigma)
 
     def rdp(self, alpha: float) -> float:
-        """D_alpha of the pair, by the trapezoidal rule, which for such functions errs by less than rounding."""
+        """Return D_alpha of the pair, by the trapezoidal rule, which for such functions errs by less than rounding."""
         return _rdp(self, alpha)
 
     def truncated_mean(self, low: float, high: float) -> float:
-        """Mean of the loss given that it lies between low and high: Gauss-Legendre panels of half a sigma or less."""
+        """Return the mean of the loss between low and high, by Gauss-Legendre panels of at most half a sigma."""
         left, right = self.place([low, high]).clip(-1 - 40 * self.sigma, 1 + 40 * self.sigma)
         panels = np.linspace(left, right, math.ceil((right - left) / min(self.sigma / 2, self.sigma**2)) + 1)
         half = np.diff(panels)[:, None] / 2
@@ -132,13 +132,13 @@ def _rdp(variable, alpha) -> float:
 
 @lru_cache(maxsize=1024)
 def epsilon(noise_multiplier: float, sampling: float, steps: int, delta: float, neighbours: str = "unbounded") -> float:
-    """Epsilon at `delta` of `steps` steps: an upper bound, above the truth by 5 % or 0.0002 at most.
+    """Return an upper bound on epsilon at `delta` of `steps` steps, at most 5 % or 0.0002 above the truth.
 
-    Where a `delta` near 1e-12 or a million steps allow no finer grid, by 0.03, or a twentieth of `rdp_epsilon`.
-    ``ArithmeticError`` where `delta` is lost in rounding errors, or the steps are too many for any grid.
-
-    noise_multiplier : sigma in [0.1, 1e6]; sampling : q in [1e-6, 1]; steps : whole number >= 1; delta : [1e-12, 1)
+    noise_multiplier : sigma in [0.1, 1e6]; sampling : q in [1e-6, 1]; steps : integer >= 1; delta : [1e-12, 1)
     neighbours : "unbounded", a record is added or removed, or "bounded", one is replaced
+
+    If a `delta` near 1e-12 or a million steps allow no finer grid, the bound may be 0.03 or a twentieth of `rdp_epsilon` above.
+    Raises ``ArithmeticError`` if `delta` is lost in rounding errors, or the steps are too many for any grid.
 
     >>> from lib.accounting.sampled_gaussian import epsilon
     >>> print(round(epsilon(1.0, sampling=0.01, steps=1000, delta=1e-6), 1))
@@ -156,7 +156,7 @@ def epsilon(noise_multiplier: float, sampling: float, steps: int, delta: float, 
         except ArithmeticError as refused:
             if found is not None:
                 return found
-            # Of a large epsilon a coarse grid is enough.
+            # A coarse grid suffices for a large epsilon.
             coarse = rdp_epsilon(noise_multiplier, sampling, steps, delta, neighbours) / 50
             if error >= coarse:
                 raise ArithmeticError(f"of steps = {steps:g} no epsilon is found: {refused}") from None
@@ -164,15 +164,16 @@ def epsilon(noise_multiplier: float, sampling: float, steps: int, delta: float, 
             continue
         if error <= max(found / 40, 1e-4) or found == 0:
             return found
-        # Less than the error is a bound on 0, most likely: a grid ten times finer will tell.
+        # A bound below the error is probably that of an epsilon of 0; a grid ten times finer will tell.
         error = max(found / 50, error / 10 if found < error else 0, 1e-4)
 
 
 def rdp_epsilon(
     noise_multiplier: float, sampling: float, steps: int, delta: float, neighbours: str = "unbounded"
 ) -> float:
-    """Epsilon at `delta` in (0, 1) of `steps` steps by way of Rényi, the best of `ORDERS`: seldom as small as `epsilon`, and quick.
+    """Return the epsilon at `delta` in (0, 1) of `steps` steps by Rényi DP, the best of `ORDERS`.
 
+    It is fast, but seldom as small as `epsilon`.
     sampling : q in [1e-6, 1); other arguments as for `epsilon`
     Source: Mironov, Talwar, Zhang 2019.
     """
@@ -183,7 +184,7 @@ def rdp_epsilon(
 
 
 def _checked(noise_multiplier: float, sampling: float, neighbours: str) -> tuple[float, float, list[SampledGaussian]]:
-    """sigma, q, and the loss of one step in each direction."""
+    """Return sigma, q, and the loss of one step in each direction."""
     sigma, q = number("noise_multiplier", noise_multiplier, "[0.1, 1e6]"), number("sampling", sampling, "[1e-6, 1]")
     one_of("neighbours", neighbours, tuple(NEIGHBOURS))
     moved = 1 if neighbours == "unbounded" else 2
@@ -194,9 +195,10 @@ def _checked(noise_multiplier: float, sampling: float, neighbours: str) -> tuple
 def noise_multiplier(
     epsilon_wanted: float, delta: float, sampling: float, steps: int, neighbours: str = "unbounded"
 ) -> float:
-    """The least sigma, to within 0.3 %, for which `epsilon` gives at most `epsilon_wanted` in [0.001, inf); at least 0.1.
+    """Return the smallest sigma, to within 0.3 % and at least 0.1, for which `epsilon` gives at most `epsilon_wanted`.
 
-    delta : [1e-12, 1); sampling : q in [1e-6, 1]; steps : whole number >= 1; neighbours : as for `epsilon`
+    epsilon_wanted : [0.001, inf); delta : [1e-12, 1); sampling : q in [1e-6, 1]; steps : integer >= 1
+    neighbours : as for `epsilon`
 
     >>> from lib.accounting.sampled_gaussian import noise_multiplier
     >>> print(round(noise_multiplier(1.0, 1e-6, sampling=0.01, steps=1000), 2))

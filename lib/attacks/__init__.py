@@ -1,4 +1,4 @@
-"""What can be found out: audits of mechanisms and of local protocols' reports, membership inference."""
+"""Attacks: audits of mechanisms and of local protocols' reports, and membership inference."""
 
 from .audit import (
     Audit,  # what a statistical audit proved, and from which counts

@@ -1,7 +1,7 @@
 """Black-box privacy audits: a lower bound on epsilon from samples of a mechanism's output.
 
-A mechanism that is (epsilon, delta)-DP has P[E] <= e^epsilon Q[E] + delta for every event E and all neighbours. An event that is
-frequent under P and rare under Q therefore bounds epsilon from below (Ding et al. 2018; Jagielski et al. 2020).
+A mechanism that is (epsilon, delta)-DP has P[E] <= e^epsilon Q[E] + delta for every event E and all neighbours. An
+event that is frequent under P and rare under Q therefore bounds epsilon from below (Ding et al. 2018; Jagielski et al. 2020).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ..numerics.checks import Numbers
 
 
 def clopper_pearson(successes: ArrayLike, trials: ArrayLike, confidence: ArrayLike = 0.95) -> tuple[Numbers, Numbers]:
-    """Exact two-sided interval (low, high) for a probability; each side errs with (1 - confidence)/2.
+    """Return the exact two-sided interval (low, high) for a probability; each side errs with (1 - confidence)/2.
 
-    successes: whole, [0, trials]; trials: whole, [1, 1e15]; confidence: (0, 1). All broadcast.
+    successes: integer in [0, trials]; trials: integer in [1, 1e15]; confidence: (0, 1). All broadcast.
     Source: Clopper and Pearson (1934).
 
     >>> from lib.attacks import clopper_pearson
@@ -41,7 +41,7 @@ def clopper_pearson(successes: ArrayLike, trials: ArrayLike, confidence: ArrayLi
 
 @dataclass(frozen=True)
 class Audit:
-    """What an audit found: `epsilon_lower` holds with probability at least `confidence`."""
+    """The result of an audit: `epsilon_lower` holds with probability at least `confidence`."""
 
     epsilon_lower: float
     threshold: float
@@ -52,7 +52,7 @@ class Audit:
     confidence: float
 
     def refutes(self, epsilon: float) -> bool:
-        """Whether the claim that the mechanism is (`epsilon`, delta)-DP is refuted, epsilon in [0, inf).
+        """Return whether the claim that the mechanism is (`epsilon`, delta)-DP is refuted, epsilon in [0, inf).
 
         A true claim is refuted with probability at most 1 - confidence.
         """
@@ -62,10 +62,10 @@ class Audit:
 def audit_mechanism(
     mechanism: Any, *, trials: int, rng: np.random.Generator, delta: float = 0.0, confidence: float = 0.95
 ) -> Audit:
-    """Audits a mechanism of `mechanisms`, or anything with their `worst_case`, `events` and `release`, by running it.
+    """Audit a mechanism of `mechanisms`, or any object with their `worst_case`, `events` and `release`, by running it.
 
-    trials : whole number >= 4, runs on each input of its worst case; delta : [0, 1); confidence : (0, 1)
-    What the mechanism says of its own guarantee is not used. See `epsilon_lower_bound`.
+    trials : integer >= 4, runs on each input of its worst case; delta : [0, 1); confidence : (0, 1)
+    The audit does not use the mechanism's statement of its own guarantee. See `epsilon_lower_bound`.
 
     >>> import numpy as np
     >>> from lib.attacks import audit_mechanism
@@ -85,9 +85,10 @@ def audit_mechanism(
 def audit_oracle(oracle: FrequencyOracle, *, trials: int, rng: np.random.Generator, confidence: float = 0.95) -> Audit:
     """Audit a frequency oracle by the reports of users with the values 0 and 1.
 
-    trials : whole number >= 4, users of each value; confidence : (0, 1)
-    The score is the log-ratio of a report's probabilities as the oracle states them: a wrong statement makes the audit less sharp, never
-    wrong. It does not see other values, or what the statement leaves out, such as a hash seed; `report_audit` does.
+    trials : integer >= 4, users of each value; confidence : (0, 1)
+    The score is the log-ratio of a report's probabilities as the oracle states them. A wrong statement makes the audit
+    less sharp, not wrong. `report_audit` also covers other values and parts that the statement leaves out, such as a
+    hash seed.
 
     >>> import numpy as np
     >>> from lib.attacks import audit_oracle
@@ -106,7 +107,7 @@ def epsilon_lower_bound_of_categories(
 ) -> Audit:
     """Return a lower bound on epsilon from outputs that are categories (integers) under two neighbouring inputs.
 
-    As `epsilon_lower_bound`, on a score that the first half learns: log((a + 1)/(b + 1)) of an output seen a and b times.
+    As in `epsilon_lower_bound`; the first half teaches the score log((a + 1)/(b + 1)) of an output seen a and b times.
 
     >>> import numpy as np
     >>> from lib.attacks import epsilon_lower_bound_of_categories
@@ -129,9 +130,8 @@ def epsilon_lower_bound(first: ArrayLike, second: ArrayLike, *, delta: float = 0
     """Return a lower bound on epsilon, as an `Audit`, from scores of outputs under two neighbouring inputs.
 
     first, second : scores (trials,) of independent outputs under the two inputs; a likelihood ratio is the sharpest
-    delta : [0, 1); confidence : (0, 1), whose error P and Q share equally
+    delta : [0, 1); confidence : (0, 1); P and Q share the error equally
     The first half of the scores chooses the event, a threshold and a direction; the second half judges it.
-
     Raises ``ValueError`` for fewer than 4 scores, unequal numbers, or NaN scores.
 
     >>> import numpy as np
@@ -160,9 +160,9 @@ def epsilon_lower_bound(first: ArrayLike, second: ArrayLike, *, delta: float = 0
 
 
 def most_provable(trials: int, confidence: float = 0.95) -> float:
-    """The largest lower bound that `trials` runs on each input can give: all that judge are hits, none a false hit.
+    """Return the largest lower bound that `trials` runs on each input can give: all hits and no false hit.
 
-    trials : whole number >= 4, half of which choose the event; confidence : (0, 1). Delta is 0.
+    trials : integer >= 4, half of which choose the event; confidence : (0, 1). Delta is 0.
 
     >>> from lib.attacks import most_provable
     >>> print(round(float(most_provable(1000)), 2))
@@ -180,14 +180,14 @@ def _check_pair(first, second):
 
 
 def _bound(hits, false_hits, trials, delta, confidence):
-    """log((P_low - delta) / Q_high), each limit one-sided with half of the error."""
+    """Return log((P_low - delta) / Q_high), each limit one-sided with half of the error."""
     low = clopper_pearson(hits, trials, confidence)[0]
     high = clopper_pearson(false_hits, trials, confidence)[1]
     return np.log(np.maximum(low - delta, 1e-300) / high)
 
 
 def _best_threshold(likely, rare, delta, confidence):
-    """The threshold above which the event proves most, among the quantiles of all scores."""
+    """Return the threshold above which the event proves most, among the quantiles of all scores."""
     thresholds = np.unique(np.quantile(np.concatenate([likely, rare]), np.linspace(0, 1, 201), method="lower"))
     likely, rare = np.sort(likely), np.sort(rare)
     hits = len(likely) - np.searchsorted(likely, thresholds, side="right")

@@ -1,15 +1,15 @@
-"""The exact law of what a local protocol sends, by running its program on every outcome of its random draws.
+"""The exact law of a local protocol's reports, by running its program on every outcome of its random draws.
 
-A protocol gets a generator of ours, whose draws branch: the program runs once for every combination of outcomes, and the
-probabilities of equal reports add up. Only what it sends counts: every byte, its type and its shape.
+The protocol gets a generator whose draws branch. The program runs once for every combination of outcomes, and the
+probabilities of equal reports add up. The whole message counts: every byte, its type and its shape.
 
-**How a draw branches.** An integer from a small range takes all its values. A number from a large range, or a real one from [0, 1),
-is decided no further than the program asks: a comparison with a constant has two outcomes. A number from a large range that is used
-in another way, such as a hash seed, is one of `SEEDS`, all equally likely.
+How a draw branches. An integer from a small range takes all its values. A number from a large range, or a real one
+from [0, 1), is decided only as far as the program asks: a comparison with a constant has two outcomes. A number from
+a large range that is used in another way, such as a hash seed, is one of `SEEDS`, all equally likely.
 
-The law is exact for the program with these few seeds (and for real draws that are not rounded to multiples of 2^-53). A protocol that
-is private whatever its seed stays so; one that needs a uniform seed would be accused wrongly; a leak that only other seeds show is
-not seen. Model checkers for probabilistic programs do the same (J. Katoen, LICS 2016).
+The law is exact for the program with these few seeds (and for real draws that are not rounded to multiples of 2^-53).
+A protocol that is private for every seed passes. One that needs a uniform seed would be accused wrongly, and a leak
+that only other seeds show is missed. Probabilistic model checkers do the same (J. Katoen, LICS 2016).
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ import numpy as np
 from ..numerics import checks
 
 SEEDS = (0x243F6A8885A308D3, 0x13198A2E03707344, 0xA4093822299F31D0, 0x082EFA98EC4E6C89)  # the first digits of pi
-_SMALL = 256  # ranges up to it are gone through in full
+_SMALL = 256  # ranges up to this are enumerated
 _MOST_RUNS = 2**17
 _ROUNDING = 1e-9
 
 
 class NotEnumerable(ValueError):
-    """An oracle draws in a way that has no list of outcomes."""
+    """Error: an oracle draws in a way that has no list of outcomes."""
 
 
 @dataclass(frozen=True)
 class ExactLoss:
     """The largest log-ratio of the probabilities of a report: `loss`, under the first of `values` over the second.
 
-    `reports` tells how many different ones there are. `loss` is infinite where a report is possible under one only.
+    `reports` is the number of different reports. `loss` is infinite if a report is possible under one value only.
     """
 
     loss: float
@@ -46,14 +46,14 @@ class ExactLoss:
     reports: int
 
     def refutes(self, epsilon: float) -> bool:
-        """Whether the loss exceeds `epsilon`, in [0, inf), by more than rounding (1e-9) could."""
+        """Return whether the loss exceeds `epsilon`, in [0, inf), by more than rounding (1e-9) could."""
         return bool(self.loss > checks.real("epsilon", epsilon, "[0, inf)") + _ROUNDING)
 
 
 def exact_loss(
     oracle: Any, *, beside: Sequence[int] = (), with_draws: bool = False, seeds: Sequence[int] = SEEDS
 ) -> ExactLoss:
-    """The largest privacy loss of a frequency oracle's reports over all pairs of values and all reports.
+    """Return the largest privacy loss of a frequency oracle's reports over all pairs of values and all reports.
 
     oracle : a frequency oracle of few values, k of them: anything with `k` and `perturb`
     beside, with_draws, seeds, errors : as for `report_law`, which runs for every value
@@ -83,12 +83,14 @@ def report_law(
     """Return the probability of every report that a frequency oracle sends for `value`.
 
     oracle : a frequency oracle, or anything with `k` and `perturb(values, rng=rng)`
-    value : whole, [0, k-1]; beside : values of users whose reports are drawn in the same call and seen, for noise that users share
-    with_draws : whether the number of random draws is seen too, as a shared generator or a clock would tell it
+    value : integer in [0, k-1]
+    beside : values of users whose reports are drawn in the same call and seen, for noise that users share
+    with_draws : whether the number of random draws is also seen, as a shared generator or a clock would reveal it
     seeds : outcomes of a draw from a large range, integers in [0, 2^64), taken modulo the range
 
-    The keys are tuples (type, shape, bytes), with `with_draws` (type, shape, bytes, draws). Raises `NotEnumerable` for draws other than
-    `random` and `integers`, or a real draw that is not only compared, and ``ArithmeticError`` beyond 2^17 runs.
+    The keys are tuples (type, shape, bytes), or (type, shape, bytes, draws) if `with_draws`. Raises `NotEnumerable` for draws
+    other than `random` and `integers`, or for a real draw that is used in more than comparisons. Raises
+    ``ArithmeticError`` beyond 2^17 runs.
     """
     inside = f"[0, {oracle.k - 1}]"
     users = [checks.whole("value", value, inside), *checks.integer("beside", beside, inside).astype(int).ravel()]
@@ -110,14 +112,14 @@ def _seeds(seeds) -> tuple:
 
 
 class _Walk:
-    """A walk through all outcomes, depth first: `choose` says which one is next, `again` whether a run is left."""
+    """A depth-first walk through all outcomes: `choose` gives the next one, `again` returns whether a run remains."""
 
     def __init__(self, seeds):
         self.seeds, self._runs = seeds, 0
         self._taken: list[list[int]] = []  # of every choice on the way: which outcome, of how many
 
     def again(self) -> bool:
-        """Go back to the last choice that has an outcome left, and take that; False where none has."""
+        """Go back to the last choice that has an outcome left and take it; return False if none has."""
         self.probability, self.draws, self._depth = 1.0, 0, 0
         self._runs += 1
         if self._runs > _MOST_RUNS:
@@ -129,7 +131,7 @@ class _Walk:
         return bool(self._taken) or self._runs == 1
 
     def choose(self, chances) -> int:
-        """An outcome; those of probability 0 are left out."""
+        """Return an outcome, leaving out those of probability 0."""
         possible = [outcome for outcome, chance in enumerate(chances) if chance > 0]
         if not possible:  # the chances are NaN: see `view`
             raise NotEnumerable("oracle must use a draw as a number or as bytes, not both, to be gone through")
@@ -142,13 +144,13 @@ class _Walk:
 
 
 class _Cell:
-    """A draw of which no more is known than that it is in [low, high): real, or `whole` and all values alike."""
+    """A draw known only to be in [low, high): real, or `whole` with all values equally likely."""
 
     def __init__(self, low, high, whole):
         self.low, self.high, self.whole = low, high, whole
 
     def below(self, bound, walk) -> bool:
-        """Whether the draw is below `bound`, which is then known of it."""
+        """Return whether the draw is below `bound`, and restrict it accordingly."""
         cut = math.ceil(bound) if self.whole else bound
         if cut <= self.low or cut >= self.high:
             return cut >= self.high
@@ -160,7 +162,7 @@ class _Cell:
         return False
 
     def value(self, walk):
-        """The draw itself."""
+        """Return the draw itself."""
         if not self.whole:
             raise NotEnumerable("oracle must only compare its real draws with constants, to be gone through")
         width = self.high - self.low
@@ -172,7 +174,7 @@ class _Cell:
         return self.low
 
 
-# What a comparison asks, said as: is the draw below some bound?
+# Comparisons, expressed as: is the draw below some bound?
 _ANSWERS = {
     np.less: lambda cell, c, walk: cell.below(c, walk),
     np.greater_equal: lambda cell, c, walk: not cell.below(c, walk),
@@ -194,7 +196,7 @@ def _is(cell, constant, walk) -> bool:
 
 
 class _Draws(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array of draws, decided as far as it is looked at; but for comparisons it turns into numbers."""
+    """An array of draws that are decided as far as the program looks; any use but a comparison makes them numbers."""
 
     def __init__(self, cells, dtype, walk):
         self._cells, self.dtype, self._walk = cells, np.dtype(dtype), walk
@@ -240,7 +242,7 @@ class _Draws(np.lib.mixins.NDArrayOperatorsMixin):
         raise NotEnumerable("oracle must not write into its draws, to be gone through")
 
     def view(self, dtype):
-        """The bytes of words that nothing is known of yet are independent draws; the words are used up."""
+        """Return the bytes of undecided words, which are independent draws; the words are used up."""
         full = 2 ** (8 * self.dtype.itemsize)
         untouched = self.dtype.kind == "u" and all(cell.high - cell.low == full for cell in self._cells.flat)
         if not (untouched and np.dtype(dtype) == np.uint8):
@@ -253,7 +255,7 @@ class _Draws(np.lib.mixins.NDArrayOperatorsMixin):
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        return getattr(np.asarray(self), name)  # all else that arrays can do, they do as numbers
+        return getattr(np.asarray(self), name)  # all other array operations use numbers
 
 
 def _array(cells, shape) -> np.ndarray:
@@ -263,21 +265,21 @@ def _array(cells, shape) -> np.ndarray:
 
 
 class _Enumerated(np.random.Generator):
-    """A generator whose draws branch; it has `random` and `integers` only."""
+    """A generator whose draws branch; it supports only `random` and `integers`."""
 
     def __init__(self, walk):
-        super().__init__(np.random.PCG64(0))  # never asked
+        super().__init__(np.random.PCG64(0))  # never used
         self._walk = walk
 
     def random(self, size=None, dtype=np.float64, out=None):
-        """As numpy's, of draws that nothing is known of yet."""
+        """Return undecided draws, as numpy's method does."""
         if out is not None:
             raise NotEnumerable("oracle must draw by rng.random without out, to be gone through")
         shape = () if size is None else tuple(np.atleast_1d(size).tolist())
         return self._drawn([_Cell(0.0, 1.0, False) for _ in range(math.prod(shape))], shape, dtype)
 
     def integers(self, low, high=None, size=None, dtype=np.int64, endpoint=False):
-        """As numpy's; of small ranges the numbers themselves, one branch each."""
+        """Return undecided draws, as numpy's method does; for small ranges the numbers themselves, one branch each."""
         low, high = (0, low) if high is None else (low, high)
         shape = np.broadcast_shapes(np.shape(low), np.shape(high)) if size is None else size
         shape = tuple(np.atleast_1d(shape).astype(int).tolist())

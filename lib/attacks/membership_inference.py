@@ -1,14 +1,14 @@
-"""Membership inference: how well one can tell from a published model whether a record was in its training data.
+"""Membership inference: how well a published model reveals whether a record was in its training data.
 
-The game: a pool of n records is split at random, and the model is trained on one half. The attacker sees the model and the pool, and
-scores each record, high for a record that he believes to have been used.
+In the game, a pool of n records is split at random, and the model is trained on one half. The attacker sees the model
+and the pool, and scores each record, high for a record that he believes was used.
 
 - the loss (Yeom et al. 2018): log p of the record's label
-- `likelihood_ratio_scores` (LiRA, offline, Carlini et al. 2022): how unusual the model's confidence in the label is, compared with
-  shadow models trained on halves of the pool without the record
+- `likelihood_ratio_scores` (LiRA, offline, Carlini et al. 2022): how unusual the model's confidence in the label is,
+  compared with shadow models trained on halves of the pool without the record
 
-`Attack` judges scores. `tpr_bound`, `advantage_bound` and `auc_bound` say what (epsilon, delta)-DP of the *whole model* allows; an
-epsilon for each parameter by itself bounds none of them. An attack that does no better than chance proves nothing.
+`Attack` judges scores. `tpr_bound`, `advantage_bound` and `auc_bound` are the limits that (epsilon, delta)-DP of the
+whole model sets; an epsilon for each parameter separately bounds none of them. A failed attack proves nothing.
 """
 
 from __future__ import annotations
@@ -27,16 +27,13 @@ from ..numerics import checks, in_order
 from ..numerics.checks import Numbers
 from .audit import clopper_pearson
 
-_LEAST = 1e-12  # probabilities are kept so far from 0 and 1
-
-
-# ---- scores
+_LEAST = 1e-12  # distance of probabilities from 0 and 1
 
 
 def confidence(model: Any, features: ArrayLike, labels: ArrayLike) -> NDArray[np.float64]:
-    """The model's probability of each record's own label, (n,), in (0, 1).
+    """Return the model's probability of each record's own label, (n,), in (0, 1).
 
-    model : has `predict_proba(features)`, shape (n, classes); labels : (n,) whole numbers from 0 to classes - 1
+    model : has `predict_proba(features)`, shape (n, classes); labels : (n,) integers from 0 to classes - 1
     """
     probabilities = np.asarray(model.predict_proba(features), dtype=float)
     labels = checks.labels(labels, *probabilities.shape)
@@ -44,12 +41,12 @@ def confidence(model: Any, features: ArrayLike, labels: ArrayLike) -> NDArray[np
 
 
 def likelihood_ratio_scores(target: ArrayLike, shadows: ArrayLike, used: ArrayLike) -> NDArray[np.float64]:
-    """Return how far the target's log(p/(1-p)) lies above the mean of the models without the record, in standard deviations, (n,).
+    """Return scores (n,): standard deviations of the target's log(p/(1-p)) above its mean over models without the record.
 
     target : (n,) in (0, 1), `confidence` of the attacked model in each record
     shadows : (s, n) in (0, 1), those of the s shadow models; used : (s, n) of bool, whether each was trained on each record
 
-    Each record needs a model that was trained without it, one record two. All records share one standard deviation.
+    Each record needs a model that was trained without it, and one record needs two. All records share one standard deviation.
     """
     target = _logit(checks.real("target", target, "(0, 1)"))
     shadows = _logit(checks.real("shadows", shadows, "(0, 1)"))
@@ -72,12 +69,9 @@ def _logit(p) -> np.ndarray:
     return np.log(p) - np.log1p(-p)
 
 
-# ---- the verdict
-
-
 @dataclass(frozen=True, eq=False)
 class Attack:
-    """How well `scores` (n,) tell the members (n,), of bool, from the rest, of whom there are two at least each."""
+    """How well `scores` (n,) distinguish the members (n,), of bool, from the others; each group has at least two."""
 
     scores: np.ndarray
     members: np.ndarray
@@ -94,7 +88,7 @@ class Attack:
 
     @cached_property
     def _placements(self):
-        """For each member, the share of the others below it, and for each of the others, that of the members above; ties half."""
+        """Return for each member the proportion of others below it, and for each other that of members above; ties count half."""
         inside, outside = self.scores[self.members], self.scores[~self.members]
         ranks = scipy.stats.rankdata(np.concatenate([inside, outside]))
         first = (ranks[: inside.size] - scipy.stats.rankdata(inside)) / outside.size
@@ -103,19 +97,19 @@ class Attack:
 
     @property
     def auc(self) -> float:
-        """The probability that a member scores higher than another record; 0.5 is chance."""
+        """Return the probability that a member scores higher than another record; 0.5 is chance."""
         return float(self._placements[0].mean())
 
     @property
     def auc_error(self) -> float:
-        """Standard error of `auc` (DeLong, DeLong, Clarke-Pearson 1988)."""
+        """Return the standard error of `auc` (DeLong, DeLong, Clarke-Pearson 1988)."""
         return float(np.sqrt(in_order.total(one.var(ddof=1) / one.size for one in self._placements)))
 
     def tpr(self, fpr: float) -> tuple[float, float, float]:
-        """(rate, low, high): true positives at a rate of false ones of at most `fpr` in [0, 1].
+        """Return (rate, low, high): the true positive rate at a false positive rate of at most `fpr` in [0, 1].
 
-        The threshold is the least that lets through no more of the non-members at hand. The interval is Clopper and Pearson's
-        for that threshold, of confidence 0.95: how far the threshold itself hangs on chance is not in it.
+        The threshold is the smallest that admits at most that rate of the sampled non-members. The interval is Clopper and
+        Pearson's of confidence 0.95 for that threshold; it does not include the randomness of the threshold itself.
         """
         fpr = checks.number("fpr", fpr, "[0, 1]")
         falling = np.sort(self.scores[~self.members])[::-1]
@@ -127,9 +121,9 @@ class Attack:
         return hits / inside.size, float(low), float(high)
 
     def advantage(self, *, rng: np.random.Generator, level: float = 0.95) -> tuple[float, float, float]:
-        """(advantage, low, high): TPR - FPR at the threshold that is best on a random half of the records, judged on the others.
+        """Return (advantage, low, high): TPR - FPR on half of the records, at the threshold that is best on the other half.
 
-        level : confidence of the interval, in (0, 1): Clopper and Pearson's for both rates, each with half of the error.
+        level : confidence, in (0, 1), of the interval: Clopper and Pearson's for both rates, each with half of the error
         """
         level = checks.number("level", level, "(0, 1)")
         choose = generator(rng).permutation(self.scores.size) % 2 == 0
@@ -146,25 +140,22 @@ class Attack:
 
 
 def _best_threshold(inside, outside):
-    """The threshold t with the greatest TPR - FPR of "score >= t"."""
+    """Return the threshold t with the greatest TPR - FPR of "score >= t"."""
     candidates = np.unique(np.concatenate([inside, outside]))
     tpr = 1 - np.searchsorted(np.sort(inside), candidates, side="left") / inside.size
     fpr = 1 - np.searchsorted(np.sort(outside), candidates, side="left") / outside.size
     return candidates[np.argmax(tpr - fpr)]
 
 
-# ---- the game
-
-
 def play(train: Callable[[np.ndarray, np.ndarray, np.random.Generator], Any], features: ArrayLike, labels: ArrayLike, *,
          shadows: int = 8, rng: np.random.Generator) -> dict[str, Attack]:  # fmt: skip
-    """Attacks on one model: {"loss": `Attack`, "likelihood ratio": `Attack`}.
+    """Attack one model and return {"loss": `Attack`, "likelihood ratio": `Attack`}.
 
     train : a function of (features, labels, rng) that returns a model with `predict_proba`
-    features : array (n, d), n >= 8; labels : (n,); shadows : whole number >= 4
+    features : array (n, d), n >= 8; labels : (n,); shadows : integer >= 4
 
-    Target and shadow models are trained on halves of the records: each pair of shadow models on a half and on the other,
-    so that each record is used in half of them. All scores are for the same target.
+    Target and shadow models are trained on halves of the records. The two shadow models of a pair are trained on
+    complementary halves, so that each record is used in half of them. All scores are for the same target.
 
     >>> import numpy as np
     >>> from lib.attacks.membership_inference import play
@@ -193,11 +184,8 @@ def play(train: Callable[[np.ndarray, np.ndarray, np.random.Generator], Any], fe
     return {"loss": Attack(np.log(p[0]), used[0]), "likelihood ratio": Attack(ratio, used[0])}
 
 
-# ---- what differential privacy allows
-
-
 def tpr_bound(fpr: ArrayLike, epsilon: float, delta: float = 0.0) -> Numbers:
-    """Greatest rate of true positives at `fpr` in [0, 1], any shape, against an (epsilon, delta)-DP model.
+    """Return the largest true positive rate at `fpr` in [0, 1], any shape, against an (epsilon, delta)-DP model.
 
     epsilon : [0, inf]; delta : [0, 1]. Source: Kairouz, Oh, Viswanath 2015, Theorem 2.1.
 
@@ -215,7 +203,7 @@ def tpr_bound(fpr: ArrayLike, epsilon: float, delta: float = 0.0) -> Numbers:
 
 
 def advantage_bound(epsilon: float, delta: float = 0.0) -> float:
-    """Greatest TPR - FPR: (e^epsilon - 1 + 2 delta) / (e^epsilon + 1); epsilon in [0, inf], delta in [0, 1].
+    """Return the largest TPR - FPR: (e^epsilon - 1 + 2 delta) / (e^epsilon + 1), epsilon in [0, inf], delta in [0, 1].
 
     >>> from lib.attacks.membership_inference import advantage_bound
     >>> print(round(float(advantage_bound(epsilon=1.0)), 4))
@@ -226,11 +214,13 @@ def advantage_bound(epsilon: float, delta: float = 0.0) -> float:
 
 
 def posterior_bound(prior: ArrayLike, epsilon: float) -> Numbers:
-    """Return what a probability `prior` in [0, 1], any shape, that a record was used can become by seeing an `epsilon`-DP model.
+    """Return the largest probability that a record was used, after an `epsilon`-DP model is seen.
 
-    epsilon : [0, inf]. The odds grow by e^epsilon at most. For an (epsilon, delta)-DP model the probability may exceed this bound b, on
-    average over all models by (1 - b) delta at most: with probability delta the model tells all, and else it is epsilon-DP (Kairouz, Oh,
-    Viswanath 2015, Theorem 2.1).
+    prior : the probability before, in [0, 1], any shape; epsilon : [0, inf]
+
+    The odds grow by at most e^epsilon. For an (epsilon, delta)-DP model the probability may exceed this bound b, on average
+    over all models by at most (1 - b) delta: with probability delta the model reveals everything, and otherwise it is
+    epsilon-DP (Kairouz, Oh, Viswanath 2015, Theorem 2.1).
 
     >>> from lib.attacks.membership_inference import posterior_bound
     >>> print(round(posterior_bound(0.1, epsilon=1.0), 4))
@@ -243,7 +233,7 @@ def posterior_bound(prior: ArrayLike, epsilon: float) -> Numbers:
 
 
 def auc_bound(epsilon: float, delta: float = 0.0) -> float:
-    """Greatest area under the curve: that under `tpr_bound`, a line through two corners and a level piece.
+    """Return the largest area under the curve: that under `tpr_bound`, a line through two corners and a level piece.
 
     >>> from lib.attacks.membership_inference import auc_bound
     >>> print(round(float(auc_bound(epsilon=1.0)), 4))

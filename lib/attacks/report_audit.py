@@ -1,19 +1,21 @@
-"""An audit of local protocols that learns from raw reports what tells values apart, and looks at every value.
+"""An audit of local protocols that learns from raw reports which features distinguish values, over all values.
 
-`audit.audit_oracle` scores a report by the probabilities that the protocol itself states; what the protocol does not
-know to be telling, such as a seed, does not count there. Here the score is learned from what is sent.
+`audit.audit_oracle` scores reports by the probabilities that the protocol states, and so misses an unstated leak, such
+as a seed. Here the score is learned from the reports.
 
-**Features of a report**, all of them yes or no: every bit of every number; their parity, and how many are ones; which
-values the report supports, as the collector reads it; and for any two of the lowest two bits and the highest bit of
-each number and the supports, whether they differ. Of real numbers instead of bits: which quantiles they exceed, which
-is the largest, whether each is a multiple of 2^-53, as all sums are that have a 1 in them, and the last 16 bits.
+The features of a report are boolean:
+- for integers: every bit of every number, their parity, and how many bits are ones
+- for real numbers: which quantiles they exceed, which is the largest, the last 16 bits, and whether each is a multiple
+  of 2^-53, as all sums with a 1 in them are
+- for both: which values the report supports, as the collector reads it, and which of the supports, the lowest two bits
+  and the highest bit of each number differ from one another
 
-**The score** for one value against another is naive Bayes' (Bernoulli) over those features whose frequency under
-a value differs from their overall frequency by more than `_TELLING` standard errors.
+The score for one value against another is naive Bayes' (Bernoulli) over those features whose frequency under a value
+differs from their overall frequency by more than `_TELLING` standard errors.
 
-**The bound.** A quarter of the reports teaches the score; a quarter chooses two values and the event "the
-score exceeds c"; the other half judges that one event. So there is one test only, at the full confidence, whatever the
-number of values and events that were looked at. (Jagielski et al. 2020 choose and judge in this way.)
+The bound. A quarter of the reports trains the score. A quarter chooses two values and the event "the score exceeds c".
+The other half judges that one event. So there is only one test, at the full confidence, whatever the number of values
+and events examined. (Jagielski et al. 2020 choose and judge in this way.)
 """
 
 from __future__ import annotations
@@ -39,14 +41,14 @@ _FEW, _MANY = 3, 16  # values of the oracles that `examine` enumerates, and that
 
 @dataclass(frozen=True)
 class ReportAudit(Audit):
-    """An `Audit` of two `values`: the reports of the first score above the threshold more often than the second's."""
+    """An `Audit` of two `values`: the first's reports score above the threshold more often than the second's."""
 
     values: tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Examination:
-    """What `examine` found.
+    """The findings of `examine`.
 
     law : of one report, on few values; None if it cannot be enumerated
     together : of two users' reports, on two values, the second user's known; None if `law` is None or refutes already
@@ -59,7 +61,7 @@ class Examination:
     draws: tuple
 
     def caught_by(self, epsilon: float) -> tuple[str, ...]:
-        """Which of "law", "together", "runs" and "draws" refute the claim of `epsilon`, in [0, inf)."""
+        """Return which of "law", "together", "runs" and "draws" refute the claim of `epsilon`, in [0, inf)."""
         found = {name: getattr(self, name) for name in ("law", "together", "runs")}
         caught = [name for name, one in found.items() if one is not None and one.refutes(epsilon)]
         return (*caught, "draws") if self.draws else tuple(caught)
@@ -67,7 +69,7 @@ class Examination:
 
 def examine(make: Callable[[int, float], Any], epsilon: float, *, trials: int, rng: np.random.Generator,
             confidence: float = 0.95, grid: float | None = None) -> Examination:  # fmt: skip
-    """Looks at a frequency oracle, `make(k, epsilon)`, in all ways that this module and `exact_law` have.
+    """Examine a frequency oracle, `make(k, epsilon)`, by all methods of this module and `exact_law`.
 
     epsilon : (0, inf); trials, confidence, grid : as for `audit_reports`
 
@@ -91,13 +93,14 @@ def examine(make: Callable[[int, float], Any], epsilon: float, *, trials: int, r
 def audit_reports(
     oracle: Any, *, trials: int, rng: np.random.Generator, confidence: float = 0.95, grid: float | None = None
 ) -> ReportAudit:
-    """Audit a frequency oracle by raw reports of users of every value; return what the worst pair proved.
+    """Audit a frequency oracle by raw reports of users of every value, and return the result for the worst pair.
 
     oracle : a frequency oracle: anything with `k`, `perturb` and `supports`
-    trials : whole number >= 8, users of each value; confidence : (0, 1)
+    trials : integer >= 8, users of each value; confidence : (0, 1)
     grid : [1e-100, 1e100], to whose multiples real reports are rounded first; None for no rounding
 
-    Users must report independently: `exact_law.exact_loss` with a user `beside` finds shared noise. Takes about k^2 `trials` numbers.
+    Users must report independently; for shared noise, use `exact_law.exact_loss` with a user `beside`. The audit stores
+    about k^2 `trials` numbers.
 
     >>> import numpy as np
     >>> from lib.attacks import audit_reports
@@ -129,13 +132,13 @@ def audit_reports(
 
 
 def uneven_draws(oracle: Any, *, trials: int, rng: np.random.Generator) -> tuple[int, ...]:
-    """Return the values after whose reports the generator stands elsewhere than after value 0's.
+    """Return the values whose reports leave the generator in a different state from that after value 0's.
 
     oracle : a frequency oracle: anything with `k` and `perturb`
-    trials : whole number >= 1, seeds; from each, one user reports every value in turn, with a new generator
+    trials : integer >= 1, seeds; from each, one user reports every value in turn, with a new generator
 
-    A shared generator, or a clock, would tell such values apart. An honest sampler may draw more for some outcomes, so a value named here
-    is a reason to look, not a proof; `exact_law.report_law` with `with_draws` has the law.
+    A shared generator, or a clock, would distinguish such values. An honest sampler may draw more for some outcomes, so a
+    value listed here is a reason to investigate, not a proof. `exact_law.report_law` with `with_draws` gives the law.
     """
     trials = checks.whole("trials", trials, "[1, inf)")
     uneven = set()
@@ -150,10 +153,10 @@ def uneven_draws(oracle: Any, *, trials: int, rng: np.random.Generator) -> tuple
 
 
 def features(reports: ArrayLike, supports: ArrayLike, *, learn_from: int) -> NDArray[np.bool_]:
-    """What the head of this module lists, of each of n reports: booleans, shape (features, n); constant ones left out.
+    """Return the features listed at the head of this module for n reports: booleans, shape (features, n), without constant ones.
 
-    reports : booleans, whole or real numbers, shape (n,) or (n, ...); supports : numbers, shape (n, k)
-    learn_from : how many reports, the first ones, the quantiles are taken from; whole, [1, n]
+    reports : booleans, integers or real numbers, shape (n,) or (n, ...); supports : numbers, shape (n, k)
+    learn_from : the number of reports, from the first on, that determine the quantiles; integer in [1, n]
     """
     reports, supports = np.asarray(reports), checks.real("supports", supports, "(-inf, inf)")
     shapes = (reports.shape[:1], supports.shape[:1])
@@ -165,7 +168,7 @@ def features(reports: ArrayLike, supports: ArrayLike, *, learn_from: int) -> NDA
     learn_from = checks.whole("learn_from", learn_from, f"[1, {len(reports)}]")
     columns = np.ascontiguousarray(reports.reshape(len(reports), -1).T)
     own, ends = _of_real(columns, learn_from) if columns.dtype.kind == "f" else _of_whole(columns)
-    partial = ((supports != 0) & (supports != 1)).any()  # else the values that are not supported are all others
+    partial = ((supports != 0) & (supports != 1)).any()  # else all unsupported values are equivalent
     support = _varying(np.concatenate([supports.T == 1, supports.T == 0]) if partial else supports.T == 1)
     coupled = np.concatenate([ends, support])[:_MOST_COUPLED]
     first, second = np.triu_indices(len(coupled), 1)
@@ -173,7 +176,7 @@ def features(reports: ArrayLike, supports: ArrayLike, *, learn_from: int) -> NDA
 
 
 def _of_whole(columns) -> tuple[np.ndarray, np.ndarray]:
-    """Bits, parities and numbers of ones; and the lowest two bits and the highest one of each number."""
+    """Return bits, parities and numbers of ones, and the lowest two bits and the highest one of each number."""
     bits = columns[:, None] if columns.dtype == bool else _bits(columns)
     ones = bits.sum(axis=1, dtype=np.int64)
     total = ones.sum(axis=0)
@@ -184,7 +187,7 @@ def _of_whole(columns) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _of_real(columns, learn_from) -> tuple[np.ndarray, np.ndarray]:
-    """Quantiles that are exceeded, which number is the largest, last digits; and the signs."""
+    """Return which quantiles are exceeded, which number is the largest and the last digits, and the signs."""
     cuts = np.quantile(columns[:, :learn_from], np.linspace(0.05, 0.95, 10), axis=1).T
     above = columns[:, None] > cuts[:, :, None]
     largest = columns.argmax(axis=0) == np.arange(len(columns))[:, None]
@@ -195,7 +198,7 @@ def _of_real(columns, learn_from) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _bits(columns) -> np.ndarray:
-    """The bits of numbers of shape (m, n), the lowest first: shape (m, bits, n)."""
+    """Return the bits of numbers of shape (m, n), the lowest first: shape (m, bits, n)."""
     raw = columns.astype(columns.dtype.newbyteorder("<"))[..., None].view(np.uint8)
     return np.unpackbits(np.ascontiguousarray(raw.swapaxes(1, 2)), axis=1, bitorder="little").view(bool)
 
@@ -209,12 +212,9 @@ def _varying(features) -> np.ndarray:
 
 
 def _scores(telling, k, learning) -> np.ndarray:
-    """For each report, users with the values 0 to k-1 in turn, and each value: the log-likelihood, shape (n, k).
-
-    It leaves out what all values share. Weights are multiples of 1/256, whose sums are exact: otherwise the last digit
-    of a score depends on where a report stands in the product of matrices, which is where its value stands, and
-    tells the value.
-    """
+    """Return the log-likelihood of each value for each report, of users with the values 0 to k-1 in turn, shape (n, k).
+    Terms that all values share are left out. Weights are multiples of 1/256, whose sums are exact. Otherwise the last
+    digit of a score would depend on the report's place in the matrix product, and so reveal its value."""
     counts = telling[:, : k * learning].reshape(len(telling), learning, k).sum(axis=1, dtype=float).T
     under, overall = (counts + 0.5) / (learning + 1), (counts.sum(axis=0) + 0.5) / (k * learning + 1)
     error = np.sqrt(overall * (1 - overall) / learning)
@@ -227,7 +227,7 @@ def _scores(telling, k, learning) -> np.ndarray:
 
 
 def _most_telling(score, confidence) -> tuple[int, int, float]:
-    """The two values and the threshold that prove most on these reports, shape (trials, k, k)."""
+    """Return the two values and the threshold that prove most on these reports, shape (trials, k, k)."""
     trials, k, _ = score.shape
     pairs = [(first, second) for first, second in np.ndindex(k, k) if first != second]
     cuts, hits, false_hits = (np.empty((len(pairs), _CUTS)) for _ in range(3))

@@ -1,1 +1,1 @@
-"""What a terminal may ask of the rooms below: the command `dp-compendium`."""
+"""The command `dp-compendium`, which makes the other subpackages available in a terminal."""

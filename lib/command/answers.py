@@ -1,4 +1,4 @@
-"""How the command's answers look: lines of a name and a value, or JSON."""
+"""Output of the command: lines of a name and a value, or JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Answer in JSON; 
 
 
 def answer(found: Mapping, in_json: bool) -> None:
-    """Print `found`, names to numbers, texts, or mappings of such; as lines, the value under the name that is "least" is marked."""
+    """Print `found`, names to numbers, texts, or mappings of such; as lines, the value under the name in "least" is marked."""
     if in_json:
         click.echo(json.dumps(_finite(found), allow_nan=False, indent=1))
         return
@@ -28,16 +28,16 @@ def answer(found: Mapping, in_json: bool) -> None:
 
 
 def _finite(found):
-    """`found`, with None for what JSON has no number for."""
+    """Return `found`, with None for numbers that JSON lacks."""
     if isinstance(found, Mapping):
         return {name: _finite(part) for name, part in found.items()}
     return None if isinstance(found, float) and not math.isfinite(found) else found
 
 
 def by_each_way(ways: Mapping[str, Callable[[], float]]) -> dict:
-    """The `epsilon` by each of `ways`, `least`, the name of the smallest, and `none`, why others have no value.
+    """Return the `epsilon` by each of `ways`, `least`, the name of the smallest, and `none`, why others have no value.
 
-    ``ValueError`` or ``ArithmeticError`` where none of them has one: the reason of the first.
+    Raises the ``ValueError`` or ``ArithmeticError`` of the first way if no way has a value.
     """
     found, lacking = {}, {}
     for name, way in ways.items():
@@ -52,7 +52,7 @@ def by_each_way(ways: Mapping[str, Callable[[], float]]) -> dict:
 
 
 def one_line(error: Exception) -> str:
-    """What `error` says, as one sentence."""
+    """Return the message of `error` as one sentence."""
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename}: {error.strerror}"
     return " ".join(str(error).split()) or "there is not enough memory"  # of which a MemoryError says nothing

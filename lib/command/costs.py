@@ -1,4 +1,4 @@
-"""`dp-compendium epsilon`, `sigma` and `compose`: what noise costs, and how much of it a promise needs."""
+"""`dp-compendium epsilon`, `sigma` and `compose`: the cost of noise, and the noise that a guarantee needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..numerics.checks import number
 from .answers import answer, as_json, by_each_way
 
 WHICH = click.Choice(("unbounded", "bounded"))
-# The theorems of miura2022 and of the chapter that goes on from them, with the pairs of data sets that each covers.
+# The theorems of miura2022 and of the chapter that extends them, with the pairs of data sets that each covers.
 THEOREMS = {
     "unbounded": {
         "Theorem 3.1": synthesis.unbounded_epsilon,
@@ -31,7 +31,7 @@ KINDS = {"gaussian": Gaussian, "laplace": Laplace, "pure": RandomizedResponse}
 
 
 def option(name: str, said: str, *, default=None, kind=click.FLOAT):
-    """An option that must be given, unless it has a default."""
+    """Return an option that must be given, unless it has a default."""
     shown = {"default": default, "show_default": True} if default is not None else {"required": True}
     return click.option(f"--{name}", type=kind, help=said, **shown)
 
@@ -47,12 +47,9 @@ sampling = option("sampling", "The probability with which a step takes a record,
 steps = option("steps", "How many steps, a whole number.", kind=click.INT)
 
 
-# ---- epsilon
-
-
 @click.group(epilog="\b\nExample:\n  dp-compendium epsilon gaussian --sigma 4 --delta 1e-6")
 def epsilon():
-    """What a mechanism costs, for its noise."""
+    """Give what a mechanism costs, for its noise."""
 
 
 @epsilon.command("gaussian", epilog="\b\nExample:\n  dp-compendium epsilon gaussian --sigma 4 --delta 1e-6")
@@ -61,7 +58,7 @@ def epsilon():
 @delta
 @as_json
 def of_gaussian(sigma, sensitivity, delta, as_json):
-    """Normal noise: the least epsilon at DELTA, and rho of zero-concentrated privacy (Balle and Wang 2018)."""
+    """Give the smallest epsilon at DELTA of normal noise, and rho of zero-concentrated privacy (Balle and Wang 2018)."""
     made = Gaussian(sigma, sensitivity)
     answer({"epsilon": made.epsilon_at(delta), "delta": delta, "rho": made.rho}, as_json)
 
@@ -72,7 +69,7 @@ def of_gaussian(sigma, sensitivity, delta, as_json):
 @option("delta", "In [0, 1).", default=0.0)
 @as_json
 def of_laplace(scale, sensitivity, delta, as_json):
-    """Laplace noise: epsilon, or the smaller one at DELTA (Balle, Barthe, Gaboardi 2020)."""
+    """Give epsilon of Laplace noise, or the smaller one at DELTA (Balle, Barthe, Gaboardi 2020)."""
     made = Laplace(scale, sensitivity)
     answer({"epsilon": made.epsilon_at(delta), "delta": delta, "rho": made.rho}, as_json)
 
@@ -88,7 +85,7 @@ def of_laplace(scale, sensitivity, delta, as_json):
 @neighbours
 @as_json
 def of_dp_sgd(noise_multiplier, sampling, steps, delta, neighbours, as_json):
-    """Normal noise on sums over Poisson samples, step after step: an upper bound, above the truth by 5 % or 0.0002 at most."""
+    """Give an upper bound, at most 5 % or 0.0002 above the truth, for normal noise on sums over Poisson samples, step by step."""
     found = sampled_gaussian.epsilon(noise_multiplier, sampling, steps, delta, neighbours)
     answer({"epsilon": found, "delta": delta, "neighbours": neighbours}, as_json)
 
@@ -109,7 +106,7 @@ def of_dp_sgd(noise_multiplier, sampling, steps, delta, neighbours, as_json):
 @neighbours
 @as_json
 def of_gaussian_synthesis(records, attributes, sigma, delta, made, neighbours, as_json):
-    """Records drawn from one fitted Gaussian (miura2022), by the theorems for these neighbours, over all orders, and the least."""
+    """Give the smallest epsilon, over all orders, of records drawn from one fitted Gaussian (miura2022), by each theorem."""
 
     def by(bound):
         return released_dp(records, delta, attributes, sigma, size=made, bound=bound).epsilon
@@ -120,12 +117,9 @@ def of_gaussian_synthesis(records, attributes, sigma, delta, made, neighbours, a
     answer(by_each_way(ways) | {"delta": delta, "neighbours": neighbours}, as_json)
 
 
-# ---- sigma
-
-
 @click.group(epilog="\b\nExample:\n  dp-compendium sigma gaussian --epsilon 1 --delta 1e-6")
 def sigma():
-    """How much noise a promise needs."""
+    """Give how much noise a guarantee needs."""
 
 
 @sigma.command(
@@ -136,7 +130,7 @@ def sigma():
 @sensitivity
 @as_json
 def for_gaussian(epsilon, delta, sensitivity, as_json):
-    """The least sigma of normal noise (Balle and Wang 2018), and the one by way of rho, which adds up over several."""
+    """Give the smallest sigma of normal noise (Balle and Wang 2018), and the one through rho, which adds up over several."""
     by_rho = gaussian_sigma(epsilon, delta, sensitivity, "zcdp")
     found = {"sigma": gaussian_sigma(epsilon, delta, sensitivity), "sigma by zcdp": by_rho}
     answer(found | {"epsilon": epsilon, "delta": delta}, as_json)
@@ -147,7 +141,7 @@ def for_gaussian(epsilon, delta, sensitivity, as_json):
 @sensitivity
 @as_json
 def for_laplace(epsilon, sensitivity, as_json):
-    """The scale of Laplace noise."""
+    """Give the scale of Laplace noise."""
     answer({"scale": Laplace.calibrated(epsilon, sensitivity).scale, "epsilon": epsilon}, as_json)
 
 
@@ -161,12 +155,9 @@ def for_laplace(epsilon, sensitivity, as_json):
 @neighbours
 @as_json
 def for_dp_sgd(epsilon, delta, sampling, steps, neighbours, as_json):
-    """The noise multiplier of DP-SGD, at most 0.3 % above the least that the accountant allows."""
+    """Give the noise multiplier of DP-SGD, at most 0.3 % above the smallest that the accountant allows."""
     found = sampled_gaussian.noise_multiplier(epsilon, delta, sampling, steps, neighbours)
     answer({"noise multiplier": found, "epsilon": epsilon, "delta": delta, "neighbours": neighbours}, as_json)
-
-
-# ---- compose
 
 
 class Mechanism(click.ParamType):
@@ -196,10 +187,10 @@ class Mechanism(click.ParamType):
 @delta
 @as_json
 def compose(mechanisms, delta, as_json):
-    """What several mechanisms cost together, by every method there is, and which says the least.
+    """Give what several mechanisms cost together by every available method, and name the method with the smallest cost.
 
-    A mechanism is gaussian:SIGMA or laplace:SCALE, noise for a sensitivity of 1, or pure:EPSILON, of which nothing else is known;
-    xCOUNT says how often it runs. They are fixed in advance, and see the same records.
+    A mechanism is gaussian:SIGMA or laplace:SCALE, noise for a sensitivity of 1, or pure:EPSILON, known only by its epsilon;
+    xCOUNT is how often it runs. The mechanisms are fixed in advance, and see the same records.
     """
     accountant = Accountant(mechanisms, delta)
     answer(by_each_way({name: getattr(accountant, name) for name in accountant.bounds}) | {"delta": delta}, as_json)

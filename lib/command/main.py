@@ -1,8 +1,8 @@
-"""The command `dp-compendium`. Its subcommands ask `lib`, and print what it says as lines or, with --json, as JSON.
+"""The command `dp-compendium`. Its subcommands call `lib` and print the results as lines or, with --json, as JSON.
 
-It ends with 0; with 2 and one sentence where what was given cannot be used, or a package is not installed; with 130 when interrupted.
+The exit status is 0 on success and 130 when interrupted. It is 2, with one sentence, for unusable input or a missing package.
 
-Words are read by click, which comes alone and is imported quickly; typer would bring rich and others for the same.
+click parses the arguments. It has no dependencies and imports quickly; typer would need rich and others for the same.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ for each in (epsilon, sigma, compose, synthesize, ledger):
 
 
 def main(words=None) -> int:
-    """Run the command with `words`, those of the terminal if there are none given; its exit status."""
+    """Run the command with `words`, by default those of the terminal, and return its exit status."""
     try:
         if sys.stdout is None:
             raise OSError("standard output is closed: there is nowhere to answer")
@@ -46,7 +46,7 @@ def main(words=None) -> int:
         return ended.exit_code
     except click.ClickException as error:
         click.echo(error.format_message(), err=True)
-    except BrokenPipeError:  # whoever read has read enough
+    except BrokenPipeError:  # the reader has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (ValueError, ArithmeticError, OSError, ImportError, MemoryError) as error:

@@ -1,6 +1,6 @@
-"""`dp-compendium ledger`: what the five documents claim, and what was found.
+"""`dp-compendium ledger`: the claims of the five documents, and the verdicts on them.
 
-The claims and their verdicts, by the documents' own settings, lie beside this file: `python -m book.ledger package` writes them.
+`python -m book.ledger package` writes both, under the documents' settings, to this folder.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LEDGER = Path(__file__).with_name("ledger.csv")
 @click.option("--text", help="Only where these words stand, each of them somewhere in the claim or its note.")
 @as_json
 def ledger(document, verdict, text, as_json):
-    """The claims of the five documents, and the verdict on each; without a filter, how many there are of each verdict."""
+    """Give the claims of the five documents and the verdict on each; without a filter, the number of each verdict."""
     claims = read()
     documents, verdicts = (tuple(dict.fromkeys(claim[name] for claim in claims)) for name in ("document", "verdict"))
     chosen = claims
@@ -49,7 +49,7 @@ def ledger(document, verdict, text, as_json):
 
 
 def read() -> list[dict[str, str]]:
-    """Every claim: id, document, item, statement, printed, reproduced, verdict, note, chapter."""
+    """Return every claim: id, document, item, statement, printed, reproduced, verdict, note, chapter."""
     with LEDGER.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 

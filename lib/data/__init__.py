@@ -1,4 +1,4 @@
-"""Adult and Bank Marketing, real or stand-in, as frames and as tables."""
+"""Adult and Bank Marketing, real or synthetic, as frames and as tables."""
 
 from __future__ import annotations
 

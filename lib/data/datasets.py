@@ -1,11 +1,12 @@
 """Adult and Bank Marketing: the real files, each verified by its SHA-256, or synthetic ones.
 
-A file is looked for in the folder that ``COMPENDIUM_DATA`` names (as ``<folder>/adult/adult.data`` or ``<folder>/adult.data``), then
-in the user cache, and is otherwise fetched from the UCI Machine Learning Repository. ``COMPENDIUM_OFFLINE=1`` and ``download=False``
-forbid the fetch. A `DatasetError` of one sentence says what is wrong with a file, or that ``COMPENDIUM_DATA`` names no folder.
+A file is searched for in the folder that ``COMPENDIUM_DATA`` names (as ``<folder>/adult/adult.data`` or
+``<folder>/adult.data``), then in the user cache. Otherwise it is fetched from the UCI Machine Learning Repository.
+``COMPENDIUM_OFFLINE=1`` and ``download=False`` forbid the fetch. A `DatasetError` of one sentence says what is wrong
+with a file, or that ``COMPENDIUM_DATA`` does not name a folder.
 
-The package holds synthetic stand-ins (``source="stand-in"``), which `notebooks.studies.stand_in` made from the real files;
-``lib/data/stand_ins/provenance.json`` says how.
+The package contains synthetic samples, the stand-ins (``source="stand-in"``), which `notebooks.studies.stand_in` made
+from the real files; ``lib/data/stand_ins/provenance.json`` says how.
 
 Sources (both CC BY 4.0): B. Becker and R. Kohavi, Adult, UCI, 1996, doi:10.24432/C5XW20; S. Moro, P. Rita and P. Cortez, Bank
 Marketing, UCI, 2014, doi:10.24432/C5K306.
@@ -26,22 +27,21 @@ from pathlib import Path
 from ..numerics import checks
 from ..numerics.extras import extra
 
-with extra("data"), warnings.catch_warnings():  # of progress bars, which pooch can draw and we never ask for
+with extra("data"), warnings.catch_warnings():  # of progress bars, which we do not use
     warnings.filterwarnings("ignore", message="IProgress not found")
     import pandas as pd
     import pooch
 
 
 class DatasetError(RuntimeError):
-    """A file is missing, damaged or not to be had: says which, where it was looked for, what to do."""
+    """A file is missing, damaged or unavailable; the message says which, where it was searched for and what to do."""
 
 
 @dataclass(frozen=True)
 class Source:
     """One real file: its data set, its name, its SHA-256, and where it is published.
 
-    `members` is the way into the archive at `url`: all but the last name archives
-    within archives, the last one names the file.
+    `members` is the path into the archive at `url`: all but the last name archives within archives, the last names the file.
     """
 
     dataset: str
@@ -87,22 +87,18 @@ PUBLIC_RANGES = {
 
 KINDS = ("real", "stand-in")
 
-# Where the embedded stand-ins lie, and which of their records stand for which part of Adult.
+# Paths of the embedded stand-ins, and which of their records represent which part of Adult.
 STAND_INS = Path(__file__).parent / "stand_ins"
 _PARTS = {"train": slice(0, 32_561), "test": slice(32_561, None), "all": slice(None)}
-
-
-# ---------------------------------------------------------------- the tables
 
 
 def adult(part: str = "train", *, missing: str = "nan", source: str = "real", download: bool = True) -> pd.DataFrame:
     """Return Adult under UCI's column names (`ADULT_COLUMNS`), six integer columns and nine of text.
 
     part : "train" (32,561 records), "test" (16,281) or "all" (48,842, the training records first)
-    missing : "nan" makes UCI's ``?`` missing, so that ``.dropna()`` leaves the complete records (30,162; 15,060; 45,222); "category"
-        keeps ``?`` as a value
-    source : "real", or "stand-in" for synthetic records with the same columns and types, as many in each part
-
+    missing : "nan" makes UCI's ``?`` missing, so that ``.dropna()`` leaves the complete records (30,162; 15,060; 45,222);
+        "category" keeps ``?`` as a value
+    source : "real", or "stand-in" for synthetic records with the same columns and types, the same number in each part
     Raises `DatasetError` for a file that is missing or damaged, ``ValueError`` for another argument.
 
     >>> from lib.data.datasets import adult
@@ -127,10 +123,9 @@ def adult(part: str = "train", *, missing: str = "nan", source: str = "real", do
 def bank(*, missing: str = "nan", source: str = "real", download: bool = True) -> pd.DataFrame:
     """Return Bank Marketing (``bank-additional-full.csv``), 41,188 records of 21 columns, under UCI's names.
 
-    missing : "nan" makes the label ``unknown`` missing, so that ``.dropna()`` leaves the 30,488 complete records of miura2025 (Table 1);
-        "category" keeps it as a value
-    source : "real", or "stand-in" for as many synthetic records of the 11 columns of text
-
+    missing : "nan" makes the label ``unknown`` missing, so that ``.dropna()`` leaves the 30,488 complete records of
+        miura2025 (Table 1); "category" keeps it as a value
+    source : "real", or "stand-in" for the same number of synthetic records of the 11 columns of text
     Raises `DatasetError` for a file that is missing or damaged, ``ValueError`` for another argument.
 
     >>> from lib.data.datasets import bank
@@ -146,8 +141,9 @@ def bank(*, missing: str = "nan", source: str = "real", download: bool = True) -
 
 
 def stand_in_provenance() -> dict:
-    """How the embedded stand-ins were made: epsilon, delta, neighbours, seed, and for each of ``["datasets"]``
-    ``"adult"`` and ``"bank"`` the hashes and errors. `DatasetError` where it cannot be read.
+    """Return how the embedded stand-ins were made: epsilon, delta, neighbours, seed, and the hashes and errors of each data set.
+
+    The data sets are ``["datasets"]`` ``"adult"`` and ``"bank"``. Raises `DatasetError` if it cannot be read.
     """
     file = STAND_INS / "provenance.json"
     try:
@@ -158,7 +154,7 @@ def stand_in_provenance() -> dict:
 
 
 def _embedded(dataset: str, markers: list[str]) -> pd.DataFrame:
-    """All records of an embedded stand-in, verified by the SHA-256 in its provenance."""
+    """Return all records of an embedded stand-in, verified by the SHA-256 in its provenance."""
     file = STAND_INS / f"{dataset}.csv.gz"
     expected = stand_in_provenance()["datasets"][dataset]["sha256_file"]
     actual = _sha256(file)
@@ -176,11 +172,11 @@ def _missing_markers(missing: str, marker: str) -> list[str]:
 def adult_numeric(frame: pd.DataFrame, *, scaling: str = "observed") -> pd.DataFrame:
     """Return the six numeric attributes of `frame` (keys of `PUBLIC_RANGES`), each scaled to [-1, 1].
 
-    frame : the columns of `adult`, one record or more
-    scaling : "observed" sends each column's minimum and maximum to -1 and 1, which a guarantee must take as public; "public" does so with
-        `PUBLIC_RANGES`. miura2022 (section 3.2) says only "normalised to [-1, 1]".
+    frame : the columns of `adult`, at least one record
+    scaling : "observed" sends each column's minimum and maximum to -1 and 1, which a guarantee must treat as public; "public"
+        does so with `PUBLIC_RANGES`. miura2022 (section 3.2) says only "normalised to [-1, 1]".
 
-    ``ValueError`` names a column that is absent, has a missing value or one outside its range, or (observed) has one value only.
+    Raises ``ValueError`` naming a column that is absent, has a missing or out-of-range value, or (observed) one value only.
     """
     checks.one_of("scaling", scaling, ("observed", "public"))
     absent = [column for column in PUBLIC_RANGES if column not in frame.columns]
@@ -200,11 +196,8 @@ def adult_numeric(frame: pd.DataFrame, *, scaling: str = "observed") -> pd.DataF
     return pd.DataFrame(scaled, index=frame.index)
 
 
-# ----------------------------------------------------------------- the files
-
-
 def available(dataset: str) -> bool:
-    """Return whether all files of "adult" or "bank" are on this machine and sound; never fetch.
+    """Return whether all files of "adult" or "bank" are on this machine and undamaged; never fetch.
 
     A damaged file in the cache counts as absent. Raises `DatasetError` for a damaged one in ``COMPENDIUM_DATA``.
 
@@ -219,10 +212,10 @@ def available(dataset: str) -> bool:
 
 
 def path(name: str, *, download: bool = True) -> Path:
-    """Return where the verified file `name` (a key of `SOURCES`) lies; fetch it first if need be.
+    """Return the path of the verified file `name` (a key of `SOURCES`); fetch it first if necessary.
 
     download : False forbids the fetch, as does ``COMPENDIUM_OFFLINE`` set to anything but ``0`` or nothing
-    Raises `DatasetError` for a file that cannot be had, or that is damaged in ``COMPENDIUM_DATA``.
+    Raises `DatasetError` for a file that is unavailable, or that is damaged in ``COMPENDIUM_DATA``.
     """
     checks.one_of("name", name, tuple(SOURCES))
     source = SOURCES[name]
@@ -244,7 +237,7 @@ def path(name: str, *, download: bool = True) -> Path:
 
 
 def fingerprints(source: str, *names: str) -> dict[str, str]:
-    """SHA-256 of the files `names` (keys of `SOURCES`) that results from `source` were made from; none for "stand-in"."""
+    """Return the SHA-256 of the files `names` (keys of `SOURCES`) that results from `source` used; none for "stand-in"."""
     checks.one_of("source", source, KINDS)
     for name in names:
         checks.one_of("name", name, tuple(SOURCES))
@@ -252,7 +245,7 @@ def fingerprints(source: str, *names: str) -> dict[str, str]:
 
 
 def given_folder() -> Path | None:
-    """Return the folder that ``COMPENDIUM_DATA`` names, in full, or None where it is not set; `DatasetError` if it cannot be read."""
+    """Return the full path that ``COMPENDIUM_DATA`` names, or None if unset. Raises `DatasetError` if it cannot be read."""
     given = os.environ.get("COMPENDIUM_DATA", "")
     if not given:
         return None
@@ -269,7 +262,7 @@ def given_folder() -> Path | None:
 
 
 def cache_folder() -> Path:
-    """The user cache: one folder a data set, so it may serve as ``COMPENDIUM_DATA`` elsewhere."""
+    """Return the user cache: one folder a data set, so that it may serve as ``COMPENDIUM_DATA`` elsewhere."""
     return Path(pooch.os_cache("dp-compendium"))
 
 
@@ -278,7 +271,7 @@ def _cached(source: Source) -> Path:
 
 
 def _search(source: Source) -> tuple[Path | None, list[str]]:
-    """The sound copy on this machine (``None`` if there is none), and in words where it is not."""
+    """Return the undamaged copy on this machine (``None`` if there is none), and in words where it is not."""
     looked: list[str] = []
     folder = given_folder()
     if folder is not None:
@@ -315,15 +308,8 @@ def _sha256(file: Path) -> str:
         raise DatasetError(f"{file} cannot be read: {error.strerror}.") from error
 
 
-# -------------------------------------------------------------- the fetching
-
-
 def _fetch(url: str) -> None:
-    """Bring every file that `SOURCES` has at `url` into the cache, all of them or none.
-
-    Nothing is written before every file is verified, and each appears whole. `DatasetError`
-    names the reason in a clause that `path` makes a sentence of.
-    """
+    """Fetch every file that `SOURCES` has at `url` into the cache, all of them, after verifying each, or none."""
     archive = _download(url)
     verified = {}
     for source in SOURCES.values():
@@ -348,7 +334,7 @@ def _fetch(url: str) -> None:
 
 
 def _download(url: str) -> bytes:
-    """The bytes at `url`; the archives are small (about 1 MB), so they stay in memory."""
+    """Return the bytes at `url`; the archives are small (about 1 MB), so they stay in memory."""
     with extra("data"):
         import requests  # slow to import, seldom needed
 
@@ -362,7 +348,7 @@ def _download(url: str) -> bytes:
 
 
 def _unpack(content: bytes, source: Source) -> bytes:
-    """The file's bytes out of the archive `content`, through the archives within it."""
+    """Return the file's bytes from the archive `content`, through the archives within it."""
     for member in source.members:
         try:
             with zipfile.ZipFile(io.BytesIO(content)) as archive:

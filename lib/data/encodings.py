@@ -1,7 +1,7 @@
 """Adult and Bank as tables of categorical records, on domains that are public.
 
-The values of an attribute are those that the publishers list, whether or not they occur; numeric attributes are cut at round numbers
-within `datasets.PUBLIC_RANGES`. Nothing is read off the records: such a domain would disclose them.
+The values of an attribute are those that the publishers list, whether or not they occur. Numeric attributes are cut at
+round numbers within `datasets.PUBLIC_RANGES`. Nothing is derived from the records: such a domain would disclose them.
 """
 
 from __future__ import annotations
@@ -72,8 +72,7 @@ MISSING = ("drop", "category")
 
 
 def adult_domain(*, numeric: bool = False, missing: str = "drop") -> Domain:
-    """The domain of `adult_table`; without numeric attributes, sizes 8, 16, 7, 14, 6, 5, 2, 41, 2
-    (miura2025, Table 1).
+    """Return the domain of `adult_table`; without numeric attributes, sizes 8, 16, 7, 14, 6, 5, 2, 41, 2 (miura2025, Table 1).
 
     >>> from lib.data.encodings import adult_domain
     >>> print(adult_domain().sizes)
@@ -106,7 +105,7 @@ def adult_table(
 
 
 def bank_domain(*, missing: str = "drop") -> Domain:
-    """The domain of `bank_table`, sizes 11, 3, 7, 2, 2, 2, 2, 12, 5, 3, 2 (miura2025, Table 1).
+    """Return the domain of `bank_table`, sizes 11, 3, 7, 2, 2, 2, 2, 12, 5, 3, 2 (miura2025, Table 1).
 
     >>> from lib.data.encodings import bank_domain
     >>> print(bank_domain().sizes)
@@ -118,7 +117,7 @@ def bank_domain(*, missing: str = "drop") -> Domain:
 def bank_table(*, missing: str = "drop", source: str = "real", download: bool = True) -> Table:
     """Return Bank Marketing's 11 categorical attributes; source : "real" or "stand-in", as for `datasets.bank`.
 
-    missing : "drop" leaves the 30,488 complete records of miura2025, Table 1; "category" keeps all 41,188, with the value ``unknown``
+    missing : "drop" leaves the 30,488 complete records of miura2025, Table 1; "category" keeps all 41,188, with ``unknown``
 
     >>> from lib.data.encodings import bank_table
     >>> print(bank_table(source="stand-in").domain.attributes[:3])
@@ -144,7 +143,7 @@ def _interval(low, high) -> str:
 
 
 def _binned(frame) -> pd.DataFrame:
-    """The numeric columns replaced by the labels of their bins; a value beyond them is left as it is."""
+    """Return the numeric columns replaced by the labels of their bins, leaving values beyond them unchanged."""
     columns = {}
     for name, cuts in ADULT_BINS.items():
         values = frame[name].to_numpy()
@@ -156,9 +155,9 @@ def _binned(frame) -> pd.DataFrame:
 
 
 def codes(name: str, column: pd.Series, labels: Sequence[str]) -> NDArray[np.int64]:
-    """The place in `labels`, from 0, of each value of a pandas `column`: whole numbers (n,).
+    """Return the position in `labels`, from 0, of each value of a pandas `column`: integers (n,).
 
-    ``ValueError`` for a value, or a missing one, that is none of `labels`; it speaks of the column as `name`.
+    Raises ``ValueError``, with `name` as the column's name, for a value that is missing or not in `labels`.
     """
     places = pd.Index(labels).get_indexer(column)
     if (places < 0).any():
@@ -167,7 +166,7 @@ def codes(name: str, column: pd.Series, labels: Sequence[str]) -> NDArray[np.int
 
 
 def bin_positions(name: str, labels: Iterable[str]) -> NDArray[np.int64]:
-    """Which bin of ``ADULT_BINS[name]``, from 0, each of its `labels` in a `Table` stands for."""
+    """Return which bin of ``ADULT_BINS[name]``, from 0, each of its `labels` in a `Table` stands for."""
     cuts = ADULT_BINS[name]
     position = {_interval(low, high): index for index, (low, high) in enumerate(zip(cuts, cuts[1:]))}
     return np.array([position[label] for label in labels])

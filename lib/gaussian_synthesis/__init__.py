@@ -1,4 +1,4 @@
-"""Synthetic data from one multivariate Gaussian, and the Rényi privacy of its randomness alone (`miura2022`)."""
+"""Synthetic data from one multivariate Gaussian, and the Rényi privacy of its sampling randomness (`miura2022`)."""
 
 from .bounds import (
     bounded_epsilon,  # Theorem 3.2: another record, n public

@@ -1,19 +1,19 @@
 """Bounds on the Rényi privacy of one record that Gaussian synthesis releases: the printed ones, and sharper ones.
 
-They hold on data sets in [-1, 1]^d whose covariance has no eigenvalue below sigma; where no two of these are neighbours, as for
-sigma = 1 or n <= d, they say nothing. Each bounds the Rényi divergence of ONE released record before it is clipped to the cube; m
-records, m fixed in advance, cost m times as much (`miura2022`, Proposition 2.4).
+They hold for data sets in [-1, 1]^d whose covariance has no eigenvalue below sigma. If no two of these are neighbours,
+as for sigma = 1 or n <= d, the bounds are vacuous. Each bounds the Rényi divergence of ONE released record before it is
+clipped to the cube; m records, m fixed in advance, cost m times as much (`miura2022`, Proposition 2.4).
 
-Notation, after the document: N = n + 1, tau = 4 d / sigma, alpha the Rényi order. The divergence of two Gaussians splits into a mean
-term and, for each eigenvalue q = 1 + t of Sigma_1^-1 Sigma_2, half of
+Notation, after the document: N = n + 1, tau = 4 d / sigma, alpha the Rényi order. The divergence of two Gaussians
+splits into a mean term and, for each eigenvalue q = 1 + t of Sigma_1^-1 Sigma_2, half of
 
     psi_alpha(t) = (alpha log(1 + t) - log(1 + alpha t)) / (alpha - 1)  >= 0,
 
-which vanishes at t = 0 and grows on both sides of it. The printed formulas sum the same terms so that they cancel; here no two terms
-of opposite sign are ever added.
+which vanishes at t = 0 and grows on both sides of it. The printed formulas let these terms cancel; here no two of
+opposite sign are added.
 
-"Checked by Coq" means: in real numbers, with Proposition 4.1's closed form as the divergence; of `divergence_added` for alpha < n + 1,
-of `unbounded_epsilon_tight` at its default radius.
+"Checked by Coq" means: in real numbers, with Proposition 4.1's closed form as the divergence. For `divergence_added` it
+covers alpha < n + 1, and for `unbounded_epsilon_tight` the default radius.
 """
 
 from __future__ import annotations
@@ -27,29 +27,26 @@ from ..accounting.divergence import log1pmx, psi
 from ..numerics import checks
 from ..numerics import double_double as dd
 from ..numerics.checks import Numbers
-
-# ---------------------------------------------------------------- the printed theorems
+from ..numerics.elementwise import raised
 
 _RANGES = {
-    "n": (checks.integer, "[1, inf)"),
-    "alpha": (checks.real, "(1, inf)"),
-    "d": (checks.integer, "[1, inf)"),
-    "sigma": (checks.real, "(0, 1]"),
-    "radius": (checks.real, "[0, inf)"),
+    "n": (checks.integer, "[1, 1e30]"),  # the products of these are numbers
+    "alpha": (checks.real, "(1, 1e100]"),
+    "d": (checks.integer, "[1, 1e30]"),
+    "sigma": (checks.real, "[1e-30, 1]"),
+    "radius": (checks.real, "[0, 1e100]"),
 }
 _BLOCK = 2**14  # elements worked on at a time: their intermediate arrays stay in the cache
 
 
 def _elementwise(formula):
-    """Make of a `formula` on flat float arrays a function that checks, broadcasts and goes block by block.
-
-    The formula may compute nonsense, silently, where its condition fails, as long as it then returns ``inf``.
-    """
+    """Return a function that checks, broadcasts and applies a `formula` on flat float arrays block by block. The
+    formula may silently compute nonsense where its condition fails, if it then returns ``inf``."""
     names = list(inspect.signature(formula).parameters)
 
     @functools.wraps(formula)
     def function(*args, **kwargs):
-        """Stands under the formula's own name and docstring (`functools.wraps`)."""
+        """Apply the formula, under its own name and docstring (`functools.wraps`)."""
         given = inspect.signature(formula).bind(*args, **kwargs).arguments
         checked = [_RANGES[name][0](name, given[name], _RANGES[name][1]) for name in names]
         arrays = np.broadcast_arrays(*checked)
@@ -58,7 +55,7 @@ def _elementwise(formula):
         with np.errstate(all="ignore"):
             for start in range(0, result.size, _BLOCK):
                 block = slice(start, start + _BLOCK)
-                result[block] = formula(*(array[block] for array in flat))
+                result[block] = raised(formula(*(array[block] for array in flat)), 2.0**-48)
         return result.reshape(arrays[0].shape)[()]
 
     return function
@@ -68,11 +65,11 @@ def _elementwise(formula):
 def unbounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
     """Return epsilon of Theorem 3.1 (unbounded neighbours: sizes n and n + 1), per released record.
 
-    n : records of the smaller neighbour, whole, [1, inf); alpha : Rényi order, (1, inf); d : attributes, whole, [1, inf); sigma : lower
-        bound of the smallest eigenvalue of the covariance, (0, 1]. All broadcast.
-
-    The larger of epsilon_alpha1 (n against n + 1) and epsilon_alpha2 (n + 1 against n); ``inf`` where the theorem's condition fails.
-    Relative error below 1e-10. Raises ``ValueError`` for arguments outside these ranges.
+    n : records of the smaller neighbour, integer in [1, 1e30]; alpha : Rényi order, (1, 1e100]
+    d : attributes, integer in [1, 1e30]; sigma : lower bound of the covariance's smallest eigenvalue, [1e-30, 1]
+    All broadcast. The result is the larger of epsilon_alpha1 (n against n + 1) and epsilon_alpha2 (n + 1 against n), rounded
+    up by at most a relative 1e-14; ``inf`` where the theorem's condition fails.
+    Raises ``ValueError`` for arguments outside these ranges.
     Source: miura2022, Theorem 3.1 (Lemmas 4.2-4.5) and, times n, Table 1.
     Checked by Coq, but for rounding: `theorem_3_1` in proofs/.
 
@@ -98,24 +95,23 @@ def bounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> N
     3201
     """
     margin, kappa, one_minus = _bounded_terms(n, alpha, d, sigma)
-    # The second from 1 - alpha kappa itself where alpha kappa is so near to 1 that it has lost its digits.
+    # The second from 1 - alpha kappa itself if alpha kappa is so near 1 that its digits are lost.
     logs = alpha * np.log1p(kappa) - np.where(alpha * kappa > 0.5, np.log(one_minus), np.log1p(-alpha * kappa))
     return np.where(margin > 0, 2 * alpha * d / margin + logs / (2 * (alpha - 1)), np.inf)
-
-
-# ---------------------------------------------------------------- beyond the document
 
 
 @_elementwise
 def bounded_epsilon_tight(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
     """Return Theorem 3.2 with the two non-zero eigenvalues of Sigma_1^-1 X kept apart.
 
-    One lies in [0, kappa], the other in [-kappa, 0], kappa = (n - 1) tau / n^2, and the divergence grows with either's distance from 0:
+    One lies in [0, kappa], the other in [-kappa, 0], kappa = (n - 1) tau / n^2, and the divergence grows with the distance
+    of each from 0:
 
         epsilon = alpha/2 tau/(n^2 - alpha (n-1) tau) + psi(kappa)/2 + psi(-kappa)/2.
 
-    Arguments and errors as in `bounded_epsilon`, and finite on the same condition. Source: "Beyond the document", Theorem A, the
-    improvement that miura2022 (end of section 3.2) hopes for. Checked by Coq, but for rounding: `theorem_A` in proofs/.
+    Arguments and errors are as in `bounded_epsilon`; the result is finite on the same condition.
+    Source: "Beyond the document", Theorem A, the improvement that miura2022 (end of section 3.2) hopes for.
+    Checked by Coq, but for rounding: `theorem_A` in proofs/.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_tight
     >>> n = 10**7
@@ -131,11 +127,12 @@ def bounded_epsilon_tight(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers
 def bounded_epsilon_joint(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
     """Return Theorem 3.2 with the two eigenvalues bounded together: half of `bounded_epsilon_tight`.
 
-    Inside the cube the record that leaves and the one that comes cannot both be extreme: t_1^2 + t_2^2 <= kappa^2, and psi(t)/t^2 falls, so
+    Inside the cube the record that leaves and the one that enters cannot both be extreme: t_1^2 + t_2^2 <= kappa^2, and
+    psi(t)/t^2 decreases, so
 
         epsilon = alpha/2 tau/(n^2 - alpha (n-1) tau) + psi(-kappa)/2.
 
-    It covers all pairs whose first data set lies in D_sigma, as Theorem 3.2 does. Arguments and errors as in `bounded_epsilon`.
+    Like Theorem 3.2, it covers all pairs whose first data set lies in D_sigma. Arguments and errors as in `bounded_epsilon`.
     Source: "Beyond the document", Theorem B. Checked by Coq, but for rounding: `theorem_B` in proofs/.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_joint
@@ -151,7 +148,7 @@ def bounded_epsilon_joint(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers
 def bounded_epsilon_both(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
     """Return an upper bound of D_alpha over bounded neighbours (n records, one replaced) that both lie in D_sigma.
 
-    Theorem B's kappa then bounds the eigenvalues t_i and t_i / (1 + t_i) alike, so that with q = kappa / (1 + kappa)
+    Theorem B's kappa then bounds both t_i and t_i / (1 + t_i), so with q = kappa / (1 + kappa)
 
         epsilon = alpha/2 tau/n^2 / (1 - alpha q) + max(psi(-q), (1 + kappa)^2 psi(kappa))/2,
 
@@ -163,39 +160,34 @@ def bounded_epsilon_both(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers)
     >>> print(f"{n * bounded_epsilon_both(n, alpha=4, d=6, sigma=0.01):.2f}")
     0.58
     """
-    tau = 4 * d / sigma
-    kappa = (n - 1) * tau / n**2
-    shrunk = kappa / (1 + kappa)
-    left = np.where(np.isfinite(kappa), 1 - alpha * shrunk, 0)
-    kappa = np.where(left > 0, kappa, 0)
-    inside = np.where(left > 0, -shrunk, 0)
-    spread = np.maximum(psi(inside, alpha), (1 + kappa) ** 2 * psi(kappa, alpha))
-    return np.where(left > 0, (alpha * tau / n**2 / left + spread) / 2, np.inf)
+    margin, kappa, left = _bounded_terms(n, alpha - 1, d, sigma)  # 1 - alpha q is left / (1 + kappa)
+    shrunk = -log1pmx(kappa) - _log1pmx_from((1 - alpha) * kappa, left) / (alpha - 1)
+    spread = np.maximum(shrunk, (1 + kappa) ** 2 * psi(kappa, alpha))
+    return np.where(margin > 0, 2 * alpha * d * (1 + kappa) / margin + spread / 2, np.inf)
 
 
 def largest_radius(d: Numbers, sigma: Numbers) -> Numbers:
     """Return the largest squared Mahalanobis distance of a record in [-1, 1]^d: d (1 + sqrt(1 - sigma))^2 / sigma.
 
-    Each variance is at least sigma and at most 1 - mean^2, so no mean exceeds sqrt(1 - sigma). The document uses tau = 4 d / sigma.
+    Each variance is at least sigma and at most 1 - mean^2, so no mean exceeds sqrt(1 - sigma). The document has 4 d / sigma.
     Source: "Beyond the document", Lemma C. Checked by Coq, but for rounding: `lemma_C` in proofs/.
 
     >>> from lib.gaussian_synthesis import largest_radius
     >>> print(round(float(largest_radius(d=6, sigma=0.01)), 1))
     2388.0
     """
-    d = checks.integer("d", d, "[1, inf)")
-    sigma = checks.real("sigma", sigma, "(0, 1]")
-    with np.errstate(over="ignore"):
-        return d * (1 + np.sqrt(1 - sigma)) ** 2 / sigma
+    d, sigma = (_RANGES[name][0](name, given, _RANGES[name][1]) for name, given in (("d", d), ("sigma", sigma)))
+    return raised(d * (1 + np.sqrt(1 - sigma)) ** 2 / sigma)
 
 
 @_elementwise
 def divergence_added(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) -> Numbers:
     """Return the exact D_alpha of the Gaussian of n records from that of the same records and one more.
 
-    radius : the squared Mahalanobis distance r = (x - mu)^T Sigma^-1 (x - mu) of the record from the mean of the n, [0, inf); the
-        divergence depends on it alone. n, alpha, d as in `unbounded_epsilon`
-    ``inf`` where the divergence is: for alpha >= n + 1, if d > 1 or r is too small.
+    n, alpha, d : as in `unbounded_epsilon`
+    radius : the squared Mahalanobis distance r = (x - mu)^T Sigma^-1 (x - mu) of the record from the mean of the n, in [0, 1e100]
+
+    The divergence depends on the record only through r. It is ``inf`` for alpha >= n + 1 if d > 1 or r is too small.
     Source: miura2022, Lemmas 4.2-4.5 (s = 1) without their inequalities; "Beyond the document", Theorem D.
     Checked by Coq, but for rounding: `theorem_D_added` in proofs/.
 
@@ -215,9 +207,11 @@ def divergence_added(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) ->
 def divergence_removed(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) -> Numbers:
     """Return the exact D_alpha of the Gaussian of n + 1 records from that of all but one of them.
 
-    radius : the squared Mahalanobis distance r of the removed record from the mean of the n that stay, in their covariance, [0, inf).
-        (From the mean of the n + 1 it is n r / (n + 1 + r).)
-    ``inf`` unless n (alpha - 1) r < (n + 1) (n + alpha).
+    n, alpha, d : as in `unbounded_epsilon`
+    radius : the squared Mahalanobis distance r of the removed record from the mean of the n that stay, in their
+        covariance, in [0, 1e100]. (From the mean of the n + 1 it is n r / (n + 1 + r).)
+
+    The result is ``inf`` unless n (alpha - 1) r < (n + 1) (n + alpha).
     Source: miura2022, Lemmas 4.2-4.5 (s = -1) without their inequalities; "Beyond the document", Theorem D.
     Checked by Coq, but for rounding: `theorem_D_removed` in proofs/.
 
@@ -226,9 +220,10 @@ def divergence_removed(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) 
     0.01177
     """
     more = n + 1
-    margin = more * (n + alpha) - n * (alpha - 1) * radius
-    shrunk = np.where(margin > 0, (more - n * radius) / (n * (more + radius)), 0)
-    total = alpha * radius / margin + (d - 1) * psi(1 / n, alpha) + psi(shrunk, alpha)
+    margin = dd.to_float(dd.minus(_dd_times_sum((more, 0.0), n, alpha), dd.times(dd.two_product(n, alpha - 1), radius)))
+    slope = np.where(margin > 0, (n * radius - more) / more**2, 0)  # -s, s = t/(1 + t)
+    last = -log1pmx(slope) - _log1pmx_from((1 - alpha) * slope, margin / more**2) / (alpha - 1)
+    total = alpha * radius / margin + (d - 1) * psi(1 / n, alpha) + last
     return np.where(margin > 0, total / 2, np.inf)
 
 
@@ -237,11 +232,12 @@ def unbounded_epsilon_tight(
 ) -> Numbers:
     """Return an upper bound of D_alpha over unbounded neighbours (n, n + 1), per released record: Theorem D.
 
-    It covers all pairs whose smaller data set has no eigenvalue below sigma. Both directions grow with the squared distance of the changed
-    record from the smaller one's mean (the added one may dip near 0 first, for alpha > (n+1)^2/(2n+1)), so the supremum over [0, `radius`]
-    sits at an end. `radius` defaults to `largest_radius(d, sigma)`; 4 d / sigma is the document's.
+    n, alpha, d, sigma : as in `unbounded_epsilon`, but sigma in [1e-30, 1): at 1 no data set has a neighbour
+    radius : default `largest_radius(d, sigma)`; 4 d / sigma is the document's
 
-    Arguments and errors as in `unbounded_epsilon`, but sigma in (0, 1): at 1 no data set has a neighbour.
+    It covers all pairs whose smaller data set has no eigenvalue below sigma. Both directions grow with the squared distance
+    of the changed record from the smaller set's mean (adding may dip near 0 first, for alpha > (n+1)^2/(2n+1)), so the
+    supremum over [0, `radius`] is at an end. Errors as in `unbounded_epsilon`.
     Source: "Beyond the document", Theorem D. Checked by Coq, but for rounding: `theorem_D` in proofs/.
 
     >>> from lib.gaussian_synthesis import unbounded_epsilon_tight
@@ -249,7 +245,7 @@ def unbounded_epsilon_tight(
     >>> print(f"{n * unbounded_epsilon_tight(n, alpha=4, d=6, sigma=0.01):.4f}")
     0.5704
     """
-    sigma = checks.real("sigma", sigma, "(0, 1)")
+    sigma = checks.real("sigma", sigma, "[1e-30, 1)")
     radius = largest_radius(d, sigma) if radius is None else radius
     ends = np.maximum(divergence_added(n, alpha, d, 0), divergence_added(n, alpha, d, radius))
     return np.maximum(ends, divergence_removed(n, alpha, d, radius))
@@ -259,8 +255,8 @@ def unbounded_epsilon_tight(
 def regularised_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
     """Return the Rényi epsilon of one record drawn from N(mu, Sigma + sigma I), with no condition on Sigma.
 
-    Unbounded neighbours of sizes n and n + 1. The mechanism adds the variance sigma, so every data set in [-1, 1]^d is covered. Arguments
-    and errors as in `unbounded_epsilon`; ``inf`` unless alpha (n + 1) tau < n^2.
+    Neighbours are unbounded, of sizes n and n + 1. The mechanism adds the variance sigma, so every data set in [-1, 1]^d is
+    covered. Arguments and errors as in `unbounded_epsilon`; ``inf`` unless alpha (n + 1) tau < n^2.
     Source: the chapter "What is the promise worth for a real table?", Theorem F.
 
     >>> from lib.gaussian_synthesis import regularised_epsilon
@@ -279,11 +275,8 @@ def regularised_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) 
     return np.where(margin > 0, np.maximum(added, removed) / 2, np.inf)
 
 
-# ---------------------------------------------------------------- terms
-
-
 def _theorem_3_1_directions(n, alpha, d, sigma):
-    """(epsilon_alpha1, epsilon_alpha2, condition) of Theorem 3.1."""
+    """Return (epsilon_alpha1, epsilon_alpha2, condition) of Theorem 3.1."""
     more, tau = n + 1, 4 * d / sigma
     ordinary, extreme = psi(-1 / more, alpha), psi((n * tau - more) / more**2, alpha)
     added = alpha * tau / (more * (more - alpha)) + (d - 1) * ordinary + np.maximum(ordinary, extreme)
@@ -300,7 +293,7 @@ def _theorem_3_1_directions(n, alpha, d, sigma):
 
 
 def _bounded_terms(n, alpha, d, sigma):
-    """margin = sigma (n^2 - alpha (n-1) tau), kappa = (n-1) tau / n^2, and 1 - alpha kappa, all accurate."""
+    """Return margin = sigma (n^2 - alpha (n-1) tau), kappa = (n-1) tau / n^2, and 1 - alpha kappa, all accurate."""
     square = dd.times(dd.two_product(sigma, n), n)
     margin = dd.to_float(dd.minus(square, dd.times(dd.two_product(4 * d, n - 1), alpha)))
     whole = dd.to_float(square)
@@ -308,17 +301,17 @@ def _bounded_terms(n, alpha, d, sigma):
 
 
 def _psi_shrinking(kappa, alpha, one_minus):
-    """psi_alpha(-kappa), accurate also where 1 - alpha kappa (given) is nearly 0."""
+    """Return psi_alpha(-kappa), accurate also where 1 - alpha kappa (given) is nearly 0."""
     slope = np.where(one_minus > 0, kappa / (1 - kappa), 0)
     return -log1pmx(slope) - _log1pmx_from((1 - alpha) * slope, one_minus / (1 - kappa)) / (alpha - 1)
 
 
 def _dd_times_sum(x, a, b):
-    """Double-double `x` times the exact sum of the floats a and b."""
+    """Return the double-double `x` times the exact sum of the floats a and b."""
     high, low = dd.two_sum(a, b)
     return dd.minus(dd.times(x, high), dd.times(x, -low))
 
 
 def _log1pmx_from(x, one_plus_x):
-    """log(1 + x) - x, from 1 + x itself where x is near to -1."""
+    """Return log(1 + x) - x, from 1 + x itself if x is near -1."""
     return np.where(x < -0.5, np.log(one_plus_x) - x, log1pmx(np.maximum(x, -0.5)))

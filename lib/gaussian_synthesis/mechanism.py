@@ -1,7 +1,6 @@
-"""The mechanism of `miura2022` (section 2.3): fit one Gaussian to the records, release draws from it.
+"""The mechanism of `miura2022` (section 2.3): fit one Gaussian to the records and release draws from it.
 
-It fits a mean and a covariance to n records in [-1, 1]^d and releases a draw from that Gaussian, clipped to the
-cube; no noise is added.
+The records are n points in [-1, 1]^d, and the draws are clipped to the cube; no noise is added.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from ..numerics import checks
 
 
 def fit(data: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean (d,) and covariance (d, d) of `data` (n, d), with the document's 1/n.
+    """Return the mean (d,) and covariance (d, d) of `data` (n, d), with the document's 1/n.
 
     Raises ``ValueError`` unless `data` is a table of at least one record in [-1, 1]^d. Source: miura2022, section 2.3.
 
@@ -31,7 +30,7 @@ def fit(data: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def sample(mean: ArrayLike, cov: ArrayLike, size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
-    """`size` records (size, d) from N(mean, cov), clipped to [-1, 1]^d; mean (d,), cov (d, d), both in [-1e6, 1e6].
+    """Return `size` records (size, d) from N(mean, cov), clipped to [-1, 1]^d; mean (d,), cov (d, d), both in [-1e6, 1e6].
 
     `cov` may be singular (a constant attribute stays constant). Raises ``ValueError`` for other shapes or values, and a
     `cov` that is not symmetric. Source: miura2022, section 2.3.
@@ -54,10 +53,9 @@ def sample(mean: ArrayLike, cov: ArrayLike, size: int, *, rng: np.random.Generat
 
 
 def synthesize(data: ArrayLike, size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
-    """The mechanism M_G of miura2022: `size` synthetic records (size, d) for `data` (n, d).
+    """Return `size` synthetic records (size, d) for `data` (n, d), by the mechanism M_G of miura2022.
 
-    For the guarantee, `size` must not depend on the data: under unbounded neighbours n
-    itself is private, and releasing as many records as there are reveals it.
+    For the guarantee, `size` must not depend on the data: under unbounded neighbours, n records would reveal n.
 
     >>> import numpy as np
     >>> from lib.gaussian_synthesis import synthesize
@@ -72,7 +70,7 @@ def synthesize(data: ArrayLike, size: int, *, rng: np.random.Generator) -> NDArr
 
 
 def smallest_eigenvalue(data: ArrayLike) -> float:
-    """Smallest eigenvalue of the 1/n covariance of `data` (n, d): the largest sigma it satisfies.
+    """Return the smallest eigenvalue of the 1/n covariance of `data` (n, d): the largest sigma it satisfies.
 
     >>> from lib.gaussian_synthesis import smallest_eigenvalue
     >>> print(round(float(smallest_eigenvalue([[0.0, 0.5], [1.0, -0.5], [-1.0, 0.0]])), 4))
@@ -82,10 +80,9 @@ def smallest_eigenvalue(data: ArrayLike) -> float:
 
 
 def squared_mahalanobis(data: ArrayLike, records: ArrayLike) -> NDArray[np.float64]:
-    """Squared Mahalanobis distance (m,) of `records` (m, d) from the Gaussian fitted to `data` (n, d).
+    """Return the squared Mahalanobis distance (m,) of `records` (m, d) from the Gaussian fitted to `data` (n, d).
 
-    Raises ``ValueError`` for data outside [-1, 1] or of another width, and ``numpy.linalg.LinAlgError``
-    where the covariance is singular.
+    Raises ``ValueError`` for data outside [-1, 1] or of another width, ``LinAlgError`` for a singular covariance.
 
     >>> from lib.gaussian_synthesis import squared_mahalanobis
     >>> data = [[0.0, 0.5], [1.0, -0.5], [-1.0, 0.0]]

@@ -1,4 +1,4 @@
-"""Pairs of neighbours that exist, and their divergences: from below what `bounds` bounds from above."""
+"""Pairs of existing neighbours, whose divergences are lower bounds for the quantities that `bounds` bounds from above."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .bounds import divergence_added, divergence_removed
 
 
 def unbounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -> Numbers:
-    """Lower bound of what `unbounded_epsilon_tight` bounds from above: the D_alpha of `worst_case_neighbours`.
+    """Return a lower bound for `unbounded_epsilon_tight`: the D_alpha of `worst_case_neighbours`, both in D_sigma.
 
-    Both data sets of that pair lie in D_sigma. alpha: (1, inf), any shape; n, d, sigma: scalars, and errors, as there.
+    alpha: (1, inf), any shape; n, d, sigma: scalars, and errors, as in `unbounded_epsilon_tight`.
     Source: the chapter "Beyond the document", after Theorem D.
 
     >>> from lib.gaussian_synthesis import unbounded_epsilon_attained
@@ -30,11 +30,11 @@ def unbounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -
 
 
 def bounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -> Numbers:
-    """Lower bound of what `bounded_epsilon_both` bounds from above: the D_alpha of a pair that exists.
+    """Return a lower bound for `bounded_epsilon_both`: the D_alpha of an existing pair.
 
-    The common n - 1 records are those of `worst_case_neighbours` (with an eigenvalue of sigma after the mean of them is
-    added as a record more), the one of the data sets has their mean besides, the other one (1, ..., 1).
-    n: [2, inf); else arguments and errors as in `unbounded_epsilon_attained`. Source: "Beyond the document", Theorem G.
+    The common n - 1 records are those of `worst_case_neighbours` (with an eigenvalue of sigma once their mean is added as
+    another record). One data set also has their mean, the other has (1, ..., 1).
+    n: [2, inf); other arguments and errors as in `unbounded_epsilon_attained`. Source: "Beyond the document", Theorem G.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_attained
     >>> n = 10**7
@@ -53,9 +53,9 @@ def bounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -> 
 
 
 def attained_radius(n: int, d: int, sigma: float) -> float:
-    """The squared Mahalanobis distance of the record of `worst_case_neighbours`, without making the data.
+    """Return the squared Mahalanobis distance of the record of `worst_case_neighbours`, without building the data.
 
-    Arguments and errors as there. Source: the chapter "Beyond the document", after Theorem D.
+    Arguments and errors are as in `worst_case_neighbours`. Source: the chapter "Beyond the document", after Theorem D.
 
     >>> from lib.gaussian_synthesis import attained_radius
     >>> print(round(attained_radius(n=10**7, d=6, sigma=0.01), 1))
@@ -69,13 +69,13 @@ def attained_radius(n: int, d: int, sigma: float) -> float:
 
 
 def worst_case_neighbours(n: int, d: int, sigma: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """A data set (n, d) and a record (d,) whose addition nearly attains Theorem D, both data sets being in D_sigma.
+    """Return a data set (n, d) in D_sigma and a record (d,) whose addition stays in D_sigma and nearly attains Theorem D.
 
-    Attribute j is 1 on k records of its own, all attributes are 1 on another few, and one more of either kind lies in
-    between; else they are -1. So the smallest eigenvalue is that along (1, ..., 1), where the new record lies, and all
-    others are larger by no more than the new record takes away.
+    Attribute j is 1 on k records of its own. All attributes are 1 on a few more records, one more of either kind lies in
+    between, and everywhere else they are -1. So the smallest eigenvalue is that along (1, ..., 1), where the new record
+    lies, and all others are larger by no more than the new record takes away.
 
-    n, d: whole, [1, inf); sigma: [1e-300, 1). Raises ``ValueError`` for d sigma >= 4, and for few records.
+    n, d: integer in [1, inf); sigma: [1e-300, 1). Raises ``ValueError`` for d sigma >= 4, and for few records.
     Source: the chapter "Beyond the document", after Theorem D.
 
     >>> import numpy as np
@@ -100,7 +100,7 @@ def _pair_arguments(n, d, sigma):
 
 
 class _Weights(NamedTuple):
-    """How far from -1 to 1 an attribute is on some records: all the way on `ones` of them, and by `part`, in [0, 1), on one."""
+    """An attribute's values on some records: 1 on `ones` of them, -1 + 2 `part` on one, `part` in [0, 1), and -1 on the rest."""
 
     ones: int
     part: float
@@ -122,12 +122,10 @@ class _Weights(NamedTuple):
 
 
 def _corner_weights(n, d, sigma) -> tuple[_Weights, _Weights]:
-    """What an attribute is on the records of its own, and on those that all attributes share.
-
-    With p the sum of both over n, q and c their squares over n, the covariance has the eigenvalue
-    4 (q + d (c - p^2)) along (1, ..., 1), here sigma, and 4 q across it, so much more as the new record takes away.
-    """
-    wanted = sigma / 4 * (1 + 1e-12)  # the rounding of what is computed from the data
+    """Return the weights of an attribute on the records of its own, and on those that all attributes share. With p the
+    sum of both over n, q and c their squares over n, the covariance has the eigenvalue 4 (q + d (c - p^2)) along (1,
+    ..., 1), here sigma, and 4 q across it, larger by what the new record takes away."""
+    wanted = sigma / 4 * (1 + 1e-12)  # for rounding in values computed from the data
     squares = wanted * (n + 1) if d > 1 else 0.0
     own = _Weights(int(squares), float(np.sqrt(squares % 1)))
     lacking = (wanted - own.squares / n) / d

@@ -1,4 +1,4 @@
-"""A whole release of Gaussian synthesis: what m records cost, whatever bound of a single one is used."""
+"""The cost of a whole release of m records by Gaussian synthesis, under any bound for a single record."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ORDERS = 1 + np.geomspace(1e-2, 1e4, 1200)
 def released_dp(n: int, delta: float, d: int, sigma: float, *, size: int | None = None,
                 bound: Callable[..., Numbers] = unbounded_epsilon, conversion: str = "canonne2020",
                 orders: ArrayLike = ORDERS) -> ApproximateDP:  # fmt: skip
-    """(epsilon, delta)-DP of a release of `size` records (default n), the best over `orders`.
+    """Return (epsilon, delta)-DP of a release of `size` records (default n), the best over `orders`.
 
     n, d, sigma: scalars as in `bound` (any of this module's epsilons); delta: (0, 1);
     conversion: see `accounting.rdp_to_dp`, whose result (with `.epsilon` and the minimising
@@ -40,11 +40,11 @@ def released_dp(n: int, delta: float, d: int, sigma: float, *, size: int | None 
 def extremal_pair(
     n: int, d: int, radius: float, direction: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Two Gaussians (mean1, cov1, mean2, cov2) in d dimensions, of n records and of n + 1 or the other way round.
+    """Return two Gaussians (mean1, cov1, mean2, cov2) in d dimensions, of n and n + 1 records or the reverse.
 
-    What `divergence_added` (direction "added") and `divergence_removed` ("removed") compare, the changed record at
-    squared Mahalanobis distance `radius` from the mean of the n, in coordinates where the first is N(0, I).
-    n, d: whole, [1, inf); radius: [0, inf). Source: "Beyond the document", Theorem D.
+    They are the Gaussians that `divergence_added` (direction "added") and `divergence_removed` ("removed") compare. The
+    changed record has squared Mahalanobis distance `radius` from the mean of the n, and the first Gaussian is N(0, I).
+    n, d: integer in [1, inf); radius: [0, inf). Source: "Beyond the document", Theorem D.
     """
     n, d = checks.whole("n", n, "[1, inf)"), checks.whole("d", d, "[1, inf)")
     checks.one_of("direction", direction, ("added", "removed"))
@@ -62,16 +62,16 @@ def extremal_pair(
 def released_delta(
     n: int, epsilon: ArrayLike, d: int, sigma: float, *, size: int | None = None, tolerance: float = 1e-14
 ) -> tuple[Numbers, Numbers]:
-    """(lower, upper) bounds on the smallest delta for which `size` records are (epsilon, delta)-DP.
+    """Return (lower, upper) bounds on the smallest delta for which `size` records are (epsilon, delta)-DP.
 
-    Unbounded neighbours of sizes n and n + 1, both in D_sigma; `size` (default n) is fixed in advance;
+    Neighbours are unbounded, of sizes n and n + 1, both in D_sigma; `size` (default n) is fixed in advance;
     epsilon: scalar or array, (-inf, inf); n, d, sigma: scalars as in `unbounded_epsilon_tight`; tolerance: of the
-    quadrature, see `hockey_stick_gaussian` (releases of a few records are slow, and quicker with 1e-6).
+    quadrature, see `hockey_stick_gaussian` (releases of a few records are slow, and faster with 1e-6).
 
-    The upper bound holds for all neighbours whose smaller data set lies in D_sigma: the extremal pair in d + 1
-    dimensions can be turned, by a map that does not look at the data, into that of any such neighbours in d. The lower
-    bound is what `worst_case_neighbours`, both in D_sigma, attain; 0 where these do not exist. Both are of the unclipped
-    records, include the error bound of the quadrature, and lie within [0, 1]. Source: "Beyond the document", Theorem E.
+    The upper bound holds for all neighbours whose smaller data set lies in D_sigma: a map that does not depend on the data
+    turns the extremal pair in d + 1 dimensions into the pair of any such neighbours in d. The lower bound is attained by
+    `worst_case_neighbours`, both in D_sigma; it is 0 if these do not exist. Both bounds are for the unclipped records,
+    include the error bound of the quadrature, and lie within [0, 1]. Source: "Beyond the document", Theorem E.
 
     >>> from lib.gaussian_synthesis import released_delta
     >>> lower, upper = released_delta(10**7, epsilon=1.0, d=6, sigma=0.01)
@@ -94,7 +94,7 @@ def _upper_delta(n, epsilon, d, sigma, size, radius=None, tolerance=1e-14):
 
 
 def _hockey_stick(n, epsilon, d, radius, size, tolerance) -> HockeyStick:
-    """The larger of both directions of the extremal pair, with the larger error."""
+    """Return the larger of both directions of the extremal pair, with the larger error."""
     size = n if size is None else checks.whole("size", size, "[1, inf)")
     pairs = [extremal_pair(n, d, radius, direction) for direction in ("added", "removed")]
     both = [hockey_stick_gaussian(*pair, epsilon, count=size, tolerance=tolerance) for pair in pairs]
@@ -104,12 +104,11 @@ def _hockey_stick(n, epsilon, d, radius, size, tolerance) -> HockeyStick:
 def released_epsilon(
     n: int, delta: float, d: int, sigma: float, *, size: int | None = None, radius: float | None = None
 ) -> float:
-    """Smallest epsilon (to 1e-9) whose `released_delta` upper bound is at most delta, in (0, 1).
+    """Return the smallest epsilon (to 1e-9) whose `released_delta` upper bound is at most delta, in (0, 1).
 
-    A guarantee for all neighbours, like `released_dp`, but from the privacy loss itself
-    rather than from its Rényi moments. radius: as in `unbounded_epsilon_tight`; other arguments, errors and source as in
-    `released_delta`; ``ArithmeticError`` where
-    the quadrature cannot tell so small a delta from 0 at any epsilon.
+    radius: as in `unbounded_epsilon_tight`; other arguments, errors and source as in `released_delta`.
+    The guarantee holds for all neighbours, like that of `released_dp`, but comes from the privacy loss itself rather than
+    from its Rényi moments. Raises ``ArithmeticError`` if the quadrature cannot tell delta from 0.
 
     >>> from lib.gaussian_synthesis import released_epsilon
     >>> print(round(released_epsilon(10**7, delta=1e-5, d=6, sigma=0.01), 3))
@@ -120,9 +119,9 @@ def released_epsilon(
 
 
 def released_epsilon_attained(n: int, delta: float, d: int, sigma: float, *, size: int | None = None) -> float:
-    """Lower bound (to 1e-9) of what a theorem about unclipped draws can promise: a pair that exists, from `released_delta`.
+    """Return a lower bound (to 1e-9) on the epsilon of unclipped draws, from an existing pair of `released_delta`.
 
-    0 where no pair is known. Arguments, errors and source as in `released_epsilon`.
+    The bound is 0 if no pair is known. Arguments, errors and source as in `released_epsilon`.
 
     >>> from lib.gaussian_synthesis import released_epsilon_attained
     >>> print(round(released_epsilon_attained(10**7, delta=1e-5, d=6, sigma=0.01), 3))
@@ -132,7 +131,7 @@ def released_epsilon_attained(n: int, delta: float, d: int, sigma: float, *, siz
 
 
 def _epsilon_at(delta, delta_at) -> float:
-    """Where the falling function `delta_at` is `delta`; 0 if it is below from the start."""
+    """Return where the decreasing function `delta_at` equals `delta`; 0 if it is below from the start."""
     delta = checks.number("delta", delta, "(0, 1)")
 
     def excess(epsilon):
@@ -151,12 +150,12 @@ def _epsilon_at(delta, delta_at) -> float:
 
 
 def records_needed(epsilon: float, cost: Callable[[int], Numbers], *, tolerance: float = 0.0) -> int:
-    """Fewest records n, at most 10^15, for which ``cost(n) <= epsilon``, by bisection; `cost` must decrease in n.
+    """Return the fewest records n, at most 10^15, for which ``cost(n) <= epsilon``, by bisection; `cost` must decrease in n.
 
-    For example ``records_needed(1, lambda n: n * unbounded_epsilon(n, 4, d, sigma))``. Where `cost` rises in places, as that of
-    `bounded_epsilon` does by parts in a thousand for orders near 1, n is enough and n - 1 is not, but still fewer may be.
-    epsilon: (0, inf); tolerance: [0, 1), how much too large the answer may be, relatively.
-    Raises ``ValueError`` where 10^15 records are too few.
+    epsilon: (0, inf); tolerance: [0, 1), the relative excess allowed in the answer.
+    For example ``records_needed(1, lambda n: n * unbounded_epsilon(n, 4, d, sigma))``. The `cost` of `bounded_epsilon` rises
+    in places by parts in a thousand for orders near 1. Then n suffices and n - 1 does not, but a smaller n may.
+    Raises ``ValueError`` if 10^15 records are too few.
 
     >>> from lib.gaussian_synthesis import records_needed, unbounded_epsilon
     >>> n = records_needed(1, lambda n: n * unbounded_epsilon(n, alpha=4, d=6, sigma=0.01), tolerance=0.001)

@@ -1,14 +1,14 @@
 """Local differential privacy: frequency oracles (`kiri2019`).
 
-A collector wants to know how often each of k values occurs among n users, none of whom is to be trusted
-with more than an epsilon-differentially private report. All the oracles answer to the same names:
+A collector wants to know how often each of k values occurs among n users. No user trusts the collector with more than an
+epsilon-differentially private report. All oracles have the same interface:
 
     oracle = OLH(k, epsilon)
     counts = oracle.collect(values, rng=rng)        # real clients; perturb and aggregate do the two halves
     oracle.estimate(counts, n), oracle.variance(f, n), oracle.interval(counts, n)
     oracle.simulate(true_counts, rng=rng)           # support counts from their law, for large studies
 
-`protocol` holds what they share. Estimates are raw; `base_cut` and `norm_sub` make a distribution of them.
+`protocol` contains their common base. Estimates are raw; `base_cut` and `norm_sub` turn them into a distribution.
 """
 
 from .communication import report_bits  # how many bits a report takes
@@ -39,7 +39,6 @@ from .unary_encoding import (
     UnaryEncoding,  # unary encoding with probabilities p and q
 )
 
-# The frequency oracles by the names that the literature uses.
 ORACLES = {
     "GRR": GRR,
     "SUE": SUE,

@@ -1,4 +1,4 @@
-"""How long the reports of a frequency oracle are."""
+"""The length of a frequency oracle's reports."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .unary_encoding import UnaryEncoding
 
 
 def report_bits(oracle: FrequencyOracle) -> float:
-    """log2 of the number of reports that `oracle`, one of `lib.local`, may send: what a report takes without compression.
+    """Return log2 of the number of reports that `oracle`, one of `lib.local`, may send: the bits of an uncompressed report.
 
-    GRR log2 k; SUE, OUE, THE k; BLH, OLH 128 + log2 g, the hash function being drawn by the user; SHE 64 k; SS log2 of the
-    sets of d values; HR log2 of the cells. Raises ``ValueError`` for anything else.
+    GRR log2 k; SUE, OUE, THE k; BLH, OLH 128 + log2 g, since the user draws the hash function; SHE 64 k; SS log2 of the
+    number of sets of d values; HR log2 of the number of cells. Raises ``ValueError`` for anything else.
 
     >>> from lib.local import GRR
     >>> from lib.local.communication import report_bits

@@ -1,8 +1,7 @@
-"""Making estimated frequencies consistent: non-negative, and with sum 1, as true frequencies are.
+"""Consistent frequency estimates: non-negative and with sum 1, like true frequencies.
 
-Post-processing costs no privacy, but it trades the raw estimates' unbiasedness for a smaller error, so it
-is a step of its own, taken by name. Each function takes estimates of shape (..., k), of any oracle, and
-returns an array of the same shape.
+Post-processing costs no privacy. It trades the unbiasedness of the raw estimates for a smaller error, so it is a
+separate, explicit step. Each function maps estimates of shape (..., k), of any oracle, to the same shape.
 
 Reference: T. Wang, M. Lopuhaä-Zwakenberg, Z. Li, B. Skoric, N. Li: Locally differentially private
 frequency estimation with consistency, NDSS 2020.
@@ -18,11 +17,11 @@ from ..numerics import checks, simplex
 
 
 def base_cut(estimates: ArrayLike, deviation: ArrayLike, alpha: ArrayLike = 0.05) -> NDArray[np.float64]:
-    """Keep the estimates that noise alone would hardly reach, put the rest to 0; the sum is not corrected.
+    """Return the estimates that exceed a significance threshold, and 0 for the rest; the sum is not corrected.
 
     deviation : standard deviation of an estimate at frequency 0, (0, inf): `oracle.variance(0, n) ** 0.5`
-    alpha : (0, 1); the threshold deviation * z(1 - alpha/k), z the normal quantile, lets through any of
-        k values of frequency 0 with probability at most about alpha, all together (union bound)
+    alpha : (0, 1); the threshold is deviation * z(1 - alpha/k), z the normal quantile. The probability that any of k
+        values of frequency 0 exceeds it is at most about alpha (union bound)
 
     >>> from lib.local.consistency import base_cut
     >>> print(base_cut([0.5, 0.02, -0.01], deviation=0.05))
@@ -37,9 +36,9 @@ def base_cut(estimates: ArrayLike, deviation: ArrayLike, alpha: ArrayLike = 0.05
 
 
 def norm_sub(estimates: ArrayLike) -> NDArray[np.float64]:
-    """Shift all estimates by the one number that makes their positive parts sum to 1, and cut at 0.
+    """Return all estimates shifted by one number that makes their positive parts sum to 1, and cut at 0.
 
-    Those are the conditions of Karush, Kuhn and Tucker for the nearest distribution in the Euclidean norm.
+    By the conditions of Karush, Kuhn and Tucker, this is the nearest distribution in the Euclidean norm.
 
     >>> from lib.local.consistency import norm_sub
     >>> print(norm_sub([0.7, 0.5, -0.1]).round(3))

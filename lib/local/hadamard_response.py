@@ -1,10 +1,9 @@
 """Hadamard response: a report is one of K cells, exp(epsilon) times as likely if it is +1 in the value's row.
 
-The rows are those of a Hadamard matrix (Sylvester's, of size b, a power of two: entry (-1)^popcount(r & c)),
-but for the first row, which is all +1. With B blocks, also a power of two, value x has row x // B + 1 in
-block x % B of K = B b cells. Half of a block's cells are +1 in a row; two rows of a block agree in half of
-the cells, and rows of different blocks have none in common. Aggregation is a histogram of the reports and
-a fast Walsh-Hadamard transform of each block: O(n + K log b).
+The rows are those of a Hadamard matrix (Sylvester's, of size b, a power of two: entry (-1)^popcount(r & c)) without the
+first row, which is all +1. With B blocks, also a power of two, value x has row x // B + 1 in block x % B of K = B b
+cells. Half of a block's cells are +1 in a row. Two rows of a block agree in half of the cells, and rows of different
+blocks share none. Aggregation is a histogram and a fast Walsh-Hadamard transform of each block: O(n + K log b).
 
 Reference: J. Acharya, Z. Sun, H. Zhang: Hadamard response: estimating distributions privately,
 efficiently, and with little communication, AISTATS 2019 (one block for high privacy, several in general).
@@ -25,15 +24,15 @@ from .protocol import FrequencyOracle, whole_numbers
 
 
 class HadamardResponse(FrequencyOracle):
-    """Reports are cells, whole numbers in [0, `blocks` * `size`), shape (n,).
+    """Hadamard response. Reports are cells, integers in [0, `blocks` * `size`), shape (n,).
 
-    blocks : B, a power of two; 2^(ceil(log2(min(e^eps, 2k))) - 1) unless given, as published
+    blocks : B, a power of two; default 2^(ceil(log2(min(e^eps, 2k))) - 1), as published
     size : b, the smallest power of two above k/B (rounded up)
 
-    A report supports a value by 1 if it is a +1 of its row, by 0 if a -1, and by 1/2 if it is in another
-    block. The mean support is then p = (1 + d)/2 for the own value, d = (e^eps - 1)/(e^eps + 2B - 1), and
-    q = 1/2 for all others. With one block the protocol is pure. With more, the variance of the support
-    lent to others depends on their block, and so `variance` on how many users share it.
+    A report supports a value by 1 if it is a +1 of its row, by 0 if a -1, and by 1/2 if it is in another block. The mean
+    support is then p = (1 + d)/2 for the own value, d = (e^eps - 1)/(e^eps + 2B - 1), and q = 1/2 for all others. With one
+    block the protocol is pure. With more, the variance of the support for other values depends on their block, so
+    `variance` depends on how many users share it.
     """
 
     def __init__(self, k: int, epsilon: float, blocks: int | None = None) -> None:
@@ -51,12 +50,12 @@ class HadamardResponse(FrequencyOracle):
 
     @staticmethod
     def probabilities(epsilon: Any, blocks: Any, exp: Callable[[Any], Any] = math.exp) -> tuple[Any, Any]:
-        """(p, q), from numbers or, with sympy's `exp`, from symbols."""
+        """Return (p, q), from numbers or, with sympy's `exp`, from symbols."""
         p = (1 + (blocks - 1) * exp(-epsilon)) / (1 + (2 * blocks - 1) * exp(-epsilon))
         return p, exp(0) / 2  # exp(0): 1.0, or sympy's exact 1
 
     def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Uniform over all cells or, with probability d, over the row's +1 cells."""
+        """Return a cell for each of the `values`: uniform over all cells or, with probability d, over the row's +1 cells."""
         values = self._checked_values(values)
         cell = rng.integers(self.cells, size=values.size)
         row, within = self._row[values], cell % self.size
@@ -64,21 +63,20 @@ class HadamardResponse(FrequencyOracle):
         return np.where(rng.random(values.size) < self._forced, self._block[values] * self.size + within, cell)
 
     def supports(self, reports: ArrayLike) -> NDArray[np.float64]:
-        """1 for the values in whose rows the reported cell is a +1, 0 for a -1, 1/2 in other blocks; (n, k)."""
+        """Return 1 for the values in whose rows the reported cell is a +1, 0 for a -1, 1/2 in other blocks; (n, k)."""
         cells = whole_numbers("reports", reports, self.cells)[:, None]
         negative = odd((cells % self.size) & self._row)
         return np.where(cells // self.size == self._block, np.where(negative, 0.0, 1.0), 0.5)
 
     def aggregate(self, reports: ArrayLike) -> NDArray[np.float64]:
-        """Support counts, shape (k,), from the histogram of the reports by one transform a block."""
+        """Return support counts, shape (k,), from the histogram of the reports by one transform a block."""
         return self._support_of(np.bincount(whole_numbers("reports", reports, self.cells), minlength=self.cells))
 
     def variance(self, f: ArrayLike, n: ArrayLike, block_share: ArrayLike | None = None) -> Numbers:
-        """Exact variance of the raw estimate of a value of true frequency `f` in [0, 1] among `n` users.
+        """Return the exact variance of the raw estimate of a value of true frequency `f` in [0, 1] among `n` users.
 
-        block_share : share of the users whose value is in the same block, the value's own included, [0, 1];
-            with one block it is 1; with more it is taken as f + (1 - f)/B, the other users evenly over
-            the blocks, unless it is given
+        block_share : proportion of users whose value is in the same block, the value's own included, [0, 1]; with one block
+            it is 1; with more the default is f + (1 - f)/B, the other users evenly over the blocks
         """
         f = checks.real("f", f, "[0, 1]")
         if block_share is None:
@@ -87,13 +85,13 @@ class HadamardResponse(FrequencyOracle):
         return (self._at_zero(share) - f) / checks.integer("n", n, "[1, inf)")
 
     def variances(self, counts: ArrayLike) -> np.ndarray:
-        """As for every oracle, with the true block shares."""
+        """Return the variances as every oracle does, with the true block shares."""
         own = self._checked_true_counts(counts, none=False)
         shares = np.bincount(self._block, weights=own)[self._block] / own.sum()
         return np.asarray(self.variance(own / own.sum(), own.sum(), block_share=shares))
 
     def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """The exact joint law, by the histogram of the reports: k multinomial draws over the +1 cells of a row."""
+        """Return support counts from their exact joint law: k multinomial draws over the +1 cells of a row."""
         own = self._checked_true_counts(counts)
         forced = rng.binomial(own, self._forced)
         histogram = rng.multinomial(own.sum() - forced.sum(), np.full(self.cells, 1 / self.cells))
@@ -108,11 +106,11 @@ class HadamardResponse(FrequencyOracle):
         return (histogram.sum() + signed) / 2
 
     def _at_zero(self, share):
-        """n times the variance at f = 0: a report scores +-1/d in the value's block and 0 elsewhere."""
+        """Return n times the variance at f = 0: a report scores +-1/d in the value's block and 0 elsewhere."""
         return (share * self._inside + (1 - share) * self._outside) / self._forced**2
 
     def _variance_line(self, estimate=None) -> tuple:
-        """The block shares are estimated too: by the sums of the block's estimates, kept within [0, 1]."""
+        """Return the line with estimated block shares: the sums of the block's estimates, kept within [0, 1]."""
         missing = -self.k % self.blocks
         padded = np.pad(estimate, [(0, 0)] * (estimate.ndim - 1) + [(0, missing)])
         shares = padded.reshape(*estimate.shape[:-1], -1, self.blocks).sum(axis=-2).clip(0, 1)
@@ -120,13 +118,13 @@ class HadamardResponse(FrequencyOracle):
 
 
 def published_blocks(k: int, epsilon: float) -> int:
-    """B = 2^(ceil(log2(min(e^eps, 2k))) - 1) (Acharya et al. 2019)."""
+    """Return B = 2^(ceil(log2(min(e^eps, 2k))) - 1) (Acharya et al. 2019)."""
     k, epsilon = checks.whole("k", k, f"[2, {2**32}]"), checks.number("epsilon", epsilon, "(0, inf)")
     return 2 ** (math.ceil(min(epsilon / math.log(2), math.log2(2 * k))) - 1)
 
 
 def power_of_two(name: str, value: Any) -> int:
-    """`value` as an int, for a power of two >= 1; ``ValueError``, naming `name`, for anything else."""
+    """Return `value` as an int if it is a power of two >= 1. Raises ``ValueError``, naming `name`, otherwise."""
     whole = checks.whole(name, value, "[1, inf)")
     if whole & (whole - 1):
         raise ValueError(f"{name} must be a power of two in [1, inf), got {whole}")
@@ -134,12 +132,12 @@ def power_of_two(name: str, value: Any) -> int:
 
 
 def odd(words: np.ndarray) -> NDArray[np.bool_]:
-    """Whether each word has an odd number of ones: where the Hadamard matrix is -1, at row & column."""
+    """Return whether each word has an odd number of ones: where the Hadamard matrix is -1, at row & column."""
     return (np.bitwise_count(words) & 1).astype(bool)
 
 
 def walsh_hadamard(table: ArrayLike) -> np.ndarray:
-    """`table`, shape (..., b), times Sylvester's Hadamard matrix of size b, a power of two: b log2 b additions."""
+    """Return `table`, shape (..., b), times Sylvester's Hadamard matrix of size b, a power of two: b log2 b additions."""
     table, b = np.array(table), np.shape(table)[-1]
     half = 1
     while half < b:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..mechanisms import noise
 from ..numerics import checks
+from ..numerics.elementwise import rounded_up
 from .protocol import FrequencyOracle, representable
 from .unary_encoding import UnaryEncoding
 
@@ -24,43 +26,45 @@ from .unary_encoding import UnaryEncoding
 class SHE(FrequencyOracle):
     """Summation with histogram encoding: reports are the noisy one-hot vectors, support counts their sum.
 
-    It is not a pure protocol: a report lends each value a real number of mean p = 1 or q = 0 and variance 8/eps^2, so the variance of the
-    estimate is 8/(n eps^2) at every frequency. `probability` gives the density of a report.
+    epsilon : [1e-150, inf)
 
-    This holds for real numbers. In floating point the last digits of a report name values that are not the user's, unless reports are
-    rounded before they are sent, say to multiples of 2^-20.
+    The protocol is not pure: a report lends each value a real number of mean p = 1 or q = 0 and variance 8/eps^2, so the
+    variance of the estimate is 8/(n eps^2) at every frequency. `probability` gives the density of a report.
+
+    This holds for real numbers. In floating point the last digits of a report reveal values that are not the user's,
+    unless reports are rounded before they are sent, for example to multiples of 2^-20.
     """
 
     p, q, _gap = 1.0, 0.0, 1.0
 
     def __init__(self, k: int, epsilon: float) -> None:
-        super().__init__(k, epsilon)
-        self.scale = 2 / self.epsilon
+        super().__init__(k, checks.number("epsilon", epsilon, "[1e-150, inf)"))  # below, the variance overflows
+        self.scale = rounded_up(2 / Fraction(self.epsilon))
         self.report_bytes = 8 * self.k
 
     def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """The one-hot vector of each of the `values` plus Laplace noise, shape (n, k)."""
+        """Return the one-hot vector of each of the `values` plus Laplace noise, shape (n, k)."""
         values = self._checked_values(values)
         rows = noise.laplace((values.size, self.k), self.scale, rng=rng)
         rows[np.arange(values.size), values] += 1
         return rows
 
     def supports(self, reports: ArrayLike) -> NDArray[np.float64]:
-        """The reports themselves, in [-1e300, 1e300], shape (n, k); ``ValueError`` for anything else."""
+        """Return the reports themselves, in [-1e300, 1e300], shape (n, k). Raises ``ValueError`` otherwise."""
         reports = checks.real("reports", reports, "[-1e300, 1e300]")
         if reports.ndim != 2 or reports.shape[1] != self.k:
             raise ValueError(f"reports must have shape (n, {self.k}), got {reports.shape}")
         return reports
 
     def probability(self, reports: ArrayLike) -> NDArray[np.float64]:
-        """Density of each report under each value of its sender, shape (n, k)."""
+        """Return the density of each report under each value of its sender, shape (n, k)."""
         reports = self.supports(reports)
         distance = np.abs(reports).sum(axis=1, keepdims=True) - np.abs(reports) + np.abs(reports - 1)
         with np.errstate(over="ignore"):  # to inf, which is refused
             return representable(np.exp(-distance / self.scale - self.k * math.log(2 * self.scale)))
 
     def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """The exact joint law: a sum of n Laplace variables is the difference of two gamma variables of shape n."""
+        """Return support counts from their exact joint law: n Laplace variables sum to a difference of two gammas."""
         own = self._checked_true_counts(counts)
         plus, minus = rng.standard_gamma(np.full((2, self.k), own.sum(), dtype=float))
         return own + self.scale * (plus - minus)
@@ -78,11 +82,10 @@ class SHE(FrequencyOracle):
 class THE(UnaryEncoding):
     """Thresholding with histogram encoding: a bit for each noisy cell, 1 if it is above `theta`.
 
-    theta : [0, 1]; the one of least variance at frequency 0 unless given
+    theta : [0, 1]; default, the one of smallest variance at frequency 0
 
-    The bits are independent, so the client draws them with their probabilities p and q and never
-    the noise: the same law, without the rounding of Laplace variables. Post-processing leaves the
-    bits better protected than asked for: `privacy_loss` is below `epsilon`.
+    The bits are independent, so the client draws them with their probabilities p and q and never draws the noise. The law
+    is the same, without the rounding of Laplace variables. Post-processing makes `privacy_loss` smaller than `epsilon`.
     """
 
     def __init__(self, k: int, epsilon: float, theta: float | None = None) -> None:
@@ -92,17 +95,18 @@ class THE(UnaryEncoding):
 
     @staticmethod
     def probabilities(epsilon: Any, theta: Any, exp: Callable[[Any], Any] = math.exp) -> tuple[Any, Any]:
-        """(p, q) for theta in [0, 1], from numbers or, with sympy's `exp`, from symbols."""
+        """Return (p, q) for theta in [0, 1], from numbers or, with sympy's `exp`, from symbols."""
         return 1 - exp(epsilon * (theta - 1) / 2) / 2, exp(-epsilon * theta / 2) / 2
 
 
 def optimal_threshold(epsilon: float) -> float:
-    """The threshold in [1/2, 1] of least variance at frequency 0 (Wang et al. 2017 solve for it numerically too).
+    """Return the threshold in [1/2, 1] of smallest variance at frequency 0 (Wang et al. 2017 also solve for it
+    numerically).
 
-    With c = e^(-epsilon/2), y = 2 e^(epsilon theta/2) - 1 solves 3 c y^2 = (4 - 2 c) y + c. Found by its slope all the
-    same, which loses no digits.
+    epsilon : (0, inf); above 1000 the result is that for 1000, and any would do
 
-    epsilon : (0, inf); past 1000 it is that for 1000, and any would do
+    With c = e^(-epsilon/2), y = 2 e^(epsilon theta/2) - 1 solves 3 c y^2 = (4 - 2 c) y + c. The slope finds it without
+    losing digits.
     """
     epsilon = min(checks.number("epsilon", epsilon, "(0, inf)"), 1000.0)
 

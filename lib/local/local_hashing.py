@@ -1,10 +1,9 @@
 """Local hashing: every user hashes the k values to g buckets and randomizes the bucket of the true value (BLH, OLH).
 
-A report is a hash function, drawn afresh by the user, and a randomized bucket; it supports the values
-that its function sends to the bucket. The function is chosen without looking at the value, so the
-randomized response over the buckets is all there is to protect.
+A report is a hash function, freshly drawn by the user, and a randomized bucket. It supports the values that its
+function sends to the bucket. The function does not depend on the value, so randomized response protects only the bucket.
 
-**The hash family.** With a and b uniform in [0, 2^64),
+The hash family. With a and b uniform in [0, 2^64),
 
     h(x) = floor(g * floor(((a m(x) + b) mod 2^64) / 2^32) / 2^32),
 
@@ -12,10 +11,10 @@ multiply-shift hashing (Dietzfelbinger 1996) after a fixed scrambling m of 32-bi
 positions of x and y on the ring of 2^64 fall, independently, into any two buckets: given one position, the
 other is uniform on a lattice whose spacing, a power of two below 2^32, divides every bucket's ends. Bucket
 sizes differ by 1 in 2^32/g, so two values collide with probability 1/g up to a relative g^2/2^66, which is
-less than 10^-10 for g up to 2^16 and 0 for powers of two: q = 1/g. The variance formula needs no more than
-this pairwise independence. The scrambling, a bijection, does nothing to it; it is there for three values and more, whose positions
-would otherwise lie in arithmetic progressions (v, v + 1, v + 2), and the variance of a sum of estimates,
-as in a range query, would be up to twice what independent counts give.
+less than 10^-10 for g up to 2^16 and 0 for powers of two: q = 1/g. This pairwise independence suffices for the variance
+formula. The scrambling is a bijection and does not affect it. It is needed for three or more values. Their positions
+would otherwise lie in arithmetic progressions (v, v + 1, v + 2), and the variance of a sum of estimates, as in a range
+query, would be up to twice that of independent counts.
 
 References: Wang et al. 2017, Section 4. M. Dietzfelbinger: Universal hashing and k-wise independent
 random variables via integer arithmetic without primes, STACS 1996.
@@ -40,7 +39,7 @@ MOST_BUCKETS = 2**16
 
 
 def scramble(values: ArrayLike) -> NDArray[np.uint64]:
-    """A fixed bijection of [0, 2^32), as uint64: the finalizer of MurmurHash3 (Appleby 2011)."""
+    """Return a fixed bijection of [0, 2^32), as uint64: the finalizer of MurmurHash3 (Appleby 2011)."""
     word = np.array(values, dtype=np.uint32)
     word ^= word >> np.uint32(16)
     word *= np.uint32(0x85EBCA6B)
@@ -51,19 +50,19 @@ def scramble(values: ArrayLike) -> NDArray[np.uint64]:
 
 
 def bucket(position: NDArray[np.uint64], g: int) -> NDArray[np.uint64]:
-    """The bucket in [0, g) that each `position` on the ring of 2^64 (uint64) lies in."""
+    """Return the bucket in [0, g) that each `position` on the ring of 2^64 (uint64) lies in."""
     return ((position >> _HALF) * np.uint64(g)) >> _HALF
 
 
 def bucket_start(index: NDArray[np.uint64], g: int) -> NDArray[np.uint64]:
-    """The first position of bucket `index` (uint64); that of bucket g is the ring's end, 0."""
+    """Return the first position of bucket `index` (uint64); that of bucket g is the ring's end, 0."""
     return (((index << _HALF) + np.uint64(g - 1)) // np.uint64(g)) << _HALF
 
 
 class LocalHashing(FrequencyOracle):
     """Randomized response over `g` buckets of a random hash function: p = e^eps/(e^eps + g - 1), q = 1/g.
 
-    g : buckets, whole, [2, 65536]
+    g : buckets, integer in [2, 65536]
     Reports are rows (a, b, bucket), uint64, shape (n, 3).
     """
 
@@ -77,11 +76,11 @@ class LocalHashing(FrequencyOracle):
 
     @staticmethod
     def probabilities(epsilon: Any, g: Any, exp: Callable[[Any], Any] = math.exp) -> tuple[Any, Any]:
-        """(p, q), from numbers or, with sympy's `exp`, from symbols."""
+        """Return (p, q), from numbers or, with sympy's `exp`, from symbols."""
         return 1 / (1 + (g - 1) * exp(-epsilon)), 1 / g
 
     def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.uint64]:
-        """A hash function drawn for each of the `values`, and its bucket by randomized response: rows (a, b, bucket)."""
+        """Return for each of the `values` a random hash function and its bucket by randomized response: rows (a, b, bucket)."""
         values = self._checked_values(values)
         reports = np.empty((values.size, 3), dtype=np.uint64)
         reports[:, :2] = rng.integers(0, 2**64 - 1, size=(values.size, 2), dtype=np.uint64, endpoint=True)
@@ -90,12 +89,12 @@ class LocalHashing(FrequencyOracle):
         return reports
 
     def supports(self, reports: ArrayLike) -> NDArray[np.bool_]:
-        """Whether the report's function sends each value to the reported bucket, shape (n, k)."""
+        """Return whether the report's function sends each value to the reported bucket, shape (n, k)."""
         a, b, reported = self._checked_reports(reports).T[:, :, None]
         return bucket(a * scramble(np.arange(self.k)) + b, self.g) == reported
 
     def aggregate(self, reports: ArrayLike) -> NDArray[np.int64]:
-        """Support counts: for every user and value, is the value's position in the reported bucket?"""
+        """Return support counts: for every user and value, whether the value's position is in the reported bucket."""
         reports = self._checked_reports(reports)
         counts = np.zeros(self.k, dtype=np.int64)
         factors = scramble(np.arange(self.k))
@@ -113,10 +112,10 @@ class LocalHashing(FrequencyOracle):
         return counts
 
     def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw each count from its exact law; the joint law is that of ideal random hash functions.
+        """Return counts, each from its exact law; their joint law is that of ideal random hash functions.
 
-        The functions used here are independent for any two values, which makes each count's law exact. For more values together the ideal,
-        in which a user supports every value by a coin of its own, is an approximation.
+        The functions used here are independent for any two values, which makes each count's law exact. For more values jointly,
+        the ideal law, in which a user supports every value by a separate coin, is an approximation.
         """
         return self._independent_binomials(counts, rng)
 
@@ -137,14 +136,14 @@ class BLH(LocalHashing):
 
 
 class OLH(LocalHashing):
-    """Optimized local hashing: the whole number g next to e^eps + 1 of less variance at frequency 0."""
+    """Optimized local hashing: g is the integer next to e^eps + 1 of smaller variance at frequency 0."""
 
     def __init__(self, k: int, epsilon: float) -> None:
         super().__init__(k, epsilon, optimal_buckets(checks.number("epsilon", epsilon, "(0, inf)")))
 
 
 def optimal_buckets(epsilon: float) -> int:
-    """The g in [2, 65536] of least variance at frequency 0, which over real g is least at e^eps + 1."""
+    """Return the g in [2, 65536] of smallest variance at frequency 0; over real g the smallest is at e^eps + 1."""
     epsilon = checks.number("epsilon", epsilon, "(0, inf)")
     odds = math.exp(min(epsilon, math.log(MOST_BUCKETS)))
     nearest = (min(round_(odds + 1), MOST_BUCKETS) for round_ in (math.floor, math.ceil))

@@ -1,12 +1,10 @@
-"""What every frequency oracle has in common: support counts, the raw estimator, its variance, its intervals.
+"""The common base of all frequency oracles: support counts, the raw estimator, its variance, its intervals.
 
-Each user holds one of k values and sends one randomized report. A report *supports* values; how many
-reports support a value is its support count. In a **pure** protocol (Wang et al. 2017, Section 3) a
-report supports its sender's value with probability p and any other value with probability q, whatever
-the two values are. Then (count/n - q)/(p - q) is an unbiased estimate of a value's frequency, and its
-variance follows from p and q alone (`pure_variance`). `GRR`, the simplest oracle, stands here too.
-
-The other oracles have modules of their own; `lib.local` gathers them.
+Each user holds one of k values and sends one randomized report. A report supports some of the values, and the number
+of reports that support a value is its support count. In a pure protocol (Wang et al. 2017, Section 3) a report supports
+its sender's value with probability p and any other value with probability q, whatever the two values are. Then
+(count/n - q)/(p - q) is an unbiased estimate of a value's frequency, and its variance follows from p and q alone
+(`pure_variance`). `GRR`, the simplest oracle, is also here. `lib.local` gathers the other oracles from their modules.
 
 References: T. Wang, J. Blocki, N. Li, S. Jha: Locally differentially private protocols for frequency
 estimation, USENIX Security 2017. P. Kairouz, K. Bonawitz, D. Ramage: Discrete distribution estimation
@@ -33,10 +31,10 @@ _CHUNK_BYTES = 2**19  # of reports at a time: they stay in the processor's cache
 
 
 def pure_variance(p: Any, q: Any, f: Any, n: Any) -> Any:
-    """Variance of a pure protocol's estimate at true frequency `f` among `n` users (numbers, arrays or symbols).
+    """Return the variance of a pure protocol's estimate at true frequency `f` among `n` users (numbers, arrays or symbols).
 
-    A support count is a sum of independent Bernoulli variables, n f of them with probability p and
-    n (1 - f) with probability q: exact at every f (Wang et al. 2017, Theorem 2).
+    A support count is a sum of independent Bernoulli variables, n f of them with probability p and n (1 - f) with
+    probability q, so the variance is exact at every f (Wang et al. 2017, Theorem 2).
     Checked by Coq, but for rounding: `grr_variance` in proofs/.
 
     >>> from lib.local import pure_variance
@@ -47,9 +45,10 @@ def pure_variance(p: Any, q: Any, f: Any, n: Any) -> Any:
 
 
 def count_law(own: int, n: int, p: float, q: float) -> NDArray[np.float64]:
-    """Probabilities of 0, ..., n as the support count of a value that `own` of `n` users have, shape (n + 1,).
+    """Return the probabilities of 0, ..., n as the support count of a value that `own` of `n` users have, shape (n + 1,).
 
-    own : whole, [0, n]; n : whole, [0, inf); p, q : of a pure protocol, [0, 1]. The sum of two binomial counts.
+    own : integer in [0, n]; n : integer in [0, inf); p, q : of a pure protocol, [0, 1]
+    The count is the sum of two binomial counts.
 
     >>> from lib.local import count_law
     >>> print(count_law(own=1, n=2, p=0.75, q=0.25).round(4))
@@ -66,16 +65,15 @@ def count_law(own: int, n: int, p: float, q: float) -> NDArray[np.float64]:
 class FrequencyOracle(ABC):
     """A local protocol for the frequencies of `k` values, each report `epsilon`-differentially private.
 
-    k : number of values, which are 0, ..., k-1; whole, [2, 2^32]
-    epsilon : (0, inf); neighbours are any two values of one user. Coins are those of double precision, rounded towards more privacy:
-        a large epsilon is not used up, and one too small to show in `p` is refused
+    k : number of values, which are 0, ..., k-1; integer in [2, 2^32]
+    epsilon : (0, inf); neighbours are any two values of one user. Coins are those of double precision, rounded towards more
+        privacy: a large epsilon is not fully used, and one too small to show in `p` is refused
 
     Attributes
     p, q : expected support that a report lends to its sender's value, and to any other value
-    privacy_loss : the largest log-ratio of the probabilities of a report under two values, of the coins as they are; at most epsilon
+    privacy_loss : the largest log-ratio of the probabilities of a report under two values, for the rounded coins; at most epsilon
 
-    Subclasses supply `perturb`, `supports`, `simulate` and, where counting can be faster than
-    listing what each report supports, `aggregate`.
+    Subclasses supply `perturb`, `supports`, `simulate` and, if counting can be faster, `aggregate`.
     """
 
     p: float
@@ -90,29 +88,24 @@ class FrequencyOracle(ABC):
         self.report_bytes = 8  # what a report and the work on it take, roughly
 
     def _support_with(self, p, q, gap=None) -> None:
-        """gap : p - q, where the difference would lose its digits"""
+        """Set the support probabilities. gap : p - q, if the difference would lose its digits"""
         self._gap = p - q if gap is None else float(gap)
         if not self._gap > 0:
             raise ValueError(f"epsilon must be large enough to tell p = {p} from q = {q}, got {self.epsilon:g}")
         self.p, self.q = p, q
 
-    # ---- the users' side
-
     @abstractmethod
     def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> np.ndarray:
-        """One report for each of the `values`, whole numbers in [0, k), shape (n,); axis 0 runs over users."""
-
-    # ---- the collector's side
+        """Return one report for each of the `values`, integers in [0, k), shape (n,); axis 0 runs over users."""
 
     @abstractmethod
     def supports(self, reports: ArrayLike) -> np.ndarray:
-        """How far each report supports each value, shape (n, k): n k numbers, so for few reports at a time."""
+        """Return how far each report supports each value, shape (n, k): n k numbers, so call it for few reports at a time."""
 
     def _coin(self, p: float, odds: Callable[[Fraction], Fraction]) -> float:
-        """The largest multiple of 2^-53 up to `p`, below 1, for which the ratio `odds(p)` of a report's probabilities is at most e^epsilon.
-
-        ``rng.random() < p`` has just this probability. Sets `privacy_loss`, the logarithm of the ratio.
-        """
+        """Return the largest multiple of 2^-53 up to `p`, below 1, at which the ratio `odds(p)` is at most e^epsilon.
+        `odds(p)` is that of a report's probabilities. ``rng.random() < p`` has exactly the returned probability. The
+        method sets `privacy_loss`, the logarithm of the ratio."""
         units = min(math.floor(p * 2**53), 2**53 - 1) + 1
         self.privacy_loss = math.inf
         while self.privacy_loss > self.epsilon:
@@ -121,28 +114,29 @@ class FrequencyOracle(ABC):
         return units / 2**53
 
     def probability(self, reports: ArrayLike) -> NDArray[np.float64]:
-        """Probability of each report under each value of its sender, shape (n, k); ``ArithmeticError`` for one too small for a double.
+        """Return the probability of each report under each value of its sender, shape (n, k).
 
-        A report is exp(`privacy_loss`) times as likely under the values that it supports as under the others.
+        A report is exp(`privacy_loss`) times as likely under the values that it supports as under the others. Raises
+        ``ArithmeticError`` for a probability too small for a double.
         """
         supported = min(self._unsupported * math.exp(self.privacy_loss), 1.0)
         return representable(np.where(self.supports(reports) == 1, supported, self._unsupported))
 
     def aggregate(self, reports: ArrayLike) -> np.ndarray:
-        """Support counts, shape (k,). ``ValueError`` for reports outside the alphabet."""
+        """Return support counts, shape (k,). Raises ``ValueError`` for reports outside the alphabet."""
         return self.supports(reports).sum(axis=0)
 
     def collect(self, values: ArrayLike, *, rng: np.random.Generator) -> np.ndarray:
-        """The support counts of `aggregate(perturb(values, rng=rng))`, shape (k,), a few reports at a time."""
+        """Return the support counts of `aggregate(perturb(values, rng=rng))`, shape (k,), a few reports at a time."""
         values = np.asarray(values)
         step = max(1, _CHUNK_BYTES // self.report_bytes)
         chunks = [values[start : start + step] for start in range(0, len(values), step)] or [values]
         return reduce(np.add, (self.aggregate(self.perturb(chunk, rng=rng)) for chunk in chunks))
 
     def estimate(self, counts: ArrayLike, n: int) -> NDArray[np.float64]:
-        """The raw, unbiased estimate of every frequency, shape of `counts`; it may be negative or exceed 1.
+        """Return the raw, unbiased estimate of every frequency, shape of `counts`; it may be negative or exceed 1.
 
-        counts : support counts, shape (..., k); n : number of users, whole, [1, inf)
+        counts : support counts, shape (..., k); n : number of users, integer in [1, inf)
         Raises ``ValueError`` for counts that cannot come from n users.
         (Wang et al. 2017, Theorem 1; kiri2019, equation 7, prints it in counts rather than frequencies.)
         """
@@ -150,14 +144,14 @@ class FrequencyOracle(ABC):
         return (self._checked_counts(counts, users) / users - self.q) / self._gap
 
     def variance(self, f: ArrayLike, n: ArrayLike) -> Numbers:
-        """Exact variance of the raw estimate of a value of true frequency `f` in [0, 1] among `n` users."""
+        """Return the exact variance of the raw estimate of a value of true frequency `f` in [0, 1] among `n` users."""
         intercept, slope = self._variance_line()
         return (intercept + slope * checks.real("f", f, "[0, 1]")) / checks.integer("n", n, "[1, inf)")
 
     def variances(self, counts: ArrayLike) -> np.ndarray:
-        """Exact variance of the raw estimate of every value, shape (k,), if `counts[v]` users have the value v.
+        """Return the exact variance of the raw estimate of every value, shape (k,), if `counts[v]` users have the value v.
 
-        counts : whole, [0, 1e15], not all 0, shape (k,)
+        counts : integer in [0, 1e15], not all 0, shape (k,)
         """
         own = self._checked_true_counts(counts, none=False)
         return np.asarray(self.variance(own / own.sum(), own.sum()))
@@ -167,8 +161,8 @@ class FrequencyOracle(ABC):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the ends, in the shape of `counts`, of a confidence interval for each frequency.
 
-        Wilson's interval with this protocol's variance: the f with (estimate - f)^2 <= z^2 variance(f, n). It has `confidence`, in (0, 1),
-        asymptotically and for one value at a time, and is not cut to [0, 1].
+        This is Wilson's interval with the protocol's variance: the f with (estimate - f)^2 <= z^2 variance(f, n). It has
+        `confidence`, in (0, 1), asymptotically and for one value at a time, and is not cut to [0, 1].
         """
         estimate = self.estimate(counts, n)
         z = scipy.special.ndtri((1 + checks.number("confidence", confidence, "(0, 1)")) / 2)
@@ -179,19 +173,15 @@ class FrequencyOracle(ABC):
         half = np.sqrt(spread + (shrink * slope / 2) ** 2)
         return middle - half, middle + half
 
-    # ---- studies without users
-
     @abstractmethod
     def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> np.ndarray:
-        """Support counts as `counts[v]` users of each value v would cause them, in time that does not grow with n.
+        """Return support counts as `counts[v]` users of each value v would cause them, in time independent of n.
 
-        counts : whole, [0, 1e15], shape (k,). Every oracle says how much of the joint law is exact.
+        counts : integer in [0, 1e15], shape (k,). Every oracle states how much of the joint law is exact.
         """
 
-    # ---- shared by the subclasses
-
     def _variance_line(self, estimate=None) -> tuple:
-        """(a, b) such that n times the variance is a + b f; `estimate` is there for oracles that need it."""
+        """Return (a, b) such that n times the variance is a + b f; `estimate` is for oracles that need it."""
         at_zero = self.q * (1 - self.q) / self._gap**2
         return at_zero, self.p * (1 - self.p) / self._gap**2 - at_zero
 
@@ -211,7 +201,7 @@ class FrequencyOracle(ABC):
         return counts
 
     def _checked_counts(self, counts, n) -> np.ndarray:
-        """Support counts that n users can cause: multiples of `_unit` in [0, n], of sum n `_lent` if that is fixed."""
+        """Return support counts that n users can cause: multiples of `_unit` in [0, n], of sum n `_lent` if that is fixed."""
         counts, unit = checks.real("counts", counts, f"[0, {n:.0f}]"), self._unit
         if counts.shape[-1:] != (self.k,):
             raise ValueError(f"counts must have shape (..., {self.k}), got {counts.shape}")
@@ -223,7 +213,7 @@ class FrequencyOracle(ABC):
 
 
 def representable(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """`probabilities` or densities, none of which is 0; ``ArithmeticError`` where one was rounded to 0 or to inf."""
+    """Return `probabilities` or densities. Raises ``ArithmeticError`` if one was rounded to 0 or to inf."""
     if not ((probabilities > 0) & np.isfinite(probabilities)).all():
         raise ArithmeticError(
             "probabilities of reports are too small for double precision: take fewer values or a smaller epsilon"
@@ -232,19 +222,19 @@ def representable(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def whole_numbers(name: str, array: ArrayLike, size: int) -> NDArray[np.int64]:
-    """`array` as integers, shape (n,), each in [0, size); ``ValueError`` otherwise."""
+    """Return `array` as integers, shape (n,), each in [0, size). Raises ``ValueError`` otherwise."""
     array = np.asarray(array)
     if array.dtype.kind not in "iu":
         array = checks.integer(name, array, f"[0, {size})")
     if array.ndim != 1:
         raise ValueError(f"{name} must have shape (n,), got {array.shape}")
     if array.size and not (0 <= array.min() and array.max() < size):
-        checks.integer(name, array, f"[0, {size})")  # names the offender
+        checks.integer(name, array, f"[0, {size})")  # names the wrong value
     return array.astype(np.int64, copy=False)
 
 
 def bit_rows(reports: ArrayLike, k: int) -> NDArray[np.bool_]:
-    """`reports` as a boolean array of shape (n, k); ``ValueError`` for another shape or entries but 0 and 1."""
+    """Return `reports` as a boolean array of shape (n, k). Raises ``ValueError`` for another shape or entries but 0 and 1."""
     reports = np.asarray(reports)
     if reports.ndim != 2 or reports.shape[1] != k:
         raise ValueError(f"reports must have shape (n, {k}), got {reports.shape}")
@@ -254,10 +244,7 @@ def bit_rows(reports: ArrayLike, k: int) -> NDArray[np.bool_]:
 
 
 def column_sums(bits: np.ndarray) -> NDArray[np.int64]:
-    """How many rows have each bit set, shape (k,): `bits.sum(axis=0)` for booleans, several times as fast.
-
-    255 rows at a time add up within a byte.
-    """
+    """Return how many rows have each bit set, shape (k,), several times as fast as `bits.sum(axis=0)` for booleans."""
     whole = len(bits) // 255 * 255
     bits = np.ascontiguousarray(bits).view(np.uint8)
     by_255 = bits[:whole].reshape(-1, 255, bits.shape[1]).sum(axis=1, dtype=np.uint8)
@@ -265,10 +252,10 @@ def column_sums(bits: np.ndarray) -> NDArray[np.int64]:
 
 
 class GRR(FrequencyOracle):
-    """Generalized randomized response: the own value with probability p, each other one with probability q.
+    """Generalized randomized response: a report is the own value with probability p, each other one with probability q.
 
     p = e^eps/(e^eps + k - 1), q = 1/(e^eps + k - 1). With k = 2 it is Warner's randomized response of 1965.
-    A report is a value, and supports itself.
+    It supports itself.
     Checked by Coq, but for rounding: `grr_private`, `grr_unbiased` and `grr_variance` in proofs/.
     """
 
@@ -282,26 +269,26 @@ class GRR(FrequencyOracle):
 
     @staticmethod
     def probabilities(epsilon: Any, k: Any, exp: Callable[[Any], Any] = math.exp) -> tuple[Any, Any]:
-        """(p, q), from numbers or, with sympy's `exp`, from symbols."""
+        """Return (p, q), from numbers or, with sympy's `exp`, from symbols."""
         return 1 / (1 + (k - 1) * exp(-epsilon)), exp(-epsilon) / (1 + (k - 1) * exp(-epsilon))
 
     def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Each of the `values` with probability p, and otherwise one of the k - 1 others, all alike."""
+        """Return each of the `values` with probability p, and otherwise one of the k - 1 others, all equally likely."""
         values = self._checked_values(values)
         other = rng.integers(self.k - 1, size=values.size, dtype=np.uint32).astype(np.int64)
         other += other >= values  # uniform among the k - 1 others
         return np.where(rng.random(values.size) < self.p, values, other)
 
     def supports(self, reports: ArrayLike) -> NDArray[np.bool_]:
-        """Whether each report is each value, shape (n, k)."""
+        """Return whether each report is each value, shape (n, k)."""
         return whole_numbers("reports", reports, self.k)[:, None] == np.arange(self.k)
 
     def aggregate(self, reports: ArrayLike) -> NDArray[np.int64]:
-        """Support counts, shape (k,): the histogram of the reports."""
+        """Return support counts, shape (k,): the histogram of the reports."""
         return np.bincount(whole_numbers("reports", reports, self.k), minlength=self.k)
 
     def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """The exact joint law: a user reports the own value with probability p - q, else any of the k alike."""
+        """Return support counts from their exact joint law: the own value with probability p - q, else a uniform one."""
         own = self._checked_true_counts(counts)
         honest = rng.binomial(own, self.p - self.q)
         return honest + rng.multinomial(own.sum() - honest.sum(), np.full(self.k, 1 / self.k))

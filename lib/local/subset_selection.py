@@ -1,7 +1,7 @@
-"""Subset selection: a report is a set of d values, exp(epsilon) times as likely if it holds the own value.
+"""Subset selection: a report is a set of d values, exp(epsilon) times as likely if it contains the own value.
 
-The own value is in the set with probability p = d e^eps/(d e^eps + k - d); the rest of the set is
-uniform among the other values. Of all d, one of the two whole numbers next to k/(e^eps + 1) is optimal.
+The own value is in the set with probability p = d e^eps/(d e^eps + k - d). The rest of the set is uniform among the
+other values. The optimal d is one of the two integers next to k/(e^eps + 1).
 
 References: M. Ye, A. Barg: Optimal schemes for discrete distribution estimation under locally
 differential privacy, IEEE Trans. Inf. Theory 64 (2018). S. Wang et al.: Mutual information optimally
@@ -24,9 +24,9 @@ from .protocol import FrequencyOracle, bit_rows, column_sums
 
 
 class SubsetSelection(FrequencyOracle):
-    """Sets of `d` of the k values, boolean rows of shape (k,) with d ones; a set supports its members.
+    """Subset selection: reports are boolean rows of shape (k,) with d ones; a set supports its members.
 
-    d : whole, [1, k-1]; the one of least total variance unless given. d = 1 is GRR.
+    d : integer in [1, k-1]; default, the one of smallest total variance. d = 1 is GRR.
     """
 
     def __init__(self, k: int, epsilon: float, d: int | None = None) -> None:
@@ -41,12 +41,12 @@ class SubsetSelection(FrequencyOracle):
 
     @staticmethod
     def probabilities(epsilon: Any, k: Any, d: Any, exp: Callable[[Any], Any] = math.exp) -> tuple[Any, Any]:
-        """(p, q), from numbers or, with sympy's `exp`, from symbols."""
+        """Return (p, q), from numbers or, with sympy's `exp`, from symbols."""
         p = d / (d + (k - d) * exp(-epsilon))
         return p, (p * (d - 1) + (1 - p) * d) / (k - 1)
 
     def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Floyd's sampling, all users at once: d (or, beside the own value, d - 1) of the other k - 1 values."""
+        """Return a set for each user by Floyd's sampling: d (or, with the own value, d - 1) of the other k - 1 values."""
         values = self._checked_values(values)
         sets = np.zeros((values.size, self.k), dtype=bool)
         users = np.arange(values.size)
@@ -64,7 +64,7 @@ class SubsetSelection(FrequencyOracle):
         return sets
 
     def supports(self, reports: ArrayLike) -> NDArray[np.bool_]:
-        """The sets themselves, boolean, shape (n, k); ``ValueError`` unless each holds d values."""
+        """Return the sets themselves, boolean, shape (n, k). Raises ``ValueError`` unless each contains d values."""
         sets = bit_rows(reports, self.k)
         sizes = np.count_nonzero(sets, axis=1)
         if (sizes != self.d).any():
@@ -72,16 +72,15 @@ class SubsetSelection(FrequencyOracle):
         return sets
 
     def aggregate(self, reports: ArrayLike) -> NDArray[np.int64]:
-        """Support counts, shape (k,): how many sets hold each value."""
+        """Return support counts, shape (k,): how many sets contain each value."""
         return column_sums(self.supports(reports))
 
     def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """The exact joint law, in k steps of 3 (d + 1) draws; for less than 10^9 users.
+        """Return support counts from their exact joint law, in k steps of 3 (d + 1) draws, for fewer than 10^9 users.
 
-        A user's set is built while the values pass in order: the own value goes in with probability p;
-        any other with probability needed/left, both counted among the others that are still to pass.
-        Users in the same state are alike, so it is enough to know how many need j others: among those
-        whose own value is still to come, `ahead` (out of their set, in it), and those `past` it.
+        A user's set is built while the values pass in order. The own value goes in with probability p, and any other with
+        probability needed/left, both counted among the others that are still to pass. Users in the same state are alike, so it
+        suffices to count how many need j others: those `ahead` of their own value (out of their set, in it), and those `past` it.
         """
         own = self._checked_true_counts(counts)
         chosen = rng.binomial(own, self.p)
@@ -100,7 +99,7 @@ class SubsetSelection(FrequencyOracle):
 
 
 def _take(users, chance, rng) -> tuple[np.ndarray, int]:
-    """`users[..., j]` need j more, and each of them takes one with `chance[j]`: the new numbers, and how many did."""
+    """Let each of the `users[..., j]` that need j more take one with `chance[j]`; return the new numbers, and how many did."""
     taken = rng.binomial(users, np.minimum(chance, 1))  # above 1 only where there are no users
     users = users - taken
     users[..., :-1] += taken[..., 1:]
@@ -108,7 +107,7 @@ def _take(users, chance, rng) -> tuple[np.ndarray, int]:
 
 
 def optimal_size(k: int, epsilon: float) -> int:
-    """The d in [1, k-1] next to k/(e^eps + 1) of least total variance, the same for every histogram."""
+    """Return the d in [1, k-1] next to k/(e^eps + 1) of smallest total variance, the same for every histogram."""
     k, epsilon = checks.whole("k", k, f"[2, {2**32}]"), checks.number("epsilon", epsilon, "(0, inf)")
     odds = math.exp(-epsilon)
     nearest = (min(max(round_(k * odds / (1 + odds)), 1), k - 1) for round_ in (math.floor, math.ceil))

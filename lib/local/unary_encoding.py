@@ -1,4 +1,4 @@
-"""Unary encoding: a bit for every value, each flipped by a coin of its own (SUE, OUE; THE builds on it).
+"""Unary encoding: a bit for every value, each flipped by a separate coin (SUE, OUE; THE builds on it).
 
 The own value's bit is 1 with probability p, every other bit with probability q, all independently.
 Reports are boolean rows of k bits; a 1 supports its value.
@@ -22,7 +22,7 @@ from .protocol import FrequencyOracle, bit_rows, column_sums, representable
 
 
 def coins(shape: int | tuple[int, ...], probability: float, *, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Independent booleans of `shape`, each True with `probability` in [0, 1] (exact to 2^-61).
+    """Return independent booleans of `shape`, each True with `probability` in [0, 1] (exact to 2^-61).
 
     A random byte below floor(256 probability) means True, one above it False; the one time in 256
     that it is equal, a uniform number decides for the remaining fraction.
@@ -63,31 +63,31 @@ class UnaryEncoding(FrequencyOracle):
     @staticmethod
     @abstractmethod
     def probabilities(epsilon: Any, *parameters: Any) -> tuple[Any, Any]:
-        """(p, q): the probability of a 1 for the bit of the own value, and for any other bit."""
+        """Return (p, q): the probability of a 1 for the bit of the own value, and for any other bit."""
 
     def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Bits drawn for each of the `values`, boolean, shape (n, k)."""
+        """Return bits drawn for each of the `values`, boolean, shape (n, k)."""
         values = self._checked_values(values)
         bits = coins((values.size, self.k), self.q, rng=rng)
         bits[np.arange(values.size), values] = coins((values.size,), self.p, rng=rng)
         return bits
 
     def supports(self, reports: ArrayLike) -> NDArray[np.bool_]:
-        """The bits themselves, boolean, shape (n, k); ``ValueError`` for anything else."""
+        """Return the bits themselves, boolean, shape (n, k). Raises ``ValueError`` otherwise."""
         return bit_rows(reports, self.k)
 
     def probability(self, reports: ArrayLike) -> NDArray[np.float64]:
-        """Probability of each report under each value of its sender, shape (n, k): a product over its bits."""
+        """Return the probability of each report under each value of its sender, shape (n, k): a product over its bits."""
         bits = self.supports(reports)
         under_others, under_own = np.where(bits, self.q, 1 - self.q), np.where(bits, self.p, 1 - self.p)
         return representable(under_others.prod(axis=1, keepdims=True) / under_others * under_own)
 
     def aggregate(self, reports: ArrayLike) -> NDArray[np.int64]:
-        """Support counts, shape (k,): how many reports have each bit set."""
+        """Return support counts, shape (k,): how many reports have each bit set."""
         return column_sums(self.supports(reports))
 
     def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """The exact joint law: a user's bits are independent, so the counts of different values are."""
+        """Return support counts from their exact joint law: a user's bits are independent, and so are the counts."""
         return self._independent_binomials(counts, rng)
 
 
@@ -96,12 +96,12 @@ class SUE(UnaryEncoding):
 
     @staticmethod
     def probabilities(epsilon: Any, exp: Callable[[Any], Any] = math.exp) -> tuple[Any, Any]:
-        """(p, q), from a number or, with sympy's `exp`, from a symbol."""
+        """Return (p, q), from a number or, with sympy's `exp`, from a symbol."""
         return 1 / (1 + exp(-epsilon / 2)), exp(-epsilon / 2) / (1 + exp(-epsilon / 2))
 
 
 class OUE(UnaryEncoding):
-    """Optimized unary encoding: p = 1/2, q = 1/(e^eps + 1), the least variance at frequency 0.
+    """Optimized unary encoding: p = 1/2, q = 1/(e^eps + 1), the smallest variance at frequency 0.
 
     >>> import numpy as np
     >>> from lib.local import OUE
@@ -114,5 +114,5 @@ class OUE(UnaryEncoding):
 
     @staticmethod
     def probabilities(epsilon: Any, exp: Callable[[Any], Any] = math.exp) -> tuple[Any, Any]:
-        """(p, q), from a number or, with sympy's `exp`, from a symbol."""
+        """Return (p, q), from a number or, with sympy's `exp`, from a symbol."""
         return exp(0) / 2, exp(-epsilon) / (1 + exp(-epsilon))  # exp(0): 1.0, or sympy's exact 1

@@ -1,4 +1,4 @@
-"""Mechanisms, each an object that knows its sensitivity and its guarantee, and the noise they are made of."""
+"""Mechanisms, as objects that report their sensitivity and guarantee, and the noise samplers behind them."""
 
 from .additive_noise import (
     DiscreteGaussian,  # the discrete Gaussian mechanism: integer noise

@@ -1,8 +1,7 @@
-"""Mechanisms that add noise to a number or a vector: see `guarantees` for what each of them knows.
+"""Mechanisms that add noise to a number or a vector. `guarantees` describes their common interface.
 
-`Laplace` and `Gaussian` are the textbook's, in floating point; their guarantee is that of real numbers
-(`floating_point` shows the difference). `DiscreteLaplace` and `DiscreteGaussian` add whole numbers to
-whole numbers, exactly.
+`Laplace` and `Gaussian` are the textbook mechanisms in floating point. Their guarantee holds for real numbers;
+`floating_point` shows the difference. `DiscreteLaplace` and `DiscreteGaussian` add exact integer noise to integers.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf
+from math import inf, nextafter
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,14 +19,14 @@ from ..accounting import numerical, privacy_loss
 from ..accounting.divergence import expm1mx
 from ..numerics import checks
 from ..numerics.checks import Numbers, PositiveFields, number, plain, whole
-from ..numerics.elementwise import ratio
+from ..numerics.elementwise import quotient_up, raised, raised_delta, ratio, rounded_up
 from . import exact_noise, noise
 from .guarantees import FromLoss
 from .noise import SystemRandomness
 
 
 class _AddedNoise:
-    """What all four share: `_noise` of the size that the field called `_size` has."""
+    """Base class of the four: adds `_noise` of the size in the field that `_size` names."""
 
     sensitivity: float
     events = "thresholds"
@@ -39,9 +38,9 @@ class _AddedNoise:
         return 0 * self.sensitivity, self.sensitivity
 
     def release(self, value: ArrayLike, *, rng: np.random.Generator | SystemRandomness) -> np.number | np.ndarray:
-        """`value`, finite, any shape, with noise: a float array of that shape.
+        """Return `value` plus noise, as a float array of the same shape. `value` must be finite and may have any shape.
 
-        The discrete ones take and give whole numbers, `value` in [-2^53, 2^53]; their `rng` is also `noise.system_rng()`.
+        The discrete mechanisms accept and return integers, `value` in [-2^53, 2^53], also with `noise.system_rng()`.
         """
         value = self._checked(value)
         return value + self._noise(value.shape, getattr(self, self._size), rng=rng)
@@ -52,11 +51,17 @@ class _AddedNoise:
 
 
 class _WholeNoise(_AddedNoise, FromLoss):
-    """What the discrete ones share: exact noise, whose size is a Fraction."""
+    """Base class of the discrete mechanisms: exact noise whose size is a Fraction."""
 
     def __post_init__(self):
         object.__setattr__(self, self._size, exact_noise.fraction(self._size, getattr(self, self._size)))
         object.__setattr__(self, "sensitivity", whole("sensitivity", self.sensitivity, "[1, inf)"))
+
+    @property
+    def _size_down(self) -> float:
+        """Return the largest double that is not above the size."""
+        up = rounded_up(size := getattr(self, self._size))
+        return up if up == size else nextafter(up, 0)
 
     @staticmethod
     def _checked(value) -> np.ndarray:
@@ -64,9 +69,9 @@ class _WholeNoise(_AddedNoise, FromLoss):
 
 
 def _proportional(rho, alpha):
-    """alpha rho, the RDP of Gaussian noise at orders `alpha` in (1, inf), any shape."""
+    """Return alpha rho, the RDP of Gaussian noise at orders `alpha` in (1, inf), any shape."""
     with np.errstate(over="ignore"):
-        return plain(checks.real("alpha", alpha, "(1, inf)") * rho)
+        return raised(checks.real("alpha", alpha, "(1, inf)") * rho)
 
 
 @dataclass(frozen=True)
@@ -90,50 +95,53 @@ class Laplace(_AddedNoise, PositiveFields):
 
     @classmethod
     def calibrated(cls, epsilon: float, sensitivity: float = 1.0) -> Laplace:
-        """The one that is `epsilon`-DP, epsilon in (0, inf): scale = sensitivity / epsilon."""
+        """Return the Laplace mechanism that is `epsilon`-DP, epsilon in (0, inf), with scale sensitivity / epsilon rounded up."""
         sensitivity = number("sensitivity", sensitivity, "(0, inf)")
-        return cls(sensitivity / number("epsilon", epsilon, "(0, inf)"), sensitivity)
+        return cls(float(quotient_up(sensitivity, number("epsilon", epsilon, "(0, inf)"))), sensitivity)
 
     @property
     def epsilon(self) -> float:
-        return float(self.sensitivity / self.scale)
+        return float(quotient_up(float(self.sensitivity), float(self.scale)))
 
     @property
     def rho(self) -> float:
-        """zCDP: the mean loss epsilon + e^-epsilon - 1, below pure DP's epsilon^2/2.
+        """Return the zCDP parameter rho: the mean loss epsilon + e^-epsilon - 1, which is below pure DP's epsilon^2/2.
 
-        D_alpha / alpha is greatest as alpha goes to 1: with u = alpha - 1/2, e^((alpha-1) D_alpha) is
-        cosh(u epsilon) + sinh(u epsilon)/(2u) but for a factor, which as a function of u^2 has real,
-        negative zeros only, hence a concave logarithm.
+        D_alpha / alpha is greatest as alpha goes to 1. With u = alpha - 1/2, e^((alpha-1) D_alpha) is a constant times
+        cosh(u epsilon) + sinh(u epsilon)/(2u). As a function of u^2, this has only real, negative zeros, so its
+        logarithm is concave.
         """
-        return max(float(expm1mx(-self.epsilon)), np.finfo(float).tiny)
+        return float(raised(expm1mx(-self.epsilon)))
 
     @property
     def prv(self) -> accounting.PrivacyLossVariable:
         return numerical.LaplaceLoss(float(ratio("scale", self.sensitivity, self.scale)))
 
     def delta(self, epsilon: ArrayLike) -> Numbers:
-        """The least delta at `epsilon` in [0, inf), any shape: 1 - e^((epsilon - self.epsilon)/2) (Balle, Barthe,
-        Gaboardi 2020, Theorem 3)."""
-        return plain(-np.expm1(np.minimum(checks.real("epsilon", epsilon, "[0, inf)") - self.epsilon, 0) / 2) + 0.0)
+        """Return the smallest delta at `epsilon` in [0, inf), any shape: 1 - e^((epsilon - self.epsilon)/2).
+
+        Source: Balle, Barthe, Gaboardi 2020, Theorem 3.
+        """
+        short = np.minimum(checks.real("epsilon", epsilon, "[0, inf)") - self.epsilon, 0)
+        return raised_delta(-np.expm1(short / 2))
 
     def epsilon_at(self, delta: ArrayLike) -> Numbers:
-        """The least epsilon at `delta` in [0, 1), any shape."""
-        return plain(np.maximum(self.epsilon + 2 * np.log1p(-checks.real("delta", delta, "[0, 1)")), 0.0))
+        """Return the smallest epsilon at `delta` in [0, 1), any shape."""
+        saved = 2 * np.log1p(-checks.real("delta", delta, "[0, 1)"))
+        return plain(np.clip(self.epsilon + saved + 2.0**-50 * self.epsilon, 0.0, self.epsilon))
 
     def rdp(self, alpha: ArrayLike) -> Numbers:
-        """The RDP epsilon at orders `alpha` in (1, inf), any shape (Mironov 2017, Proposition 6)."""
+        """Return the RDP epsilon at orders `alpha` in (1, inf), any shape (Mironov 2017, Proposition 6)."""
         given = checks.real("alpha", alpha, "(1, inf)") - 1
-        x = np.minimum(given, 1e150)  # beyond, only the two bounds below
-        rise, fall = x * self.epsilon, -(1 + x) * self.epsilon
-        # The terms of first order, (1 + x) rise + x fall, cancel: without them small epsilons keep their digits.
-        with np.errstate(over="ignore"):  # where it is not near
+        x = np.minimum(given, 1e150)  # beyond it only the two bounds below apply
+        with np.errstate(over="ignore"):  # in entries that `where` discards, and to inf
+            rise, fall = x * self.epsilon, -(1 + x) * self.epsilon
+            # The first-order terms, (1 + x) rise + x fall, cancel; without them small epsilons keep their digits.
             near = np.log1p(((1 + x) * expm1mx(np.minimum(rise, 1)) + x * expm1mx(fall)) / (1 + 2 * x))
-        far = np.logaddexp(np.log((1 + x) / (1 + 2 * x)) + rise, np.log(x / (1 + 2 * x)) + fall)
-        exact = np.where(rise < 1, near, far) / x
-        with np.errstate(over="ignore"):
-            bound = np.minimum((1 + given) * self.rho, self.epsilon)  # which rounding may exceed
-        return plain(np.where(given > x, bound, np.minimum(exact, bound)))
+            far = np.logaddexp(np.log((1 + x) / (1 + 2 * x)) + rise, np.log(x / (1 + 2 * x)) + fall)
+            # Rounding may exceed the bounds, which are accurate enough where the terms underflow.
+            exact = np.where((given > x) | (self.epsilon < 1e-140), np.inf, np.where(rise < 1, near, far) / x)
+            return plain(np.minimum(np.minimum(raised(exact), raised((1 + given) * self.rho)), self.epsilon))
 
 
 @dataclass(frozen=True)
@@ -156,7 +164,10 @@ class Gaussian(_AddedNoise, PositiveFields):
 
     @classmethod
     def calibrated(cls, epsilon: float, delta: float, sensitivity: float = 1.0) -> Gaussian:
-        """The one of least sigma that is (`epsilon`, `delta`)-DP; [0, inf), (0, 1) (Balle and Wang 2018, Theorem 8)."""
+        """Return the mechanism of smallest sigma that is (`epsilon`, `delta`)-DP, for epsilon in [0, inf) and delta in (0, 1).
+
+        Source: Balle and Wang 2018, Theorem 8.
+        """
         delta = number("delta", delta, "(0, 1)")
         sensitivity = number("sensitivity", sensitivity, "(0, inf)")
         epsilon = number("epsilon", epsilon, "[0, inf)")
@@ -171,24 +182,24 @@ class Gaussian(_AddedNoise, PositiveFields):
         return numerical.GaussianLoss(float(ratio("sigma", self.sensitivity, self.sigma)))
 
     def delta(self, epsilon: ArrayLike) -> Numbers:
-        """The least delta at `epsilon` in [0, inf), any shape: `accounting.gaussian_delta`."""
+        """Return the smallest delta at `epsilon` in [0, inf), any shape: `accounting.gaussian_delta`."""
         return accounting.gaussian_delta(self.sigma, epsilon, self.sensitivity)
 
     def epsilon_at(self, delta: ArrayLike) -> Numbers:
-        """The least epsilon at `delta` in (0, 1), any shape: `accounting.gaussian_epsilon`."""
+        """Return the smallest epsilon at `delta` in (0, 1), any shape: `accounting.gaussian_epsilon`."""
         return accounting.gaussian_epsilon(self.sigma, delta, self.sensitivity)
 
     def rdp(self, alpha: ArrayLike) -> Numbers:
-        """The RDP epsilon at orders `alpha` in (1, inf), any shape: alpha rho (Mironov 2017, Proposition 7)."""
+        """Return the RDP epsilon at orders `alpha` in (1, inf), any shape: alpha rho (Mironov 2017, Proposition 7)."""
         return _proportional(self.rho, alpha)
 
 
 @dataclass(frozen=True)
 class DiscreteLaplace(_WholeNoise):
-    """Adds exact discrete Laplace noise of `scale` in (0, inf) to whole numbers of L1 `sensitivity`, a whole number >= 1.
+    """Adds exact discrete Laplace noise of `scale` in (0, inf) to integers of L1 `sensitivity`, an integer >= 1.
 
-    The curves are those of neighbours that differ in one entry, by `sensitivity`, the worst there are.
-    For sensitivity 1 the mechanism is as private as randomized response, no more and no less.
+    The curves are those of the worst neighbours, which differ by `sensitivity` in one entry. At sensitivity 1 the
+    mechanism is exactly as private as randomized response.
     Source: Ghosh, Roughgarden, Sundararajan 2012; Canonne, Kamath, Steinke 2020.
     Checked by Coq: `noise_is_law`, `discrete_laplace_private` and `discrete_laplace_no_better` in proofs/.
 
@@ -205,30 +216,35 @@ class DiscreteLaplace(_WholeNoise):
 
     @classmethod
     def calibrated(cls, epsilon: float | Fraction, sensitivity: int = 1) -> DiscreteLaplace:
-        """The one that is `epsilon`-DP, epsilon (int, float or Fraction) in (0, inf): scale = sensitivity / epsilon."""
+        """Return the `epsilon`-DP mechanism, of scale sensitivity / epsilon; epsilon in (0, inf), also a Fraction."""
         epsilon = exact_noise.fraction("epsilon", epsilon)
         return cls(whole("sensitivity", sensitivity, "[1, inf)") / epsilon, sensitivity)
 
     @property
     def epsilon(self) -> float:
-        return float(self.sensitivity / self.scale)
+        return rounded_up(self.sensitivity / self.scale)
 
     @property
     def rho(self) -> float:
-        """zCDP: the mean loss; as for `Laplace`, D_alpha / alpha is greatest as alpha goes to 1."""
-        return self.loss.kl
+        """Return the zCDP parameter rho: the mean loss. As for `Laplace`, D_alpha / alpha is greatest as alpha goes to 1.
+
+        With e = 1/scale, rho is epsilon + (e^-epsilon - 1) e / sinh(e), summed in two positive terms.
+        """
+        each = min(rounded_up(1 / self.scale), 700.0)
+        rest = np.expm1(-self.epsilon) * (expm1mx(-each) - expm1mx(each)) / (2 * np.sinh(each))
+        return float(raised(expm1mx(-self.epsilon) + rest))
 
     @property
     def loss(self) -> accounting.DiscreteLoss:
-        return privacy_loss.discrete_laplace(float(self.scale), self.sensitivity)
+        return privacy_loss.discrete_laplace(self._size_down, self.sensitivity)
 
 
 @dataclass(frozen=True)
 class DiscreteGaussian(_WholeNoise):
-    """Adds exact discrete Gaussian noise of `sigma` in (0, inf) to whole numbers of `sensitivity`, a whole number >= 1.
+    """Adds exact discrete Gaussian noise of `sigma` in (0, inf) to integers of `sensitivity`, an integer >= 1.
 
-    `rho` and `rdp` hold for any neighbours of L2 distance up to `sensitivity`; `delta`, `epsilon_at` and
-    `prv` for those that differ in one entry, and for a sigma of up to 1e4.
+    `rho` and `rdp` hold for all neighbours at L2 distance up to `sensitivity`. `delta`, `epsilon_at` and `prv` hold for
+    neighbours that differ in one entry, and for sigma up to 1e4.
     Source: Canonne, Kamath, Steinke 2020, Theorems 4 and 7.
     """
 
@@ -239,7 +255,7 @@ class DiscreteGaussian(_WholeNoise):
 
     @classmethod
     def calibrated(cls, epsilon: float, delta: float, sensitivity: int = 1) -> DiscreteGaussian:
-        """One that is (`epsilon`, `delta`)-DP with nearly the least sigma there is; [0, inf), (0, 1)."""
+        """Return an (`epsilon`, `delta`)-DP mechanism of nearly smallest sigma; epsilon in [0, inf), delta in (0, 1)."""
         epsilon, delta = number("epsilon", epsilon, "[0, inf)"), number("delta", delta, "(0, 1)")
         sensitivity = whole("sensitivity", sensitivity, "[1, inf)")
         high = float(accounting.gaussian_sigma(epsilon, delta, sensitivity))  # nearly right, unless very small
@@ -255,12 +271,12 @@ class DiscreteGaussian(_WholeNoise):
 
     @property
     def rho(self) -> float:
-        return float(Fraction(self.sensitivity) ** 2 / (2 * self.sigma**2))
+        return rounded_up(self.sensitivity**2 / (2 * Fraction(self.sigma) ** 2))
 
     @property
     def loss(self) -> accounting.DiscreteLoss:
-        return privacy_loss.discrete_gaussian(float(self.sigma), self.sensitivity)
+        return privacy_loss.discrete_gaussian(self._size_down, self.sensitivity)
 
     def rdp(self, alpha: ArrayLike) -> Numbers:
-        """An RDP epsilon at orders `alpha` in (1, inf), any shape: alpha rho, attained at whole orders."""
+        """Return an RDP epsilon at orders `alpha` in (1, inf), any shape: alpha rho, which is attained at integer orders."""
         return _proportional(self.rho, alpha)

@@ -1,17 +1,17 @@
 """Exact samplers: every probability is what the formula says, to the last bit.
 
-Only whole numbers are ever computed with (Canonne, Kamath, Steinke 2020, "The discrete Gaussian for
-differential privacy", Algorithms 1-3). Everything is made of coins:
+All arithmetic is on integers (Canonne, Kamath, Steinke 2020, "The discrete Gaussian for differential privacy",
+Algorithms 1-3). Every sampler is built from coins:
 
 - `bernoulli`, heads with probability num/den, compares the digits of num/den with random digits
-- `bernoulli_exp`, heads with probability e^-x for a rational x, from coins of probability x/1, x/2, x/3, ...
-- `discrete_laplace` and `discrete_gaussian` propose whole numbers and accept them by such coins
+- `bernoulli_exp`, heads with probability e^-x for a rational x, uses coins of probability x/1, x/2, x/3, ...
+- `discrete_laplace` and `discrete_gaussian` propose integers and accept them with such coins
 
-Parameters are ints, Fractions or floats, a float standing for the fraction that it is (0.1 is
-3602879701896397/2^55). The bulk of the work is done in 64-bit integers where everything provably
-fits, and in Python's unbounded ones elsewhere; the results have the same distribution.
+Parameters are ints, Fractions or floats. A float means the fraction that it represents (0.1 is
+3602879701896397/2^55). Values that provably fit are computed in 64-bit integers and all others in Python's
+unbounded ones; the distribution is the same.
 
-rng : anything with a method ``bytes(n)``: a `numpy.random.Generator`, or `noise.system_rng()`
+rng : any object with a method ``bytes(n)``, such as a `numpy.random.Generator` or `noise.system_rng()`
 """
 
 from __future__ import annotations
@@ -28,16 +28,13 @@ from numpy.typing import ArrayLike, NDArray
 from ..numerics import checks
 from .noise import SystemRandomness
 
-_CHUNK = 2**16  # proposals at a time: little memory, all in the cache
-
-
-# ---- coins
+_CHUNK = 2**16  # proposals at a time, which fit into the cache
 
 
 def bernoulli(num: ArrayLike, den: int, *, rng: np.random.Generator | SystemRandomness) -> NDArray[np.bool_]:
-    """Independent coins, True with probability num/den; shape of `num`.
+    """Return independent coins, True with probability num/den; shape of `num`.
 
-    num : whole numbers in [0, den], any shape; den : a whole number >= 1. Python ints of any size.
+    num : integers in [0, den], any shape; den : an integer >= 1. Python ints of any size.
     """
     num, den = _counts(num, den)
     if num.max(initial=0) > den:
@@ -46,9 +43,9 @@ def bernoulli(num: ArrayLike, den: int, *, rng: np.random.Generator | SystemRand
 
 
 def bernoulli_exp(num: ArrayLike, den: int, *, rng: np.random.Generator | SystemRandomness) -> NDArray[np.bool_]:
-    """Independent coins, True with probability exp(-num/den); shape of `num`.
+    """Return independent coins, True with probability exp(-num/den); shape of `num`.
 
-    num : whole numbers >= 0, any shape; den : a whole number >= 1. Python ints of any size.
+    num : integers >= 0, any shape; den : an integer >= 1. Python ints of any size.
     Source: Canonne, Kamath, Steinke 2020, Algorithm 1.
     """
     num, den = _counts(num, den)
@@ -58,20 +55,17 @@ def bernoulli_exp(num: ArrayLike, den: int, *, rng: np.random.Generator | System
 def uniform_integers(
     shape: int | Sequence[int], bound: int, *, rng: np.random.Generator | SystemRandomness
 ) -> np.ndarray:
-    """Independent draws of `shape` from 0, ..., bound - 1, all exactly as likely; `bound` a whole number >= 1.
+    """Return independent uniform draws of `shape` from 0, ..., bound - 1; `bound` an integer >= 1.
 
-    int64, or Python ints (dtype object) for bounds above 2^62.
+    They are int64, or Python ints (dtype object) for bounds above 2^62.
     """
     bound = _whole("bound", bound, 1)
     return _uniform(_count(shape), bound, _bits(rng)).reshape(shape)
 
 
 def _bernoulli(num, den, rng, which=None):
-    """Coins of probability num[i]/den, i over all or as listed in `which`.
-
-    A uniform number in [0, 1) is compared with num/den digit by digit, in base 2^bits; nearly always
-    the first digits differ. The rest after equal digits is a fraction over the same den.
-    """
+    """Return coins of probability num[i]/den, for all i or for those in `which`. A uniform number in [0, 1) is compared
+    with num/den digit by digit; after equal ones the rest is a fraction over den."""
     bits = 32 if den < 2**31 else 16 if den < 2**47 else 8 if den < 2**55 else 32
     if den >= 2**55:
         num = num.astype(object)
@@ -88,10 +82,8 @@ def _bernoulli(num, den, rng, which=None):
 
 
 def _bernoulli_exp(num, den, rng, which=None):
-    """Coins of probability exp(-num[i]/den), i over all or as listed in `which`.
-
-    e^-whole first, by so many coins of probability 1/e, for few are left after them; then what num/den has beyond `whole`.
-    """
+    """Return coins of probability exp(-num[i]/den), for all i or for those in `which`. The integer part of num/den
+    comes first, as that number of coins of probability 1/e: few candidates are left after them."""
     num = num if den < 2**62 else num.astype(object)
     whole = num // den
     part = num - whole * den
@@ -112,13 +104,13 @@ def _bernoulli_exp(num, den, rng, which=None):
 
 
 def _run_of_inverse_e(count, rng):
-    """How many of four coins of probability 1/e succeed before one fails: 0 to 4, `count` times."""
+    """Return how many of four coins of probability 1/e succeed before one fails: 0 to 4, `count` times."""
     coins = _inverse_e(4 * count, rng).reshape(-1, 4)
     return np.where(coins.all(axis=1), 4, coins.argmin(axis=1))
 
 
 def _inverse_e(count, rng, place=0):
-    """`count` coins of probability 1/e: a uniform number in [0, 1) is compared with 1/e digit by digit, from that at `place` on."""
+    """Return `count` coins of probability 1/e, comparing uniform numbers in [0, 1) with the digits of 1/e from `place` on."""
     digit, words = _digit_of_inverse_e(place), _words(count, 32, rng)
     heads = words < digit
     ties = np.flatnonzero(words == digit)
@@ -129,7 +121,8 @@ def _inverse_e(count, rng, place=0):
 
 @functools.cache
 def _digit_of_inverse_e(place) -> int:
-    """Of 1/e in base 2^32. It lies between any two consecutive D/n!, where D = n D' + (-1)^n are the derangements of n things."""
+    """Return the digit of 1/e in base 2^32 at `place`. 1/e lies between any two consecutive D/n!, where D = n D' +
+    (-1)^n is the number of derangements of n things."""
     n, derangements, factorial, before = 1, 0, 1, -1
     while True:
         digits = (derangements << 32 * (place + 1)) // factorial
@@ -140,10 +133,8 @@ def _digit_of_inverse_e(place) -> int:
 
 
 def _exp_of_fraction(num, den, rng, which=None):
-    """`_bernoulli_exp` for x = num/den <= 1: the first k for which a coin of probability x/k fails is odd.
-
-    For P(first k - 1 coins succeed) = x^(k-1)/(k-1)!, and the alternating sum of these is e^-x.
-    """
+    """Return `_bernoulli_exp` for x = num/den <= 1: heads if the first k at which a coin of probability x/k fails is
+    odd. P(first k - 1 coins succeed) = x^(k-1)/(k-1)!, and the alternating sum of these is e^-x."""
     heads, k = np.empty(len(num) if which is None else len(which), dtype=bool), 1
     active = np.arange(len(heads))
     while active.size:
@@ -159,20 +150,18 @@ def _exp_of_fraction(num, den, rng, which=None):
 
 
 def _used(num, which):
-    """The entries of `num` that `which` refers to, and where each went."""
+    """Return the entries of `num` that `which` refers to, and where each went."""
     used = np.bincount(which, minlength=len(num)) > 0
     return num[used], (np.cumsum(used) - 1)[which]
-
-
-# ---- whole numbers
 
 
 def discrete_laplace(
     shape: int | Sequence[int], scale: float | Fraction, *, rng: np.random.Generator | SystemRandomness
 ) -> np.ndarray:
-    """Independent draws of `shape` from the whole numbers with probabilities proportional to e^(-|x|/scale).
+    """Return independent draws of `shape` from the integers with probabilities proportional to e^(-|x|/scale).
 
-    scale : (0, inf). int64, or Python ints (dtype object) for scales of 2^50 and more.
+    scale : (0, inf)
+    Draws are int64, or Python ints (dtype object) for scales of 2^50 and more.
     Source: Canonne, Kamath, Steinke 2020, Algorithm 2.
     """
     scale, rng = fraction("scale", scale), _bits(rng)
@@ -182,10 +171,10 @@ def discrete_laplace(
 def discrete_gaussian(
     shape: int | Sequence[int], sigma: float | Fraction, *, rng: np.random.Generator | SystemRandomness
 ) -> np.ndarray:
-    """Independent draws of `shape` from the whole numbers with probabilities proportional to e^(-x^2/(2 sigma^2)).
+    """Return independent draws of `shape` from the integers with probabilities proportional to e^(-x^2/(2 sigma^2)).
 
-    sigma : (0, inf); the standard deviation is a little less than sigma.
-        int64, or Python ints (dtype object) for a sigma of 2^50 and more.
+    sigma : (0, inf); the standard deviation is slightly below sigma
+    Draws are int64, or Python ints (dtype object) for a sigma of 2^50 and more.
     Source: Canonne, Kamath, Steinke 2020, Algorithm 3.
     """
     sigma, rng = fraction("sigma", sigma), _bits(rng)
@@ -193,11 +182,11 @@ def discrete_gaussian(
 
 
 def _laplace_proposals(count, scale, rng):
-    """About `count` independent discrete Laplace draws, at times none. scale = t/s."""
+    """Return about `count` independent discrete Laplace draws, possibly none. scale = t/s."""
     t, s = scale.numerator, scale.denominator
     u = _uniform(count, t, rng)
     u = u[_exp_of_fraction(u, t, rng)]
-    v = np.zeros(len(u), dtype=np.int64)  # how often a coin of probability 1/e succeeds
+    v = np.zeros(len(u), dtype=np.int64)  # number of successes of coins of probability 1/e
     active = np.arange(len(u))
     while active.size:  # four coins at a time
         run = _run_of_inverse_e(active.size, rng)
@@ -212,11 +201,8 @@ def _laplace_proposals(count, scale, rng):
 
 
 def _gaussian_proposals(count, variance, rng):
-    """About `count` independent discrete Gaussian draws, at times none. variance = n/d.
-
-    A discrete Laplace draw y of scale t is accepted with probability e^-x,
-    x = (|y| - variance/t)^2 / (2 variance) = (|y| t d - n)^2 / (2 n d t^2).
-    """
+    """Return about `count` independent discrete Gaussian draws, possibly none. variance = n/d. A Laplace draw y of
+    scale t is accepted with probability e^-x, x = (|y| t d - n)^2 / (2 n d t^2)."""
     n, d = variance.numerator, variance.denominator
     t = math.isqrt(n // d) + 1
     y = _laplace_proposals(count, Fraction(t), rng)
@@ -229,7 +215,7 @@ def _gaussian_proposals(count, variance, rng):
 
 
 def _collect(shape, size, propose):
-    """Draws of `shape` out of batches of accepted proposals, as int64 where `size` lets them fit."""
+    """Return draws of `shape` from batches of accepted proposals, as int64 where `size` lets them fit."""
     count = _count(shape)
     parts, missing = [np.zeros(0, dtype=np.int64)], count
     while missing > 0:
@@ -240,7 +226,7 @@ def _collect(shape, size, propose):
 
 
 def _uniform(count, bound, rng):
-    """`count` draws from 0, ..., bound - 1: of so many random bits, those below the bound."""
+    """Return `count` draws from 0, ..., bound - 1, by rejecting words of random bits that are not below the bound."""
     bits = (bound - 1).bit_length()
     if bits == 0:
         return np.zeros(count, dtype=np.int64)
@@ -257,22 +243,19 @@ def _uniform(count, bound, rng):
 
 
 def _words(count, bits, rng):
-    """`count` words of 8, 16, 32 or 64 random bits."""
+    """Return `count` words of 8, 16, 32 or 64 random bits."""
     return np.frombuffer(rng.bytes(count * bits // 8), dtype=f"<u{bits // 8}")
 
 
 def _long_words(count, bits, rng):
-    """`count` Python ints of at least so many random bits."""
+    """Return `count` Python ints of at least `bits` random bits."""
     size = (bits + 7) // 8
     data = rng.bytes(count * size)
     return np.array([int.from_bytes(data[i : i + size], "little") for i in range(0, count * size, size)], dtype=object)
 
 
-# ---- parameters
-
-
 def fraction(name: str, value: float | Fraction) -> Fraction:
-    """`value`, an int, a Fraction or a float in (0, inf), as the very Fraction that it is.
+    """Return `value`, an int, a Fraction or a float in (0, inf), as the Fraction that it represents exactly.
 
     Raises ``ValueError`` that names the parameter, its value and the range.
     """
@@ -297,7 +280,7 @@ def _whole(name, value, least) -> int:
 
 
 def _counts(num, den) -> tuple[np.ndarray, int]:
-    """Checked numerators, int64 or Python ints, and denominator."""
+    """Return checked numerators, as int64 or Python ints, and the denominator."""
     den = _whole("den", den, 1)
     array = np.asarray(num)
     if array.size == 0:
@@ -312,7 +295,7 @@ def _counts(num, den) -> tuple[np.ndarray, int]:
 
 
 def _count(shape) -> int:
-    """How many draws `shape` holds."""
+    """Return how many draws `shape` holds."""
     sizes = checks.integer("shape", shape, "[0, inf)")
     if sizes.ndim > 1:
         raise ValueError(f"shape must be a whole number or a tuple of them, got {shape!r}")

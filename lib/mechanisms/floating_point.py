@@ -1,14 +1,14 @@
-"""The textbook Laplace sampler in floating point, and what its last bits tell (Mironov 2012).
+"""The textbook Laplace sampler in floating point, and what its last bits reveal (Mironov 2012).
 
-A real Laplace variable takes every value. The sampler ``value +- scale * log(u)``, u one of the 2^bits multiples of
-2^-bits in (0, 1], does not: of the doubles near an output many cannot come from one `value` and many not from another.
-Which ones is for anybody to compute. An output that can come from one table only identifies it, whatever epsilon says.
+A real Laplace variable takes every value. The sampler ``value +- scale * log(u)``, where u is one of the 2^bits
+multiples of 2^-bits in (0, 1], does not. Many of the doubles near an output are impossible for one `value` and many
+for another, and anybody can compute which. An output that only one table can give identifies that table, whatever epsilon is.
 
 - `textbook_laplace`: the sampler;   `reachable`: can this output come from that value?
 - `attack`: how often an output identifies the table
 - `lattice_laplace`: the remedy, exact noise on the multiples of a power of two
 
-`noise.laplace`, which is numpy's sampler, is of the kind; it reaches other multiples of 2^-53, see `SAMPLERS`.
+`noise.laplace`, numpy's sampler, has the same flaw with other multiples of 2^-53; see `SAMPLERS`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..numerics.checks import Numbers, number, whole
 from . import exact_noise, noise
 from .noise import SystemRandomness
 
-# Which k noise below and noise above 0 can have; numpy takes the logarithm of U + U for a U < 1/2, else of
+# The possible k of noise below and above 0. numpy takes the logarithm of U + U for a U < 1/2, else of
 # (2 - U) - U, whose first difference is rounded. (U is a multiple of 2^-53.)
 SAMPLERS = {
     "textbook": (lambda k: k >= 1, lambda k: k >= 1),
@@ -35,16 +35,16 @@ _NEAR = 8  # k whose logarithms may be out of order with their neighbours': see 
 
 
 def _log(x):
-    """The C library's logarithm, elementwise; `np.log` may differ in the last bit from one processor to another."""
+    """Return the C library's logarithm, elementwise; `np.log` may differ in the last bit from one processor to another."""
     return np.fromiter(map(math.log, x.ravel().tolist()), dtype=float, count=x.size).reshape(x.shape)
 
 
 def textbook_laplace(
     value: ArrayLike, scale: float, *, rng: np.random.Generator, bits: int = 53
 ) -> NDArray[np.float64]:
-    """``value +- scale * log(u)`` with fair signs and u = k 2^-bits, k uniform in 1, ..., 2^bits: shape of `value`.
+    """Return ``value +- scale * log(u)`` with fair signs and u = k 2^-bits, k uniform in 1, ..., 2^bits: shape of `value`.
 
-    value : finite; scale : (0, inf); bits : whole number in [1, 53]
+    value : finite; scale : (0, inf); bits : integer in [1, 53]
     """
     value, scale, bits = _parameters(value, scale, bits)
     k = exact_noise.uniform_integers(value.shape, 2**bits, rng=rng) + 1
@@ -55,7 +55,7 @@ def textbook_laplace(
 def reachable(
     output: ArrayLike, value: ArrayLike, scale: float, *, sampler: str = "textbook", bits: int = 53
 ) -> np.ndarray:
-    """Whether the sampler can answer `output` where the truth is `value`; they broadcast, the result is bool.
+    """Return whether the sampler can output `output` when the true answer is `value`; they broadcast, the result is bool.
 
     output, value : finite; scale, bits : as for `textbook_laplace`
     sampler : "textbook", or "numpy" for ``value + noise.laplace(shape, scale)``, with bits 53
@@ -70,18 +70,16 @@ def reachable(
     below_zero, above_zero = _grids(sampler, bits)
     output, value = np.broadcast_arrays(checks.real("output", output, "(-inf, inf)"), value)
     below = _reaches_down(output.ravel(), value.ravel(), scale, bits, below_zero)
-    above = _reaches_down(-output.ravel(), -value.ravel(), scale, bits, above_zero)  # rounding knows no sign
+    above = _reaches_down(-output.ravel(), -value.ravel(), scale, bits, above_zero)  # rounding is symmetric
     return (below | above).reshape(output.shape)[()]
 
 
 def _reaches_down(output, value, scale, bits, possible):
-    """Whether some `possible` k in 1, ..., 2^bits gives value + scale log(k 2^-bits) == output, after all roundings.
-
-    Multiplication and addition round monotonically, and so, but for its last bit, does the logarithm: bisection
-    finds where the answers pass `output`. For logarithms in error by less than two units in the last place, answers
-    out of order come from k whose true logarithms are within 2^-50 |log u| of each other, hence, as
-    u |log u| < 0.37, from fewer than 4 neighbouring k. Those around the place found are all tried; of more than 8
-    k with one answer, some are possible.
+    """Return whether some `possible` k in 1, ..., 2^bits gives value + scale log(k 2^-bits) == output, after all
+    roundings. Multiplication and addition round monotonically, and so, up to its last bit, does the logarithm.
+    Bisection therefore finds where the answers pass `output`. If logarithms err by less than two units in the last
+    place, answers out of order come from k whose true logarithms are within 2^-50 |log u| of each other. Since u |log
+    u| < 0.37, these are fewer than 4 neighbouring k. All k there are tried; of more than 8 with one answer, some are possible.
     """
 
     def answers(k, log):
@@ -100,9 +98,9 @@ def _reaches_down(output, value, scale, bits, possible):
 
 
 class Attack(NamedTuple):
-    """Shares of outputs that can come from one table only, and their standard errors.
+    """Proportions of outputs that only one table can give, and their standard errors.
 
-    first, second : among the outputs from the one and from the other table
+    first, second : among the outputs of the first and of the second table
     trials : outputs of each
     """
 
@@ -115,10 +113,10 @@ class Attack(NamedTuple):
 
 def attack(first: float, second: float, scale: float, *, trials: int, rng: np.random.Generator,
            sampler: str = "textbook", bits: int = 53) -> Attack:  # fmt: skip
-    """Runs the sampler on the answers `first` and `second` of two tables, and counts what gives itself away.
+    """Run the sampler on the answers `first` and `second` of two tables, and count the outputs that identify their table.
 
-    first, second : finite numbers; trials : whole number >= 1; sampler, bits : as for `reachable`
-    The verdicts are exact, the shares are estimates.
+    first, second : finite numbers; trials : integer >= 1; sampler, bits : as for `reachable`
+    Each output's verdict is exact; the proportions are estimates.
     """
     first, second = number("first", first, "(-inf, inf)"), number("second", second, "(-inf, inf)")
     trials = whole("trials", trials, "[1, inf)")
@@ -137,7 +135,7 @@ def attack(first: float, second: float, scale: float, *, trials: int, rng: np.ra
 def lattice_laplace(value: ArrayLike, epsilon: float | Fraction, sensitivity: float, *,
                     rng: np.random.Generator | SystemRandomness,
                     granularity: float = 2.0**-20) -> Numbers:  # fmt: skip
-    """`value` rounded to a multiple of `granularity`, plus exact discrete Laplace noise on these: epsilon-DP, really.
+    """Return `value` rounded to a multiple of `granularity`, plus exact discrete Laplace noise on these: exactly epsilon-DP.
 
     value : finite, any shape, at most 2^52 granularities from 0; epsilon : (0, inf), a float or a Fraction
     sensitivity : L1 sensitivity of the query in (0, inf). Rounding can increase it: in units of the granularity
@@ -152,10 +150,10 @@ def lattice_laplace(value: ArrayLike, epsilon: float | Fraction, sensitivity: fl
     sensitivity = number("sensitivity", sensitivity, "(0, inf)")
     cells = value / granularity  # exact: only the exponent changes
     nearest = np.floor(cells)
-    nearest = (nearest + (cells - nearest >= 0.5)).astype(np.int64)  # halves up: so differences round up at most
+    nearest = (nearest + (cells - nearest >= 0.5)).astype(np.int64)  # halves up, so that differences round up at most
     units = math.ceil(Fraction(sensitivity) / Fraction(granularity)) + max(value.size - 1, 0)
     scale = units / exact_noise.fraction("epsilon", epsilon)
-    if scale > 2**900:  # noise that no float could hold
+    if scale > 2**900:  # noise too large for a float
         raise ValueError(
             f"epsilon must be larger for a sensitivity of {sensitivity:g} and granularity of {granularity:g}, got {epsilon}"
         )

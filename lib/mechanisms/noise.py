@@ -1,7 +1,7 @@
-"""Samplers of the noise that mechanisms add, and where their randomness comes from.
+"""Samplers of the noise that mechanisms add, and their sources of randomness.
 
-The textbook samplers here compute in floating point; `floating_point` shows what that gives away.
-`exact_noise` holds samplers that give nothing away.
+The textbook samplers here compute in floating point; `floating_point` shows what that reveals.
+The samplers of `exact_noise` reveal nothing.
 """
 
 from __future__ import annotations
@@ -20,33 +20,34 @@ class SystemRandomness:
 
     @staticmethod
     def bytes(length: int) -> bytes:
-        """`length` >= 0 random bytes."""
+        """Return `length` >= 0 random bytes."""
         return os.urandom(length)
 
 
 def system_rng() -> SystemRandomness:
-    """An `rng` whose every bit comes from the operating system (`os.urandom`): unpredictable, not repeatable.
+    """Return an `rng` whose bits all come from the operating system (`os.urandom`): unpredictable and not repeatable.
 
-    `exact_noise` needs nothing of an `rng` but its method `bytes`, which numpy's generators have as
-    well; so either will do there. The floating-point samplers of this module take numpy's only.
+    `exact_noise` uses only the method `bytes` of an `rng`, so it accepts both this and numpy's generators. The
+    floating-point samplers of this module accept only numpy's.
     """
     return SystemRandomness()
 
 
 def gaussian(shape: int | Sequence[int], sigma: ArrayLike, *, rng: np.random.Generator) -> np.ndarray:
-    """Independent draws of `shape` from the normal distribution with standard deviation `sigma` in (0, inf)."""
+    """Return independent draws of `shape` from the normal distribution with standard deviation `sigma` in (0, inf)."""
     return generator(rng).normal(scale=checks.real("sigma", sigma, "(0, inf)"), size=shape)
 
 
 def laplace(shape: int | Sequence[int], scale: ArrayLike, *, rng: np.random.Generator) -> np.ndarray:
-    """Independent draws of `shape` from the Laplace distribution with density exp(-|x|/scale)/(2 scale),
-    `scale` in (0, inf); the standard deviation is sqrt(2) scale.
+    """Return independent draws of `shape` from the Laplace distribution with density exp(-|x|/scale)/(2 scale).
+
+    scale : (0, inf); the standard deviation is sqrt(2) scale
     """
     return generator(rng).laplace(scale=checks.real("scale", scale, "(0, inf)"), size=shape)
 
 
 def generator(rng: object) -> np.random.Generator:
-    """`rng`, refused (``ValueError``) where it is not a numpy generator."""
+    """Return `rng`, or raise ``ValueError`` if it is not a numpy generator."""
     if not isinstance(rng, np.random.Generator):
         raise ValueError(f"rng must be a numpy.random.Generator for floating-point noise, got {type(rng).__name__}")
     return rng

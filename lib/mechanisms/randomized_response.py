@@ -1,4 +1,4 @@
-"""Randomized response over k values: tell the truth with odds e^epsilon to 1 against each lie."""
+"""Randomized response over k values: tell the truth with odds e^epsilon to 1 against each other value."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ..accounting import privacy_loss
 from ..accounting.divergence import beyond_line
 from ..numerics import checks
 from ..numerics.checks import number, whole
+from ..numerics.elementwise import raised
 from . import exact_noise
 from .guarantees import PureDP
 from .noise import SystemRandomness
@@ -21,10 +22,10 @@ from .noise import SystemRandomness
 
 @dataclass(frozen=True)
 class RandomizedResponse(PureDP):
-    """Reports the true value among 0, ..., k - 1 with probability `truth` = e^epsilon / (e^epsilon + k - 1), any other
-    with probability `lie` = 1 / (e^epsilon + k - 1). epsilon : (0, 700]; k : whole number in [2, 2^31]
+    """Reports the true value among 0, ..., k - 1 with probability `truth` = e^epsilon / (e^epsilon + k - 1), and each other
+    value with probability `lie` = 1 / (e^epsilon + k - 1). Sampling is exact.
 
-    The sampling is exact.
+    epsilon : (0, 700]; k : integer in [2, 2^31]
     Source: kiri2019, "Random Response" (equation 6, k = 2); Kairouz, Bonawitz, Ramage 2016 (k-RR).
     Checked by Coq: `grr_private` and `grr_no_better` in proofs/.
 
@@ -38,7 +39,7 @@ class RandomizedResponse(PureDP):
     epsilon: float
     k: int = 2
     events = "categories"
-    sensitivity = 1  # one user's value, whatever it is, for any other: the neighbours of local DP
+    sensitivity = 1  # any value of one user may change to any other: the neighbours of local DP
 
     def __post_init__(self) -> None:
         number("epsilon", self.epsilon, "(0, 700]")
@@ -58,12 +59,12 @@ class RandomizedResponse(PureDP):
 
     @property
     def rho(self) -> float:
-        """zCDP: sup D_alpha / alpha, for k = 2 epsilon tanh(epsilon/2), else rounded up by 1/2000 or less.
+        """Return the zCDP rho, sup D_alpha / alpha: epsilon tanh(epsilon/2) for k = 2, else rounded up by <= 1/2000.
 
-        On a grid of orders from 1 to epsilon / D_1: D_alpha increases to epsilon, so that between two orders no
-        quotient exceeds the D of the larger over the smaller, nor one beyond the grid that at its start. With v the mean square of
-        the losses, quotients up to alpha lie below e^(alpha epsilon) v/2 and D_1 above e^-epsilon v/2: of a small epsilon the grid
-        starts later.
+        The search covers a grid of orders from 1 to epsilon / D_1. D_alpha increases to epsilon, so between two orders
+        no quotient exceeds the D of the larger over the smaller, and beyond the grid none exceeds that at its start.
+        With v the mean square of the losses, quotients up to alpha lie below e^(alpha epsilon) v/2 and D_1 lies above
+        e^-epsilon v/2, so for small epsilon the grid can start later.
         """
         loss, ratio, tiny = self.loss, 1 + 1 / 2000, np.finfo(float).tiny
         if self.k == 2 or super().rho == tiny:
@@ -76,17 +77,14 @@ class RandomizedResponse(PureDP):
             loss.log_mass, -loss.losses
         )
         divergences = np.where(far < 0.1, np.log1p(near.sum(axis=1)), far) / x[:, 0]
-        return float(max(min(ratio * max((divergences / orders).max(), loss.kl), super().rho), tiny))
+        return float(min(raised(ratio * max((divergences / orders).max(), loss.kl), loss._error), super().rho))
 
     @property
     def worst_case(self) -> tuple[int, int]:
         return 0, 1
 
     def release(self, value: ArrayLike, *, rng: np.random.Generator | SystemRandomness) -> NDArray[np.int64]:
-        """A report for each of the values in {0, ..., k - 1}, any shape: int64 of that shape.
-
-        rng : also `noise.system_rng()`
-        """
+        """Return reports for values in {0, ..., k - 1}, int64 of any shape. rng : also `noise.system_rng()`"""
         value = checks.integer("value", value, f"[0, {self.k - 1}]").astype(np.int64)
         honest = _truths(value.size, float(self.epsilon), self.k, rng).reshape(value.shape)
         other = exact_noise.uniform_integers(value.shape, self.k - 1, rng=rng)
@@ -94,7 +92,7 @@ class RandomizedResponse(PureDP):
 
 
 def _truths(count, epsilon, k, rng):
-    """Coins of probability `truth`, exactly: its binary digits are compared with random ones, 64 at a time."""
+    """Return exact coins of probability `truth`, comparing its binary digits with random ones, 64 at a time."""
     words = exact_noise.uniform_integers(count, 2**62, rng=rng)
     first = _digits(epsilon, k, 62)
     heads = words < first
@@ -108,10 +106,7 @@ def _truths(count, epsilon, k, rng):
 
 @lru_cache(maxsize=256)
 def _digits(epsilon, k, bits):
-    """The whole part of 2^bits / (1 + (k - 1) e^-epsilon), computed with digits enough to be sure of it.
-
-    The number is irrational, so that with digits enough one is always sure.
-    """
+    """Return the integer part of 2^bits / (1 + (k - 1) e^-epsilon). Enough digits decide it: it is irrational."""
     digits = bits // 3 + 20
     while True:
         with localcontext(prec=digits):

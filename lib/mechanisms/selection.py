@@ -1,4 +1,4 @@
-"""Mechanisms that choose one of k candidates by score: exponential, and permute-and-flip."""
+"""Mechanisms that choose one of k candidates by score: the exponential mechanism and permute-and-flip."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ from .. import accounting
 from ..accounting.divergence import expm1mx
 from ..numerics import checks
 from ..numerics.checks import Numbers, PositiveFields, plain
+from ..numerics.elementwise import raised, raised_delta
 from . import exact_noise, noise
 from .guarantees import PureDP
 from .noise import SystemRandomness
 
 
 def exponential(scores: ArrayLike, epsilon: float, sensitivity: float, *, rng: np.random.Generator) -> int:
-    """The index that the exponential mechanism chooses among `scores`.
+    """Return the index that the exponential mechanism chooses among `scores`.
 
     scores : finite, shape (k,), k >= 1, higher is better; epsilon : [0, inf)
-    sensitivity : by how much neighbouring tables can change any score, (0, inf)
+    sensitivity : the most by which neighbouring tables can change any score, (0, inf)
 
-    Index i has probability proportional to exp(epsilon scores[i] / (2 sensitivity)); drawn as the largest of the
-    exponents plus Gumbel noise, so no exponential is ever taken. It is epsilon-DP and, its privacy loss having a
-    range of epsilon, epsilon^2/8-zCDP (miura2025, Definition 2.6; Cesar and Rogers 2021, Lemma 4).
-    ``ArithmeticError`` for exponents that overflow.
+    Index i has probability proportional to exp(epsilon scores[i] / (2 sensitivity)). The choice is the largest exponent
+    plus Gumbel noise, so no exponential is computed. It is epsilon-DP. Its privacy loss has a range of epsilon, so it is
+    also epsilon^2/8-zCDP (miura2025, Definition 2.6; Cesar and Rogers 2021, Lemma 4).
+    Raises ``ArithmeticError`` for exponents that overflow.
     """
     scores, epsilon = _scores(scores, 1), checks.number("epsilon", epsilon, "[0, inf)")
     return int(_largest(scores, epsilon, checks.number("sensitivity", sensitivity, "(0, inf)"), rng))
@@ -39,13 +40,13 @@ def exponential(scores: ArrayLike, epsilon: float, sensitivity: float, *, rng: n
 def exact_exponential(
     scores: Iterable[int], epsilon: float | Fraction, sensitivity: int, *, rng: np.random.Generator | SystemRandomness
 ) -> int:
-    """`exponential` for whole scores, with exact probabilities: no floating-point number takes part.
+    """Return the choice of `exponential` for integer scores, with exact probabilities and no floating-point arithmetic.
 
-    scores : whole numbers of any size, shape (k,), k >= 1; epsilon : (0, inf); sensitivity : whole, [1, inf)
+    scores : integers of any size, shape (k,), k >= 1; epsilon : (0, inf); sensitivity : integer in [1, inf)
     rng : also `noise.system_rng()`
 
-    Candidates are proposed uniformly and accepted with probability e^(-epsilon gap / (2 sensitivity)), by their gap below
-    the largest score: k proposals at most are expected. An epsilon of few binary digits is faster.
+    Candidates are proposed uniformly and accepted with probability e^(-epsilon gap / (2 sensitivity)), where the gap is
+    that below the largest score. At most k proposals are expected. An epsilon of few binary digits is faster.
     """
     scores = list(scores)
     if not scores or not all(isinstance(score, numbers.Integral) and not isinstance(score, bool) for score in scores):
@@ -62,21 +63,25 @@ def exact_exponential(
 
 
 def _largest(scores, epsilon, sensitivity, rng):
-    """The index of the largest noisy exponent, over the last axis."""
+    """Return the index of the largest noisy exponent, over the last axis."""
+    return np.argmax(_exponents(scores, epsilon, sensitivity) + rng.gumbel(size=scores.shape), axis=-1)
+
+
+def _exponents(scores, epsilon, sensitivity):
     with np.errstate(over="ignore", invalid="ignore"):
         exponents = epsilon * scores / (2 * sensitivity)
     if not np.isfinite(exponents).all():  # they would tie, and the first would be chosen
         raise ArithmeticError("epsilon scores / (2 sensitivity) is too large for double precision")
-    return np.argmax(exponents + rng.gumbel(size=scores.shape), axis=-1)
+    return exponents
 
 
 @dataclass(frozen=True)
 class Exponential(PositiveFields):
     """Chooses index i with probability proportional to e^(epsilon scores[i] / (2 sensitivity)).
 
-    epsilon : (0, inf); sensitivity : by how much neighbours can change any score, (0, inf)
+    epsilon : (0, inf); sensitivity : the most by which neighbours can change any score, (0, inf)
     The guarantee is that of bounded range (Durfee and Rogers 2019): see `accounting.numerical.BoundedRangeLoss`.
-    Composed with others, `accounting.compose_schedule` is sharper than `prv_compose`.
+    For compositions, `accounting.compose_schedule` is sharper than `prv_compose`.
     Checked by Coq, but for rounding: `exponential_private` and `exponential_zcdp` in proofs/.
 
     >>> from lib.mechanisms import Exponential
@@ -98,48 +103,51 @@ class Exponential(PositiveFields):
 
     @property
     def worst_case(self) -> tuple[np.ndarray, np.ndarray]:
-        """Two candidates; the odds of the worse one go from e^-3 to e^(epsilon - 3). (epsilon needs odds of 0.)"""
+        """Return scores for two candidates; the odds of the worse go from e^-3 to e^(epsilon - 3). (epsilon needs odds of 0.)"""
         gap = 6 * self.sensitivity / self.epsilon
         return np.array([0.0, gap]), np.array([self.sensitivity, gap - self.sensitivity])
 
     def delta(self, epsilon: ArrayLike) -> Numbers:
-        """The least delta at `epsilon` in [0, inf), any shape, e being that of the mechanism:
-        (exp(e/2) - exp(epsilon/2))^2 / (exp(e) - 1) for epsilon <= e."""
+        """Return the smallest delta at `epsilon` in [0, inf), any shape.
+
+        With e the mechanism's own epsilon, delta is (exp(e/2) - exp(epsilon/2))^2 / (exp(e) - 1) for epsilon <= e.
+        """
         short = np.minimum(checks.real("epsilon", epsilon, "[0, inf)") - self.epsilon, 0)
-        return plain(np.expm1(short / 2) * (np.expm1(short / 2) / -np.expm1(-self.epsilon)))
+        return raised_delta(np.expm1(short / 2) * (np.expm1(short / 2) / -np.expm1(-self.epsilon)))
 
     def epsilon_at(self, delta: ArrayLike) -> Numbers:
-        """The least epsilon at `delta` in [0, 1), any shape."""
-        root = np.sqrt(checks.real("delta", delta, "[0, 1)")) * np.sqrt(-np.expm1(-self.epsilon))
-        return plain(np.maximum(self.epsilon + 2 * np.log1p(-np.minimum(root, 1 - 1e-16)), 0.0))
+        """Return the smallest epsilon at `delta` in [0, 1), any shape."""
+        root = np.sqrt(checks.real("delta", delta, "[0, 1)")) * np.sqrt(-np.expm1(-self.epsilon)) * (1 - 2.0**-50)
+        return plain(np.clip(self.epsilon + 2 * np.log1p(-root) + 2.0**-50 * self.epsilon, 0.0, self.epsilon))
 
     def rdp(self, alpha: ArrayLike) -> Numbers:
-        """The RDP epsilon at orders `alpha` in (1, inf), any shape, the most over all mechanisms of the range.
-        A relative 1e-12 covers what is rounded.
+        """Return the largest RDP epsilon over all mechanisms of the range, at orders `alpha` in (1, inf), any shape.
 
         For the pair with the losses t and t - epsilon (see `accounting.bounded_range`), e^((alpha-1) D_alpha) is
-        y^(alpha-1) (a - b y) / (1 - e^-epsilon), y = e^t: greatest at y = a (alpha-1) / (b alpha).
+        y^(alpha-1) (a - b y) / (1 - e^-epsilon), y = e^t, which is greatest at y = a (alpha-1) / (b alpha). 1e-12
+        covers rounding.
         """
         x, epsilon = checks.real("alpha", alpha, "(1, inf)") - 1, self.epsilon
-        with np.errstate(all="ignore"):  # of what `where` leaves aside
+        with np.errstate(all="ignore"):  # in entries that `where` discards
             odd = (x + 0.5) * epsilon / 2
             below = np.log1p(1 / x) - np.log1p(np.expm1(-epsilon) / -np.expm1(x * epsilon))  # epsilon - t
             below = np.clip(np.where(odd < 1e-4, epsilon / 2 * (1 - odd / 3), below), 0, epsilon)
             t = epsilon - below
             high, low = np.expm1(-below) / np.expm1(-epsilon), np.exp(-below) * np.expm1(-t) / np.expm1(-epsilon)
-            # Terms that are all positive: what is added, x e^-loss - x, is 0 in the mean (see `DiscreteLoss`).
+            # All terms are positive: the addition, x e^-loss - x, has mean 0 (see `DiscreteLoss`).
             excess = high * (expm1mx(np.minimum(x * t, 1)) + x * expm1mx(-t))
             excess += low * (expm1mx(-x * below) + x * expm1mx(np.minimum(below, 700)))
             far = np.logaddexp(np.log(high) + x * t, np.log(low) - x * below)
             exact = np.where(x * t < 1, np.log1p(excess), far) / x * (1 + 1e-12)
-            return plain(np.maximum(np.minimum(exact, np.minimum((1 + x) * self.rho, epsilon)), np.finfo(float).tiny))
+            exact = exact if epsilon > 1e-140 else np.inf  # where the terms underflow, the bounds are exact enough
+            return plain(np.minimum(raised(exact, 0.0), np.minimum(raised((1 + x) * self.rho), raised(epsilon, 0.0))))
 
     def probabilities(self, scores: ArrayLike) -> NDArray[np.float64]:
-        """The law of the choice among `scores`, shape (k,)."""
-        return scipy.special.softmax(self.epsilon / (2 * self.sensitivity) * _scores(scores, 1))
+        """Return the probability of each choice among `scores`, shape (k,)."""
+        return scipy.special.softmax(_exponents(_scores(scores, 1), self.epsilon, self.sensitivity))
 
     def release(self, value: ArrayLike, *, rng: np.random.Generator) -> int | NDArray[np.int64]:
-        """The index chosen among the scores `value`, shape (k,); or, for shape (m, k), m of them."""
+        """Return the index chosen among the scores `value`, shape (k,), or m indices for shape (m, k)."""
         chosen = _largest(_scores(value, 2), self.epsilon, self.sensitivity, noise.generator(rng))
         return chosen if chosen.ndim else int(chosen)
 
@@ -147,12 +155,13 @@ class Exponential(PositiveFields):
 @dataclass(frozen=True)
 class PermuteAndFlip(PositiveFields, PureDP):
     """Goes through the candidates in random order and takes the first whose coin, of probability
-    e^(-epsilon (best - scores[i]) / (2 sensitivity)), succeeds. Exact: no rounding anywhere.
+    e^(-epsilon (best - scores[i]) / (2 sensitivity)), succeeds. Sampling is exact, without rounding.
 
-    epsilon : (0, inf); sensitivity : by how much neighbours can change any score, (0, inf)
-    Never worse in expected score than the exponential mechanism of the same epsilon; but it has no bounded range, and
-    composes as any epsilon-DP mechanism. It is the same as adding exponential noise of scale 2 sensitivity / epsilon
-    to each score and reporting the largest (Ding et al. 2021). Source: McKenna and Sheldon 2020, Algorithm 1.
+    epsilon : (0, inf); sensitivity : the most by which neighbours can change any score, (0, inf)
+    The expected score is never worse than that of the exponential mechanism of the same epsilon. But permute-and-flip has
+    no bounded range, and composes like any epsilon-DP mechanism. It is equivalent to reporting the largest score after
+    adding exponential noise of scale 2 sensitivity / epsilon to each (Ding et al. 2021).
+    Source: McKenna and Sheldon 2020, Algorithm 1.
     Checked by Coq: `permute_and_flip_private` and `law_is_integral` in proofs/.
 
     >>> from lib.mechanisms import PermuteAndFlip
@@ -166,30 +175,27 @@ class PermuteAndFlip(PositiveFields, PureDP):
 
     @property
     def worst_case(self) -> tuple[np.ndarray, np.ndarray]:
-        """Two candidates: one that loses by twice the sensitivity, or not at all."""
+        """Return scores for two candidates: one loses by twice the sensitivity, or not at all."""
         return np.array([0.0, 2.0 * self.sensitivity]), np.array([self.sensitivity, self.sensitivity], dtype=float)
 
     def probabilities(self, scores: ArrayLike) -> NDArray[np.float64]:
-        """The law of the choice among `scores`, shape (k,).
+        """Return the probability of each choice among `scores`, shape (k,).
 
-        In random order is: each at a uniform time in [0, 1]. So candidate i is chosen with probability
+        Random order means that each candidate comes at a uniform time in [0, 1]. So candidate i is chosen with probability
         p_i times the integral over its time t of prod (1 - t p_j), j != i, a polynomial.
         """
         scores = _scores(scores, 1)
-        p = np.exp(self.epsilon / (2 * self.sensitivity) * (scores - scores.max()))
+        p = np.exp(_exponents(scores - scores.max(), self.epsilon, self.sensitivity))
         nodes, weights = np.polynomial.legendre.leggauss(len(p) // 2 + 1)
         t = (nodes[:, None] + 1) / 2
         return p * (weights / 2 @ (np.prod(1 - t * p, axis=1)[:, None] / (1 - t * p)))
 
     def release(self, value: ArrayLike, *, rng: np.random.Generator | SystemRandomness) -> int | NDArray[np.int64]:
-        """The index chosen among the scores `value`, shape (k,); or, for shape (m, k), m of them.
-
-        rng : also `noise.system_rng()`
-        """
+        """Return the index chosen from scores `value`, (k,), or m from (m, k). rng : also `noise.system_rng()`"""
         scores = _scores(value, 2)
         rows = np.atleast_2d(scores)
         heads = exact_noise.bernoulli_exp(*self._exponents(rows), rng=rng)
-        # The first success in random order is a uniform one of all successes.
+        # The first success in random order is uniform among all successes.
         rank, successes = np.empty(len(rows), dtype=np.int64), heads.sum(axis=1)
         for count in np.unique(successes):
             these = np.flatnonzero(successes == count)
@@ -198,7 +204,7 @@ class PermuteAndFlip(PositiveFields, PureDP):
         return chosen if scores.ndim == 2 else int(chosen[0])
 
     def _exponents(self, rows):
-        """Whole numbers num (m, k) and den with num/den = epsilon (best - score) / (2 sensitivity), exactly."""
+        """Return integers num (m, k) and den with num/den = epsilon (best - score) / (2 sensitivity), exactly."""
         rate = Fraction(self.epsilon) / (2 * Fraction(self.sensitivity))
         kinds, which = np.unique(rows, axis=0, return_inverse=True)
         table = [[rate * (Fraction(max(row)) - Fraction(score)) for score in row] for row in kinds.tolist()]

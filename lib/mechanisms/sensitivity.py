@@ -1,28 +1,31 @@
-"""How far neighbouring tables can pull a query apart: by formula, and by trying all tables of a small domain.
+"""Sensitivity of a query between neighbouring tables, by formula and by enumerating all tables of a small domain.
 
-Neighbours. "unbounded": one record is added or taken away, so the number n of records differs.
-"bounded": one record is replaced, and n, the same on both sides, counts as public.
+Neighbours are "unbounded" if one record is added or removed, so that the number n of records differs. They are
+"bounded" if one record is replaced; n is then the same for both and counts as public.
 
-Records are numbers in [low, high]; values outside must be clamped first.
+Records are numbers in [low, high]; clamp values outside first.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..numerics import checks
+from ..numerics.elementwise import rounded_up
 
 NEIGHBOURS = ("unbounded", "bounded")
 
 
 def of_sum(low: float, high: float, neighbours: str = "unbounded") -> float:
-    """Of the sum of numbers in [low, high]: max(|low|, |high|) for "unbounded", high - low for "bounded".
+    """Return the sensitivity of a sum of numbers in [low, high].
 
+    It is max(|low|, |high|) for "unbounded" neighbours and high - low for "bounded" ones.
     Source: kiri2019, "sensitivity" (equation 2), which has low 0, high 1.
 
     >>> from lib.mechanisms.sensitivity import of_sum
@@ -31,13 +34,13 @@ def of_sum(low: float, high: float, neighbours: str = "unbounded") -> float:
     """
     low, high = _ends(low, high)
     checks.one_of("neighbours", neighbours, NEIGHBOURS)
-    return max(abs(low), abs(high)) if neighbours == "unbounded" else high - low
+    return max(abs(low), abs(high)) if neighbours == "unbounded" else _width(low, high)
 
 
 def of_histogram(norm: float = 1, neighbours: str = "unbounded") -> float:
-    """Of the counts of the cells of a partition, in the norm L1, L2 or L-infinity: `norm` one of 1, 2, inf.
+    """Return the sensitivity of the cell counts of a partition, in the norm L1, L2 or L-infinity: `norm` one of 1, 2, inf.
 
-    One cell changes by 1 under "unbounded", two under "bounded": 1, 1, 1 and 2, sqrt 2, 1.
+    "unbounded" neighbours differ by 1 in one cell: 1 in each norm. "bounded" ones differ in two: 2, sqrt 2 and 1.
 
     >>> from lib.mechanisms.sensitivity import of_histogram
     >>> print(of_histogram(), round(of_histogram(2, "bounded"), 3))
@@ -51,11 +54,11 @@ def of_histogram(norm: float = 1, neighbours: str = "unbounded") -> float:
 def of_mean(low: float, high: float, n: float | None = None, *, neighbours: str) -> float:
     """Return the sensitivity of the mean of numbers in [low, high]; the mean of no records is the middle.
 
-    - "bounded" with n public, a whole number >= 1: (high - low)/n, the "1/n" of kiri2019.
-    - "unbounded" without n: over tables of all sizes. From one record to two, and from none to one, the mean moves by up to
-      (high - low)/2.
-    - "unbounded" with n: the most that the mean moves from a table OF n RECORDS, (high - low)/n for n >= 2. This is a local sensitivity:
-      noise scaled to it is not differentially private, for the scale tells n. (Instead: noisy sum over noisy count.)
+    - "bounded" with n public, an integer >= 1: (high - low)/n, the "1/n" of kiri2019.
+    - "unbounded" without n: over tables of all sizes. The mean moves by up to (high - low)/2 (from one record to two).
+    - "unbounded" with n: the most that the mean moves from a table OF n RECORDS, (high - low)/n for n >= 2. This is a
+      local sensitivity. Noise scaled to it is not differentially private, for it reveals n. (Divide a noisy sum by a
+      noisy count.)
 
     >>> from lib.mechanisms.sensitivity import of_mean
     >>> print(of_mean(0, 100, n=1000, neighbours="bounded"), of_mean(0, 100, neighbours="unbounded"))
@@ -64,16 +67,16 @@ def of_mean(low: float, high: float, n: float | None = None, *, neighbours: str)
     low, high = _ends(low, high)
     checks.one_of("neighbours", neighbours, NEIGHBOURS)
     if n is not None:
-        n = float(checks.whole("n", n, "[1, inf)"))
+        n = checks.whole("n", n, "[1, inf)")
     if neighbours == "bounded":
         if n is None:
             raise ValueError("n must be given, in [1, inf), for bounded neighbours: it is public there, got None")
-        return (high - low) / n
-    return (high - low) / (2 if n is None or n == 1 else n)
+        return _width(low, high, n)
+    return _width(low, high, 2 if n is None or n == 1 else n)
 
 
 class Witness(NamedTuple):
-    """The greatest distance `value`, and neighbours `first`, `second` (tuples of records) that are so far apart."""
+    """The greatest distance, `value`, and neighbours `first` and `second` (tuples of records) at that distance."""
 
     value: float
     first: tuple
@@ -83,11 +86,12 @@ class Witness(NamedTuple):
 def brute_force(
     query: Callable[[tuple], ArrayLike], domain: Iterable[Any], n: int, *, neighbours: str, norm: float = 1
 ) -> Witness:
-    """Over all tables of records from `domain`: under "bounded" of exactly n records, under "unbounded" of up to n.
+    """Return the sensitivity over all tables of records from `domain`, with neighbours that attain it.
 
     query : function of a tuple of records to a number or an array, in which their order does not matter
-    domain : the values a record can take, two at least; n : whole number >= 1; norm : 1, 2 or inf
-    Time grows as the number of tables, (n + k)! / (n! k!) for k values, times k.
+    domain : the values a record can take, at least two; n : integer >= 1; norm : 1, 2 or inf
+    neighbours : "bounded" tables have exactly n records, "unbounded" ones at most n
+    Time grows as k times the number of tables, (n + k)! / (n! k!) for k values.
 
     >>> from lib.mechanisms.sensitivity import brute_force
     >>> print(brute_force(sum, domain=(0, 1, 3), n=3, neighbours="bounded"))
@@ -99,7 +103,7 @@ def brute_force(
     if len(domain) < 2:
         raise ValueError(f"domain must hold two values at least, got {domain!r}")
     worst = Witness(-1.0, (), ())
-    # Neighbours are what one adds to a common rest: a record or none, or one record or another.
+    # Neighbours add to a common rest a record or none, or one record or another.
     sizes = range(n) if neighbours == "unbounded" else (n - 1,)
     for rest in itertools.chain.from_iterable(itertools.combinations_with_replacement(domain, size) for size in sizes):
         tables = [(*rest, record) for record in domain]
@@ -118,6 +122,11 @@ def brute_force(
 
 def _answer(query, table) -> np.ndarray:
     return np.atleast_1d(checks.real("query", query(table), "(-inf, inf)"))
+
+
+def _width(low, high, n=1):
+    """Return (high - low)/n, rounded up."""
+    return rounded_up((Fraction(high) - Fraction(low)) / n)
 
 
 def _ends(low, high):

@@ -1,4 +1,4 @@
-"""Records that are perturbed one by one, and statistics rebuilt from them; k-anonymity (`hasegawa2015`)."""
+"""Records perturbed one by one, and statistics reconstructed from them; k-anonymity (`hasegawa2015`)."""
 
 from __future__ import annotations
 

@@ -2,9 +2,8 @@
 
 The mixture sum_j p(y|y_j) w(y_j)/N of the perturbed records is fitted to those records by maximum likelihood
 (equation 12). The weights are linear in non-negative coefficients alpha, w = K alpha, with mean b . alpha = 1,
-b the column means of K (equation 11). With theta_r = b_r alpha_r, on the simplex, and the columns of P K
-divided by N b_r, the problem is the one that `lib.numerics.mixing_proportions` solves and certifies. The document's own algorithm
-is `algorithm_1`.
+b the column means of K (equation 11). With theta_r = b_r alpha_r, on the simplex, and the columns of P K divided by
+N b_r, `lib.numerics.mixing_proportions` solves and certifies this problem. `algorithm_1` is the document's own algorithm.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ with extra("classifiers"):
 SOLVERS = ("certified", "algorithm 1")
 SCALINGS = ("range", "standard", "none")
 FIRST_POOL = 100
-# Exponents in the kernel below which its entries are left out, where few are above. A record is its own neighbour, at exponent 0, and
+# Kernel entries with smaller exponents are left out if most are. A record is its own neighbour, at exponent 0, and
 # its row of P varies by a factor e^epsilon: with n records, less than n e^(epsilon - 100) of a column of P K is left out.
 NEGLIGIBLE = -100.0
 
 
 def normalised(weights: ArrayLike) -> NDArray[np.float64]:
-    """Weights (n,) divided by their mean (equation 11); ``ValueError`` for one below 0 or not finite, or all 0."""
+    """Return weights (n,) over their mean (equation 11). Raises ``ValueError`` if negative, not finite or all 0."""
     weights = checks.real("weights", weights, "[0, inf)")
     with np.errstate(over="ignore"):
         total = weights.sum()
@@ -44,7 +43,7 @@ def normalised(weights: ArrayLike) -> NDArray[np.float64]:
 
 
 def effective_sample_size(weights: ArrayLike) -> float:
-    """(sum w)^2 / sum w^2 in [1, n]: as many equally weighted records would give a mean of the same variance.
+    """Return (sum w)^2 / sum w^2 in [1, n], the number of equally weighted records whose mean has the same variance.
 
     >>> from lib.microdata import effective_sample_size
     >>> print(effective_sample_size([1.0, 1.0, 1.0]), effective_sample_size([1.0, 0.0, 0.0]))
@@ -54,24 +53,21 @@ def effective_sample_size(weights: ArrayLike) -> float:
     return float(len(weights) / np.mean(weights**2))
 
 
-# ---------------------------------------------------------------- the document's algorithm
-
-
 def algorithm_1(P: np.ndarray | Pairwise, K: np.ndarray | Pairwise, *, rate: float | None = None, tol: float = 1e-12,
                 max_iter: int = 1000,
                 start: ArrayLike | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:  # fmt: skip
-    """Algorithm 1 of hasegawa2015, its misprints corrected: returns alpha (m,), the trace and whether it converged.
+    """Run Algorithm 1 of hasegawa2015, with corrections; return alpha (m,), the trace and whether it converged.
 
     P : (n, n), K : (n, m), arrays or anything with ``@`` and ``.T``; for the linear model K is Y
     rate : beta in (0, inf). The document gives none; by default the largest power of ten, from 1000 down, lowered
-        for good whenever a step would lower the likelihood
+        permanently whenever a step would lower the likelihood
     tol : e in [0, inf), the loop ends when |alpha_new - alpha|^2 < e
     start : alpha before the first step, >= 0; default, all equal
     trace : the log-likelihood sum_i ln(P K alpha / n)_i before each step and after the last
 
-    Corrected: b holds the column means of K (printed: row sums, the same for symmetric K only), the gradient
-    step starts from alpha^t, and (1 - b . alpha) multiplies b. The cycle of shift, clip and rescale is no
-    projection, so it can stall below the maximum. ``ValueError`` if b . alpha, or a density, is not positive.
+    Corrections: b holds the column means of K (printed: row sums, which are the same only for symmetric K), the gradient
+    step starts from alpha^t, and (1 - b . alpha) multiplies b. The cycle of shift, clip and rescale is not a
+    projection, so it can stall below the maximum. Raises ``ValueError`` if b . alpha, or a density, is not positive.
 
     >>> import numpy as np
     >>> from lib.microdata import algorithm_1
@@ -106,7 +102,7 @@ def algorithm_1(P: np.ndarray | Pairwise, K: np.ndarray | Pairwise, *, rate: flo
 
 
 def _cycle(alpha, b) -> np.ndarray:
-    """Shift along b to b . alpha = 1, clip at 0, rescale to b . alpha = 1."""
+    """Return alpha shifted along b to b . alpha = 1, clipped at 0 and rescaled to b . alpha = 1."""
     return _rescaled(np.maximum(0, alpha + (1 - b @ alpha) * b / (b @ b)), b)
 
 
@@ -122,7 +118,7 @@ def _log_likelihood(density) -> float:
 
 
 def duality_gap(P: np.ndarray | Pairwise, K: np.ndarray | Pairwise, alpha: NDArray[np.float64]) -> float:
-    """How far at most the log-likelihood at `alpha` (b . alpha = 1) lies below the maximum over alpha >= 0.
+    """Return how far at most the log-likelihood at `alpha` (b . alpha = 1) lies below the maximum over alpha >= 0.
 
     P, K : as in `algorithm_1`, K >= 0; see `lib.numerics.mixing_proportions`
 
@@ -138,22 +134,19 @@ def duality_gap(P: np.ndarray | Pairwise, K: np.ndarray | Pairwise, alpha: NDArr
     return float(n * (np.max(scores[sums > 0] / sums[sums > 0]) - 1))
 
 
-# ---------------------------------------------------------------- the certified maximum
-
-
 def maximum_likelihood(
     P: np.ndarray | Pairwise, K: np.ndarray | Pairwise, *, tol: float = 0.01, max_iter: int = 100
 ) -> tuple[NDArray[np.float64], mixing_proportions.Mixture]:
-    """alpha (m,) >= 0 with b . alpha = 1 that maximises sum_i ln(P K alpha)_i (equation 14), and its certificate.
+    """Return alpha (m,) >= 0 with b . alpha = 1 that maximises sum_i ln(P K alpha)_i (equation 14), and its certificate.
 
-    P, K : as in `algorithm_1`, P > 0 and K >= 0; of a K that is an array, P K is formed once, else column by column
-    tol : the gap in (0, inf) below which it ends; max_iter : rounds, whole number >= 1
+    P, K : as in `algorithm_1`, P > 0 and K >= 0; for an array K, P K is formed once, else column by column
+    tol : the gap in (0, inf) below which it ends; max_iter : rounds, integer >= 1
     """
     tol, max_iter = checks.number("tol", tol, "(0, inf)"), checks.whole("max_iter", max_iter, "[1, inf)")
     n = P.shape[0]
     K = K.thinned(NEGLIGIBLE) if isinstance(K, Pairwise) else K
     sums = K.T @ np.ones(n)
-    live = np.flatnonzero(sums > 0)  # a category that no record has can carry no weight
+    live = np.flatnonzero(sums > 0)  # a category without records has no weight
     start = np.arange(len(live))[:: max(1, len(live) // FIRST_POOL)]
     columns, scores = _mixture(P, K, live, sums[live])
     found = mixing_proportions.fit(columns, scores, start, tol=tol, max_iter=max_iter)
@@ -163,7 +156,7 @@ def maximum_likelihood(
 
 
 def _mixture(P, K, live, sums):
-    """How `mixing_proportions.fit` reaches the columns of A, those of P K that are `live`, over their sums in K."""
+    """Return the columns of A for `mixing_proportions.fit`: those of P K that are `live`, over their sums in K."""
     if isinstance(K, np.ndarray):
         a = P @ (K[:, live] / sums)
         return (lambda index: a[:, index]), (lambda ratios: a.T @ ratios)
@@ -179,9 +172,6 @@ def _mixture(P, K, live, sums):
         return (K.T @ (P.T @ ratios))[live] / sums
 
     return columns, scores
-
-
-# ---------------------------------------------------------------- features
 
 
 class Features:
@@ -206,7 +196,7 @@ class Features:
             self.origin, self.unit = np.zeros(records.shape[1]), np.ones(records.shape[1])
 
     def __call__(self, records: NDArray[np.float64], *, both_ways: bool = False) -> NDArray[np.float64]:
-        """both_ways : a column 1 - t after each numeric column t"""
+        """Return the features of `records`. both_ways : a column 1 - t after each numeric column t"""
         columns = []
         for one, column, origin, unit in zip(self.mechanisms, records.T, self.origin, self.unit):
             if isinstance(one, RetentionReplacement):
@@ -217,14 +207,11 @@ class Features:
         return np.concatenate(columns, axis=1)
 
 
-# ---------------------------------------------------------------- the estimators
-
-
 class _DensityRatio(BaseEstimator):
-    """What the two models share. A model says what K is (`basis`)."""
+    """Base class of the two models; a model defines K (`basis`)."""
 
     def fit(self, records: ArrayLike) -> Self:
-        """Weights for the perturbed `records`, (n, M) or a pandas frame, n >= 2; returns self."""
+        """Fit weights for the perturbed `records`, (n, M) or a pandas frame, n >= 2, and return self."""
         tol, max_iter = self._checked()
         self.records_ = self.perturbation.check(records)
         checks.integer("number of records", len(self.records_), "[2, inf)")
@@ -247,7 +234,7 @@ class _DensityRatio(BaseEstimator):
         return self
 
     def _checked(self) -> tuple[float, int]:
-        """The parameters, as scikit-learn wants it: checked when they are used."""
+        """Return the parameters, checked when they are used, as scikit-learn requires."""
         if not isinstance(self.perturbation, Perturbation):
             raise ValueError(f"perturbation must be a Perturbation, got {self.perturbation!r}")
         checks.one_of("solver", self.solver, SOLVERS)
@@ -257,11 +244,11 @@ class _DensityRatio(BaseEstimator):
         return checks.number("tol", tol, "(0, inf)"), checks.whole("max_iter", max_iter, "[1, inf)")
 
     def predict(self, records: ArrayLike) -> NDArray[np.float64]:
-        """The fitted w at other perturbed records, (h,)."""
+        """Return the fitted w at other perturbed records, (h,)."""
         return self.basis(records) @ self.alpha_
 
     def score(self, records: ArrayLike) -> float:
-        """Mean log-density that the fit gives to perturbed `records`: what cross-validation compares."""
+        """Return the mean log-density of perturbed `records` under the fit, which cross-validation compares."""
         density = self.perturbation.transitions(self.perturbation.check(records), self.records_) @ self.weights_
         return float(np.mean(np.log(density / len(self.records_))))
 
@@ -279,7 +266,7 @@ class KernelDensityRatio(_DensityRatio):
     solver : "certified", or "algorithm 1", the document's, with two dense arrays of n^2 numbers
     rate : learning rate of algorithm 1 in (0, inf); default, see `algorithm_1`
     tol : certified: the gap in (0, inf) below which it ends, default 0.01; algorithm 1: e, default 1e-12
-    max_iter : whole number >= 1, default 100 rounds, or 1000 iterations of algorithm 1
+    max_iter : integer >= 1, default 100 rounds, or 1000 iterations of algorithm 1
     folds, cv_records, rng : for a sequence of widths: number of folds >= 2, of at most `cv_records` records, drawn
         by the numpy Generator `rng`, which is then required
 
@@ -332,7 +319,7 @@ class KernelDensityRatio(_DensityRatio):
         return float(widths[scores.argmax()])
 
     def basis(self, records: ArrayLike | None = None) -> Pairwise:
-        """K at perturbed `records` (default: those of the fit), (h, n): the kernel of each with each record of the fit."""
+        """Return K at perturbed `records` (default: those of the fit), (h, n): the kernel of each with each record of the fit."""
         points = None if records is None else self._features(self.perturbation.check(records))
         return gaussian_kernel(self._centres, self.width_, points=points)
 
@@ -340,17 +327,16 @@ class KernelDensityRatio(_DensityRatio):
 class LinearDensityRatio(_DensityRatio):
     """w(z) = alpha . z, z the record with categories as 0/1 columns (hasegawa2015, end of section 3.2).
 
-    A numeric attribute enters twice, as its position t in [0, 1] within its range and as 1 - t. Then
-    alpha >= 0 means exactly w >= 0 on all possible records: a sum of functions, each of one attribute, is
-    non-negative everywhere if and only if their minima add up to 0 or more, so constants can be moved
-    between them until each is non-negative, and those functions are the non-negative combinations.
+    A numeric attribute enters twice, as its position t in [0, 1] within its range and as 1 - t. Then alpha >= 0 means
+    exactly w >= 0 on all possible records. A sum of functions of one attribute each is non-negative everywhere if and only
+    if their minima add up to 0 or more. So constants can be moved between the functions until each is non-negative, and
+    such functions are the non-negative combinations.
 
-    With ``solver="algorithm 1"`` numeric attributes enter once, scaled as `scaling` says, as the document
-    has it: weights of values below 0 can be negative, weights of those above can only rise with the value.
+    With ``solver="algorithm 1"`` numeric attributes enter once, scaled by `scaling`, as in the document. Weights of values
+    below 0 can then be negative, and weights of values above 0 can only rise with the value.
 
-    Parameters and attributes are those of `KernelDensityRatio`, without a width. P is multiplied by the M'
-    columns once, block by block; an iteration then costs n M' operations, and memory is n M' numbers (algorithm 1
-    as printed: n^2).
+    Parameters and attributes are those of `KernelDensityRatio`, without a width. P is multiplied by the M' columns once,
+    block by block; an iteration then costs n M' operations, and memory is n M' numbers (algorithm 1 as printed: n^2).
     """
 
     def __init__(self, perturbation: Perturbation, *, scaling: str = "range", solver: str = "certified",
@@ -363,6 +349,6 @@ class LinearDensityRatio(_DensityRatio):
         self._features = Features(self.perturbation, self.records_, scaling)
 
     def basis(self, records: ArrayLike | None = None) -> NDArray[np.float64]:
-        """K at perturbed `records` (default: those of the fit): their features, (h, M')."""
+        """Return K at perturbed `records` (default: those of the fit): their features, (h, M')."""
         records = self.records_ if records is None else self.perturbation.check(records)
         return self._features(records, both_ways=self.solver == "certified")

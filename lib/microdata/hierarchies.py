@@ -1,16 +1,16 @@
 """Generalization hierarchies: which values become one, level by level, up to `*` (hasegawa2015, sections 1.1.1 and 5).
 
-Adult's lie in ``adult_hierarchies``, beside this file, a readable file an attribute. hasegawa2015 designed its own after Fung, Wang
-and Yu, Top-Down Specialization for Information and Privacy Preservation (ICDE 2005), and prints none of them. The files
-that Fung et al. published could not be had: what is after them here follows the taxonomy trees as public
-implementations of their method repeat them (two give them in full, a third differs on marital-status and workclass), and what is ours the head of each
-file says. In short, theirs: the groups of workclass, education (and of education-num, where they are intervals),
-marital-status, occupation, relationship, sex and most of native-country. Ours: all intervals of age, capital-gain,
-capital-loss and hours-per-week, which they let their algorithm cut, race, and the value ``?``, whose records they leave
-out: it stays by itself up to the top.
+Adult's are in ``adult_hierarchies`` in this folder, one readable file for each attribute. hasegawa2015 designed its own
+after Fung, Wang and Yu, Top-Down Specialization for Information and Privacy Preservation (ICDE 2005), and prints none of
+them. The files that Fung et al. published were unavailable. The parts here that follow them are taken from the taxonomy
+trees in public implementations of their method (two give them in full, a third differs on marital-status and workclass).
+The head of each file says which parts are ours. Theirs are the groups of workclass, education (and of education-num,
+where they are intervals), marital-status, occupation, relationship, sex and most of native-country. Ours are race, the
+value ``?``, and all intervals of age, capital-gain, capital-loss and hours-per-week, which they let their algorithm cut.
+They leave out records with ``?``; here it stays a separate value up to the top.
 
 A file of categories has a row ``value,level 1,level 2,...`` for each value. A file of intervals has a row for each
-level: where its intervals begin, and the end of the range. Lines that start with ``#`` are remarks.
+level: where its intervals begin, and the end of the range. Lines that start with ``#`` are comments.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ QUASI_IDENTIFIERS = (
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """How the values of one attribute are generalized; cannot be changed. Made by `categories`, `intervals` or `load`.
+    """An immutable generalization of the values of one attribute. Made by `categories`, `intervals` or `load`.
 
     attribute : its name
-    values : all its values, (d,), texts or the whole numbers from the least to the greatest
+    values : all its values, (d,), texts or the integers from the smallest to the greatest
     positions : for each level, the group of each value, (d,): each level's groups are unions of the level's below
     labels : for each level, the name of each group
 
-    Level 0 leaves the values as they are, level `height` makes all of them ``*``.
+    Level 0 leaves the values unchanged, and level `height` makes all of them ``*``.
     """
 
     attribute: str
@@ -66,7 +66,7 @@ class Hierarchy:
             raise ValueError(f"top level of {self.attribute!r} must be {TOP!r} for every value, got {got!r}")
 
     def _nested(self, level):
-        """``ValueError`` where a group of the level below is split."""
+        """Raise ``ValueError`` if a group of the level below is split."""
         below, here = self.positions[level - 1], self.positions[level]
         parent = np.empty(len(self.labels[level - 1]), dtype=int)
         parent[below] = here
@@ -78,18 +78,18 @@ class Hierarchy:
 
     @property
     def height(self) -> int:
-        """The top level."""
+        """Return the top level."""
         return len(self.positions) - 1
 
     @property
     def numeric(self) -> bool:
-        """Whether the values are numbers and the groups intervals."""
+        """Return whether the values are numbers and the groups intervals."""
         return self.values.dtype.kind == "i"
 
     def codes(self, values: ArrayLike, level: int) -> NDArray[np.int64]:
-        """The group of each of `values` (n,) at `level` in [0, height], as a position in ``labels[level]``, (n,).
+        """Return the group of each of `values` (n,) at `level` in [0, height], as a position in ``labels[level]``, (n,).
 
-        ``ValueError`` names a value that the hierarchy misses.
+        Raises ``ValueError`` that names a value missing from the hierarchy.
         """
         level = checks.whole("level", level, f"[0, {self.height}]")
         if self.numeric:
@@ -104,21 +104,21 @@ class Hierarchy:
         return self.positions[level][found]
 
     def generalize(self, values: ArrayLike, level: int) -> np.ndarray:
-        """The label of the group of each of `values` at `level`, texts, (n,). Errors as for `codes`."""
+        """Return the label of the group of each of `values` at `level`, texts, (n,). Errors as for `codes`."""
         return self.labels[checks.whole("level", level, f"[0, {self.height}]")][self.codes(values, level)]
 
     def losses(self, level: int) -> NDArray[np.float64]:
-        """Iyengar's loss of a cell in each group at `level`, in [0, 1]: (values in the group - 1)/(values - 1).
+        """Return Iyengar's loss of a cell in each group at `level`, in [0, 1]: (values in the group - 1)/(values - 1).
 
-        For intervals of whole numbers, this is (greatest - least)/range. V. S. Iyengar, Transforming data to satisfy
-        privacy constraints, KDD 2002.
+        For intervals of integers, this is (greatest - least)/range.
+        Source: V. S. Iyengar, Transforming data to satisfy privacy constraints, KDD 2002.
         """
         level = checks.whole("level", level, f"[0, {self.height}]")
         sizes = np.bincount(self.positions[level], minlength=len(self.labels[level]))
         return (sizes - 1) / max(len(self.values) - 1, 1)
 
     def midpoints(self, values: ArrayLike, level: int) -> NDArray[np.float64]:
-        """The middle of the interval of each of `values` at `level`, floats, (n,). Errors as for `codes`, and for categories."""
+        """Return the middle of each value's interval, floats, (n,). Raises as `codes` does, and for categories."""
         if not self.numeric:
             raise ValueError(f"attribute must be numeric to have midpoints, got {self.attribute!r}")
         codes = self.codes(values, level)
@@ -128,11 +128,11 @@ class Hierarchy:
 
 
 def categories(attribute: str, rows: Iterable[Sequence[str]]) -> Hierarchy:
-    """A hierarchy of texts.
+    """Return a hierarchy of texts.
 
-    rows : for each value (one at least) a sequence: the value, and the label of its group at level 1, 2, ...; ``*`` last
+    rows : for each value (at least one) a sequence: the value, and its groups' labels at level 1, 2, ...; ``*`` last
 
-    ``ValueError`` names a value that occurs twice, lacks a level, or at which a level splits a group of the one below.
+    Raises ``ValueError`` naming a value that occurs twice, lacks a level, or where a level splits a group below.
     """
     rows = [tuple(row) for row in rows]
     if not rows:
@@ -149,13 +149,13 @@ def categories(attribute: str, rows: Iterable[Sequence[str]]) -> Hierarchy:
 
 
 def intervals(attribute: str, starts: Iterable[ArrayLike]) -> Hierarchy:
-    """A hierarchy of whole numbers.
+    """Return a hierarchy of integers.
 
-    starts : for each level from 1 an increasing sequence of whole numbers: where its intervals begin, and the end of the
+    starts : for each level from 1 an increasing sequence of integers: where its intervals begin, and the end of the
         range, which is in the last interval. All have the same ends, each is part of the one before, the last has
-        nothing but the ends.
+        only the ends.
 
-    ``ValueError`` names a number that is out of order, or at which a level splits an interval of the one below.
+    Raises ``ValueError`` that names a number that is out of order, or at which a level splits an interval of the one below.
     """
     cuts = [checks.integer(f"starts of {attribute!r}", level, "(-inf, inf)").astype(int) for level in starts]
     if not cuts:
@@ -183,7 +183,7 @@ def _interval(low, high) -> str:
 
 
 def load(file: str | Path, attribute: str) -> Hierarchy:
-    """The hierarchy of `attribute` in `file` (a path), of either kind; ``ValueError`` names the file's attribute and the value at fault."""
+    """Return the hierarchy of `attribute` in `file` (a path). Raises ``ValueError`` naming the attribute and value."""
     with open(file, encoding="utf-8", newline="") as lines:
         head, *rows = csv.reader(line for line in lines if not line.startswith("#"))
     checks.one_of(f"first column of the hierarchy of {attribute!r}", head[0], ("value", "level"))
@@ -191,8 +191,9 @@ def load(file: str | Path, attribute: str) -> Hierarchy:
 
 
 def adult(attributes: Iterable[str] = QUASI_IDENTIFIERS) -> dict[str, Hierarchy]:
-    """Adult's hierarchies by attribute: the ten of hasegawa2015, Table 2, or others of those that have a file
-    (education, race and native-country besides).
+    """Return Adult's hierarchies by attribute: by default the ten of hasegawa2015, Table 2.
+
+    attributes : any that have a file, which are those ten, education, race and native-country
     """
     known = sorted(file.stem for file in FOLDER.glob("*.csv"))
     for attribute in attributes:
@@ -201,7 +202,7 @@ def adult(attributes: Iterable[str] = QUASI_IDENTIFIERS) -> dict[str, Hierarchy]
 
 
 def apply(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], levels: Mapping[str, int]) -> pd.DataFrame:
-    """`frame` with each attribute in `levels` replaced by its labels at that level; level 0 leaves it as it is.
+    """Return `frame` with each attribute in `levels` replaced by its labels at that level; level 0 leaves it unchanged.
 
     frame : has these columns; hierarchies : mapping from attribute to `Hierarchy`; levels : mapping from attribute to level
     """

@@ -39,7 +39,7 @@ class IterativeBayes(BaseEstimator):
         to their number, or to increasing edges from the low to the high end of the range; 10 for the others.
         A bin is closed at its lower edge, the last one at both. Originals count as uniform within a bin.
     tol : ends when the log-likelihood is less than `tol` in (0, inf) below its maximum (`lib.numerics.mixing_proportions`'s gap)
-    max_iter : EM steps, whole number >= 1; EM is slow where the perturbation is strong
+    max_iter : EM steps, integer >= 1; EM is slow if the perturbation is strong
     accelerated : extrapolates from every two steps (Varadhan and Roland, Scand. J. Statist. 2008: SQUAREM), and
         keeps the extrapolation only if it is no less likely; False is the algorithm of the document
 
@@ -56,10 +56,7 @@ class IterativeBayes(BaseEstimator):
         self.tol, self.max_iter, self.accelerated = tol, max_iter, accelerated
 
     def fit(self, records: ArrayLike) -> Self:
-        """The histogram for the perturbed `records`, (n, M) or a pandas frame; returns self.
-
-        ``ValueError``, which names their number, for more than 10^7 cells.
-        """
+        """Fit to perturbed `records`, (n, M) or a frame, and return self. Raises ``ValueError`` beyond 10^7 cells."""
         if not isinstance(self.perturbation, Perturbation):
             raise ValueError(f"perturbation must be a Perturbation, got {self.perturbation!r}")
         tol = checks.number("tol", self.tol, "(0, inf)")
@@ -99,7 +96,7 @@ class IterativeBayes(BaseEstimator):
         self.trace_, self.n_iter_ = np.array(trace), len(trace)
 
     def _cells(self, records, shape) -> np.ndarray:
-        """The position of each record's cell in the flattened histogram."""
+        """Return the position of each record's cell in the flattened histogram."""
         codes = []
         for name, column, size in zip(self.perturbation.attributes, records.T, shape):
             if name in self.edges_:
@@ -108,7 +105,7 @@ class IterativeBayes(BaseEstimator):
         return np.ravel_multi_index(codes, shape)
 
     def _matrices(self) -> list[np.ndarray]:
-        """Pr[perturbed value in cell r | original value in cell s], one (size, size) matrix an attribute."""
+        """Return Pr[perturbed value in cell r | original value in cell s], one (size, size) matrix an attribute."""
         return [
             _between_bins(one, self.edges_[name])
             if name in self.edges_
@@ -118,7 +115,7 @@ class IterativeBayes(BaseEstimator):
 
 
 def _edges(perturbation, bins) -> dict:
-    """The edges of every numeric attribute's bins."""
+    """Return the edges of every numeric attribute's bins."""
     numeric = {name: one for name, one in perturbation.mechanisms.items() if isinstance(one, BoundedLaplace)}
     given = dict(bins) if isinstance(bins, Mapping) else dict.fromkeys(numeric, bins)
     for name in given:
@@ -138,8 +135,8 @@ def _edges(perturbation, bins) -> dict:
 
 
 def _between_bins(mechanism, edges) -> np.ndarray:
-    """The mean over an original uniform in bin s; smooth there, because outputs of one bin lie on one side of it,
-    so Gauss-Legendre quadrature is exact to rounding unless a bin is many times as wide as phi."""
+    """Return the mean over an original uniform in bin s. It is smooth there, because outputs of one bin lie on one side
+    of it. So Gauss-Legendre quadrature is exact to rounding unless a bin is many times as wide as phi."""
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     inputs = edges[:-1, None] + np.diff(edges)[:, None] * (nodes + 1) / 2
     below = mechanism.distribution(edges[:, None, None], np.clip(inputs, mechanism.low, mechanism.high))
@@ -153,7 +150,7 @@ class ExpectationMaximisation:
         self.matrices, self.observed, self.total = matrices, observed, observed.sum()
 
     def step(self, shares: np.ndarray) -> tuple[np.ndarray, float, float]:
-        """The shares after a step, and the log-likelihood and the gap before it."""
+        """Return the shares after a step, and the log-likelihood and the gap before it."""
         density = _applied(self.matrices, shares)
         score = _applied([matrix.T for matrix in self.matrices], self.observed / density / self.total)
         return shares * score, self.likelihood(density), self.total * (score.max() - 1)
@@ -164,7 +161,7 @@ class ExpectationMaximisation:
 
 
 def _applied(matrices, tensor) -> np.ndarray:
-    """The product of the tensor with one square matrix along each of its axes."""
+    """Return the product of the tensor with one square matrix along each of its axes."""
     shape, right = tensor.shape, tensor.size
     for matrix in matrices:
         right //= len(matrix)
@@ -176,7 +173,7 @@ def _applied(matrices, tensor) -> np.ndarray:
 
 
 def _extrapolated(em, start, first, second) -> np.ndarray:
-    """SQUAREM: along the curve through three iterates, or `second` where that is impossible or less likely."""
+    """Return the SQUAREM extrapolation through three iterates, or `second` if it is impossible or less likely."""
     change = first - start
     bend = second - first - change
     norm = float(np.linalg.norm(bend))

@@ -1,24 +1,24 @@
 """k-anonymity by generalization and by suppression of records: the two baselines of hasegawa2015, section 5.
 
-- `generalize`: full-domain generalization (all values of an attribute at one level of its hierarchy) of least information
+- `generalize`: full-domain generalization (all values of an attribute at one level of its hierarchy) of smallest information
   loss, by an exact search of the lattice of levels; with `max_suppression`, records in small classes may be left out
 - `suppress`: leaves out every record whose class is smaller than k
-- `class_sizes`, `anonymity`: what k a table has (Sweeney 2002)
+- `class_sizes`, `anonymity`: the k of a table (Sweeney 2002)
 
 Every table returned has been counted again and is k-anonymous.
 
-**The search.** A node x is a level for each attribute. G(x), the loss of the table with nothing left out, is a sum of one
-term an attribute, so it is known for every node, and it rises with the levels. S(x), the records that would have to go, are
-those in classes smaller than k: classes merge as levels rise, so S shrinks. A record left out counts as fully
-generalized, so with n records, g_i(x) the loss of record i,
+The search. A node x is a level for each attribute. G(x), the loss of the table with nothing left out, is a sum of one
+term an attribute, so it is known for every node, and it rises with the levels. S(x), the records that would have to be
+left out, are those in classes smaller than k: classes merge as levels rise, so S shrinks. A record left out counts as
+fully generalized, so with n records, g_i(x) the loss of record i,
 
     L(x) = G(x) + p(x),  p(x) = 1/n sum over S(x) of (1 - g_i(x)),  and p(x) = infinity where S(x) is larger than permitted.
 
-Both what is summed and what is summed over shrink as levels rise: p falls. Once p(y) is known, every node x <= y has
-L(x) >= G(x) + p(y), and every node x >= y has p(x) <= p(y): this is predictive tagging both ways (LeFevre, DeWitt and
-Ramakrishnan, Incognito, SIGMOD 2005) with a bound in place of a yes or no. Nodes are taken by rising G. One whose bound
-does not exceed the best loss so far is evaluated and, if it is worse, pushed upwards, attribute by attribute, as long as p
-stays large enough to rule it out: the p found there rules out all that lies below.
+As levels rise, both the terms and the set S(x) of the sum shrink, so p falls. Once p(y) is known, every node x <= y has
+L(x) >= G(x) + p(y), and every node x >= y has p(x) <= p(y). This is predictive tagging in both directions (LeFevre, DeWitt
+and Ramakrishnan, Incognito, SIGMOD 2005) with a bound in place of a yes or no. Nodes are taken by rising G. A node whose
+bound does not exceed the best loss so far is evaluated. If it is worse, it is pushed upwards, attribute by attribute, as
+long as p stays large enough to rule it out; the p found there rules out all nodes below.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ with extra("classifiers"):
 LOSSES = ("lm", "precision")
 MAX_NODES = 10_000_000
 SPARSE = 4  # places a record up to which empty classes are counted along, which is quicker than to number those that there are
-# Of a node that leaves out more than is allowed: the rows, and the records in them.
+# Rows and records of a node that leaves out more than is allowed.
 REFUSED = np.zeros(0, dtype=int), math.inf
 TIE = 1e-12  # losses that differ by no more are equal: rounding depends on the order of a sum
 
@@ -61,7 +61,7 @@ class Suppression:
 
     @property
     def suppressed_share(self) -> float:
-        """The share of the records left out, in [0, 1]."""
+        """Return the proportion of records left out, in [0, 1]."""
         return float(self.suppressed.mean())
 
 
@@ -70,8 +70,8 @@ class Generalization(Suppression):
     """A table made k-anonymous by `generalize`.
 
     loss : in [0, 1], by the measure asked for; a record left out counts 1 in every cell
-    nodes, checked : how many nodes the lattice has, and of how many the classes were counted: by all attributes, or only by
-        some where these alone leave out too many records
+    nodes, checked : the number of nodes in the lattice, and of those whose classes were counted: by all attributes, or by
+        some if these already leave out too many records
     """
 
     loss: float
@@ -81,19 +81,19 @@ class Generalization(Suppression):
 
 def generalize(records: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], k: int, *, max_suppression: float = 0.0,
                loss: str = "lm") -> Generalization:  # fmt: skip
-    """The k-anonymous full-domain generalization of least loss.
+    """Return the k-anonymous full-domain generalization of smallest loss.
 
     records : frame of n >= 1 records; columns without a hierarchy pass through
     hierarchies : mapping from each quasi-identifier to its `hierarchies.Hierarchy`
-    k : whole number in [1, n]
-    max_suppression : in [0, 1], the share of records that may be left out; those left out are the ones in smaller classes
+    k : integer in [1, n]
+    max_suppression : in [0, 1], the proportion of records that may be left out; those left out are the ones in smaller classes
     loss : what is minimised, the mean over all cells of
         "lm", (values in the group - 1)/(values of the attribute - 1) (Iyengar, KDD 2002), or
         "precision", level/height (1 - Prec of Sweeney, Int. J. Uncertain. Fuzz. 10(5), 2002)
 
-    Of nodes with equal loss (to 1e-12) the one that leaves out fewest records is taken, of those the one whose levels come
-    first in lexicographic order. ``ValueError`` for a hierarchy that misses a value, an attribute that `records` lacks, a
-    lattice of more than 10^7 nodes.
+    Among nodes with equal loss (to 1e-12) the one that leaves out fewest records is taken, and among those the one whose
+    levels come first in lexicographic order. Raises ``ValueError`` for a hierarchy that lacks a value, an attribute that
+    `records` lacks, or a lattice of more than 10^7 nodes.
 
     >>> import pandas as pd
     >>> from lib.microdata.hierarchies import adult
@@ -115,11 +115,11 @@ def generalize(records: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], k: i
 
 def suppress(records: pd.DataFrame, k: int, *, attributes: Collection[str], levels: Mapping[str, int] | None = None,
              hierarchies: Mapping[str, Hierarchy] | None = None) -> Suppression:  # fmt: skip
-    """`records` without those that share their values of `attributes` with fewer than k - 1 others.
+    """Return `records` without those that share their values of `attributes` with fewer than k - 1 others.
 
-    records : frame of n >= 1 records; k : whole number in [1, n]; attributes : names of columns, one at least
+    records : frame of n >= 1 records; k : integer in [1, n]; attributes : names of columns, at least one
     levels : mapping from some of the attributes to the level of `hierarchies` (mapping from attribute to `Hierarchy`) to
-        which they are generalized first; default: none. The frame returned holds these labels.
+        which they are generalized first; default: none. The frame returned has these labels.
 
     >>> import pandas as pd
     >>> from lib.microdata.k_anonymity import suppress
@@ -136,7 +136,7 @@ def suppress(records: pd.DataFrame, k: int, *, attributes: Collection[str], leve
 
 
 def _made(records, hierarchies, levels, names, k) -> dict:
-    """The fields of a `Suppression`: the records generalized, those in classes smaller than `k` left out."""
+    """Return the fields of a `Suppression`: the records generalized, those in classes smaller than `k` left out."""
     generalized = apply(records, hierarchies, levels)
     suppressed = class_sizes(generalized, names) < k
     frame = generalized[~suppressed]
@@ -149,18 +149,15 @@ def _made(records, hierarchies, levels, names, k) -> dict:
     }
 
 
-# ---------------------------------------------------------------- what a table has
-
-
 def class_sizes(frame: pd.DataFrame, attributes: Collection[str]) -> NDArray[np.int64]:
-    """How many records share each record's values of `attributes`, itself included, (n,)."""
+    """Return the number of records that share each record's values of `attributes`, itself included, (n,)."""
     columns = [pd.factorize(frame[name], use_na_sentinel=False) for name in _columns(frame, attributes)]
     classes = _classes([(codes.astype(np.int64), len(distinct)) for codes, distinct in columns])
     return np.bincount(classes)[classes]
 
 
 def anonymity(frame: pd.DataFrame, attributes: Collection[str]) -> int:
-    """The largest k for which `frame`, one record at least, is k-anonymous in `attributes`: its smallest class."""
+    """Return the largest k for which `frame`, at least one record, is k-anonymous in `attributes`: its smallest class."""
     if len(frame) == 0:
         raise ValueError("frame must have one record at least, got none")
     return int(class_sizes(frame, attributes).min())
@@ -182,7 +179,7 @@ def _level_k(k, records) -> int:
 
 
 def _classes(columns) -> np.ndarray:
-    """Which class each row is in, numbered by first occurrence. columns : pairs of codes (n,) and their number, one at least."""
+    """Return each row's class, numbered by first occurrence. columns : at least one pair of codes (n,) and their number."""
     key, span = columns[0]
     for codes, size in columns[1:]:
         if span * size > 2**62:
@@ -191,13 +188,10 @@ def _classes(columns) -> np.ndarray:
     return pd.factorize(key)[0]
 
 
-# ---------------------------------------------------------------- the search
-
-
 class _Lattice:
     """The nodes, tuples of levels, with what is known of each. See the head of the module.
 
-    rising : G of every node; lower, upper : bounds of p of every node, all of one shape, a level more than the height an axis
+    rising : G of every node; lower, upper : bounds of p of every node, all of one shape, level + 1 entries an axis
     known : p and the number of records left out of each node that was counted
     """
 
@@ -213,7 +207,7 @@ class _Lattice:
         )
         self.weights, self.known = weights.astype(float), {}
         self._number = np.min_scalar_type(self.n)  # of a class: thousands of halves are kept
-        # The row of every record, each row once before any comes again: so counting needs no weights.
+        # The row of every record, every row first once, so that counting needs no weights.
         self._records = np.concatenate([np.arange(len(rows)), np.repeat(np.arange(len(rows)), weights - 1)])
         self._attributes = []  # for each attribute and level: codes of the records, their number, losses of the rows
         self.rising = np.zeros(self.shape)
@@ -234,17 +228,17 @@ class _Lattice:
         return codes.astype(self._number), len(distinct), cells / len(self.shape)
 
     def by_groups(self) -> list[int]:
-        """The axes, those with most values first: raising these merges most."""
+        """Return the axes, those with most values first, because raising these merges most."""
         return sorted(range(len(self.shape)), key=lambda axis: -self._attributes[axis][0][1])
 
     def p(self, node) -> float:
-        """p of the head of the module, by counting unless it is known."""
+        """Return p of the head of the module, by counting unless it is known."""
         if node not in self.known:
             self.known[node] = self._count(node)
         return self.known[node][0]
 
     def exceeds(self, node, need) -> bool:
-        """Whether p(node) > need, by counting only where the bounds do not say; if not, that bounds what lies above."""
+        """Return whether p(node) > need, counting only if the bounds do not decide; if not, bound the nodes above."""
         if self.lower[node] > need or not self.upper[node] > need:
             return bool(self.lower[node] > need)
         if self.p(node) > need:
@@ -254,16 +248,16 @@ class _Lattice:
         return False
 
     def rule_out(self, node) -> None:
-        """Bound what lies below by p(node)."""
+        """Bound the nodes below by p(node)."""
         below = self.lower[tuple(slice(None, level + 1) for level in node)]
         np.maximum(below, self.p(node), out=below)
 
     def total(self, node) -> float:
-        """The loss L."""
+        """Return the loss L."""
         return self.rising[node] + self.p(node)
 
     def loss(self, node) -> float:
-        """The loss L, to the last digit the same whatever was counted before: a term for each attribute, in their order."""
+        """Return the loss L, a sum over attributes in their order, so that earlier counts do not affect its last digit."""
         return float(self.rising[node] + self._penalty(node, self._left_out(node)[0]))
 
     def _penalty(self, node, rows) -> float:
@@ -277,7 +271,7 @@ class _Lattice:
         return self._penalty(node, rows), gone
 
     def _left_out(self, node) -> tuple[np.ndarray, float]:
-        """The rows that would have to go, and the records in them: more than are allowed, if it is infinite."""
+        """Return the rows that would have to be left out, and their records: infinite if more than allowed."""
         # Few nodes share all levels, many share half of them.
         first, second = (self._half(half, node[half.start : half.stop]) for half in self._halves)
         (key, many, by_first), (other, few, by_second) = first, second
@@ -286,7 +280,7 @@ class _Lattice:
         places = many * few
         classes = _pairs(key, few, other, places)
         if places > SPARSE * self.n:
-            # Classes that share a place are counted as one, so that no more records go than in truth.
+            # Classes that share a place count as one, so that no more records are left out than in truth.
             if self._small(np.bincount(classes % (SPARSE * self.n + 1)))[1] > self.allowed:
                 return REFUSED
             classes = pd.factorize(classes)[0]
@@ -296,13 +290,15 @@ class _Lattice:
         return np.flatnonzero(small[classes[: len(self.weights)]]), gone
 
     def _small(self, counts) -> tuple[np.ndarray, float]:
-        """Which classes, of so many records each, are smaller than k, and how many records are in these."""
+        """Return which classes, given their numbers of records, are smaller than k, and the number of records in these."""
         large = counts >= self.k
         return ~large, float(self.n - counts[large].sum())
 
     def _half_classes(self, axes: range, levels: tuple[int, ...]) -> tuple[np.ndarray, int, float]:
-        """The class of every record by the attributes `axes` at `levels`, how many classes there are, and how many records
-        are in small ones. If the first few of these attributes already leave out more than is allowed, all this is by them."""
+        """Return each record's class by `axes`, the number of classes, and that of records in small ones.
+
+        If the first few `axes` already leave out too many records, the results are by those.
+        """
         if not axes:
             return np.zeros(self.n, dtype=self._number), 1, 0.0
         classes, many, gone = self._half(axes[:-1], levels[:-1])
@@ -318,14 +314,14 @@ class _Lattice:
 
 
 def _pairs(first, few, second, places) -> np.ndarray:
-    """A whole number below `places` for each pair of codes, of which the second are below `few`."""
-    pairs = np.multiply(first, few, dtype=np.uint16 if places < 2**16 else np.int64)  # two bytes are quicker to compute
+    """Return an integer below `places` for each pair of codes; the second codes are below `few`."""
+    pairs = np.multiply(first, few, dtype=np.uint16 if places < 2**16 else np.int64)  # two bytes are faster to compute
     pairs += second
     return pairs.astype(np.intp, copy=False)  # as numpy looks them up: once, not at each look-up
 
 
 def _search(lattice) -> tuple[int, ...]:
-    """The node of least loss; ties as `generalize` says."""
+    """Return the node of smallest loss, with ties broken as in `generalize`."""
     best = _descend(lattice)
     rising, lower = lattice.rising.ravel(), lattice.lower.ravel()  # views: bounds found on the way show at once
     for block in _graded(rising, best + TIE):
@@ -343,16 +339,16 @@ def _search(lattice) -> tuple[int, ...]:
 
 
 def _graded(rising, most) -> list[np.ndarray]:
-    """The nodes of which `rising`, in [0, 1], is at most `most`, in blocks: all of one below all of the next."""
+    """Return the nodes whose `rising`, in [0, 1], is at most `most`, in blocks: all of one below all of the next."""
     nodes = np.flatnonzero(rising <= most)
-    # Bytes are sorted quickly, and most nodes are ruled out before the order within their block matters.
+    # Sorting bytes is fast, and most nodes are ruled out before the order within their block matters.
     grades = (rising[nodes] * 255).astype(np.uint8)
     order = np.argsort(grades, kind="stable")
     return np.split(nodes[order], np.flatnonzero(np.diff(grades[order])) + 1)
 
 
 def _push_upwards(lattice, node, need) -> None:
-    """Raise `node`, of which p exceeds `need`, as far as it does so: the bounds of all below take it in."""
+    """Raise `node` as long as its p exceeds `need`, and update the bounds of all nodes below."""
     for axis in lattice.by_groups():
         levels = range(lattice.shape[axis] - 1, node[axis], -1)
         higher = (node[:axis] + (level,) + node[axis + 1 :] for level in levels)
@@ -362,7 +358,7 @@ def _push_upwards(lattice, node, need) -> None:
 
 
 def _descend(lattice) -> float:
-    """A loss that some node has: from the top, one level at a time, as long as that makes it less."""
+    """Return the loss of some node: from the top, one level at a time, as long as the loss falls."""
     node = tuple(size - 1 for size in lattice.shape)
     while True:
         steps = [node[:axis] + (level - 1,) + node[axis + 1 :] for axis, level in enumerate(node) if level]

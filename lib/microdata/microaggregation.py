@@ -1,40 +1,40 @@
 """Microaggregation with Laplace noise: the first step of sei2017's AnonymizingFirst, as published and made private.
 
-The document (section 4-2 (1)) takes the step from Soria-Comas et al. 2014 and Sánchez et al. 2016: records are put
-into groups of k or more, each group is represented by its mean (its centroid), Laplace noise goes on the centroids,
-and every record is replaced by the noisy centroid of its group. Neighbours are bounded: one of n records,
+The document (section 4-2 (1)) takes the step from Soria-Comas et al. 2014 and Sánchez et al. 2016. Records are put
+into groups of k or more, and each group is represented by its mean (its centroid). Laplace noise is added to the
+centroids, and every record is replaced by the noisy centroid of its group. Neighbours are bounded: one of n records,
 n public, is replaced. All values lie in [0, 1].
 
-**Individual ranking** (2016) groups each attribute by itself: the k least values, the next k, and so on.
+Individual ranking (2016) groups each attribute separately: the k smallest values, the next k, and so on.
 
-*Lemma.* Replacing one value moves the vector of the n // k centroids of one attribute by at most 1/k in L1.
-*Proof.* Let x and x' be the values in order, before and after; a was replaced by b, say a <= b. Removing a and inserting b
+Lemma. Replacing one value moves the vector of the n // k centroids of one attribute by at most 1/k in L1.
+Proof. Let x and x' be the values in order, before and after; a was replaced by b, say a <= b. Removing a and inserting b
 shifts the values between them by one place down, so x'_i >= x_i for all i, and sum_i (x'_i - x_i) = b - a <= 1: every
 value but one occurs on both sides. Groups are places, at least k of them each, the same before and after.
-So sum_g |c'_g - c_g| = sum_g sum_{i in g} (x'_i - x_i) / |g| <= (b - a) / k. ∎  (Attained: k zeros, all else ones; one zero
-becomes a one.)
+So sum_g |c'_g - c_g| = sum_g sum_{i in g} (x'_i - x_i) / |g| <= (b - a) / k. ∎  (Attained: k zeros, all others ones; one
+zero becomes a one.)
 
-Hence noise of scale m / (k epsilon) on the centroids of m attributes makes the *lists of centroids* epsilon-DP.
-That is the sensitivity that the method rests on, and here it ends: which record is in which group is a function of the data, and a
-record replaced by the centroid of its group shows it, for equal values are equal groups whatever the noise. Two
-records share a group with probability 1 under one database and 0 under its neighbour (the tests have five records):
-no epsilon holds, and no delta below 1. Clipping to [0, 1], which `published` does for the network's sake, can make two
-centroids equal by chance; but two records that differ with probability p > 0 under the one and never under
-the other still leave no epsilon for any delta below p. It does not help to shuffle the records if there are two columns or
-more: the counts of the pairs of groups are released exactly. Noise drawn anew for every record would hide the groups, but a
+Hence noise of scale m / (k epsilon) on the centroids of m attributes makes the lists of centroids epsilon-DP. The method
+relies on this sensitivity, but it does not cover the assignment. Which record is in which group is a function of the
+data, and a record replaced by the centroid of its group shows it: equal values are equal groups, whatever the noise. Two
+records share a group with probability 1 under one database and 0 under its neighbour (the tests have five records), so
+no epsilon holds, and no delta below 1. Clipping to [0, 1], which `published` does for the network, can make two
+centroids equal by chance. But two records that differ with probability p > 0 under one database and never under the
+other still leave no epsilon for any delta below p. Shuffling the records does not help if there are two columns or
+more: the counts of the pairs of groups are released exactly. Fresh noise for every record would hide the groups, but a
 record can move from the first group to the last, by 1, in all m attributes: at least k epsilon instead of epsilon.
 
-What is private:
+These functions are private:
 
-- `noisy_centroids`: the lists of centroids, one attribute beside the other, without the records (the lemma).
-- `private`: what is left of individual ranking. First `noisy_centroids` of the numeric attributes, for a share of epsilon.
-  Then every value is rounded to the nearest of the *released* centroids, which needs no look at other records, so that
-  neighbours stay neighbours: the data are now categorical over a public domain. How the attributes go together
-  is released as noisy counts, of each attribute with the label (a naive Bayes model; Laplace, see `_naive_bayes`), for the
-  rest of epsilon. Records are drawn from the noisy counts: the released records belong to nobody. Basic composition over the
-  two steps, the second chosen by the outcome of the first, gives epsilon.
+- `noisy_centroids`: the lists of centroids, one for each attribute, without the records (the lemma).
+- `private`: the private part of individual ranking. First, `noisy_centroids` of the numeric attributes, for a part of
+  epsilon. Then every value is rounded to the nearest of the released centroids. This needs no other records, so
+  neighbours stay neighbours, and the data become categorical over a public domain. The joint structure is released as
+  noisy counts of each attribute with the label (a naive Bayes model; Laplace, see `_naive_bayes`), for the rest of
+  epsilon. Records are drawn from the noisy counts, so the released records belong to nobody. Basic composition over
+  the two steps, the second chosen by the outcome of the first, gives epsilon.
 
-Noise is drawn in floating point (`floating_point` on what that gives away).
+Noise is drawn in floating point (`floating_point` shows what that reveals).
 """
 
 from __future__ import annotations
@@ -66,13 +66,10 @@ class Anonymized:
     epsilon: float
 
 
-# ---- individual ranking
-
-
 def individual_ranking(values: ArrayLike, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Centroids (n // k,), increasing, of groups of k values in order, and the group of each value, (n,).
+    """Return centroids (n // k,), increasing, of groups of k values in order, and the group of each value, (n,).
 
-    values : (n,) in [0, 1]; k : whole number in [1, n]. The last group takes what is left, up to 2k - 1 values.
+    values : (n,) in [0, 1]; k : integer in [1, n]. The last group takes the remaining values, up to 2k - 1.
     """
     values = checks.real("values", values, "[0, 1]")
     if values.ndim != 1 or values.size == 0:
@@ -90,9 +87,9 @@ def individual_ranking(values: ArrayLike, k: int) -> tuple[NDArray[np.float64], 
 def noisy_centroids(
     features: ArrayLike, k: int, epsilon: float, *, rng: np.random.Generator
 ) -> list[NDArray[np.float64]]:
-    """The centroids of each column with Laplace noise: d arrays (n // k,), together epsilon-DP (bounded).
+    """Return the centroids of each column with Laplace noise: d arrays (n // k,), together epsilon-DP (bounded).
 
-    features : (n, d) in [0, 1]; k : whole number in [1, n]; epsilon : (0, inf), split equally over the columns
+    features : (n, d) in [0, 1]; k : integer in [1, n]; epsilon : (0, inf), split equally over the columns
     """
     features = checks.features(features, "[0, 1]")
     k = checks.whole("k", k, f"[1, {len(features)}]")
@@ -105,8 +102,8 @@ def published(
 ) -> Anonymized:
     """Return AnonymizingFirst's data as the literature has them: NOT differentially private (see above).
 
-    features : (n, d) in [0, 1]; labels : (n,) of 0 and 1, treated as one more attribute
-    epsilon : (0, inf), that of the centroids; k : whole number in [1, n]
+    features : (n, d) in [0, 1]; labels : (n,) of 0 and 1, treated as another attribute
+    epsilon : (0, inf), that of the centroids; k : integer in [1, n]
     Each value is the noisy centroid of its group, clipped to [0, 1]; a label is 1 where its noisy centroid exceeds 1/2.
     """
     features, labels = _records(features, labels)
@@ -116,17 +113,14 @@ def published(
     return Anonymized(released[:, :-1].clip(0, 1), (released[:, -1] > 0.5).astype(np.int64), inf)
 
 
-# ---- private, joint structure kept
-
-
 def private(features: ArrayLike, labels: ArrayLike, epsilon: float, *, levels: ArrayLike, rng: np.random.Generator,
             groups: int = 16) -> Anonymized:  # fmt: skip
-    """Return `epsilon`-DP records (bounded neighbours): individual ranking of numeric columns, then noisy counts of each with the label.
+    """Return `epsilon`-DP records (bounded neighbours): individual ranking of numeric columns, then noisy counts with the label.
 
     features : (n, d) in [0, 1]; labels : (n,) of 0 and 1; epsilon : (0, inf)
-    levels : (d,) whole numbers, public: 0 for a numeric column; L >= 2 for one that holds only the L values 0, 1/(L-1), ..., 1 (codes;
+    levels : (d,) integers, public: 0 for a numeric column; L >= 2 for one that has only the L values 0, 1/(L-1), ..., 1 (codes;
         one-hot columns would be drawn as if they were unrelated)
-    groups : whole number in [1, n], number of groups of a numeric column
+    groups : integer in [1, n], number of groups of a numeric column
     """
     features, labels = _records(features, labels)
     generator(rng)
@@ -139,7 +133,7 @@ def private(features: ArrayLike, labels: ArrayLike, epsilon: float, *, levels: A
     if numeric.size:
         noisy = noisy_centroids(features[:, numeric], len(labels) // groups, share * epsilon, rng=rng)
         for j, centroids in zip(numeric, noisy):
-            # The centroids are known to increase and to lie in [0, 1]: the nearest list that does, repetitions dropped.
+            # The nearest list that increases and lies in [0, 1], as centroids do, without repetitions.
             values[j] = np.unique(isotonic_regression(centroids).x.clip(0, 1))
     codes = np.column_stack([_nearest(column, known) for column, known in zip(features.T, values)])
     sizes: list[tuple] = [*enumerate(map(len, values)), ("label", 2)]
@@ -150,11 +144,9 @@ def private(features: ArrayLike, labels: ArrayLike, epsilon: float, *, levels: A
 
 
 def _naive_bayes(table, epsilon, rng) -> np.ndarray:
-    """As many records (n, d + 1) as `table` has, each attribute drawn given the label alone: epsilon-DP, bounded.
-
+    """Return as many records (n, d + 1) as `table` has, each attribute drawn given only the label: epsilon-DP, bounded.
     Replacing a record moves 1 from one cell to another in each of the d tables (attribute, label): 2d in L1. The
-    labels' distribution is the mean over the d noisy tables, each summed over its attribute; no further cost.
-    """
+    labels' distribution is the mean over the d noisy tables, each summed over its attribute, at no further cost."""
     *attributes, label = table.domain.attributes
     scale = 2 * len(attributes) / epsilon
     counts = [table.marginal((name, label)) for name in attributes]
@@ -170,11 +162,8 @@ def _naive_bayes(table, epsilon, rng) -> np.ndarray:
 
 
 def _nearest(column, known):
-    """Index of the nearest of the increasing values `known`; of two as near, the lower."""
+    """Return the index of the nearest of the increasing values `known`, the lower of two equally near."""
     return np.searchsorted((known[1:] + known[:-1]) / 2, column, side="left")
-
-
-# ---- input
 
 
 def _records(features, labels) -> tuple[np.ndarray, np.ndarray]:

@@ -1,20 +1,20 @@
-"""Perturbing each record by itself: retention-replacement, the bounded Laplace, Pk-anonymity (hasegawa2015, section 2.2).
+"""Perturbing each record separately: retention-replacement, the bounded Laplace, Pk-anonymity (hasegawa2015, section 2.2).
 
-A `Perturbation` holds one mechanism for each attribute; records are rows of a float array (n, M), codes
+A `Perturbation` has one mechanism for each attribute; records are rows of a float array (n, M), codes
 0 to size - 1 for categorical attributes and values in [low, high] for numeric ones.
 
-**Bridge to local differential privacy.** Each mechanism is eps_j-local DP, and no less:
+Bridge to local differential privacy. Each mechanism is exactly eps_j-local DP:
 
 - retention-replacement: the two probabilities of (1) have the ratio e^eps_j = (1 + (|A_j| - 1) rho_j) / (1 - rho_j);
 - bounded Laplace: eps_j = (b_j - a_j) / phi_j, although the normaliser gamma(v) differs between values.
 
-**Theorem.** Records perturbed by mechanisms whose levels add up to eps = sum eps_j satisfy Pk-anonymity with
-k = 1 + (N - 1) e^{-2 eps}, which is equation (4): whoever knows all N original records, and the perturbed ones in
-random order, gives no row to a person with probability above 1/k; no larger k will do for every table.
+Theorem. Records perturbed by mechanisms whose levels add up to eps = sum eps_j satisfy Pk-anonymity with
+k = 1 + (N - 1) e^{-2 eps}, which is equation (4). An adversary who knows all N original records, and the perturbed ones
+in random order, gives no row to a person with probability above 1/k. No larger k holds for every table.
 
 The chapter "How private is a perturbed table?" proves both.
 
-Everything is computed in floating point; like any such noise, it is exact up to rounding (Mironov, CCS 2012).
+Everything is computed in floating point and, like any such noise, exact up to rounding (Mironov, CCS 2012).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from ..mechanisms.sensitivity import of_sum
 from ..numerics import checks
+from ..numerics.elementwise import TINY, quotient_up, total_up
 from ..numerics.kernel_matrix import Pairwise, Points
 
 MOST_PERSONS = 16  # of whose rows all matchings are weighed
-
-# ---------------------------------------------------------------- the two mechanisms
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class RetentionReplacement:
 
     @classmethod
     def from_epsilon(cls, epsilon: float, size: int) -> RetentionReplacement:
-        """The mechanism of the greatest rho whose local-DP level is `epsilon` in [0, inf) or less: past 30 or so, clearly less."""
+        """Return the mechanism of largest rho and a level of at most `epsilon` in [0, inf): from 30 on, clearly less."""
         epsilon = checks.number("epsilon", epsilon, "[0, inf)")
         size = checks.whole("size", size, "[2, inf)")
         # (e^eps - 1) / (e^eps - 1 + size), for any epsilon
@@ -63,20 +63,20 @@ class RetentionReplacement:
 
     @property
     def epsilon(self) -> float:
-        """ln of the largest ratio of probabilities, ln((1 + (size - 1) rho) / (1 - rho))."""
-        return math.log1p(self.size * self.rho / (1 - self.rho))
+        """Return ln of the largest ratio of probabilities, ln((1 + (size - 1) rho) / (1 - rho))."""
+        return math.log1p(self.size * self.rho / (1 - self.rho)) * (1 + 2.0**-51)  # rounded up
 
     def check(self, name: str, values: ArrayLike) -> NDArray[np.float64]:
-        """`values` as floats, all of them codes; else ``ValueError``."""
+        """Return `values` as floats, all of them codes. Raises ``ValueError`` otherwise."""
         return checks.integer(name, values, f"[0, {self.size})")
 
     def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> np.ndarray:
-        """A draw for each code in `values` (any shape), as floats."""
+        """Return a draw for each code in `values` (any shape), as floats."""
         values = self.check("values", values)
         return np.where(rng.random(values.shape) < self.rho, values, rng.integers(self.size, size=values.shape))
 
     def density(self, outputs: ArrayLike, inputs: ArrayLike) -> np.ndarray:
-        """P(output | input), elementwise, shapes broadcast."""
+        """Return P(output | input), elementwise, shapes broadcast."""
         same = self.check("outputs", outputs) == self.check("inputs", inputs)
         return np.where(same, self.rho, 0.0) + (1 - self.rho) / self.size
 
@@ -85,7 +85,7 @@ class RetentionReplacement:
 class BoundedLaplace:
     """Laplace noise of scale phi, conditioned on staying in [low, high] (equations 2 and 3).
 
-    low < high : the attribute's public range; phi : in (0, inf], infinite for a uniform draw
+    low < high : the attribute's public range, of finite width; phi : in (0, inf], infinite for a uniform draw
     """
 
     low: float
@@ -96,33 +96,38 @@ class BoundedLaplace:
         low, high = (checks.number(name, getattr(self, name), "(-inf, inf)") for name in ("low", "high"))
         if not low < high:
             raise ValueError(f"low must be in (-inf, {high:g}), below high, got {low:g}")
+        checks.number("high - low", of_sum(low, high, "bounded"), "(0, inf)")
         phi = checks.number("phi", self.phi, "(0, inf]")
         for name, value in (("low", low), ("high", high), ("phi", phi)):
             object.__setattr__(self, name, value)
 
     @classmethod
     def from_epsilon(cls, epsilon: float, low: float, high: float) -> BoundedLaplace:
-        """The mechanism whose local-DP level is `epsilon` in [0, inf)."""
+        """Return the mechanism whose local-DP level is `epsilon` in [0, inf)."""
         epsilon = checks.number("epsilon", epsilon, "[0, inf)")
-        low, high = (checks.number(name, end, "(-inf, inf)") for name, end in (("low", low), ("high", high)))
-        return cls(low, high, (high - low) / epsilon if epsilon > 0 else math.inf)
+        uniform = cls(low, high, math.inf)
+        return cls(low, high, float(quotient_up(uniform._width, epsilon))) if epsilon >= TINY else uniform
+
+    @property
+    def _width(self) -> float:
+        return of_sum(self.low, self.high, "bounded")
 
     @property
     def epsilon(self) -> float:
-        """ln of the largest ratio of densities, exactly (high - low)/phi: see the head of the module."""
-        return (self.high - self.low) / self.phi
+        """Return ln of the largest ratio of densities, exactly (high - low)/phi: see the head of the module."""
+        return 0.0 if math.isinf(self.phi) else float(quotient_up(self._width, self.phi))
 
     def check(self, name: str, values: ArrayLike) -> NDArray[np.float64]:
-        """`values` as floats, all of them in [low, high]; else ``ValueError``."""
+        """Return `values` as floats, all of them in [low, high]. Raises ``ValueError`` otherwise."""
         return checks.real(name, values, f"[{self.low!r}, {self.high!r}]")
 
     def normaliser(self, values: ArrayLike) -> np.ndarray:
-        """2 gamma(v) of equation (3), elementwise: mass of the doubled Laplace density within [low, high]."""
+        """Return 2 gamma(v) of equation (3), elementwise: the mass of the doubled Laplace density within [low, high]."""
         values = self.check("values", values)
         return -np.expm1(-(values - self.low) / self.phi) - np.expm1(-(self.high - values) / self.phi)
 
     def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> np.ndarray:
-        """A draw for each of `values` (any shape), by the inverse of the distribution function."""
+        """Return a draw for each of `values` (any shape), by the inverse of the distribution function."""
         values = self.check("values", values)
         uniform = rng.random(values.shape)
         if math.isinf(self.phi):
@@ -135,14 +140,14 @@ class BoundedLaplace:
         return np.clip(draws, self.low, self.high)  # rounding alone could leave the range
 
     def density(self, outputs: ArrayLike, inputs: ArrayLike) -> np.ndarray:
-        """p(output | input), per unit of the attribute, elementwise, shapes broadcast."""
+        """Return p(output | input), per unit of the attribute, elementwise, shapes broadcast."""
         outputs, inputs = self.check("outputs", outputs), self.check("inputs", inputs)
         if math.isinf(self.phi):
             return np.full(np.broadcast_shapes(outputs.shape, inputs.shape), 1 / (self.high - self.low))
         return np.exp(-np.abs(outputs - inputs) / self.phi) / (self.phi * self.normaliser(inputs))
 
     def distribution(self, outputs: ArrayLike, inputs: ArrayLike) -> np.ndarray:
-        """Pr[draw <= output | input], elementwise, shapes broadcast."""
+        """Return Pr[draw <= output | input], elementwise, shapes broadcast."""
         outputs, inputs = self.check("outputs", outputs), self.check("inputs", inputs)
         outputs, inputs = np.broadcast_arrays(outputs, inputs)
         if math.isinf(self.phi):
@@ -154,16 +159,13 @@ class BoundedLaplace:
         return (first + second) / self.normaliser(inputs)
 
 
-# ---------------------------------------------------------------- all attributes of a record
-
-
 class Perturbation:
-    """A mechanism for each attribute, each drawn independently (equation 13); cannot be changed.
+    """An immutable collection of one mechanism for each attribute, each drawn independently (equation 13).
 
-    mechanisms : mapping from attribute to `RetentionReplacement` or `BoundedLaplace`, one at least
+    mechanisms : mapping from attribute to `RetentionReplacement` or `BoundedLaplace`, at least one
 
     Records are an (n, M) array of numbers in the order of the mapping, or a pandas frame that has these columns
-    (others are left out). Attributes that are published as they are do not belong here. ``ValueError`` names
+    (others are left out). Attributes that are published unchanged do not belong here. Raises ``ValueError`` that names
     the attribute whose value is not in its set.
 
     >>> import numpy as np
@@ -186,30 +188,35 @@ class Perturbation:
     @classmethod
     def from_epsilon(cls, epsilon: float, attributes: Mapping[str, int | tuple[float, float]],
                      split: str | Mapping[str, float] = "equal") -> Perturbation:  # fmt: skip
-        """The perturbation whose local-DP level is `epsilon` in [0, inf), shared among `attributes`.
+        """Return the perturbation whose local-DP level is `epsilon` in [0, inf), divided among `attributes`.
 
         attributes : mapping from attribute to its number of categories (>= 2), or to its range (low, high)
-        split : "equal", or a mapping from every attribute to its share in [0, inf), of which one at least is positive
+        split : "equal", or a mapping from every attribute to its part in [0, inf), at least one of them positive
         """
         epsilon = checks.number("epsilon", epsilon, "[0, inf)")
         attributes = dict(attributes)
         if not attributes:
             raise ValueError("attributes must hold one attribute at least, got none")
         shares = _shares(attributes, split)
-        return cls({name: _mechanism(name, kind, epsilon * shares[name]) for name, kind in attributes.items()})
+        part, step = epsilon, 2.0**-52
+        while (
+            made := cls({name: _mechanism(name, kind, part * shares[name]) for name, kind in attributes.items()})
+        ).epsilon > epsilon:
+            part, step = part * (1 - step), 2 * step  # by rounding
+        return made
 
     @property
     def epsilons(self) -> np.ndarray:
-        """The local-DP level of each attribute, shape (M,)."""
+        """Return the local-DP level of each attribute, shape (M,)."""
         return np.array([mechanism.epsilon for mechanism in self.mechanisms.values()])
 
     @property
     def epsilon(self) -> float:
-        """The local-DP level of a whole record: the sum, which is attained."""
-        return math.fsum(self.epsilons)
+        """Return the local-DP level of a whole record: the sum, which is attained."""
+        return total_up(self.epsilons, [1] * len(self.attributes))
 
     def check(self, records: ArrayLike) -> NDArray[np.float64]:
-        """The records as a float array (n, M), n >= 1; else ``ValueError``."""
+        """Return the records as a float array (n, M), n >= 1. Raises ``ValueError`` otherwise."""
         if hasattr(records, "columns"):
             absent = [name for name in self.attributes if list(records.columns).count(name) != 1]
             if absent:
@@ -223,17 +230,17 @@ class Perturbation:
         return np.column_stack([one.check(f"records of {name!r}", column) for name, one, column in columns])
 
     def perturb(self, records: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """One perturbed record for each of `records`, (n, M)."""
+        """Return one perturbed record for each of `records`, (n, M)."""
         columns = zip(self.mechanisms.values(), self.check(records).T)
         return np.column_stack([mechanism.perturb(column, rng=rng) for mechanism, column in columns])
 
     def density(self, outputs: ArrayLike, inputs: ArrayLike) -> NDArray[np.float64]:
-        """p(output | input) of records side by side, (n,): (n, M) and (n, M), either of one row."""
+        """Return p(output | input) of records side by side, (n,): (n, M) and (n, M), either of one row."""
         columns = zip(self.mechanisms.values(), self.check(outputs).T, self.check(inputs).T)
         return math.prod(mechanism.density(y, x) for mechanism, y, x in columns)
 
     def transitions(self, outputs: ArrayLike, inputs: ArrayLike | None = None) -> Pairwise:
-        """The matrix of p(outputs_i | inputs_j), (n, m), as an operator that is multiplied block by block.
+        """Return the matrix of p(outputs_i | inputs_j), (n, m), as an operator that is multiplied block by block.
 
         inputs : default, the outputs: the matrix P of hasegawa2015, Algorithm 1
         """
@@ -243,7 +250,7 @@ class Perturbation:
         return Pairwise(plain, right, symmetric=inputs is None)
 
     def _points(self, records) -> Points:
-        """As inputs, `factors` holds everything that depends on the input alone."""
+        """Return the points; as inputs, `factors` holds everything that depends on the input alone."""
         onehot, steps, factors = [np.empty((len(records), 0))], [np.empty((len(records), 0))], np.ones(len(records))
         for mechanism, column in zip(self.mechanisms.values(), records.T):
             if isinstance(mechanism, RetentionReplacement):
@@ -256,11 +263,10 @@ class Perturbation:
         return Points(np.concatenate(onehot, axis=1), np.concatenate(steps, axis=1), factors)
 
 
-# ---------------------------------------------------------------- Pk-anonymity
-
-
 def pk_level(perturbation: Perturbation, n_records: int) -> float:
-    """k = 1 + (N - 1) e^{-2 eps} of `n_records` = N >= 1 records (hasegawa2015, equation 4), in (1, N] for N > 1.
+    """Return k = 1 + (N - 1) e^{-2 eps} of `n_records` = N >= 1 records, in [1, N], rounded down.
+
+    Source: hasegawa2015, equation 4.
 
     >>> from lib.microdata import Perturbation, pk_level
     >>> change = Perturbation.from_epsilon(4.0, {"sex": 2, "age": (0.0, 100.0)})
@@ -268,13 +274,15 @@ def pk_level(perturbation: Perturbation, n_records: int) -> float:
     11.06
     """
     n = checks.whole("n_records", n_records, "[1, inf)")
-    return 1 + (n - 1) * math.exp(-2 * perturbation.epsilon)
+    if (epsilon := perturbation.epsilon) == 0:
+        return float(n)
+    return max(math.nextafter(1 + (n - 1) * math.exp(-2 * epsilon) * (1 - 2.0**-50), 0), 1.0)
 
 
 def pk_epsilon(k: float, n_records: int) -> float:
-    """The total local-DP level ln((N - 1)/(k - 1))/2 that k means on `n_records` = N >= 2 records.
+    """Return the total local-DP level ln((N - 1)/(k - 1))/2 that gives k on `n_records` = N >= 2 records.
 
-    k : real, in (1, N]: 1 would need an infinite level, N none
+    k : real, in (1, N]: 1 would need an infinite level, N level 0
 
     >>> from lib.microdata import pk_epsilon
     >>> print(round(pk_epsilon(k=11, n_records=30_000), 4))
@@ -286,13 +294,12 @@ def pk_epsilon(k: float, n_records: int) -> float:
 
 
 def matching_posteriors(densities: ArrayLike) -> NDArray[np.float64]:
-    """What whoever knows all originals believes about shuffled rows: Pr[person i holds row r], (N, N), rows sum to 1.
+    """Return Pr[person i holds row r], (N, N), for an adversary who knows all originals and the shuffled rows; rows sum to 1.
 
     densities : (N, N), p(y_r | x_i) >= 0 in row i and column r, up to a positive factor for each row or column;
         N in [1, 16]. All matchings of persons to rows are equally likely beforehand (see the head of the module)
 
-    Sums over the N! matchings by way of the 2^N sets of rows that the first persons hold. ``ValueError`` if no
-    matching is possible.
+    The sum over N! matchings runs over the first persons' 2^N sets of rows. Raises ``ValueError`` if none is possible.
 
     >>> from lib.microdata import matching_posteriors
     >>> print(matching_posteriors([[0.8, 0.2], [0.2, 0.8]]).round(3))
@@ -322,10 +329,9 @@ def matching_posteriors(densities: ArrayLike) -> NDArray[np.float64]:
 
 
 def _balanced(a) -> np.ndarray:
-    """`a` with rows and columns times powers of two, so that no matching has a product far above that of the best one, about 1.
-
-    Powers are the dual solution of the assignment problem: with the best matching on the diagonal, shortest paths.
-    """
+    """Return `a` with rows and columns times powers of two, so that the best matching's product is about 1, none far
+    above. Powers are the dual solution of the assignment problem: with the best matching on the diagonal, shortest
+    paths."""
     logs = np.where(a > 0, np.log2(np.where(a > 0, a, 1)), -1e6)  # of no matching, if there is any other
     columns = scipy.optimize.linear_sum_assignment(logs, maximize=True)[1]
     of_best = logs[range(len(a)), columns]
@@ -339,17 +345,20 @@ def _balanced(a) -> np.ndarray:
 
 def pk_parameters(k: float, n_records: int, attributes: Mapping[str, int | tuple[float, float]],
                   split: str | Mapping[str, float] = "equal") -> Perturbation:  # fmt: skip
-    """The perturbation whose `pk_level` on `n_records` = N records is `k`: every rho_j and phi_j.
+    """Return the perturbation whose `pk_level` on `n_records` = N records is `k`: every rho_j and phi_j.
 
-    k : real, in (1, N]; n_records : whole number >= 2
-    attributes, split : see `Perturbation.from_epsilon`; on how the total is shared the document is silent
+    k : real, in (1, N]; n_records : integer >= 2
+    attributes, split : see `Perturbation.from_epsilon`; the document does not say how the total is divided
 
     >>> from lib.microdata import pk_level, pk_parameters
     >>> change = pk_parameters(k=11, n_records=30_000, attributes={"sex": 2, "age": (0.0, 100.0)})
     >>> print(round(pk_level(change, 30_000), 6))
     11.0
     """
-    return Perturbation.from_epsilon(pk_epsilon(k, n_records), attributes, split)
+    epsilon, step = pk_epsilon(k, n_records), 2.0**-53
+    while pk_level(made := Perturbation.from_epsilon(epsilon, attributes, split), n_records) < k:  # by rounding
+        epsilon, step = max(epsilon - step, 0.0), 2 * step
+    return made
 
 
 def _shares(attributes, split) -> dict:

@@ -1,4 +1,4 @@
-"""What weighted records are good for (hasegawa2015, section 4.1): logistic and linear regression, a support vector machine.
+"""Uses of weighted records (hasegawa2015, section 4.1): logistic and linear regression, a support vector machine.
 
 Each minimises the mean loss with a weight for each record (equation 15), by scikit-learn.
 """
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 def logistic_regression(
     features: ArrayLike, labels: ArrayLike, weights: ArrayLike | None = None, *, penalty: float = 1e-6
 ) -> LogisticRegression:
-    """Minimises mean_i w_i (-log-likelihood)_i + penalty |gamma|^2 / 2 (hasegawa2015, equations 15 and 16).
+    """Minimise mean_i w_i (-log-likelihood)_i + penalty |gamma|^2 / 2 (hasegawa2015, equations 15 and 16).
 
     features : (n, p); labels : (n,), 0 or 1, both present
     weights : (n,), not negative, with a positive sum, as of a density ratio; only their proportions matter
-    penalty : in [1e-12, 1e6]; the intercept is free of it. It makes the optimum unique where features add up to a constant,
-        as 0/1 columns do, and finite where the classes can be separated. The document names none.
+    penalty : in [1e-12, 1e6]; it leaves out the intercept. It makes the optimum unique if features add up to a constant,
+        as 0/1 columns do, and finite if the classes can be separated. The document gives none.
     Returns a fitted scikit-learn `LogisticRegression`.
 
     >>> from lib.microdata.weighted_regression import logistic_regression
@@ -47,10 +47,9 @@ def logistic_regression(
 def support_vector_machine(
     features: ArrayLike, labels: ArrayLike, weights: ArrayLike | None = None, *, penalty: float = 1e-6
 ) -> LinearSVC:
-    """Minimises mean_i w_i (hinge loss)_i^2 + penalty |gamma|^2 / 2: a linear SVM (hasegawa2015, section 4.1).
+    """Minimise mean_i w_i (hinge loss)_i^2 + penalty |gamma|^2 / 2: a linear SVM (hasegawa2015, section 4.1).
 
-    Arguments as for `logistic_regression`. Returns a fitted scikit-learn `LinearSVC`, whose intercept is
-    within the penalty.
+    Arguments as for `logistic_regression`. Returns a fitted scikit-learn `LinearSVC`, whose penalty includes the intercept.
 
     >>> from lib.microdata.weighted_regression import support_vector_machine
     >>> model = support_vector_machine([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1], penalty=0.1)
@@ -70,7 +69,7 @@ def support_vector_machine(
 def linear_regression(
     features: ArrayLike, values: ArrayLike, weights: ArrayLike | None = None, *, penalty: float = 1e-6
 ) -> Ridge:
-    """Minimises mean_i w_i (value_i - prediction_i)^2 + penalty |gamma|^2 (hasegawa2015, section 4.1).
+    """Minimise mean_i w_i (value_i - prediction_i)^2 + penalty |gamma|^2 (hasegawa2015, section 4.1).
 
     values : (n,) numbers; other arguments as for `logistic_regression`. Returns a fitted scikit-learn `Ridge`.
 
@@ -88,7 +87,7 @@ def linear_regression(
 
 
 def _analysed(features, values, weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Features (n, p), values (n,) and weights (n,) of mean 1, all of them finite."""
+    """Return features (n, p), values (n,) and weights (n,) of mean 1, all of them finite."""
     features, values = (checks.real(*pair, "[-1e50, 1e50]") for pair in (("features", features), ("values", values)))
     if features.ndim != 2 or len(features) == 0 or values.shape != (len(features),):
         got = f"{features.shape} and {values.shape}"
@@ -100,7 +99,7 @@ def _analysed(features, values, weights) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 def _both(labels, weights) -> np.ndarray:
-    """The labels as booleans, if both classes have a positive weight."""
+    """Return the labels as booleans, if both classes have a positive weight."""
     labels = checks.integer("labels", labels, "[0, 1]").astype(bool)
     for positive in (False, True):
         if not weights[labels == positive].sum() > 0:

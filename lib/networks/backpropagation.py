@@ -1,12 +1,12 @@
-"""Forward pass, backpropagation and descent, compiled (sei2017, equations 1, 4 to 6, 16, 18 and 19), for any way of training.
+"""Forward pass, backpropagation and descent, compiled (sei2017, equations 1, 4 to 6, 16, 18 and 19), for all training methods.
 
 Widths are an int64 array (n_0, …, n_L); everything else is a flat vector of the network's dtype:
 
 - parameters and changes: layer by layer the weights (n_in, n_out), row by row, then the biases (n_out,)
 - outputs and errors of `rows` records: layer by layer, input included, a block (rows, n); see `block`
 
-The matrix products are BLAS's: a run repeats on one processor to the last digit, on another kind only with the same
-kernels (OPENBLAS_CORETYPE) and instructions (NUMBA_CPU_NAME).
+The matrix products are BLAS's. A run repeats to the last digit on one processor. On another kind it does so only with
+the same kernels (OPENBLAS_CORETYPE) and instructions (NUMBA_CPU_NAME).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .views import biases_of, block, offset, weights_into
 
 @compiled
 def _gather(features, labels, chosen, outputs):
-    """Put the `chosen` records into the input block of `outputs`; their labels, shape (chosen,)."""
+    """Put the `chosen` records into the input block of `outputs`, and return their labels, shape (chosen,)."""
     n, batch_labels = features.shape[1], np.empty(chosen.size, np.int64)
     for r in range(chosen.size):
         batch_labels[r] = labels[chosen[r]]
@@ -33,7 +33,7 @@ def _gather(features, labels, chosen, outputs):
 
 @compiled
 def forward(parameters: np.ndarray, widths: NDArray[np.int64], outputs: np.ndarray, rows: int) -> None:
-    """Equations (1) and (16): from the input block of `outputs` on, fill the blocks of all layers."""
+    """Fill the blocks of all layers from the input block of `outputs` on, by equations (1) and (16)."""
     last = widths.size - 1
     for layer in range(1, last + 1):
         outcome, b = block(outputs, widths, layer, rows), biases_of(parameters, widths, layer)
@@ -46,7 +46,7 @@ def forward(parameters: np.ndarray, widths: NDArray[np.int64], outputs: np.ndarr
 
 @compiled
 def _relu(x, b):
-    """max(x + b, 0) in place of x (rows, n); what is not a number stays so."""
+    """Replace x (rows, n) by max(x + b, 0), leaving NaN."""
     zero = x.dtype.type(0)
     for r in range(x.shape[0]):
         y = x[r]
@@ -57,7 +57,7 @@ def _relu(x, b):
 
 @compiled
 def _softmax(x, b):
-    """Equation (16) of x + b, in place of x (rows, classes). Exponentials are double: rounded, they are the same anywhere."""
+    """Replace x (rows, classes) by equation (16) of x + b. Exponentials are double: once rounded, they are the same anywhere."""
     for r in range(x.shape[0]):
         high = x[r, 0] + b[0]
         for j in range(b.size):
@@ -76,7 +76,7 @@ def _softmax(x, b):
 @compiled
 def backward(parameters: np.ndarray, widths: NDArray[np.int64], outputs: np.ndarray, labels: NDArray[np.int64],
              errors: np.ndarray, room: np.ndarray) -> None:  # fmt: skip
-    """Equations (18) and (19): the error signals of each of labels.size records, into the blocks 1 to L of `errors`.
+    """Write the error signals of each of labels.size records into the blocks 1 to L of `errors`, by equations (18) and (19).
 
     room : a flat vector of the parameters' size, overwritten
     """
@@ -100,7 +100,7 @@ def backward(parameters: np.ndarray, widths: NDArray[np.int64], outputs: np.ndar
 
 @compiled
 def _silence(delta, y):
-    """No signal where a ReLU puts out 0."""
+    """Set the signal to 0 where a ReLU outputs 0."""
     zero = delta.dtype.type(0)
     for k in range(delta.size):
         delta[k] = zero if y[k] <= 0 else delta[k]
@@ -108,7 +108,7 @@ def _silence(delta, y):
 
 @compiled
 def summed(widths: NDArray[np.int64], outputs: np.ndarray, errors: np.ndarray, rows: int, change: np.ndarray) -> None:
-    """Equation (4) summed over the records, and the change of the biases, into `change`."""
+    """Write equation (4) summed over the records, and the change of the biases, into `change`."""
     for layer in range(1, widths.size):
         delta, bias = block(errors, widths, layer, rows), biases_of(change, widths, layer)
         np.dot(block(outputs, widths, layer - 1, rows).T, delta, weights_into(change, widths, layer))
@@ -122,7 +122,7 @@ def summed(widths: NDArray[np.int64], outputs: np.ndarray, errors: np.ndarray, r
 @compiled
 def descend(parameters: np.ndarray, widths: NDArray[np.int64], change: np.ndarray, step: float, shrink: float,
             ranges: np.ndarray) -> None:  # fmt: skip
-    """Equations (5) and (6): parameters - step change - shrink parameters (weights only), cut to the ranges.
+    """Update parameters by equations (5) and (6): subtract step change and shrink parameters (weights only), cut to the ranges.
 
     ranges : (low, high) of weights, then of biases, shape (4,), -inf and inf for none
     """
@@ -146,7 +146,7 @@ def _descend(part, change, step, shrink, low, high):
 @compiled
 def propagate(parameters: np.ndarray, widths: NDArray[np.int64], features: np.ndarray, labels: NDArray[np.int64],
               chosen: NDArray[np.int64], outputs: np.ndarray, errors: np.ndarray, room: np.ndarray) -> int:  # fmt: skip
-    """Outputs and error signals of the `chosen` records, for `summed`; how many they are. room : as for `backward`."""
+    """Compute outputs and error signals of the `chosen` records; return their number. room : as for `backward`"""
     batch_labels = _gather(features, labels, chosen, outputs)
     forward(parameters, widths, outputs, chosen.size)
     backward(parameters, widths, outputs, batch_labels, errors, room)

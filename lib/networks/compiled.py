@@ -1,8 +1,8 @@
-"""Functions compiled by numba and kept on disk, in a folder for the present state of this subpackage's files.
+"""Functions compiled by numba and cached on disk, in a folder for the current state of this subpackage's files.
 
-numba by itself uses what it has kept as long as the file of a function is the same, though functions of other files, which
-are compiled into it, may have changed. All functions compiled into one another are of this subpackage, so the name of the
-folder follows the age and the size of each of its files, which cost nothing to read.
+numba's own cache is reused as long as the file of a function is unchanged, even if functions of other files that are
+compiled into it have changed. All functions compiled into one another are of this subpackage, so the folder's name
+follows the age and the size of each of its files, which are quick to read.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KEPT = 4  # folders that stay, the last used
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, of a module of this subpackage, compiled at its first call, and kept, so that the next process need not wait."""
+    """Return `function`, of a module of this subpackage, compiled at its first call and cached for later processes."""
     own, given = _folder(), _SETTINGS.CACHE_DIR
     _SETTINGS.CACHE_DIR = str(own or "")
     try:
@@ -37,10 +37,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @cache
 def _folder() -> Path | None:
-    """Where compiled functions are kept, in the first of `_places` that can be written to; None if none can.
-
-    Of the folders for earlier states, all but the last used are removed: `KEPT` stay.
-    """
+    """Return a writable folder for compiled functions or None, and remove all but the `KEPT` last used earlier ones."""
     for place in _places():
         own = place / _state()
         if _can_be_used(own):
@@ -51,13 +48,13 @@ def _folder() -> Path | None:
 
 
 def _state() -> str:
-    """A name for the present state of this subpackage's modules: it changes with the age and the size of each."""
+    """Return a name for the current state of this subpackage's modules, from the age and the size of each."""
     seen = [(path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(HERE.glob("*.py"))]
     return hashlib.sha256(repr(seen).encode()).hexdigest()[:16]
 
 
 def _can_be_used(folder: Path) -> bool:
-    """Whether `folder` is there, or could be made, and can be written to; it is now the last used."""
+    """Return whether `folder` exists, or could be made, and is writable; mark it as the last used."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         os.utime(folder)
@@ -67,7 +64,7 @@ def _can_be_used(folder: Path) -> bool:
 
 
 def _last_used(folder: Path) -> float:
-    """In seconds; 0 if it is gone, since another process has removed it."""
+    """Return the time of last use in seconds; 0 if another process has removed the folder."""
     try:
         return folder.stat().st_mtime
     except OSError:
@@ -75,7 +72,7 @@ def _last_used(folder: Path) -> float:
 
 
 def _places() -> Iterator[Path]:
-    """Where numba was told to keep compiled code; else beside the modules, else in the user's cache."""
+    """Yield numba's own cache folder if it has one, the modules' folder, and the user's cache."""
     if _SETTINGS.CACHE_DIR:
         yield Path(_SETTINGS.CACHE_DIR)
         return

@@ -1,14 +1,14 @@
-"""DP-SGD: a network trained so that the whole of it is (epsilon, delta)-DP at record level (Abadi et al. 2016).
+"""DP-SGD: training under which the whole network is (epsilon, delta)-DP at record level (Abadi et al. 2016).
 
-A step takes each record with probability q (Poisson sampling), clips its change of all parameters to the L2 norm C, adds the clipped
-changes and normal noise of standard deviation sigma C, and descends. One record moves the sum by C at most, with probability q: the
-steps, and the network with them, are a composition of sampled Gaussian mechanisms with noise multiplier sigma.
+A step takes each record with probability q (Poisson sampling), clips its change of all parameters to the L2 norm C, adds
+the clipped changes and normal noise of standard deviation sigma C, and descends. One record moves the sum by at most C,
+with probability q. So the network is a composition of sampled Gaussian mechanisms with noise multiplier sigma.
 
-Neighbours are "unbounded" (a record added or removed) or "bounded" (one replaced). q, C, sigma, the number of steps and the batch size
-by which the sum is divided must be public. `accounting.sampled_gaussian` computes the cost.
+Neighbours are "unbounded" (a record added or removed) or "bounded" (one replaced). q, C, sigma, the number of steps and
+the batch size that divides the sum must be public. `accounting.sampled_gaussian` computes the cost.
 
-**No gradient of a single record is ever formed.** The change of layer l is the outer product y d^T of the outputs below and the
-error signals, with d for the biases; so its squared norm is (|y|^2 + 1) |d|^2, and to clip it is to shorten d.
+No gradient of a single record is ever formed. The change of layer l is the outer product y d^T of the outputs below and
+the error signals, with d for the biases. Its squared norm is therefore (|y|^2 + 1) |d|^2, and shortening d clips it.
 
 The guarantee is that of real numbers (`floating_point` shows the difference): in float32, norms are clipped to a relative 1e-6.
 """
@@ -34,9 +34,9 @@ from .views import block
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run of DP-SGD does, and thereby guarantees: for the whole network, at record level.
+    """The settings of a DP-SGD run, and the guarantee that follows for the whole network, at record level.
 
-    sampling : q in [1e-6, 1]; steps : whole number >= 1; noise_multiplier : sigma in [0.1, 1e6]; delta : [1e-12, 1)
+    sampling : q in [1e-6, 1]; steps : integer >= 1; noise_multiplier : sigma in [0.1, 1e6]; delta : [1e-12, 1)
     """
 
     sampling: float
@@ -54,34 +54,33 @@ class Plan:
     def calibrated(
         cls, epsilon: float, delta: float, *, sampling: float, steps: int, neighbours: str = "unbounded"
     ) -> Plan:
-        """The plan that is (`epsilon`, `delta`)-DP with hardly more noise than it takes: `noise_multiplier`."""
+        """Return the (`epsilon`, `delta`)-DP plan with almost the smallest possible noise (see `noise_multiplier`)."""
         return cls(sampling, steps, noise_multiplier(epsilon, delta, sampling, steps, neighbours), delta)
 
     @cached_property
     def epsilon(self) -> float:
-        """At `delta`, for records added or removed."""
+        """Return the epsilon at `delta`, for records added or removed."""
         return epsilon(self.noise_multiplier, self.sampling, self.steps, self.delta)
 
     @cached_property
     def replaced(self) -> float:
-        """Epsilon at the same `delta`, for a record that is replaced by another."""
+        """Return the epsilon at the same `delta`, for a record that is replaced."""
         return epsilon(self.noise_multiplier, self.sampling, self.steps, self.delta, "bounded")
 
 
 def train(features: ArrayLike, labels: ArrayLike, network: Network, plan: Plan, *, learning_rate: float = 0.5,
           clip: float = 1.0, momentum: float = 0.0, l2: float = 0.0, records: float | None = None,
           rng: np.random.Generator) -> PrivateNetwork:  # fmt: skip
-    """`network` after DP-SGD; its `statement` is the plan.
+    """Return `network` after DP-SGD; its `statement` is the plan.
 
-    features : (records, n_0) in [0, 1]; labels : (records,), whole numbers from 0 to classes - 1
+    features : (records, n_0) in [0, 1]; labels : (records,), integers from 0 to classes - 1
     plan : a `Plan`
     learning_rate : (0, inf); clip : C in (0, inf); momentum : [0, 1); l2 : lambda in [0, inf), of weights: a step
-        subtracts learning_rate lambda w. None of these costs privacy, unless chosen by what the records say.
-    records : the noisy sum of a step is divided by sampling x records: a public number >= 1. Default: as many as there
-        are, which must then be public.
-    rng : numpy Generator: which records are taken, and the noise
-
-    Raises ``ValueError`` for bad input, ``FloatingPointError`` where training diverges.
+        subtracts learning_rate lambda w. None of these costs privacy unless it is chosen by looking at the records.
+    records : the noisy sum of a step is divided by sampling x records: a public number >= 1. Default: the actual
+        number, then public.
+    rng : numpy Generator, which selects the records and draws the noise
+    Raises ``ValueError`` for bad input, ``FloatingPointError`` if training diverges.
     """
     features, labels = checked_records(features, labels, network)
     rate, clip = number("learning_rate", learning_rate, "(0, inf)"), number("clip", clip, "(0, inf)")
@@ -100,31 +99,43 @@ def train(features: ArrayLike, labels: ArrayLike, network: Network, plan: Plan, 
     return PrivateNetwork(Network(network.widths, parameters), plan)
 
 
-# ---- compiled
+_LEAST = 2.0**-126  # of the numbers that float32 holds with all their digits
 
 
 @compiled
 def clip_errors(widths: NDArray[np.int64], outputs: np.ndarray, errors: np.ndarray, rows: int, limit: float) -> None:
-    """Shorten the error signals of each record so that its change of all parameters has an L2 norm of `limit` at most."""
+    """Shorten the error signals of each record so that its change of all parameters has an L2 norm of at most `limit`.
+
+    Signals below 2^-126 become 0, before and after. So do all signals and outputs of a record whose norm is not finite or more
+    than 2^126 times the limit; such a record changes nothing.
+    """
     last = widths.size - 1
     squares = np.zeros(rows)
     for layer in range(1, last + 1):
         y, delta = block(outputs, widths, layer - 1, rows), block(errors, widths, layer, rows)
         for r in range(rows):
-            signal = _square(delta[r])
-            if signal > 0:  # else nothing changes, whatever the outputs below
-                squares[r] += (1.0 + _square(y[r])) * signal
+            _scale(delta[r], 1.0)
+            squares[r] += (1.0 + _square(y[r])) * _square(delta[r])
     for r in range(rows):
         norm = math.sqrt(squares[r])
         squares[r] = 1.0 if norm <= limit else limit / norm
     for layer in range(1, last + 1):
-        delta = block(errors, widths, layer, rows)
+        y, delta = block(outputs, widths, layer - 1, rows), block(errors, widths, layer, rows)
         for r in range(rows):
-            if squares[r] != 1.0:
-                factor = delta.dtype.type(squares[r])
-                d = delta[r]
-                for j in range(d.size):
-                    d[j] *= factor
+            if not squares[r] >= _LEAST:
+                _scale(y[r], 0.0)
+                _scale(delta[r], 0.0)
+            elif squares[r] != 1.0:
+                _scale(delta[r], squares[r])
+
+
+@compiled
+def _scale(vector, factor):
+    """Multiply by `factor`; NaN and numbers that are too small become 0."""
+    factor = vector.dtype.type(factor)
+    for j in range(vector.size):
+        value = vector[j] * factor
+        vector[j] = value if abs(value) >= _LEAST else vector.dtype.type(0)
 
 
 @compiled

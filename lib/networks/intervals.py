@@ -1,12 +1,12 @@
-"""Bounds on everything inside a network whose inputs lie in [0, 1] (sei2017, section 4-2 (3), equations 20 to 26).
+"""Bounds on all quantities inside a network whose inputs lie in [0, 1] (sei2017, section 4-2 (3), equations 20 to 26).
 
-From the parameters alone: between which numbers lie every layer's inputs x, outputs y, error signals delta and changes,
-whatever the record? The document derives thresholds for AnonymizedLearning from them. `change_bounds` has three variants:
+From the parameters alone, these intervals contain every layer's inputs x, outputs y, error signals delta and changes,
+for every record. The document derives thresholds for AnonymizedLearning from them. `change_bounds` has three variants:
 
-- "printed": equations (20) to (26) as they stand. A layer whose largest input is negative gets negative "largest
+- "printed": equations (20) to (26) as they are printed. A layer whose largest input is negative gets negative "largest
   outputs" from equation (21); the intervals behind it can be empty or miss the truth.
-- "corrected": equation (21) with max(max(x), 0). Right for every network and record.
-- "tight": besides, equation (20) with the least output where the document takes 0, the error signals of the last layer
+- "corrected": equation (21) with max(max(x), 0). Correct for every network and record.
+- "tight": also equation (20) with the smallest output where the document takes 0, the error signals of the last layer
   from the range of the softmax, not from -1 and 1, and no signal through a node that no record can switch on.
 
 All are bounds for one record. The sum over a batch of B records lies between B times the ends.
@@ -46,7 +46,7 @@ class Intervals:
 
 
 def change_bounds(network: Network, *, variant: str = "corrected") -> Intervals:
-    """The `Intervals` of `network` for any record with features in [0, 1] and any label; float64.
+    """Return the `Intervals` of `network` for any record with features in [0, 1] and any label; float64.
 
     With "corrected" and "tight", low <= 0 <= high for all errors and changes; with "printed", a low may exceed its high.
 
@@ -69,7 +69,7 @@ def change_bounds(network: Network, *, variant: str = "corrected") -> Intervals:
 
 
 def _forward(pairs, n, variant):
-    """Equations (20) and (21): inputs of the layers 1 to L, outputs of 0 to L."""
+    """Return inputs of the layers 1 to L and outputs of 0 to L, by equations (20) and (21)."""
     inputs, outputs = [], [(np.zeros(n), np.ones(n))]
     for w, b in pairs:
         low, high = outputs[-1]
@@ -83,10 +83,10 @@ def _forward(pairs, n, variant):
 
 
 def _softmax(low, high):
-    """Least and greatest softmax outputs for inputs between `low` and `high`, shape (classes,)."""
+    """Return the smallest and largest softmax outputs for inputs between `low` and `high`, shape (classes,)."""
 
     def probabilities(own, others):
-        """Each class's output where its input is its `own` and the rest have the `others`."""
+        """Return each class's output if its input is its `own` and the other inputs are the `others`."""
         gaps = others - own[:, None]  # of the others' inputs, in columns, over one's own
         np.fill_diagonal(gaps, 0)
         top = gaps.max(axis=1, keepdims=True)
@@ -96,7 +96,7 @@ def _softmax(low, high):
 
 
 def _backward(pairs, inputs, probabilities, variant):
-    """Equations (22) and (23): error signals of the layers 1 to L."""
+    """Return error signals of the layers 1 to L, by equations (22) and (23)."""
     low, high = probabilities
     errors = [(low - 1, high)]  # y - t; with y in [0, 1] it is equation (22)
     for (w, _), (_, most) in zip(pairs[:0:-1], inputs[-2::-1]):
@@ -108,15 +108,12 @@ def _backward(pairs, inputs, probabilities, variant):
     return errors
 
 
-# ---- compiled
-
-
 @compiled
 def fill_change_bounds(parameters: np.ndarray, widths: NDArray[np.int64], low: np.ndarray, high: np.ndarray) -> None:
-    """The "corrected" bounds of every change into the flat vectors `low` and `high`; widths an int64 array."""
+    """Write the "corrected" bounds of every change into the flat vectors `low` and `high`; widths an int64 array."""
     last = widths.size - 1
     most = np.ones(widths[0], parameters.dtype)
-    # Equations (20), (21): the greatest outputs, kept for now as the change bounds of the weights they feed.
+    # Equations (20), (21): the largest outputs, stored in the change bounds of the weights that they feed.
     for layer in range(1, last + 1):
         w, b = weights_into(parameters, widths, layer), biases_of(parameters, widths, layer)
         bound = weights_into(high, widths, layer)

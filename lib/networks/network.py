@@ -1,7 +1,7 @@
 """A multilayer perceptron and its training, whole epochs compiled (sei2017, section 2-2, equations 1 to 6 and 16 to 19).
 
 Hidden layers are ReLU, the last one is softmax, the loss is cross-entropy; depth and widths are free. `Network` holds
-the parameters, `train` returns another one. The steps of an epoch are in `backpropagation`.
+the parameters, and `train` returns a new network. The steps of an epoch are in `backpropagation`.
 
 Parameters and changes are flat vectors: layer by layer the weights (n_in, n_out), row by row, then the biases (n_out,).
 """
@@ -21,9 +21,6 @@ from .backpropagation import backward, descend, forward, propagate, summed
 from .compiled import compiled
 
 SCHEMES = ("he", "glorot")
-
-
-# ---- the network
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,10 +60,10 @@ class Network:
     def initial(
         cls, widths: Sequence[int], *, rng: np.random.Generator, scheme: str = "he", dtype: str = "float32"
     ) -> Network:
-        """A network to start training from: random weights, biases 0.
+        """Return a network to start training from: random weights, biases 0.
 
         scheme : "he", normal of variance 2/n_in (He et al. 2015), or "glorot", uniform between
-            -+ sqrt(6 / (n_in + n_out)) (Glorot and Bengio 2010). The document does not say.
+            -+ sqrt(6 / (n_in + n_out)) (Glorot and Bengio 2010). The document does not specify it.
         """
         checks.one_of("scheme", scheme, SCHEMES)
         checks.one_of("dtype", dtype, ("float32", "float64"))
@@ -81,7 +78,7 @@ class Network:
 
     @classmethod
     def of(cls, weights: Sequence[ArrayLike], biases: Sequence[ArrayLike], *, dtype: str = "float32") -> Network:
-        """The network of L matrices `weights` (n_in, n_out) and L vectors `biases` (n_out,) that fit."""
+        """Return the network of L matrices `weights` (n_in, n_out) and L vectors `biases` (n_out,) that fit."""
         matrices, vectors = [np.asarray(w) for w in weights], [np.asarray(b) for b in biases]
         shapes = [w.shape for w in matrices]
         chained = all(len(shape) == 2 for shape in shapes) and all(a[1] == b[0] for a, b in zip(shapes, shapes[1:]))
@@ -103,7 +100,7 @@ class Network:
         return [b for _, b in layers(self.widths, self.parameters)]
 
     def outputs(self, features: ArrayLike) -> list[np.ndarray]:
-        """What every layer puts out, the input first: matrices (records, n_l) of the network's dtype."""
+        """Return the outputs of every layer, the input first: matrices (records, n_l) of the network's dtype."""
         outputs = [_checked_features(features, self)]
         for w, b in layers(self.widths, self.parameters):
             x = outputs[-1] @ w + b
@@ -113,21 +110,21 @@ class Network:
         return outputs
 
     def predict_proba(self, features: ArrayLike) -> np.ndarray:
-        """Probabilities of the classes, shape (records, classes); features (records, n_0) in [0, 1]."""
+        """Return the probabilities of the classes, shape (records, classes); features (records, n_0) in [0, 1]."""
         return self.outputs(features)[-1]
 
     def predict(self, features: ArrayLike) -> NDArray[np.int64]:
-        """The likeliest class of each record, the first of equals: integers, shape (records,)."""
+        """Return the likeliest class of each record, the first of equals: integers, shape (records,)."""
         return self.predict_proba(features).argmax(axis=1)
 
 
 def count(widths: Sequence[int]) -> int:
-    """How many parameters a network of `widths` has."""
+    """Return how many parameters a network of `widths` has."""
     return sum((n + 1) * m for n, m in zip(widths, widths[1:]))
 
 
 def layers(widths: Sequence[int], vector: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The flat `vector` (of parameters, changes, bounds) as pairs of a matrix (n_in, n_out) and a vector (n_out,): views."""
+    """Return views of the flat `vector` (parameters, changes, bounds): pairs of (n_in, n_out) and (n_out,)."""
     pairs, start = [], 0
     for n, m in zip(widths, widths[1:]):
         pairs.append((vector[start : start + n * m].reshape(n, m), vector[start + n * m : start + (n + 1) * m]))
@@ -135,11 +132,8 @@ def layers(widths: Sequence[int], vector: np.ndarray) -> list[tuple[np.ndarray, 
     return pairs
 
 
-# ---- records
-
-
 def _checked_features(features: ArrayLike, network: Network) -> np.ndarray:
-    """`features` of `network`'s dtype, or ``ValueError``: shape (records >= 1, n_0), all in [0, 1]."""
+    """Return `features`, shape (records >= 1, n_0), all in [0, 1], in `network`'s dtype, or raise ``ValueError``."""
     features = checks.real("features", features, "[0, 1]")
     if features.ndim != 2 or features.shape[0] == 0 or features.shape[1] != network.widths[0]:
         raise ValueError(f"features must have shape (1 or more, {network.widths[0]}), got {features.shape}")
@@ -147,16 +141,16 @@ def _checked_features(features: ArrayLike, network: Network) -> np.ndarray:
 
 
 def checked_records(features: ArrayLike, labels: ArrayLike, network: Network) -> tuple[np.ndarray, np.ndarray]:
-    """`features` of `network`'s dtype and `labels` as int64, or ``ValueError``.
+    """Return `features` in `network`'s dtype and `labels` as int64, or raise ``ValueError``.
 
-    features : shape (records >= 1, n_0), in [0, 1]; labels : (records,), whole numbers from 0 to classes - 1
+    features : shape (records >= 1, n_0), in [0, 1]; labels : (records,), integers from 0 to classes - 1
     """
     features = _checked_features(features, network)
     return features, checks.labels(labels, len(features), network.widths[-1])
 
 
 def checked_range(name: str, value: tuple[float, float] | None) -> tuple[float, float]:
-    """A pair (low, high) with -inf <= low < high <= inf; None is all numbers."""
+    """Return a pair (low, high) with -inf <= low < high <= inf; None means all numbers."""
     pair = checks.real(name, (-np.inf, np.inf) if value is None else value, "[-inf, inf]")
     if pair.shape != (2,) or not pair[0] < pair[1]:
         raise ValueError(f"{name} must be a pair (low, high) with low < high, got {value!r}")
@@ -164,7 +158,7 @@ def checked_range(name: str, value: tuple[float, float] | None) -> tuple[float, 
 
 
 def changes(network: Network, features: ArrayLike, labels: ArrayLike) -> np.ndarray:
-    """The change of every parameter (equation 4), summed over the records: a flat vector, shape (size,).
+    """Return the change of every parameter (equation 4), summed over the records: a flat vector, shape (size,).
 
     It is the gradient of the summed cross-entropy. `layers` shows it as matrices and vectors.
     """
@@ -178,23 +172,20 @@ def changes(network: Network, features: ArrayLike, labels: ArrayLike) -> np.ndar
     return change
 
 
-# ---- training
-
-
 def train(features: ArrayLike, labels: ArrayLike, network: Network, *, learning_rate: float = 0.01, batch: int = 50,
           epochs: int = 500, l2: float = 0.001, weight_range: tuple[float, float] | None = None, bias_range: tuple[float, float] | None = None,
           shuffle: bool = True, rng: np.random.Generator) -> Network:  # fmt: skip
     """Return `network` after plain stochastic gradient descent on mini-batches (equations 5 and 6); defaults of section 5-1.
 
-    features : shape (records, n_0), in [0, 1]; labels : (records,), whole numbers from 0 to classes - 1
-    network : the start; it is left as it is
-    learning_rate : alpha in (0, inf); batch : B, whole number >= 1, at most the records; epochs : whole number >= 1
-    l2 : lambda in [0, inf), on weights only: w - alpha (change + lambda w) / B, as printed and as scikit-learn has it
+    features : shape (records, n_0), in [0, 1]; labels : (records,), integers from 0 to classes - 1
+    network : the start, which is not modified
+    learning_rate : alpha in (0, inf); batch : B, integer >= 1, at most the records; epochs : integer >= 1
+    l2 : lambda in [0, inf), on weights only: w - alpha (change + lambda w) / B, as printed and as in scikit-learn
     weight_range, bias_range : pairs (low, high) to which the start and every step's result are projected
     shuffle : False takes the records in their order in each epoch; rng : numpy Generator, which shuffles them
-    An epoch's last batch holds what is left, and is divided by its own size.
 
-    Raises ``ValueError`` for bad input, ``FloatingPointError`` where parameters are no longer finite.
+    An epoch's last batch has the remaining records, and is divided by its own size.
+    Raises ``ValueError`` for bad input, ``FloatingPointError`` if parameters are no longer finite.
     """
     features, labels = checked_records(features, labels, network)
     batch, epochs = checked_plan(len(labels), learning_rate, batch, epochs, l2, rng)
@@ -211,7 +202,7 @@ def train(features: ArrayLike, labels: ArrayLike, network: Network, *, learning_
 def checked_plan(
     records: int, learning_rate: float, batch: int, epochs: int, l2: float, rng: np.random.Generator
 ) -> tuple[int, int]:
-    """`batch` and `epochs` as int, everything checked."""
+    """Return `batch` and `epochs` as int, everything checked."""
     checks.real("learning_rate", learning_rate, "(0, inf)")
     checks.real("l2", l2, "[0, inf)")
     generator(rng)
@@ -221,7 +212,7 @@ def checked_plan(
 def projected(
     network: Network, weight_range: tuple[float, float] | None, bias_range: tuple[float, float] | None
 ) -> Network:
-    """`network` with its weights and biases cut to the ranges (low, high); None leaves them as they are."""
+    """Return `network` with its weights and biases cut to the ranges (low, high); None leaves them unchanged."""
     parameters = network.parameters.copy()
     for w, b in layers(network.widths, parameters):
         np.clip(w, *checked_range("weight_range", weight_range), out=w)
@@ -230,14 +221,14 @@ def projected(
 
 
 def refuse_divergence(parameters: np.ndarray, epoch: int, learning_rate: float) -> None:
-    """``FloatingPointError`` where parameters are not finite after `epoch`, counted from 0."""
+    """Raise ``FloatingPointError`` if parameters are not finite after `epoch`, counted from 0."""
     if not np.isfinite(parameters).all():
         raise FloatingPointError(f"training diverged in epoch {epoch + 1}: parameters are no longer finite; "
                                  f"lower learning_rate, now {learning_rate:g}")  # fmt: skip
 
 
 def workspace(network: Network, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Room for outputs and errors of `rows` records, and for one change of all parameters."""
+    """Return buffers for outputs and errors of `rows` records, and for one change of all parameters."""
     size, dtype = rows * sum(network.widths), network.parameters.dtype
     return np.zeros(size, dtype), np.zeros(size, dtype), np.zeros(network.size, dtype)
 

@@ -1,8 +1,8 @@
-"""Privacy of each parameter by itself, and of all of them together (sei2017, section 4-1), computed exactly.
+"""Privacy of each parameter separately, and of all of them jointly (sei2017, section 4-1), computed exactly.
 
-A model has P parameters. It is *parameter-wise* epsilon-DP if the law of each parameter, taken alone, changes by at most
-a factor e^epsilon from one data set to a neighbour; *jointly* epsilon-DP, which is differential privacy, if the law of
-all P together does. The smallest such epsilon is called the loss here.
+A model with P parameters is parameter-wise epsilon-DP if the law of each parameter, taken alone, changes by at most a
+factor e^epsilon from one data set to a neighbour. It is jointly epsilon-DP, which is differential privacy, if the law
+of all P together does. The smallest such epsilon is called the loss here.
 
 A finite mechanism is an array `law` of shape (datasets, k_1, ..., k_P): for each data set the probabilities of the
 outputs, one axis a parameter. All data sets are neighbours of one another.
@@ -19,14 +19,12 @@ from numpy.typing import ArrayLike, NDArray
 from ..numerics import checks
 from ..numerics.checks import Numbers
 
-# ---- finite mechanisms
-
 
 def loss(law: ArrayLike, parameters: Iterable[int] | None = None) -> float:
-    """The smallest epsilon for the `parameters` (numbers from 0 to P - 1; default all) of `law` together.
+    """Return the smallest epsilon for the `parameters` (numbers from 0 to P - 1; default all) of `law` jointly.
 
     law : shape (datasets, k_1, ..., k_P), entries >= 0 that sum to 1 for each data set; see the module's text
-    In [0, inf], inf if some output is possible for one data set and impossible for another. ``ValueError`` on other input.
+    The result is inf if an output is possible for one data set and not for another. Raises ``ValueError`` otherwise.
 
     >>> import numpy as np
     >>> from lib.networks.parameterwise import loss
@@ -47,16 +45,13 @@ def loss(law: ArrayLike, parameters: Iterable[int] | None = None) -> float:
 
 
 def losses(law: ArrayLike) -> NDArray[np.float64]:
-    """The loss of each parameter of `law` by itself, shape (P,): what parameter-wise privacy asks for.
-
-    Source: sei2017, Theorem 2 (equation 9).
-    """
+    """Return the loss of each parameter of `law` separately, shape (P,): sei2017, Theorem 2 (equation 9)."""
     law = _law("law", law)
     return np.array([loss(law, [parameter]) for parameter in range(law.ndim - 1)])
 
 
 def chain(first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:
-    """The law of the outputs of two mechanisms, of which the second reads the data set and the outputs of the first.
+    """Return the law of the outputs of two mechanisms, the second of which reads the data set and the outputs of the first.
 
     first : shape (datasets, *outputs); second : (datasets, *outputs of the first, *outputs of the second), its
     conditional laws. Returns shape (datasets, *outputs of the first, *outputs of the second).
@@ -83,14 +78,11 @@ def _check_sums(name, law, given, what) -> None:
         raise ValueError(f"{name} must sum to 1 for {what}, got {sums.flat[np.abs(sums - 1).argmax()]:g}")
 
 
-# ---- the Laplace mechanism, limited to a range
-
-
 def atoms(centre: ArrayLike, scale: ArrayLike, low: float, high: float) -> tuple[Numbers, Numbers]:
-    """Probabilities of the outputs `low` and `high` of min(high, max(low, centre + Lap(scale))) (sei2017, Lemma 1, equations
-    10, 11, 13 and 14, mended).
+    """Return the probabilities of the outputs `low` and `high` of min(high, max(low, centre + Lap(scale))).
 
-    centre : array_like in [low, high]; scale : in [1e-100, inf); low < high, both in [-1e100, 1e100]. Two arrays of the shape of `centre`.
+    centre : array_like in [low, high]; scale : in [1e-100, inf); low < high, both in [-1e100, 1e100]
+    Returns two arrays of the shape of `centre`. Source: sei2017, Lemma 1, equations 10, 11, 13 and 14, corrected.
     """
     low, high = (checks.number(name, end, "[-1e100, 1e100]") for name, end in (("low", low), ("high", high)))
     if low >= high:

@@ -1,10 +1,10 @@
-"""Networks published with a privacy that holds for each parameter by itself (sei2017, section 4-2).
+"""Networks published with privacy for each parameter separately (sei2017, section 4-2).
 
-- `learning_first`: train within bounds, then disturb every parameter once; `release` does the second half (Theorem 3)
-- `anonymized_learning`: disturb every parameter's change at every step (Theorem 4)
+- `learning_first`: train within bounds, then perturb every parameter once; `release` does the second half (Theorem 3)
+- `anonymized_learning`: perturb every parameter's change at every step (Theorem 4)
 
 Each returns a `PrivateNetwork`: the network together with its `PrivacyStatement`, which says what the same noise means
-for the whole model. Per-parameter epsilon is far weaker than it reads: a model is published with all its parameters.
+for the whole model. Per-parameter epsilon is far weaker than it sounds, because a model is published with all its parameters.
 
 Noise is drawn in floating point, and the guarantees are those of real numbers (`floating_point` shows the difference).
 """
@@ -22,6 +22,7 @@ from ..mechanisms import noise
 from ..mechanisms.additive_noise import Laplace
 from ..numerics import checks
 from ..numerics.checks import number, whole
+from ..numerics.elementwise import total_up
 from .backpropagation import descend, propagate, summed
 from .compiled import compiled
 from .intervals import fill_change_bounds
@@ -41,26 +42,23 @@ from .views import biases_of, block, weights_into
 CLIPPING = ("sum", "records")
 
 
-# ---- what the noise guarantees
-
-
 @dataclass(frozen=True)
 class PrivacyStatement:
-    """What a network's noise guarantees where one record is replaced by another (bounded neighbours).
+    """The guarantee of a network's noise if one record is replaced (bounded neighbours).
 
     method : "LearningFirst" or "AnonymizedLearning"
-    epsilon : in (0, inf), what the document states for each parameter by itself
-    parameters, epochs, batches : how many there are; batches in an epoch. LearningFirst has 1 epoch of 1 batch.
-    noise_covers_range : whether each change lies in a range as wide as its noise is made for, whatever the other parameters: not so for
-        thresholds made from those, or records that are cut one by one
+    epsilon : in (0, inf), what the document states for each parameter separately
+    parameters, epochs, batches : their numbers; batches in an epoch. LearningFirst has 1 epoch of 1 batch.
+    noise_covers_range : whether each change lies in a range no wider than its noise is made for, whatever the other
+        parameters: false for thresholds derived from those, or records that are cut one by one
 
-    AnonymizedLearning splits epsilon over the E epochs: every step adds noise of range times E/epsilon to every change. A record takes
-    part in one step of each epoch, but later steps read all parameters. What holds:
+    AnonymizedLearning splits epsilon over the E epochs: every step adds noise of range times E/epsilon to every change.
+    A record takes part in one step of each epoch, but later steps read all parameters. The guarantees are:
 
-    - All P parameters together depend on the record only through the steps that it takes part in, given all that was released before.
-      Each of these costs P epsilon / E, the whole model P epsilon.
-    - One parameter by itself: if the noise covers the range, each of the E K steps costs at most epsilon / E given the parameter's own
-      past, whatever the others did, together K epsilon; never more than the whole model.
+    - All P parameters together depend on the record only through the steps that it takes part in, given all that was
+      released before. Each of these costs P epsilon / E, the whole model P epsilon.
+    - One parameter separately: if the noise covers the range, each of the E K steps costs at most epsilon / E given the
+      parameter's own past, whatever the others did, together K epsilon; never more than the whole model.
     """
 
     method: str
@@ -78,22 +76,24 @@ class PrivacyStatement:
 
     @property
     def one_parameter(self) -> float:
-        """The epsilon proved for one parameter by itself: `epsilon` times min(batches, parameters), or times parameters."""
-        return self.epsilon * (min(self.batches, self.parameters) if self.noise_covers_range else self.parameters)
+        """Return the epsilon proved for one parameter: `epsilon` times min(batches, parameters), or times parameters."""
+        times = min(self.batches, self.parameters) if self.noise_covers_range else self.parameters
+        return total_up([self.epsilon], [times])
 
     @property
     def whole_model(self) -> float:
-        """Epsilon of pure DP for the model as published: epsilon times the parameters."""
-        return self.epsilon * self.parameters
+        """Return the epsilon of pure DP for the model as published: epsilon times the parameters."""
+        return total_up([self.epsilon], [self.parameters])
 
     @property
     def rho(self) -> float:
-        """zCDP of the model as published: that of all its Laplace mechanisms, added up."""
-        return self.parameters * self.epochs * Laplace.calibrated(self.epsilon / self.epochs).rho
+        """Return the zCDP parameter rho of the model as published: the sum over all its Laplace mechanisms."""
+        return total_up([Laplace(self.epochs, self.epsilon).rho], [self.parameters * self.epochs])
 
     def epsilon_at(self, delta: float = 1e-5) -> float:
-        """Epsilon of (epsilon, `delta`)-DP for the model as published: the lesser of pure DP's and zCDP's; delta in (0, 1)."""
-        return min(self.whole_model, float(accounting.zcdp_to_dp(self.rho, number("delta", delta, "(0, 1)"))))
+        """Return the epsilon at `delta` in (0, 1) of the model as published: the smaller of pure DP's and zCDP's."""
+        delta, rho = number("delta", delta, "(0, 1)"), self.rho
+        return self.whole_model if rho == np.inf else min(self.whole_model, float(accounting.zcdp_to_dp(rho, delta)))
 
     def __str__(self) -> str:
         return (
@@ -120,15 +120,12 @@ class PrivateNetwork:
         return self.network.predict_proba(features)
 
 
-# ---- LearningFirst
-
-
 def learning_first(features: ArrayLike, labels: ArrayLike, network: Network, *, epsilon: float,
                    weight_range: tuple[float, float], bias_range: tuple[float, float], rng: np.random.Generator,
                    **training: Any) -> PrivateNetwork:  # fmt: skip
-    """Return `train` inside the ranges, then `release` (section 4-2 (2), Theorem 3).
+    """Return the result of `train` inside the ranges and then `release` (section 4-2 (2), Theorem 3).
 
-    The document does not say when thresholds are set; here every step of training ends inside them (projected gradient descent).
+    The document does not say when to apply thresholds; here every step ends inside them (projected descent).
 
     training : further arguments of `train`; other arguments and errors as for `train` and `release`
 
@@ -156,7 +153,7 @@ def release(network: Network, *, epsilon: float, weight_range: tuple[float, floa
     epsilon : (0, inf); weight_range, bias_range : finite pairs (low, high), low < high, chosen without the data
     rng : numpy Generator
 
-    The noise covers the whole range, so the statement holds for any two databases. Releases of one trained network add up.
+    The noise covers the whole range, so the statement holds for any two databases. Costs of several releases add up.
 
     >>> import numpy as np
     >>> from lib.networks import Network, release
@@ -176,7 +173,7 @@ def release(network: Network, *, epsilon: float, weight_range: tuple[float, floa
 
 
 def _finite_ranges(weights, biases, kind="range"):
-    """The two pairs, checked: finite and in order."""
+    """Return the two pairs after checking that they are finite and in order."""
     for name, pair in ((f"weight_{kind}", weights), (f"bias_{kind}", biases)):
         if pair is None:
             raise ValueError(f"{name} must be a pair (low, high) with low < high, got None")
@@ -184,28 +181,26 @@ def _finite_ranges(weights, biases, kind="range"):
     return checked_range(f"weight_{kind}", weights), checked_range(f"bias_{kind}", biases)
 
 
-# ---- AnonymizedLearning
-
-
 def anonymized_learning(features: ArrayLike, labels: ArrayLike, network: Network, *, epsilon: float,
                         weight_thresholds: tuple[float, float] | None = None,
                         bias_thresholds: tuple[float, float] | None = None, clipping: str = "sum",
                         learning_rate: float = 0.01, batch: int = 50, epochs: int = 500, l2: float = 0.001,
                         shuffle: bool = True, rng: np.random.Generator) -> PrivateNetwork:  # fmt: skip
-    """Return `network` trained with Laplace noise of scale (high - low) epochs / epsilon on every change at every step (Theorem 4).
+    """Return `network` trained with Laplace noise of scale (high - low) epochs / epsilon on every change (Theorem 4).
 
     network : the start, chosen without the data
-    epsilon : (0, inf), per parameter as the document states it; see `PrivacyStatement` for what holds
-    weight_thresholds, bias_thresholds : (low, high) for the changes of weights and biases, finite, low < high, chosen without the data;
-        default, for both: "corrected" bounds (`intervals`) at the current parameters, a pair for each parameter
-    clipping : "sum", as printed: a batch's summed change is cut to [low, high], before the noise and after it. "records": each record's
-        change is cut, and the result to a batch times [low, high]: the same noise on up to a batch times the signal, but one parameter by
-        itself is then no better off than the whole model.
+    epsilon : (0, inf), per parameter as the document states it; `PrivacyStatement` gives the actual guarantee
+    weight_thresholds, bias_thresholds : (low, high) for the changes of weights and biases, finite, low < high, chosen
+        without the data; default, for both: "corrected" bounds (`intervals`) at the current parameters, a pair for each
+        parameter
+    clipping : "sum", as printed: a batch's summed change is cut to [low, high], before the noise and after it. "records":
+        each record's change is cut, and the result to a batch times [low, high]. This puts the same noise on up to a batch
+        times the signal, but one parameter separately is then no better protected than the whole model.
     shuffle : False takes the records in their order, so that batches are the same in each epoch
 
-    The document prints the noise on w, not on its change, and min for max (its proof has them right), and no clipping before the noise,
-    without which high - low bounds no sensitivity. The noise is float32, of resolution 2^-23 and range up to 28 times its scale, from a
-    SplitMix64 stream that starts where `rng` says. Other arguments and errors as for `network.train`.
+    The document prints the noise on w, not on its change, and min for max (its proof has them right). It prints no clipping
+    before the noise, without which high - low bounds no sensitivity. The noise is float32, of resolution 2^-23 and range up
+    to 28 times its scale, from a SplitMix64 stream that `rng` seeds. Other arguments and errors as for `network.train`.
 
     >>> import numpy as np
     >>> from lib.networks import Network, anonymized_learning
@@ -237,16 +232,13 @@ def anonymized_learning(features: ArrayLike, labels: ArrayLike, network: Network
 
 
 def _thresholds(network, weights, biases):
-    """Lows and highs of all parameters, flat vectors, from two pairs."""
+    """Return lows and highs of all parameters, flat vectors, from two pairs."""
     bounds = np.empty((2, network.size))
     for vector, *ends in zip(bounds, *_finite_ranges(weights, biases, "thresholds")):
         for pair in layers(network.widths, vector):
             for part, end in zip(pair, ends):
                 part[...] = end
     return bounds
-
-
-# ---- compiled
 
 
 @compiled
@@ -268,7 +260,7 @@ def _epoch(parameters, widths, features, labels, order, batch, plan, low, high, 
 
 @compiled
 def _clipped_sum(widths, outputs, errors, rows, low, high, change):
-    """The change summed over the records, each record's part of every parameter cut to [low, high]."""
+    """Write the change summed over the records, each record's part of every parameter cut to [low, high]."""
     change[:] = 0
     ones = np.ones(rows, change.dtype)
     for layer in range(1, widths.size):
@@ -286,7 +278,7 @@ def _add_clipped(total, factors, signals, low, high):
     for r in range(factors.size):
         for j in range(total.size):
             value = factors[r] * signals[r, j]
-            total[j] += low[j] if value < low[j] else (high[j] if value > high[j] else value)
+            total[j] += low[j] if value < low[j] else (value if value < high[j] else high[j])  # NaN too
 
 
 @compiled
@@ -297,7 +289,7 @@ def _disturb(change, low, high, reach, factor, draws):
     for k in range(change.size):
         least, most = reach * low[k], reach * high[k]
         value = change[k]
-        value = least if value < least else (most if value > most else value)
+        value = least if value < least else (value if value < most else most)  # NaN too
         value += (high[k] - low[k]) * factor * draws[k]
         change[k] = least if value < least else (most if value > most else value)
 
@@ -311,21 +303,18 @@ _SERIES = tuple(np.float32(1 / k) for k in (3, 5, 7, 9, 11))
 
 @compiled
 def _leading_zeros(z):
-    """How many zeros lead the upper 41 bits of the uint64 `z`: 0 to 41.
-
-    The exponent of these bits and a one behind them, which is exact: they fit into the 53 of a float64.
-    """
+    """Return the number of leading zeros, 0 to 41, of the upper 41 bits of the uint64 `z`, from a float's exponent."""
     exponent = np.float64(np.int64((z >> _FRACTION) | _ONE)).view(np.uint64) >> _MANTISSA
     return np.int32(1023 + 41) - np.int32(exponent)
 
 
 @compiled
 def fill_laplace(draws: NDArray[np.float32], state: NDArray[np.uint64]) -> None:
-    """Standard Laplace variates into the float32 vector `draws`; state : one uint64, moved on.
+    """Write standard Laplace variates into the float32 vector `draws`; state : one uint64, advanced.
 
-    A word of SplitMix64 (Steele, Lea, Flood 2014) each: one bit is the sign, 22 a fraction f, and the zeros that lead
-    the other 41 a number g, so that U = 2^-(g+1) (1 + f) is uniform and -log U, the magnitude, (g+1) log 2 - log(1+f).
-    Magnitudes lie between 1e-7 and 28.4. The logarithm is the series of 2 artanh(f / (2 + f)), wrong by 2e-7 at most.
+    Each takes one word of SplitMix64 (Steele, Lea, Flood 2014): one bit is the sign, 22 a fraction f, and the leading zeros
+    of the other 41 a number g. Then U = 2^-(g+1) (1 + f) is uniform and the magnitude is -log U = (g+1) log 2 - log(1+f).
+    Magnitudes lie between 1e-7 and 28.4. The logarithm is the series of 2 artanh(f / (2 + f)), with error at most 2e-7.
     """
     start = state[0]
     for k in range(draws.size):

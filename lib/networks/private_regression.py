@@ -1,28 +1,28 @@
-"""Logistic regression for the whole model at once epsilon-DP: a yardstick for the networks of sei2017.
+"""Logistic regression that is epsilon-DP for the whole model at once: a reference for the networks of sei2017.
 
 Chaudhuri, Monteleoni and Sarwate 2011 perturb the minimiser w of
 
     J(w) = 1/n sum_i log(1 + exp(-v_i . w)) + Lambda/2 |w|^2,    v_i = y_i (x_i, 1) / R,    y_i = -1 or 1,
 
-where |(x_i, 1)| <= R, so that |v_i| <= 1. Neighbours are bounded: one of n records, n public, is replaced. With
-s(m) = 1/(1 + e^m), the loss has the gradient -s(v.w) v, of norm < 1, and the Hessian s(1 - s) v v^T, with s(1 - s) <= 1/4.
+where |(x_i, 1)| <= R, so that |v_i| <= 1. Neighbours are bounded: one of n records, n public, is replaced. With s(m) =
+1/(1 + e^m), the loss has the gradient -s(v.w) v, of norm < 1, and the Hessian s(1 - s) v v^T, with s(1 - s) <= 1/4.
 
-**Output perturbation.** *The minimiser moves by at most 2/(n Lambda).* J is Lambda-strongly convex: |grad J(u)| >= Lambda
-|u - w| for its minimiser w. Let u minimise J', of the neighbour. Then grad J(u) = grad J(u) - grad J'(u) is a difference of
-two gradients over n, of norm below 2/n. ∎  A w^ with |grad J(w^)| <= t is within t/Lambda of w, by the same inequality. So what the
-solver returns moves by at most S = 2/(n Lambda) + 2t/Lambda; b of density proportional to exp(-epsilon |b| / S)
-is added. Densities at any point then differ by a factor of e^epsilon at most, by the triangle inequality. ∎
+Output perturbation. Claim: the minimiser moves by at most 2/(n Lambda). J is Lambda-strongly convex: |grad J(u)| >= Lambda
+|u - w| for its minimiser w. Let u minimise the neighbour's J'. Then grad J(u) = grad J(u) - grad J'(u) is a difference of
+two gradients over n, of norm below 2/n. ∎  A w^ with |grad J(w^)| <= t is within t/Lambda of w, by the same inequality. So
+the solver's result moves by at most S = 2/(n Lambda) + 2t/Lambda. Noise b of density proportional to exp(-epsilon |b| / S)
+is added. Densities at any point then differ by a factor of at most e^epsilon, by the triangle inequality. ∎
 
-**Objective perturbation.** b . w / n is added to J before it is minimised, b of density proportional to exp(-e |b| / 2), and
-Lambda is raised to L if need be. *This is epsilon-DP for e = epsilon - log(1 + 1/(4 n L)), where that is positive.* Each w is the
-minimiser for one b only, b(w) = sum_i s(v_i.w) v_i - n L w; so its density is that of b(w) times |det| of the Jacobian of b,
-which is A = n L I + sum_i s(1 - s) v_i v_i^T but for the sign. A neighbour's b(w) differs by s v - s' v', of norm < 2: a factor of e^e
-at most. Its A' is at most A + v' v'^T / 4 in the order of positive matrices, so det A' <= det A (1 + v'^T A^-1 v' / 4) <=
-det A (1 + 1/(4 n L)). ∎  (The authors have the square of this factor. If Lambda makes e less than epsilon/2, L is the least
-with e = epsilon/2.) This holds for exact minimisers; Newton's method goes on here until rounding stops it.
+Objective perturbation. b . w / n is added to J before it is minimised, b of density proportional to exp(-e |b| / 2), and
+Lambda is raised to L if necessary. Claim: this is epsilon-DP for e = epsilon - log(1 + 1/(4 n L)), if e is positive. Each w
+is the minimiser for one b only, b(w) = sum_i s(v_i.w) v_i - n L w. So its density is that of b(w) times |det| of the
+Jacobian of b, which up to the sign is A = n L I + sum_i s(1 - s) v_i v_i^T. A neighbour's b(w) differs by s v - s' v', of
+norm < 2: a factor of at most e^e. Its A' is at most A + v' v'^T / 4 in the order of positive matrices, so det A' <= det A
+(1 + v'^T A^-1 v' / 4) <= det A (1 + 1/(4 n L)). ∎  (The authors have the square of this factor. If Lambda makes e less than
+epsilon/2, L is the smallest with e = epsilon/2.) This holds for exact minimisers; here Newton's method runs until rounding stops it.
 
-Noise is drawn in floating point (`floating_point` on what that gives away). Lambda and R must be public:
-trying several and keeping the best is a further look at the records.
+Noise is drawn in floating point (`floating_point` shows what that reveals). Lambda and R must be public: trying several
+costs privacy again.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _TOLERANCE = 1e-10  # of the gradient's norm; what remains is paid for in output
 
 @dataclass(frozen=True)
 class LogisticRegression:
-    """A published model: probability of label 1 is 1/(1 + exp(-(x . weights + intercept))).
+    """A published model: the probability of label 1 is 1/(1 + exp(-(x . weights + intercept))).
 
     weights : (d,);   intercept : a number;   method : one of `METHODS`
     epsilon : of the whole model, at record level, bounded neighbours; inf without noise
-    regularization : Lambda, as raised by need (objective perturbation)
+    regularization : Lambda, raised if necessary (objective perturbation)
     """
 
     weights: np.ndarray
@@ -58,26 +58,26 @@ class LogisticRegression:
     regularization: float
 
     def predict_proba(self, features: np.ndarray) -> NDArray[np.float64]:
-        """Probabilities of the labels 0 and 1, (n, 2), for features (n, d)."""
+        """Return the probabilities of the labels 0 and 1, (n, 2), for features (n, d)."""
         score = checks.real("features", features, "[-1e100, 1e100]") @ self.weights + self.intercept
         return np.column_stack([expit(-score), expit(score)])
 
     def predict(self, features: np.ndarray) -> NDArray[np.int64]:
-        """Labels 0 or 1, (n,), for features (n, d)."""
+        """Return labels 0 or 1, (n,), for features (n, d)."""
         return self.predict_proba(features).argmax(axis=1)
 
 
 def fit(features: ArrayLike, labels: ArrayLike, epsilon: float = inf, *, method: str = "objective",
         regularization: float = 1e-4, bound: float | None = None,
         rng: np.random.Generator | None = None) -> LogisticRegression:  # fmt: skip
-    """A logistic regression that is `epsilon`-DP (bounded neighbours).
+    """Return a logistic regression that is `epsilon`-DP (bounded neighbours).
 
     features : (n, d) in [-1e100, 1e100]; labels : (n,) of 0 and 1
     epsilon : (0, inf); not used, and no rng needed, for `method` "none"
     regularization : Lambda in (0, inf), public
-    bound : R in [1e-100, 1e100], public: greatest norm of a row with a 1 appended (for the intercept, which is regularised too).
-        A longer row is scaled down to it, by itself. Default sqrt(d + 1), for features in [0, 1]; the six numbers and
-        eight categories of Adult, one-hot, allow sqrt(15).
+    bound : R in [1e-100, 1e100], public: the largest norm of a row with a 1 appended (for the intercept, which is also
+        regularised). A longer row is scaled down to it separately. Default sqrt(d + 1), for features in [0, 1]; the six
+        numbers and eight categories of Adult, one-hot, allow sqrt(15).
 
     >>> import numpy as np
     >>> from lib.networks.private_regression import fit
@@ -106,13 +106,13 @@ def fit(features: ArrayLike, labels: ArrayLike, epsilon: float = inf, *, method:
 
 
 def output_sensitivity(n: float, regularization: float) -> float:
-    """S: how far in L2 replacing one of n records can move the solver's answer; n >= 1, Lambda in [1e-100, 1e100]."""
+    """Return S, the most that replacing one of n >= 1 records moves the result in L2; Lambda in [1e-100, 1e100]."""
     n, regularization = number("n", n, "[1, 1e15]"), number("regularization", regularization, "[1e-100, 1e100]")
     return 2 / (n * regularization) + 2 * _TOLERANCE / regularization
 
 
 def objective_parameters(n: float, regularization: float, epsilon: float) -> tuple[float, float]:
-    """(e, L) of objective perturbation; n >= 1, Lambda in [1e-100, 1e100], epsilon in [1e-100, inf)."""
+    """Return (e, L) of objective perturbation; n >= 1, Lambda in [1e-100, 1e100], epsilon in [1e-100, inf)."""
     n, regularization = number("n", n, "[1, 1e15]"), number("regularization", regularization, "[1e-100, 1e100]")
     epsilon = number("epsilon", epsilon, "[1e-100, inf)")
     noise_epsilon = epsilon - log1p(1 / (4 * n * regularization))
@@ -122,17 +122,17 @@ def objective_parameters(n: float, regularization: float, epsilon: float) -> tup
 
 
 def gamma_noise(d: int, scale: float, *, rng: np.random.Generator) -> NDArray[np.float64]:
-    """b in R^d of density proportional to exp(-|b| / scale): a Gamma(d) length times `scale`, in a uniform direction."""
+    """Return b in R^d of density proportional to exp(-|b| / scale): a Gamma(d) length times `scale`, in a uniform direction."""
     d, scale = whole("d", d, "[1, inf)"), number("scale", scale, "[0, 1e100]")
     direction = generator(rng).normal(size=d)
     return direction * (rng.gamma(d, scale) / np.linalg.norm(direction))
 
 
 def minimiser(signed: NDArray[np.float64], regularization: float, slope: Numbers = 0.0) -> NDArray[np.float64]:
-    """w (d,) that minimises J(w) + slope . w for the v_i in `signed` (n, d), by Newton's method with backtracking.
+    """Return w (d,) that minimises J(w) + slope . w for the v_i in `signed` (n, d), by Newton's method with backtracking.
 
-    It stops where the gradient g is as small as rounding lets it be, 1e-15 (1 + |slope|), or shrinks no more.
-    ``ArithmeticError`` where |g| is not below 1e-10 (1 + |slope|) by then.
+    It stops when the gradient g is as small as rounding allows, 1e-15 (1 + |slope|), or shrinks no more.
+    Raises ``ArithmeticError`` if |g| is not below 1e-10 (1 + |slope|) by then.
     """
     n, d = signed.shape
 
@@ -161,7 +161,7 @@ def minimiser(signed: NDArray[np.float64], regularization: float, slope: Numbers
 
 
 def _signed(features, labels, bound):
-    """The v_i, (n, d + 1), of norm at most 1."""
+    """Return the v_i, (n, d + 1), of norm at most 1."""
     rows = np.column_stack([features, np.ones(len(features))])
     rows /= np.maximum(np.linalg.norm(rows, axis=1), bound)[:, None]
     return np.where(labels == 1, 1.0, -1.0)[:, None] * rows

@@ -1,4 +1,4 @@
-"""Sets of variables as integers whose bits are their members: unions and tests in one operation."""
+"""Sets of variables as integers whose bits are the members: unions and tests take one operation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 
 def of(variables: Iterable[int]) -> int:
-    """The set of `variables`, numbers from 0 on."""
+    """Return the set of `variables`, numbers from 0 on."""
     found = 0
     for v in variables:
         found |= 1 << v
@@ -17,11 +17,11 @@ def of(variables: Iterable[int]) -> int:
 
 @functools.lru_cache(maxsize=65536)
 def members(variables: int) -> tuple[int, ...]:
-    """The members of a set, smallest first."""
+    """Return the members of a set, smallest first."""
     return tuple(v for v in range(variables.bit_length()) if variables >> v & 1)
 
 
 @functools.lru_cache(maxsize=65536)
 def cells(variables: int, sizes: tuple[int, ...]) -> int:
-    """The cells of a table over a set of variables of `sizes`."""
+    """Return the number of cells of a table over a set of variables of `sizes`."""
     return math.prod(sizes[v] for v in members(variables))

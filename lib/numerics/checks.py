@@ -1,7 +1,6 @@
-"""Refusing bad input in one voice: the parameter, its value, the permitted range.
+"""Argument checks whose errors all name the parameter, its value and the permitted range.
 
-Ranges are written as a mathematician writes them, ``"(0, 1]"``; the parameter
-cells of the notebooks use the same notation and the same parser.
+Ranges are written in mathematical notation, ``"(0, 1]"``. The notebooks' parameter cells use it too.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class Interval:
 
     @classmethod
     def parse(cls, text: str) -> Interval:
-        """The interval that `text` names; ``ValueError`` where it names none."""
+        """Return the interval that `text` denotes, or raise ``ValueError``."""
         match = _INTERVAL.match(text.strip())
         if match is None:
             raise ValueError(f"interval must look like '(0, 1]', got {text!r}")
@@ -38,7 +37,7 @@ class Interval:
         return cls(float(low), float(high), opening == "[", closing == "]")
 
     def contains(self, values: ArrayLike) -> np.bool_ | NDArray[np.bool_]:
-        """Elementwise membership (NaN is in no interval), shape of `values`."""
+        """Return for each of `values` whether the interval contains it (none contains NaN), as booleans of the same shape."""
         values = np.asarray(values, dtype=float)
         above = values >= self.low if self.low_closed else values > self.low
         below = values <= self.high if self.high_closed else values < self.high
@@ -46,10 +45,9 @@ class Interval:
 
 
 def real(name: str, value: Any, interval: str) -> NDArray[np.float64]:
-    """`value` as a float array (any shape), every element inside `interval`.
+    """Return `value` as a float array (any shape), every element inside `interval`.
 
-    Raises ``ValueError`` that names the parameter, the first offending value and
-    the permitted range; values that are not numbers at all are refused the same way.
+    Raises ``ValueError`` that names the parameter, the first offending value and the range, also for non-numbers.
     """
     try:
         array = _numbers(value)
@@ -63,7 +61,7 @@ def real(name: str, value: Any, interval: str) -> NDArray[np.float64]:
 
 
 def _numbers(value) -> np.ndarray:
-    """`value` as floats; numpy by itself would also take the days of a calendar, and half of a complex number."""
+    """Return `value` as floats, refusing the dates and complex numbers that numpy would convert."""
     array = np.asarray(value)
     if array.dtype.kind in "cmM":
         raise TypeError
@@ -71,7 +69,7 @@ def _numbers(value) -> np.ndarray:
 
 
 def integer(name: str, value: Any, interval: str) -> NDArray[np.float64]:
-    """Like `real`, and every element must be a whole number (``6.0`` is; ``6.5`` is not)."""
+    """Return `value` as `real` does; every element must be an integer (``6.0`` is; ``6.5`` is not)."""
     array = real(name, value, interval)
     whole = array == np.floor(array)
     if not whole.all():
@@ -81,7 +79,7 @@ def integer(name: str, value: Any, interval: str) -> NDArray[np.float64]:
 
 
 def number(name: str, value: Any, interval: str) -> float:
-    """`value` as one float in `interval`; ``ValueError`` else, also for arrays."""
+    """Return `value` as one float in `interval`. Raises ``ValueError`` otherwise, including for arrays."""
     array = real(name, value, interval)
     if array.ndim:
         raise ValueError(f"{name} must be one number in {interval}, got shape {array.shape}")
@@ -89,13 +87,13 @@ def number(name: str, value: Any, interval: str) -> float:
 
 
 def whole(name: str, value: Any, interval: str) -> int:
-    """`value` as one int in `interval`; ``ValueError`` else."""
+    """Return `value` as one int in `interval`. Raises ``ValueError`` otherwise."""
     number(name, value, interval)
     return int(integer(name, value, interval))
 
 
 def features(value: Any, interval: str) -> NDArray[np.float64]:
-    """A table (n, d) of floats in `interval`, of at least one record and one attribute; ``ValueError`` else."""
+    """Return a table (n, d) of floats in `interval`, n, d >= 1. Raises ``ValueError`` otherwise."""
     array = real("features", value, interval)
     if array.ndim != 2 or 0 in array.shape:
         found = f"shape {array.shape}"
@@ -104,7 +102,7 @@ def features(value: Any, interval: str) -> NDArray[np.float64]:
 
 
 def labels(value: Any, n: int, classes: int = 2) -> NDArray[np.int64]:
-    """The labels of `n` records, (n,), whole numbers from 0 to `classes` - 1; ``ValueError`` else."""
+    """Return the labels of `n` records, (n,), integers from 0 to `classes` - 1. Raises ``ValueError`` otherwise."""
     array = integer("labels", value, f"[0, {classes - 1}]").astype(np.int64)
     if array.shape != (n,):
         raise ValueError(f"labels must be one for each of {n} records, got shape {array.shape}")
@@ -112,20 +110,20 @@ def labels(value: Any, n: int, classes: int = 2) -> NDArray[np.int64]:
 
 
 def one_of(name: str, value: Any, allowed: Collection[Any]) -> None:
-    """Refuse a `value` that is not among the `allowed` ones, naming them all."""
+    """Raise ``ValueError`` that names all `allowed` values if `value` is not among them."""
     if value not in allowed:
         options = ", ".join(repr(option) for option in allowed)
         raise ValueError(f"{name} must be one of {options}, got {value!r}")
 
 
 def plain(values: Any) -> Numbers:
-    """A float for a scalar, an array for an array."""
+    """Return a float for a scalar and an array for an array."""
     return values if np.ndim(values) else float(values)
 
 
 @dataclass(frozen=True)
 class PositiveFields:
-    """A dataclass whose fields are checked: each must be one number in (0, inf), ``ValueError`` else."""
+    """A dataclass whose fields must each be one number in (0, inf). Raises ``ValueError`` otherwise."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

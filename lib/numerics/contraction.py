@@ -1,17 +1,16 @@
 """Sums of products of tensors over most of their variables, and the derivatives: the fast path.
 
-Everything a graphical model is asked for has this form: multiply tensors that share variables, sum
-some variables out. `Contraction` compiles one such request into a list of array operations on
-buffers that are allocated once, so that repeating it costs little beyond the arithmetic.
+Every request to a graphical model has this form: multiply tensors that share variables, and sum some variables out.
+`Contraction` compiles one such request into a list of array operations on buffers that are allocated once, so that
+repeating it costs little beyond the arithmetic.
 
-Variables are eliminated one by one (Zhang and Poole 1996; Koller and Friedman 2009, section 9.3).
-The tensors that contain a variable are multiplied in two groups, chosen for the smallest tables,
-and one batched matrix product sums the variable out; the table over all variables involved never
-exists. Running the list backwards gives the derivatives with respect to every input at about twice
-the cost (reverse mode; Darwiche 2003). Each tensor is used once, so no derivative is ever added up.
+Variables are eliminated one by one (Zhang and Poole 1996; Koller and Friedman 2009, section 9.3). The tensors that
+contain a variable are multiplied in two groups, chosen for the smallest tables, and one batched matrix product sums the
+variable out. The table over all variables involved never exists. Running the list backwards gives the derivatives with
+respect to every input at about twice the cost (reverse mode; Darwiche 2003). Each tensor is used once, so no
+derivatives add up.
 
-Tensors hold plain numbers, not logarithms: `graphical_model` watches the range and falls back on
-`log_space` where products leave it.
+Tensors hold plain numbers, not logarithms: `graphical_model` falls back on `log_space` when products leave the range.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ import numpy as np
 
 from . import bit_sets
 
-_SPLIT_EXHAUSTIVELY = 7  # so many tensors at most: all their splits in two groups are compared
+_SPLIT_EXHAUSTIVELY = 7  # up to this number of tensors, all splits into two groups are compared
 
 
 class Tensor(NamedTuple):
-    """An array, the variables that its axes are, and the array that takes its derivative (or None)."""
+    """An array, the variables of its axes, and the array for its derivative (or None)."""
 
     array: np.ndarray
     axes: tuple[int, ...]
@@ -46,9 +45,9 @@ class Contraction:
     order : the variables to eliminate, first one first: all that occur in `inputs` but not in `keep`
     keep : the variables that stay, only without derivatives; each must occur in `inputs`
 
-    After `run`, `roots` holds one number for each connected component; their product is the sum over everything (which
-    itself could be too small for a float). With `keep`, `result` holds the sums, an array whose axes are `keep`.
-    `tensors` lists the inputs and after them what each step of `steps` made.
+    After `run`, `roots` holds one number for each connected component. Their product is the sum over everything (which
+    could be too small for a float). With `keep`, `result` holds the sums, an array whose axes are `keep`.
+    `tensors` lists the inputs and then the result of each step of `steps`.
     """
 
     def __init__(
@@ -66,7 +65,7 @@ class Contraction:
         if keep:
             product, _ = self._product(self.roots, keep)
             self.result = product.array
-        # What a step fed back to its inputs must be known before they feed back to theirs.
+        # A step must feed back to its inputs before they feed back to theirs.
         self._backward = [operation for operations in reversed(backward) for operation in operations]
 
     def run(self) -> None:
@@ -74,13 +73,13 @@ class Contraction:
         _execute(self._forward)
 
     def run_backward(self, seed: float = 1.0) -> None:
-        """Write the derivatives of `seed` times the logarithm of the sum; after `run`, where no root is 0."""
+        """Write the derivatives of `seed` times the logarithm of the sum. Call it after `run`, if no root is 0."""
         for root in self.roots:
             np.divide(seed, root.array, out=root.derivative)
         _execute(self._backward)
 
     def _compile(self, step: _Step) -> list[tuple]:
-        """Append the operations of `step`; those of the way back."""
+        """Append the operations of `step`, and return those of the backward pass."""
         batch, rows, columns, k = step.shape
         left, undo_left = self._matrix(step.left, step.batch + step.rows + (step.variable,), (batch, rows, k))
         out = self._new(step.batch + step.rows + step.columns)
@@ -100,7 +99,7 @@ class Contraction:
         return [to_left, to_right, *undo_left, *undo_right]
 
     def _matrix(self, indices, axes, shape):
-        """The product of the tensors `indices`, its axes joined to `shape`; the way back as in `_product`."""
+        """Return the product of the tensors `indices` with its axes joined to `shape`, and the backward operations."""
         product, undo = self._product([self.tensors[index] for index in indices], axes)
         try:
             return _reshaped(product, shape), undo
@@ -111,8 +110,7 @@ class Contraction:
             return _reshaped(copy, shape), undo
 
     def _product(self, tensors, axes):
-        """The product of `tensors` as a view along `axes`, and the operations that turn its derivative
-        into theirs. Small tensors are multiplied first, so that few products are large."""
+        """Return the product of `tensors`, small ones first, as a view along `axes`, and its backward operations."""
         first, *others = sorted(tensors, key=lambda tensor: tensor.array.size) if len(tensors) > 1 else tensors
         undo: list[tuple] = []
         for second in others:
@@ -136,7 +134,7 @@ def _execute(operations) -> None:
 
 
 def _undo_product(product: Tensor, factor: Tensor, other: Tensor):
-    """The operation that gives the derivative of one of two factors from that of their product."""
+    """Return the operation that derives the derivative of one of two factors from that of their product."""
     if len(factor.axes) == len(product.axes):
         aligned, wide = _along(factor, product.axes), _along(other, product.axes)
         return np.multiply, (product.derivative, wide.array), aligned.derivative
@@ -146,14 +144,14 @@ def _undo_product(product: Tensor, factor: Tensor, other: Tensor):
 
 @functools.lru_cache(maxsize=4096)
 def _subscripts(product, other, factor) -> str:
-    """For ``np.einsum``, from the axes of a product and of another factor to those of a factor."""
+    """Return ``np.einsum`` subscripts from the axes of a product and of one factor to those of the other."""
     letter = dict(zip(sorted(product), string.ascii_letters))  # there may be more variables than letters
     whole, known, wanted = ("".join(letter[v] for v in axes) for axes in (product, other, factor))
     return f"{whole},{known}->{wanted}"
 
 
 def _along(tensor: Tensor, along) -> Tensor:
-    """A view whose axes are `along`, of length 1 where the tensor has no such axis."""
+    """Return a view whose axes are `along`, of length 1 where the tensor has no such axis."""
     if tensor.axes == along:
         return tensor
     order, index = _alignment(tensor.axes, along)
@@ -163,26 +161,21 @@ def _along(tensor: Tensor, along) -> Tensor:
 
 @functools.lru_cache(maxsize=4096)
 def _alignment(axes, along) -> tuple:
-    """How to transpose and then to index an array of `axes` so that its axes are `along`."""
+    """Return the transposition and then the index that give an array of `axes` the axes `along`."""
     order = [axes.index(v) for v in along if v in axes]
     return order, (*(slice(None) if v in axes else None for v in along), ...)  # with ..., a view even of a number
 
 
 def _reshaped(tensor: Tensor, shape) -> Tensor:
-    """The tensor with some axes joined, which then have no names; ``ValueError`` where that is not a view."""
+    """Return the tensor with some axes joined, which then have no names. Raises ``ValueError`` if that is not a view."""
     derivative = None if tensor.derivative is None else tensor.derivative.reshape(shape, copy=False)
     return Tensor(tensor.array.reshape(shape, copy=False), tensor.axes, derivative)
 
 
-# ---------------------------------------------------- what to multiply with what
-
-
 class _Step(NamedTuple):
-    """Sum `variable` out of the product of the tensors `left` and `right` (numbers into `tensors`).
-
-    The result has the axes `batch` (in both groups), then `rows` (in left only), then `columns` (in right only).
-    `shape` is the number of cells of each of these and the number of values of the variable.
-    """
+    """Sum `variable` out of the product of the tensors `left` and `right` (numbers into `tensors`). The result has the
+    axes `batch` (in both groups), then `rows` (in left only), then `columns` (in right only). `shape` is the number of
+    cells of each of these and the number of values of the variable."""
 
     variable: int
     left: tuple[int, ...]
@@ -195,7 +188,7 @@ class _Step(NamedTuple):
 
 @functools.lru_cache(maxsize=4096)
 def _schedule(scopes, sizes, order, keep):
-    """The steps that eliminate `order`, one a variable, and the numbers of the tensors that are left."""
+    """Return the steps that eliminate `order`, one a variable, and the numbers of the remaining tensors."""
     active = {number: bit_sets.of(scope) for number, scope in enumerate(scopes)}
     plan = []
     for v in order:
@@ -209,16 +202,16 @@ def _schedule(scopes, sizes, order, keep):
 
 @functools.lru_cache(maxsize=16384)
 def _best_split(scopes, sizes):
-    """The tensors of one variable in two groups for the matrix product: their places in `scopes`, and the unions of these."""
+    """Split the tensors of one variable into two groups for the matrix product: places in `scopes`, and the groups' unions."""
     if len(scopes) == 1:
         return (0,), (), scopes[0], 0
-    # Of each set of groups, the places and the union: sets are numbered bit by bit, the last group's the lowest.
+    # Places and union of each set of groups; sets are numbered by bits, the last group's bit lowest.
     places, unions = [()], [0]
     for its, scope in reversed(_few_groups(scopes, sizes)):
         places += [its + others for others in places]
         unions += [scope | union for union in unions]
 
-    def cost(group):  # one tensor by itself is used as it lies; a product has to be written out
+    def cost(group):  # a single tensor is used in place; a product has to be written out
         cells = bit_sets.cells(unions[group], sizes)
         return cells if len(places[group]) > 1 else cells / 4
 
@@ -231,7 +224,7 @@ def _best_split(scopes, sizes):
 
 
 def _few_groups(scopes, sizes):
-    """The tensors one by one, places and scope, or so many of them together that all splits can be compared."""
+    """Return places and scope of each tensor, or of groups of them, few enough to compare all splits."""
 
     def together(pair):
         (places, scope), (others, other) = pair
@@ -245,7 +238,7 @@ def _few_groups(scopes, sizes):
 
 
 def _sorted_like(variables: int, wish) -> tuple[int, ...]:
-    """The members of a set, each where its place in `wish`, or else its number, puts it."""
+    """Return the members of a set, sorted by their place in `wish`, or else by their number."""
     members = bit_sets.members(variables)
     if len(members) < 2 or not wish:
         return members
@@ -254,7 +247,7 @@ def _sorted_like(variables: int, wish) -> tuple[int, ...]:
 
 
 def _with_layouts(plan, sizes, inputs: int, keep) -> tuple[_Step, ...]:
-    """Choose the order of each result's axes, last step first: as the step that reads it would like."""
+    """Choose the order of each result's axes, last step first, to suit the step that reads it."""
     wanted, steps, cells = dict[int, tuple[int, ...]](), [], bit_sets.cells
     for number, (v, left, right, in_left, in_right) in reversed(list(enumerate(plan, start=inputs))):
         wish = wanted.get(number, keep)

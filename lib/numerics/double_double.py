@@ -1,10 +1,10 @@
 """Differences of products to full relative accuracy (Dekker 1971, Knuth 1969).
 
-The theorems of `miura2022` divide by quantities such as ``sigma n^2 - 4 d alpha (n - 1)``, which lose every digit of double precision
-near the edge of their condition. A *double-double*, an unevaluated sum of two doubles (some 32 digits), keeps its relative accuracy.
+The theorems of `miura2022` divide by quantities such as ``sigma n^2 - 4 d alpha (n - 1)``, which lose every digit of
+double precision near the edge of their condition. A double-double, an unevaluated sum of two doubles (about 32
+digits), keeps its relative accuracy. It is a pair ``(high, low)`` of arrays of equal shape.
 
-It is a pair ``(high, low)`` of arrays of equal shape; every operation broadcasts. Exact for finite inputs whose products neither
-overflow nor underflow (below about 1e300).
+Every operation broadcasts. Results are exact unless products overflow (above about 1e300) or underflow.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ _SPLITTER = 2.0**27 + 1
 
 
 def two_sum(a: Numbers, b: Numbers) -> tuple[Numbers, Numbers]:
-    """``a + b`` of two floats, without any rounding error, as a double-double."""
+    """Return ``a + b`` of two floats, without any rounding error, as a double-double."""
     high = a + b
     shadow = high - a
     return high, (a - (high - shadow)) + (b - shadow)
 
 
 def two_product(a: Numbers, b: Numbers) -> tuple[Numbers, Numbers]:
-    """``a * b`` of two floats, without any rounding error, as a double-double."""
+    """Return ``a * b`` of two floats, without any rounding error, as a double-double."""
     a_high, a_low = _split(a)
     b_high, b_low = _split(b)
     high = a * b
@@ -30,13 +30,13 @@ def two_product(a: Numbers, b: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def times(x: tuple[Numbers, Numbers], b: Numbers) -> tuple[Numbers, Numbers]:
-    """Double-double `x` times the float `b`; relative error about 2^-104."""
+    """Return the double-double `x` times the float `b`, with relative error about 2^-104."""
     high, low = two_product(x[0], b)
     return _renormalise(high, low + x[1] * b)
 
 
 def minus(x: tuple[Numbers, Numbers], y: tuple[Numbers, Numbers]) -> tuple[Numbers, Numbers]:
-    """Double-double `x` minus double-double `y`; error about 2^-104 of the larger of the two."""
+    """Return the double-double `x` minus the double-double `y`, with error about 2^-104 of the larger."""
     high, error = two_sum(x[0], -y[0])
     low, tail = two_sum(x[1], -y[1])
     high, low = _renormalise(high, error + low)
@@ -44,12 +44,12 @@ def minus(x: tuple[Numbers, Numbers], y: tuple[Numbers, Numbers]) -> tuple[Numbe
 
 
 def to_float(x: tuple[Numbers, Numbers]) -> Numbers:
-    """The float nearest to a double-double."""
+    """Return the float nearest to a double-double."""
     return x[0] + x[1]
 
 
 def _split(a):
-    """`a` as two halves of 26 bits each, so that their products are exact."""
+    """Return `a` as two halves of 26 bits each, so that their products are exact."""
     shifted = _SPLITTER * a
     high = shifted - (shifted - a)
     return high, a - high

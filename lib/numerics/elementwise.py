@@ -1,42 +1,82 @@
-"""Elementwise arithmetic at the edges of double precision: squares, ratios, logarithms and roots that neither overflow nor vanish."""
+"""Elementwise squares, ratios, logarithms and roots that neither overflow nor vanish at the edges of double precision."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import checks
+from . import checks, in_order
 from .checks import Numbers
 
 TINY = np.finfo(float).tiny
 
 
-def half_square(x: Numbers) -> Numbers:
-    """x^2 / 2 for x >= 0: inf where that overflows, and not 0 where it underflows."""
+def rounded_up(exact: Fraction | float) -> float:
+    """Return the smallest double >= a fraction >= 0 of normal size: inf if it is too large, and 0 only for 0."""
+    try:
+        found = float(exact)
+    except OverflowError:
+        return math.inf
+    return max(found if found >= exact else math.nextafter(found, math.inf), TINY if exact else 0.0)
+
+
+def raised(cost: Numbers, error: float = 2.0**-50) -> Numbers:
+    """Return a positive `cost`, of relative rounding error below `error`, raised to at least its exact value."""
     with np.errstate(over="ignore", under="ignore"):
-        return np.where(x > 0, np.maximum(x**2 / 2, TINY), 0.0)[()]
+        return checks.plain(np.maximum(np.multiply(cost, 1 + error), TINY))
+
+
+def raised_delta(delta: Numbers, error: float = 2.0**-49) -> Numbers:
+    """Return `raised` for deltas: 0 stays 0, and the result is at most 1."""
+    return checks.plain(np.where(np.greater(delta, 0), np.minimum(raised(delta, error), 1.0), 0.0))
+
+
+def total_up(costs: Iterable[float], counts: Iterable[int]) -> float:
+    """Return the sum of `costs` >= 0, each times its integer count >= 0 (0 omits it), rounded up once at the end."""
+    pairs = [pair for pair in zip(costs, counts, strict=True) if pair[1]]
+    if any(math.isinf(cost) for cost, _ in pairs):
+        return math.inf
+    if max((count for _, count in pairs), default=1) == 1:  # `fsum` rounds an exact sum to the nearest, and is quick
+        once = [float(cost) for cost, _ in pairs]
+        try:
+            total = math.fsum(once)
+        except OverflowError:
+            return math.inf
+        return max(math.nextafter(total, math.inf) if math.fsum([*once, -total]) > 0 else total, TINY if total else 0.0)
+    return rounded_up(Fraction(in_order.total(count * Fraction(float(cost)) for cost, count in pairs)))
+
+
+def quotient_up(a: Numbers, b: Numbers) -> Numbers:
+    """Return a / b rounded up, for a and b in (0, inf); they broadcast."""
+    return np.vectorize(lambda x, y: rounded_up(Fraction(x) / Fraction(y)), otypes=[float])(a, b)[()]
+
+
+def half_square(x: Numbers) -> Numbers:
+    """Return x^2 / 2, rounded up, for x in [0, inf): inf where that overflows, and above 0 where it underflows."""
+    return np.vectorize(lambda each: rounded_up(Fraction(each) ** 2 / 2), otypes=[float])(x)[()]
 
 
 def ratio(name: str, sensitivity: ArrayLike, size: ArrayLike) -> NDArray[np.float64]:
-    """sensitivity / size, whose square and that of its inverse are to be numbers."""
+    """Return sensitivity / size, rounded up, in [1e-150, 1e150], so that its square and its inverse's square do not overflow."""
     sensitivity, size = checks.real("sensitivity", sensitivity, "(0, inf)"), checks.real(name, size, "(0, inf)")
-    with np.errstate(over="ignore", under="ignore"):
-        return checks.real(f"sensitivity / {name}", sensitivity / size, "[1e-150, 1e150]")
+    return checks.real(f"sensitivity / {name}", quotient_up(sensitivity, size), "[1e-150, 1e150]")
 
 
 def delta_from_log(log_delta: ArrayLike) -> Numbers:
-    """e^log_delta, in [smallest normal double, 1]: a float for a scalar."""
-    return checks.plain(np.exp(np.clip(log_delta, np.log(TINY), 0.0)))
+    """Return e^log_delta, rounded up, in [smallest normal double, 1]: a float for a scalar."""
+    return checks.plain(np.minimum(raised(np.exp(np.clip(log_delta, np.log(TINY), 0.0)), 2.0**-51), 1.0))
 
 
 def root(function: Callable[..., Any], low: Numbers, high: Numbers, *args: Numbers) -> Numbers:
-    """The root of an elementwise monotone `function(x, *args)` between sure bounds, to rounding."""
+    """Return the root of an elementwise monotone `function(x, *args)` between `low` and `high`, which must bracket it."""
     from scipy.optimize import elementwise  # slow to import, and no attribute of scipy.optimize
 
-    with np.errstate(over="ignore"):  # far from the root a side may be inf
+    with np.errstate(over="ignore"):  # a value far from the root may be inf
         solution = elementwise.find_root(function, (low, high), args=args)
     if not np.all(solution.success):
         raise ArithmeticError(f"no root between {low} and {high} for {args}: input too extreme for double precision")

@@ -1,4 +1,4 @@
-"""Packages that not every installation has: some subpackages need them, and an extra of this package brings them."""
+"""Optional packages: some subpackages need them, and an extra of this package installs them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ from typing import Any
 
 @contextmanager
 def extra(name: str) -> Iterator[None]:
-    """Around imports: where a package is not installed, ``ModuleNotFoundError`` says that the extra `name` brings it.
-
-    name : of one of the extras in pyproject.toml
-    """
+    """Wrap imports so that the ``ModuleNotFoundError`` of a missing package names the extra `name` that installs it."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -28,8 +25,8 @@ def on_demand(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[
 
     package : its `__name__`; file : its `__file__`, where the imports are read
 
-    Type checkers and readers see the imports. A name is imported when it is first used, so that the package can be
-    imported without the extra that the name's module needs.
+    Type checkers and readers see the imports. A name is imported at its first use, so the package can be imported
+    without the extra that the name's module needs.
     """
     blocks = [node.body for node in ast.parse(Path(file).read_text(encoding="utf-8")).body if isinstance(node, ast.If)]
     imports = [node for block in blocks for node in block if isinstance(node, ast.ImportFrom)]

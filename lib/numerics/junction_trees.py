@@ -1,13 +1,12 @@
-"""In which order to sum variables out, and how large the tables become: junction trees.
+"""Junction trees: the order in which to sum variables out, and the sizes of the resulting tables.
 
-A model over variables 0 to d - 1 is known here only by the scopes of its factors: tuples of
-variables. Eliminating a variable joins everything that shares a factor with it; the sets so
-joined, less those inside others, are the cliques of a junction tree, and the cells of their tables
-are the size of the model (McKenna, Mullins, Sheldon, Miklau 2022, section 4: JT-SIZE).
+A model over variables 0 to d - 1 is given here by the scopes of its factors, tuples of variables. Eliminating a
+variable joins everything that shares a factor with it. The joined sets that are not inside others are the cliques of
+a junction tree. The cells of their tables are the size of the model (McKenna, Mullins, Sheldon, Miklau 2022, section 4: JT-SIZE).
 
-Finding the best order is NP-hard. Two greedy rules are tried and the smaller result is kept, for either alone is up to
-30 times worse on some structures: the variable whose joint table is smallest (min-size), and the one whose elimination
-adds the fewest pairs of values (weighted min-fill). Koller and Friedman 2009, section 9.4.3.2.
+Finding the best order is NP-hard. Two greedy rules are tried and the smaller result is kept, because either alone is
+up to 30 times worse on some structures. One rule eliminates the variable whose joint table is smallest (min-size), the
+other the variable whose elimination adds the fewest pairs of values (weighted min-fill). Koller and Friedman 2009, 9.4.3.2.
 """
 
 from __future__ import annotations
@@ -25,8 +24,11 @@ _SMALL = 50_000  # cells whose summation takes no longer than looking for a bett
 
 
 class JunctionTree(NamedTuple):
-    """`order` : all variables, first eliminated first; `cliques` : sorted tuples of variables, none
-    inside another; `cells` : the cells of their tables, added up."""
+    """A junction tree and its elimination order.
+
+    order : all variables, first eliminated first; cliques : sorted tuples of variables, none inside another
+    cells : the cells of their tables, added up
+    """
 
     order: tuple[int, ...]
     cliques: tuple[tuple[int, ...], ...]
@@ -37,7 +39,7 @@ class JunctionTree(NamedTuple):
 def junction_tree(
     scopes: tuple[tuple[int, ...], ...], sizes: tuple[int, ...], order: tuple[int, ...] | None = None
 ) -> JunctionTree:
-    """The smaller of the two greedy junction trees of a model, and that of `order` where one is given.
+    """Return the smallest of the two greedy junction trees of a model and, if `order` is given, the tree of that order.
 
     scopes : the factors' variables, in [0, len(sizes)), a tuple of tuples
     sizes : the number of values of each variable, a tuple
@@ -50,12 +52,12 @@ def junction_tree(
 
 
 class Growth:
-    """How large the junction tree of a model becomes with one factor more.
+    """The size of a model's junction tree after one more factor.
 
     scopes, sizes : as of `junction_tree`; tree : a `JunctionTree` of them, whose order is kept as a third rule
 
-    With the order kept, more is joined only along one path: what a variable's clique gains is handed on to that of its next
-    companion. By the greedy rules, only the components that the factor touches are different.
+    If the order is kept, joins are added along one path only: a variable's clique hands on what it gains to the variable's
+    next companion. Under the greedy rules, only the components that the factor touches change.
     """
 
     def __init__(self, scopes: tuple[tuple[int, ...], ...], sizes: tuple[int, ...], tree: JunctionTree) -> None:
@@ -74,11 +76,11 @@ class Growth:
         self._kept_order = sum(self._maximal(v, left) for v, left in enumerate(self._left))
 
     def has(self, clique: Sequence[int]) -> bool:
-        """Whether `clique`, not empty, is inside a clique of the tree."""
+        """Return whether `clique`, not empty, is inside a clique of the tree."""
         return any(held.issuperset(clique) for held in self._held[clique[0]])
 
     def within(self, limit: float | Fraction, clique: Sequence[int]) -> bool:
-        """Whether ``junction_tree((*scopes, clique), sizes, tree.order)`` has at most `limit` cells, often without making it."""
+        """Return whether ``junction_tree((*scopes, clique), sizes, tree.order)`` has at most `limit` cells."""
         if math.prod(self._sizes[v] for v in clique) > limit:
             return False
         if self._in_kept_order(clique) <= limit:
@@ -91,18 +93,18 @@ class Growth:
         return any(rest + cells <= limit for rest, cells in zip(elsewhere, self._by_rule(scopes, variables)))
 
     def _by_rule(self, scopes, variables):
-        """The cells of the greedy trees of one component."""
+        """Return the cells of the greedy trees of one component."""
         return (_greedy(scopes, variables, self._sizes, cost)[0].cells for cost in (_table_size, _fill))
 
     def _in_kept_order(self, clique) -> int:
-        """The cells of the tree with `clique` in the order of the tree."""
+        """Return the cells of the tree with `clique` in the order of the tree."""
         v, *others = sorted(self._place[v] for v in clique)
         gained, left = bit_sets.of(others), dict[int, int]()
         while gained & ~self._left[v]:
             left[v] = self._left[v] | gained
             first = left[v] & -left[v]
             v, gained = first.bit_length() - 1, left[v] ^ first
-        # What was inside an earlier clique stays so. Another is now, if what is newly left behind is all of it.
+        # A clique inside an earlier one stays so. A new one is inside if all of it is newly left behind.
         behind = set(left.values())
         changed = {*left, *((each & -each).bit_length() - 1 for each in behind if each)}
         cells = self._kept_order
@@ -111,13 +113,13 @@ class Growth:
         return cells
 
     def _maximal(self, v, left, behind=()) -> int:
-        """The cells of v's clique, or 0 if it is all that an earlier one left behind (see `_tree`)."""
+        """Return the cells of v's clique, or 0 if an earlier variable left exactly this clique behind (see `_tree`)."""
         clique = left | 1 << v
         return 0 if clique in self._behind or clique in behind else bit_sets.cells(clique, self._size_at)
 
 
 def _parts(scopes, d: int) -> list:
-    """(scopes, variables) of each connected component, the scopes in the order given, the variables sorted."""
+    """Return (scopes, variables) of each connected component, the scopes in the order given, the variables sorted."""
     component = components(scopes, d)
     parts = {number: (list[tuple](), list[int]()) for number in component}
     for scope in scopes:
@@ -130,14 +132,14 @@ def _parts(scopes, d: int) -> list:
 
 @functools.lru_cache(maxsize=4096)
 def _greedy(scopes, variables, sizes, cost):
-    """The greedy tree of one component, and the cost of each step of its order."""
+    """Return the greedy tree of one component, and the cost of each step of its order."""
     graph = _graph(scopes, len(sizes))
     steps = _greedy_steps(graph, sizes, cost, variables)
     return _tree([v for _, v in steps], graph, sizes), tuple(step_cost for step_cost, _ in steps)
 
 
 def _joined(parts) -> JunctionTree:
-    """The greedy tree of all components: each time, the step that costs least of those that are next in theirs."""
+    """Return the greedy tree of all components, merging their steps by cost."""
     steps = [list(zip(costs, tree.order)) for tree, costs in parts]
     heads, order = [(own[0], number, 0) for number, own in enumerate(steps)], []
     heapq.heapify(heads)
@@ -156,10 +158,7 @@ def _joined(parts) -> JunctionTree:
 def elimination_order(
     scopes: tuple[tuple[int, ...], ...], sizes: tuple[int, ...], keep: tuple[int, ...], order: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """An order in which to sum out what occurs in `scopes` but not in `keep`, that of `order` or a better one.
-
-    Small tables are not worth the search.
-    """
+    """Return an order to sum out variables of `scopes` not in `keep`: `order` or, for large tables, a better one."""
     graph = _graph((*scopes, keep), len(sizes))
     occurring = {v for scope in scopes for v in scope}
     rest = tuple(v for v in order if v in occurring and v not in keep)
@@ -171,7 +170,7 @@ def elimination_order(
 
 
 def components(scopes: Iterable[Sequence[int]], d: int) -> list[int]:
-    """For each of d variables, a number that it shares with exactly the variables connected to it."""
+    """Return for each of d variables a number that it shares with exactly the variables connected to it."""
     component = list(range(d))
     for scope in scopes:
         joined = {component[v] for v in scope}
@@ -182,7 +181,7 @@ def components(scopes: Iterable[Sequence[int]], d: int) -> list[int]:
 
 
 def _graph(scopes, d: int) -> tuple[int, ...]:
-    """For each variable, the set of those that share a factor with it, itself left out."""
+    """Return for each variable the set of the others that share a factor with it."""
     neighbours = [0] * d
     for scope in scopes:
         members = bit_sets.of(scope)
@@ -196,7 +195,7 @@ def _table_size(v: int, neighbours, sizes) -> int:
 
 
 def _fill(v: int, neighbours, sizes) -> int:
-    """Pairs of values of neighbours of v that eliminating v would join (each pair twice)."""
+    """Return the number of pairs of values of neighbours of v that eliminating v would join (each pair twice)."""
     near = neighbours[v]
     return sum(sizes[u] * _values(near & ~neighbours[u] & ~(1 << u), sizes) for u in bit_sets.members(near))
 
@@ -207,7 +206,7 @@ def _values(variables: int, sizes) -> int:
 
 
 def _greedy_steps(graph, sizes, cost, variables) -> list:
-    """(cost, variable) of each step that eliminates `variables`: each time the one that costs least, the first of equals."""
+    """Return (cost, variable) of each step that eliminates `variables`, always the first of those that cost least."""
     neighbours = list(graph)
     costs = {v: cost(v, neighbours, sizes) for v in variables}
     steps = []
@@ -225,7 +224,7 @@ def _greedy_steps(graph, sizes, cost, variables) -> list:
 
 
 def _join(v: int, neighbours: list[int]) -> int:
-    """Take v out of the graph, its neighbours joined to each other; the set of v and them."""
+    """Take v out of the graph and join its neighbours to each other; return the set of v and them."""
     near = neighbours[v]
     for u in bit_sets.members(near):
         neighbours[u] = (neighbours[u] | near) & ~(1 << u | 1 << v)
@@ -233,10 +232,9 @@ def _join(v: int, neighbours: list[int]) -> int:
 
 
 def _tree(order, graph, sizes) -> JunctionTree:
-    """The tree that `order` makes. A clique is inside an earlier one just if it is all that one of them left behind.
-
-    For let it be inside the clique of u, and u the last such. What u left is inside the clique of the first of these to be
-    eliminated, which comes after u, so that it is this clique itself.
+    """Return the tree of `order`. A clique is inside an earlier one exactly if an earlier one left all of it behind. Let a
+    clique be inside that of u, u the last such variable. The set that u left is inside the clique of its first variable to
+    be eliminated, which comes after u, so that it is this clique.
     """
     neighbours, maximal, left_behind = list(graph), list[int](), set[int]()
     for v in order:

@@ -1,8 +1,8 @@
 """Matrices of exponentials over pairs of points, multiplied block by block and never stored.
 
-Both matrices of hasegawa2015, the transition densities P and the Gaussian kernel K, have entries
-c_i d_j exp(l_i . r_j - |s_i - t_j|_1): a bilinear part, in which one-hot columns count the values in
-common and squared distances expand, and a part for numeric attributes under Laplace noise.
+The matrices of hasegawa2015, the transition densities P and the Gaussian kernel K, have entries
+c_i d_j exp(l_i . r_j - |s_i - t_j|_1). In the bilinear part, one-hot columns count the common values and squared
+distances expand. The other part is for numeric attributes under Laplace noise.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scipy.spatial.distance import cdist
 
 # Rows and columns of a block: one megabyte of float64, so that its passes stay in a core's cache.
 BLOCK = (256, 512)
-# Exponents are no less, so no entry is below 1e-260: underflow to subnormal numbers makes products ten times slower.
+# Exponents are at least this, so no entry is below 1e-260: subnormal numbers make products ten times slower.
 LEAST = -600.0
 
 
@@ -57,11 +57,11 @@ class Pairwise(LinearOperator):
         self.left, self.right, self.symmetric = left, right, symmetric
 
     def columns(self, index: ArrayLike) -> NDArray[np.float64]:
-        """Some columns, an array (n, len(index))."""
+        """Return the columns `index` as an array (n, len(index))."""
         return Pairwise(self.left, self.right[np.asarray(index)]).dense()
 
     def dense(self) -> np.ndarray:
-        """The whole matrix, n * m numbers of eight bytes."""
+        """Return the whole matrix, n * m numbers of eight bytes."""
         full = np.empty(self.shape)
         for rows, cols, block in self._blocks():
             full[rows, cols] = block
@@ -70,8 +70,7 @@ class Pairwise(LinearOperator):
         return full
 
     def thinned(self, least: float) -> Pairwise | csc_array:
-        """The matrix without the entries whose exponents are below `least`, as a sparse array; itself where more than one in
-        fifty would be left."""
+        """Return the matrix without entries of exponents below `least`, sparse; itself if over one in fifty remain."""
         smallest = np.exp(least)
         some = np.linspace(0, self.shape[1] - 1, min(self.shape[1], 64)).astype(int)
         sample = Pairwise(self.left, self.right[some])
@@ -101,7 +100,7 @@ class Pairwise(LinearOperator):
     _transpose = _adjoint
 
     def _product(self, vectors) -> np.ndarray:
-        """The exponentials times `vectors`."""
+        """Return the exponentials times `vectors`."""
         out = np.zeros((len(self.left), vectors.shape[1]))
         for rows, cols, block in self._blocks(upper=self.symmetric):
             out[rows] += block @ vectors[cols]
@@ -111,9 +110,9 @@ class Pairwise(LinearOperator):
         return out
 
     def _blocks(self, *, upper=False):
-        """Pairs of slices with the exponentials there, in an array that the next block overwrites.
+        """Yield pairs of slices and their exponentials, in an array that the next block overwrites.
 
-        upper : only columns from the first row of the block on, so that every pair i <= j is met once
+        upper : only columns from the first row of the block on, so that every pair i <= j occurs once
         and the square of a block's own rows in full
         """
         height, width = BLOCK
@@ -134,12 +133,12 @@ class Pairwise(LinearOperator):
 
 
 def gaussian_kernel(centres: np.ndarray, width: float, *, points: np.ndarray | None = None) -> Pairwise:
-    """K with K_ij = exp(-|z_i - z_j|^2 / width) over the rows of `points` (n, p) and `centres` (m, p).
+    """Return K with K_ij = exp(-|z_i - z_j|^2 / width) over the rows of `points` (n, p) and `centres` (m, p).
 
     width : sigma^2 of hasegawa2015 in (0, inf); no factor 2, as printed. points : default, the centres
 
-    Squared distances are differences of squares: ``ValueError`` for a width below 1e-12 of the largest square |z|^2, where more than
-    a relative 2e-3 of an entry would be lost.
+    Squared distances are differences of squares. Raises ``ValueError`` for a width below 1e-12 of the largest square
+    |z|^2, at which an entry could lose more than a relative 2e-3.
     """
     right = _squared(np.asarray(centres, dtype=float), width)
     if points is None:
@@ -149,7 +148,7 @@ def gaussian_kernel(centres: np.ndarray, width: float, *, points: np.ndarray | N
 
 
 def _squared(points, width) -> Points:
-    """Columns whose products with `_turned` ones are -|z_i - z_j|^2 / width."""
+    """Return columns whose products with `_turned` ones are -|z_i - z_j|^2 / width."""
     scaled = points / np.sqrt(width)
     norms = np.einsum("ij,ij->i", scaled, scaled)
     if norms.max(initial=0) > 1e12:

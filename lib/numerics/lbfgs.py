@@ -1,7 +1,7 @@
-"""Minimise a smooth, strictly convex function: L-BFGS with a diagonal start.
+"""L-BFGS with a diagonal start, to minimise a smooth, strictly convex function.
 
-Liu and Nocedal 1989; Nocedal and Wright 2006, algorithm 7.4. The usual start is a multiple of the identity; here the
-caller gives, with each gradient, the inverse of a diagonal that resembles the Hessian, and the memory corrects it.
+The usual start is a multiple of the identity. Here the caller gives, with each gradient, the inverse of a diagonal
+that resembles the Hessian, and the memory corrects it. Liu and Nocedal 1989; Nocedal and Wright 2006, algorithm 7.4.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-_MEMORY = 12  # so many of the last steps are remembered
-_SUFFICIENT = 1e-4  # of the decrease that the slope promises (Armijo's rule)
+_MEMORY = 12  # number of last steps kept
+_SUFFICIENT = 1e-4  # of the decrease that the slope predicts (Armijo's rule)
 
 
 def minimise(evaluate: Callable[[np.ndarray], tuple[float, np.ndarray, np.ndarray, bool]], x: np.ndarray, *,
              max_evaluations: float = 10_000) -> tuple[np.ndarray, int, bool]:  # fmt: skip
-    """The minimiser of a convex function, from `x`; (x, evaluations used, whether it was reached).
+    """Minimise a convex function from `x` on; return (x, evaluations used, whether the minimiser was reached).
 
     evaluate : x -> (value, gradient, inverse_diagonal, done), arrays shaped like x that the next
-        call leaves alone; `done` ends the search, for only the caller knows what is close enough
+        call leaves alone; `done` ends the search, because only the caller knows what is close enough
 
-    It also ends, not reached, where no step decreases the value (the limit of rounding).
+    The search also ends, not reached, if no step decreases the value (the limit of rounding).
     """
     value, gradient, inverse_diagonal, done = evaluate(x)
     pairs: deque[tuple] = deque(maxlen=_MEMORY)
@@ -34,7 +34,7 @@ def minimise(evaluate: Callable[[np.ndarray], tuple[float, np.ndarray, np.ndarra
             candidate = x + step * direction
             new_value, new_gradient, inverse_diagonal, done = evaluate(candidate)
             evaluations += 1
-            # By rounding the values may be equal; then the slope at the new point decides.
+            # Rounding may make the values equal; then the slope at the new point decides.
             enough = new_value <= value + _SUFFICIENT * step * slope
             flat = abs(new_value - value) <= 1e-12 * abs(value) and abs(new_gradient @ direction) <= abs(slope)
             if done or enough or flat:
@@ -50,7 +50,7 @@ def minimise(evaluate: Callable[[np.ndarray], tuple[float, np.ndarray, np.ndarra
 
 
 def _inverse_hessian(gradient, inverse_diagonal, pairs):
-    """The two-loop recursion: approximately, inverse Hessian times gradient."""
+    """Return approximately the inverse Hessian times the gradient, by the two-loop recursion."""
     q, weights = gradient.copy(), []
     for change, bend, scale in reversed(pairs):
         weights.append(scale * (change @ q))
@@ -62,7 +62,7 @@ def _inverse_hessian(gradient, inverse_diagonal, pairs):
 
 
 def _shorter(value, new_value, slope):
-    """By which factor to shorten: the minimum of the parabola through what is known, within [0.1, 0.5]."""
+    """Return the factor in [0.1, 0.5] to shorten the step by: the minimum of the parabola through the known values."""
     if not np.isfinite(new_value):
         return 0.1
     return min(max(-slope / (2 * (new_value - value - slope)), 0.1), 0.5)

@@ -1,9 +1,8 @@
-"""Marginals of a graphical model by variable elimination on logarithms: slow, and in any range.
+"""Marginals of a graphical model by variable elimination on logarithms: slow, but in any range.
 
-What `contraction` computes with plain numbers, here in the textbook way (Koller and Friedman 2009,
-section 9.3): the table over a variable and all that it is joined with is written out, the variable
-summed out of it. It takes the memory of the junction tree and an exponential for every cell, and
-is right where products of plain numbers would leave the range of a float.
+This module computes the results of `contraction` in the textbook way (Koller and Friedman 2009, section 9.3). It writes
+out the table over a variable and all variables joined with it, and sums the variable out. It needs the memory of the
+junction tree and an exponential for every cell, and works where plain products would overflow or underflow.
 
 A tensor is a pair (array of logarithms, tuple of the variables that are its axes).
 """
@@ -19,8 +18,8 @@ from . import in_order
 
 
 class Bucket(NamedTuple):
-    """One variable's elimination: tensors number `inputs` were multiplied into `joint`, over `axes`
-    (the variable last), and summed over it into tensor number `out`."""
+    """One variable's elimination: the tensors numbered `inputs` multiplied into `joint`, over `axes` (the variable
+    last), and summed over it into the tensor numbered `out`."""
 
     inputs: list[int]
     joint: np.ndarray
@@ -31,10 +30,10 @@ class Bucket(NamedTuple):
 def eliminate(
     tensors: Sequence[tuple[np.ndarray, tuple[int, ...]]], sizes: Sequence[int], order: Iterable[int]
 ) -> tuple[list[Bucket], float]:
-    """The buckets of all variables, in `order`, and log Z, the logarithm of the sum over everything.
+    """Return the buckets of all variables, in `order`, and log Z, the logarithm of the sum over everything.
 
     order : all variables, each in some tensor
-    Raises ``ValueError`` where the product is zero everywhere.
+    Raises ``ValueError`` if the product is zero everywhere.
     """
     pool, active, buckets = list(tensors), list(range(len(tensors))), []
     for v in order:
@@ -52,13 +51,13 @@ def eliminate(
 def marginals(
     tensors: Sequence[tuple[np.ndarray, tuple[int, ...]]], sizes: Sequence[int], order: Iterable[int]
 ) -> tuple[float, list[np.ndarray]]:
-    """(log Z, for each tensor the probabilities of its cells) under the product of `tensors`."""
+    """Return log Z and, for each tensor, the probabilities of its cells under the product of `tensors`."""
     buckets, log_z = eliminate(tensors, sizes, order)
     scopes = [axes for _, axes in tensors] + [bucket.axes[:-1] for bucket in buckets]
     # P(v and its companions) = P(companions) P(v | companions), from the last variable to the first.
     probabilities = [np.ones(())] * len(scopes)
     for inputs, joint, axes, out in reversed(buckets):
-        log_sum = np.maximum(_log_sum(joint), np.finfo(float).min)  # of companions that never occur together
+        log_sum = np.maximum(_log_sum(joint), np.finfo(float).min)  # for companions that never occur together
         joint = np.exp(joint - log_sum[..., None]) * probabilities[out][..., None]
         for number in inputs:
             probabilities[number] = _sum_to(joint, axes, scopes[number])
@@ -67,7 +66,7 @@ def marginals(
 
 def contract(tensors: Iterable[tuple[np.ndarray, tuple[int, ...]]], sizes: Sequence[int], order: Iterable[int],
              keep: Sequence[int]) -> np.ndarray:  # fmt: skip
-    """Logarithm of the product of `tensors` summed over `order`, an array whose axes are `keep`."""
+    """Return the logarithm of the product of `tensors` summed over `order`, an array whose axes are `keep`."""
     tensors = list(tensors)
     for v in order:
         joint, axes = _joint([tensor for tensor in tensors if v in tensor[1]], v, sizes)
@@ -76,7 +75,7 @@ def contract(tensors: Iterable[tuple[np.ndarray, tuple[int, ...]]], sizes: Seque
 
 
 def _joint(tensors, v, sizes):
-    """The product over v and all its companions, v's axis last."""
+    """Return the product over v and all its companions, v's axis last."""
     companions = sorted({u for _, axes in tensors for u in axes} - {v})
     axes = (*companions, v)
     return _add(tensors, axes, [sizes[u] for u in axes]), axes
@@ -91,7 +90,7 @@ def _add(tensors, along, shape):
 
 
 def _log_sum(array):
-    """Logarithm of the sum of exponentials over the last axis; -inf where all are."""
+    """Return the logarithm of the sum of exponentials over the last axis; -inf where all are."""
     highest = np.maximum(array.max(axis=-1, keepdims=True), np.finfo(float).min)
     with np.errstate(divide="ignore"):
         return np.log(np.exp(array - highest).sum(axis=-1)) + highest[..., 0]

@@ -1,12 +1,12 @@
-"""Mixing proportions of maximum likelihood, with a certificate, when the components are too many to store.
+"""Maximum-likelihood mixing proportions, with a certificate, when the components are too many to store.
 
 Maximise F(theta) = sum_i ln u_i, u = A theta, over theta >= 0 with sum 1; A is (n, m), non-negative. F is
 concave, and for g = A^T (1/u) / n (whose mean under theta is 1) no theta' is better than theta by more than
 
     F(theta') - F(theta) <= grad F . (theta' - theta) = n (theta' . g - 1) <= n (max g - 1),
 
-the *gap*. Few components carry weight at the optimum. So a Newton method works on a pool of columns, the columns
-with the largest g join the pool, and all columns are looked at only through g (Lindsay, Ann. Statist. 1983; the
+which is called the gap. Few components carry weight at the optimum. So a Newton method works on a pool of columns. The
+columns with the largest g join the pool, and the other columns enter only through g (Lindsay, Ann. Statist. 1983; the
 Newton step is that of Wang, J. R. Statist. Soc. B 2007).
 """
 
@@ -24,7 +24,7 @@ NEWTON_STEPS = 100
 
 @dataclass(frozen=True)
 class Mixture:
-    """What `fit` found.
+    """The result of `fit`.
 
     support : components with positive proportion, (s,) positions; theta : their proportions, (s,), sum 1
     density : u, (n,); gap : the log-likelihood is at most this far below the maximum
@@ -42,14 +42,13 @@ class Mixture:
 def fit(columns: Callable[[NDArray[np.int64]], NDArray[np.float64]],
         scores: Callable[[NDArray[np.float64]], NDArray[np.float64]], start: NDArray[np.int64], *, tol: float,
         max_iter: int, batch: int = 100) -> Mixture:  # fmt: skip
-    """Proportions whose gap is below `tol`, or the best after `max_iter` rounds.
+    """Return proportions whose gap is below `tol`, or the best after `max_iter` rounds.
 
     columns : function from positions (h,) to these columns of A, (n, h)
     scores : function from r (n,) to A^T r, (m,)
     start : positions of the first pool, all different
-    batch : at most so many columns join the pool in a round, and some four times as many stay
-
-    ``ValueError`` if a row of A is 0 in every column of the first pool.
+    batch : the most columns that join the pool in a round; about four times as many stay
+    Raises ``ValueError`` if a row of A is 0 in every column of the first pool.
     """
     pool = np.asarray(start)
     a = columns(pool)
@@ -76,8 +75,7 @@ def fit(columns: Callable[[NDArray[np.int64]], NDArray[np.float64]],
 
 
 def _joining(g, pool, slack, batch) -> np.ndarray:
-    """Columns with the largest g; most of them each the largest of an interleaved share of all, because the
-    largest ones of all tend to be near copies of one another."""
+    """Return columns with large g, mostly the largest of interleaved parts: the largest of all are near copies."""
     better = np.setdiff1d(np.flatnonzero(g > 1 + slack / 10), pool)
     better = better[np.argsort(-g[better], kind="stable")]
     first, rest = better[: batch // 4], better[batch // 4 :]
@@ -86,11 +84,11 @@ def _joining(g, pool, slack, batch) -> np.ndarray:
 
 
 def newton(a: NDArray[np.float64], theta: NDArray[np.float64], *, tol: float) -> NDArray[np.float64]:
-    """The best proportions of the columns of `a` (n, s), from `theta` on, until their gap is below `tol`.
+    """Return the best proportions of the columns of `a` (n, s), starting at `theta`, with a gap below `tol`.
 
-    Minimises sum(theta) - mean(ln a theta) over theta >= 0, whose minimum has sum 1. A step goes to the minimum
-    of the quadratic model, a problem of non-negative least squares, and is halved until it descends. Where
-    rounding allows no further descent, the proportions so far are returned.
+    The method minimises sum(theta) - mean(ln a theta) over theta >= 0, whose minimum has sum 1. A step goes to the minimum
+    of the quadratic model, a problem of non-negative least squares, and is halved until it descends. If rounding prevents
+    further descent, the current proportions are returned.
     """
     n = len(a)
     value = _value(a, theta)

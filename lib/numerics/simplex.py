@@ -1,4 +1,4 @@
-"""The nearest point of a simplex: numbers that are not negative and have a given sum."""
+"""The nearest point of a simplex: non-negative numbers with a given sum."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 
 
 def nearest(values: np.ndarray, total: float = 1.0) -> NDArray[np.float64]:
-    """The point nearest to `values`, in the Euclidean norm, among those with entries >= 0 and sum `total`.
+    """Return the point nearest to `values`, in the Euclidean norm, among those with entries >= 0 and sum `total`.
 
-    values : shape (..., k), k >= 1, finite, each row by itself; total : (0, inf)
+    values : shape (..., k), k >= 1, finite, each row projected separately; total : (0, inf)
 
-    It is max(values - shift, 0). If the j largest entries stay positive, the shift must be (their sum - total)/j; the
-    true j is the largest for which its entries do stay positive (Held, Wolfe and Crowder 1974).
+    The point is max(values - shift, 0). If the j largest entries stay positive, the shift must be (their sum - total)/j;
+    the right j is the largest for which its entries do stay positive (Held, Wolfe and Crowder 1974).
     """
-    # A common shift changes nothing, and what lies `total` below the largest is cut: no sum can overflow.
+    # A common shift changes nothing, and values `total` below the largest are cut, so no sum overflows.
     largest = values.max(axis=-1, keepdims=True)
     values = np.maximum(values, largest - total) - largest
     descending = -np.sort(-values, axis=-1)

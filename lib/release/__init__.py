@@ -1,7 +1,7 @@
-"""The release of a table of one's own: its records, a public schema, synthetic records, a report and a statement of the guarantee.
+"""The release of the user's table: its records, a public schema, synthetic records, a report and a statement of the guarantee.
 
-`schema` and `sources` read what is given, `counter` counts it, `synthesizer` holds most functions below and those of the report,
-`uncertainty` says how far counts may be from the truth, and `files` writes a file whole.
+`schema` and `sources` read the inputs, `counter` counts the records, `synthesizer` has most functions below and those of the
+report, `uncertainty` bounds how far counts may be from the truth, and `files` writes a file whole.
 """
 
 from __future__ import annotations

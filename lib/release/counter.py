@@ -1,6 +1,6 @@
-"""Counts of records over many sets of attributes, in one pass and in memory that the number of records has no part in.
+"""Counts of records over many sets of attributes, in one pass and in memory that does not depend on the number of records.
 
-`Counter` takes records in batch by batch; counters of parts of the records add up. `aim` takes one in place of a `Table`.
+`Counter` adds records batch by batch; counters of parts of the records add up. `aim` accepts one in place of a `Table`.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Counter:
     (3, array([1, 2]))
 
     `len(counter)` is the number of records, and ``counter += other`` adds the records of another one, whose domain and sets must
-    be the same. Each cell takes eight bytes. Small sets are counted together, by the table of a larger one that holds them.
+    be the same. Each cell takes eight bytes. Small sets are counted together, in the table of a larger set that contains them.
 
-    Raises ``ValueError`` for a workload without sets, for sets that the domain does not have, and where all are too large.
+    Raises ``ValueError`` for a workload without sets, for sets that the domain lacks, and if all are too large.
     """
 
     def __init__(self, domain: Domain, workload: Workload = 2, *, max_cells: int = 10_000_000) -> None:
@@ -57,7 +57,7 @@ class Counter:
         batch : mapping from each attribute that is counted to its codes, integer arrays (n,); other keys are ignored
 
         Raises ``ValueError`` for an absent attribute, columns of different lengths, and a code outside the domain, with the number of its
-        record among all that were ever added, from 0. Nothing of the batch is then counted.
+        record among all records added, from 0. No record of the batch is then counted.
         """
         columns = {v: self._column(batch, v) for v in self._columns}
         lengths = {len(column) for column in columns.values()}
@@ -94,7 +94,7 @@ class Counter:
         return self
 
     def marginal(self, attributes: Collection[str]) -> NDArray[np.int64]:
-        """Counts over `attributes`, integers of shape ``domain.shape(attributes)``; 0-d for none.
+        """Return counts over `attributes`, integers of shape ``domain.shape(attributes)``; 0-d for none.
 
         Raises ``ValueError`` if they are not all in one of the sets counted.
         """
@@ -107,7 +107,7 @@ class Counter:
         return np.asarray(counts).transpose([sorted(axes).index(axis) for axis in axes])
 
     def holds(self, attributes: Collection[str]) -> bool:
-        """Whether the records were counted over `attributes`."""
+        """Return whether the records were counted over `attributes`."""
         return tuple(sorted(self.domain.axes(attributes))) in self._block
 
     def __len__(self) -> int:
@@ -120,10 +120,10 @@ def _cells(clique, sizes) -> int:
 
 @functools.lru_cache(maxsize=8)
 def _blocks(cliques, sizes) -> dict:
-    """For each of the cliques, and none, a set of attributes that holds it; few altogether.
+    """Return for each clique, and for none, a set of attributes that contains it, few in all.
 
-    Large cliques stay as they are. A small one takes in, as far as `_TOGETHER` allows, the attribute that completes most of
-    the others, again and again.
+    Large cliques are unchanged. A small one repeatedly takes in, as far as `_TOGETHER` allows, the attribute that completes
+    most of the others.
     """
     left = sorted(cliques, key=lambda clique: _cells(clique, sizes))
     holding = {v: {clique for clique in cliques if v in clique} for v in range(len(sizes))}

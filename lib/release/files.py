@@ -13,12 +13,12 @@ from pathlib import Path
 
 @contextmanager
 def whole(path: str | Path) -> Iterator[Path]:
-    """A draft, empty, for the block to write; when the block has ended, it takes the place of `path` at once.
+    """Provide an empty draft for the block to write; when the block ends, the draft replaces `path` at once.
 
-    A file that was there keeps its permissions; where `path` is a link, what it leads to is written. If the block
-    raises, or is killed, `path` is as it was. (Killed, the draft stays beside it, hidden, without an ending.)
+    An existing file keeps its permissions; if `path` is a link, its target is written. If the block raises, or is killed,
+    `path` is unchanged. (If it is killed, the draft stays in the same folder, hidden, without an ending.)
 
-    Raises ``OSError``, before the block as far as that can be known, if `path` cannot be written.
+    Raises ``OSError``, if possible before the block, if `path` cannot be written.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -42,7 +42,7 @@ def whole(path: str | Path) -> Iterator[Path]:
 
 
 def check_writable(path: str | Path, size: int = 1) -> None:
-    """``OSError`` if `whole` could not write `size` bytes to `path` now; the folders on the way are made.
+    """Raise ``OSError`` if `whole` could not write `size` bytes to `path` now; missing folders are made.
 
     >>> import os, tempfile
     >>> from lib.release.files import check_writable

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 def count(parts: Iterable[Any], batches: Callable[[Any], Iterable[Mapping[str, ArrayLike]]], domain: Domain,
           workload: Workload = 2, *, max_cells: int = 10_000_000, client: Client | None = None) -> Counter:  # fmt: skip
-    """The records of all `parts` in one `Counter`.
+    """Return the records of all `parts` in one `Counter`.
 
-    parts : what `batches` takes, for example paths
+    parts : arguments of `batches`, for example paths
     batches : a function, from a part to its records in batches as `Counter.add` takes them
     domain, workload, max_cells : as of `Counter`
     client : a `distributed.Client`, whose workers count a part at a time each; None: this process counts all of them
 
-    Memory, here and in each worker, is that of a few counters and a batch. A part whose worker is lost is counted again by
-    another. Sums of whole numbers do not depend on their order: the counts are those of one process.
+    This process and each worker need memory for a few counters and a batch. A part whose worker is lost is counted again by
+    another. Sums of integers do not depend on their order, so the counts are those of one process.
 
-    Raises ``ValueError``, which names the part, for records that do not fit the domain, and what `batches` raises.
+    Raises ``ValueError``, which names the part, for records that do not fit the domain, and any error of `batches`.
 
     >>> from lib.release.parts import count
     >>> from lib.tables import Domain

@@ -1,7 +1,7 @@
 """Public schemas: the attributes of a table, the values that each can take, and how a record's value becomes one of them.
 
-A schema is written down before anybody looks at the records, from a codebook or the questionnaire: what is read off the records
-(which values occur, the least and the greatest number) would disclose them, and no noise would be paid for it. In YAML:
+Write a schema before anybody looks at the records, from a codebook or the questionnaire. Values derived from the records
+(which values occur, the smallest and the largest number) would disclose them, without any noise. In YAML:
 
     blanks: [NA, "?"]             # texts that stand for a missing value, beside the empty one
     attributes:
@@ -22,15 +22,15 @@ A schema is written down before anybody looks at the records, from a codebook or
         format: "%d/%m/%Y"        # default: 2001-12-31
         missing: 2001-01-01
 
-"missing", the default of `missing`, and "other", the default of `unseen`, are values of their own; where `values` lists one of them, it
-is that one. What lies beyond a range counts as its nearest end.
+"missing", the default of `missing`, and "other", the default of `unseen`, are additional values, unless `values` lists them.
+A value beyond a range counts as its nearest end.
 
-A record of a CSV file is one line. With `multiline: yes` beside `attributes`, what stands in quotation marks may go on over several:
-then one record can be the end of others, unless the program that wrote the file puts marks in marks.
+A record of a CSV file is one line. With `multiline: yes` beside `attributes`, quoted text may continue over several lines.
+One record can then end others, unless the program that wrote the file escapes quotation marks.
 
-The treatment of a value depends on this text and on the value alone, so each record becomes one record of the domain, whatever
-the others are. Texts are compared without white space at their ends; 1.0 is 1. What is no number, or no date, where one is
-expected is missing.
+The treatment of a value depends only on this text and on the value, so each record becomes one record of the domain, whatever
+the others are. Texts are compared without white space at their ends; 1.0 is 1. A value that is not a number, or not a date,
+where one is expected is missing.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _KEYS = {"values": ("unseen",), "range": ("bins", "whole"), "dates": ("by", "for
 
 @dataclass(frozen=True)
 class Attribute:
-    """One attribute, and what its values become.
+    """One attribute, and the codes of its values.
 
     name : of the column; kind : one of `KINDS`; labels : of the codes 0, 1, ... in the domain, the first `declared` of them by the schema
     missing, unseen : codes; `unseen` of "values" only
@@ -84,27 +84,27 @@ class Attribute:
 
     @property
     def own_missing(self) -> bool:
-        """Whether a missing value is a value of its own."""
+        """Return whether a missing value is a separate value."""
         return self.missing >= self.declared and self.labels[self.missing] == MISSING
 
     @property
     def own_unseen(self) -> bool:
-        """Whether a text that is not listed is a value of its own."""
+        """Return whether an unlisted text is a separate value."""
         return self.unseen >= self.declared and self.labels[self.unseen] == OTHER
 
     @property
     def mixed(self) -> tuple[int, ...]:
-        """The codes of declared values that also stand for missing or unlisted ones or, of a range, for all beyond its end."""
+        """Return the codes of declared values that also stand for missing or unlisted ones or, of a range, for all beyond its end."""
         ends = () if self.kind == "values" else (0, self.declared - 1)
         return tuple(sorted({code for code in (self.missing, self.unseen, *ends) if 0 <= code < self.declared}))
 
     def binned(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Codes (n,) of `numbers` (n,), NaN where they are missing; numbers beyond the range count as its ends."""
+        """Return codes (n,) of `numbers` (n,), NaN where they are missing; numbers beyond the range count as its ends."""
         codes = np.searchsorted(self.starts, numbers, side="right") - 1
         return np.where(np.isnan(numbers), self.missing, np.maximum(codes, 0))
 
     def treatment(self) -> str:
-        """What becomes of a value that is missing, or not among those that are declared, in words."""
+        """Return in words how a value is treated that is missing or not declared."""
         missing = "a value of its own" if self.own_missing else self.labels[self.missing]
         if self.kind == "values":
             return f"missing: {missing}; unlisted: {self.labels[self.unseen]}"
@@ -113,7 +113,7 @@ class Attribute:
 
 
 def day(text: str, form: str = "") -> float:
-    """The ordinal of the day that `text` names, NaN if it names none; `form` as that of an `Attribute`.
+    """Return the ordinal of the day that `text` names, NaN if it names none; `form` as that of an `Attribute`.
 
     >>> from lib.release.schema import day
     >>> print(day("1970-01-01"), day("01/01/1970", "%d/%m/%Y"), day("01/01/1970"))
@@ -128,7 +128,7 @@ def day(text: str, form: str = "") -> float:
 
 
 def _complete(form: str) -> bool:
-    """Whether `form` tells days apart, and names them so that they can be read."""
+    """Return whether `form` distinguishes days, and names them so that they can be read."""
     days = [datetime.date(*each) for each in ((2001, 12, 31), (2002, 12, 31), (2001, 10, 31), (2001, 12, 30))]
     texts = [each.strftime(form) for each in days]
     return len(set(texts)) == len(days) and [day(text, form) for text in texts] == [each.toordinal() for each in days]
@@ -136,9 +136,9 @@ def _complete(form: str) -> bool:
 
 @dataclass(frozen=True)
 class Schema:
-    """The `attributes`, in order, and the texts that stand for a missing value, `blanks`. `read` makes it of a file.
+    """The `attributes`, in order, and `blanks`, the texts that mean a missing value. `read` makes it from a file.
 
-    multiline : whether a record of a CSV file may go on over several lines
+    multiline : whether a record of a CSV file may continue over several lines
     """
 
     attributes: tuple[Attribute, ...]
@@ -147,12 +147,14 @@ class Schema:
 
     @property
     def domain(self) -> Domain:
-        """What a table of this schema can hold: the same whatever it holds."""
+        """Return the domain of tables of this schema, which does not depend on their content."""
         return Domain.from_labels({each.name: each.labels for each in self.attributes})
 
 
 def read(path: str | Path) -> Schema:
-    """The schema in the YAML file `path`; ``ValueError`` with line and column for what it gets wrong, ``OSError`` if it is not to be had.
+    """Return the schema in the YAML file `path`.
+
+    Raises ``ValueError`` with line and column for errors in it, ``OSError`` if it cannot be read.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -178,7 +180,7 @@ def _text_of(path: str | Path) -> str:
 
 
 def parse(text: str, name: str = "schema") -> Schema:
-    """The schema that `text` says in YAML; ``ValueError`` names `name`, line and column.
+    """Return the schema in the YAML `text`. Raises ``ValueError`` that gives `name`, line and column.
 
     >>> from lib.release.schema import parse
     >>> schema = parse("attributes: {sex: {values: [female, male]}, age: {range: [0, 99], bins: 10}}")
@@ -376,7 +378,7 @@ class _Reader:
 
 
 def _periods(first: int, last: int, by: str) -> tuple[list[float], list[str]]:
-    """The first days of the periods from the day `first` to `last` (ordinals), and the names of the periods."""
+    """Return the first days of the periods from the day `first` to `last` (ordinals), and the names of the periods."""
     days = [datetime.date.fromordinal(day) for day in (range(first, last + 1) if PERIODS[by] == 0 else (first, last))]
     if PERIODS[by] == 0:
         return [float(day.toordinal()) for day in days], [day.isoformat() for day in days]
@@ -396,10 +398,10 @@ COLUMNS = ("attribute", "kind", "values", "low", "high", "bins", "by", "format",
 
 
 def template(codebook: str | Path) -> str:
-    r"""A schema in YAML, to be looked through and completed, from the CSV file `codebook`; no data are read.
+    r"""Return a draft schema in YAML, to check and complete, from the CSV file `codebook`; no data are read.
 
-    Its columns are among `COLUMNS`, the first two are needed: kind is one of `KINDS`, values are separated by "|", low and high are
-    the ends of a range, or the first and the last day. ``ValueError`` names line and column of what cannot be used.
+    Its columns are among `COLUMNS`, and the first two are required: kind is one of `KINDS`, values are separated by "|", low and high
+    are the ends of a range, or the first and the last day. Raises ``ValueError`` with line and column of unusable input.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -473,7 +475,7 @@ def _of_codebook(place, row) -> tuple[str, dict]:
 
 
 def _plain(text: str):
-    """`text`, as a number or a date where that is written so, and YAML then shows it without quotation marks."""
+    """Return `text`, as a number or a date if it is written like one, so that YAML shows it without quotation marks."""
     try:
         found = yaml.safe_load(text)
     except (ValueError, yaml.YAMLError):  # 2001-13-45, or >=0: `parse` says what it must be

@@ -1,11 +1,10 @@
-"""Tables of one's own as codes of a public schema, in batches: CSV, Parquet, DuckDB, and SQL databases through ADBC.
+"""The user's tables as codes of a public schema, in batches: CSV, Parquet, DuckDB, and SQL databases through ADBC.
 
-Whatever the source, a batch is a mapping from attribute to its codes, an array of unsigned integers, and memory holds a few batches
-at a time. What a value becomes depends on the schema and on itself alone (`schema`): no type is guessed from the records, none of
-one file is imposed on another, and what the names of folders say is text.
+For every source, a batch is a mapping from attribute to its codes, an array of unsigned integers, and memory holds a few batches
+at a time. The code of a value depends only on the schema and on the value (`schema`): no type is guessed from the records, the
+type of one file is not imposed on another, and the names of folders are text.
 
-What is wrong with a source is a ``ValueError`` of one sentence. It may quote the records: it is for whoever holds them, not for
-release.
+Errors in a source raise a ``ValueError`` of one sentence. It may quote the records: it is for their owner, not for release.
 """
 
 from __future__ import annotations
@@ -47,13 +46,13 @@ _WHITE = " \t\r\n\f\v\u00a0\u3000"
 
 
 def batches(data: str | Path, schema: Schema, table: str = "") -> Iterator[dict[str, np.ndarray]]:
-    r"""The records of `data`, batch after batch: for each attribute of `schema` its codes.
+    r"""Yield the records of `data`, batch after batch: for each attribute of `schema` its codes.
 
     data : a CSV file, also compressed (.csv.gz); a Parquet file or a folder of them; a DuckDB file (.duckdb); or an address,
         sqlite:///people.db or postgresql://host/database
-    table : which one of the database, a name or schema.name; elsewhere there is none
+    table : which table of the database, a name or schema.name; empty for other sources
 
-    Columns that the schema does not name are not read. Raises ``ValueError``, before the first batch as far as that can be known.
+    Columns that the schema does not name are not read. Raises ``ValueError``, if possible before the first batch.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -76,7 +75,7 @@ def batches(data: str | Path, schema: Schema, table: str = "") -> Iterator[dict[
 
 @contextmanager
 def _plain(data: str | Path, column: str) -> Iterator[None]:
-    """``ValueError`` where the values of a column turn out to be lists, or bytes that are no text."""
+    """Raise ``ValueError`` if the values of a column are lists, or bytes that are not text."""
     try:
         yield
     except pa.ArrowException as error:
@@ -84,7 +83,7 @@ def _plain(data: str | Path, column: str) -> Iterator[None]:
 
 
 def read(data: str | Path, schema: Schema, table: str = "") -> Table:
-    r"""All records of `data` (see `batches`) as a `Table`; ``ValueError`` also where there are none.
+    r"""Return all records of `data` (see `batches`) as a `Table`. Raises ``ValueError`` also if there are none.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -104,9 +103,9 @@ def read(data: str | Path, schema: Schema, table: str = "") -> Table:
 
 
 def numbers(data: str | Path, schema: Schema, table: str = "") -> dict[str, np.ndarray]:
-    r"""The values of each number of `schema` in the records of `data` (see `batches`): (n,), NaN where missing, beyond the range its end.
+    r"""Return the values of each number of `schema` in the records of `data` (see `batches`): (n,), NaN where missing.
 
-    These are not in bins, and for whoever holds the records.
+    Values beyond the range become its ends. The values are not binned, and are for the owner of the records only.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -128,7 +127,7 @@ def numbers(data: str | Path, schema: Schema, table: str = "") -> dict[str, np.n
 
 
 def count(data: str | Path, schema: Schema, workload: Workload, table: str = "") -> Counter:
-    r"""The records of `data` counted over the sets of `workload`, batch after batch, as `aim` takes them; else as `read`.
+    r"""Return the records of `data` counted over the sets of `workload`, batch after batch, for `aim`; errors as of `read`.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -149,7 +148,7 @@ def count(data: str | Path, schema: Schema, workload: Workload, table: str = "")
 
 
 def check(data: str | Path, schema: Schema, table: str = "") -> None:
-    r"""``ValueError`` where `data` cannot be opened or lacks an attribute of `schema`; reads hardly more than the names of its columns.
+    r"""Raise ``ValueError`` if `data` cannot be opened or lacks an attribute of `schema`; read little but its column names.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -170,7 +169,7 @@ def check(data: str | Path, schema: Schema, table: str = "") -> None:
 def codes(
     attribute: Attribute, column: pa.Array | pa.ChunkedArray, blanks: Collection[str] = frozenset([""])
 ) -> np.ndarray:
-    """What the Arrow `column` (n,) holds as codes (n,) of `attribute`, in the smallest unsigned type; `blanks` are missing as well.
+    """Return the Arrow `column` (n,) as codes (n,) of `attribute`, in the smallest unsigned type; `blanks` are also missing.
 
     >>> import pyarrow
     >>> from lib.release.schema import parse
@@ -202,14 +201,14 @@ def _whole(text: str) -> str:
 
 
 def _values(column) -> pa.Array:
-    """A column in one piece, and not as places in a dictionary."""
+    """Return a column in one piece, and not as indices into a dictionary."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     return pc.cast(column, column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
 def _texts(column):
-    """A column as texts, without white space at their ends; of floats that are no number, none, and whole ones in all digits."""
+    """Return a column as texts, stripped of white space; NaN becomes null, and integral floats have all digits."""
     if not pa.types.is_floating(column.type):
         return pc.utf8_trim(pc.cast(column, pa.string()), _WHITE)
     numbers = pc.cast(column, pa.float64())
@@ -220,7 +219,7 @@ def _texts(column):
 
 
 def _numbers(column, blanks) -> np.ndarray:
-    """A column as floats (n,), NaN where there is no number."""
+    """Return a column as floats (n,), NaN for values that are not numbers."""
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         column = _texts(column)
@@ -259,7 +258,7 @@ def _open(data: str, names, table: str, multiline: bool) -> Iterator[pa.RecordBa
 
 
 def _of_a_database(path: Path) -> str:
-    """What a file of another name is, and how to say so; "" where nothing is known of it."""
+    """Return the kind of a file with another ending, and how to name it; "" if unknown."""
     if not path.is_file():
         return ""
     with path.open("rb") as file:
@@ -313,7 +312,7 @@ def _csv(data: str, names, multiline: bool) -> Iterator[pa.RecordBatch]:
 
 
 def _count_lines(data: str) -> int:
-    """How many lines a file has that are not empty."""
+    """Return the number of non-empty lines of a file."""
     with io.BufferedReader(pa.input_stream(data)) as file:
         return sum(sum(map(bool, line.rstrip(b"\r\n").split(b"\r"))) for line in file)
 
@@ -332,7 +331,7 @@ def _header(data: str) -> str:
 
 
 def _lines(data: str):
-    """A file as text, also if it is compressed; bytes that are no UTF-8 are `_ESCAPED` letters."""
+    """Return a file as text, also if it is compressed; bytes that are not UTF-8 become `_ESCAPED` letters."""
     return io.TextIOWrapper(pa.input_stream(data), encoding="utf-8-sig", errors="surrogateescape", newline="")
 
 
@@ -341,7 +340,7 @@ def _cells(header: str, separator: str) -> list[str]:
 
 
 def _rows(data: str, separator: str, strict: bool = False) -> Iterator[tuple[int, int, list[str]]]:
-    """The rows of a CSV file below the first line, each with its first line and its last; `strict` is about what follows a quote."""
+    """Yield the rows of a CSV file below the first line, with their first and last lines; `strict` is about text after a quote."""
     with _lines(data) as file:
         file.readline()
         rows, begins = csv.reader(file, delimiter=separator, strict=strict), 2
@@ -355,7 +354,7 @@ def _rows(data: str, separator: str, strict: bool = False) -> Iterator[tuple[int
 
 
 def _what_is_wrong(data, columns, separator) -> str:
-    """The first line of a CSV file that has another number of cells than the first, or is no UTF-8; "" where there is none."""
+    """Return the first line of a CSV file with a wrong number of cells, or that is not UTF-8; "" if there is none."""
     for line, _, cells in _rows(data, separator):
         if cells and len(cells) != len(columns):
             return f"{data}, line {line} must have {len(columns)} cells, as the first line has, got {len(cells)}"
@@ -366,7 +365,7 @@ def _what_is_wrong(data, columns, separator) -> str:
 
 
 def _parquet(path: Path, names) -> Iterator[pa.RecordBatch]:
-    """Each file by its own types: what another one holds, one record more for instance, changes nothing in it."""
+    """Yield each file by its own types: the content of another file, such as one more record, changes nothing in it."""
     files = [path] if path.is_file() else sorted(each for each in path.rglob("*") if _holds_records(each, path))
     if not files:
         raise ValueError(f"{path} must hold Parquet files, got none")
@@ -380,7 +379,7 @@ def _parquet(path: Path, names) -> Iterator[pa.RecordBatch]:
 
 
 def _of_file(file: Path, names, folders: dict[str, str | None]) -> Iterator[pa.RecordBatch]:
-    """The records of one file, with what the names of its `folders` say of all of them."""
+    """Yield the records of one file, with the values that the names of its `folders` give to all of them."""
     records = pa.dataset.dataset(file, format="parquet")
     own = [name for name in names if name in records.schema.names]
     for batch in records.to_batches(
@@ -396,12 +395,12 @@ def _of_file(file: Path, names, folders: dict[str, str | None]) -> Iterator[pa.R
 
 
 def _holds_records(file: Path, folder: Path) -> bool:
-    """Whether a file is one of the records', and no note that the program which wrote them left there."""
+    """Return whether a file has records, and is not a note of the program that wrote them."""
     return file.is_file() and not any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
 
 
 def _of_folders(file: Path, folder: Path) -> dict[str, str | None]:
-    """The columns that the names of folders between `folder` and `file` stand for, such as year=2001, as texts."""
+    """Return the columns given by the names of folders between `folder` and `file`, such as year=2001, as texts."""
     parts = file.relative_to(folder).parts[:-1]
     said = (map(unquote, part.split("=", 1)) for part in parts if "=" in part)
     return {name: None if value == _NO_VALUE else value for name, value in said}
@@ -443,7 +442,7 @@ def _sql(data: str, scheme: str, names, table) -> Iterator[pa.RecordBatch]:
 
 
 def _as_text(name: str) -> str:
-    """A column as texts, which `_told` makes values of: also of NULL, for of a column of SQLite the driver guesses the type from the first records."""
+    """Return a column as texts, also for NULL, which `_told` converts: SQLite's driver guesses a type from the first records."""
     return f"CASE WHEN {_quoted(name)} IS NULL THEN '' ELSE '=' || CAST({_quoted(name)} AS TEXT) END"
 
 
@@ -476,7 +475,7 @@ def _quoted(name: str) -> str:
 
 
 def _shown(data: str) -> str:
-    """An address without the password that it may hold, before its host or among what follows a question mark."""
+    """Return an address without a password, before its host or after a question mark."""
     return re.sub(
         r"([?&][^=&]*pass[^=&]*=)[^&]*", r"\1...", re.sub(r"(://[^/@]*?):[^/]*@", r"\1@", data), flags=re.IGNORECASE
     )

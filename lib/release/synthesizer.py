@@ -1,7 +1,7 @@
-"""A synthetic version of a table of one's own: the run of AIM, what may be told of it, and the files that go out.
+"""A synthetic version of the user's table: the run of AIM, the publishable information about it, and the output files.
 
-Whatever is made here comes from the schema and the settings, which are public, and from what AIM released: noisy counts and
-choices. Nothing else of the records is told, neither how many there are (unless that is public) nor how many were unseen or missing.
+All outputs come from the schema and the settings, which are public, and from AIM's release: noisy counts and choices. Nothing
+else about the records is disclosed, not even their number (unless that is public) or how many were unseen or missing.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ _EPOCH = 719_163  # the ordinal of 1970-01-01
 
 def run(table: Table | Counter, epsilon: float, delta: float, *, size: int = 2, neighbours: str = "unbounded",
         records: int = 0, seed: int | None = None) -> Result:  # fmt: skip
-    """AIM on `table`, a `Table` or a `Counter`, preserving all sets of `size` attributes; parameters and errors as of `aim`.
+    """Run AIM on `table`, a `Table` or a `Counter`, preserving all sets of `size` attributes; parameters and errors as of `aim`.
 
-    records : how many to synthesise; 0 is as many as there are, by public knowledge or by the noisy counts
-    seed : None is for release: the operating system's randomness, and whole numbers until the noise is on. With a seed, a
-        whole number, the run can be repeated, and whoever knows it takes the noise off: for reading only
+    records : the number to synthesise; 0 means the actual number, by public knowledge or by the noisy counts
+    seed : None is for release: the operating system's randomness, and integers until the noise is added. With a seed, an
+        integer, the run can be repeated, and anyone who knows it can remove the noise: for reading only
 
     >>> import numpy as np
     >>> from lib.release.synthesizer import run
@@ -64,7 +64,7 @@ def run(table: Table | Counter, epsilon: float, delta: float, *, size: int = 2, 
 
 
 def _in_decimals(number):
-    """The number that `number` is written as, and that the `statement` promises: the float 0.1 itself is above a tenth."""
+    """Return the decimal number that `number` is written as, which the `statement` guarantees: the float 0.1 is above a tenth."""
     return Fraction(repr(float(number))) if isinstance(number, float) and 0 < number < np.inf else number
 
 
@@ -72,7 +72,7 @@ def _in_decimals(number):
 
 
 def asked(schema: Schema) -> pd.DataFrame:
-    """The attributes, how many values each has, and what becomes of others: all of it public beforehand.
+    """Return the attributes, their numbers of values, and the treatment of other values: all public beforehand.
 
     >>> from lib.release.synthesizer import asked
     >>> from lib.release.schema import parse
@@ -93,9 +93,9 @@ def asked(schema: Schema) -> pd.DataFrame:
 
 
 def intervals(result: Result, attributes: Collection[str], level: float = 0.95) -> pd.DataFrame:
-    """The counts over `attributes`: by the model, as first measured (or NaN), and an interval (`count_intervals`).
+    """Return the counts over `attributes`: by the model, as first measured (or NaN), and an interval (`count_intervals`).
 
-    attributes : one at least, ``ValueError`` otherwise; level : (0, 1)
+    attributes : at least one, ``ValueError`` otherwise; level : (0, 1)
 
     >>> import numpy as np
     >>> from lib.release.synthesizer import intervals, run
@@ -121,10 +121,10 @@ def intervals(result: Result, attributes: Collection[str], level: float = 0.95) 
 
 
 def errors(result: Result, size: int) -> pd.DataFrame:
-    """Each attribute, each set of `size` and each other set that was measured: its cells, and the `expected_error` of one of its counts.
+    """Return each attribute, set of `size` and other measured set, with its cells and the `expected_error` of a count.
 
-    It is of the noise alone: what the model and the synthetic records add is not in it. The last column has it in per cent of
-    all records, of which there are as many as the model says. Without a measurement it is NaN; `intervals` still has bounds.
+    The error includes only the noise, not the additions of the model and the synthetic records. The last column gives it in per
+    cent of the model's number of records. Without a measurement it is NaN; `intervals` still has bounds.
 
     size : [1, the number of attributes]
 
@@ -153,9 +153,9 @@ def _short(number: float) -> float:
 
 
 def unmeasured(found: pd.DataFrame, most: int = 20) -> str:
-    """The sets of `found`, as `errors` gives it, about which the noise says nothing: a sentence with the first `most` of them.
+    """Return a sentence with the first `most` unmeasured sets of `found`, a result of `errors`.
 
-    Of sets of `MANY` cells it says how many, for these are seldom affordable.
+    For sets of `MANY` cells it gives only their number, because these are seldom affordable.
 
     >>> import numpy as np
     >>> from lib.release.synthesizer import errors, run, unmeasured
@@ -172,7 +172,7 @@ def unmeasured(found: pd.DataFrame, most: int = 20) -> str:
 
 
 def measured(result: Result) -> str:
-    """How much was measured, in a sentence.
+    """Return how much was measured, in a sentence.
 
     >>> import numpy as np
     >>> from lib.release.synthesizer import measured, run
@@ -192,10 +192,10 @@ def measured(result: Result) -> str:
 
 
 def treated(result: Result | Release, schema: Schema) -> pd.DataFrame:
-    """How much is missing, or `other`, or cannot be told from such, by the noisy counts: for each attribute, in % of all records.
+    """Return by the noisy counts how much is missing, `other`, or mixed with these, for each attribute in % of all records.
 
-    Columns "missing", with what is no number or no date, and "other", with what is not listed, NaN where there is no such value; and
-    "mixed", the largest share of a value that also stands for missing or unlisted ones, or for all beyond an end of the range.
+    Columns are "missing", including values that are not numbers or dates, and "other", unlisted values, NaN if there is no such
+    value; and "mixed", the largest proportion of a value that also means missing or unlisted ones, or all beyond an end of the range.
 
     >>> import numpy as np
     >>> from lib.release.synthesizer import run, treated
@@ -219,7 +219,7 @@ def treated(result: Result | Release, schema: Schema) -> pd.DataFrame:
 
 
 def doubts(found: pd.DataFrame) -> str:
-    """A sentence about the attributes of which, by `found` as `treated` gives it, more than half is missing or `other`, or 99 % mixed; else "".
+    """Return a sentence about attributes that are mostly missing or `other`, or 99 % mixed, by `found` from `treated`; or "".
 
     >>> import pandas as pd
     >>> from lib.release.synthesizer import doubts
@@ -243,7 +243,7 @@ def doubts(found: pd.DataFrame) -> str:
 
 
 def marks(schema: Schema) -> str:
-    """What empty cells of the synthetic table and its value `other` stand for, in a sentence or two.
+    """Return in a sentence or two what empty cells and the value `other` of the synthetic table mean.
 
     >>> from lib.release.synthesizer import marks
     >>> from lib.release.schema import parse
@@ -262,7 +262,7 @@ def marks(schema: Schema) -> str:
 
 
 def statement(epsilon: float, delta: float, neighbours: str, seed: int | None = None) -> str:
-    """What is promised, in words to be pasted beside the table: or, with a seed, that nothing is; arguments as of `run`.
+    """Return the guarantee in words to publish with the table or, with a seed, that there is none; arguments as of `run`.
 
     >>> from lib.release.synthesizer import statement
     >>> print(statement(1.0, 1e-9, "unbounded").partition(", which is ")[2].partition(":")[0])
@@ -296,7 +296,7 @@ def statement(epsilon: float, delta: float, neighbours: str, seed: int | None = 
 
 
 def _upwards(number: float) -> str:
-    """`number` in six digits, or in all that it has where six would say less."""
+    """Return `number` in six digits, or in all its digits if six would round it down."""
     return short if float(short := f"{number:g}") >= number else repr(float(number))
 
 
@@ -305,10 +305,10 @@ def _upwards(number: float) -> str:
 
 def write(folder: str | Path, result: Result, schema: Schema, size: int, promise: str, *,
           within: str = "uniform", seed: int | None = None) -> None:  # fmt: skip
-    """synthetic.csv, synthetic.parquet, errors.csv and model.npz in `folder`, each whole; see `decoded`, `errors`, `save`.
+    """Write synthetic.csv, synthetic.parquet, errors.csv and model.npz to `folder`, each whole; see `decoded`, `errors`, `save`.
 
-    promise : what statement.txt beside them says, of `statement`
-    ``FileExistsError`` where one of them is there: it may be another release.
+    promise : the text of statement.txt, from `statement`
+    Raises ``FileExistsError`` if one of them exists: it may be another release.
 
     >>> import os, tempfile
     >>> import numpy as np
@@ -340,7 +340,7 @@ def write(folder: str | Path, result: Result, schema: Schema, size: int, promise
 
 
 def _write_csv(table, draft) -> None:
-    """Quotes where needed. In a single column a missing value is a pair of them, for blank lines are not read as records."""
+    """Write quotes where needed. In a single column a missing value is a pair of quotes, because blank lines are not records."""
     if table.num_columns > 1:
         return pa.csv.write_csv(table, draft, pa.csv.WriteOptions(quoting_style="needed"))
     texts = table.set_column(0, table.column_names[0], table.column(0).cast(pa.string()).fill_null(""))
@@ -348,7 +348,7 @@ def _write_csv(table, draft) -> None:
 
 
 def decoded(table: Table, schema: Schema, within: str = "uniform", *, rng: np.random.Generator) -> pa.Table:
-    """The codes of `table`, whose domain is that of `schema`, as values, a column for each attribute.
+    """Return the codes of `table`, whose domain is that of `schema`, as values, a column for each attribute.
 
     within : where in its bin a number or a day lies, "uniform" draws it, "middle" takes the middle; neither looks at a record
     A value "missing" of its own becomes null.
@@ -390,7 +390,7 @@ def _decoded(attribute: Attribute, codes, within, rng) -> pa.Array:
 
 
 def _dates_as_texts(table: pa.Table, schema: Schema) -> pa.Table:
-    """`table` with its dates in the form of the schema, so that they can be read by it again."""
+    """Return `table` with its dates in the form of the schema, so that the schema can read them again."""
     for place, each in enumerate(schema.attributes):
         if each.form:
             days = [day and day.strftime(each.form) for day in table.column(place).to_pylist()]
@@ -400,10 +400,10 @@ def _dates_as_texts(table: pa.Table, schema: Schema) -> pa.Table:
 
 @dataclass(frozen=True)
 class Release:
-    """What of a `Result` goes out for others to compute with; `count_intervals` takes it for one.
+    """The public part of a `Result` for further computation; `count_intervals` accepts it in place of one.
 
     model : `GraphicalModel`; measurements : noisy counts, in their order; noise : "gaussian" or "laplace"
-    total : the number of records where it is public, else None; rho : the budget, a Fraction of an exact run
+    total : the number of records if it is public, else None; rho : the budget, a Fraction of an exact run
     """
 
     model: GraphicalModel
@@ -446,7 +446,7 @@ def save(result: Result, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> Release:
-    """The `Release` that `save` wrote; ``ValueError`` for a file that is none, ``OSError`` for one that is not to be had.
+    """Return the `Release` that `save` wrote. Raises ``ValueError`` for another file, ``OSError`` for an unreadable one.
 
     >>> import tempfile
     >>> from pathlib import Path

@@ -1,14 +1,14 @@
-"""How far counts may be from the truth, told from a release of AIM alone: without the records, at no cost in privacy.
+"""How far counts may be from the truth, from a release of AIM alone: without the records, at no cost in privacy.
 
-A marginal that was measured. A measurement is the true marginal plus independent noise of a known law. What is
-measured, and with which scale, may depend on all noise before; it does not depend on the noise to come. So the first
-measurement that covers a count is unbiased, and has the noise of its law, given all that came before it. That is not so
-for the mean of several. Take a design that measures again only where the first noise was positive: the mean of what
-there is is too small on average. Weights that are fixed before each noise and add up to one in each design put all on
-the first measurement, since it may be the last.
+A marginal that was measured. A measurement is the true marginal plus independent noise of a known law. The choice and
+the scale of a measurement may depend on all noise before it, but not on later noise. So the first measurement that
+covers a count is unbiased, and has the noise of its law, given everything before it. This is not so for the mean of
+several. For example, if a design measures again only where the first noise was positive, the mean of the measurements is
+too small on average. Weights that are fixed before each noise and add up to one in each design put everything on the
+first measurement, since it may be the last.
 
-`count_intervals` uses two statements, which fail together with the error probability that there is, at most, and returns what both
-permit:
+`count_intervals` uses two statements, which together fail with at most the given error probability, and returns the counts
+that both permit:
 
 1. The first covering measurement y_1, of noise Z_1: |y_1 - truth| <= h, with P(|Z_1| > h) <= 3/4 of the error probability.
 2. All covering measurements y_t together. Let theta_t > 0 be fixed before the noise Z_t, and psi_t at least
@@ -56,10 +56,10 @@ _GAIN = 6.0
 class Intervals:
     """Counts, each field a number or an array of the counts' shape.
 
-    low, high : whole numbers, as floats; the interval includes both
+    low, high : integers, as floats; the interval includes both
     unbiased : of the first covering measurement: the truth on average, given that it was measured; NaN without one
     expected_error : the mean of its absolute error (with discrete Gaussian noise, that of the continuous); NaN without one
-    measured : how many measurements cover the counts; 0 as well for the number of records where it is public, which has no error
+    measured : the number of measurements that cover the counts; 0 also for a public number of records, which has no error
     """
 
     low: np.ndarray
@@ -70,15 +70,15 @@ class Intervals:
 
 
 def count_intervals(result: Result, attributes: Collection[str] = (), level: float = 0.95) -> Intervals:
-    """`Intervals` for true counts, told from a run of `aim`: each covers with probability `level` at least.
+    """Return `Intervals` for true counts from a run of `aim`; each covers with probability at least `level`.
 
     result : `Result` of `aim`, with Gaussian noise
     attributes : the counts are those over them, of shape ``domain.shape(attributes)``; () for the number of records
     level : (0, 0.999999999999]
 
     "Probability" is that of the noise; see the module's text. Intervals end at 0, and at the number of records where it
-    is public. Those of attributes that were not measured together are wide. ``ValueError`` for what the domain does not have, and where
-    nothing was measured of any of the attributes.
+    is public. Those of attributes that were not measured together are wide. Raises ``ValueError`` for unknown attributes, and if
+    none of the attributes was measured.
 
     >>> import numpy as np
     >>> from lib.release import count_intervals
@@ -101,7 +101,7 @@ def count_intervals(result: Result, attributes: Collection[str] = (), level: flo
 
 
 def _measured(result, names, error) -> Intervals:
-    """Those of the attributes `names`, which a measurement covers."""
+    """Return the intervals of the attributes `names`, which a measurement covers."""
     law, covering = _Law.of(result), _covering(result, names)
     values, cells = zip(*(_summed(m, result.model.domain, names) for m in covering))
     variances = [m.sigma**2 * count for m, count in zip(covering, cells)]
@@ -122,7 +122,7 @@ def _measured(result, names, error) -> Intervals:
 
 
 def _unmeasured(result, names, error) -> Intervals:
-    """The same where none covers them: about the synthetic counts, and no higher than the count of any attribute by itself."""
+    """Return the intervals if none covers them: about the synthetic counts, and at most the count of any single attribute."""
     synthetic = getattr(result, "synthetic", None)  # which a release that was read again has not
     bounds = marginal_bounds(result, error / 2) if synthetic and result.choice else {}
     around = min((bound for within, bound in bounds.items() if set(names) <= set(within)), default=math.inf)
@@ -141,13 +141,13 @@ def _unmeasured(result, names, error) -> Intervals:
 
 
 def _whole_counts(result, low, high) -> tuple[Any, Any]:
-    """The ends of intervals, brought to the counts that there can be."""
+    """Return the ends of intervals, restricted to possible counts."""
     most = np.inf if result.total is None else result.total
     return tuple(np.clip(end, 0, most)[()] for end in (np.ceil(low - 1e-9), np.floor(high + 1e-9)))
 
 
 def expected_error(result: Result, attributes: Collection[str]) -> float:
-    """`Intervals.expected_error` of the counts over `attributes`, without the intervals; NaN if no measurement covers them."""
+    """Return `Intervals.expected_error` of the counts over `attributes`, without the intervals; NaN if no measurement covers them."""
     domain, covering = result.model.domain, _covering(result, attributes)
     domain.axes(attributes)
     if not covering:
@@ -157,13 +157,14 @@ def expected_error(result: Result, attributes: Collection[str]) -> float:
 
 
 def _covering(result, attributes) -> list:
-    """The measurements that have all of `attributes`, in their order."""
+    """Return the measurements that have all of `attributes`, in their order."""
     return [measurement for measurement in result.measurements if set(attributes) <= set(measurement.attributes)]
 
 
 def marginal_bounds(result: Result, error: float) -> dict[tuple[str, ...], float]:
-    """For each candidate of the last round of `aim`, a bound on the L1 distance, in counts, of the true marginal
-    from the synthetic table's. That one of them does not hold has the probability `error` at most.
+    """Return for each candidate of `aim`'s last round a bound on the L1 distance, in counts, of true and synthetic marginal.
+
+    The probability that any of the bounds fails is at most `error`.
 
     result : `Result` of `aim`; error : (0, 1)
     A count of these attributes, or of a part of them, is at most so far off, by as much as half of it if the number of
@@ -212,7 +213,7 @@ def marginal_bounds(result: Result, error: float) -> dict[tuple[str, ...], float
 class _Law:
     """The law of a run's noise: "gaussian", or "discrete" for the discrete Gaussian.
 
-    sigma : its standard deviation, for "discrete" the root of its variance parameter; cells : how many draws are summed
+    sigma : its standard deviation, for "discrete" the root of its variance parameter; cells : the number of draws summed
     """
 
     noise: str
@@ -223,14 +224,14 @@ class _Law:
         return cls("discrete" if isinstance(result.rho, Fraction) else "gaussian")
 
     def reach(self, sigma, cells, alpha) -> float:
-        """h with P(|sum| > h) <= alpha."""
+        """Return h with P(|sum| > h) <= alpha."""
         spread = sigma * math.sqrt(cells)
         if self.noise == "gaussian":
             return -spread * float(scipy.special.ndtri_exp(math.log(alpha / 2)))
         return min(_discrete_reach(sigma, cells, alpha), math.floor(spread * math.sqrt(2 * math.log(2 / alpha))))
 
     def log_moment(self, theta, sigma, cells) -> float:
-        """log E e^(theta sum), or more.
+        """Return log E e^(theta sum), or more.
 
         For the discrete Gaussian, E e^(theta X) = e^(theta^2 sigma^2/2) f(theta sigma^2)/f(0) with f(c) the sum over
         all whole x of e^(-(x-c)^2/(2 sigma^2)). Its Fourier coefficients are positive, so it is largest at c = 0.
@@ -238,14 +239,14 @@ class _Law:
         return cells * (theta * sigma) ** 2 / 2
 
     def mean(self, sigma, cells) -> float:
-        """E |sum|; for the discrete Gaussian that of the continuous."""
+        """Return E |sum|; for the discrete Gaussian that of the continuous one."""
         return sigma * math.sqrt(2 * cells / math.pi)
 
 
 def _discrete_reach(sigma, cells, alpha) -> float:
-    """`_Law.reach` by the normal law, with a bound for what is not normal.
+    """Return `_Law.reach` by the normal law, with a bound for what is not normal.
 
-    Write a vector of m whole numbers with sum s as s/m in each cell and the rest. The rest is in a translate of the
+    Write a vector of m integers with sum s as s/m in each cell and the rest. The rest is in a translate of the
     lattice of whole vectors of sum 0, of dimension m - 1 and determinant root m. Over it the sum of
     e^(-|x|^2/(2 sigma^2)) is largest for the lattice itself (again by its Fourier coefficients). With
     spread^2 = m sigma^2, and f(0) >= sigma root(2 pi) for the f of `log_moment`,
@@ -253,7 +254,7 @@ def _discrete_reach(sigma, cells, alpha) -> float:
         P(sum = s) <= (1 + e) e^(-s^2/(2 spread^2)) / (spread root(2 pi)),
         1 + e = sum of e^(-2 pi^2 sigma^2 |w|^2) over the w of the dual lattice.
 
-    Each w is z - mean(z) for a z of whole numbers with |sum z| <= m/2, and |w|^2 >= |z|^2 - |sum z|/2 >= |z|^2/2: so
+    Each w is z - mean(z) for a z of integers with |sum z| <= m/2, and |w|^2 >= |z|^2 - |sum z|/2 >= |z|^2/2: so
     1 + e <= (sum over whole k of e^(-pi^2 sigma^2 k^2))^m. From x = spread on the normal density is convex, hence at s
     at most its mean over [s - 1/2, s + 1/2]: for whole h with h + 1/2 >= spread,
     P(|sum| > h) <= 2 (1 + e) P(normal > h + 1/2).
@@ -265,7 +266,7 @@ def _discrete_reach(sigma, cells, alpha) -> float:
 
 
 def _summed(measurement, domain, attributes):
-    """The noisy counts over `attributes`, and how many cells are added up in each."""
+    """Return the noisy counts over `attributes`, and how many cells are added up in each."""
     clique, values, _ = measurement.checked(domain)
     names = [domain.attributes[axis] for axis in clique]
     order = [names.index(name) for name in attributes]

@@ -1,14 +1,14 @@
 """AIM, the adaptive and iterative mechanism (miura2025, Algorithms 2 to 4).
 
-Round after round, AIM asks privately which marginal its model gets most wrong, measures that
-marginal with noise, and fits the model again (`graphical_model`). At the end, it makes synthetic records
-from the model. The budget is one rho of zero-concentrated DP. The rounds together cost at most rho, though
-each round's cost, choice and noise depend on earlier rounds: at every order alpha, given the past, the moment
-E[e^((alpha-1)(L_t - alpha rho_t))] of a round's privacy loss is at most 1, and so is the moment of their sum (a Rényi filter;
-Feldman and Zrnic 2021). The settings of the algorithm are its `plan`: ours, or as printed.
+In every round, AIM privately selects the marginal that its model gets most wrong, measures that marginal with noise, and
+fits the model again (`graphical_model`). At the end, it draws synthetic records from the model. The budget is one rho
+of zero-concentrated DP. The rounds together cost at most rho, though each round's cost, choice and noise depend on
+earlier rounds. At every order alpha, given the past, the moment E[e^((alpha-1)(L_t - alpha rho_t))] of a round's privacy
+loss is at most 1, and so is the moment of their sum (a Rényi filter; Feldman and Zrnic 2021). The settings of the
+algorithm are its `plan`: ours, or as printed.
 
-Neighbouring tables: "unbounded" adds or removes a record, as the code that the paper measured does;
-"bounded" replaces one, as its Definition 2.1 says, and treats the number of records as public.
+Neighbouring tables: "unbounded" adds or removes a record, as in the code that the paper measured; "bounded" replaces
+one, as in its Definition 2.1, and treats the number of records as public.
 The original is McKenna, Mullins, Sheldon, Miklau 2022, "AIM".
 """
 
@@ -44,13 +44,13 @@ class Step:
 
     attributes : those of the measured marginal; () for the number of records
     sigma : scale of the noise in counts, the standard deviation of Gaussian, b of Laplace noise
-    epsilon : of the choice by the exponential mechanism; 0 in the initialisation, which chooses nothing
+    epsilon : of the choice by the exponential mechanism; 0 in the initialisation, which makes no choice
     rho_used : zCDP spent so far, this step included
     cells : size of the model fitted after the step (cells of the junction tree's cliques)
-    gap, evaluations : how well and in how many calls that model was fitted
+    gap, evaluations : the duality gap of that model, and the number of calls that its fit took
     annealed : whether the budget of a round became larger after the step (Algorithm 4)
     errors : for the attribute sets asked for, L1 distance of the model's marginal from the true one,
-        over the number of records. They are not private: study the mechanism with them, and do not release them
+        over the number of records. They are not private: use them for study, and do not release them
     """
 
     attributes: tuple[str, ...]
@@ -71,7 +71,7 @@ class Choice:
     model : before the choice
     weights : mapping from the candidates' attributes to the weights of their scores
     epsilon, sensitivity : of the exponential mechanism, for scores in counts
-    expected : noise expected in a count. The scores leave it out, of all cells or, if `clear`, of those that are off by more
+    expected : noise expected in a count. The scores subtract it for all cells or, if `clear`, for those that are off by more
     """
 
     model: GraphicalModel
@@ -84,9 +84,12 @@ class Choice:
 
 @dataclass(frozen=True)
 class Result:
-    """A run's `synthetic` records, a `Table`; the `model` that made them; its `measurements` and `steps`;
-    `rho`, the budget, and `rho_used` <= rho, Fractions in an exact run, like the steps' scales and epsilons;
-    `noise`, its kind; `total`, the number of records where it is public, else None; `choice`, of the last round."""
+    """The result of a run.
+
+    synthetic : the records, a `Table`; model : the model they come from; measurements, steps : of the run
+    rho : the budget; rho_used : at most rho; Fractions in an exact run, like the steps' scales and epsilons
+    noise : its kind; total : the number of records if it is public, else None; choice : of the last round
+    """
 
     synthetic: Table
     model: GraphicalModel
@@ -102,22 +105,20 @@ class Result:
 def aim(table: Counted, epsilon: float, delta: float, workload: Workload = 2, *, plan: Plan = plans.OURS,
         rng: np.random.Generator | None = None, neighbours: str = "unbounded", records: int | None = None,
         errors: Sequence[int] = ()) -> Result:  # fmt: skip
-    """Run AIM on a `Table`; the result satisfies (epsilon, delta)-DP towards `neighbours`.
+    """Run AIM on a `Table`; the result satisfies (epsilon, delta)-DP for `neighbours`.
 
-    epsilon : (0, inf); delta : (0, 1); of an exact run [1e-6, 1e6] and [1e-300, 1)
+    epsilon : (0, inf); delta : (0, 1); for an exact run [1e-6, 1e6] and [1e-300, 1)
     workload : the marginals to preserve: k for all sets of k attributes, a collection of attribute
         sets, or a mapping from them to weights c_s in [1e-100, 1e100]
     plan : settings of the algorithm; `plan.PRINTED` has those of the paper
-    rng : for study, because whoever knows its seed can remove the noise. With None, the default, the run is exact: it draws from the
-        operating system and computes with integers and fractions alone until the noise is added (`private_draws`,
-        `budget_schedule`), so that the guarantee holds for the program
-    records : number of records to synthesise; default: the model's total, which is noisy under unbounded neighbours, but no more
-        than hold `graphical_model.MOST_CODES` codes
+    rng : for study only, because anyone who knows its seed can remove the noise. With None, the default, the run is exact:
+        it draws from the operating system and computes only with integers and fractions until the noise is added
+        (`private_draws`, `budget_schedule`), so that the guarantee holds for the program
+    records : number of records to synthesise; default: the model's total, which is noisy under unbounded neighbours, but at
+        most as many records as have `graphical_model.MOST_CODES` codes
     errors : sizes k of attribute sets whose errors each `Step` records, e.g. (1, 2, 3)
-
-    Raises ``ValueError`` for values outside these ranges, an empty workload, attributes that the table
-    does not have, and a size limit that leaves nothing to choose; and for an exact run with Laplace noise or `errors`,
-    or whose noise would be beyond 2^50.
+    Raises ``ValueError`` for values outside these ranges, an empty workload, attributes that the table lacks, and a size
+    limit that leaves no candidates; and for an exact run with Laplace noise or `errors`, or with noise beyond 2^50.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table, aim
@@ -138,7 +139,7 @@ def aim(table: Counted, epsilon: float, delta: float, workload: Workload = 2, *,
             raise ValueError(f"plan.noise must be 'gaussian' for an exact run, got {plan.noise!r}")
         if list(errors):
             raise ValueError(f"errors must not be asked for of an exact run, as they are not private, got {errors!r}")
-        later = np.random.default_rng()  # for what is made of noisy numbers
+        later = np.random.default_rng()  # for uses of noisy numbers only
         schedule = ExactSchedule(accounting.certified_zcdp(epsilon, delta), Fraction(rounds), Fraction(plan.alpha))
     else:
         later = rng = generator(rng)
@@ -172,7 +173,7 @@ class _Run:
         self.reconciliation = Reconciliation(self.domain.sizes, len(table) if self.total_is_public else None)
         self.weights = downward_closure(self.domain, workload)
         self.names = {clique: tuple(self.domain.attributes[v] for v in clique) for clique in [(), *self.weights]}
-        # Added or removed, a record changes one count of a marginal by one; replaced, two.
+        # A record that is added or removed changes one count of a marginal by one; a replaced one changes two.
         changed = 1 if neighbours == "unbounded" else 2
         clear = plan.choice == "clear"
         self.draws = (
@@ -181,7 +182,7 @@ class _Run:
         )  # fmt: skip
         counted = in_order.total(math.prod(self.domain.sizes[v] for v in clique) for clique in self.weights)
         self.max_cells = plan.max_cells_for(len(self.domain), rho, counted)
-        # A model's tables have at most as many axes as there are letters (`contraction`): those of one value cost no cells.
+        # A model's tables have at most as many axes as letters (`contraction`); attributes of one value cost no cells.
         constant, most = self.domain.sizes.count(1), max(52 - self.max_cells.bit_length(), 0)
         if constant > most:
             raise ValueError(
@@ -200,7 +201,7 @@ class _Run:
         self.steps: list[Step] = []
 
     def initialise(self, schedule) -> None:
-        """Measure every attribute of the workload by itself (Algorithm 3, or `plan.Plan.start`)."""
+        """Measure every attribute of the workload separately (Algorithm 3, or `plan.Plan.start`)."""
         cliques = [clique for clique in self.weights if len(clique) == 1]
         sized = self.plan.start == "sized"
         shares = self._shares(cliques, schedule) if sized else [None] * len(cliques)
@@ -211,7 +212,7 @@ class _Run:
             schedule.divide()
 
     def _shares(self, cliques, schedule) -> list:
-        """Return each attribute's proportion of the budget, by how large the noise is relative to the number of records."""
+        """Return each attribute's proportion of the budget, from the size of the noise relative to the number of records."""
         if not self.total_is_public:
             self._first((), plans.TOTAL, schedule)
         sizes = [self.domain.sizes[v] for (v,) in cliques]
@@ -222,10 +223,10 @@ class _Run:
         return [share * part for part in parts]
 
     def _first(self, clique, share, schedule):
-        """Measure without a choice; return the noise's scale."""
+        """Measure without a choice and return the noise's scale."""
         scale = self.draws.scale(schedule.measure(share))
         self._measure(clique, scale)
-        if self.watched:  # otherwise one fit after all of them will do
+        if self.watched:  # otherwise one fit after all of them suffices
             self.fit(scale)
         self._note(clique, scale, 0.0, schedule)
         return scale
@@ -238,7 +239,7 @@ class _Run:
         return [cliques[place] for place in np.sort(rng.choice(len(cliques), most, replace=False))]
 
     def round(self, schedule, drawn) -> None:
-        """Choose one of the attribute sets `drawn`, measure, fit, and set the budget of the next round (Algorithm 2, lines 9 to 14)."""
+        """Choose one of `drawn`, measure, fit, and set the next round's budget (Algorithm 2, lines 9 to 14)."""
         scale, epsilon, last = self.draws.scale(schedule.multiplier), schedule.epsilon, schedule.last
         schedule.spend()
         candidates = self._affordable(drawn, schedule.used / schedule.rho)
@@ -261,7 +262,7 @@ class _Run:
         self._note(chosen, scale, epsilon, schedule, annealed=anneal)
 
     def _taught_little(self, chosen, before, scale) -> bool:
-        """Whether the measurement of `chosen`, whose counts the model had as `before`, was hardly worth its budget (`Plan.pace`)."""
+        """Return whether measuring `chosen`, `before` in the model, was barely worth its budget (`Plan.pace`)."""
         if self.plan.pace == "steady":
             return False
         if self.plan.pace == "printed":
@@ -289,16 +290,14 @@ class _Run:
         self.reconciliation.add(*self.measurements[-1].checked(self.domain))
 
     def _affordable(self, drawn, share) -> list:
-        """Return the attribute sets of `drawn` with which the model stays within `share` of its size limit, or does not grow.
-
-        Where there are none, as in a first round without initialisation, return the smallest set of the workload.
-        """
+        """Return the attribute sets of `drawn` with which the model stays within `share` of its size limit, or does not
+        grow. If there are none, as in a first round without initialisation, return the smallest set of the workload."""
         limit = self.max_cells * share
         candidates = [clique for clique in drawn if self.model.oracle.fits(clique, limit)]
         return candidates or [min(self.weights, key=self._smallest_with)]
 
     def _smallest_with(self, clique) -> int:
-        """Size of the model of `clique` alone."""
+        """Return the size of the smallest model that contains `clique`."""
         others = sum(size for v, size in enumerate(self.domain.sizes) if v not in clique)
         return math.prod(self.domain.sizes[v] for v in clique) + others
 

@@ -1,24 +1,22 @@
 """PrivBayes: records from a noisy Bayesian network (Zhang et al. 2017; miura2025, section 2.5).
 
-Attributes are placed one after another, the first at random. Each further one, together with its
-parents among those already placed, is chosen by the exponential mechanism: the score is how strongly
-attribute and parents depend on each other. The table of counts of each attribute with its parents is
-then measured with noise, and records are drawn down the network, attribute by attribute.
+Attributes are placed one after another, the first at random. Each further attribute and its parents, from those already
+placed, are chosen by the exponential mechanism; the score is how strongly attribute and parents depend on each other.
+Then the counts of each attribute with its parents are measured with noise, and records are drawn down the network.
 
-The first attributes, which have fewer than `parents` parents, need no table of their own: it is a
-marginal of the table of the first attribute that has all of them. So d attributes cost d - 1
-selections and max(d - parents, 1) measurements.
+The first attributes, which have fewer than `parents` parents, need no separate table: it is a marginal of the table of
+the first attribute that has all its parents. So d attributes cost d - 1 selections and max(d - parents, 1) measurements.
 
 The score, "dependence", is half the sum of |c(x, y) - c(x) c(y)/n|, with c the joint counts of an attribute x and its
-parents y, and n = sum(c): n times the score R of Zhang et al. Adding the record (x0, y0) to a table with shares p of x and q of y moves
+parents y, and n = sum(c): n times the score R of Zhang et al. Adding the record (x0, y0) to a table with proportions p of
+x and q of y moves
 
     c(x, y) - c(x) c(y) / n    by    n/(n+1) (1[x = x0] - p(x)) (1[y = y0] - q(y))
 
-(put both sides over n + 1). The L1 norms of both factors are below 2, so the score moves by less than 2, whatever n is, which may be
-private. (Mutual information, which the document names, moves by up to about log(n): a private n gives no bound.)
+(put both sides over n + 1). The L1 norms of both factors are below 2, so the score moves by less than 2 for every n,
+which may be private. (Mutual information, as in the document, moves by up to about log(n), unbounded if n is private.)
 
-The domain must be public. Noise is drawn in floating point, which leaves attacks on its low-order
-bits aside (Mironov 2012).
+The domain must be public. Noise is drawn in floating point, which leaves attacks on its low-order bits aside (Mironov 2012).
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ _STRUCTURE = 0.3  # of the budget, for choosing the network: Zhang et al. find i
 
 @dataclass(frozen=True)
 class PrivBayes:
-    """What `privbayes` released.
+    """The release of `privbayes`.
 
     table : the synthetic `Table`
     network : pairs (attribute, its parents), in the order in which records are drawn
@@ -53,16 +51,13 @@ class PrivBayes:
 
 
 def privbayes(table: Table, epsilon: float, *, rng: np.random.Generator, parents: int = 2) -> PrivBayes:
-    """Synthetic records of `table` that satisfy `epsilon`-DP if a record is added or removed; as many as the noisy counts say.
+    """Return synthetic records of `table`, as many as the noisy counts give: `epsilon`-DP if a record is added or removed.
 
-    table : `Table` over a public domain
-    epsilon : (0, inf)
-    rng : numpy Generator
-    parents : whole number >= 1, how many parents an attribute has (as many as there are, at first)
+    table : `Table` over a public domain; epsilon : (0, inf); rng : numpy Generator
+    parents : integer >= 1, the number of parents of an attribute (for the first attributes, all earlier ones)
 
-    A table of counts has sensitivity 1, and Laplace noise. Noisy counts are moved to the nearest ones that are not negative
-    and have one sum, the estimate of n, which is postprocessing, as is all that follows. Raises ``ValueError`` for arguments
-    outside their ranges.
+    A table of counts has sensitivity 1, and Laplace noise. Noisy counts are moved to the nearest non-negative ones with a
+    common sum, the estimate of n. All of this is postprocessing. Raises ``ValueError`` for arguments out of range.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table, privbayes
@@ -90,7 +85,7 @@ def privbayes(table: Table, epsilon: float, *, rng: np.random.Generator, parents
 
 
 def dependence(counts: ArrayLike) -> float:
-    """Half the L1 distance of a table of counts (x, y), shape (a, b), from that of independence."""
+    """Return half the L1 distance of a table of counts (x, y), shape (a, b), from that of independence."""
     counts = checks.real("counts", counts, "[0, 1e15]")
     if counts.ndim != 2 or counts.sum() <= 0:
         got = f"shape {counts.shape}, sum {counts.sum():g}"
@@ -99,11 +94,11 @@ def dependence(counts: ArrayLike) -> float:
 
 
 def _network(table, parents, epsilon, rng):
-    """Pairs (attribute, parents), chosen one after another by the exponential mechanism."""
+    """Return pairs (attribute, parents), chosen one after another by the exponential mechanism."""
     known, tables = {}, {}
 
     def scored(attribute, group):
-        """The score of `attribute` with the parents `group`, computed once: the rounds ask again for most of them."""
+        """Return the score of `attribute` with the parents `group`, computed once, because most scores recur in later rounds."""
         if (attribute, group) not in known:
             together = tuple(sorted((attribute, *group), key=table.domain.attributes.index))
             if together not in tables:
@@ -127,19 +122,19 @@ def _network(table, parents, epsilon, rng):
 
 
 def _measured(table, network, measurements, scale, rng):
-    """Noisy counts of each of the last attributes (first axis) with its parents."""
+    """Return noisy counts of each of the last attributes (first axis) with its parents."""
     tables = [table.marginal((attribute, *parents)) for attribute, parents in network[-measurements:]]
     return [counts + laplace(counts.shape, scale, rng=rng) for counts in tables]
 
 
 def _common_total(noisy) -> float:
-    """The number of records, at least 1: mean of the tables' sums, whose variances are as their cells."""
+    """Return the number of records, at least 1: a mean of the tables' sums, whose variances are as their cells."""
     weights = [1 / values.size for values in noisy]
     return max(float(np.average([values.sum() for values in noisy], weights=weights)), 1.0)
 
 
 def _consistent(network, counts):
-    """One table for each attribute: those without their own get marginals of the first one measured."""
+    """Return one table for each attribute: those without a table get marginals of the first one measured."""
     first = len(network) - len(counts)
     axes, whole = (network[first][0], *network[first][1]), counts[0]
     # The attributes before `first` are its parents.
@@ -151,19 +146,19 @@ def _consistent(network, counts):
 
 
 def _draw(domain, network, counts, records, rng) -> Table:
-    """`records` records, each attribute drawn given its parents' values, all records at once."""
+    """Return `records` records, each attribute drawn given its parents' values, all records at once."""
     columns: dict[str, np.ndarray] = {}
     for (attribute, parents), joint in zip(network, counts):
         size = len(joint)
         given = joint.reshape(size, -1).T  # a row for each combination of the parents' values
-        # Where the parents' values were never seen, the attribute's own distribution.
+        # The attribute's marginal distribution for unseen parents' values.
         given = np.where(given.sum(axis=1, keepdims=True) > 0, given, joint.reshape(size, -1).sum(axis=1))
         cumulated = np.cumsum(given, axis=1)
         cumulated /= cumulated[:, -1:]
         row = np.zeros(records, dtype=np.intp)
         for parent in parents:
             row = row * domain.shape([parent])[0] + columns[parent]
-        # Row r's cumulated shares, raised by r, follow row r-1's: one search serves all rows.
+        # Row r's cumulative proportions, plus r, follow row r-1's, so that one search serves all rows.
         raised = (cumulated + np.arange(len(cumulated))[:, None]).ravel()
         place = np.searchsorted(raised, row + rng.random(records), side="right")
         columns[attribute] = np.minimum(place - row * size, size - 1)

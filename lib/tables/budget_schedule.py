@@ -1,4 +1,4 @@
-"""How AIM spends its budget round by round (miura2025, Algorithm 2, lines 1, 2 and 10; Algorithm 4)."""
+"""AIM's budget, round by round (miura2025, Algorithm 2, lines 1, 2 and 10; Algorithm 4)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..numerics import checks
 
 # The share for measuring. Nearer to 1, the rounding of `used` could leave less than nothing for the last round.
 ALPHAS = "[1e-9, 0.999999]"
-_BITS = 13  # of a fraction: then drawing is quick, in 64-bit integers
+_BITS = 13  # of a fraction, so that draws are fast, in 64-bit integers
 
 
 class Schedule:
-    """How the budget rho is spent; `used` never exceeds it but for rounding.
+    """A spending plan for the budget rho; `used` never exceeds it but for rounding.
 
     rho, rounds : [1e-100, 1e100]; alpha : [1e-9, 0.999999]
     `multiplier` and `epsilon` are those of the next round: sigma_t for sensitivity 1, and epsilon_t.
@@ -36,10 +36,8 @@ class Schedule:
         self.divide()
 
     def measure(self, share: Any = None) -> Any:
-        """Spend on one measurement without a choice: as much as a round does on its own, or `share` of the whole budget; its multiplier.
-
-        ``ValueError`` where no more than that is left: something must remain for a round.
-        """
+        """Spend the cost of a round's measurement, or `share` of the budget, without a choice; return its multiplier.
+        Raises ``ValueError`` if no more than that is left, because something must remain for a round."""
         multiplier = self.multiplier if share is None else self.multiplier_of(share)
         cost, left = 1 / (2 * multiplier**2), self._left()
         if cost >= left:
@@ -51,11 +49,11 @@ class Schedule:
         return multiplier
 
     def multiplier_of(self, share: Any) -> Any:
-        """sigma for sensitivity 1 of a measurement that costs `share`, in (0, 1], of the whole budget."""
+        """Return sigma for sensitivity 1 of a measurement that costs `share`, in (0, 1], of the whole budget."""
         return math.sqrt(1 / (2 * checks.number("share", share, "[1e-100, 1]") * self.rho))
 
     def divide(self) -> None:
-        """Divide what is left of the budget into `rounds` rounds."""
+        """Divide the remaining budget into `rounds` rounds."""
         self.last = False
         self._share(self.rho - self.used, self.rounds)
         self._finish_if_short()
@@ -66,7 +64,7 @@ class Schedule:
         self.exhausted = self.last
 
     def advance(self, anneal: bool, growth: int = 4) -> None:
-        """Set the next round's share, `growth` times as large where `anneal` says that the last one taught the model too little."""
+        """Set the next round's share, `growth` times as large if `anneal`: the last one taught too little."""
         if anneal:
             self._grow(checks.whole("growth", growth, "[1, 1000]"))
         self._finish_if_short()
@@ -81,7 +79,7 @@ class Schedule:
         return (self.rho - self.used) * (1 - 1e-12)  # less rounding errors
 
     def _finish_if_short(self) -> None:
-        """If less than two rounds' worth is left, the next round is the last and gets it all."""
+        """Make the next round the last one, with the whole remaining budget, if less than two rounds' worth is left."""
         left = self._left()
         if left <= 2 * self._cost():
             self.last = True
@@ -93,7 +91,7 @@ class Schedule:
 
 
 class ExactSchedule(Schedule):
-    """The same in fractions, each scale rounded up and each epsilon down: `used` is exact, and never exceeds rho.
+    """A `Schedule` in fractions, each scale rounded up and each epsilon down: `used` is exact, and never exceeds rho.
 
     rho, rounds : Fractions in (0, inf); alpha : Fraction in (0, 1)
     """
@@ -113,11 +111,11 @@ class ExactSchedule(Schedule):
         return self.rho - self.used
 
     def _share(self, budget, rounds) -> None:
-        """Rounds that cost at most their share, in few binary digits, but for the last: nobody spends what that one leaves."""
+        """Set rounds that cost at most their share, in few binary digits except for the last, whose remainder nobody spends."""
         bits = 20 if self.last else _BITS
         self.multiplier = root_up(rounds / (2 * self.alpha * budget), bits)
         self.epsilon = root_down(8 * (1 - self.alpha) * budget / rounds, bits)
 
     def multiplier_of(self, share: Fraction) -> Fraction:
-        """As in floating point, rounded up."""
+        """Return the multiplier as in floating point, rounded up."""
         return root_up(1 / (2 * share * self.rho), _BITS)

@@ -28,13 +28,13 @@ class Counted(Protocol):
 
 
 def downward_closure(domain: Domain, workload: Workload) -> dict[tuple[int, ...], float]:
-    """The candidates, all non-empty subsets of the workload's sets, each with its weight
-    w_r = sum_s c_s |r & s| (miura2025, Algorithm 2, line 7).
+    """Return the candidates, all non-empty subsets of the workload's sets, with their weights w_r = sum_s c_s |r & s|.
 
     domain : `Domain`; workload : k for all sets of k attributes, a collection of attribute sets, or a mapping from them
         to weights c_s in [1e-100, 1e100]
 
     A clique is the sorted tuple of its attributes' positions in the domain; small ones come first.
+    Source: miura2025, Algorithm 2, line 7.
     """
     if isinstance(workload, Mapping):
         weights = {tuple(sorted(domain.axes(names))): checks.number("workload weight", c, "[1e-100, 1e100]")
@@ -57,16 +57,16 @@ def downward_closure(domain: Domain, workload: Workload) -> dict[tuple[int, ...]
 
 
 class Counts:
-    """The marginals of a table over `sets` of its attributes, each counted when it is first asked for.
+    """The marginals of a table over `sets` of its attributes, each counted when it is first requested.
 
-    As far as the smallest have `_KEPT` cells together they are kept, and the others are counted each time. Which these are
-    depends on the domain alone.
+    The smallest marginals, up to `_KEPT` cells together, are cached, and the others are counted each time. The domain
+    decides which.
     """
 
     def __init__(self, table: Counted, sets: Iterable[tuple[str, ...]]) -> None:
         self._table, self._kept = table, dict[tuple, np.ndarray | None]()
-        holds = getattr(table, "holds", None)  # a counter has counted over some sets only
-        for attributes in sets:  # now, as later some of the budget would be spent
+        holds = getattr(table, "holds", None)  # a counter has counts over some sets only
+        for attributes in sets:  # now, before any budget is spent
             if holds is not None and not holds(attributes):
                 raise ValueError(f"table must have counted all candidates, got one that has not counted {attributes}")
         cells = 0
@@ -78,7 +78,7 @@ class Counts:
         self._type = np.min_scalar_type(-len(table) - 1)
 
     def __call__(self, attributes: tuple[str, ...]) -> NDArray[np.int64]:
-        """Counts, 64-bit integers with the axes `attributes`."""
+        """Return counts, 64-bit integers with the axes `attributes`."""
         counts = self._kept.get(attributes)
         if counts is None:
             counts = self._table.marginal(attributes)

@@ -4,8 +4,8 @@ One step moves the potentials against the gradient of the loss with respect to t
 
     theta <- theta - eta_t grad L(mu(theta)),        L(mu) = 1/2 sum_c w_c |mu_c - y_c|^2,
 
-which is mirror descent on the marginals with the entropy as mirror map. It is the plain reference
-beside `graphical_model.fit`, which reaches the same distribution in far fewer calls of the oracle.
+which is mirror descent on the marginals with the entropy as mirror map. It is the plain reference for
+`graphical_model.fit`, which reaches the same distribution in far fewer calls of the oracle.
 """
 
 from __future__ import annotations
@@ -34,15 +34,16 @@ class Descent(NamedTuple):
 def mirror_descent(domain: Domain, measurements: Iterable[Measurement], total: float, *, steps: int = 1000,
                    step_size: float | None = None, weights: str = "inverse-variance",
                    start: GraphicalModel | None = None) -> Descent:  # fmt: skip
-    """Algorithm 1 for `steps` steps.
+    """Run Algorithm 1 for `steps` steps and return the `Descent`.
 
     domain : `Domain`; measurements : iterable of `graphical_model.Measurement`, at least one
     total : number of records, (0, 1e100]
-    step_size : eta_t for every t, (0, 1e100]. Default: twice the last one, halved until the loss falls by at
-        least half of what its slope promises (each trial is another call of the oracle)
-    weights : w_c, "inverse-variance" 1/sigma_c^2 as in `graphical_model.fit`, "inverse-deviation" 1/sigma_c
-        as Algorithm 2 prints it, or "equal" as section 2.3 does
-    start : `GraphicalModel` over the same domain whose potentials, on the measured cliques, are the first theta; default: the uniform one
+    step_size : eta_t for every t, (0, 1e100]. Default: twice the last one, halved until the loss falls by at least half
+        of what its slope predicts (each trial is another call of the oracle)
+    weights : w_c, "inverse-variance" 1/sigma_c^2 as in `graphical_model.fit`, "inverse-deviation" 1/sigma_c as
+        Algorithm 2 prints it, or "equal" as section 2.3 does
+    start : `GraphicalModel` over the same domain whose potentials, on the measured cliques, are the first theta;
+        default: the uniform one
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Measurement, mirror_descent
@@ -82,7 +83,7 @@ def mirror_descent(domain: Domain, measurements: Iterable[Measurement], total: f
 
 
 def _problem(domain, measurements, total, power, start):
-    """The oracle of the measured cliques, and theta -> (loss, its gradient in mu, mu) with weights sigma^-power."""
+    """Return the oracle of the measured cliques, and theta -> (loss, its gradient in mu, mu) with weights sigma^-power."""
     checked = [measurement.checked(domain) for measurement in measurements]
     checked = [each for each in checked if each[0]]  # the total, which is given, needs no potential
     if not checked:
@@ -90,7 +91,7 @@ def _problem(domain, measurements, total, power, start):
     order = None if start is None else start.oracle.tree.order
     oracle = MarginalOracle(list(dict.fromkeys(clique for clique, _, _ in checked)), domain.sizes, order)
     precisions, means, apart = np.zeros(oracle.cells), np.zeros(oracle.cells), 0.0
-    for clique, values, sigma in checked:  # into one mean a cell, about which the measurements lie apart
+    for clique, values, sigma in checked:  # combine into one mean a cell
         part, weight, flat = oracle.slices[oracle.cliques.index(clique)], sigma**-power, values.ravel()
         before = precisions[part][0]
         off = flat - means[part]
@@ -99,7 +100,7 @@ def _problem(domain, measurements, total, power, start):
         apart += 0.5 * before * weight / (before + weight) * off @ off
 
     def evaluate(theta):
-        """(loss, its gradient in mu, mu) at the potentials `theta`, all but the loss of shape (cells,)."""
+        """Return (loss, its gradient in mu, mu) at the potentials `theta`, all but the loss of shape (cells,)."""
         mu = total * oracle(theta)[1]
         gradient = precisions * (mu - means)
         return apart + 0.5 * gradient @ (mu - means), gradient, mu

@@ -5,7 +5,7 @@ marginals mu of a distribution over all records, times their number N, that mini
 
     sum_c w_c/2 |mu_c - y_c|^2 + tau N KL(mu/N, uniform),    w_c = 1/sigma_c^2,
 
-where the small second term makes the answer unique. (Algorithm 2 of the document weighs by
+where the small second term makes the answer unique. (Algorithm 2 of the document weights measurements by
 1/sigma_c, as did the code that it ran; 1/sigma_c^2 is the likelihood of Gaussian noise.)
 McKenna, Sheldon, Miklau 2019 show that the best distribution is a graphical model on the cliques.
 
@@ -56,10 +56,9 @@ class Measurement:
     sigma: float
 
     def checked(self, domain: Domain) -> tuple[tuple[int, ...], np.ndarray, float]:
-        """(clique, values, sigma): axes sorted as in `domain`, values laid out accordingly.
+        """Return (clique, values, sigma): axes sorted as in `domain`, values laid out accordingly.
 
-        ``ValueError`` for attributes that the domain does not have, values of another shape than
-        theirs or not finite, and a sigma out of range.
+        Raises ``ValueError`` for unknown attributes, values that are not finite or misshapen, and a sigma out of range.
         """
         axes, shape = domain.axes(self.attributes), domain.shape(self.attributes)
         sigma = checks.number("sigma", self.sigma, "(0, inf)")
@@ -79,8 +78,7 @@ class GraphicalModel:
     total : number of records, (0, inf)
 
     `log_partition` is log Z, `oracle` the `MarginalOracle` at these potentials. Models that `fit` made also have
-    `gap`, by how much their loss can exceed the least possible one, `loss`, `evaluations` (calls of the oracle) and
-    `converged`.
+    `gap` (a bound on their loss above the smallest possible one), `loss`, `evaluations` (calls of the oracle) and `converged`.
     """
 
     gap = loss = float("nan")
@@ -103,45 +101,45 @@ class GraphicalModel:
         self._set(domain, oracle, theta, total, oracle(theta)[0])
 
     def _set(self, domain, oracle, theta, total, log_z):
-        """To what the oracle is at."""
+        """Set the fields from the oracle's current state."""
         self.domain, self.total, self.oracle, self._theta = domain, total, oracle, theta
         self.log_partition = log_z
 
     @property
     def cliques(self) -> tuple[tuple[str, ...], ...]:
-        """The attributes of each potential."""
+        """Return the attributes of each potential."""
         return tuple(self._names(clique) for clique in self.oracle.cliques)
 
     @property
     def potentials(self) -> dict:
-        """theta: for each clique its array."""
+        """Return theta, an array for each clique."""
         cells = zip(self.cliques, self.oracle.slices, self.oracle.shapes)
         return {clique: self._theta[part].reshape(shape) for clique, part, shape in cells}
 
     @property
     def size(self) -> int:
-        """Cells of the cliques of the junction tree: what a table-based oracle would have to hold."""
+        """Return the number of cells of the cliques of the junction tree, which a table-based oracle would have to store."""
         return self.oracle.tree.cells
 
     def fits(self, attributes: Collection[str], limit: float | Fraction) -> bool:
-        """Whether with the clique `attributes` as well `size` would be at most `limit`, or no larger than it is."""
+        """Return whether `size` with the clique `attributes` added would be at most `limit`, or no larger than now."""
         limit = checks.number("limit", limit, "[-inf, inf]")
         clique = tuple(sorted(self.domain.axes(attributes)))
         return not clique or self.oracle.fits(clique, limit)
 
     def marginal(self, attributes: Collection[str]) -> NDArray[np.float64]:
-        """Expected counts over `attributes`, an array of their shape; sums to `total`."""
+        """Return expected counts over `attributes`, an array of their shape; sums to `total`."""
         axes = self.domain.axes(attributes)
         return self.counts(tuple(sorted(axes))).transpose([sorted(axes).index(axis) for axis in axes])
 
     def counts(self, clique: tuple[int, ...]) -> NDArray[np.float64]:
-        """`marginal` for the sorted positions of attributes in the domain."""
+        """Return `marginal` for the sorted positions of attributes in the domain."""
         return self.total * self.oracle.query(clique)
 
     def synthesize(self, n: int | None = None, *, rng: np.random.Generator) -> Table:
-        """A `Table` of `n` records whose counts follow the model closely.
+        """Return a `Table` of `n` records whose counts follow the model closely.
 
-        n : by default `total`, rounded, or as many as have `MOST_CODES` codes if that is less: a noisy total may be enormous
+        n : default `total`, rounded, but at most as many as have `MOST_CODES` codes, because a noisy total may be enormous
         """
         if n is None:
             n = max(min(round(self.total), MOST_CODES // len(self.domain)), 1)
@@ -169,17 +167,16 @@ def _restore(domain, potentials, total, fitted) -> GraphicalModel:
 def fit(domain: Domain, measurements: Iterable[Measurement], total: float | None = None, *, tau: float | None = None,
         tolerance: float = 0.001, start: GraphicalModel | None = None,
         max_evaluations: int = 10_000) -> GraphicalModel:  # fmt: skip
-    """The `GraphicalModel` that fits noisy marginals best.
+    """Return the `GraphicalModel` that fits noisy marginals best.
 
     domain : `Domain`
     measurements : iterable of `Measurement`; none gives the uniform distribution
-    total : number of records where it is public, (0, 1e100]; default: estimated from the measurements
+    total : number of records if it is public, (0, 1e100]; default: estimated from the measurements
     tau : weight of the entropy, [1e-100, 1e100]; default: 0.03 / the smallest sigma
-    tolerance : the gap aimed for, in units of half the number of cells measured, which is what noise
-        alone is expected to contribute to the loss; (0, inf)
+    tolerance : the target gap, in units of half the number of cells measured, which is the expected contribution of noise
+        alone to the loss; (0, inf)
     start : `GraphicalModel` over the same domain to start from, else the uniform one
     max_evaluations : calls of the oracle before giving up; the model then has `converged` False
-
     Raises ``ValueError`` for measurements that do not fit the domain or are not finite.
     """
     if total is not None:
@@ -196,13 +193,13 @@ def fit(domain: Domain, measurements: Iterable[Measurement], total: float | None
 def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | Mapping[tuple[int, ...], float], tolerance: float,
                    start: GraphicalModel | None = None, max_evaluations: int = 10_000, *,
                    centre: GraphicalModel | None = None) -> GraphicalModel:  # fmt: skip
-    """`fit` for measurements that were taken into a `Reconciliation` one by one, with two more choices.
+    """Return `fit` for measurements added to a `Reconciliation` one by one, with two more options.
 
-    tau : weight of the entropy, or a mapping from all effects measured (sorted positions of their attributes) to its weights beside each,
-        [1e-100, 1e100]. In the objective, and so in what the gap bounds, tau is then the smallest of them, and an effect's part of the
-        first term is multiplied by this smallest over its own
-    centre : `GraphicalModel` from which the second term counts: tau N KL(mu/N, centre); default, as in `fit`: uniform. Its potentials
-        over cliques that were not measured are left out
+    tau : weight of the entropy, or a mapping from all effects measured (sorted positions of their attributes) to the
+        weights for each, [1e-100, 1e100]. In the objective, and so in what the gap bounds, tau is then the smallest of
+        them, and an effect's part of the first term is multiplied by this smallest over its own
+    centre : `GraphicalModel` that replaces the uniform one in the second term: tau N KL(mu/N, centre); default, as in
+        `fit`: uniform. Its potentials over cliques that were not measured are left out
     """
     tolerance = checks.number("tolerance", tolerance, "(0, inf)")
     max_evaluations = checks.whole("max_evaluations", max_evaluations, "[1, inf)")
@@ -225,7 +222,7 @@ def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | 
     fitted = {}
 
     def evaluate(theta):
-        """The dual objective at `theta` as `lbfgs.minimise` wants it; leaves log Z, the gap and the loss in `fitted`."""
+        """Return the dual objective at `theta` for `lbfgs.minimise`; log Z, the gap and the loss go into `fitted`."""
         log_z, probabilities = oracle(theta)
         fitted["log_z"] = log_z
         mu = total * probabilities
@@ -251,7 +248,7 @@ def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | 
 
 
 def _effects(cliques, sizes) -> Effects:
-    """The last are kept if they are small, for one fit after another may be on the same cliques."""
+    """Return the effects of `cliques`. The last small ones are cached, because consecutive fits may be on the same cliques."""
     entries = in_order.total(math.prod(sizes[v] for v in clique) << len(clique) for clique in cliques)
     return _kept_effects(cliques, sizes) if entries <= _KEPT else Effects(cliques, sizes)
 
@@ -260,7 +257,7 @@ _kept_effects = functools.lru_cache(maxsize=1)(Effects)
 
 
 def _beside_each(tau, effects) -> dict:
-    """The weight of the entropy beside each of `effects`."""
+    """Return the weight of the entropy for each of `effects`."""
     if not isinstance(tau, Mapping):
         return dict.fromkeys(effects, checks.number("tau", tau, "[1e-100, 1e100]"))
     if set(tau) != set(effects):
@@ -269,19 +266,19 @@ def _beside_each(tau, effects) -> dict:
 
 
 def loss(model: GraphicalModel, measurements: Iterable[Measurement]) -> float:
-    """The sum of the squared residuals of `model` over 2 sigma^2: what `fit` minimises but for the entropy.
+    """Return the sum of the squared residuals of `model` over 2 sigma^2, which `fit` minimises apart from the entropy.
 
-    `model.loss` is less by what the measurements disagree among themselves, which no model can change.
+    `model.loss` is smaller by the disagreement among the measurements, which no model can change.
     """
     squares = [((model.marginal(m.attributes) - m.values) ** 2).sum() / (2 * m.sigma**2) for m in measurements]
     return in_order.total(squares)
 
 
 def least_loss(domain: Domain, measurements: Iterable[Measurement], total: float | None = None) -> tuple[float, float]:
-    """(lower, upper) bounds on the least `loss` of any model of the domain; parameters as of `fit`.
+    """Return (lower, upper) bounds on the smallest `loss` of any model of the domain; parameters as of `fit`.
 
-    A fit with little entropy term has a loss above the least one; less its gap and the entropy term, it is below,
-    since entropies are not negative.
+    A fit with a small entropy term has a loss above the smallest one. That loss minus its gap and the entropy term is
+    below it, since entropies are not negative.
     """
     measurements = list(measurements)
     tau = 0.001 / min((m.sigma for m in measurements), default=1.0)
@@ -293,7 +290,7 @@ def least_loss(domain: Domain, measurements: Iterable[Measurement], total: float
 
 
 def _carried_over(start, oracle) -> np.ndarray:
-    """The potentials of the model `start` (or None) on those of the oracle's cliques that it has, else 0."""
+    """Return the potentials of the model `start` (or None) on the oracle's cliques that it has, else 0."""
     theta = np.zeros(oracle.cells)
     known = {} if start is None else dict(zip(start.oracle.cliques, start.potentials.values()))
     for clique, part in zip(oracle.cliques, oracle.slices):

@@ -1,13 +1,14 @@
-"""AIM's last fit, from which its records are made: how closely a model follows what hardly stands out of its noise.
+"""AIM's last fit, from which its records are drawn: how closely a model follows effects that barely exceed their noise.
 
-A "plain" one has the same little entropy beside all effects (`graphical_model.fit`), and follows each measurement as far as it can.
-An "adaptive" one is a proximal-point iteration, with the entropy relative to the model for its distance (Bregman): each step is held to
-what the one before has found, so that four of them stop early what endless ones would fit to the noise. How much entropy stands beside
-an effect depends on how far it stands out (`Reconciliation.strengths`). Of noise with deviation s in cells of n expected records,
-a weight of n / (s^2 (S - 1)) would shrink an effect of strength S by 1 / S, which is what noise has of its squared length: empirical
-Bayes. To a multiple of this comes one of 1 / s, alike for all effects but for their noise, for within an effect a few
-large cells can stand out and all others not. Four steps compound: the multiples, below, were found by trial on four tables, and mended where
-two more showed a fault.
+A "plain" fit has the same small entropy for all effects (`graphical_model.fit`), and follows each measurement as closely
+as possible. An "adaptive" fit is a proximal-point iteration, with the entropy relative to the model as its distance
+(Bregman). Each step stays close to the result of the one before, so that four of them stop early what endless ones would
+fit to the noise. The weight of the entropy for an effect depends on how far it exceeds its noise
+(`Reconciliation.strengths`). For noise with deviation s in cells of n expected records, a weight of n / (s^2 (S - 1))
+would shrink an effect of strength S by 1 / S, the part of its squared length that is noise: empirical Bayes. To a
+multiple of this a multiple of 1 / s is added, which differs between effects only by their noise, because within an
+effect a few large cells can stand out and all others not. Four steps compound. The multiples, below, were found by trial
+on four tables, and corrected where two more showed a fault.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ KINDS = ("plain", "adaptive")
 
 def fit(domain: Domain, reconciliation: Reconciliation, scale: float, kind: str,
         start: GraphicalModel | None = None) -> GraphicalModel:  # fmt: skip
-    """The last model of a run; `evaluations` and `converged` are of all its steps.
+    """Return the last model of a run; `evaluations` and `converged` are of all its steps.
 
-    scale : of the last measurement's noise (`Step.sigma`), (0, inf), by which a plain fit weighs the entropy
+    scale : of the last measurement's noise (`Step.sigma`), (0, inf), by which a plain fit weights the entropy
     kind : "plain" or "adaptive"
     start : `GraphicalModel` to start from
     """
@@ -50,11 +51,12 @@ def fit(domain: Domain, reconciliation: Reconciliation, scale: float, kind: str,
 
 def entropies(domain: Domain, reconciliation: Reconciliation, centre: GraphicalModel | None = None,
               strengths: dict[tuple[int, ...], float] | None = None) -> dict[tuple[int, ...], float]:  # fmt: skip
-    """Return the weight of the entropy beside each measured effect, by the sorted positions of its attributes.
+    """Return the weight of the entropy for each measured effect, by the sorted positions of its attributes.
 
-    centre : the model found so far. It may be further from an interaction than independent attributes are, because it follows other
-        interactions. Evidence that two attributes are nearly independent then stands out as much as evidence that they are not
-    strengths : those relative to independent attributes (`Reconciliation.strengths`), where they are known
+    centre : the model found so far. It may be further from an interaction than independent attributes are, because it
+        follows other interactions. Evidence that two attributes are nearly independent then stands out as much as
+        evidence that they are not
+    strengths : those relative to independent attributes (`Reconciliation.strengths`), if known
     """
     strengths = strengths or reconciliation.strengths()
     nearer = reconciliation.strengths(centre.counts) if centre else strengths

@@ -1,10 +1,9 @@
 """Tables on overlapping cliques and their pure effects, as sparse linear maps of flat arrays.
 
-A function on a clique is a sum of effects, one for each subset of the clique, that sum to zero along
-each of their axes (`reconciliation`). Cliques that overlap share effects: potentials that are
-different arrays can be the same function of a record, for a main effect may stand in any clique
-with that attribute. `Effects` sees through this, for all cliques at once. The effect of the empty
-subset, a constant, is left out throughout.
+A function on a clique is a sum of effects, one for each subset of the clique, that sum to zero along each of their axes
+(`reconciliation`). Cliques that overlap share effects. Different arrays of potentials can be the same function of a
+record, because a main effect may belong to any clique with that attribute. `Effects` resolves this for all cliques at
+once. The effect of the empty subset, a constant, is left out throughout.
 """
 
 from __future__ import annotations
@@ -20,16 +19,15 @@ from numpy.typing import NDArray
 
 
 def subsets(clique: Sequence[int]) -> list[tuple[int, ...]]:
-    """The non-empty subsets of a clique, small ones first."""
+    """Return the non-empty subsets of a clique, small ones first."""
     return [subset for k in range(1, len(clique) + 1) for subset in itertools.combinations(clique, k)]
 
 
 class Effects:
     """The effects of tables on `cliques`, different sorted tuples of variables of `sizes` (a tuple).
 
-    Flat arrays hold the tables of one clique after the other, or of one effect after the other
-    (`subsets`; its table has the axes of the subset), each in C order. `slices` are the places of the
-    effects, `cells` the length of all together.
+    Flat arrays contain the tables of one clique after the other, or of one effect after the other (`subsets`; its table
+    has the axes of the subset), each in C order. `slices` are the positions of the effects, `cells` their total length.
     """
 
     def __init__(self, cliques: Iterable[tuple[int, ...]], sizes: Sequence[int]) -> None:
@@ -62,15 +60,15 @@ class Effects:
         self._collect = self._spread.T  # kept: making it takes longer than many a product with it
 
     def of_potentials(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The effects of the function sum_c theta_c(x_c), whichever cliques they stand in."""
+        """Return the effects of the function sum_c theta_c(x_c), whichever cliques they belong to."""
         return self._centred(self._collect @ theta)
 
     def of_counts(self, tables: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The effects, as sums, of tables that agree where their cliques overlap."""
+        """Return the effects, as sums, of tables that agree where their cliques overlap."""
         return self._centred((self._collect @ tables) / self._copies)
 
     def spread(self, effects: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The tables that have these effects, as sums: the transpose of `of_potentials`, for centred `effects`."""
+        """Return the tables that have these effects, as sums: the transpose of `of_potentials`, for centred `effects`."""
         return self._spread @ effects
 
     def _centred(self, tables):
@@ -78,8 +76,8 @@ class Effects:
 
 
 def _gather(blocks, cells) -> scipy.sparse.csr_array:
-    """The matrix of `cells` columns whose rows are those of one block (places, starts, weights) after the other:
-    each row of `places` (rows, terms) has, for each term, its weight in the column at that place from its start."""
+    """Return the matrix of `cells` columns whose rows are those of one block (places, starts, weights) after the other.
+    Each row of `places` (rows, terms) has, for each term, its weight in the column at that place from its start."""
     ends = [0, *itertools.accumulate(places.size for places, _, _ in blocks)]
     columns, weights = np.empty(ends[-1], int), np.empty(ends[-1])
     for (places, starts, of_terms), start, end in zip(blocks, ends, ends[1:]):
@@ -92,15 +90,14 @@ def _gather(blocks, cells) -> scipy.sparse.csr_array:
 
 @functools.lru_cache(maxsize=1024)
 def _spreading(shape) -> tuple[np.ndarray, list[float]]:
-    """For each cell of a table of `shape`, its places in the tables of its effects, and the weights of these."""
+    """Return for each cell of a table of `shape` its places in the tables of its effects, and their weights."""
     within = subsets(range(len(shape)))
     return _places(shape)[:, 1:], [_cells(shape, subset) / math.prod(shape) for subset in within]
 
 
 @functools.lru_cache(maxsize=1024)
 def _centring(shape) -> tuple[np.ndarray, np.ndarray, list[float], int]:
-    """For each cell of an effect of `shape`, its places in the sums over its smaller subsets, where each sum's table starts
-    if they follow one another, the weights of the sums, and the cells of all."""
+    """Return each effect cell's places in the sums over smaller subsets, the sums' starts, weights and total cells."""
     within = [(), *subsets(range(len(shape)))[:-1]]
     *starts, end = itertools.accumulate((_cells(shape, subset) for subset in within), initial=0)
     weights = [(-1) ** (len(shape) - len(subset)) * _cells(shape, subset) / math.prod(shape) for subset in within]
@@ -113,7 +110,7 @@ def _cells(shape, axes) -> int:
 
 @functools.lru_cache(maxsize=1024)
 def _places(shape) -> np.ndarray:
-    """For each cell of a table of `shape`, the flat positions of its cells in the tables over each subset of its axes, none first."""
+    """Return for each cell of a table of `shape` its flat positions in the tables over each subset of its axes, none first."""
     places = []
     for subset in [(), *subsets(range(len(shape)))]:
         kept = [n if axis in subset else 1 for axis, n in enumerate(shape)]

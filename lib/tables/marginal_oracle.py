@@ -4,8 +4,7 @@ This is MARGINAL-ORACLE of miura2025 (Definition 2.10) for the model of its Defi
 
     p(x) = exp(sum_c theta_c(x_c)) / Z.
 
-Potentials and marginals are each one flat array, clique after clique, cells in C order, so that
-what fits the model can treat them as points of a vector space.
+Potentials and marginals are each one flat array, a vector, clique after clique, cells in C order.
 """
 
 from __future__ import annotations
@@ -33,8 +32,7 @@ class MarginalOracle:
     sizes : number of values of each variable (a tuple, indexed by variable)
     order : an elimination order that is known to be good, to compare with those found
 
-    A clique inside another shares its tensor, their potentials being added up cell by cell. A
-    variable that is in no clique is uniform.
+    A clique inside another shares its tensor, with potentials added up. A variable in no clique is uniform.
     """
 
     def __init__(
@@ -69,11 +67,9 @@ class MarginalOracle:
         return tuple(self.sizes[v] for v in clique)
 
     def _gather(self, hosts):
-        """Which potentials to add up for each cell of the hosts, the cliques not inside others.
-
-        Layers (depth, cells of all hosts) of positions in the flat potentials, or one past their end;
-        where each host's cells start; and each cell's host.
-        """
+        """Return which potentials to add up for each cell of the hosts, the cliques not inside others. The result is
+        layers (depth, cells of all hosts) of positions in the flat potentials, or one past their end; where each host's
+        cells start; and each cell's host."""
         shapes = {host: self._shape(host) for host in hosts}
         sizes = {host: math.prod(shape) for host, shape in shapes.items()}
         ends = np.cumsum([0, *sizes.values()], dtype=int)
@@ -91,7 +87,7 @@ class MarginalOracle:
         return gathered, ends[:-1], np.repeat(np.arange(len(hosts)), list(sizes.values()))
 
     def _tensors(self, hosts, alone):
-        """The compiled sum over everything, and its tensors as logarithms, all views of flat arrays."""
+        """Return the compiled sum over everything, and its tensors as logarithms, all views of flat arrays."""
         flat = [np.empty(self._layers.shape[1]) for _ in range(3)]
         self._log_factors, self._factors, self._slopes = flat
         views = []
@@ -106,7 +102,7 @@ class MarginalOracle:
         return Contraction(tensors, self.sizes, self.tree.order), logs
 
     def fits(self, clique: tuple[int, ...], limit: float | Fraction) -> bool:
-        """Whether a model with `clique` as well has at most `limit` cells, or no more than this one."""
+        """Return whether a model with `clique` added has at most `limit` cells, or no more than this one."""
         return self._growth.has(clique) or self._growth.within(limit, clique)
 
     @functools.cached_property
@@ -114,10 +110,9 @@ class MarginalOracle:
         return Growth(self._scopes, self.sizes, self.tree)
 
     def __call__(self, potentials: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        """(log Z, probabilities of the cells of each clique), for flat `potentials` (cells,).
+        """Return (log Z, probabilities of the cells of each clique), for flat `potentials` (cells,).
 
-        Potentials may be -inf. The oracle stays at these potentials: `query` and `conditionals` are
-        about them. Raises ``ValueError`` where no record is possible.
+        Potentials may be -inf. `query` and `conditionals` then use these. Raises ``ValueError`` if no record is possible.
         """
         self._singles = dict[int, np.ndarray]()
         np.concatenate((potentials, [0.0]), out=self._potentials)  # past the end, one that adds nothing
@@ -143,20 +138,17 @@ class MarginalOracle:
         return log_z, self.probabilities
 
     def _plain_numbers_do(self, depth) -> bool:
-        """Whether the sum Z is right that lies exp(-depth) below the product of the factors' maxima.
-
-        A product that fell below the range of plain numbers is less than exp(-708) of that maximum. Not
-        more of them than there are cells are lost from a sum, each a factor in not more terms than that:
-        nothing that shows in 16 digits, unless Z itself is that small.
+        """Return whether a sum Z that lies exp(-depth) below the product of the factors' maxima is right in plain
+        numbers. A product that fell below the range of plain numbers is less than exp(-708) of that maximum. A sum
+        loses at most as many of them as there are cells, each a factor in at most as many terms. This shows only if Z
+        itself is that small.
         """
         return depth <= _LOG_RANGE - 40 - 2 * self._log_cells
 
     def _exponentiate(self) -> float:
-        """Set the tensors to the potentials' exponentials, scaled; the logarithm of what was divided out.
-
-        The maxima are as large as they can be without any product or sum overflowing: below 1, there is
-        only half the range, and numbers at its lower end (subnormal ones) are slow to compute with.
-        """
+        """Set the tensors to the potentials' scaled exponentials, and return the logarithm of the scale. The maxima are
+        as large as possible without overflow of any product or sum. Maxima below 1 would leave only half the range, and
+        numbers at its lower end (subnormal ones) are slow to compute with."""
         logs = self._log_factors
         if not logs.size:
             self._log_maximum = 0.0
@@ -172,7 +164,7 @@ class MarginalOracle:
         return float(highest.sum())
 
     def query(self, variables: tuple[int, ...]) -> NDArray[np.float64]:
-        """Probabilities over `variables` (sorted) at the last potentials, an array with these axes."""
+        """Return the probabilities over `variables` (sorted) at the last potentials, an array with these axes."""
         parts: dict[int, list[int]] = {}
         for v in variables:
             parts.setdefault(self._component[v], []).append(v)
@@ -185,13 +177,13 @@ class MarginalOracle:
         return table.transpose([found.index(v) for v in variables])
 
     def _single(self, v):
-        """`query` for one variable, worked out once: most pairs are independent."""
+        """Return `query` for one variable, computed once, because most pairs are independent."""
         if v not in self._singles:
             self._singles[v] = self._connected((v,))
         return self._singles[v]
 
     def _connected(self, variables):
-        """`query` for variables of one component."""
+        """Return `query` for variables of one component."""
         around = [number for number in self._holding[variables[0]] if self._sets[number].issuperset(variables)]
         if around:
             number = min(around, key=lambda c: math.prod(self.shapes[c]))
@@ -207,11 +199,9 @@ class MarginalOracle:
         return contraction.result / self._seed
 
     def _around(self, variables) -> list[Tensor]:
-        """Few tensors whose product, summed over all else, is the marginal of `variables`.
-
-        Each step sums one variable out and hands the result to a later step: a tree. Needed are the
-        steps of `variables` and those between them; what lies below is summed up in their inputs,
-        and what lies above in the derivative of the topmost step's result.
+        """Return few tensors whose product, summed over all other variables, is the marginal of `variables`. Each step
+        sums one variable out and hands the result to a later step: a tree. The steps of `variables` and those between
+        are needed. Their inputs sum up the steps below, the topmost derivative those above.
         """
         steps, tensors = self._contraction.steps, self._contraction.tensors
         parent = self._parent
@@ -236,15 +226,15 @@ class MarginalOracle:
 
     @functools.cached_property
     def _parent(self) -> list[int | None]:
-        """For each step of the contraction, the one that reads its result."""
+        """Return for each step of the contraction the step that reads its result."""
         steps = self._contraction.steps
         reader = {number: k for k, step in enumerate(steps) for number in step.left + step.right}
         return [reader.get(len(self._scopes) + k) for k in range(len(steps))]
 
     def conditionals(self) -> list[tuple[int, list]]:
-        """For each variable, last eliminated first: (variable, tensors whose product is, as a function
-        of that variable, proportional to its probabilities given the variables before it).
+        """Return for each variable, last eliminated first, (variable, tensors of its conditional distribution).
 
+        The tensors' product is, as a function of the variable, proportional to its probabilities given the variables before it.
         A tensor is a pair (array of logarithms, its axes), as in `log_space`.
         """
         if not self._in_range:

@@ -1,7 +1,7 @@
-"""AIM's plan: what it measures first, which marginals it then looks for, when its noise becomes finer, and how its models are fitted.
+"""AIM's plan: its first measurements, its choice of marginals, when it lowers its noise, and how it fits its models.
 
-Three devices are each as Algorithms 2 to 4 of miura2025 print them ("printed"), or as we found them better. All that a device looks at
-is public or noisy, except the scores, which the exponential mechanism protects.
+Three devices are each as Algorithms 2 to 4 of miura2025 print them ("printed"), or an improvement of ours. All inputs
+of a device are public or noisy, except the scores, which the exponential mechanism protects.
 
 start
     "printed" measures every attribute with the noise of a round, at d/T of the budget (Algorithm 3). "sized" first measures the number
@@ -13,7 +13,7 @@ choice
     "printed" scores a marginal by its L1 distance from the model's, less the noise expected in all of its cells (Algorithm 2, line 11).
     A large table with a few cells that are far off then has a negative score: the noise of its other cells counts
     against it, though the fit does not follow that noise. "clear" adds up the distance of each cell beyond the noise expected in it, and
-    ignores cells with a smaller distance. A record changes either score by the same: one for each count that it changes.
+    ignores cells with a smaller distance. A record changes either score by the same amount: one for each count that it changes.
 pace
     "printed" quarters the noise's variance after a round in which the model has moved by less than the noise expected in all cells
     (Algorithm 4), nearly empty cells included. "tested" halves the variance after a measurement that is no further from the model before it
@@ -24,6 +24,7 @@ pace
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,7 +34,7 @@ from . import last_fit
 from .budget_schedule import ALPHAS
 
 TOTAL = Fraction(1, 100)  # of the budget, for the number of records
-_PER_ROOT, _LEAST, _MOST, _FEW = 3.0, 0.1, 0.5, 9  # of the budget, for single attributes; where they are few
+_PER_ROOT, _LEAST, _MOST, _FEW = 3.0, 0.1, 0.5, 9  # of the budget, for single attributes; few of them
 _BITS = 30  # of the parts
 NOISES = ("gaussian", "laplace")
 _WORDS = {
@@ -49,29 +50,31 @@ _WORDS = {
 class Plan:
     """The settings of a run of `aim`; `dataclasses.replace(plan, rounds=80)` is another plan with one setting changed.
 
-    start, choice, pace : the devices that the module's text describes: "sized", "printed" or "none"; "clear" or "printed"; "tested",
-        "printed" or "steady"
-    rounds : T of Algorithm 2, the number of rounds into which the budget is divided at first, at least the number d of attributes;
-        None: `rounds_for`
+    start, choice, pace : the devices that the module's text describes: "sized", "printed" or "none"; "clear" or
+        "printed"; "tested", "printed" or "steady"
+    rounds : T of Algorithm 2, the number of rounds the budget is initially divided into, at least the number d of
+        attributes; None: `rounds_for`
     alpha : proportion of each round's budget that goes to measuring, [1e-9, 0.999999] (Algorithm 2, lines 1 and 2)
     noise : "gaussian", or "laplace" at equal rho a round
-    max_cells : size limit of the model, in cells of its junction tree, an integer in [1, inf); None: `max_cells_for`. A run uses the
-        proportion of the limit that equals the proportion of the budget spent, so that early rounds leave room for later ones.
-        It does not count the records over attribute sets that never fit
-    candidates : largest number of attribute sets from which a round chooses, an integer in [1, inf); None: `candidates_for`. If the
-        workload has more sets, each round draws some anew without a look at the records. The guarantee is the same and a round is quicker,
-        at the price of larger errors (by 4 % with a fifth of 465 sets, in one run)
-    round_fit : of the models between rounds: weight of the entropy times sigma, [1e-6, 1e6], and accepted gap, [1e-6, 1]
-        (`graphical_model.fit`). Smaller values take longer and follow the noise more closely
-    descent : number of steps of mirror descent with weights 1/sigma by which every model is fitted, from the one before (Algorithms 1 and 2),
-        an integer in [0, inf); 0: the dual method of `graphical_model.fit` with weights 1/sigma^2, by `round_fit` and `last_fit`
-    last_fit : "adaptive", in four steps with a heavier entropy beside effects that stand out less from their noise;
-        or "plain", in one step with the same small entropy beside all effects
+    max_cells : size limit of the model, in cells of its junction tree, an integer in [1, inf); None: `max_cells_for`. A
+        run uses the proportion of the limit that equals the proportion of the budget spent, so that early rounds leave
+        room for later ones. It does not count the records over attribute sets that never fit
+    candidates : largest number of attribute sets from which a round chooses, an integer in [1, inf); None:
+        `candidates_for`. If the workload has more sets, each round draws some anew without a look at the records. The
+        guarantee is the same and a round is faster, at the cost of larger errors (by 4 % with a fifth of 465 sets, in
+        one run)
+    round_fit : of the models between rounds: weight of the entropy times sigma, [1e-6, 1e6], and accepted gap, [1e-6,
+        1] (`graphical_model.fit`). Smaller values take longer and follow the noise more closely
+    descent : number of steps of mirror descent with weights 1/sigma by which every model is fitted, from the one before
+        (Algorithms 1 and 2), an integer in [0, inf); 0: the dual method of `graphical_model.fit` with weights
+        1/sigma^2, by `round_fit` and `last_fit`
+    last_fit : "adaptive", in four steps with a larger entropy for effects that stand out less from their noise; or
+        "plain", in one step with the same small entropy for all effects
 
-    `OURS` holds our settings. `PRINTED` is the paper's algorithm as it is printed, with Algorithm 1 for line 13 of Algorithm 2; where the
-    paper gives no number (steps, size limit), the number is that of its authors' code. `AUTHORS_CODE` has the same devices and numbers, and
-    the weights 1/sigma^2 of that code since 2026; its models have the least loss, which the steps of that code approach.
-
+    `OURS` has our settings. `PRINTED` is the paper's algorithm as it is printed, with Algorithm 1 for line 13 of
+    Algorithm 2, plus a limit on the model's size, without which a run need not end. If the paper gives no number
+    (steps), and for that limit, the number is that of its authors' code. `AUTHORS_CODE` has the same devices and
+    numbers, and the weights 1/sigma^2 of that code since 2026; its models have the smallest loss, which that code approaches.
     Raises ``ValueError`` for values outside these ranges.
 
     >>> from lib.tables.plan import PRINTED, Plan
@@ -87,7 +90,7 @@ class Plan:
     noise: str = "gaussian"
     max_cells: int | None = None
     candidates: int | None = None
-    round_fit: tuple[float, float] = (0.3, 0.1)  # looser than is cheap: the last fit makes up for it
+    round_fit: tuple[float, float] = (0.3, 0.1)  # loose; the last fit makes up for it
     last_fit: str = "adaptive"
     descent: int = 0
 
@@ -108,34 +111,36 @@ class Plan:
     def rounds_for(self, d: int) -> float:
         """Return `rounds`, at least d, or by default the number for a table of `d` attributes.
 
-        The default is 16 d, as in the code of the paper's authors, and 5 d where the pace is tested. From d = 32 on a round takes longer
-        and longer, so that there are fewer.
+        The default is 16 d, as printed. If the pace is tested it is 5 d, and less from d = 32 on, as rounds take longer.
         """
         d = checks.whole("d", d, "[1, inf)")
         if self.rounds is not None:
             return checks.number("rounds", self.rounds, f"[{d}, inf)")
-        per, most, least = (5, 160, 2) if self.pace == "tested" else (16, 512, 4)
-        return max(min(per * d, most), least * d)
+        return max(min(5 * d, 160), 2 * d) if self.pace == "tested" else 16 * d
 
     def max_cells_for(self, d: int, rho: float, counted: int) -> int:
-        """Return `max_cells`, or by default the limit for `d` attributes, a budget of `rho`, and candidates with `counted` cells in all.
+        """Return `max_cells`, or the default for `d` attributes, the budget `rho`, and candidates of `counted` cells.
 
-        A choice that is clear finds more to measure, and the model grows: with little budget a small one is nearly as accurate, and quicker.
+        A clear choice finds more to measure; with a small budget a small model is nearly as accurate, and faster.
         """
         if self.max_cells is not None:
             return self.max_cells
-        most = 10_000_000 if checks.whole("d", d, "[1, inf)") <= 32 else 500_000
+        most = 10_000_000 if checks.whole("d", d, "[1, inf)") <= 32 or self.choice == "printed" else 500_000
         rho, counted = checks.number("rho", rho, "[1e-100, 1e100]"), checks.whole("counted", counted, "[1, inf)")
         return most if self.choice == "printed" else min(max(round(5_000_000 * rho), 60 * counted, 100_000), most)
 
     def candidates_for(self, d: int) -> int:
-        """Return `candidates`, or by default 1000 up to `d` = 32 attributes and then 100: the room for each set takes long to find."""
+        """Return `candidates`, or by default more than there can be if the choice is as printed.
+
+        For other choices it is 1000 up to `d` = 32 attributes and then 100, because each set takes long to size.
+        """
         default = 1000 if checks.whole("d", d, "[1, inf)") <= 32 else 100
+        default = sys.maxsize if self.choice == "printed" else default
         return default if self.candidates is None else self.candidates
 
     @property
     def growth(self) -> int:
-        """By how much the budget of a round grows when the noise is made finer."""
+        """Return the factor by which the budget of a round grows when the noise is lowered."""
         return 4 if self.pace == "printed" else 2
 
 
@@ -145,9 +150,9 @@ AUTHORS_CODE = Plan("printed", "printed", "printed", round_fit=(0.05, 0.01), las
 
 
 def parts(sizes: Sequence[int]) -> list[Fraction]:
-    """How the budget for single attributes of these `sizes` is divided: as n^(2/3), at most 1 in all.
+    """Return the division of the budget for single attributes of these `sizes`: as n^(2/3), at most 1 in all.
 
-    The sum of n sigma_n is least, at the same sum of 1 / sigma_n^2, where n sigma_n^3 is the same for all.
+    The sum of n sigma_n is smallest, at the same sum of 1 / sigma_n^2, if n sigma_n^3 is the same for all.
     """
     values = checks.real("sizes", sizes, "[1, inf)")
     if values.ndim != 1 or not values.size:
@@ -157,14 +162,15 @@ def parts(sizes: Sequence[int]) -> list[Fraction]:
 
 
 def first_share(noise: float, d: int) -> Fraction:
-    """Which share of the budget `d` single attributes get.
+    """Return the proportion of the budget that `d` single attributes get.
 
-    noise : the L1 distance, as a share of all records and a mean over the attributes, that noise alone would make if they got all of the
-        budget; (0, inf)
+    noise : the L1 distance, as a proportion of all records and a mean over the attributes, that noise alone would make if
+        they got all of the budget; (0, inf)
     d : [1, inf)
 
-    Three times its root, for d < 9 times another 3 / sqrt(d), as fewer attributes leave fewer pairs to measure; but at least 0.1 and
-    at most 0.5: found by trial, on the tables of `notebooks.studies.aim_peers.TUNED`.
+    The proportion is three times the root of the noise, for d < 9 times another 3 / sqrt(d), as fewer attributes leave fewer
+    pairs to measure; but at least 0.1 and at most 0.5. It was found by trial, on the tables of
+    `notebooks.studies.aim_peers.TUNED`.
     """
     noise, d = checks.number("noise", noise, "(0, inf)"), checks.whole("d", d, "[1, inf)")
     share = _PER_ROOT * math.sqrt(noise * _FEW / min(d, _FEW))

@@ -1,12 +1,12 @@
-"""What AIM draws that touches the data: noisy counts, and which marginal to measure next. In floating point, or exactly.
+"""AIM's draws that touch the data, in floating point or exact: noisy counts, and which marginal to measure next.
 
-`ExactDraws` computes in whole numbers alone until the noise is on, so that its guarantee is one of the program:
+`ExactDraws` computes only with integers until the noise is added, so that its guarantee holds for the program:
 
-- Counts are whole numbers, and their noise is the exact discrete Gaussian: with L2 sensitivity s, whole counts plus noise of
+- Counts are integers, and their noise is the exact discrete Gaussian: with L2 sensitivity s, integer counts plus noise of
   variance parameter sigma^2 are s^2/(2 sigma^2)-zCDP (Canonne, Kamath, Steinke 2020, Theorem 14).
-- The model is public, as it is made of noisy counts. Its marginals are rounded to `GRAIN`-ths, and so are the expected noise
-  and the weights, which are public as well. The scores are then whole numbers, and one record changes them by GRAIN times the
-  largest weight at most, twice as much if it is replaced. The choice is the exact exponential mechanism's.
+- The model is public, as it is made of noisy counts. Its marginals are rounded to `GRAIN`-ths, and so are the expected
+  noise and the weights, which are also public. The scores are then integers, and one record changes them by at most GRAIN
+  times the largest weight, twice as much if it is replaced. The choice is the exact exponential mechanism's.
 
 Sums are of 64-bit integers, which tables of fewer than 2^50 records cannot overflow.
 """
@@ -33,8 +33,8 @@ _MOST_RECORDS = 2**50
 class FloatingDraws:
     """Draws with double-precision noise from a numpy generator.
 
-    noise : "gaussian" or "laplace"; changed : how many counts of a marginal one record changes, 1 or 2;
-    weights : of each candidate, a mapping from cliques; clear : whether scores leave out what noise would drown (`plan`)
+    noise : "gaussian" or "laplace"; changed : the number of counts of a marginal that one record changes, 1 or 2;
+    weights : of each candidate, a mapping from cliques; clear : whether scores omit differences within the noise (`plan`)
     """
 
     weights: Mapping[tuple[int, ...], Any]  # whole numbers in `ExactDraws`
@@ -45,26 +45,29 @@ class FloatingDraws:
         self.noise, self.changed, self.weights, self.rng, self.clear = noise, changed, weights, rng, clear
 
     def scale(self, multiplier: Any) -> Any:
-        """At equal rho: a Gaussian goes by L2 sensitivity, the square root of the counts changed; Laplace
-        noise of scale b for L1 sensitivity s is s/b-DP, hence (s/b)^2/2-zCDP."""
+        """Return the noise's scale at equal rho.
+
+        Gaussian noise uses the L2 sensitivity, the square root of the counts changed. Laplace noise of scale b for L1
+        sensitivity s is s/b-DP, hence (s/b)^2/2-zCDP.
+        """
         return multiplier * (math.sqrt(self.changed) if self.noise == "gaussian" else self.changed)
 
     def per_cell(self, scale: float) -> float:
-        """The mean absolute noise of a count."""
+        """Return the mean absolute noise of a count."""
         return scale * (math.sqrt(2 / math.pi) if self.noise == "gaussian" else 1.0)
 
     @property
     def variance_of_squares(self) -> float:
-        """The variance of a count's squared noise, in units of the squared variance of the noise."""
+        """Return the variance of a count's squared noise, in units of the squared variance of the noise."""
         return 2.0 if self.noise == "gaussian" else 5.0
 
     def noisy(self, counts: np.ndarray, scale: Any) -> tuple[np.ndarray, float]:
-        """`counts` with noise, and its standard deviation."""
+        """Return `counts` with noise, and its standard deviation."""
         draw, deviation = (gaussian, scale) if self.noise == "gaussian" else (laplace, scale * math.sqrt(2))
         return counts + draw(counts.shape, scale, rng=self.rng), deviation
 
     def score(self, clique: tuple[int, ...], truth: np.ndarray, believed: np.ndarray, scale: Any) -> float:
-        """How wrong the model is about a candidate: the more, the better a choice it is.
+        """Return how wrong the model is about a candidate: the larger, the better a choice it is.
 
         truth : counts; believed : the model's; scale : of the noise with which the choice will be measured
         """
@@ -72,24 +75,24 @@ class FloatingDraws:
         return self.weights[clique] * self._beyond(off, expected)
 
     def _beyond(self, off, expected):
-        """By how much a table is off beyond the noise expected in a cell: over all cells, or over those that are off by more."""
+        """Return a table's distance beyond the noise expected in a cell: over all cells, or those off by more."""
         return np.maximum(off - expected, 0).sum() if self.clear else off.sum() - expected * off.size
 
     def choose(self, scores: Mapping[tuple[int, ...], float], epsilon: Any) -> tuple[int, ...]:
-        """A clique of high score, of a mapping from cliques, by the exponential mechanism with `epsilon`."""
+        """Return a clique of high score, of a mapping from cliques, by the exponential mechanism with `epsilon`."""
         sensitivity = self.changed * max(self.weights.values())
         return list(scores)[exponential(list(scores.values()), epsilon, sensitivity, rng=self.rng)]
 
 
 class ExactDraws(FloatingDraws):
-    """Draws of Gaussian noise and choices in whole numbers; scales and epsilons are Fractions. See the module's text."""
+    """Draws of Gaussian noise and choices in integers; scales and epsilons are Fractions. See the module's text."""
 
     def __init__(self, changed: int, weights: Mapping[tuple[int, ...], float],
                  rng: np.random.Generator | SystemRandomness, clear: bool = False) -> None:  # fmt: skip
         super().__init__("gaussian", changed, _whole(weights), rng, clear)
 
     def scale(self, multiplier: Fraction) -> Fraction:
-        """As in floating point, for Gaussian noise: a Fraction, rounded up. ``ValueError`` from 2^50 on."""
+        """Return the scale as in floating point, a Fraction, rounded up. Raises ``ValueError`` from 2^50 on."""
         scale = root_up(multiplier**2 * self.changed, bits=20)
         if scale >= _MOST_RECORDS:
             raise ValueError(
@@ -98,11 +101,11 @@ class ExactDraws(FloatingDraws):
         return scale
 
     def noisy(self, counts: np.ndarray, scale: Fraction) -> tuple[np.ndarray, float]:
-        """Whole counts with whole noise, and about its standard deviation."""
+        """Return integer counts with integer noise, and approximately its standard deviation."""
         return counts + discrete_gaussian(counts.shape, scale, rng=self.rng), float(scale)
 
     def score(self, clique: tuple[int, ...], truth: np.ndarray, believed: np.ndarray, scale: Fraction) -> int:
-        """As in floating point, in whole GRAIN-ths."""
+        """Return the score as in floating point, as an integer number of GRAIN-ths."""
         off, expected = np.abs(GRAIN * truth - _grains(believed)), GRAIN * self.per_cell(float(scale))
         return self.weights[clique] * self._beyond(off, expected)
 
@@ -112,13 +115,13 @@ class ExactDraws(FloatingDraws):
         return int(off.sum()) - round(expected * off.size)
 
     def choose(self, scores: Mapping[tuple[int, ...], Any], epsilon: Fraction) -> tuple[int, ...]:
-        """As in floating point, with exact probabilities; `epsilon` is a Fraction."""
+        """Return a choice as in floating point, with exact probabilities; `epsilon` is a Fraction."""
         sensitivity = GRAIN * self.changed * max(self.weights.values())
         return list(scores)[exact_exponential(scores.values(), epsilon, sensitivity, rng=self.rng)]
 
 
 def _grains(marginal) -> np.ndarray:
-    """A public marginal in whole `GRAIN`-ths, each at least 0 and all below 2^60 together."""
+    """Return a public marginal as integer numbers of `GRAIN`-ths, each at least 0 and all below 2^60 together."""
     total = float(marginal.sum())
     if not total < _MOST_RECORDS:
         raise ArithmeticError(f"the model must have fewer than 2^50 records, got {total:g}: epsilon is too small")
@@ -126,7 +129,7 @@ def _grains(marginal) -> np.ndarray:
 
 
 def _whole(weights) -> dict:
-    """The public weights as whole numbers: themselves, or the nearest multiples of a 1024th of the largest, and at least one."""
+    """Return the public weights as integers: unchanged, or the nearest multiples, at least one, of a 1024th of the largest."""
     if all(weight == int(weight) <= _LARGEST_WEIGHT for weight in weights.values()):
         return {clique: int(weight) for clique, weight in weights.items()}
     unit = max(weights.values()) / _LARGEST_WEIGHT

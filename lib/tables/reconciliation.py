@@ -1,16 +1,14 @@
-"""Several noisy tables of the same records, made consistent before anything is fitted to them.
+"""Noisy tables of the same records, made consistent before a model is fitted to them.
 
-A table splits, like an analysis of variance, into one effect for each subset of its attributes:
-the total (the empty set), each attribute's deviation from uniformity, each pair's deviation from
-what its attributes explain, and so on; an effect sums to zero along each of its axes. Two tables
-that share attributes both measure the shared effects. Effects are orthogonal, so the weighted
-squared distance of any records' marginals mu from the tables y splits too:
+As in an analysis of variance, a table splits into one effect for each subset of its attributes: the total (the empty
+set), each attribute's deviation from uniformity, each pair's deviation from what its attributes explain, and so on. An
+effect sums to zero along each of its axes. Two tables that share attributes both measure the shared effects. Effects are
+orthogonal, so the weighted squared distance of any records' marginals mu from the tables y also splits:
 
     sum_c w_c |mu_c - y_c|^2 = constant + sum_e W_e |mu_e - y_e|^2,    w_c = 1 / sigma_c^2,
 
-with y_e the inverse-variance mean of effect e over the tables that contain it. Putting those means
-together again gives tables with the same minimiser that agree where they overlap: what fits one no
-longer contradicts what fits another, and fitting takes fewer steps.
+with y_e the inverse-variance mean of effect e over the tables that contain it. Recombining those means gives tables with
+the same minimiser that agree where they overlap. They no longer contradict one another, and fitting takes fewer steps.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ class Reconciliation:
     """The effects known from the measurements added so far.
 
     sizes : number of values of each variable; a clique is a sorted tuple of variables
-    total : the number of records where it is public; otherwise it is estimated like any effect
+    total : the number of records if it is public; otherwise it is estimated like any effect
     """
 
     def __init__(self, sizes: Sequence[int], total: float | None = None) -> None:
@@ -38,27 +36,24 @@ class Reconciliation:
         self.weights: dict[tuple[int, ...], float] = {}  # clique -> sum of 1 / sigma^2 over its measurements
 
     def add(self, clique: tuple[int, ...], values: np.ndarray, sigma: float) -> None:
-        """Take in noisy counts `values` over `clique`, each with noise of standard deviation `sigma`."""
+        """Add noisy counts `values` over `clique`, each with noise of standard deviation `sigma`."""
         self.weights[clique] = self.weights.get(clique, 0.0) + sigma**-2
         for subset in [(), *subsets(clique)]:
-            # Over so many cells of the table is a cell of the effect spread.
+            # The number of table cells over which a cell of the effect is spread.
             weight = sigma**-2 / math.prod(self._sizes[v] for v in clique if v not in subset)
             known, weighted = self._effects.get(subset, (0.0, 0.0))
             self._effects[subset] = known + weight, weighted + weight * _effect(values, clique, subset)
 
     @property
     def total(self) -> float:
-        """Number of records: the public one, or the estimate of least variance, at least 1.
-
-        Without any measurement, 1.
-        """
+        """Return the number of records: public, or estimated with smallest variance, at least 1 (also without data)."""
         if self._public_total is not None:
             return float(self._public_total)
         weight, weighted = self._effects.get((), (1.0, 0.0))
         return max(float(weighted / weight), 1.0)
 
     def effects(self, effects: Effects) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(means, weights): for the subsets of an `Effects`, y_e and W_e as flat arrays."""
+        """Return (means, weights): for the subsets of an `Effects`, y_e and W_e as flat arrays."""
         means, weights = np.empty(effects.cells), np.empty(effects.cells)
         for subset, part in zip(effects.subsets, effects.slices):
             weight, weighted = self._effects[subset]
@@ -67,19 +62,19 @@ class Reconciliation:
         return means, weights
 
     def deviations(self) -> dict[tuple[int, ...], float]:
-        """Of each effect but the total, the standard deviation of the noise in a cell, before the cells are made to sum to zero."""
+        """Return for each effect but the total the standard deviation of a cell's noise, before centring."""
         return {subset: weight**-0.5 for subset, (weight, _) in self._effects.items() if subset}
 
     def strengths(
         self, expected: Callable[[tuple[int, ...]], NDArray[np.float64]] | None = None
     ) -> dict[tuple[int, ...], float]:
-        """How clearly each effect but the total stands out of its noise, [0, inf).
+        """Return how clearly each effect but the total exceeds its noise, [0, inf).
 
-        Its squared distance from the effect in what is expected, over the noise expected in it: 1 on average where the
-        counts without noise are those expected. A sample's own chance adds to it.
+        expected : function from a clique to its expected counts. Default: even counts for one attribute, and for more those of
+            independent attributes with the noisy proportions
 
-        expected : function from a clique to its expected counts. Default: even counts for one attribute, those of independent attributes for
-            more, of which the noisy shares stand for the shares
+        A strength is the squared distance of the effect from that of the expected counts, over the noise expected in it. It is
+        1 on average if the counts without noise are the expected ones. A sample's own randomness adds to it.
         """
         if expected is None:
             shares = [self._shares(v) for v in range(len(self._sizes))]
@@ -98,7 +93,7 @@ class Reconciliation:
         return found
 
     def _shares(self, variable) -> np.ndarray:
-        """Of the values of one variable; even where it was not measured."""
+        """Return the proportions of the values of one variable; even if it was not measured."""
         weight, weighted = self._effects.get((variable,), (1.0, 0.0))
         counts = np.maximum(self.total / self._sizes[variable] + weighted / weight, 0.0) * np.ones(
             self._sizes[variable]
@@ -107,7 +102,7 @@ class Reconciliation:
 
 
 def _effect(values, clique, subset) -> np.ndarray:
-    """The sums of `values` over `subset`, less what smaller subsets explain: centred along each axis."""
+    """Return the sums of `values` over `subset`, less what smaller subsets explain: centred along each axis."""
     effect = values.sum(axis=tuple(axis for axis, v in enumerate(clique) if v not in subset))
     for axis in range(len(subset)):
         effect = effect - effect.mean(axis=axis, keepdims=True)

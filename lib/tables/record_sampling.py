@@ -1,12 +1,11 @@
 """Whole records from conditional distributions, rounded so that their counts fit the distribution.
 
-Independent draws would add sampling noise to what a model has learnt. Here variable after variable
-gets its values: the records are sorted by the variables that they already have, each value is given
-out along this line at the rate of its probability, and the fraction of a record that rounding
-leaves over is passed on to the next record (error diffusion, as in printing; systematic sampling,
-Madow 1949). Over any stretch of the line, a value then occurs within one of as often as it should.
-What the rounding of earlier variables has shifted is put right at the next: the odds of each value
-are scaled so that it occurs as often, over the whole line, as its own marginal says.
+Independent draws would add sampling noise to the model. Here the variables get their values one after another. The
+records are sorted by the variables that they already have, and each value is assigned along this line at the rate of its
+probability. The fraction of a record that rounding leaves over is passed on to the next record (error diffusion, as in
+printing; systematic sampling, Madow 1949). Over any stretch of the line, the number of occurrences of a value is then
+within one of its expectation. The next variable corrects the shifts from rounding earlier ones: the odds of each value
+are scaled so that its count over the whole line matches its marginal.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import numpy as np
 def from_conditionals(
     n: int, conditionals: Iterable[tuple[int, list]], marginals: Sequence[np.ndarray], *, rng: np.random.Generator
 ) -> np.ndarray:
-    """`n` records, an integer array (n, d), in random order.
+    """Return `n` records, an integer array (n, d), in random order.
 
     conditionals : for each of the d variables once, (variable, [(logarithms, axes), ...]): the sum of
         the arrays is, along that variable and up to a constant, the logarithm of its probability given
@@ -43,10 +42,7 @@ def from_conditionals(
 
 
 def _sorted(columns, sizes, n) -> np.ndarray:
-    """The order in which `columns` of codes below `sizes` are sorted by the last, then by the one before, and so on.
-
-    As many columns at a time as make one number of 16 bits: ``np.lexsort`` sorts once for each of its keys, these by their digits.
-    """
+    """Return the order that sorts `columns` of codes below `sizes`, last one first, in keys of 16 bits for speed."""
     keys, cells = [np.zeros(n, dtype=np.uint16)], 1
     for column, size in zip(columns, sizes):
         if cells * size < 2**16:
@@ -59,10 +55,7 @@ def _sorted(columns, sizes, n) -> np.ndarray:
 
 
 def _rows(given, v, tensors, n, size):
-    """The conditional distributions that occur (rows, values of v), and each record's row.
-
-    given : the sorted columns of the variables that v depends on
-    """
+    """Return the conditional distributions of v that occur (rows, values) and each record's row; `given` is sorted."""
     change = np.zeros(n, dtype=bool)
     for column in given.values():
         change[1:] |= column[1:] != column[:-1]
@@ -78,20 +71,19 @@ def _rows(given, v, tensors, n, size):
 
 
 def _rounded(expected, n, rng) -> np.ndarray:
-    """Whole numbers that sum to `n`, each within one of its expectation and equal to it on average."""
+    """Return integers that sum to `n`, each within one of its expectation and equal to it on average."""
     passed = np.floor(np.cumsum(expected) + rng.random())
     passed[-1] = n
     return np.diff(passed, prepend=0.0)
 
 
 def _diffuse(probabilities, row, counts, rng) -> np.ndarray:
-    """A value for each record along the line, record i with distribution ``probabilities[row[i]]``,
-    value v for ``counts[v]`` records."""
+    """Return a value for each record i from ``probabilities[row[i]]``, value v for ``counts[v]`` records."""
     frequent_first = np.argsort(-counts, kind="stable")
     values = np.full(len(row), frequent_first[-1])
     left, tail = np.arange(len(row)), np.ones(len(probabilities))
     for value in frequent_first[:-1]:
-        # Of the records that have no value yet, which get this one, given that they got none before?
+        # Choose which of the records without a value get this one.
         share = probabilities[:, value] / np.maximum(tail, probabilities[:, value]).clip(min=1e-300)
         share = _tilted(share, np.bincount(row[left], minlength=len(share)), counts[value])
         passed = np.zeros(len(left) + 1)
@@ -105,8 +97,7 @@ def _diffuse(probabilities, row, counts, rng) -> np.ndarray:
 
 
 def _tilted(share, weights, count) -> np.ndarray:
-    """`share` with all odds scaled alike so that ``weights @ share`` is `count`, as nearly as three
-    steps of Newton's method get; what is impossible stays so, and so does what is certain."""
+    """Return `share` with all odds scaled alike so that ``weights @ share`` is nearly `count` (three Newton steps)."""
     logarithm, tilted = 0.0, share
     for _ in range(3):
         slope = weights @ (tilted * (1 - tilted))

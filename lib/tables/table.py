@@ -1,7 +1,8 @@
 """Tables of categorical records: `Domain`, the values that are possible, and `Table`, the records.
 
-A value is stored as its code, 0 to size - 1; labels name the codes. A domain must be public: one that is read off the records discloses
-which values occur (`miura2025`, section 2.1). A marginal, p_r(D), is a table of counts whose axes are the attributes asked for.
+A value is stored as its code, 0 to size - 1; labels name the codes. A domain must be public: a domain derived from the
+records discloses which values occur (`miura2025`, section 2.1). A marginal, p_r(D), is a table of counts with an axis
+for each attribute.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 class Domain:
     """Named attributes, in order, each with a finite number of values; immutable.
 
-    sizes : mapping from attribute to its number of values, whole numbers >= 1, or pairs of them
+    sizes : mapping from attribute to its number of values, integers >= 1, or pairs of them
     labels : mapping from attribute to its values, as many as its size, all different; an attribute
         without labels has the values 0 to size - 1
 
@@ -58,7 +59,7 @@ class Domain:
 
     @classmethod
     def from_labels(cls, labels: Mapping) -> Domain:
-        """The domain whose attributes have exactly the values listed: ``{"sex": ["female", "male"]}``."""
+        """Return the domain whose attributes have exactly the values listed: ``{"sex": ["female", "male"]}``."""
         return cls({name: len(values) for name, values in labels.items()}, labels)
 
     def _checked_labels(self, labels) -> dict:
@@ -74,7 +75,7 @@ class Domain:
         return checked
 
     def axes(self, attributes: Collection[str]) -> tuple[int, ...]:
-        """Positions in the domain of `attributes`; ``ValueError`` for an unknown or a repeated one."""
+        """Return the positions in the domain of `attributes`. Raises ``ValueError`` for an unknown or a repeated one."""
         attributes = _names(attributes)
         for name in attributes:
             if name not in self._position:
@@ -84,21 +85,21 @@ class Domain:
         return tuple(self._position[name] for name in attributes)
 
     def shape(self, attributes: Collection[str] | None = None) -> tuple[int, ...]:
-        """Sizes of `attributes` (default: all), in the order given."""
+        """Return the sizes of `attributes` (default: all), in the order given."""
         return self.sizes if attributes is None else tuple(self.sizes[axis] for axis in self.axes(attributes))
 
     def size(self, attributes: Collection[str] | None = None) -> int:
-        """Number of cells of a table over `attributes` (default: all); 1 for no attribute."""
+        """Return the number of cells of a table over `attributes` (default: all); 1 for no attribute."""
         return math.prod(self.shape(attributes))
 
     def project(self, attributes: Collection[str]) -> Domain:
-        """The domain of `attributes` alone, in the order given."""
+        """Return the domain of `attributes` alone, in the order given."""
         attributes = _names(attributes)
         sizes = zip(attributes, self.shape(attributes))
         return Domain(sizes, {name: self.labels[name] for name in attributes if name in self.labels})
 
     def values(self, attribute: str) -> tuple:
-        """The values of one attribute: its labels, or the codes 0 to size - 1 where it has none."""
+        """Return the values of one attribute: its labels, or the codes 0 to size - 1 if it has none."""
         return self.labels.get(attribute, tuple(range(self.shape([attribute])[0])))
 
     def __len__(self) -> int:
@@ -131,7 +132,7 @@ class Table:
         if len(records) == 0:
             raise ValueError("records must hold at least one record, got none")
         names = zip(domain.attributes, domain.sizes)
-        # A column by itself, in the smallest type that holds its codes: what counting reads.
+        # Separate columns, in the smallest type that holds their codes, for counting.
         columns = [checked_codes(name, size, records[:, axis]) for axis, (name, size) in enumerate(names)]
         self.domain, self._columns = domain, columns
 
@@ -139,8 +140,7 @@ class Table:
     def from_frame(cls, frame: pd.DataFrame, domain: Domain) -> Table:
         """Encode the columns of a pandas `frame` that `domain` names; further columns are left out.
 
-        Raises ``ValueError`` for a column that is absent or there twice, a missing value, and a value
-        that is not in the domain.
+        Raises ``ValueError`` for a column that is absent or duplicated, a missing value, and a value that is not in the domain.
         """
         if len(frame) == 0:
             raise ValueError("frame must hold at least one record, got none")
@@ -148,9 +148,9 @@ class Table:
         return cls(np.stack(columns, axis=1), domain)
 
     def to_frame(self) -> pd.DataFrame:
-        """A pandas frame (n, k) of labels, or of codes for attributes that have none."""
+        """Return a pandas frame (n, k) of labels, or of codes for attributes that have none."""
         with extra("data"):
-            import pandas as pd  # only here: the mechanisms need numpy alone
+            import pandas as pd  # only here: the mechanisms need only numpy
 
         columns = {}
         for name, codes in zip(self.domain.attributes, self._columns):
@@ -160,15 +160,15 @@ class Table:
 
     @property
     def records(self) -> np.ndarray:
-        """The codes, an integer array (n, k)."""
+        """Return the codes, an integer array (n, k)."""
         return np.stack([column.astype(np.int64) for column in self._columns], axis=1)
 
     def column(self, attribute: str) -> np.ndarray:
-        """The codes (n,) of one attribute, read-only, in the smallest unsigned integer type."""
+        """Return the codes (n,) of one attribute, read-only, in the smallest unsigned integer type."""
         return self._columns[self.domain.axes([attribute])[0]]
 
     def marginal(self, attributes: Collection[str]) -> NDArray[np.int64]:
-        """Counts over `attributes`, integers of shape ``domain.shape(attributes)``; 0-d for none."""
+        """Return counts over `attributes`, integers of shape ``domain.shape(attributes)``; 0-d for none."""
         axes = self.domain.axes(attributes)
         shape = self.domain.shape(attributes)
         cells = np.zeros(len(self), dtype=np.intp)
@@ -178,7 +178,7 @@ class Table:
         return np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
 
     def project(self, attributes: Collection[str]) -> Table:
-        """The records' values of `attributes` alone, in the order given; one record each, as before."""
+        """Return the records' values of `attributes` alone, in the order given; one record each, as before."""
         axes = self.domain.axes(attributes)
         projected = object.__new__(Table)
         projected.domain, projected._columns = self.domain.project(attributes), [self._columns[axis] for axis in axes]
@@ -201,9 +201,9 @@ def _refuse_repeated(attributes) -> None:
 
 
 def checked_codes(name: str, size: int, column: np.ndarray, first: int = 0) -> np.ndarray:
-    """The array `column` of codes, read-only, in the smallest unsigned type that holds all below `size`.
+    """Return the array `column` of codes, read-only, in the smallest unsigned type that holds all below `size`.
 
-    Raises ``ValueError`` for a code outside [0, size), whose record is told, counted from `first`.
+    Raises ``ValueError`` for a code outside [0, size), with the number of its record, counted from `first`.
     """
     if not np.issubdtype(column.dtype, np.integer):
         checks.integer(f"column {name!r}", column, f"[0, {size})")  # names the first NaN or fraction
@@ -229,7 +229,7 @@ def _column(frame, name):
 
 
 def _encode(column, name, domain: Domain) -> np.ndarray:
-    """The codes of a column of labels, or of codes where the attribute has no labels."""
+    """Return the codes of a column of labels, or of codes if the attribute has no labels."""
     labels = domain.labels.get(name)
     if labels is None:
         return checked_codes(name, domain.shape([name])[0], column.to_numpy())

@@ -1,10 +1,10 @@
-"""How good synthetic records are (miura2025, section 3.2).
+"""The quality of synthetic records (miura2025, section 3.2).
 
 - `workload_error`, `marginal_error`: how far counts of sets of attributes are off (Definition 3.1)
 - `mutual_information`, `mutual_information_error`: how strongly pairs of attributes depend (Figures 6 to 8)
 
-All take a `Table`, or anything else with a `domain` and a `marginal(attributes)` of counts,
-such as a `GraphicalModel`: so a model can be followed along the steps of its making.
+All take a `Table`, or any object with a `domain` and a `marginal(attributes)` of counts, such as a `GraphicalModel`. So
+a model can be evaluated at every step of its fit.
 """
 
 from __future__ import annotations
@@ -18,13 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 from ..numerics import checks
 from .table import Domain, Table
 
-# ---- counts
-
 
 def marginal_errors(real: Table, synthetic: Table, workload: Collection[Collection[str]]) -> NDArray[np.float64]:
-    """L1 distance of the counts of each set of attributes, over the number of real records: shape (k,).
+    """Return the L1 distance of the counts of each set of attributes, over the number of real records: shape (k,).
 
-    real, synthetic : tables over one domain, neither of them empty. A wrong number of synthetic records is an error too
+    real, synthetic : tables over one domain, neither of them empty. A wrong number of synthetic records is also an error
     workload : k >= 1 sets of attributes of the domain; one such set may occur twice
     """
     common_domain(real, synthetic)
@@ -38,11 +36,10 @@ def marginal_errors(real: Table, synthetic: Table, workload: Collection[Collecti
 def workload_error(
     real: Table, synthetic: Table, workload: Collection[Collection[str]], weights: ArrayLike | None = None
 ) -> float:
-    """L(D, D^) = 1/(k |D|) sum_i c_i |p_{r_i}(D) - p_{r_i}(D^)|_1 (miura2025, Definition 3.1).
+    """Return L(D, D^) = 1/(k |D|) sum_i c_i |p_{r_i}(D) - p_{r_i}(D^)|_1 (miura2025, Definition 3.1).
 
     real, synthetic, workload : as for `marginal_errors`
-    weights : the c_i in [0, inf), shape (k,); default: all 1. The divisor stays k, as printed,
-        whatever the weights add up to.
+    weights : the c_i in [0, inf), shape (k,); default: all 1. The divisor stays k, as printed, whatever the weights add up to.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table
@@ -60,9 +57,9 @@ def workload_error(
 
 
 def marginal_error(real: Table, synthetic: Table, alpha: int) -> float:
-    """The alpha-way error: `workload_error` over all sets of `alpha` attributes, weights 1.
+    """Return the alpha-way error: `workload_error` over all sets of `alpha` attributes, weights 1.
 
-    alpha : whole number from 1 to the number of attributes
+    alpha : integer from 1 to the number of attributes
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table
@@ -76,7 +73,7 @@ def marginal_error(real: Table, synthetic: Table, alpha: int) -> float:
 
 
 def all_sets(domain: Domain, alpha: int) -> list[tuple[str, ...]]:
-    """W(alpha): all sets of `alpha` attributes of a `Domain`, each in the domain's order."""
+    """Return W(alpha): all sets of `alpha` attributes of a `Domain`, each in the domain's order."""
     alpha = checks.whole("alpha", alpha, f"[1, {len(domain)}]")
     return list(combinations(domain.attributes, alpha))
 
@@ -91,7 +88,7 @@ def _workload(workload) -> list[tuple]:
 
 
 def common_domain(real: Table, synthetic: Table) -> Domain:
-    """The `Domain` that both have; ``ValueError`` else."""
+    """Return the `Domain` of both tables. Raises ``ValueError`` if they differ."""
     if real.domain != synthetic.domain:
         raise ValueError(f"synthetic must have the domain of real, {real.domain!r}, got {synthetic.domain!r}")
     return real.domain
@@ -104,14 +101,10 @@ def _total(name, table) -> float:
     return total
 
 
-# ---- dependence
-
-
 def mutual_information(table: Table) -> NDArray[np.float64]:
-    """I(A_i, A_j) in nats of all pairs of attributes, shape (d, d), symmetric (miura2025, section 3.2).
+    """Return I(A_i, A_j) in nats of all pairs of attributes, shape (d, d), symmetric (miura2025, section 3.2).
 
-    Of the shares as they are, without correction for small samples. The diagonal, I(A_i, A_i), is
-    the entropy of A_i.
+    It is not corrected for small samples. The diagonal, I(A_i, A_i), is the entropy of A_i.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table
@@ -131,7 +124,7 @@ def mutual_information(table: Table) -> NDArray[np.float64]:
 
 
 def mutual_information_error(real: Table, synthetic: Table) -> float:
-    """Mean of |I(A_i, A_j) - I^(A_i, A_j)| in nats over the pairs i < j (Figure 8); at least two attributes.
+    """Return the mean of |I(A_i, A_j) - I^(A_i, A_j)| in nats over the pairs i < j (Figure 8); at least two attributes.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table

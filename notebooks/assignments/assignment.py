@@ -1,17 +1,17 @@
 """An assignment: its source notebook, the constants of a variant, the version for students.
 
-A source notebook lies in `notebooks/assignments/<name>/<name>.ipynb` and is written for nbgrader. Every cell that
-is graded, locked or to be filled in has a `grade_id`, which is its cell id as well:
+A source notebook is `notebooks/assignments/<name>/<name>.ipynb`, written for nbgrader. Every cell that
+is graded, locked or to be filled in has a `grade_id`, which is also its cell id:
 
 - locked code cells: the parameters, the imports, everything that is given;
 - solution cells: code between ``### BEGIN SOLUTION`` and ``### END SOLUTION`` is for the instructor only;
 - test cells: points, and asserts, some between ``### BEGIN HIDDEN TESTS`` and ``### END HIDDEN TESTS``;
-- answers: free text with points, marked by hand; the source holds a model answer and the rubric.
+- answers: free text with points, marked by hand; the source contains a model answer and the rubric.
 
-A cell tagged `instructor` is run when the assignment is made: students get what it prints, as text, and the files that it writes,
-beside their notebook. It may use all of `lib`, of which students get only what their own cells need (`shipped`).
+A cell tagged `instructor` runs when the assignment is made. Students get its printed output, as text, and the files that it
+writes, with their notebook. It may use all of `lib`; students get only the parts that their own cells need (`shipped`).
 
-The cell tagged `parameters` declares what a variant changes, with the range that it is drawn from:
+The cell tagged `parameters` declares the constants of a variant, with the range that each is drawn from:
 
     epsilon: float = 0.8  # [0.5, 1.5]: the privacy parameter
 """
@@ -49,7 +49,7 @@ STUB = "YOUR ANSWER HERE"
 
 
 def names() -> list[str]:
-    """The assignments that there are."""
+    """Return the names of all assignments."""
     return sorted(path.stem for path in FOLDER.glob("*/*.ipynb") if path.stem == path.parent.name)
 
 
@@ -61,7 +61,7 @@ def source(name: str) -> Path:
 
 
 def constants(name: str, variant: str = DEFAULT) -> dict:
-    """The parameters of assignment `name` in `variant`: the written ones for "default", else drawn by the names."""
+    """Return the parameters of assignment `name` in `variant`: the written ones for "default", else drawn by the names."""
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", variant):
         raise ValueError(f"variant must be letters, digits, - and _ (40 at most), got {variant!r}")
     known = run.parameters(source(name))
@@ -72,7 +72,7 @@ def constants(name: str, variant: str = DEFAULT) -> dict:
 
 
 def _drawn(parameter, label: str):
-    """A value of the declared range, always the same one for the same `label`; floats have two digits."""
+    """Return a value of the declared range, always the same one for the same `label`; floats have two digits."""
     share = int.from_bytes(hashlib.sha256(label.encode()).digest()[:7]) / 2**56
     if parameter.options:
         return parameter.options[int(share * len(parameter.options))]
@@ -87,13 +87,13 @@ def _drawn(parameter, label: str):
 
 @functools.cache
 def _read(name: str):
-    """The source notebook, which is looked through once: a variant changes no more than numbers in it."""
+    """Return the source notebook, cached: a variant changes only numbers in it."""
     notebook = nbformat.read(source(name), as_version=4)
     return CheckCellMetadata().preprocess(notebook, {})[0]
 
 
 def key(name: str, variant: str = DEFAULT):
-    """The source notebook with the constants of `variant`: solutions, tests and all."""
+    """Return the source notebook with the constants of `variant`: solutions, tests and all."""
     notebook = copy.deepcopy(_read(name))
     values = constants(name, variant)
     [cell] = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
@@ -111,7 +111,7 @@ def _with_value(line: str, values: dict) -> str:
 
 
 class Asked(NamedTuple):
-    """A name that students are to define: in which cell, and whether it is a function."""
+    """A name that students must define: in which cell, and whether it is a function."""
 
     cell: str
     function: bool
@@ -119,7 +119,7 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True)
 class Case:
-    """An assignment in a variant: the key and the version for students, their files, and what tests work with.
+    """An assignment in a variant: the key and the version for students, their files, and the namespace of the tests.
 
     `given` holds the names of the given cells as the key has them, `asked` those that students define.
     """
@@ -133,7 +133,7 @@ class Case:
 
 
 def prepare(name: str, variant: str = DEFAULT, bank: Path | None = None) -> Case:
-    """Assignment `name` in `variant`, its given cells run; with the further hidden tests of `bank`, a folder of one's own."""
+    """Return assignment `name` in `variant`, its given cells run, with further hidden tests from `bank`, a separate folder."""
     notebook = key(name, variant)
     asked = {
         each: Asked(cell.id, function)
@@ -158,7 +158,7 @@ def prepare(name: str, variant: str = DEFAULT, bank: Path | None = None) -> Case
 
 
 def _defined(cell) -> list[tuple[str, bool]]:
-    """The names that a cell defines, each with whether it is a function."""
+    """Return the names that a cell defines, each with whether it is a function."""
     found = []
     for statement in ast.parse(cell.source).body:
         if isinstance(statement, ast.FunctionDef):
@@ -178,7 +178,7 @@ def _loaded(cell) -> set[str]:
 
 
 def _add_tests(notebook, path: Path) -> None:
-    """Append the code that stands in `path` under ``# %% <cell id>`` to the hidden tests of this cell."""
+    """Append the code in `path` under ``# %% <cell id>`` to the hidden tests of this cell."""
     if not path.is_file():
         return
     parts = re.split(r"(?m)^# %% *(\S+) *$", path.read_text(encoding="utf-8"))[1:]
@@ -197,7 +197,7 @@ def _add_tests(notebook, path: Path) -> None:
 
 
 def student(notebook):
-    """`notebook` without solutions, model answers and hidden tests; cells that are given are locked."""
+    """Return `notebook` without solutions, model answers and hidden tests; cells that are given are locked."""
     notebook = copy.deepcopy(notebook)
     for step in (LockCells, ClearSolutions, ClearHiddenTests, ClearOutput, ComputeChecksums):
         notebook, _ = step().preprocess(notebook, {})
@@ -208,12 +208,12 @@ def student(notebook):
 
 
 def mark(cell) -> dict:
-    """What nbgrader says of a cell; empty for plain ones."""
+    """Return nbgrader's metadata of a cell; empty for plain ones."""
     return cell.metadata.get("nbgrader", {})
 
 
 def kind(cell) -> str:
-    """given, instructor, solution, test, answer or text."""
+    """Return the kind of a cell: given, instructor, solution, test, answer or text."""
     said = mark(cell)
     if "instructor" in cell.metadata.get("tags", []):
         return "instructor"

@@ -1,11 +1,11 @@
-"""What runs within the walls: a process that has loaded what notebooks import, and for each notebook a copy of it.
+"""The program in the sandbox: a process that has loaded the notebooks' imports, and for each notebook a copy of it.
 
     python box.py <its folder> confined|unconfined <modules to be loaded>
 
-It is started on the far side of `confinement`, reads this file and `plain` alone, and holds no key and no expected value. On the
-socket that is its standard input it gets, for each notebook, a socket of that notebook's own. A copy of the process then runs cells
-as they come, in an IPython shell without kernel, port or server, and calls the functions that they have defined. When the
-notebook is over, all that is left of it is killed, and what it wrote is removed.
+`confinement` starts it. It reads only this file and `plain`, and has no key and no expected value. On the socket that is its
+standard input it gets a separate socket for each notebook. A copy of the process then runs cells as they arrive, in an IPython
+shell without kernel, port or server, and calls the functions that they define. When the notebook is over, its remaining
+processes are killed, and its files are removed.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ def main(folder: str, confined: bool, modules: list[str]) -> None:
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)
     shutil.copytree(Path(folder, "matplotlib"), Path(os.environ["HOME"], ".matplotlib"), dirs_exist_ok=True)
-    gc.disable()  # nothing of what is loaded will be garbage
+    gc.disable()  # nothing loaded will be garbage
     for name in modules:
         importlib.import_module(name)
     shell = _shell()
-    gc.freeze()  # nor is it looked through, and so copied, in each notebook
+    gc.freeze()  # nor is it scanned, and so copied, in each notebook
     gc.enable()
     control.send(b".")
     while True:
@@ -70,7 +70,7 @@ def main(folder: str, confined: bool, modules: list[str]) -> None:
         os.close(ends[0])
         control.recv(1)  # the notebook is over
         with contextlib.suppress(ProcessLookupError):
-            # Within the walls "all processes" are those that the notebook has started.
+            # In the sandbox, "all processes" are those that the notebook has started.
             os.kill(-1, signal.SIGKILL) if confined else os.killpg(notebook, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             while True:
@@ -80,7 +80,7 @@ def main(folder: str, confined: bool, modules: list[str]) -> None:
 
 
 def _clear(*places: str) -> None:
-    """Remove what was written, however deeply; not what is mounted below, such as Python where it lies in /tmp."""
+    """Remove the files written, at any depth, but not mounts below, such as Python if it is in /tmp."""
     command = ["find", *places, "-mindepth", "1", "-xdev", "-delete"]
     subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -111,14 +111,14 @@ def _answer(request: dict, shell, line) -> dict:
             return _cell(request["source"], shell)
         with contextlib.redirect_stdout(_Printed()), contextlib.redirect_stderr(_Printed()):
             return {"value": plain.encode(_called(request, shell.user_ns, line))}
-    except BaseException as error:  # a SystemExit in a student's function is no right answer, either
+    except BaseException as error:  # a SystemExit in a student's function is not a right answer either
         return {"error": _line(error), "outputs": []}
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def _called(request: dict, names: dict, line):
-    """The value of a name, or of a call of it; for the time of the call, the names in `replaced` are functions of the judge."""
+    """Return the value of a name, or of a call of it; during the call, the names in `replaced` are functions of the judge."""
     name, arguments = request["name"], request.get("arguments")
     if name not in names:
         raise NameError(f"name {name!r} is not defined")
@@ -152,7 +152,7 @@ def _call_back(line, number: int, args: tuple, kwargs: dict):
     value, states = plain.decode(reply["value"])
     generators = [each for each in (*args, *kwargs.values()) if hasattr(each, "bit_generator")]
     for generator, state in zip(generators, states):
-        generator.bit_generator.state = state.bit_generator.state  # what was drawn there is drawn here
+        generator.bit_generator.state = state.bit_generator.state  # advance our generator by the draws made there
     return value
 
 
@@ -160,7 +160,7 @@ def _limit(memory: int, seconds: float) -> None:
     pages = int(Path("/proc/self/statm").read_text().split()[0]) if sys.platform == "linux" else 0
     limits = {"CPU": int(seconds) + 30, "FSIZE": LARGEST_FILE, "CORE": 0, "NOFILE": 256, "NPROC": MOST_PROCESSES}
     if os.environ["HOME"] != "/student":
-        del limits["NPROC"]  # it would count the processes of whoever grades
+        del limits["NPROC"]  # it would count the grader's processes
     if pages:  # elsewhere the system does not enforce it
         limits["AS"] = pages * resource.getpagesize() + memory * 2**20
         with contextlib.suppress(OSError):
@@ -175,14 +175,14 @@ def _late(seconds: float, line, *_):
     late = Late(f"stopped: still running after {seconds:.0f} s")
     if not line.busy:
         raise late
-    line.late = late  # at once, it would leave half a message, or a reply that would be taken for the next request
+    line.late = late  # immediately, it would leave half a message, or a reply mistaken for the next request's
 
 
 # ---- cells
 
 
 def _shell():
-    """An IPython shell without a screen, which collects in `displayed` what cells show; made once, then forked."""
+    """Return an IPython shell without a screen, which collects in `displayed` what cells show; made once, then forked."""
     from IPython.core.displayhook import DisplayHook
     from IPython.core.displaypub import DisplayPublisher
     from IPython.core.interactiveshell import InteractiveShell
@@ -215,7 +215,7 @@ def _shell():
 
         showsyntaxerror = showtraceback
 
-        def _tee(self, channel):  # IPython would keep all that is printed, without a bound
+        def _tee(self, channel):  # IPython would keep all printed text, without limit
             return contextlib.nullcontext()
 
     config = Config()
@@ -254,7 +254,7 @@ def _cell(source: str, shell) -> dict:
 
 
 def _kept(data: dict) -> dict:
-    """The parts of a displayed object that a page can show."""
+    """Return the parts of a displayed object that a page can show."""
     kept = {}
     for form in SHOWN:
         value = data.get(form)
@@ -274,7 +274,7 @@ def _line(error) -> str | None:
         return f"{type(error).__name__} in line {error.lineno}: {error.msg}: {(error.text or '').strip()[:100]}"
     try:
         text = " ".join(str(error).split())[:500]
-    except BaseException:  # an error of a student's own may fail to say what it is
+    except BaseException:  # a student's exception may fail to describe itself
         text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

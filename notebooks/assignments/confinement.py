@@ -1,16 +1,16 @@
-"""The walls around students' code: how a program is started so that it can reach nothing but what it is given.
+"""The sandbox around students' code: how a program is started so that it can reach only what it is given.
 
-Three ways, the first that works here is taken; each is tried by running a program in it:
+There are three ways, and the first that works is used; each is tried by running a program in it:
 
-- ``bubblewrap`` (Debian package `bubblewrap`), also without privileges where the system permits user namespaces;
+- ``bubblewrap`` (Debian package `bubblewrap`), also without privileges if the system permits user namespaces;
 - ``namespaces``: the same with `unshare`, `pivot_root` and `setpriv`, which are part of every Linux (`util-linux`);
 - ``none``: limits of time and memory only, as in containers without privileges and on macOS. The program then has the
-  rights of whoever started it, and that is said wherever marks stand.
+  rights of the user who started it, and every list of marks says so.
 
-Within the first two, the program has no network, sees no process but its own, and when the first of these ends, all
+In the first two, the program has no network and sees only its own processes; when the first of these ends, all
 do. It reads the system's programs, this Python with its packages, and one folder; it writes to a small folder in memory.
-Started by root, it runs as nobody, or as one of the users numbered below: else the limit on the number of processes would not
-hold, or would be one for all that run at the same time.
+If root starts it, it runs as nobody, or as one of the users numbered below. Otherwise the limit on the number of processes
+would not hold, or would cover all that run at the same time.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ POWERLESS = ("--inh-caps=-all", "--bounding-set=-all", "--no-new-privs", "--")
 
 @functools.cache
 def way() -> str:
-    """The first of `WAYS` that works on this machine."""
+    """Return the first of `WAYS` that works on this machine."""
     return next(name for name in WAYS if _works(name))
 
 
@@ -57,9 +57,9 @@ def _works(name: str) -> bool:
 
 
 def command(name: str, folder: Path, arguments: list[str], number: int = 0) -> list[str]:
-    """The command that runs Python with `arguments`, confined in the way `name`, with `folder` to read.
+    """Return the command that runs Python with `arguments`, confined in the way `name`, with `folder` to read.
 
-    `number` is another one for each that runs at the same time.
+    `number` must differ for programs that run at the same time.
     """
     python = [sys.executable, "-s", *arguments]
     if name == "bubblewrap":
@@ -68,19 +68,19 @@ def command(name: str, folder: Path, arguments: list[str], number: int = 0) -> l
 
 
 def place(name: str, folder: Path) -> str:
-    """Where the program sees `folder`."""
+    """Return the path of `folder` as the program sees it."""
     return str(folder) if name == "none" else CLASS
 
 
 def environment(name: str, **further) -> dict:
-    """All that the program is told of where it is: nothing of ours goes on."""
+    """Return the program's whole environment; it inherits nothing."""
     path = "/usr/bin:/bin"
     home = {} if name == "none" else {"HOME": HOME}
     return {"PATH": path, "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "agg"} | home | further  # fmt: skip
 
 
 def _readable(folder: Path) -> list[tuple[str, str]]:
-    """(source, place) of all that may be read; links of the system, such as /lib to usr/lib, as what they lead to."""
+    """Return (source, place) of all readable paths; links of the system, such as /lib to usr/lib, as their targets."""
     ours = {sys.prefix: os.path.realpath(sys.prefix), sys.base_prefix: os.path.realpath(sys.base_prefix)}
     ours[os.path.dirname(os.path.dirname(os.path.realpath(sys.executable)))] = os.path.realpath(sys.base_prefix)
     ours = {place: source for place, source in ours.items() if not place.startswith("/usr/") and place != "/usr"}
@@ -89,13 +89,13 @@ def _readable(folder: Path) -> list[tuple[str, str]]:
 
 
 def _above(places) -> list[str]:
-    """The folders on the way to `places`, outermost first."""
+    """Return the folders on the way to `places`, outermost first."""
     return sorted({str(parent) for place in places for parent in Path(place).parents} - {"/"})
 
 
 @functools.cache
 def _no_more_namespaces() -> tuple[str, ...]:
-    """Bars a program from making namespaces of its own, in which it might mount what it likes; nothing where bubblewrap is older than 0.8."""
+    """Return options that bar a program from creating namespaces, in which it could mount; none before bubblewrap 0.8."""
     options = ("--unshare-user", "--disable-userns")
     done = subprocess.run(["bwrap", *options, "--dev-bind", "/", "/", "--", "true"], capture_output=True)
     return options if done.returncode == 0 else ()

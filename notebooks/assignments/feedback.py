@@ -1,14 +1,13 @@
-"""Pages: feedback for each submission, and all free-text answers beside their rubric. Nothing is loaded from outside.
+"""Pages: feedback for each submission, and all free-text answers beside their rubric. Pages load nothing from outside.
 
-What a student wrote becomes HTML in `parts`, once, when the submission is judged: Markdown and HTML can be made to take very long,
-so that happens under a limit of time, with plain text in reserve.
+Students' texts become HTML in `parts`, once, when the submission is judged. Markdown and HTML can be made to take very
+long, so this happens under a time limit, with plain text as fallback.
 """
 
 from __future__ import annotations
 
 import html
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -17,13 +16,13 @@ import nbformat
 from nbconvert.filters import markdown2html
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from book.mathml import mathml
 from lib.numerics.in_order import total
 from lib.release.files import whole
 from notebooks.assignments import assignment, confinement, language
 from notebooks.assignments.language import say
 
 DEEPEST = 2000  # tags opened and not closed: the cleaner takes time with the square of it
-MATHJAX = ("tex-chtml.js", "input/tex", "output/chtml/fonts")
 
 TAGS = {"p", "br", "hr", "div", "span", "pre", "code", "em", "strong", "b", "i", "del", "sub", "sup", "blockquote", "ul", "ol", "li",
         "h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td"}  # fmt: skip
@@ -45,8 +44,6 @@ pre.out, div.out {{ background: none; border-left: 3px solid #d0d7de; margin-lef
 .lost {{ color: #a40e26; }} .full {{ color: #116329; }} td.lost, td.full {{ white-space: nowrap; }}
 .answer {{ border-left: 3px solid #d0d7de; padding-left: 1rem; margin: 1rem 0; }}
 </style>
-<script>MathJax = {{tex: {{inlineMath: [["$", "$"], ["\\\\(", "\\\\)"]], packages: {{"[-]": ["require"]}}, autoload: {{html: []}}}}}};</script>
-<script defer src="{up}mathjax/tex-chtml.js"></script>
 </head>
 <body>
 <h1>{title}</h1>
@@ -57,7 +54,7 @@ pre.out, div.out {{ background: none; border-left: 3px solid #d0d7de; margin-lef
 
 
 def write_pages(records: list[dict], keys: dict, folder: Path) -> list[str]:
-    """Feedback and executed notebooks below `folder`; where each record's page lies."""
+    """Write feedback and executed notebooks below `folder`, and return the path of each record's page."""
     pages: list[str] = []
     taken: set = set()
     for record in records:
@@ -66,12 +63,11 @@ def write_pages(records: list[dict], keys: dict, folder: Path) -> list[str]:
         write(folder / f"feedback/{path}.html", page(record))
         pages.append(f"feedback/{path}.html")
     write(folder / "by-hand.html", by_hand(records, keys))
-    _copy_mathjax(folder / "mathjax")
     return pages
 
 
 def _safe(name: str) -> str:
-    """`name` as a file name."""
+    """Return `name` as a file name."""
     return re.sub(r'[\\/:*?"<>|\x00-\x1f]', "_", name).strip(". ")[:100] or "unnamed"
 
 
@@ -93,7 +89,7 @@ def write(path: Path, text: str) -> None:
 
 
 def executed(record: dict):
-    """The notebook as it ran; of the tests only what students may see."""
+    """Return the notebook as it ran, with only those tests that students may see."""
     cells = []
     for cell in record["plan"]:
         if cell["type"] == "code":
@@ -107,9 +103,9 @@ def executed(record: dict):
 
 
 def parts(record: dict, plainly: bool = False) -> dict:
-    """What a student wrote, as HTML: the `cells` of the notebook as it ran, and the `answers` by hand, by their ids.
+    """Return a student's texts as HTML: the `cells` of the notebook as it ran, and the `answers` by hand, by their ids.
 
-    `plainly`, Markdown and HTML are shown as they were typed.
+    If `plainly`, Markdown and HTML are shown as they were typed.
     """
     markdown = _typed if plainly else _markdown
     answers = {question["id"]: markdown(question["text"]) for question in record["questions"] if question["by_hand"]}
@@ -131,7 +127,7 @@ def page(record: dict) -> str:
     body += record["shown"]["cells"]
     body.append(f"<p><small>{say(confinement.SAID[record['walls']], to)}</small></p>")
     title = f"{record['assignment'] or say('unknown assignment', to)}: {record['student']}"
-    return PAGE.format(title=html.escape(title), body="\n".join(body), up="../../", language=to)
+    return PAGE.format(title=html.escape(title), body="\n".join(body), language=to)
 
 
 def _row(question: dict, record: dict) -> str:
@@ -162,7 +158,11 @@ def _output(output, plainly: bool, to: str) -> str:
     if "image/png" in output.data:
         named = say("a figure", to)
         return f'<p><img alt="{named}" src="data:image/png;base64,{html.escape("".join(output.data["image/png"].split()))}"></p>'
-    for form, shown in (("text/html", _clean), ("text/markdown", _markdown), ("text/latex", html.escape)):
+    for form, shown in (
+        ("text/html", _clean),
+        ("text/markdown", _markdown),
+        ("text/latex", lambda tex: _formulas(html.escape(tex))),
+    ):
         if form in output.data and not plainly:
             return f'<div class="out">{shown(output.data[form])}</div>'
     return f'<pre class="out">{html.escape(output.data.get("text/plain", ""))}</pre>'
@@ -172,7 +172,7 @@ def _output(output, plainly: bool, to: str) -> str:
 
 
 def by_hand(records: list[dict], keys: dict) -> str:
-    """Every free-text answer still to be marked, question by question, each under its model answer and rubric."""
+    """Return every free-text answer still to be marked, question by question, each under its model answer and rubric."""
     parts = []
     for name, key in keys.items():
         for cell in key.cells:
@@ -193,7 +193,7 @@ def by_hand(records: list[dict], keys: dict) -> str:
                     for student, file, shown in answers
                 ]
     return PAGE.format(
-        title="To be marked by hand", body="\n".join(parts) or "<p>Nothing.</p>", up="", language=language.SOURCE
+        title="To be marked by hand", body="\n".join(parts) or "<p>Nothing.</p>", language=language.SOURCE
     )
 
 
@@ -201,27 +201,39 @@ def _markdown(text: str) -> str:
     return _clean(re.sub(r'<a class="anchor-link".*?</a>', "", markdown2html(text)))
 
 
+INNER = r"((?:[^\\]|\\[^()\[\]])+)"  # no delimiter: so each letter is looked at once
+FORMULA = re.compile(rf"\$\$([^$]+)\$\$|\$([^$]+)\$|\\\[{INNER}\\\]|\\\({INNER}\\\)")
+
+
+def _formulas(text: str) -> str:
+    """Return clean HTML with the formulas outside code in MathML; what is no TeX stays as it was typed."""
+
+    def formula(found: re.Match) -> str:
+        tex = next(filter(None, found.groups()))
+        try:
+            return mathml(html.unescape(tex), display=found.lastindex in (1, 3))
+        except ValueError:
+            return found[0]
+
+    parts, code = re.split(r"(<[^>]*>)", text), 0
+    for i, part in enumerate(parts):
+        if tag := re.match(r"<(/?)(?:pre|code)\b", part):
+            code += -1 if tag[1] else 1
+        elif i % 2 == 0 and code == 0:
+            parts[i] = FORMULA.sub(formula, part)
+    return "".join(parts)
+
+
 def _typed(text: str) -> str:
     return f"<pre>{html.escape(text)}</pre>"
 
 
 def _clean(text: str) -> str:
-    """HTML without anything that runs or loads; as it was typed, where it is nested deeper than anybody writes."""
+    """Return HTML without active or external content; as plain text if it is nested unreasonably deeply."""
     depth = deepest = 0
     for closing in re.findall(r"<(/?)[a-zA-Z]", text):
         depth = max(depth - 1, 0) if closing else depth + 1
         deepest = max(deepest, depth)
     if deepest > DEEPEST:
         return _typed(text)
-    return bleach.clean(text, tags=TAGS, strip=True, strip_comments=True)
-
-
-def _copy_mathjax(target: Path) -> None:
-    from book._ext.web import mathjax_folder  # the book's own copy, from a package
-
-    for part in MATHJAX:
-        source = mathjax_folder() / part
-        (target / part).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(source, target / part, dirs_exist_ok=True) if source.is_dir() else shutil.copy(
-            source, target / part
-        )
+    return _formulas(bleach.clean(text, tags=TAGS, strip=True, strip_comments=True))

@@ -2,11 +2,11 @@
 
     python -m notebooks.assignments.grade submissions/ --variant 2026a
 
-The folder is only read. All that comes out lies in `build/grading/<its name>`:
+The folder is only read. All output is in `build/grading/<its name>`:
 
-- `records/`: what became of each submission, written as soon as it is known. A run that was stopped goes on there, and one
+- `records/`: the result of each submission, written as soon as it is known. An interrupted run resumes there, and one
   with the same submissions only writes the tables and pages again;
-- `grades.csv`: a row for every file: points, what is still to be marked by hand, and every problem by name;
+- `grades.csv`: a row for every file: points, open marks by hand, and every problem by name;
 - `marks.csv`: a row for every question, with the reason where points were lost;
 - `platform.csv`: a row for every student, a column for every assignment, as Moodle imports it, and `canvas.csv`, as Canvas does;
 - `by-hand.csv`: the free-text answers, and `by-hand.html` to read them beside the rubric. Fill in the points, there or in
@@ -21,7 +21,7 @@ from __future__ import annotations
 import os
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")  # one process, one thread: nothing runs while we fork
+    os.environ.setdefault(_name, "1")  # one thread, so that nothing runs while we fork
 os.environ["MPLBACKEND"] = "agg"
 
 import argparse  # noqa: E402
@@ -49,7 +49,7 @@ from notebooks.assignments.judge import Box, Limits  # noqa: E402
 from notebooks.assignments.tables import enter_marks, read_marks, sign_of, table, variants  # noqa: E402
 
 FORK = multiprocessing.get_context("fork")
-ROOM = 4 * 2**30  # bytes that judging one submission, and writing its page, may take on top of what is loaded anyway
+ROOM = 4 * 2**30  # bytes for judging one submission and writing its page, on top of the loaded modules
 PAGE_SECONDS = 20
 GIVEN_UP = "could not be graded"
 
@@ -58,7 +58,7 @@ GIVEN_UP = "could not be graded"
 
 
 def in_time(seconds: float, function, *arguments):
-    """What `function` returns, which JSON must be able to hold; ``RuntimeError`` if it raises, is killed, or takes longer."""
+    """Return the value of `function`, which JSON must support. Raises ``RuntimeError`` if it fails, is killed, or is too slow."""
     ours, theirs = FORK.Pipe(duplex=False)
     process = FORK.Process(target=_send, args=(theirs, function, arguments))
     process.start()
@@ -94,9 +94,9 @@ def _send(pipe, function, arguments) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """What all submissions of a class have in common."""
+    """The common settings of all submissions of a class."""
 
-    variants: dict  # {student: variant}; whoever is not in it has `variant`
+    variants: dict  # {student: variant}; others have `variant`
     variant: str
     limits: Limits
     bank: Path | None
@@ -108,7 +108,7 @@ class Course:
 
     @functools.cache  # noqa: B019
     def modules(self, name: str) -> set[str]:
-        """What a student's process loads for an assignment before it runs anything."""
+        """Return the modules that a student's process loads for an assignment before it runs anything."""
         return shipped.modules(self.case(name, self.variant).released)
 
     def variant_of(self, submission) -> str:
@@ -120,7 +120,7 @@ class Course:
         return language.handed_out(self.case(submission.name, self.variant_of(submission)), submission.language)
 
     def record_of(self, submission) -> Path:
-        """Where the record of `submission` lies: another place for anything else that decides about it."""
+        """Return the path of the record of `submission`, which changes with everything that affects it."""
         said = [vars(submission), self.variant_of(submission), vars(self.limits), _code(), confinement.way()]
         if self.bank is not None:
             said += [(path.name, path.read_text(encoding="utf-8")) for path in sorted(self.bank.glob("*.py"))]
@@ -135,7 +135,7 @@ def _code() -> str:
 
 
 def grade_all(found: list, course: Course, jobs: int) -> list[dict]:
-    """Records of all submissions, `jobs` students at a time; a line for each as it is done, and each written as it is done."""
+    """Grade all submissions, `jobs` students at a time, and return the records; each is printed and written when done."""
     course.records.mkdir(parents=True, exist_ok=True)
     placed = [(submission, course.record_of(submission)) for submission in found]
     groups = [list(group) for _, group in itertools.groupby(placed, lambda pair: pair[0].student)]
@@ -147,7 +147,7 @@ def grade_all(found: list, course: Course, jobs: int) -> list[dict]:
             judge.class_folder(cases, Path(folder))
             for case in cases:
                 course.modules(case.name)  # known before anything is forked
-        gc.freeze()  # and not looked through, and so copied, in each fork
+        gc.freeze()  # and not scanned, and so copied, in each fork
         running: dict = {}
         try:
             while waiting or running:
@@ -170,7 +170,7 @@ def grade_all(found: list, course: Course, jobs: int) -> list[dict]:
 
 
 def _grade_student(group: list, course: Course, folder: Path, number: int) -> None:
-    """Judge one student's submissions, each in a process of its own, and write their records."""
+    """Judge one student's submissions, each in a separate process, and write their records."""
     modules = set().union(*(course.modules(submission.name) for submission, _ in group if submission.name))
     with Box(folder, modules, number) as box:
         if any(submission.cells and submission.name for submission, _ in group):
@@ -197,7 +197,7 @@ def _give_up(submission, place: Path, course: Course, reason: str) -> None:
 
 
 def _is_done(place: Path) -> bool:
-    """Whether there is a record to keep: where judging itself failed, as for want of memory, or it is damaged, it is tried again."""
+    """Return whether there is a valid record to keep; a damaged one, or one of a failed judge, is tried again."""
     if not place.exists():
         return False
     try:
@@ -216,7 +216,7 @@ def _given_up(records: list[dict]) -> list[str]:
 
 
 def _write_record(record: dict, place: Path) -> None:
-    """With the parts of its page, made of a student's Markdown and HTML: where that fails, as plain text."""
+    """Write a record with the HTML of a student's texts for its page, or plain text if that fails."""
     try:
         shown = in_time(PAGE_SECONDS, feedback.parts, record)
     except RuntimeError as error:
@@ -239,7 +239,7 @@ def _summary(record) -> str:
 
 
 def totals(record) -> tuple[float, float]:
-    """Points so far, and points still to be given by hand."""
+    """Return points so far, and points still to be given by hand."""
     given = [question for question in record["questions"] if question["points"] is not None]
     waiting = [question for question in record["questions"] if question["points"] is None]
     return sum(question["points"] for question in given), sum(question["out_of"] for question in waiting)
@@ -257,7 +257,7 @@ def _not_known(records: list[dict], variant: str) -> list[str]:
 
 
 def write(records: list[dict], cases: dict, target: Path) -> None:
-    """All tables and pages into the folder `target`, each written whole."""
+    """Write all tables and pages into the folder `target`, each whole."""
     every = [(record, question) for record in records for question in record["questions"]]
     by_hand = [
         _mark(*pair) | {"comment": pair[1]["note"], "answer": pair[1].get("sign", sign_of(pair[1]))}
@@ -278,7 +278,7 @@ def write(records: list[dict], cases: dict, target: Path) -> None:
 
 
 def _platform(records: list[dict]) -> list[dict]:
-    """A row for every student with the points of each assignment: of several files for one, those of the best."""
+    """Return a row for every student with the points of each assignment, from the best of several files."""
     names = sorted({record["assignment"] for record in records} - {""})
     best: dict = {}
     for record in records:
@@ -291,7 +291,7 @@ def _platform(records: list[dict]) -> list[dict]:
 
 
 def _canvas(platform: list[dict], cases: dict) -> list[dict]:
-    """The same under the heads that Canvas wants: students by their login, and in the first row what can be had."""
+    """Return the same with Canvas's heads: students by their login, and in the first row the possible points."""
     heads = dict.fromkeys(("Student", "ID", "SIS User ID", "SIS Login ID", "Section"), "")
     out_of = {name: f"{sum(map(assignment.points, key.cells)):g}" for name, key in cases.items()}
     names = [name for name in (platform[0] if platform else {}) if name != "student"]
@@ -373,7 +373,7 @@ def _run(arguments) -> None:
     for name, least in (("jobs", 1), ("memory", 1), ("cell_seconds", 1), ("notebook_seconds", 1)):
         if not getattr(arguments, name) >= least:
             raise ValueError(f"{name} must be at least {least}, got {getattr(arguments, name):g}")
-    _filled_in(target, arguments.marks)  # what cannot be read is told before anything is run
+    _filled_in(target, arguments.marks)  # report unreadable marks before anything is run
     keys = {name: assignment.key(name, arguments.variant) for name in assignment.names()}
     each = variants(arguments.variants) if arguments.variants else {}
     found = submissions.collect(folder, keys, each)
@@ -392,18 +392,18 @@ def _run(arguments) -> None:
 
 
 def _filled_in(target: Path, copy: Path | None) -> dict:
-    """The marks that stand in by-hand.csv, and in the `copy` that goes before it."""
+    """Return the marks in by-hand.csv, overridden by those in `copy`."""
     here = target / "by-hand.csv"
     return (read_marks(here) if here.exists() else {}) | (read_marks(copy) if copy else {})
 
 
 @contextlib.contextmanager
 def _alone(folder: Path):
-    """``ValueError`` if another run has `folder`: the later one to end would undo the marks of the other."""
+    """Lock `folder`. Raises ``ValueError`` if another run has it: the later one to end would undo the marks of the other."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("a") as held:
         try:
-            # A lock of this process alone: what it has forked does not hold it when it was killed.
+            # A lock of this process only: its forks do not hold it after it is killed.
             fcntl.lockf(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ValueError(f"another run writes to {folder.parent}: wait until it has ended") from None

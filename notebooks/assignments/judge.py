@@ -1,9 +1,9 @@
 """The verdict on one submission, by a process that runs no student code.
 
-The student's cells run elsewhere, within walls (`box`, `confinement`). Here run the tests of the key, on the key's own given
-names; in the place of each function that the student was to write stands one that asks the student's process for the answer and
-gets plain data. Functions that a test hands over are called back, with plain data. So nothing that a student writes can touch a
-test, a key or a mark: it can only answer.
+The student's cells run in a sandbox (`box`, `confinement`). The tests of the key run here, on the key's own given names. Each
+function that the student had to write is replaced by one that asks the student's process for the answer and gets plain data.
+Functions that a test passes are called back, with plain data. So a student's code cannot touch a test, a key or a mark: it
+can only answer.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ import numpy as np
 
 from notebooks.assignments import assignment, confinement, plain, shipped, submissions
 
-GRACE = 3.0  # seconds between the end of a cell's time, which it can hide from, and the end of its process
-ANSWER = 5.0  # seconds in which a process between two notebooks answers; another takes the place of one that does not
+GRACE = 3.0  # seconds from the end of a cell's time, which it can ignore, to the end of its process
+ANSWER = 5.0  # seconds for a process between two notebooks to answer before it is replaced
 LARGEST_OUTPUT = 8 * 2**20  # characters of what all cells of a notebook show
 MOST_DEATHS = 3  # cells of one notebook that may end its process before the rest is given up
-MANY_CALLS = 1000  # of a function of the test's: so many take a tenth of a second
+MANY_CALLS = 1000  # of a function of the test; this number takes a tenth of a second
 STUB = "NotImplementedError"
 UNANSWERED = "not answered, or the line that raises NotImplementedError still stands above the answer"
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
@@ -41,7 +41,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds for one cell and for a whole notebook, and MiB that it may take on top of what is loaded anyway."""
+    """Seconds for one cell and for a whole notebook, and MiB on top of the modules that are loaded anyway."""
 
     cell: float = 30.0
     notebook: float = 180.0
@@ -49,15 +49,15 @@ class Limits:
 
 
 class CellDied(RuntimeError):
-    """The cell ended its process, did not stop when its time was over, or sent what is no answer."""
+    """The cell ended its process, did not stop when its time was over, or sent an invalid answer."""
 
 
 class Wrong(Exception):
-    """What the student's process answered is an error, or nothing that can be looked at."""
+    """The student's process answered with an error, or with unusable data."""
 
 
 def text(said, length: int = 600) -> str:
-    """What comes from a student, as text that is safe in a table and on a screen."""
+    """Return a student's text in a form that is safe in a table and on a screen."""
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", said[:length]) if isinstance(said, str) else ""
 
 
@@ -65,7 +65,7 @@ def text(said, length: int = 600) -> str:
 
 
 def class_folder(cases: list, folder: Path) -> Path:
-    """Write into `folder` what students' processes may read: their program, and `lib` as it was handed out with each assignment."""
+    """Write into `folder` what students' processes may read: their program, and `lib` as handed out with each assignment."""
     import matplotlib
     from matplotlib import font_manager
 
@@ -87,10 +87,10 @@ def class_folder(cases: list, folder: Path) -> Path:
 
 
 class Box:
-    """The process within the walls, from which notebooks are forked, one after another; started again where it was lost."""
+    """The process in the sandbox, from which notebooks are forked, one after another; restarted if it was lost."""
 
     def __init__(self, folder: Path, modules=(), number: int = 0):
-        self.number = number  # another one for each that is there at the same time
+        self.number = number  # different for simultaneous ones
         self.modules = sorted({"IPython.core.interactiveshell", "matplotlib_inline.backend_inline", "numpy", *modules})
         self.folder, self.way, self.process, self.control, self.owner = Path(folder), confinement.way(), None, None, 0
 
@@ -111,12 +111,12 @@ class Box:
         self.process = None
 
     def leave(self) -> None:
-        """End the process if it was started by this copy of ours, and not before the fork."""
+        """End the process if this copy of ours started it, and not one before the fork."""
         if self.owner == os.getpid():
             self.stop()
 
     def check(self) -> None:
-        """Have a process that answers, or else a new one."""
+        """Ensure that a process answers, by starting a new one if necessary."""
         if self.control is not None:
             try:
                 self.control.send(b"?")
@@ -146,7 +146,7 @@ class Box:
 
     @contextlib.contextmanager
     def notebook(self):
-        """A line to a new notebook, which is gone when the block ends."""
+        """Yield a line to a new notebook, which ends with the block."""
         ours, theirs = socket.socketpair()
         try:
             with theirs:
@@ -166,7 +166,7 @@ class Box:
 
 
 class Notebook:
-    """A student's notebook in its process: cells run, names are asked for, functions are called."""
+    """A student's notebook in its process, to run cells, read names and call functions."""
 
     def __init__(self, line: plain.Line, case, limits: Limits, until: float):
         self.line, self.limits, self.until, self.room = line, limits, until, LARGEST_OUTPUT
@@ -177,7 +177,7 @@ class Notebook:
         )
 
     def run(self, source: str) -> dict:
-        """What became of a cell: `outputs` (as in a notebook) and `error` (one line, or None)."""
+        """Return the result of a cell: `outputs` (as in a notebook) and `error` (one line, or None)."""
         left = self.until - time.monotonic()
         if left <= 0:
             return failure(f"not run: the notebook took longer than {self.limits.notebook:g} s")
@@ -213,7 +213,7 @@ class Notebook:
         return value
 
     def _ask(self, request: dict, until: float, functions=()) -> dict:
-        """The reply to `request`; on the way there the student's code may call `functions`."""
+        """Return the reply to `request`; meanwhile the student's code may call `functions`."""
         seconds = max(until - time.monotonic(), 0.01)
         self._send(request | {"seconds": seconds}, until + GRACE)
         calls = 0
@@ -257,12 +257,12 @@ def _called_back(request: dict, functions) -> dict:
         value = functions[request["function"]](*args, **kwargs)
         generators = [each for each in (*args, *kwargs.values()) if isinstance(each, np.random.Generator)]
         return {"value": plain.encode([value, generators])}
-    except Exception as error:  # whatever a student's arguments do to a function is the student's
+    except Exception as error:  # errors from a student's arguments to a function are the student's
         return {"error": f"{type(error).__name__}: {error}"}
 
 
 def _output(found) -> dict | None:
-    """An output as a notebook has it, made of texts alone."""
+    """Return an output as a notebook has it, made of texts alone."""
     if not isinstance(found, dict):
         return None
     if found.get("output_type") == "stream":
@@ -288,7 +288,7 @@ FORMS = ("text/plain", "text/markdown", "text/latex", "text/html", "image/png")
 
 
 def failure(reason: str) -> dict:
-    """The outcome of a cell that was not run, or failed."""
+    """Return the outcome of a cell that was not run, or failed."""
     return {"outputs": [{"output_type": "error", "ename": "", "evalue": "", "traceback": [reason]}], "error": reason}
 
 
@@ -296,7 +296,7 @@ def failure(reason: str) -> dict:
 
 
 def run_test(source: str, notebook: Notebook, case, broken: dict) -> dict:
-    """The outcome of a test: an `error`, or none. `broken`: cells that failed, with their error, to say why a name is missing."""
+    """Yield the outcome of a test: an `error`, or none. `broken`: failed cells with their errors, to explain missing names."""
     until = min(time.monotonic() + notebook.limits.cell, notebook.until)
     if until <= time.monotonic():
         return failure(f"not run: the notebook took longer than {notebook.limits.notebook:g} s")
@@ -304,7 +304,7 @@ def run_test(source: str, notebook: Notebook, case, broken: dict) -> dict:
 
     @contextlib.contextmanager
     def replacing(name, function):
-        """While the block runs, the student's code finds `function` under `name`."""
+        """Let the student's code find `function` under `name` while the block runs."""
         replaced[name] = function
         try:
             yield
@@ -347,7 +347,7 @@ def _explained(error: str, case, broken: dict) -> str:
 
 
 def execute(plan: list[dict], case, box: Box, limits: Limits) -> list[dict | None]:
-    """The outcome of every code cell of `plan` (None for text), under the limits.
+    """Return the outcome of every code cell of `plan` (None for text), under the limits.
 
     A cell that ends its process is left out, and the notebook starts again without it.
     """
@@ -363,7 +363,7 @@ def execute(plan: list[dict], case, box: Box, limits: Limits) -> list[dict | Non
 
 
 def _attempt(plan, case, box, limits, lost, until) -> list:
-    """Outcomes up to the first cell that ends the process, which is noted in `lost`."""
+    """Return outcomes up to the first cell that ends the process, which is noted in `lost`."""
     outcomes: list = []
     broken: dict = {}
     with box.notebook() as line:
@@ -386,7 +386,7 @@ def _attempt(plan, case, box, limits, lost, until) -> list:
 
 
 def grade(submission, case, box: Box, limits: Limits) -> dict:
-    """Everything about one submission that goes on a page or into a table."""
+    """Return everything about one submission that goes on a page or into a table."""
     record = blank(submission, case, "no notebook to grade") | {"plan": []}
     if not submission.cells or case is None:
         return record
@@ -411,7 +411,7 @@ def grade(submission, case, box: Box, limits: Limits) -> dict:
 
 
 def blank(submission, case, reason: str) -> dict:
-    """The record of a submission that could not be graded: no points, for this `reason`."""
+    """Return the record of a submission that could not be graded: no points, for this `reason`."""
     cells = [] if case is None else case.key.cells
     graded = [
         {"id": cell.id, "kind": assignment.kind(cell), "points": assignment.points(cell), "part": part}

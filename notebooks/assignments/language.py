@@ -1,7 +1,9 @@
-"""Assignments in another language than English: locale/ja/assignments/ has their texts, locale/ja/feedback.po what graders tell students.
+"""Assignments in languages other than English: texts in locale/ja/assignments/, graders' sentences in
+locale/ja/feedback.po.
 
-Graded is the English key, whatever the language of the notebook: cells are known by their ids. Only what a student reads is
-translated, when it is handed out and when the page with the feedback is written; what has no translation stays English.
+The English key is graded, whatever the language of the notebook, because cells are known by their ids. Only texts for
+students are translated, when the notebook is handed out and when the feedback page is written. A text without a
+translation stays English.
 
     python -m notebooks.assignments.language     brings the catalogues up to date (part of `make catalogues`)
 """
@@ -21,24 +23,24 @@ from notebooks.assignments import assignment, confinement, shipped
 LANGUAGES = (SOURCE, *OTHERS)
 START = "assignments/start"
 TELLING = ("judge", "submissions", "plain", "box")  # modules whose sentences are about what a student handed in
-LONGEST = 800  # characters of what is compared with the sentences: a student may write what takes long with the fourth power of it
+LONGEST = 800  # characters compared with the sentences: a student's text may take time with their fourth power
 VERBATIM = ("$$", "```", "    ")
 PLACE = re.compile(r"\{(\d+)\}")
 NAMED = re.compile(r"(\w+: |'[^']*' )(.+)", re.DOTALL)  # a kind of error, or a name, and what is wrong with it
-NO_SENTENCE = re.compile(r"[|\\\n]")  # but a pattern, or a mark within an output
+NO_SENTENCE = re.compile(r"[|\\\n]")  # but a pattern, or a placeholder in an output
 
 # ---- texts in Markdown
 
 
 def in_language(text: str, translations: dict[str, str]) -> str:
-    """Markdown with the `translations` of its messages: headings, paragraphs and items of lists, each on one line."""
+    """Return Markdown with the `translations` of its messages: headings, paragraphs and list items, each on one line."""
     return "\n\n".join(
         "\n".join(_piece(piece, translations) for piece in _pieces(block)) for block in text.split("\n\n")
     )
 
 
 def messages(text: str) -> list[str]:
-    """What there is to translate in Markdown."""
+    """Return the messages to translate in Markdown."""
     found = [_message(piece)[1] for block in text.split("\n\n") for piece in _pieces(block)]
     return [message for message in found if worded(message)]
 
@@ -48,7 +50,7 @@ def _pieces(block: str) -> list[str]:
 
 
 def _message(piece: str) -> tuple[str, str]:
-    """What marks a heading or an item, and its text on one line; nothing of what stays as it is."""
+    """Return the mark of a heading or an item, and its text on one line; nothing for untranslated parts."""
     if piece.startswith(VERBATIM):
         return piece, ""
     mark, text = re.fullmatch(r"(#+ |- |)(.*)", piece, re.DOTALL).groups()
@@ -66,14 +68,14 @@ def translations(page: str, language: str) -> dict[str, str]:
 
 
 def known(language: str) -> str:
-    """`language`, if there is one of this name."""
+    """Return `language`, or raise if there is none of this name."""
     if language not in LANGUAGES:
         raise ValueError(f"LANGUAGE must be one of {', '.join(LANGUAGES)}, got {language!r}")
     return language
 
 
 def handed_out(case: assignment.Case, language: str) -> assignment.Case:
-    """`case` with the version for students in `language`, which it says of itself."""
+    """Return `case` with the version for students in `language`, which it records."""
     if language == SOURCE:
         return case
     told = translations(f"assignments/{case.name}", language)
@@ -87,7 +89,7 @@ def handed_out(case: assignment.Case, language: str) -> assignment.Case:
 
 
 def part(heading: str, name: str, language: str) -> str:
-    """The `heading` of a part of an assignment, without what stands in brackets behind it."""
+    """Return the `heading` of a part of an assignment, without the brackets after it."""
     for message, translation in translations(f"assignments/{name}", language).items():
         if message == heading or message.startswith(f"{heading} ("):
             return re.sub(r" ?[(（][^(（]*[)）]$", "", translation)
@@ -98,7 +100,7 @@ def part(heading: str, name: str, language: str) -> str:
 
 
 def say(text: str, language: str) -> str:
-    """A sentence that a student reads, with whatever stands in the places of its message."""
+    """Return a sentence for students, translated, with the values in its places."""
     if language == SOURCE or len(text) > LONGEST:
         return text
     for pattern, translation in _patterns(language):
@@ -110,14 +112,14 @@ def say(text: str, language: str) -> str:
 
 @cache
 def _patterns(language: str) -> list[tuple[re.Pattern, str]]:
-    """Of each message what it looks like with its places filled in; the one with most words of its own first."""
+    """Return for each message a pattern with its places filled in, the one with most words first."""
     known = [(re.split(r"\{\d+\}", message), told) for message, told in translations("feedback", language).items()]
     known.sort(key=lambda pair: -len("".join(pair[0])))
     return [(re.compile("(.*?)".join(map(re.escape, words)), re.DOTALL), told) for words, told in known]
 
 
 class _Sentences(ast.NodeVisitor):
-    """The texts in a piece of Python, with {1}, {2}, … in the places of what is put in; documentation left out."""
+    """The texts in a piece of Python, with {1}, {2}, … for inserted values, without docstrings."""
 
     def __init__(self, *nodes: ast.AST):
         self.found: list[str] = []
@@ -143,7 +145,7 @@ class _Sentences(ast.NodeVisitor):
 
 
 def _told_by(module: str) -> list[str]:
-    """The sentences of a module."""
+    """Return the sentences of a module."""
     tree = ast.parse(Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8"))
     if module != "feedback":
         return [each for each in _Sentences(tree).found if " " in each.strip() == each and not NO_SENTENCE.search(each)]
@@ -153,14 +155,14 @@ def _told_by(module: str) -> list[str]:
 
 
 def _told_by_tests(name: str) -> list[str]:
-    """What the tests of an assignment tell, by themselves or by a function that is given to them."""
+    """Return the messages of an assignment's tests, directly or through a function that is given to them."""
     told = []
     for cell in assignment.key(name).cells:
         for node in ast.walk(ast.parse(cell.source)) if assignment.kind(cell) in ("test", "instructor") else ():
             said = node.msg if isinstance(node, ast.Assert) else node.value if isinstance(node, ast.Return) else None
             if isinstance(said, (ast.Constant, ast.JoinedStr)):
                 told += _Sentences(said).found
-            if isinstance(node, ast.For):  # over cases, of which some have a name
+            if isinstance(node, ast.For):  # over cases, some with a name
                 told += [each for each in _Sentences(node.iter).found if each.count(" ") > 1]
     return told
 
@@ -169,7 +171,7 @@ def _told_by_tests(name: str) -> list[str]:
 
 
 def everything() -> dict[str, dict[str, str]]:
-    """By catalogue, its messages, with what each is part of."""
+    """Return the messages by catalogue, with what each is part of."""
     found = {START: dict.fromkeys(messages(shipped.START), "paragraph")}
     feedback = dict.fromkeys(confinement.SAID.values(), "confinement.py")
     for module in ("feedback", *TELLING):

@@ -1,17 +1,19 @@
-"""Student versions of the assignments, one zip each: `make assignments [LANGUAGE=ja] [VARIANT=2026a | STUDENTS=names.txt SECRET=file]`.
+"""Student versions of the assignments, one zip each: `make assignments [LANGUAGE=ja] [VARIANT=2026a |
+STUDENTS=names.txt SECRET=file]`.
 
     python -m notebooks.assignments.make_assignments --variant 2026a -o build/assignments
 
 The reference solution is graded first: a variant in which it loses points is refused.
 
-`laplace-2026a.zip` (`laplace.zip` for the default variant) holds all that a student needs: the notebook, its data, the part of
-the package `lib` that its given cells use, the packages that it imports, pinned, and a page on how to start (`shipped`).
+`laplace-2026a.zip` (`laplace.zip` for the default variant) contains everything a student needs: the notebook, its data,
+the part of the package `lib` that its given cells use, the packages that it imports, pinned, and a page on how to start
+(`shipped`).
 
-With the names of STUDENTS, one a line, each gets numbers of his own, drawn by his name and a secret that the file SECRET holds
-(it is made if it is not there): `<student>/laplace.zip` and so on, and `variants.csv`, by which they are graded. The same student
-always gets the same numbers; nobody without the secret can tell another's.
+With the names of STUDENTS, one a line, each student gets different numbers, drawn by the name and a secret in the file
+SECRET (created if missing): `<student>/laplace.zip` and so on, and `variants.csv`, which grading uses. The same student
+always gets the same numbers, and nobody without the secret can predict another's.
 
-Texts in another language than English lie in a folder of it, `ja/laplace.zip`, with the same names, numbers and code.
+Texts in other languages are in a folder for each, `ja/laplace.zip`, with the same names, numbers and code.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from notebooks.assignments import assignment, judge, language, shipped, submissi
 
 
 def check(case: assignment.Case, box: judge.Box) -> None:
-    """``ValueError`` unless the tests give the reference solution all points."""
+    """Raise ``ValueError`` unless the tests give the reference solution all points."""
     variant = case.key.metadata["compendium"]["variant"]
     cells = [{"ident": cell.id, "type": cell.cell_type, "source": cell.source} for cell in case.key.cells]
     reference = submissions.Submission("reference", "reference", case.name, variant, cells)
@@ -46,7 +48,7 @@ def check(case: assignment.Case, box: judge.Box) -> None:
 
 @functools.cache
 def _for_all(name: str, to: str) -> dict[str, bytes]:
-    """What the zips of all variants of an assignment hold in a language."""
+    """Return the common contents of the zips of all variants of an assignment in a language."""
     start = language.in_language(shipped.START, language.translations(language.START, to))
     contents = {"START.md": start.format(name=name).encode()}
     released = assignment.prepare(name).released
@@ -55,7 +57,7 @@ def _for_all(name: str, to: str) -> dict[str, bytes]:
 
 
 def make(case: assignment.Case, target: Path, to: str = language.SOURCE) -> Path:
-    """Write the zip `target` in the language `to`, and the notebook alone beside it; the path of the zip."""
+    """Write the zip `target` in the language `to`, and the notebook alone beside it; return the path of the zip."""
     notebook = nbformat.writes(language.handed_out(case, to).released).encode()
     contents = {f"{case.name}.ipynb": notebook, **case.files, **_for_all(case.name, to)}
     with whole(target.with_suffix("") / f"{case.name}.ipynb") as draft:
@@ -69,7 +71,7 @@ def make(case: assignment.Case, target: Path, to: str = language.SOURCE) -> Path
 
 
 def for_class(variant: str, output: Path, box: judge.Box, to: str) -> None:
-    """A zip of each assignment in `variant`."""
+    """Write a zip of each assignment in `variant`."""
     for name in assignment.names():
         case = assignment.prepare(name, variant)
         check(case, box)
@@ -78,7 +80,7 @@ def for_class(variant: str, output: Path, box: judge.Box, to: str) -> None:
 
 
 def for_each(students: list[str], secret: bytes, output: Path, box: judge.Box, to: str) -> None:
-    """A zip of each assignment for each student, and the table of their variants; those who are in it already stay there."""
+    """Write a zip of each assignment for each student, and the table of their variants, which keeps its existing rows."""
     listed = output / "variants.csv"
     known = tables.variants(listed) if listed.exists() else {}
     for student in students:
@@ -95,7 +97,7 @@ def _place(output: Path, to: str) -> Path:
 
 
 def _suiting(student: str, secret: bytes, box: judge.Box) -> tuple[str, list[assignment.Case]]:
-    """The first variant drawn for `student` with which every reference solution passes, and its assignments."""
+    """Return the first variant drawn for `student` with which every reference solution passes, and its assignments."""
     for attempt in range(10):
         variant = variant_of(student, secret, attempt)
         try:
@@ -110,7 +112,7 @@ def _suiting(student: str, secret: bytes, box: judge.Box) -> tuple[str, list[ass
 
 
 def variant_of(student: str, secret: bytes, attempt: int = 0) -> str:
-    """The name of a student's variant; without `secret` nothing is known of it."""
+    """Return the name of a student's variant; nobody can derive it without `secret`."""
     return hmac.digest(secret, f"{student}/{attempt}".encode(), "sha256").hex()[:20]
 
 

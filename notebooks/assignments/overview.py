@@ -13,14 +13,14 @@ from notebooks.assignments import assignment, confinement, language
 from notebooks.assignments.feedback import PAGE
 
 SIMILAR = 0.6  # share of runs of tokens, of what the students wrote, that two submissions have in common
-COPIED = 0.8  # the same share with what many write as well, lest a copy that goes round is taken for usual
+COPIED = 0.8  # the same proportion including common code, so that a widely copied solution does not count as common
 RUN = 8  # tokens in a run
-FEWEST = 40  # runs without which a comparison says nothing
+FEWEST = 40  # fewest runs for a meaningful comparison
 BINS = 10
 
 
 def page(records: list[dict], pages: list[str], keys: dict) -> str:
-    """The page `class.html` of all `records`, whose feedback lies at `pages`; `keys` maps assignments to key notebooks."""
+    """Return the page `class.html` of all `records`, whose feedback lies at `pages`; `keys` maps assignments to key notebooks."""
     body = [f"<p>{confinement.SAID[way]}</p>" for way in sorted({record["walls"] for record in records})]
     for name in sorted({record["assignment"] for record in records} - {""}):
         mine = [record for record in records if record["assignment"] == name]
@@ -34,7 +34,7 @@ def page(records: list[dict], pages: list[str], keys: dict) -> str:
 
 
 def _histogram(records: list[dict]) -> str:
-    """Points by tests, in tenths of what can be had."""
+    """Return points by tests, in tenths of the possible points."""
     shares = []
     for record in records:
         tests = [question for question in record["questions"] if not question["by_hand"]]
@@ -54,7 +54,7 @@ def _bar(count: int, of: int) -> str:
 
 
 def _failures(records: list[dict]) -> str:
-    """Tests, the one that failed most often first, with its most frequent remark."""
+    """Return tests, the one that failed most often first, with its most frequent remark."""
     questions: dict = {}
     for record in records:
         for question in record["questions"]:
@@ -72,10 +72,10 @@ def _failures(records: list[dict]) -> str:
 
 
 def _similar(records: list[dict], pages: dict, given: set) -> str:
-    """Pairs of submissions of different students whose own cells are alike, but for what was `given`, with both, side by side."""
+    """Return pairs of submissions of different students whose own cells, without `given` text, are alike, side by side."""
     runs = [_runs(_own(record)) - given for record in records]
     usual = Counter(itertools.chain.from_iterable(runs))
-    common = {run for run, count in usual.items() if count > max(2, len(records) / 3)}  # what many write is nobody's
+    common = {run for run, count in usual.items() if count > max(2, len(records) / 3)}  # common code belongs to nobody
     pairs = []
     for (one, left), (other, right) in itertools.combinations(zip(records, runs), 2):
         if one["student"] != other["student"]:
@@ -94,13 +94,13 @@ def _similar(records: list[dict], pages: dict, given: set) -> str:
 
 
 def _share(left: set, right: set, least: float) -> float:
-    """The share of runs that both have; 0 if it is less than `least`, or says nothing."""
+    """Return the proportion of runs that both have; 0 if it is less than `least`, or meaningless."""
     share = len(left & right) / max(len(left | right), 1)
     return share if share >= least and len(left | right) >= FEWEST else 0.0
 
 
 def _given(key) -> str:
-    """What stands in the cells to be filled in before anybody has written there."""
+    """Return the initial content of the cells to be filled in."""
     cells = assignment.student(key).cells
     return "\n\n".join(cell.source for cell in cells if assignment.kind(cell) in ("solution", "answer"))
 
@@ -110,7 +110,7 @@ def _own(record: dict) -> str:
 
 
 def _runs(text: str) -> set[tuple]:
-    """Runs of tokens of what somebody wrote; names count as names only, so that renaming hides nothing."""
+    """Return the runs of tokens of a student's text; names count as names only, so that renaming hides nothing."""
     tokens = re.findall(r"[A-Za-z_]\w*|\d[\d.]*|\S", re.sub(r"#.*", "", text[:100_000]))
     keywords = {"def", "return", "if", "else", "for", "in", "while", "lambda", "not", "and", "or", "np", "None"}
     plain = [token if token in keywords or not token[0].isalpha() else "x" for token in tokens]

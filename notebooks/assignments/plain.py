@@ -1,10 +1,10 @@
 """Plain data over a pipe: numbers, texts, lists, tuples, dictionaries and arrays of numbers, as JSON in frames.
 
-Whoever reads gets built-in values and plain arrays and nothing else: no object with methods of its own, no code, no pickle.
-What is not of this form is a ``ValueError``. Random generators go as their state; functions go, from the judge to a notebook
-only, as a number under which they can be called back.
+The reader gets only built-in values and plain arrays: no object with its own methods, no code, no pickle. Other data raise
+``ValueError``. Random generators are sent as their state. Functions, from the judge to a notebook only, are sent as a
+number under which they can be called back.
 
-This file is read on both sides of the wall, alone beside `box`; it imports nothing of the compendium.
+Both sides of the sandbox read this file, together with `box` only; it imports nothing of the compendium.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _DTYPE = re.compile(r"[<>|][biuf][1248]")
 
 
 def encode(value, functions: list | None = None):
-    """`value` as JSON has it; functions are appended to `functions`, or refused without it."""
+    """Return `value` as JSON has it; functions are appended to `functions`, or refused without it."""
     if isinstance(value, np.generic):
         value = float(value) if isinstance(value, np.floating) else value.item()  # a longdouble's item is a longdouble
     if value is None or isinstance(value, (bool, int, float, str)):
-        # A subclass may print itself as it likes: only its value goes.
+        # A subclass may print itself differently: only its value is sent.
         plain = {bool: bool, int: int, float: float, str: str}
         return next((make(value) for kind, make in plain.items() if isinstance(value, kind)), None)
     if isinstance(value, (list, tuple, range)):
@@ -51,7 +51,7 @@ def encode(value, functions: list | None = None):
 
 
 def decode(message, call=None):
-    """The value that `encode` was given. `call(number)` makes a function; without it, functions are refused."""
+    """Return the value that `encode` was given. `call(number)` makes a function; without it, functions are refused."""
     if message is None or type(message) in (bool, int, float, str):
         return message
     if not isinstance(message, list) or not message or type(message[0]) is not str:
@@ -105,7 +105,7 @@ def _generator(text) -> np.random.Generator:
 
 
 def is_empty(value) -> bool:
-    """Whether there is an array, list, tuple or dictionary without anything in it in `value`: close to whatever it is compared with."""
+    """Return whether `value` has an empty array, list, tuple or dictionary in it, which is close to anything in a comparison."""
     if isinstance(value, np.ndarray):
         return value.size == 0
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else None
@@ -118,7 +118,7 @@ class Line:
     def __init__(self, end: socket.socket):
         self.end = end
         self.busy = False  # with a question whose reply is on its way
-        self.late: BaseException | None = None  # what is to be raised when the reply is there
+        self.late: BaseException | None = None  # raised once the reply has arrived
 
     def send(self, message, until: float | None = None) -> None:
         content = json.dumps(message).encode()
@@ -128,7 +128,7 @@ class Line:
         self.end.sendall(struct.pack(">Q", len(content)) + content)
 
     def receive(self, until: float | None = None):
-        """The next message; ``TimeoutError`` at the time `until`, ``EOFError`` where there is no other side any more."""
+        """Return the next message. Raises ``TimeoutError`` at the time `until`, ``EOFError`` if the other side is gone."""
         (size,) = struct.unpack(">Q", self._bytes(8, until))
         if size > LARGEST:
             raise ValueError(f"more than {LARGEST // 2**20} MiB at once")

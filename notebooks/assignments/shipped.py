@@ -1,7 +1,7 @@
-"""What goes out with an assignment: how to start, the packages to install, and the part of `lib` that the given cells use.
+"""The files that go out with an assignment: how to start, the packages to install, and the part of `lib` that it uses.
 
-`lib` holds what the assignments ask for. So of each module only those definitions go out that the student's notebook names,
-and those that these need in turn; a test tries whether any of them earns a point.
+`lib` contains answers to the assignments. So only those definitions of each module go out that the student's notebook
+names, and those that these need in turn. A test checks that none of them earns a point.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Cells with tests show their points; each runs further tests when it is graded. B
 
 
 def files(released) -> dict[str, bytes]:
-    """{path: content} of the files below `lib` that the code cells of the notebook `released` need."""
+    """Return {path: content} of the files below `lib` that the code cells of the notebook `released` need."""
     return dict(_files("\n".join(cell.source for cell in released.cells if cell.cell_type == "code")))
 
 
@@ -57,7 +57,7 @@ def _files(code: str) -> dict[str, bytes]:
 
 
 def modules(released) -> set[str]:
-    """The modules of other packages that the notebook `released`, and what goes out with it, imports."""
+    """Return the modules of other packages that the notebook `released`, and what goes out with it, imports."""
     codes = [cell.source for cell in released.cells if cell.cell_type == "code"]
     codes += [content.decode() for path, content in files(released).items() if path.endswith(".py")]
     found: set[str] = set()
@@ -71,7 +71,7 @@ def modules(released) -> set[str]:
 
 
 def requirements(released) -> bytes:
-    """The part of the classroom's lock that installs JupyterLab and what the notebook `released` imports, with its hashes."""
+    """Return the part of the classroom's lock, with hashes, that installs JupyterLab and the imports of `released`."""
     used = {name.split(".")[0] for name in modules(released)}
     wanted = {_normal(package) for name in used for package in _providers().get(name, ())} | {"jupyterlab"}
     locked = _locked()
@@ -85,7 +85,7 @@ _providers = functools.cache(importlib.metadata.packages_distributions)
 
 @functools.cache
 def _locked() -> dict[str, tuple[str, set[str]]]:
-    """{package: (its entries in the lock, the packages that need it)}; uv notes the latter below each entry.
+    """Return {package: (its entries in the lock, the packages that need it)}; uv notes the latter below each entry.
 
     A package has several entries if its version depends on Python's.
     """
@@ -104,20 +104,20 @@ def _normal(package: str) -> str:
 
 
 class _Needs:
-    """Modules of `lib`, each with the names of it that are needed."""
+    """Modules of `lib`, each with its names that are needed."""
 
     def __init__(self):
         self.names: dict[Path, set[str]] = {}
 
     def of_code(self, tree: ast.Module) -> None:
-        """What code outside `lib` needs."""
+        """Record the needs of code outside `lib`."""
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "lib":
                 for alias in node.names:
                     self.of_import(Path(), node, alias, tree)
 
     def of_import(self, here: Path, node: ast.ImportFrom, alias: ast.alias, user: ast.AST) -> None:
-        """What `from … import alias` in the module `here` needs, where `user` uses it."""
+        """Record the needs of `from … import alias` in the module `here`, which `user` uses."""
         folder = ROOT if not node.level else here.parents[node.level - 1]
         package = folder.joinpath(*(node.module or "").split(".")) if node.module else folder
         module = _module(package / alias.name)
@@ -132,7 +132,7 @@ class _Needs:
                 self.of_name(module, used.attr)
 
     def of_name(self, module: Path, name: str) -> None:
-        """What the definition of `name` in `module` needs; it is noted itself."""
+        """Record the definition of `name` in `module` and its needs."""
         if name in self.names.setdefault(module, set()):
             return
         self.names[module].add(name)
@@ -177,7 +177,7 @@ def _users(module: Path, names: set[str]) -> ast.Module:
 
 @functools.cache
 def _bound(statement: ast.stmt) -> set[str]:
-    """The names that a statement of a module gives a meaning."""
+    """Return the names that a statement of a module binds."""
     if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
         return {statement.name}
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
@@ -190,7 +190,7 @@ def _bound(statement: ast.stmt) -> set[str]:
 
 
 def _kept(module: Path, names: set[str]) -> str:
-    """The text of `module`, with those statements only that bind one of `names`; of imports, only these."""
+    """Return the text of `module` with only those statements and imports that bind one of `names`."""
     lines = module.read_text(encoding="utf-8").split("\n")
     kept = []
     for index, statement in enumerate(_statements(module)):

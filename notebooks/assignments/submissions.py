@@ -1,7 +1,7 @@
-"""What a class handed in: notebooks found in a folder, each with its student and its assignment.
+"""The submissions of a class: notebooks found in a folder, each with its student and its assignment.
 
-Nothing here fails because of what a student did: whatever is odd about a file becomes a line in its `problems`.
-The folder is only ever read.
+A student's mistakes cause no failure here: any problem with a file becomes a line in its `problems`.
+The folder is only read.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from notebooks.assignments import assignment, language
 LARGEST = 20 * 2**20  # bytes of a file that is looked at
 LARGEST_ZIP = 400 * 2**20  # bytes of a zip file: a student may well hand in the whole folder, with its `.venv`
 LARGEST_HELD = 100 * 2**20  # bytes that are looked at of what it holds
-MOST_FILES = 20  # of one student, of those that are notebooks of an assignment
+MOST_FILES = 20  # of one student, counting notebooks of assignments
 MOST_MEMBERS = 1000  # of a zip file, those not counted that are ignored
 MOST_CELLS = 1000
 NOT_KNOWN = "is not among the students that have variants"
@@ -34,7 +34,7 @@ IGNORED = re.compile(r"(^|/)(\.[^./]|__MACOSX/|lib/|site-packages/)")
 
 @dataclass
 class Submission:
-    """One file. `cells` is empty where it could not be read; `name` is the assignment, or empty."""
+    """One file. `cells` is empty if it could not be read; `name` is the assignment, or empty."""
 
     student: str
     file: str
@@ -46,13 +46,13 @@ class Submission:
 
 
 def collect(folder: Path, keys: dict, known: Collection[str] = ()) -> list[Submission]:
-    """Every notebook below `folder`, in zip files too, sorted; `keys` maps assignments to key notebooks.
+    """Return every notebook below `folder`, also in zip files, sorted; `keys` maps assignments to key notebooks.
 
-    With `known`, the names of the students, each gets the one that its folder or file means.
+    If `known` has the students' names, each submission gets the one that its folder or file means.
     """
     found, others, taken = [], {}, set()
     for file, content, problem in _files(folder):
-        while file in taken:  # a zip file may hold two of one name, and marks by hand are found by it
+        while file in taken:  # a zip file may have two of one name, which identifies marks by hand
             file += " (again)"
         taken.add(file)
         student = _student(file, keys)
@@ -87,7 +87,7 @@ def collect(folder: Path, keys: dict, known: Collection[str] = ()) -> list[Submi
 
 
 def _files(folder: Path):
-    """(path below `folder`, content, problem) of every file, and of every file in a zip file; paths that can be printed."""
+    """Yield (path below `folder`, content, problem) of every file, and of every file in a zip file; paths that can be printed."""
     for path in sorted(folder.rglob("*")):
         file = _printable(path.relative_to(folder).as_posix())
         if IGNORED.search(file) or (path.is_dir() and not path.is_symlink()):
@@ -131,7 +131,7 @@ def _members(file: str, archive: zipfile.ZipFile):
             yield name, b"", odd or "a zip file within a zip file: unpack it, and run this again"
             continue
         with archive.open(member) as stream:
-            content = stream.read(LARGEST + 1)  # whatever size the archive claims
+            content = stream.read(LARGEST + 1)  # regardless of the size that the archive claims
         room -= len(content)
         if room < 0:
             raise ValueError(f"it holds more than {LARGEST_HELD // 2**20} MiB")
@@ -140,25 +140,25 @@ def _members(file: str, archive: zipfile.ZipFile):
 
 
 def _is_notebook(file: str, content: bytes) -> bool:
-    """By its name, or, for a file that was renamed, by what is in it."""
+    """Return whether a file is a notebook by its name or, if it was renamed, by its content."""
     return file.lower().endswith(".ipynb") or (content.lstrip()[:1] == b"{" and b'"nbformat"' in content)
 
 
 def _student(file: str, keys) -> str:
-    """The first folder that is not an assignment's, or the file's name without the assignment's."""
+    """Return the first folder that is not an assignment's, or the file's name without the assignment's."""
     *folders, name = PurePosixPath(re.sub(r"\.zip/.*", "", file)).parts
     for folder in folders:
         if folder not in keys:
             return folder
     stem = re.sub(r"\.(ipynb|json|txt|zip)\b", "", name)
     names = "|".join(map(re.escape, keys))
-    word = rf"(?<![^\W_])(?:{names})(?![^\W\d_])"  # the name as a word, lest it is taken out of "delaplace"
+    word = rf"(?<![^\W_])(?:{names})(?![^\W\d_])"  # the name as a word, so that "delaplace" does not match
     rest = re.sub(word if re.search(word, stem) else names, "", stem).strip(" _-.") if keys else stem
     return rest or stem
 
 
 def _meant(student: str, known: Collection[str]) -> str:
-    """The one of `known` that `student` is, but for case and what platforms and browsers append to names; or nothing."""
+    """Return the one of `known` that `student` means, ignoring case and additions of platforms and browsers; or nothing."""
     if student in known:
         return student
     folded = [(name, student.casefold().removeprefix(name.casefold())) for name in known]
@@ -223,7 +223,7 @@ def _parse(submission: Submission, notebook, keys) -> None:
 
 
 def _by_content(cells: list[dict], keys) -> str:
-    """The assignment whose given texts stand in `cells`, or nothing."""
+    """Return the assignment whose given texts are in `cells`, or nothing."""
     theirs = {_squeezed(cell["source"]) for cell in cells}
     common = {
         name: sum(_squeezed(cell.source) in theirs for cell in key.cells if assignment.kind(cell) in ("text", "given"))
@@ -234,7 +234,7 @@ def _by_content(cells: list[dict], keys) -> str:
 
 
 def known(cells: list[dict], released) -> list[dict]:
-    """`cells` with ids, where an editor has dropped them all: by what stands unchanged, and by the order in between."""
+    """Return `cells` with ids, if an editor has dropped them all: by unchanged texts, and by the order in between."""
     if {cell["ident"] for cell in cells} & {cell.id for cell in released.cells}:
         return cells
     ours = [(_kind_of(cell.cell_type), _squeezed(cell.source)) for cell in released.cells]
@@ -255,7 +255,7 @@ def known(cells: list[dict], released) -> list[dict]:
 
 
 def _in_order(wanted, offered, ours, theirs):
-    """Pairs of cells of one kind, each with the next; of code, with the one that defines the same function where there is one."""
+    """Yield pairs of cells of one kind in order; code cells are paired by the function that they define, if any."""
     left = list(offered)
     for index in wanted:
         kind, source = ours[index]
@@ -273,7 +273,7 @@ def _kind_of(cell_type: str) -> str:
 
 
 def parts(cells) -> list[str]:
-    """The heading that each of `cells` stands under: the part of the assignment that explains it."""
+    """Return the heading above each of `cells`: the part of the assignment that explains it."""
     found, part = [], ""
     for cell in cells:
         headings = re.findall(r"(?m)^## (.*?)(?: \(.*\))?$", cell.source) if cell.cell_type == "markdown" else []
@@ -283,7 +283,7 @@ def parts(cells) -> list[str]:
 
 
 def _cell(cell) -> dict | None:
-    """A cell as {ident, type, source}; None if it is beyond reading."""
+    """Return a cell as {ident, type, source}; None if it is unreadable."""
     if not isinstance(cell, dict):
         return None
     source = cell.get("source", "")
@@ -301,7 +301,7 @@ def _dictionary(value) -> dict:
 
 
 def _note_repeated(submissions: list[Submission], keys) -> None:
-    """Several files of one student for one assignment, and equal ones of two students, whose parameters may differ."""
+    """Note several files of one student for one assignment, and equal files of two students, whose parameters may differ."""
     # ids of cells that are given, parameters among them, and what stands in the others before anybody has written there
     given: dict = {name: set() for name in ("", *keys)}
     for name, key in keys.items():
@@ -335,10 +335,10 @@ def _note_repeated(submissions: list[Submission], keys) -> None:
 
 
 def merge(key, released, submission: Submission) -> list[dict]:
-    """The cells to run, in the key's order: {id, kind, type, source, shown, points}.
+    """Return the cells to run, in the key's order: {id, kind, type, source, shown, points}.
 
-    Given cells and tests are the key's, whatever was done to them; `shown` is what students may see. Solutions
-    and answers are the student's; cells of his own stay behind the cell that they stood behind.
+    Given cells and tests are the key's, whatever the student did to them; `shown` is the part that students may see. Solutions
+    and answers are the student's, and the student's additional cells keep their position after the same cell.
     """
     theirs, extras, last = {}, {}, ""
     texts = {_squeezed(cell.source) for cell in released.cells}
@@ -367,7 +367,7 @@ def _planned(cell, shown, theirs: list, problems: list) -> list[dict]:
         "id": cell.id,
         "kind": kind,
         "type": cell.cell_type,
-        "source": cell.source,  # of a test the hidden part too: it goes to the judge alone
+        "source": cell.source,  # for tests including the hidden part, which goes only to the judge
         "shown": shown.source,
         "points": assignment.points(cell),
     }
@@ -375,7 +375,7 @@ def _planned(cell, shown, theirs: list, problems: list) -> list[dict]:
     if kind == "solution":
         if not sources:
             problems.append(f"cell {cell.id} is missing")
-        # a cell that was split, or copied, comes back as several
+        # a split or copied cell returns as several
         return [plan | {"source": source, "shown": source} for source in sources] or [
             plan | {"source": "", "shown": ""}
         ]
@@ -397,7 +397,7 @@ def _planned(cell, shown, theirs: list, problems: list) -> list[dict]:
 
 
 def _own(cell: dict) -> dict:
-    """A cell that the student added."""
+    """Return a cell that the student added."""
     return {
         "id": "",
         "kind": "own",

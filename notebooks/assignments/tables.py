@@ -1,4 +1,4 @@
-"""Tables, as spreadsheets read and write them, and the marks and variants that stand in them."""
+"""Tables that spreadsheets read and write, and the marks and variants in them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lib.release.files import whole
 
 
 def table(path: Path, rows: list[dict], header=None) -> None:
-    """`rows` as CSV, with a byte-order mark, by which spreadsheets see that names are in UTF-8."""
+    """Write `rows` as CSV, with a byte-order mark, from which spreadsheets recognise UTF-8."""
     with whole(path) as draft, draft.open("w", encoding="utf-8-sig", newline="") as stream:
         writer = csv.DictWriter(stream, header or list(rows[0] if rows else []))
         writer.writeheader()
@@ -20,7 +20,8 @@ def table(path: Path, rows: list[dict], header=None) -> None:
 
 
 def read_table(path: Path) -> list[dict]:
-    """The rows of a table that `table` has written, or a spreadsheet since, which may put semicolons or tabs between cells."""
+    """Return the rows of a table written by `table`, or since by a spreadsheet, which may separate cells by semicolons
+    or tabs."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             text = stream.read()
@@ -31,19 +32,19 @@ def read_table(path: Path) -> list[dict]:
 
 
 def _cell(value: str) -> str:
-    """A spreadsheet takes what starts like this for a formula, and a student's name or error may; a login can call nothing."""
+    """Return a value that no spreadsheet takes for a formula; a student's name or an error may start like one."""
     if re.fullmatch(r"[+@-][\w.@-]+", value):
         return value
     return f"'{value}" if value[:1] in tuple("=+-@\t\r") and value[:1] else value
 
 
 def _uncelled(value: str) -> str:
-    """What `_cell` was given."""
+    """Return the argument of `_cell`."""
     return re.sub(r"^'(?=[=+\-@])", "", value)
 
 
 def variants(path: Path) -> dict[str, str]:
-    """{student: variant} from the table that `make assignments` has written."""
+    """Return {student: variant} from the table that `make assignments` has written."""
     rows = read_table(path)
     if not all(row.get("student") and row.get("variant") for row in rows):
         raise ValueError(f"VARIANTS must be a table with the columns student and variant, got {path}")
@@ -54,7 +55,7 @@ def variants(path: Path) -> dict[str, str]:
 
 
 def read_marks(path: Path) -> dict:
-    """by-hand.csv, filled in: {(file, question): (points or None, comment, sign of the answer)}; rows with neither are left out."""
+    """Return the marks in by-hand.csv: {(file, question): (points or None, comment, sign of the answer)}, without empty rows."""
     marks: dict = {}
     for number, row in enumerate(read_table(path), start=2):
         try:
@@ -73,9 +74,10 @@ def read_marks(path: Path) -> dict:
 
 
 def enter_marks(records: list[dict], marks: dict) -> list[str]:
-    """Put the marks in their places, but for answers that are others by now: these are told, in the problems and as the result.
+    """Enter the marks, except for answers that have changed, which are listed in the problems and returned.
 
-    ``ValueError`` for a mark that is out of range or has no place: none is dropped. A question with a mark keeps its `sign`.
+    Raises ``ValueError`` for a mark that is out of range or has no place: none is dropped. A question with a mark keeps
+    its `sign`.
     """
     places = {
         (record["file"], question["id"]): (record, question)
@@ -113,8 +115,8 @@ def _said(points) -> str:
 
 
 def sign_of(question: dict) -> str:
-    """By which an answer that was changed is known."""
+    """Return a sign that changes with the answer."""
     words = " ".join(question["text"].split())
     return (
         "s" + hashlib.sha256(words.encode(errors="replace")).hexdigest()[:12]
-    )  # a letter first, lest it be taken for a number
+    )  # a letter first, so that it is not read as a number

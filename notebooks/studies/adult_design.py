@@ -1,7 +1,7 @@
 """Adult's ten explanatory attributes and the income (hasegawa2015, Table 2): as records to perturb, as a design matrix.
 
-All values are public: the publishers' lists of categories with ``?`` as one more, and `datasets.PUBLIC_RANGES`. So
-records of a training and a test part, original or perturbed, have the same codes and the same columns.
+All values are public: the publishers' lists of categories with ``?`` added, and `datasets.PUBLIC_RANGES`. So records of a
+training and a test part, original or perturbed, have the same codes and the same columns.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ EXPLANATORY = (
 )  # fmt: skip
 TARGET = "income"
 NUMERIC = ("education-num", "capital-gain", "capital-loss", "hours-per-week")
-# Table 2 has the age as categorical, which may be a slip: one category is then a year.
+# Table 2 has the age as categorical, perhaps by mistake; one category is then a year.
 AGES = ("numeric", "categorical")
 SCALINGS = ("none", "range", "standard")
 # Public edges of the bins into which `cells` puts numbers, fixed beforehand; attributes that are not named are categories.
@@ -36,9 +36,10 @@ EDGES = {name: (datasets.PUBLIC_RANGES[name][0], *cuts, datasets.PUBLIC_RANGES[n
 
 
 def adult_kinds(*, age="numeric") -> dict:
-    """What `lib.microdata.perturbation.pk_parameters` wants: each attribute's number of categories, or its range (low, high).
+    """Return each attribute's number of categories, or its range (low, high), for `lib.microdata.perturbation.pk_parameters`.
 
-    The ten and the income; age : "numeric", or "categorical" as printed, with the 74 years 17 to 90 as categories
+    age : "numeric", or "categorical" as printed, with the 74 years 17 to 90 as categories
+    The attributes are the ten and the income.
     """
     checks.one_of("age", age, AGES)
     numeric = {*NUMERIC, "age"} if age == "numeric" else set(NUMERIC)
@@ -48,9 +49,9 @@ def adult_kinds(*, age="numeric") -> dict:
 
 
 def adult_records(frame, *, age="numeric") -> pd.DataFrame:
-    """Records as numbers, (n, 11) in the order of `adult_kinds`: codes from 0 for categories, else values.
+    """Return records as numbers, (n, 11) in the order of `adult_kinds`: codes from 0 for categories, else values.
 
-    frame : `datasets.adult` with ``missing="category"``. ``ValueError`` names an attribute that is absent or has a
+    frame : `datasets.adult` with ``missing="category"``. Raises ``ValueError`` that names an attribute that is absent or has a
     value outside its public set.
     """
     labels, columns = _labels(), {}
@@ -65,14 +66,14 @@ def adult_records(frame, *, age="numeric") -> pd.DataFrame:
 
 
 def cell_sizes() -> dict:
-    """How many cells each attribute has: its categories, or the bins of `EDGES`."""
+    """Return how many cells each attribute has: its categories, or the bins of `EDGES`."""
     return {name: len(EDGES[name]) - 1 if name in EDGES else kind for name, kind in adult_kinds().items()}
 
 
 def cells(records) -> pd.DataFrame:
-    """The cell of each value of `adult_records`, codes from 0, under the same index: numbers in the bins of `EDGES`.
+    """Return the cell of each value of `adult_records`, codes from 0, under the same index: numbers in the bins of `EDGES`.
 
-    A bin has its lower edge, the last one both.
+    A bin contains its lower edge, and the last one both.
     """
     columns = {
         name: np.clip(np.searchsorted(EDGES[name], values, side="right") - 1, 0, len(EDGES[name]) - 2)
@@ -84,7 +85,7 @@ def cells(records) -> pd.DataFrame:
 
 
 def design_matrix(records, kinds: Mapping, *, scaling="range", reference=None) -> np.ndarray:
-    """Explanatory variables (n, p): a 0/1 column for each category, one column for each numeric attribute.
+    """Return explanatory variables (n, p): a 0/1 column for each category, one column for each numeric attribute.
 
     records : frame of codes and values, (n, at least the attributes of `kinds`)
     kinds : mapping from attribute to its number of categories or its range; other columns are left out
@@ -116,7 +117,7 @@ def _scale(scaling, kind, reference) -> tuple[float, float]:
 
 
 def _labels() -> dict:
-    """Every category of every attribute as it stands in the files."""
+    """Return every category of every attribute as written in the files."""
     domain = encodings.adult_domain(missing="category")
     labels = {name: list(domain.labels[name]) for name in domain.attributes}
     low, high = datasets.PUBLIC_RANGES["age"]

@@ -1,9 +1,8 @@
 """AIM with one thing changed at a time: its devices, its budget, the number of attributes (beyond miura2025).
 
-A comparison is a frame with one row for each variant and trial: the errors of the synthetic table, the
-size of the run and what it took. Trial i of every variant draws from a generator of its own, made from
-the seed and i, so that no variant depends on which others are compared. Finished runs may be kept on disk;
-an interrupted comparison then resumes (`notebooks.studies.grid`).
+A comparison is a frame with one row for each variant and trial: the errors of the synthetic table, the size of the run and
+its cost. Trial i of every variant draws from a separate generator, made from the seed and i, so that no variant depends on
+which others are compared. Finished runs may be kept on disk; an interrupted comparison then resumes (`notebooks.studies.grid`).
 
     python -m notebooks.studies.aim_ablation --output book/results/miura2025/ablation.csv
 
@@ -73,9 +72,10 @@ def devices(d) -> dict:
 
 
 def plans(d) -> dict:
-    """Return variants of AIM on `d` attributes as printed but for a device of ours, for all but one, and for all: options of `compare`.
+    """Return variants of AIM on `d` attributes: options of `compare`.
 
-    With our choice comes a size limit of the model, and with our pace a number of rounds: two variants have the printed one of these.
+    They are as printed but for one device of ours, for all but one, and for all. Our choice has a size limit of the model, and
+    our pace a number of rounds; two variants have the printed value of these.
     """
     choice, pace = replace(QUICK, choice="clear"), replace(QUICK, pace="tested")
     variants = (
@@ -95,11 +95,10 @@ def plans(d) -> dict:
 def compare(table, variants, trials, *, seed, epsilon=1.0, delta=DELTA, **how) -> pd.DataFrame:
     """Run AIM on `table`, `trials` times with the options of each of `variants`, and measure.
 
-    variants : mapping from a name to options of `aim`, which may hold an `epsilon` of their own; the plan is `QUICK`
-        unless they say otherwise
-    trials : whole number >= 1; seed : whole number >= 0; how : `folder`, `jobs` and `progress` of `grid.run`
+    variants : mapping from a name to options of `aim`, which may include an `epsilon`; the default plan is `QUICK`
+    trials : integer >= 1; seed : integer >= 0; how : `folder`, `jobs` and `progress` of `grid.run`
 
-    One row for each variant and trial: error1, error2, error3, the alpha-way errors of the synthetic
+    Returns one row for each variant and trial: error1, error2, error3, the alpha-way errors of the synthetic
     records; steps; cells, the size of the last model; converged; cpu_s, CPU seconds of the run.
     """
     trials, seed = checks.whole("trials", trials, "[1, inf)"), checks.whole("seed", seed, "[0, inf)")
@@ -113,7 +112,7 @@ def compare(table, variants, trials, *, seed, epsilon=1.0, delta=DELTA, **how) -
 
 
 def _cell(table, seed, name, options, trial) -> dict:
-    """One run; the `name` of its variant changes nothing."""
+    """Return one run; the `name` of its variant changes nothing."""
     began = time.process_time()
     result = aim(table, rng=np.random.default_rng([seed, trial]), **options)
     took = time.process_time() - began
@@ -130,17 +129,17 @@ def _cell(table, seed, name, options, trial) -> dict:
 
 
 def widths(table, trials, *, seed, counts=WIDTHS, **how) -> pd.DataFrame:
-    """`compare` AIM on the first d attributes of `table`, for each d >= 3 of `counts`; the variants are called d."""
+    """Return `compare` for AIM on the first d attributes of `table`, for each d >= 3 of `counts`; the variants are called d."""
     attributes = table.domain.attributes
     counts = [int(d) for d in checks.integer("counts", counts, f"[3, {len(attributes)}]")]
     return pd.concat([compare(table.project(attributes[:d]), {d: {}}, trials, seed=seed, **how) for d in counts])
 
 
 def differences(frame, reference, column, spread=2.0) -> pd.DataFrame:
-    """How much larger `column` is for each variant than for the variant `reference`, in per cent of its mean.
+    """Return how much larger `column` is for each variant than for the variant `reference`, in per cent of its mean.
 
-    frame : of `compare`, two trials at least. Columns: `excess`, the mean over the trials; `low` and
-        `high`, `spread` standard errors below and above it (2: about 95 %). Trial by trial the differences
+    frame : of `compare`, at least two trials. Columns: `excess`, the mean over the trials; `low` and
+        `high`, `spread` standard errors below and above it (2: about 95 %). The differences of different trials
         are independent, though the variants of one trial, which share a seed, are not.
     """
     wide = frame[column].unstack("variant", sort=False)
@@ -157,10 +156,10 @@ def differences(frame, reference, column, spread=2.0) -> pd.DataFrame:
 
 
 def everything(trials, *, seed, source="real", **how) -> pd.DataFrame:
-    """The committed comparisons under one more index level, `study`.
+    """Return the committed comparisons under an additional index level, `study`.
 
     "devices on Adult" and, those `ON_BANK`, "devices on Bank", `trials` times each; "epsilon", `OUR_EPSILON` and "attributes", a
-    tenth as often (twice at least). how : see `compare`
+    tenth as often (at least twice). how : see `compare`
     """
     adult, bank = encodings.adult_table(source=source), encodings.bank_table(source=source)
     few = max(2, trials // 10)
@@ -182,7 +181,7 @@ def save(frame, path, provenance) -> None:
 
 
 def load(study, path=RESULTS) -> pd.DataFrame:
-    """One of the committed studies, as `compare` returned it; variants that are numbers are numbers again."""
+    """Return one of the committed studies, as `compare` returned it; variants that are numbers are numbers again."""
     frame = results.load(path)
     if study not in set(frame["study"]):
         raise ValueError(f"study must be one of {sorted(set(frame['study']))}, got {study!r}")
@@ -193,12 +192,12 @@ def load(study, path=RESULTS) -> pd.DataFrame:
 
 
 def provenance(path=RESULTS) -> dict:
-    """When, from what and with what the file was made."""
+    """Return when, from what and with what the file was made."""
     return results.provenance(path)
 
 
 def main(arguments=None) -> None:
-    """Run the comparisons that the command line, or `arguments`, asks for, and write their file."""
+    """Run the comparisons requested by the command line, or `arguments`, and write their file."""
     parser = command_line.parser(__name__, __doc__, output="the CSV file", seed=2025)
     parser.add_argument("--trials", type=int, default=100)
     arguments = sys.argv[1:] if arguments is None else arguments

@@ -1,14 +1,14 @@
-"""AIM, its variants and PrivBayes side by side (miura2025, sections 3 and 4).
+"""AIM, its variants and PrivBayes compared (miura2025, sections 3 and 4).
 
-A study is a grid: every method, at every epsilon, several times, on every data set. Each cell of the
-grid is one synthetic table and what it is worth: `evaluate`. A cell draws from a generator of its own,
-made from its place in the grid, so that it does not depend on which other cells there are, nor on how
-many processes share the work. Finished cells may be kept on disk; an interrupted grid then resumes.
+A study is a grid: every method, at every epsilon, several times, on every data set. Each cell of the grid is one synthetic
+table and its scores: `evaluate`. A cell draws from a separate generator, made from its place in the grid, so that it does
+not depend on the other cells or on the number of processes. Finished cells may be kept on disk; an interrupted grid then
+resumes.
 
     python -m notebooks.studies.aim_comparison --output book/results/miura2025
 
 makes the committed results again: the document's settings on the real data, with more trials than its three.
-The four AIM methods are run by two plans, as printed and as in the authors' later code (`PLANS`).
+The four AIM methods run under two plans, as printed and as in the authors' later code (`PLANS`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from notebooks.studies.prediction import train_synthetic_test_real
 
 
 def _variants(plan: Plan) -> dict:
-    """The options of `aim` for the paper's variants (section 3.3), by their names."""
+    """Return the options of `aim` for the paper's variants (section 3.3), by their names."""
     return {
         "aim-k2": {"workload": 2, "plan": plan},
         "aim-k3": {"workload": 3, "plan": plan},
@@ -48,7 +48,7 @@ def _variants(plan: Plan) -> dict:
     }
 
 
-# None stands for PrivBayes. `aim_ablation` says what our plan gains over these: no sentence of the paper is judged by ours.
+# None means PrivBayes. `aim_ablation` measures the gain of our plan over these; the paper's claims are not judged by ours.
 METHODS = _variants(AUTHORS_CODE) | {"bayes": None}
 AS_PRINTED = ", as printed"  # after the name of a method, in the column of scores
 PRINTED_METHODS = {name + AS_PRINTED: options for name, options in _variants(PRINTED).items()}
@@ -73,7 +73,7 @@ RESULTS = SCORES.parent
 class Case:
     """A data set: its `name`, the `real` records to synthesise, the `test` records and the `target` to predict.
 
-    held : share in [0, 1) of the real records that each trial draws anew, to test on them and to synthesise the others; 0: none
+    held : proportion in [0, 1) of the real records that each trial draws for testing, synthesising the others; 0: none
     """
 
     name: str
@@ -83,7 +83,7 @@ class Case:
     held: float = 0.0
 
     def drawn(self, rng) -> Case:
-        """The case of one trial, its records drawn by `rng` if some are held out."""
+        """Return the case of one trial, its records drawn by `rng` if some are held out."""
         if not self.held:
             return self
         order = rng.permutation(len(self.real))
@@ -94,11 +94,11 @@ class Case:
 
 @dataclass(frozen=True)
 class Settings:
-    """What the cells of a grid have in common.
+    """The common settings of a grid's cells.
 
-    delta : (0, 1); seed : whole number >= 0; depth : of the decision trees, whole number >= 1, or
-    None for trees that grow until their leaves are pure
-    kernels : whole number >= 0, of the trials, from the first, in which a radial kernel is trained too, which takes longest
+    delta : (0, 1); seed : integer >= 0
+    depth : of the decision trees, integer >= 1, or None for trees that grow until their leaves are pure
+    kernels : integer >= 0, the number of trials, from the first, that also train a radial kernel, which takes longest
     """
 
     delta: float = 1e-9
@@ -116,7 +116,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Study:
-    """What a grid found.
+    """The result of a grid.
 
     scores : frame, one row a cell: data, method, epsilon, trial, records; error1, error2, error3
         (alpha-way errors); mi_error (nats); the columns of `SETTINGS` (accuracies; radial in the first trials only)
@@ -130,10 +130,10 @@ class Study:
 
 
 def cases(source="real") -> list[Case]:
-    """The document's two data sets, from the real files or the embedded stand-in; Bank twice.
+    """Return the document's two data sets, from the real files or the embedded synthetic ones; Bank twice.
 
-    Adult is tested on its own test part. Bank has none: it is tested on the records themselves, as
-    the 30,488 of Table 1 are all that there are, and on a fifth of them that is held out.
+    Adult is tested on its own test part. Bank has none. It is tested on the records themselves, because the 30,488 of
+    Table 1 are all, and on a fifth of them that is held out.
     """
     checks.one_of("source", source, datasets.KINDS)
     bank = encodings.bank_table(source=source)
@@ -145,10 +145,10 @@ def cases(source="real") -> list[Case]:
 
 
 def synthesize(table, method, epsilon, delta, *, rng) -> Table:
-    """Synthetic records by one of `METHODS` or `PRINTED_METHODS`, (epsilon, delta)-DP under unbounded neighbours.
+    """Return synthetic records by one of `METHODS` or `PRINTED_METHODS`, (epsilon, delta)-DP under unbounded neighbours.
 
-    PrivBayes has two parents and Laplace noise, as the document's: it is epsilon-DP, and leaves delta
-    unused. (With Gaussian noise and a delta as small as 1e-9 it is less accurate.)
+    PrivBayes has two parents and Laplace noise, like the document's: it is epsilon-DP, and does not use
+    delta. (With Gaussian noise and a delta as small as 1e-9 it is less accurate.)
     """
     methods = METHODS | PRINTED_METHODS
     checks.one_of("method", method, tuple(methods))
@@ -159,7 +159,7 @@ def synthesize(table, method, epsilon, delta, *, rng) -> Table:
 
 
 def evaluate(case, synthetic, *, depth, rng, kernel=True) -> dict:
-    """The scores of a synthetic table, `kernel`: with a radial one's, and the mutual information of each pair of attributes."""
+    """Return the scores of a synthetic table and each pair's mutual information; `kernel` includes a radial kernel's score."""
     scores = {f"error{alpha}": utility.marginal_error(case.real, synthetic, alpha) for alpha in (1, 2, 3)}
     scores["mi_error"] = utility.mutual_information_error(case.real, synthetic)
     for short, model in MODELS.items():
@@ -183,10 +183,10 @@ def grid(
     folder=None,
     jobs=1,
 ) -> Study:
-    """Run every cell: each of `cases`, `methods` and `epsilons`, `trials` times; and each of `PRINTED_METHODS` `printed` times, at least 0.
+    """Run every cell: each of `cases`, `methods` and `epsilons`, `trials` times; and of `PRINTED_METHODS` `printed` >= 0 times.
 
-    trials, jobs : whole numbers >= 1; jobs is the number of processes
-    folder : where finished cells are kept, and looked for first. One counts only if the records, all
+    trials, jobs : integers >= 1; jobs is the number of processes
+    folder : where finished cells are kept, and searched for first. A cell counts only if the records, all
         settings and the code of this package are the same.
     """
     cases = list(cases)
@@ -211,7 +211,7 @@ def grid(
 
 
 def _cell(settings, case, method, epsilon, trial) -> dict:
-    """One cell's result."""
+    """Return one cell's result."""
     place = zlib.crc32(f"{case.name}/{method}/{epsilon!r}".encode())
     rng = np.random.default_rng([settings.seed, place, trial])
     # All methods of a trial share what is held out.
@@ -221,7 +221,7 @@ def _cell(settings, case, method, epsilon, trial) -> dict:
 
 
 def _key(case, method, epsilon, trial, settings) -> str:
-    """What the cell's result depends on besides the code."""
+    """Return everything but the code that the cell's result depends on."""
     parts = [
         digest(case.real),
         digest(case.test),
@@ -236,12 +236,12 @@ def _key(case, method, epsilon, trial, settings) -> str:
 
 
 def digest(table) -> str:
-    """SHA-256 of a `Table`: its domain and its records."""
+    """Return the SHA-256 of a `Table`: its domain and its records."""
     return cell_grid.digest(table.domain, *(table.column(name) for name in table.domain.attributes))
 
 
 def _pairs(table) -> list[float]:
-    """I(A_i, A_j) of the pairs i < j."""
+    """Return I(A_i, A_j) of the pairs i < j."""
     return utility.mutual_information(table)[np.triu_indices(len(table.domain), 1)].tolist()
 
 
@@ -274,7 +274,7 @@ def _information(places, cells, cases) -> pd.DataFrame:
 
 
 def matrix(study, data, method) -> pd.DataFrame:
-    """The pairs of one data set and method as a symmetric frame (d, d) in nats, its diagonal not a number."""
+    """Return the pairs of one data set and method as a symmetric frame (d, d) in nats, its diagonal not a number."""
     chosen = study.information.query("data == @data and method == @method")
     if chosen.empty:
         raise ValueError(f"study must hold information of {method!r} on {data!r}, got none")
@@ -284,7 +284,7 @@ def matrix(study, data, method) -> pd.DataFrame:
 
 
 def by_plan(study) -> dict[str, Study]:
-    """The study's runs by each of `PLANS` that it has, all of them with the names of `METHODS`; PrivBayes and the real records are in each."""
+    """Return the study by each of its `PLANS`, with the names of `METHODS`; PrivBayes and the real records are in each."""
     found = {}
     for plan, ending in PLANS.items():
         names = {method + ending * (method != "bayes"): method for method in METHODS} | {"original": "original"}
@@ -307,17 +307,17 @@ def save(study, folder, provenance) -> None:
 
 
 def load(folder=RESULTS) -> Study:
-    """The study that `save` wrote; by default the committed one, on the real data."""
+    """Return the study that `save` wrote; by default the committed one, on the real data."""
     return Study(**{part: results.load(Path(folder) / name) for part, name in _FILES.items()})
 
 
 def provenance(folder=RESULTS) -> dict:
-    """When, from what and with what the study in `folder` was made."""
+    """Return when, from what and with what the study in `folder` was made."""
     return results.provenance(Path(folder) / _FILES["scores"])
 
 
 def main(arguments=None) -> None:
-    """Run the study that the command line, or `arguments`, asks for, and write its two files."""
+    """Run the study requested by the command line, or `arguments`, and write its two files."""
     parser = command_line.parser(__name__, __doc__, output="folder for the two CSV files", seed=2025)
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--printed", type=int, default=5, help="trials as printed, which take longer")

@@ -1,4 +1,4 @@
-"""AIM beside the programs of others, from the seeds that `make peers` has kept (beyond miura2025)."""
+"""AIM compared with other programs, over the seeds that `make peers` has kept (beyond miura2025)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ ERRORS = {"1-way": "error1", "2-way": "error2", "3-way": "error3"}
 
 
 def summary(frame: pd.DataFrame | None = None) -> pd.DataFrame:
-    """A row for each table, epsilon and program: means of its errors, their standard errors, and costs.
+    """Return a row for each table, epsilon and program: means of its errors, their standard errors, and costs.
 
     frame : a row a seed, as in the kept file, which is the default
 
-    Columns error1 to error3 and se1 to se3; seeds; cpu_s and first_s, medians; peak_mb, the most; tuned, whether the table had a part in
-    the choice of AIM's settings (`TUNED`). There are no rows of a program that has not ended twice, nor where no other has.
+    Columns error1 to error3 and se1 to se3; seeds; cpu_s and first_s, medians; peak_mb, the maximum; tuned, whether the
+    table took part in the choice of AIM's settings (`TUNED`). Programs that have not finished twice, and tables without
+    another program, are omitted.
     """
     frame = results.load(FILE) if frame is None else frame
     groups = frame.dropna(subset=["error1"]).groupby(["table", "epsilon", "program"])
@@ -35,16 +36,17 @@ def summary(frame: pd.DataFrame | None = None) -> pd.DataFrame:
 
 
 def seeds() -> pd.DataFrame:
-    """How many seeds of each program are kept, by table and epsilon: whole numbers, 0 where there are none."""
+    """Return how many seeds of each program are kept, by table and epsilon: integers, 0 where there are none."""
     frame = results.load(FILE).dropna(subset=["error1"])
     return frame.groupby(["table", "epsilon", "program"]).size().unstack(fill_value=0)
 
 
 def behind(found: pd.DataFrame) -> pd.DataFrame:
-    """How many standard errors of the difference our errors lie above each peer's (below 0: ours are smaller), and their costs over ours.
+    """Return our errors minus each peer's, in standard errors of the difference (below 0: ours are smaller), and costs.
 
-    found : a `summary`. A row for each table, epsilon and peer; columns 1-way to 3-way, CPU, memory, and first, the CPU if what our
-    first run in a process imports is counted; and ratio, the peer's 2-way error over ours, with its standard error, spread
+    found : a `summary`. A row for each table, epsilon and peer; columns 1-way to 3-way, CPU, memory (peer's costs over ours),
+    and first, the CPU including the imports of our first run in a process; and ratio, the peer's 2-way error over ours, with
+    its standard error, spread
     """
     ours, peers = (found.xs(OURS, level="program"), found.drop(index=OURS, level="program"))
     ours = ours.reindex(peers.index.droplevel("program")).set_index(peers.index)
@@ -60,9 +62,11 @@ def behind(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def standing(beside: pd.DataFrame) -> pd.DataFrame:
-    """In how many errors ours is smaller or larger by more than a standard error of the difference, on two kinds of tables.
+    """Return in how many errors ours is smaller or larger by more than a standard error of the difference, on two kinds
+    of tables.
 
-    beside : as of `behind`. A column for the tables with a part in the choice of AIM's settings (`TUNED`), one for those without
+    beside : as of `behind`. A column for the tables that took part in the choice of AIM's settings (`TUNED`), one for
+        the others
     """
     chosen = beside.index.get_level_values("table").isin(TUNED)
     parts = {"with a part in the choice of our settings": beside[chosen], "without": beside[~chosen]}
@@ -80,13 +84,13 @@ def _counts(part) -> dict:
 
 
 def larger(beside: pd.DataFrame) -> pd.DataFrame:
-    """The errors in which ours is larger by more than a standard error of the difference, and by how many; `beside` as of `behind`."""
+    """Return the errors in which ours is larger by more than a standard error, and by how much; `beside` as of `behind`."""
     apart = beside[[*ERRORS]].rename_axis(columns="error").stack()
     return apart[apart > 1].round(1).rename("standard errors").to_frame()
 
 
 def readable(found: pd.DataFrame) -> pd.DataFrame:
-    """A `summary` in words and rounded numbers, for a page."""
+    """Return a `summary` in words and rounded numbers, for a page."""
     errors = {
         way: [f"{mean:.3g} ± {se:.1g}" for mean, se in zip(found[column], found[f"se{column[-1]}"])]
         for way, column in ERRORS.items()
@@ -96,11 +100,11 @@ def readable(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def fits(frame: pd.DataFrame | None = None) -> pd.DataFrame:
-    """How much larger, in per cent, the errors of two fits are than those of the model of least loss of the same measurements.
+    """Return the excess, in per cent, of two fits' errors over those of the least-loss model of the same measurements.
 
     frame : a row for each table, epsilon, seed and fit, as in the kept file, which is the default
-    A row for each table and epsilon; columns (fit, way) with the excess, (fit, way and " se") its standard error over the seeds, and
-    (fit, "loss") with how much larger the loss is on average, not in per cent
+    A row for each table and epsilon; columns (fit, way) with the excess, (fit, way and " se") its standard error over
+    the seeds, and (fit, "loss") with the average excess of the loss, not in per cent
     """
     frame = results.load(FITS) if frame is None else frame
     wide = frame.set_index(["table", "epsilon", "seed", "fit"]).unstack("fit")

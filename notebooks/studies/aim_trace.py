@@ -1,7 +1,7 @@
-"""A run of AIM step by step: what it has spent, what it chose, how well it did (miura2025, Figures 3 to 5).
+"""A run of AIM step by step: its spending, its choices, its errors (miura2025, Figures 3 to 5).
 
 All functions take the `steps` of an `adaptive_iterative.Result`, or the first of them. Their errors come from the true
-records, so what is found here is for studying the mechanism, not for release.
+records, so use the results to study the mechanism, not for release.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from lib.numerics import checks
 
 
 def charges(steps) -> np.ndarray:
-    """The rho that each step costs, shape (steps,)."""
+    """Return the rho that each step costs, shape (steps,)."""
     return np.diff([step.rho_used for step in steps], prepend=0.0)
 
 
 def annealed(steps) -> list[int]:
-    """The numbers, from 1, of the steps after which Algorithm 4 (line 1) raised the budget of a round."""
+    """Return the numbers, from 1, of the steps after which Algorithm 4 (line 1) raised the budget of a round."""
     return [number for number, step in enumerate(steps, 1) if step.annealed]
 
 
 def initial(steps) -> int:
-    """How many steps the initialisation took: those in which nothing was chosen."""
+    """Return the number of steps in the initialisation, in which nothing was chosen."""
     return sum(step.epsilon == 0 for step in steps)
 
 
 def paces(steps, factor=1.5) -> list[int]:
-    """The numbers, from 1, of the rounds that cost more than `factor` in [1, inf) times the round before.
+    """Return the numbers, from 1, of the rounds that cost more than `factor` in [1, inf) times the round before.
 
-    The rounds' charges alone are looked at, not the mechanism's own record of its annealing; the last
-    round, which gets whatever is left, is passed over.
+    Only the rounds' charges are used, not the mechanism's own record of its annealing. The last round, which gets the
+    remaining budget, is left out.
     """
     factor = checks.number("factor", factor, "[1, inf)")
     cost, first = charges(steps), initial(steps)
@@ -45,14 +45,14 @@ def paces(steps, factor=1.5) -> list[int]:
 
 
 def milestones(steps, count=6) -> list[int]:
-    """Numbers of steps worth composing at: the first, the last, each change of pace, and `count` in between."""
+    """Return numbers of steps worth composing at: the first, the last, each change of pace, and `count` in between."""
     count = checks.whole("count", count, "[0, inf)")
     spread = np.linspace(1, len(steps), count + 2).round().astype(int).tolist()
     return sorted({*spread, initial(steps) or 1, *annealed(steps)})
 
 
 def schedule_of(steps, noise="gaussian", neighbours="unbounded") -> list:
-    """What a run of AIM did, in the order of its steps, as pairs (privacy loss variable, 1) for accountants.
+    """Return the steps of a run of AIM, in order, as pairs (privacy loss variable, 1) for accountants.
 
     steps : each with the scale `sigma` of its noise in counts, (0, inf), and the `epsilon` of its selection,
         [0, inf), 0 for none; those of `adaptive_iterative.Result`, or some of the first of them
@@ -81,13 +81,13 @@ def spent(
     eps_error=None,
     resolution=32,
 ):
-    """The epsilon at `delta` that the first steps cost, for each number of them in `at` (default: all).
+    """Return the epsilon at `delta` that the first steps cost, for each number of them in `at` (default: all).
 
-    delta : [1e-12, 1); at : whole numbers in [1, steps]
+    delta : [1e-12, 1); at : integers in [1, steps]
     exponential, noise, neighbours, resolution : as in `accounting.compose_schedule` and `schedule_of`
-    eps_error : (0, inf), as there; default: 0.2 % of what all the steps cost by zCDP, 2e-4 at least
+    eps_error : (0, inf), as there; default: 0.2 % of the cost of all steps by zCDP, at least 2e-4
 
-    A frame, one row a number: `zcdp`, by adding up rho, and `lower`, `estimate`, `upper` by numerical
+    The result is a frame, one row a number: `zcdp`, by adding up rho, and `lower`, `estimate`, `upper` by numerical
     composition of the schedule as if it had been fixed in advance, which it was not.
     """
     at = range(1, len(steps) + 1) if at is None else [int(n) for n in checks.integer("at", at, f"[1, {len(steps)}]")]
@@ -103,7 +103,7 @@ def spent(
 
 
 def tightened(mechanisms, epsilon, delta, *, exponential="bounded range", resolution=32) -> float:
-    """The factor f by which all noise of a schedule may shrink to cost `epsilon` at `delta`, numerically.
+    """Return the factor f by which all noise of a schedule may shrink to cost `epsilon` at `delta`, numerically.
 
     mechanisms : as for `accounting.compose_schedule`; the scales of noise become sigma/f, and the epsilons of the
         selections f epsilon: every variable's `size` grows by f, every rho by f^2
@@ -129,16 +129,15 @@ def tightened(mechanisms, epsilon, delta, *, exponential="bounded range", resolu
 
 
 def errors(steps, alpha) -> np.ndarray:
-    """The alpha-way error of the model after each step, shape (steps,) (miura2025, Figure 4)."""
+    """Return the alpha-way error of the model after each step, shape (steps,) (miura2025, Figure 4)."""
     sets = _watched(steps, alpha)
     return np.array([np.mean([step.errors[names] for names in sets]) for step in steps])
 
 
 def chosen_and_rest(steps, alpha=2) -> tuple[np.ndarray, np.ndarray]:
-    """Mean error after each step of the sets measured by then, and of the others (miura2025, Figure 5).
+    """Return the mean error after each step of the sets measured by then, and of the others (miura2025, Figure 5).
 
-    Two arrays of shape (steps,), NaN while there are none. Sets of `alpha` attributes count, measured
-    as a whole.
+    Two arrays of shape (steps,), NaN while there are none. Sets of `alpha` attributes count, measured as a whole.
     """
     sets, measured = _watched(steps, alpha), set()
     means = []
@@ -152,7 +151,7 @@ def chosen_and_rest(steps, alpha=2) -> tuple[np.ndarray, np.ndarray]:
 
 
 def selections(steps, alpha=2) -> pd.DataFrame:
-    """Which sets of `alpha` attributes were measured when: 0/1, one row a set, one column a step from 1."""
+    """Return which sets of `alpha` attributes were measured when: 0/1, one row a set, one column a step from 1."""
     sets = _watched(steps, alpha)
     hits = [[int(frozenset(names) == frozenset(step.attributes)) for step in steps] for names in sets]
     return pd.DataFrame(hits, index=[" × ".join(names) for names in sets], columns=range(1, len(steps) + 1))
@@ -162,10 +161,10 @@ def selections(steps, alpha=2) -> pd.DataFrame:
 
 
 def printed_schedule(run, rounds, share=0.9) -> np.ndarray:
-    """(sigma_t, epsilon_t) of each step of `run`, an `adaptive_iterative.Result`, by Algorithms 2 to 4; shape (steps, 2).
+    """Return (sigma_t, epsilon_t) of each step of `run`, an `adaptive_iterative.Result`, by Algorithms 2 to 4; shape (steps, 2).
 
-    rounds : T, whole, [1, inf); share : alpha, the measurements' part of the budget, (0, 1)
-    All that is taken from the run is its rho and after which rounds it annealed; epsilon is 0 in the initialisation.
+    rounds : T, integer in [1, inf); share : alpha, the measurements' part of the budget, (0, 1)
+    Only the run's rho and the rounds after which it annealed are used; epsilon is 0 in the initialisation.
     """
     rounds, share = checks.integer("rounds", rounds, "[1, 1e100]"), checks.real("share", share, "[1e-9, 1)")
     sigma, epsilon, used = np.sqrt(rounds / (2 * share * run.rho)), np.sqrt(8 * (1 - share) * run.rho / rounds), 0.0
@@ -183,10 +182,10 @@ def printed_schedule(run, rounds, share=0.9) -> np.ndarray:
 
 
 def printed_spending(anneals, rounds, d, share=Fraction(9, 10)) -> tuple[Fraction, Fraction]:
-    """The part of rho that Algorithms 2 to 4 have used at their end, and the part that they then divide by.
+    """Return the part of rho that Algorithms 2 to 4 have used at their end, and the part that they then divide by.
 
-    anneals : whether each round anneals, in order, as long as the budget lasts; rounds : T, whole, [1, inf)
-    d : number of attributes, whole, [1, inf); share : alpha, a Fraction in (0, 1)
+    anneals : whether each round anneals, in order, as long as the budget lasts; rounds : T, integer in [1, inf)
+    d : number of attributes, integer in [1, inf); share : alpha, a Fraction in (0, 1)
     Exact: a round costs 1/T of rho, and four times as much as before once it annealed.
     """
     rounds, d = checks.whole("rounds", rounds, "[1, inf)"), checks.whole("d", d, "[1, inf)")

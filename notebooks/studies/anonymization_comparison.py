@@ -1,14 +1,15 @@
 """Figure 1 of hasegawa2015: AUC of logistic regression after each way of anonymizing Adult.
 
-A study is a grid: every method in every setup, at every k, on several random splits into training and test
-records. A cell draws from generators made from its place, so it does not depend on which others there are; methods
-that start from perturbed records share them. Finished cells may be kept on disk; an interrupted grid then resumes.
+A study is a grid: every method in every setup, at every k, on several random splits into training and test records. A
+cell draws from generators made from its place, so it does not depend on the other cells; methods that start from
+perturbed records share them. Finished cells may be kept on disk; an interrupted grid then resumes.
 
     python -m notebooks.studies.anonymization_comparison --output book/results/hasegawa2015
 
-makes the committed results again: the document's setting on the real data, in all readings of `notebooks.studies.anonymization_readings`.
-With ``--plan rivals`` it makes the second loss of the baselines, and what local differential privacy offers at
-the same epsilon (`notebooks.studies.local_marginals`); with ``--plan setups`` the reconstruction in the remaining setups.
+makes the committed results again: the document's setting on the real data, in all readings of
+`notebooks.studies.anonymization_readings`. With ``--plan rivals`` it makes the second loss of the baselines, and the
+results of local differential privacy at the same epsilon (`notebooks.studies.local_marginals`); with ``--plan setups``
+the reconstruction in the remaining setups.
 """
 
 from __future__ import annotations
@@ -68,8 +69,8 @@ def grid(
 
     frame : `datasets.adult` of all parts with ``missing="category"``
     setups, methods : names out of `SETUPS` and `METHODS`; ks : reals in (1, records]
-    trials, records, jobs : whole numbers; at least 1; records for training, the others of the frame for testing
-    seed : whole number >= 0; folder : where finished cells are kept, and looked for first. One counts only if the records,
+    trials, records, jobs : integers; at least 1; records for training, the others of the frame for testing
+    seed : integer >= 0; folder : where finished cells are kept, and looked for first. One counts only if the records,
         all settings and the code that it depends on are the same.
 
     One row a cell, `COLUMNS` and the CPU seconds it took:
@@ -94,7 +95,7 @@ def grid(
 
 
 def _places(setups, methods, ks) -> list[tuple]:
-    """Setup, method and k of the cells."""
+    """Return setup, method and k of the cells."""
     for name, values, allowed in (("setup", setups, tuple(SETUPS)), ("method", methods, METHODS)):
         for value in values:
             checks.one_of(name, value, allowed)
@@ -108,7 +109,7 @@ def _places(setups, methods, ks) -> list[tuple]:
 
 
 def _cell(frame, records, seed, setup, method, k, trial) -> dict:
-    """One cell's result."""
+    """Return one cell's result."""
     began = time.process_time()
     chosen = SETUPS.get(setup, Setup())
     at = split_records(frame, records, trial, seed=seed, age=chosen.age)
@@ -124,7 +125,7 @@ def _cell(frame, records, seed, setup, method, k, trial) -> dict:
 
 
 def _key(digest, setup, method, k, trial, records, seed) -> str:
-    """What the cell's result depends on besides the code."""
+    """Return everything but the code that the cell's result depends on."""
     parts = [digest, setup, repr(SETUPS.get(setup)), method, float(k), trial, records, seed]
     return cell_grid.key(*parts, *results.versions(LIBRARIES).items())
 
@@ -133,7 +134,7 @@ def _key(digest, setup, method, k, trial, records, seed) -> str:
 
 
 def load(*paths) -> pd.DataFrame:
-    """The committed study, on the real data, or what is at `paths`: a frame of `COLUMNS`, each cell once."""
+    """Return the committed study, on the real data, or what is at `paths`: a frame of `COLUMNS`, each cell once."""
     found = pd.concat(
         [results.load(path) for path in paths or (RESULTS, RIVALS_RESULTS, SETUPS_RESULTS)], ignore_index=True
     )
@@ -144,7 +145,7 @@ def load(*paths) -> pd.DataFrame:
 
 
 def main(arguments=None) -> None:
-    """Run the study that the command line, or `arguments`, asks for, and write its file."""
+    """Run the study requested by the command line, or `arguments`, and write its file."""
     parser = command_line.parser(__name__, __doc__, output="folder for the plan's file", seed=2015)
     parser.add_argument("--plan", choices=PLANS, default="figure1", help="which file")
     parser.add_argument("--records", type=int, default=16_281, help="of training")

@@ -1,7 +1,9 @@
-"""What the study of Figure 1 (`notebooks.studies.anonymization_comparison`) found: tables, and evidence for the document's sentences.
+"""Findings of the study of Figure 1 (`notebooks.studies.anonymization_comparison`): tables, and evidence for the
+document's sentences.
 
-The document leaves settings open, so each sentence is asked in every sensible reading of them. A reading's name says them,
-in this order and where the sentence depends on them: one of `KERNELS`, one of `BASELINES`, one of `LIMITS`.
+The document leaves settings open, so each sentence is judged under every sensible interpretation. An interpretation's
+name gives its settings, in this order and if the sentence depends on them: one of `KERNELS`, one of `BASELINES`, one of
+`LIMITS`.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from notebooks.studies.anonymization_comparison import KS, NONE
 from notebooks.studies.anonymization_readings import WEIGHINGS
 from notebooks.studies.kernel_widths import PRINTED
 
-# Setup and method of the reconstruction: the width is the printed one, what it is a width of is not said; or it is chosen anew, as
+# Setup and method of the reconstruction: the width is the printed one, in unstated units, or it is chosen anew, as
 # the document chose its own. All are Pk-anonymous.
 KERNELS = {
     "variance 1": ("published", "kernel 1000 standard"),
@@ -36,23 +38,24 @@ LIMITS = {"0.005": 0.005, "0.02": 0.02}  # of an AUC: what is nearly equal
 
 
 def summary(study) -> pd.DataFrame:
-    """Mean and standard deviation (divisor: splits - 1) of the AUC by setup, method and k, and the means of the rest."""
+    """Return the mean and standard deviation (divisor: splits - 1) of the AUC by setup, method and k, and the means of
+    the rest."""
     groups = study.groupby(["setup", "method", "k"], sort=False)
     table = groups["auc"].agg(["mean", "std", "count"])
     return table.join(groups[["effective", "removed", "width"]].mean())
 
 
 def wide(study) -> pd.DataFrame:
-    """Mean AUC, a row for each setup and method, a column for each k."""
+    """Return the mean AUC, a row for each setup and method, a column for each k."""
     table = study.groupby(["setup", "method", "k"])["auc"].mean().unstack("k")
     return table.reindex(pd.MultiIndex.from_frame(study[["setup", "method"]].drop_duplicates()))
 
 
 def gains(study, by=("setup", "method")) -> pd.DataFrame:
-    """AUC of weighted less AUC of unweighted perturbed records, cell by cell: a row for each group `by` of columns.
+    """Return the AUC of weighted minus unweighted perturbed records, cell by cell: a row for each group `by` of columns.
 
     gain, error : mean and its standard error; cells : their number; effective : mean effective sample size, rounded
-    better : share of the cells in which the weights helped
+    better : proportion of the cells in which the weights helped
     """
     weighted = study[study["method"].isin(list(WEIGHINGS)) & (study["method"] != "perturbed")]
     plain = study.query("method == 'perturbed'")[["setup", "k", "split", "auc"]]
@@ -64,19 +67,19 @@ def gains(study, by=("setup", "method")) -> pd.DataFrame:
 
 
 def runs(study, setup, method) -> pd.DataFrame:
-    """The AUC of one method: a row for each split, a column for each k."""
+    """Return the AUC of one method: a row for each split, a column for each k."""
     own = study[(study["setup"] == setup) & (study["method"] == method)]
     return own.pivot(index="split", columns="k", values="auc")
 
 
 def less(lower, higher) -> evidence.Difference:
-    """That `higher` exceeds `lower`, two columns of `runs`, on the splits that both have."""
+    """Return the evidence that `higher` exceeds `lower`, two columns of `runs`, on the splits that both have."""
     a, b = higher.dropna().align(lower.dropna(), join="inner")
     return evidence.between(a, b, paired=True)
 
 
 def verdicts(study) -> dict:
-    """The evidence for each sentence about Figure 1: claims without their document to `evidence.Readings`."""
+    """Return the evidence for each sentence about Figure 1: claims without their document to `evidence.Readings`."""
     pictures = {
         (kernel, baseline): {
             "p": runs(study, setup, "perturbed"),
@@ -128,7 +131,7 @@ def verdicts(study) -> dict:
 
 
 def removed(study) -> evidence.Readings:
-    """Shares of the records that suppression leaves out at k = 50, means over the splits."""
+    """Return proportions of the records that suppression leaves out at k = 50, means over the splits."""
     table = summary(study)["removed"]
     return evidence.Readings(
         {name: round(float(table[NONE, suppressed, 50]), 3) for name, (_, suppressed) in BASELINES.items()}
@@ -136,7 +139,7 @@ def removed(study) -> evidence.Readings:
 
 
 def widths(study) -> evidence.Readings:
-    """That `kernel_widths` chose the printed width in more than one of twenty runs, for each scaling."""
+    """Return the evidence that `kernel_widths` chose the printed width in more than one of twenty runs, for each scaling."""
     found = {}
     for scaling, own in (study["width"] == PRINTED).groupby(study["scaling"], sort=False):
         low, high = clopper_pearson(int(own.sum()), len(own))
@@ -153,12 +156,12 @@ def _best(one, k) -> dict:
 
 
 def falls(aucs) -> dict:
-    """That `runs` fall at each step of k."""
+    """Return the evidence that `runs` fall at each step of k."""
     return {f"k = {k} to {j}": less(aucs[j], aucs[k]) for k, j in zip(KS, KS[1:])}
 
 
 def _level(one) -> dict:
-    """That the reconstructed AUC changes less between any two k than the perturbed one falls from the first to the last."""
+    """Return the evidence that the reconstructed AUC differs less between any two k than the perturbed one falls overall."""
     fall = one["p"][KS[0]] - one["p"][KS[-1]]
     changes = {f"k = {k} and {j}": one["r"][k] - one["r"][j] for k, j in combinations(KS, 2)}
     return {

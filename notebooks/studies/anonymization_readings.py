@@ -1,7 +1,7 @@
-"""Readings of the experiment of hasegawa2015, section 5: how Adult is anonymized and what is then predicted from it.
+"""Interpretations of the experiment of hasegawa2015, section 5: how Adult is anonymized and what is then predicted.
 
-The document leaves open much that decides the outcome. A `Setup` is one reading of how records are perturbed;
-`WEIGHINGS` and `BASELINES` have those of what is done with them. `notebooks.studies.anonymization_comparison` runs them all.
+The document leaves many decisive settings open. A `Setup` is one interpretation of how records are perturbed; `WEIGHINGS` and
+`BASELINES` are those of their further use. `notebooks.studies.anonymization_comparison` runs them all.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ WIDTHS = (1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)  # among which cross-validation c
 
 @dataclass(frozen=True)
 class Setup:
-    """One reading of section 5.
+    """One interpretation of section 5.
 
-    income : "published" as it is (Table 2 calls it sensitive, no quasi-identifier), or "perturbed" like the others
+    income : "published" as it is (Table 2 calls it sensitive, not a quasi-identifier), or "perturbed" like the others
     age : "numeric", or "categorical" as in Table 2
-    share : of the total level that k means, for each attribute: "equal"; "income half", the rest equal; "categorical
+    share : part of the total level for k that each attribute gets: "equal"; "income half", the rest equal; "categorical
         thrice" as much as numeric ones; or "whole", the total for each, as if it were the only one. The last is NOT
         Pk-anonymous: equation (4) multiplies over the attributes.
     """
@@ -56,7 +56,7 @@ class Setup:
             raise ValueError("share must not be 'income half' where the income is published")
 
     def perturbation(self, k, n_records) -> Perturbation:
-        """The mechanisms of the attributes that are perturbed, for `k` on `n_records`."""
+        """Return the mechanisms of the attributes that are perturbed, for `k` on `n_records`."""
         kinds = adult_design.adult_kinds(age=self.age)
         if self.income == "published":
             kinds.pop(TARGET)
@@ -84,7 +84,7 @@ SETUPS = {
 
 @dataclass(frozen=True)
 class Split:
-    """Training and test records of one random split, as they are read and as numbers."""
+    """Training and test records of one random split, as read and as numbers."""
 
     train: pd.DataFrame
     test: pd.DataFrame
@@ -93,7 +93,7 @@ class Split:
 
 
 def split_records(frame, records, trial, *, seed, age="numeric") -> Split:
-    """`records` of the frame drawn for training, the others for testing; the same ones for every method."""
+    """Return `records` of the frame drawn for training, the others for testing; the same ones for every method."""
     records = checks.whole("records", records, f"[2, {len(frame) - 1}]")
     order = np.random.default_rng([seed, trial]).permutation(len(frame))
     numbers = adult_design.adult_records(frame, age=age)
@@ -102,9 +102,9 @@ def split_records(frame, records, trial, *, seed, age="numeric") -> Split:
 
 
 def predict(train, test, kinds, weights=None) -> float:
-    """AUC on the `test` numbers of the logistic regression of the income on the other attributes of `kinds`.
+    """Return the AUC on the `test` numbers of the logistic regression of the income on the other attributes of `kinds`.
 
-    Not a number where the training records lack a class.
+    The result is not a number if the training records lack a class.
     """
     if train[TARGET].nunique() < 2:
         return np.nan
@@ -128,7 +128,7 @@ class Perturbed:
 
 
 def perturb(at: Split, setup: Setup, k, *, rng) -> Perturbed:
-    """The training records of a split, perturbed for `k`."""
+    """Return the training records of a split, perturbed for `k`."""
     perturbation = setup.perturbation(k, len(at.train))
     names = list(perturbation.attributes)
     records = at.train_numbers.copy()
@@ -137,14 +137,14 @@ def perturb(at: Split, setup: Setup, k, *, rng) -> Perturbed:
 
 
 def unweighted(data: Perturbed, *, rng):
-    """No weights: the perturbed records as they are."""
+    """Return no weights: the perturbed records are used unchanged."""
     return None, np.nan
 
 
 def reconstructed(data: Perturbed, *, rng, estimator, **options):
-    """Weights from the perturbed records alone, and the kernel's width (a mean, if of two).
+    """Return weights from the perturbed records alone, and the kernel's width (a mean, if of two).
 
-    Where the income is published, each class has density ratios of its own: the income is then an attribute with
+    If the income is published, each class has separate density ratios: the income is then an attribute with
     retention probability 1, and transitions between the classes have probability 0.
     """
     names = list(data.perturbation.attributes)
@@ -162,7 +162,7 @@ def reconstructed(data: Perturbed, *, rng, estimator, **options):
 
 
 def from_perturbed(weigh, at: Split, setup: Setup, k, seeds) -> dict:
-    """The scores of one of `WEIGHINGS`; `seeds` (whole numbers) are those of the perturbation, whatever the weighing."""
+    """Return the scores of one of `WEIGHINGS`; `seeds` (integers) are those of the perturbation, whatever the weighing."""
     data = perturb(at, setup, k, rng=np.random.default_rng(seeds))
     weights, width = weigh(data, rng=np.random.default_rng([*seeds, 1]))
     effective = len(data.records) if weights is None else effective_sample_size(weights)
@@ -182,8 +182,10 @@ def _in_cells(at, k) -> dict:
 
 
 def _generalized(at, k, *, most=0.0, loss="lm") -> dict:
-    """Full-domain generalization of least `loss`, with at most the share `most` of the records left out; test records are
-    generalized alike, and a numeric attribute enters as the middle of its interval."""
+    """Return full-domain generalization of smallest `loss`, with at most the proportion `most` of the records left out.
+
+    Test records are generalized alike, and a numeric attribute enters as the middle of its interval.
+    """
     ladder = hierarchies.adult()
     found = k_anonymity.generalize(at.train, ladder, k, max_suppression=most, loss=loss)
     kinds, train, test = adult_design.adult_kinds(), at.train_numbers.copy(), at.test_numbers.copy()
@@ -197,10 +199,10 @@ def _generalized(at, k, *, most=0.0, loss="lm") -> dict:
 
 
 def _suppressed(at, k, *, attributes=EXPLANATORY, most=None, loss="lm") -> dict:
-    """Records left out that share their `attributes` with fewer than k; the others as they are.
+    """Return records without those that share their `attributes` with fewer than k; the others are unchanged.
 
-    most : the sharing is judged on generalized values, with the levels of the generalization of least `loss` that leaves
-        out this share at most. The values that are then published as they are need not be k-anonymous.
+    most : the sharing is judged on generalized values, with the levels of the generalization of smallest `loss` that leaves
+        out at most this proportion. The values that are then published unchanged need not be k-anonymous.
     """
     options = {}
     if most is not None:

@@ -1,4 +1,4 @@
-"""How much sei2017's noise gives away all the same: counterexamples to Theorem 4, and what all parameters tell together.
+"""The remaining leakage under sei2017's noise: counterexamples to Theorem 4, and what all parameters reveal together.
 
 The laws are those of `lib.networks.parameterwise`. `two_batches` brackets one loss, `many_batches` estimates it for longer
 epochs, `moving_thresholds` bounds it for thresholds that follow the weights.
@@ -20,7 +20,7 @@ from lib.numerics import checks
 
 
 def on_grid(centre, scale, low, high, cells, *, up=False) -> np.ndarray:
-    """The law of `atoms` on a grid of `cells` + 1 equidistant values from `low` to `high`, shape (cells + 1,).
+    """Return the law of `atoms` on a grid of `cells` + 1 equidistant values from `low` to `high`, shape (cells + 1,).
 
     Every output is rounded down to the grid, or, with `up`, up to it. So the expectation of an increasing function
     lies between those of the two.
@@ -38,13 +38,13 @@ def on_grid(centre, scale, low, high, cells, *, up=False) -> np.ndarray:
 
 
 def best_guess(parameters, epsilon, *, cells=100) -> float:
-    """How often the best guess of a fair bit is right, from `parameters` values in [0, 1], all 0 or all 1 by that bit, with
-    Lap(1/epsilon) on each, limited to [0, 1] again: in [1/2, 1].
+    """Return how often the best guess of a fair bit is right, in [1/2, 1].
 
-    Inside the range the log ratio of the two laws is linear, so the sum of the values says all there is to know. Its
-    laws are computed `on_grid`, exact in the limit of many `cells`.
+    The guess sees `parameters` values in [0, 1], all 0 or all 1 by that bit, with Lap(1/epsilon) on each, limited to [0, 1]
+    again. Inside the range the log ratio of the two laws is linear, so the sum of the values is sufficient. Its laws are
+    computed `on_grid`, exact in the limit of many `cells`.
 
-    parameters : whole number in [1, 1e4]; epsilon : in (0, inf), of each value by itself
+    parameters : integer in [1, 1e4]; epsilon : in (0, inf), of each value separately
     """
     parameters = checks.whole("parameters", parameters, "[1, 1e4]")
     epsilon = checks.number("epsilon", epsilon, "(0, inf)")
@@ -67,15 +67,15 @@ BATCHES = (((1.0, None), (0.0, 1)), ((1.0, 0), (1.0, 1)))
 
 
 def two_batches(inputs, epsilon, learning_rate, *, cells=500) -> Bounds:
-    """How far one weight of AnonymizedLearning's model tells two neighbours apart, after one epoch of `BATCHES`.
+    """Return how well one weight of AnonymizedLearning's model distinguishes two neighbours, after one epoch of `BATCHES`.
 
     The network has `inputs` inputs, no hidden layer and two classes; all 2 (inputs + 1) parameters start at 0, changes are
     limited to [-1/2, 1/2], and E = 1, so that the noise on each is Lap(1/epsilon). Neighbours differ in the label
-    of the first record. The weight is that from an input to the first class; the event that its first change is -1/2 and its
-    second 1/2. With an L2 term (any but countably many) that is one single value of the finished weight.
+    of the first record. The weight is that from an input to the first class. The event is that its first change is -1/2 and
+    its second 1/2. With an L2 term (any but countably many) that is one single value of the finished weight.
     Returns bounds of the log of the ratio of its probabilities, label 0 over label 1. Theorem 4 says: at most epsilon.
 
-    inputs : whole number in [1, 1000]; epsilon : in (0, 10]; learning_rate : alpha in (0, inf)
+    inputs : integer in [1, 1000]; epsilon : in (0, 10]; learning_rate : alpha in (0, inf)
     """
     inputs = checks.whole("inputs", inputs, "[1, 1000]")
     epsilon = checks.number("epsilon", epsilon, "(0, 10]")
@@ -83,7 +83,7 @@ def two_batches(inputs, epsilon, learning_rate, *, cells=500) -> Bounds:
     laws = {(label, up): _other_changes(inputs, label, epsilon, cells, up) for label in (0, 1) for up in (False, True)}
 
     def second(label, up):
-        """Probability that the second change is 1/2, given that the first was -1/2."""
+        """Return the probability that the second change is 1/2, given that the first was -1/2."""
         law = laws[label, up]
         terms = 2 * inputs + 1
         advantage = 0.5 + np.linspace(-terms / 2, terms / 2, law.size)
@@ -94,7 +94,7 @@ def two_batches(inputs, epsilon, learning_rate, *, cells=500) -> Bounds:
 
 
 def _other_changes(inputs, label, epsilon, cells, up) -> np.ndarray:
-    """Law of the sum of the first changes of all parameters but the weight: class 2 counts plus, class 1 minus."""
+    """Return the law of the sum of the first changes of all parameters but the weight: class 2 counts plus, class 1 minus."""
     weight = on_grid(0.5 if label == 0 else -0.5, 1 / epsilon, -0.5, 0.5, cells, up=up)
     bias = on_grid(0.0 if label == 0 else -0.5, 1 / epsilon, -0.5, 0.5, cells, up=up)
     total = signal.fftconvolve(bias, bias)
@@ -107,15 +107,15 @@ def _other_changes(inputs, label, epsilon, cells, up) -> np.ndarray:
 
 
 def many_batches(inputs, epsilon, batches, *, learning_rate=100.0, small=0.1, runs=2000, rng) -> float:
-    """An estimate of the same loss over K batches of one epoch: for large networks it comes near to K epsilon.
+    """Return an estimate of the same loss over K batches of one epoch: for large networks it comes near K epsilon.
 
-    The network is that of `two_batches`, the first batch that of `BATCHES`, in which neighbours differ; each later
-    one is a pair of records of either label, with the input 1 at the watched weight and `small` at all others. The
+    The network is that of `two_batches`, the first batch that of `BATCHES`, in which neighbours differ. Each later
+    batch is a pair of records of either label, with the input 1 at the watched weight and `small` at all others. The
     event is that the first change is -1/2, the others 1/2. The other parameters are drawn `runs` times for each neighbour,
     and the probabilities of the event given them averaged.
 
-    inputs : whole number in [1, 1000]; epsilon : in (0, 10]; batches : K, whole number in [2, 100]
-    learning_rate, small : in (0, 1e100]; runs : whole number >= 1; rng : numpy Generator
+    inputs : integer in [1, 1000]; epsilon : in (0, 10]; batches : K, integer in [2, 100]
+    learning_rate, small : in (0, 1e100]; runs : integer >= 1; rng : numpy Generator
     """
     inputs, batches = (
         checks.whole("inputs", inputs, "[1, 1000]"),
@@ -130,14 +130,14 @@ def many_batches(inputs, epsilon, batches, *, learning_rate=100.0, small=0.1, ru
 
 
 def _path(inputs, label, epsilon, batches, rate, small, runs, rng) -> float:
-    """Probability of the path -1/2, 1/2, ..., 1/2 of the watched weight, averaged over all other parameters."""
+    """Return the probability of the path -1/2, 1/2, ..., 1/2 of the watched weight, averaged over all other parameters."""
 
     def noisy(centre):
-        """Changes around `centre`, limited before the noise and after it."""
+        """Return changes around `centre`, limited before the noise and after it."""
         return np.clip(np.clip(centre, -0.5, 0.5) + rng.laplace(0, 1 / epsilon, np.shape(centre)), -0.5, 0.5)
 
     def gain(centre, count):
-        """What the input of class 1 over that of class 2 gains from the changes of `count` pairs of parameters."""
+        """Return what the input of class 1 over that of class 2 gains from the changes of `count` pairs of parameters."""
         return -noisy(np.tile(centre, (2 * count, 1))).sum(axis=0)
 
     weight, bias = np.full(runs, label - 0.5), np.full(runs, label / 2)
@@ -151,14 +151,14 @@ def _path(inputs, label, epsilon, batches, rate, small, runs, rng) -> float:
 
 
 def moving_thresholds(inputs, epsilon) -> float:
-    """A lower bound of one weight's loss where the thresholds of the second of two epochs follow the weights.
+    """Return a lower bound of one weight's loss if the thresholds of the second of two epochs follow the weights.
 
     One record with all `inputs` 1, one hidden node (weights 0.1 into it, 0.1 and -0.1 out of it), two classes; neighbours
     differ in the label; thresholds are the intervals of equations (20) to (26). The weight is that from the hidden node to
-    the first class, the event that it ends at the greatest value it can have. It tells that all inputs + 1 parameters
-    of the hidden node, too, were at their lower thresholds after the first epoch; theirs is the loss returned.
+    the first class, and the event is that it ends at its largest possible value. This reveals that all inputs + 1 parameters
+    of the hidden node were also at their lower thresholds after the first epoch; theirs is the loss returned.
 
-    inputs : whole number in [1, 1000]; epsilon : in [1e-100, inf)
+    inputs : integer in [1, 1000]; epsilon : in [1e-100, inf)
     """
     inputs = checks.whole("inputs", inputs, "[1, 1000]")
     epsilon = checks.number("epsilon", epsilon, "[1e-100, inf)")
@@ -174,5 +174,5 @@ def moving_thresholds(inputs, epsilon) -> float:
 
 
 def _watched(w, b, v) -> np.ndarray:
-    """The hidden node's weights and bias, and its weight to the first class, as one vector."""
+    """Return the hidden node's weights and bias, and its weight to the first class, as one vector."""
     return np.concatenate([np.ravel(w), b, v[0, :1]])

@@ -1,10 +1,10 @@
-"""An instructor's evening, timed: from a clone to zips for each student, to submissions graded, to marks for a learning platform.
+"""An instructor's evening, timed: from a clone to zips for each student, graded submissions, and marks for a learning platform.
 
     python -m notebooks.studies.classroom_evening
 
-writes book/results/classroom/evening.csv: each step's command and how long it took. The commands are those of
-an instructor, in a clone of the commit that is checked out, with an environment of its own; the students are made up. Each hands in the
-solutions of the own variant, one notebook in five with a solution cell left empty, and a few are hostile or unlucky.
+writes book/results/classroom/evening.csv: each step's command and how long it took. The commands are those of an instructor,
+in a clone of the current commit with a separate environment; the students are simulated. Each hands in the solutions of their
+variant, one notebook in five with a solution cell left empty, and a few are hostile or unlucky.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ UNLUCKY = {  # by the student's number: what stands in a cell of the first assig
 
 
 def timed(step: str, command: str, folder: Path) -> dict:
-    """Run `command` in `folder`; its row of the table. ``RuntimeError`` with what it said if it fails."""
+    """Run `command` in `folder` and return its row of the table. Raises ``RuntimeError`` with its output if it fails."""
     plain = {
         name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "VIRTUAL_ENV"))
     }
@@ -48,7 +48,7 @@ def timed(step: str, command: str, folder: Path) -> dict:
 
 
 def hand_in(folder: Path, variants: dict[str, str], *, rng) -> int:
-    """Write what the class hands in; how many files there are."""
+    """Write the submissions of the class and return the number of files."""
     for number, (student, variant) in enumerate(variants.items()):
         (folder / student).mkdir(parents=True)
         for index, name in enumerate(assignment.names()):
@@ -68,7 +68,7 @@ def hand_in(folder: Path, variants: dict[str, str], *, rng) -> int:
 
 
 def mark(graded: Path, *, rng) -> int:
-    """Fill in by-hand.csv, as a person would; how many answers there were."""
+    """Fill in by-hand.csv, as a person would, and return the number of answers."""
     rows = tables.read_table(graded / "by-hand.csv")
     for row in rows:
         row["points"], row["comment"] = str(rng.integers(int(row["out_of"]) + 1)), "see the rubric"

@@ -1,4 +1,4 @@
-"""The command line of a study: what each of them is asked, and what its results then say of their making.
+"""The command line of a study: the common arguments, and the provenance that results then give.
 
 A study is a module of this package that runs as ``python -m notebooks.studies.<study>`` and ends in
 
@@ -18,7 +18,7 @@ from lib.data import datasets
 
 
 def parser(study, doc, *, output, seed) -> argparse.ArgumentParser:
-    """A parser for --output, --data, --seed, --jobs and --cells, to which a study adds what else it is asked.
+    """Return a parser for --output, --data, --seed, --jobs and --cells, to which a study adds its own arguments.
 
     study, doc : the module's ``__name__`` and its docstring, whose first line `--help` shows
     output : what --output is to name, in words; seed : the default
@@ -35,7 +35,7 @@ def parser(study, doc, *, output, seed) -> argparse.ArgumentParser:
 
 
 def _data(kind: str) -> str:
-    """`kind`; refused before anything runs where ``COMPENDIUM_DATA`` says wrongly where the real data lie."""
+    """Return `kind`, refusing before anything runs if ``COMPENDIUM_DATA`` is wrong."""
     try:
         if kind == "real":
             datasets.given_folder()
@@ -45,7 +45,7 @@ def _data(kind: str) -> str:
 
 
 def provenance(study, arguments, chosen, settings, *, files, libraries=results.LIBRARIES) -> dict[str, str]:
-    """What `results.save` writes above the numbers of a study: see `results.collect`.
+    """Return the provenance that `results.save` writes above the numbers of a study: see `results.collect`.
 
     arguments, chosen : the words of the command line, and what `parser` made of them
     settings : mapping of names to values; files : names of those of `datasets.SOURCES` that "real" data come from

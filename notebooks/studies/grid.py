@@ -1,12 +1,12 @@
 """Grids of independent cells: run in parallel, kept on disk, resumed after an interruption.
 
-A study is a function and the places to call it at; `run` calls it at each. What is finished is kept under a name
-that depends on everything the result does, the code included (`code`), and is not computed again: kill a grid at any
-moment and start it again, and it has lost the cells that were being computed.
+A study is a function and the places to call it at; `run` calls it at each. Finished cells are kept under a name that
+depends on everything that affects the result, the code included (`code`), and are not computed again. If a grid is killed
+and restarted, it has lost only the cells that were being computed.
 
 The cells are computed by processes of this machine or, with ``COMPENDIUM_SCHEDULER=tcp://address:port`` in the
 environment, by the workers of that dask.distributed scheduler. The results are the same, because a cell draws
-from a generator made from its place (`generator`). A worker that is lost hands its cells to the others.
+from a generator made from its place (`generator`). The cells of a lost worker go to the others.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ class SchedulerError(RuntimeError):
 
 
 def generator(seed, *place) -> np.random.Generator:
-    """The random numbers of the cell at `place` (texts and numbers), which no other cell has.
+    """Return the random generator of the cell at `place` (texts and numbers), different from that of any other cell.
 
-    seed : whole number >= 0
+    seed : integer >= 0
     """
     seed = checks.whole("seed", seed, "[0, inf)")
     return np.random.default_rng([seed, zlib.crc32("/".join(map(str, place)).encode())])
 
 
 def key(*parts) -> str:
-    """A file's name for a cell: another one whenever any of `parts` (of JSON's types) is."""
+    """Return a file's name for a cell, which changes whenever any of `parts` (of JSON's types) does."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
 def digest(*parts) -> str:
-    """SHA-256 of data that a cell's `key` should depend on: numpy arrays by their bytes, all else by its ``repr``."""
+    """Return the SHA-256 of data that a cell's `key` should depend on: numpy arrays by their bytes, all else by its ``repr``."""
     made = hashlib.sha256()
     for part in parts:
         made.update(part.tobytes() if isinstance(part, np.ndarray) else repr(part).encode())
@@ -58,20 +58,20 @@ def digest(*parts) -> str:
 
 
 def code(function) -> str:
-    """The content key of the module that `function` is of, without the results that studies have written."""
+    """Return the content key of the module that `function` is of, without the results that studies have written."""
     return content_key.key(inspect.getfile(function), without=results.FOLDER.rglob("*.csv"))
 
 
 def run(function, places, *, common=(), keys=None, folder=None, jobs=1, progress=False) -> list:
-    """``function(*common, *place)`` for each of `places`, in their order.
+    """Return ``function(*common, *place)`` for each of `places`, in their order.
 
     function : of a module, so that other processes find it; with `folder`, its results are of JSON's types
-    common : what all cells share, sent to each worker of a scheduler once
-    keys, folder : a `key` for each place, which need not tell of the code, and where results are kept, and looked for first
-    jobs : number of processes, whole, >= 1; a scheduler has its own
-    progress : tell of each finished cell on standard error, with the time left
+    common : arguments that all cells share, sent to each worker of a scheduler once
+    keys, folder : a `key` for each place, which need not cover the code, and where results are kept, and searched for first
+    jobs : number of processes, integer >= 1; a scheduler has its own
+    progress : report each finished cell on standard error, with the time left
 
-    A damaged file is named, and its cell computed again. Raises `SchedulerError`, and whatever `function` raises.
+    A damaged file is named, and its cell computed again. Raises `SchedulerError`, and any error of `function`.
     """
     places, jobs = list(places), checks.whole("jobs", jobs, "[1, inf)")
     files = _files(function, places, keys, folder)
@@ -100,7 +100,7 @@ def _files(function, places, keys, folder) -> list[Path | None]:
 
 
 def _read(file) -> list:
-    """The one result that is kept in `file`; none if it is damaged."""
+    """Return the one result that is kept in `file`; none if it is damaged."""
     try:
         return [json.loads(file.read_text(encoding="utf-8"))["result"]]
     except (ValueError, LookupError, TypeError) as error:
@@ -122,13 +122,13 @@ def _numbered(function, i, common, place):
 
 
 def _local(function, common, places, missing, jobs) -> Iterator[tuple]:
-    """(index, result) of the missing places as they are finished, by `jobs` processes."""
+    """Return (index, result) of the missing places as they are finished, by `jobs` processes."""
     calls: Iterable = (joblib.delayed(_numbered)(function, i, common, places[i]) for i in missing)
     return joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")(calls)
 
 
 def _scheduled(function, common, places, missing, jobs) -> Iterator[tuple]:
-    """The same, by the workers of the scheduler that the environment names."""
+    """Yield (index, result) as `_local` does, from the workers of the scheduler that the environment names."""
     from distributed import Client, as_completed  # slow to import, seldom needed
     from distributed.scheduler import KilledWorker
 

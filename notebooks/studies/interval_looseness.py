@@ -1,4 +1,5 @@
-"""How loose interval bounds are: what `lib.networks.intervals` promises beside what records do (sei2017, section 4-2 (3))."""
+"""How loose interval bounds are: the bounds of `lib.networks.intervals` compared with actual records (sei2017, section
+4-2 (3))."""
 
 from __future__ import annotations
 
@@ -10,9 +11,9 @@ from lib.numerics import checks
 
 
 def observed(network, features, labels, *, chunk=256) -> Intervals:
-    """Least and greatest values over the records, in the form of `change_bounds`; computed in float64.
+    """Return the smallest and largest values over the records, in the form of `change_bounds`; computed in float64.
 
-    features, labels : as for `network.train`; chunk : whole number >= 1, records worked on at a time
+    features, labels : as for `network.train`; chunk : integer >= 1, records worked on at a time
     """
     features, labels = checked_records(features, labels, network)
     chunk = checks.whole("chunk", chunk, "[1, inf)")
@@ -27,7 +28,7 @@ def observed(network, features, labels, *, chunk=256) -> Intervals:
 
 
 def passes(network, features, labels):
-    """Inputs, outputs, errors and changes of weights of each record, lists over layers with the records first (axis 0)."""
+    """Return inputs, outputs, errors and changes of weights of each record, lists over layers with the records first (axis 0)."""
     network = Network(network.widths, network.parameters.astype(float))
     pairs, outputs = layers(network.widths, network.parameters), network.outputs(features)
     inputs = [y @ w + b for y, (w, b) in zip(outputs, pairs)]
@@ -46,7 +47,7 @@ def _widened(first, second):
 
 
 def within(inner, outer, *, tolerance=1e-12) -> bool:
-    """Whether all pairs (low, high) of the list `inner` lie inside those of `outer`, up to rounding.
+    """Return whether all pairs (low, high) of the list `inner` lie inside those of `outer`, up to rounding.
 
     tolerance : in [0, 1], relative to 1 + |low| + |high| of the outer pair
     """
@@ -59,10 +60,10 @@ def within(inner, outer, *, tolerance=1e-12) -> bool:
 
 
 def looseness(network, features, labels, *, variant="corrected") -> dict[str, np.ndarray]:
-    """How many times wider the computed intervals are than what the records span, by layer: at least 1, or NaN.
+    """Return how many times wider the computed intervals are than the records' range, by layer: at least 1, or NaN.
 
     "inputs", "errors", "weights" (changes of): arrays (L,); the widths of a layer's intervals, added up, over the
-    observed ranges, added up. NaN where nothing was seen to vary and the intervals have no width either, else inf.
+    observed ranges, added up. NaN if nothing varied and the intervals have no width either, else inf.
     """
     computed, seen = change_bounds(network, variant=variant), observed(network, features, labels)
     found = {}

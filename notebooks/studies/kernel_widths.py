@@ -1,8 +1,8 @@
-"""Which width cross-validation chooses for the kernel of hasegawa2015, section 5, who print 1000.
+"""The width that cross-validation chooses for the kernel of hasegawa2015, section 5, which prints 1000.
 
 The document gives neither the features' scaling nor the k, the records and the candidates of its cross-validation. So each
-combination is run on several splits of Adult: the perturbed records are those of Figure 1's study, of which cross-validation
-sees as many as the cell says. The committed results, of the real data, are made again by
+combination is run on several splits of Adult. The perturbed records are those of Figure 1's study, and cross-validation
+sees the number of them that the cell gives. The committed results, of the real data, are made again by
 
     python -m notebooks.studies.kernel_widths --output book/results/hasegawa2015/widths.csv
 """
@@ -34,7 +34,7 @@ RESULTS = results.FOLDER / "hasegawa2015/widths.csv"
 
 
 def cell(frame, training, seed, setup, records, scaling, k, split) -> dict:
-    """The width that five-fold cross-validation on the first `records` of `training` perturbed ones chooses.
+    """Return the width that five-fold cross-validation on the first `records` of `training` perturbed ones chooses.
 
     short : by how many nats a record the printed width falls short of it; unfinished : fits out of all that reached no
     certificate within 300 rounds
@@ -55,10 +55,11 @@ def cell(frame, training, seed, setup, records, scaling, k, split) -> dict:
 def study(
     frame, plan=PLAN, *, splits=3, ks=KS, training=16_281, seed=2015, folder=None, jobs=1, progress=False
 ) -> pd.DataFrame:
-    """Every cell, a row each, with `COLUMNS`.
+    """Return every cell, a row each, with `COLUMNS`.
 
-    frame : `datasets.adult` of all parts with ``missing="category"``; plan : (setup, records) of its parts, each on so many `splits`
-    ks : in (1, training]; training : perturbed records, whole, [2, rows of the frame); others : see `grid.run`
+    frame : `datasets.adult` of all parts with ``missing="category"``; plan : (setup, records) of its parts, each on
+        `splits` splits
+    ks : in (1, training]; training : perturbed records, integer in [2, rows of the frame); others : see `grid.run`
     """
     checks.real("ks", ks, f"(1, {training}]")
     places = [
@@ -73,12 +74,12 @@ def study(
 
 
 def load(path=RESULTS) -> pd.DataFrame:
-    """The committed study, on the real data: a frame of `COLUMNS`."""
+    """Return the committed study, on the real data: a frame of `COLUMNS`."""
     return results.load(path)
 
 
 def main(arguments=None) -> None:
-    """Run the study that the command line, or `arguments`, asks for, and write its file."""
+    """Run the study requested by the command line, or `arguments`, and write its file."""
     parser = command_line.parser(__name__, __doc__, output="the CSV file", seed=2015)
     parser.add_argument("--training", type=int, default=16_281, help="perturbed records")
     parser.add_argument("--most", type=int, default=2000, help="records of the largest cross-validations that are run")

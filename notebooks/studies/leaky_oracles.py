@@ -1,6 +1,6 @@
-"""Frequency oracles that are broken on purpose: audits have to catch each of them. Never use one.
+"""Deliberately broken frequency oracles: audits must catch each of them. Never use one.
 
-Each claims the epsilon that it is made with, and states the probabilities of the protocol that it was made from.
+Each claims the epsilon of its constructor, and states the probabilities of the protocol that it was derived from.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from lib.local.subset_selection import optimal_size
 
 
 class _Hashing(OLH):
-    """OLH in two parts, of which each leak spoils one: the seed, and the bucket that is told."""
+    """OLH in two parts, the seed and the reported bucket; each leak breaks one."""
 
     def perturb(self, values, *, rng):
         seeds = self._seeds(np.asarray(values).astype(np.uint64), rng)
@@ -27,7 +27,7 @@ class _Hashing(OLH):
         return self._randomizer.perturb(own.astype(np.int64), rng=rng).astype(np.uint64)
 
     def _other(self, own, rng):
-        """One of the other buckets, all alike."""
+        """Return one of the other buckets, all equally likely."""
         return (own + 1 + rng.integers(self.g - 1, size=own.size).astype(np.uint64)) % np.uint64(self.g)
 
 
@@ -51,7 +51,7 @@ class _SeedParity(_Hashing):
 
 
 class _SeedOfValue(_Hashing):
-    """The seed is made from the value, once for all, so that each value has its own hash function."""
+    """The seed is made from the value, so that each value has a fixed hash function."""
 
     def _seeds(self, values, rng):
         return np.column_stack([scramble(values), scramble(values + np.uint64(1))])
@@ -67,14 +67,14 @@ class _RareSeed(_Hashing):
 
 
 class _SeedReused(_Hashing):
-    """The draw that decides whether the bucket is told is half of the seed."""
+    """The draw that decides whether the true bucket is reported is half of the seed."""
 
     def _told(self, own, seeds, rng):
         return np.where(seeds[:, 1] / 2.0**64 < self.p, own, self._other(own, rng))
 
 
 class _WrongOdds(_Hashing):
-    """The bucket is told with the probability for two buckets, though there are g."""
+    """The true bucket is reported with the probability for two buckets, though there are g."""
 
     def _told(self, own, seeds, rng):
         return np.where(rng.random(own.size) < 1 / (1 + np.exp(-self.epsilon)), own, self._other(own, rng))
@@ -89,7 +89,7 @@ class _ShortRange(_Hashing):
 
 
 class _OneUnprotected(GRR):
-    """The last value is always told."""
+    """The last value is always reported truthfully."""
 
     def perturb(self, values, *, rng):
         return np.where(np.asarray(values) == self.k - 1, values, super().perturb(values, rng=rng))
@@ -176,7 +176,7 @@ class _HalfTheNoise(SHE):
 
 
 class _MoreDraws(GRR):
-    """Draws as many numbers more as the value says, and throws them away: the report is honest."""
+    """Draws as many additional numbers as the value says, and discards them: the report is honest."""
 
     def perturb(self, values, *, rng):
         reports = super().perturb(values, rng=rng)
@@ -185,7 +185,7 @@ class _MoreDraws(GRR):
 
 
 class _OneCoinForAll(GRR):
-    """All users of a call tell the truth, or none does: each report by itself is honest."""
+    """All users of a call tell the truth, or none does: each single report is honest."""
 
     def perturb(self, values, *, rng):
         values = np.asarray(values)

@@ -1,8 +1,8 @@
 """Random and adversarial instances on which the lemmas of `miura2022` can be checked exactly.
 
-Every number produced here is an integer or a multiple of 1/64, so that an instance can be carried into rational
-arithmetic without rounding (`exact_moments`) and an inequality be decided, not estimated. Each generator has a random
-and an adversarial form: lemmas with a slack hold on nearly everything that is random, and slips show at the corners.
+Every number produced here is an integer or a multiple of 1/64. So an instance can be converted to rational arithmetic without
+rounding (`exact_moments`), and an inequality can be decided, not estimated. Each generator has a random and an adversarial
+form: lemmas with a slack hold on nearly all random instances, and errors show at the corners.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ KINDS = ("add", "remove", "replace")
 
 
 def weights(k, *, rng, decades=4):
-    """Positive integer weights (k,) spread over `decades` powers of ten: a distribution on k points.
+    """Return positive integer weights (k,) spread over `decades` powers of ten: a distribution on k points.
 
-    Normalised by their sum they are probabilities; far apart, so that likelihood ratios are extreme.
+    Normalised by their sum they are probabilities, far apart, so that likelihood ratios are extreme.
     """
     k, decades = checks.whole("k", k, "[1, inf)"), checks.number("decades", decades, "[0, 15]")
     return np.ceil(10.0 ** rng.uniform(0, decades, k)).astype(int)
 
 
 def semidefinite_matrix(d, rank, *, rng, size=3):
-    """Integer positive semidefinite matrix (d, d) of at most the given rank, G G' with |G_ij| <= size.
+    """Return an integer positive semidefinite matrix (d, d) of at most the given rank, G G' with |G_ij| <= size.
 
-    Add the identity for a positive definite one; ``ValueError`` for rank outside [0, d].
+    Add the identity for a positive definite one. Raises ``ValueError`` for rank outside [0, d].
     """
     d = checks.whole("d", d, "[1, inf)")
     rank = checks.whole("rank", rank, f"[0, {d}]")
@@ -42,7 +42,7 @@ def semidefinite_matrix(d, rank, *, rng, size=3):
 
 
 def dataset(n, d, sigma, *, rng):
-    """A random data set (n, d) in [-1, 1]^d whose covariance has no eigenvalue below `sigma`.
+    """Return a random data set (n, d) in [-1, 1]^d whose covariance has no eigenvalue below `sigma`.
 
     Off-centre uniform records, pushed towards the corners until the covariance is large enough.
 
@@ -60,7 +60,7 @@ def dataset(n, d, sigma, *, rng):
 
 
 def corner_dataset(n, d, sigma, *, rng):
-    """An adversarial data set (n, d): all records at corners, most at (-1, ..., -1), one at (1, ..., 1).
+    """Return an adversarial data set (n, d): all records at corners, most at (-1, ..., -1), one at (1, ..., 1).
 
     As few coordinates are +1 as the bound `sigma` on the smallest eigenvalue allows: the mean lies near one corner and
     the last record as far from it as any can, where Lemmas 4.3-4.5 are tight. Raises ``ValueError`` as `dataset` does.
@@ -77,12 +77,11 @@ def corner_dataset(n, d, sigma, *, rng):
 
 
 def neighbours(data, kind, *, rng, extreme=False):
-    """Neighbouring data sets (first, second), equal but for their last record.
+    """Return neighbouring data sets (first, second), equal but for their last record.
 
     kind : "add" (second has one record more than first), "remove" (one fewer) or "replace".
-    extreme : the record is not random. What is added is the corner of the cube farthest from the
-        mean, in the metric of the covariance; what is removed or replaced is the farthest record,
-        and it is replaced by the opposite corner.
+    extreme : the record is not random. An added record is the corner of the cube farthest from the mean, in the metric
+        of the covariance; a removed or replaced record is the farthest one, and it is replaced by the opposite corner.
 
     The records of `data` (n, d) are kept, in another order. Raises ``ValueError`` for another kind.
     """
@@ -102,7 +101,7 @@ def neighbours(data, kind, *, rng, extreme=False):
 
 
 def exact(values):
-    """`values`, multiples of 1/64 of shape (d,) or (m, d), as a rational sympy matrix (d, 1) or (m, d).
+    """Return `values`, multiples of 1/64 of shape (d,) or (m, d), as a rational sympy matrix (d, 1) or (m, d).
 
     Raises ``ValueError`` for other values.
     """
@@ -110,7 +109,7 @@ def exact(values):
 
 
 def exact_moments(data):
-    """Mean (d, 1) and covariance (d, d), with 1/n, of `data` (n, d) as rational sympy matrices.
+    """Return the mean (d, 1) and covariance (d, d), with 1/n, of `data` (n, d) as rational sympy matrices.
 
     Raises ``ValueError`` where `data` are not multiples of 1/64.
     """
@@ -121,12 +120,12 @@ def exact_moments(data):
 
 
 def exact_divergences(first, second, orders, *, digits=50) -> list:
-    """D_alpha between the Gaussians fitted to two data sets, as mpmath numbers of so many digits.
+    """Return D_alpha between the Gaussians fitted to two data sets, as mpmath numbers of `digits` digits.
 
     first, second : data (n, d), multiples of 1/64; orders : rational sympy numbers in (1, inf) for which
-        T_alpha is positive definite; digits : whole, [1, inf)
+        T_alpha is positive definite; digits : integer in [1, inf)
 
-    By miura2022, Proposition 4.1: moments and determinants are exact, and the logarithms are all that is rounded.
+    The method is miura2022, Proposition 4.1: moments and determinants are exact, and only the logarithms are rounded.
     """
     digits = checks.whole("digits", digits, "[1, inf)")
     (mean1, cov1), (mean2, cov2) = exact_moments(first), exact_moments(second)
@@ -143,7 +142,7 @@ def exact_divergences(first, second, orders, *, digits=50) -> list:
 
 
 def _number(rational):
-    """A rational sympy number at the working precision of mpmath."""
+    """Return a rational sympy number at the working precision of mpmath."""
     return mp.mpf(int(rational.p)) / int(rational.q)
 
 
@@ -178,17 +177,18 @@ def _record(d, rng):
 
 
 def _distances(points, data):
-    """Squared Mahalanobis distances (m,) of the `points` (m, d) from `data`; equal ones compare equal."""
+    """Return the squared Mahalanobis distances (m,) of the `points` (m, d) from `data`; equal ones compare equal."""
     offset = points - data.mean(axis=0)
     covariance = np.atleast_2d(np.cov(data, rowvar=False, bias=True))
     return np.round(np.einsum("ij,ij->i", offset, np.linalg.solve(covariance, offset.T).T), 9)
 
 
 def radii_of_corner_tables(n, sigma) -> np.ndarray:
-    """Squared Mahalanobis distance of the record (1, 1) from every table of n records in the corners of [-1, 1]^2.
+    """Return the squared Mahalanobis distance of the record (1, 1) from every table of n records in the corners of [-1, 1]^2.
 
-    Of those tables that lie in D_sigma and stay there when the record is added; their order does not count, so that there
-    are (n + 1)(n + 2)(n + 3)/6 in all. Any other corner is this one, mirrored. n : whole, [1, 200]; sigma : (0, 1]
+    n : integer in [1, 200]; sigma : (0, 1]
+    Only tables that lie in D_sigma, and stay there when the record is added, count. Their order does not, so that there
+    are (n + 1)(n + 2)(n + 3)/6 in all. Any other corner is the mirror image of this one.
     """
     n, sigma = checks.whole("n", n, "[1, 200]"), checks.number("sigma", sigma, "(0, 1]")
     counts = np.array([(a, b, c) for a in range(n + 1) for b in range(n + 1 - a) for c in range(n + 1 - a - b)]) / n
@@ -203,15 +203,15 @@ def radii_of_corner_tables(n, sigma) -> np.ndarray:
 
 
 def _least(a, b, c):
-    """The smaller eigenvalue of the matrix [[a, c], [c, b]]."""
+    """Return the smaller eigenvalue of the matrix [[a, c], [c, b]]."""
     return (a + b) / 2 - np.sqrt((a - b) ** 2 / 4 + c**2)
 
 
 def gaussian_moment_on_grid(mean1, cov1, mean2, cov2, alpha, *, half=30):
-    """The integral of P^alpha Q^(1 - alpha) for two Gaussians, e^((alpha - 1) D_alpha), by the trapezoidal rule.
+    """Return the integral of P^alpha Q^(1 - alpha) for two Gaussians, e^((alpha - 1) D_alpha), by the trapezoidal rule.
 
     means (d,), covariances (d, d), alpha a number in (1, inf) for which the integrand is itself a Gaussian;
-    half : number of steps on each side of its centre, whole, [1, inf), a quarter of a standard deviation each
+    half : number of steps on each side of its centre, integer in [1, inf), a quarter of a standard deviation each
 
     A check on `renyi_gaussian` that shares nothing with it, for a few dimensions: (2 half + 1)^d points.
     Raises ``numpy.linalg.LinAlgError`` where alpha cov1^-1 + (1 - alpha) cov2^-1 is not positive definite.

@@ -1,14 +1,14 @@
 """Figure 1's rival at the same epsilon (beyond hasegawa2015): marginals by a frequency oracle, and a model of them.
 
-Every user holds one record of Adult's ten explanatory attributes and the income, the numbers cut at public edges. The
-users are divided at random, and each of them sends one report, of two attributes of the record taken together, with all
-of epsilon, by subset selection. So a user's report is epsilon-locally private for the whole record, the income too:
-whatever two records are exchanged, no report becomes more than e^epsilon times as likely. By the theorem of
-`lib.microdata.perturbation`, the shuffled reports are as Pk-anonymous as perturbed records of the same epsilon, as long as
-nobody knows which user was asked what.
+Every user has one record of Adult's ten explanatory attributes and the income, the numbers cut at public edges. The users
+are divided at random, and each sends one report by subset selection, on two attributes of the record together, with all
+of epsilon. So a user's report is epsilon-locally private for the whole record, including the income: whatever two records
+are exchanged, no report becomes more than e^epsilon times as likely. By the theorem of `lib.microdata.perturbation`, the
+shuffled reports are as Pk-anonymous as perturbed records of the same epsilon, as long as nobody knows which user was
+asked which question.
 
-From the estimates the collector fits a graphical model (Private-PGM), draws as many synthetic records as there are users,
-and trains on these what Figure 1 trains on perturbed ones.
+From the estimates the collector fits a graphical model (Private-PGM), draws one synthetic record for each user, and trains
+on these what Figure 1 trains on perturbed ones.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from notebooks.studies.anonymization_readings import predict
 
 
 def measured(table, sets, epsilon, *, rng) -> list[Measurement]:
-    """Estimated counts of all records over each of `sets` of attributes, from one report of each record.
+    """Return estimated counts of all records over each of `sets` of attributes, from one report of each record.
 
     table : `Table`, a record for each user; sets : of attributes, at most as many as users; epsilon : in (0, inf), of a report
     """
@@ -48,10 +48,10 @@ def measured(table, sets, epsilon, *, rng) -> list[Measurement]:
 
 
 def fitted(table, epsilon, *, pairs=False, rng) -> graphical_model.GraphicalModel:
-    """The model of `table`, of Adult's attributes, that each user's one report gives.
+    """Return the model of `table`, of Adult's attributes, from one report of each user.
 
-    pairs : whether half of the users tell of two explanatory attributes; of these pairs the model has the spanning tree of
-        most mutual information, as estimated. All others tell of one of them and the income.
+    pairs : whether half of the users report two explanatory attributes; the model has the spanning tree of these pairs of
+        most mutual information, as estimated. All others report one of them and the income.
     """
     with_income = [(name, TARGET) for name in EXPLANATORY]
     if not pairs:
@@ -67,7 +67,7 @@ def fitted(table, epsilon, *, pairs=False, rng) -> graphical_model.GraphicalMode
 
 
 def spanning(measurements) -> list[Measurement]:
-    """Those that make the spanning tree of most mutual information; of pairs of `EXPLANATORY`, all of them."""
+    """Return the measurements of the spanning tree of most mutual information; for pairs of `EXPLANATORY`, all."""
     at = {name: place for place, name in enumerate(EXPLANATORY)}
     weights = np.zeros((len(at), len(at)))
     for each in measurements:
@@ -77,7 +77,7 @@ def spanning(measurements) -> list[Measurement]:
 
 
 def mutual_information(values) -> float:
-    """Of the distribution (a, b) nearest to `values` over their sum, in nats."""
+    """Return the mutual information in nats of the distribution (a, b) nearest to `values` over their sum."""
     joint = norm_sub(values.ravel() / values.sum()).reshape(values.shape)
     apart = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
     some = joint > 0
@@ -85,7 +85,7 @@ def mutual_information(values) -> float:
 
 
 def prediction(at, k, *, pairs=False, rng) -> dict:
-    """What synthetic records of the model predict of a `Split`'s test records, at the epsilon that `k` means."""
+    """Return what synthetic records of the model predict of a `Split`'s test records, at the epsilon for `k`."""
     sizes = adult_design.cell_sizes()
     train = Table(adult_design.cells(at.train_numbers).to_numpy(), Domain(sizes))
     drawn = fitted(train, pk_epsilon(k, len(train)), pairs=pairs, rng=rng).synthesize(len(train), rng=rng)

@@ -1,13 +1,13 @@
-"""The approaches of sei2017 side by side on Adult: Figure 5 (`network_tuning` has the same at equal record-level privacy).
+"""The approaches of sei2017 compared on Adult: Figure 5 (`network_tuning` has the same at equal record-level privacy).
 
-A study is a grid: every method of a variant, at every epsilon, on each of ten folds. A cell trains on nine
-folds and is scored on the tenth. It draws from a generator of its own, made from its place in the grid, and is kept
-on disk when finished; an interrupted study resumes (`notebooks.studies.grid`).
+A study is a grid: every method of a variant, at every epsilon, on each of ten folds. A cell trains on nine folds and is
+scored on the tenth. It draws from a separate generator, made from its place in the grid, and is kept on disk when finished;
+an interrupted study resumes (`notebooks.studies.grid`).
 
     python -m notebooks.studies.network_comparison --output book/results/sei2017/figure5.csv
 
 makes the committed results again: the document's settings on the real data, in all `VARIANTS`. Those of the variants at
-epsilon = 10 were added later, with --variants, of all but the first, --private and --few-epsilons 10; they have a file of their own.
+epsilon = 10 were added later, with --variants for all but the first, --private and --few-epsilons 10; they have a separate file.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ SCORES = ("accuracy", "f_positive", "f_macro", "f_weighted")
 
 @dataclass(frozen=True)
 class Settings:
-    """What the document fixes (section 5-1), and what it leaves open.
+    """The settings that the document fixes (section 5-1), and those it leaves open.
 
-    learning_rate, batch, epochs, l2 : of all networks but DP-SGD's; folds : whole number >= 2; seed : >= 0
+    learning_rate, batch, epochs, l2 : of all networks but DP-SGD's; folds : integer >= 2; seed : >= 0
     hidden : widths of the hidden layers; scheme : see `Network.initial`; encoding : see `adult_features`
     weight_range : half-width of the range of weights and biases in LearningFirst, (0, inf)
     thresholds : half-width of the changes' thresholds in AnonymizedLearning, or None for equations (20) to (26)
     clipping : see `anonymized_learning`; groups : of each numeric attribute in AnonymizingFirst
-    dp_rate, dp_steps : learning rate and steps of DP-SGD, which takes each record in 20 of its steps, in the mean
+    dp_rate, dp_steps : learning rate and steps of DP-SGD, which takes each record in 20 of its steps on average
     regularization, perturbation : of private logistic regression, see `private_regression.fit`
     """
 
@@ -81,7 +81,7 @@ class Settings:
     perturbation: str = "objective"
 
     def training(self) -> dict:
-        """The arguments of `network.train`."""
+        """Return the arguments of `network.train`."""
         return {name: getattr(self, name) for name in ("learning_rate", "batch", "epochs", "l2")}
 
 
@@ -112,14 +112,14 @@ _CHANGED = {
 
 
 def scores(labels, predicted) -> dict:
-    """Accuracy and F-measures, all in [0, 1]: of the class above 50K, the mean of both classes', and weighted by their sizes."""
+    """Return accuracy and F-measures, in [0, 1]: of the class above 50K, both classes' mean, and weighted by their sizes."""
     f = {name: f1_score(labels, predicted, average=kind, zero_division=0.0)
          for name, kind in (("f_positive", "binary"), ("f_macro", "macro"), ("f_weighted", "weighted"))}  # fmt: skip
     return {"accuracy": float(np.mean(labels == predicted))} | {name: float(value) for name, value in f.items()}
 
 
 def statement(method, epsilon, settings, records) -> PrivacyStatement:
-    """What LearningFirst or AnonymizedLearning with `epsilon` for each parameter promises, trained on `records`."""
+    """Return the guarantee of LearningFirst or AnonymizedLearning with `epsilon` for each parameter, trained on `records`."""
     size = network.count(_widths(settings))
     if method == "LearningFirst":
         return PrivacyStatement(method, epsilon, size)
@@ -128,7 +128,7 @@ def statement(method, epsilon, settings, records) -> PrivacyStatement:
 
 
 def per_parameter(method, epsilon, settings, records, delta=DELTA) -> float:
-    """The epsilon for each parameter with which the whole model is (`epsilon`, `delta`)-DP, to a relative 1e-9.
+    """Return the epsilon for each parameter with which the whole model is (`epsilon`, `delta`)-DP, to a relative 1e-9.
 
     method : "LearningFirst" or "AnonymizedLearning"; epsilon : (0, inf); delta : (0, 1)
     """
@@ -144,9 +144,9 @@ def per_parameter(method, epsilon, settings, records, delta=DELTA) -> float:
 
 
 def promises(method, epsilon, settings=Settings(), records=45_222 - 4_522) -> tuple[float, float, float]:
-    """What a stated `epsilon` means: for one parameter as proved, for the whole model, for that at `DELTA`; inf for nothing.
+    """Return what a stated `epsilon` guarantees: for one parameter as proved, for the whole model, and that at `DELTA`.
 
-    method : one of `METHODS`; neighbours have one record replaced
+    method : one of `METHODS`; neighbours have one record replaced; inf means no guarantee
     settings, records : as in `statement`; the default is nine folds of ten of Adult
     """
     checks.one_of("method", method, METHODS)
@@ -173,7 +173,7 @@ def _majority(train, epsilon, settings, rng):
 
 
 def _regression(train, epsilon, settings, rng):
-    """On one-hot records, whose rows have a norm of sqrt(15) at most."""
+    """Fit logistic regression to one-hot records, whose rows have a norm of at most sqrt(15)."""
     private = {"method": "none", "regularization": 1e-5}
     if epsilon is not None:
         private = {
@@ -200,7 +200,7 @@ def _as_published(train, epsilon, settings, rng):
 
 
 def _on_anonymized(made, train, settings, rng):
-    """The 14 attributes are anonymized as codes: as 105 inputs, they would share epsilon among so many.
+    """Train on the 14 attributes anonymized as codes: 105 inputs would divide epsilon among too many.
 
     A mean of codes stands for the nearest category.
     """
@@ -222,7 +222,7 @@ def _learning_first(train, epsilon, settings, rng):
 
 @lru_cache(maxsize=2)
 def _trained_within(train, settings, half):
-    """The network before its release, the same for every epsilon."""
+    """Return the network before its release, the same for every epsilon."""
     rng = grid.generator(settings.seed, "within", train.fold)
     ranges = dict.fromkeys(("weight_range", "bias_range"), (-half, half))
     return network.train(train.values, train.labels, _initial(settings, rng), rng=rng, **ranges, **settings.training())
@@ -240,7 +240,7 @@ def _anonymized_learning(train, epsilon, settings, rng):
 
 
 def _dp_sgd(train, epsilon, settings, rng):
-    """One hidden layer, large batches, few steps: what the noise allows. The settings were not chosen privately."""
+    """Train one hidden layer in few steps with large batches, as the noise allows. The settings were not chosen privately."""
     start = network.Network.initial((train.values.shape[1], 16, 2), rng=rng)
     plan = _plan(epsilon, settings.dp_steps)
     return dp_sgd.train(
@@ -281,7 +281,7 @@ class _Part:
 
 @lru_cache(maxsize=4)
 def _split(source, limit, encoding, numeric, seed, count, fold) -> tuple[_Part, _Part]:
-    """Training and test records: a random partition into `count` parts, the same for every method."""
+    """Return training and test records: a random partition into `count` parts, the same for every method."""
     found = adult_features(encoding=encoding, numeric=numeric, source=source)
     everything = len(found.labels)
     chosen = grid.generator(seed, "records").permutation(everything)[:limit]
@@ -290,7 +290,7 @@ def _split(source, limit, encoding, numeric, seed, count, fold) -> tuple[_Part, 
 
 
 def _cell(source, limit, settings, variant, level, method, epsilon, fold) -> dict:
-    """The scores of one cell, none if its training diverged, and what it took. `limit` : records at most, None for all."""
+    """Return the scores of one cell, none if its training diverged, and its cost. `limit` : records at most, None for all."""
     inputs = (settings.encoding, "linear")
     if method in YARDSTICKS or method == "logistic regression":
         inputs = ("one-hot", "log")
@@ -304,18 +304,18 @@ def _cell(source, limit, settings, variant, level, method, epsilon, fold) -> dic
     began = time.process_time()
     try:
         found = scores(test.labels, _TRAINERS[method](train, stated, settings, rng)(test.values))
-    except FloatingPointError:  # a finding of its own: `network.train` and its kin say when this is
+    except FloatingPointError:  # a result in itself: `network.train` and related functions raise it
         found = dict.fromkeys(SCORES, math.nan)
     return found | {"stated": stated, "cpu_s": time.process_time() - began}
 
 
 def places(variants=tuple(VARIANTS), *, count=10, few=3, parameter_epsilons=PARAMETER_EPSILONS,
            few_epsilons=FEW_EPSILONS) -> list[tuple]:  # fmt: skip
-    """The places of the grid: variant, level, method, epsilon, fold.
+    """Return the places of the grid: variant, level, method, epsilon, fold.
 
     level : "none" (no epsilon) or "parameter" (epsilon for each parameter as the document states it; for methods without
-        such an epsilon, that of the whole model). `run` knows "record" too, epsilon of the whole model at `DELTA`.
-    count, few : folds of what Figure 5 shows, and of everything else: the variants and AnonymizingFirst as published, which
+        such an epsilon, that of the whole model). `run` also accepts "record", epsilon of the whole model at `DELTA`.
+    count, few : folds for Figure 5, and for everything else: the variants and AnonymizingFirst as published, which
         have `few_epsilons`
     """
     made = []
@@ -340,14 +340,14 @@ def places(variants=tuple(VARIANTS), *, count=10, few=3, parameter_epsilons=PARA
 
 def run(where, *, variants=VARIANTS, source="real", settings=Settings(), limit=None, folder=None, jobs=1,
         progress=False) -> pd.DataFrame:  # fmt: skip
-    """Every cell of `where` (see `places`): a frame with a row each, variant to fold, `SCORES`, stated and cpu_s.
-
-    Scores are not a number where training diverged.
+    """Return every cell of `where` (see `places`): a frame with a row each, variant to fold, `SCORES`, stated and cpu_s.
 
     variants : what each variant changes in `settings`
-    source : one of `datasets.KINDS`; limit : whole number of records, for quick runs; folder : where finished cells are kept, and
-        looked for first: they count only if settings, data and code are the same; jobs : processes
+    source : one of `datasets.KINDS`; limit : integer of records, for quick runs; folder : where finished cells are kept, and
+        searched for first: they count only if settings, data and code are the same; jobs : processes
     stated : the epsilon for each parameter with which it ran (for record-level methods, the epsilon)
+
+    Scores are not a number if training diverged.
     """
     checks.one_of("source", source, datasets.KINDS)
     where = list(where)
@@ -364,20 +364,23 @@ def run(where, *, variants=VARIANTS, source="real", settings=Settings(), limit=N
 
 
 def load(*paths) -> pd.DataFrame:
-    """The committed study, on the real data, or what is at `paths`: a frame as `run` makes it."""
+    """Return the committed study, on the real data, or what is at `paths`: a frame as `run` makes it."""
     return pd.concat([results.load(path) for path in paths or (RESULTS, AT_10)], ignore_index=True)
 
 
 def summary(study) -> pd.DataFrame:
-    """By variant, level, method and epsilon: the mean of each score, its standard deviation (divisor: folds - 1) as <score>_std, folds."""
+    """Return by variant, level, method and epsilon each score's mean and standard deviation <score>_std, and folds.
+
+    The divisor of the standard deviation is folds - 1.
+    """
     groups = study.groupby(["variant", "level", "method", "epsilon"], sort=False, dropna=False)[list(SCORES)]
     return groups.mean().join(groups.std().add_suffix("_std")).assign(folds=groups.size())
 
 
 def above(study, method, baseline, *, level="parameter", margin=0.001) -> dict[float, evidence.Difference]:
-    """For each epsilon that `method` was run at, that its mean accuracy exceeds the baseline's by more than `margin`.
+    """Return for each epsilon the evidence that `method`'s mean accuracy exceeds the baseline's by more than `margin`.
 
-    study : a frame as `run` makes it, of one variant; baseline : one of `BASELINES`; both on the same two folds or more,
+    study : a frame as `run` makes it, of one variant; baseline : one of `BASELINES`; both on the same two or more folds,
         fold by fold
     """
     own = study[(study["level"] == level) & (study["method"] == method)]
@@ -389,7 +392,7 @@ def above(study, method, baseline, *, level="parameter", margin=0.001) -> dict[f
 
 
 def main(arguments=None) -> None:
-    """Run the study that the command line, or `arguments`, asks for, and write its file."""
+    """Run the study requested by the command line, or `arguments`, and write its file."""
     parser = command_line.parser(__name__, __doc__, output="the CSV file", seed=2017)
     parser.add_argument("--variants", nargs="+", choices=tuple(VARIANTS), default=tuple(VARIANTS))
     parser.add_argument("--epochs", type=int, default=500)

@@ -1,14 +1,13 @@
 """Adult as numbers in [0, 1], as sei2017 (section 5-1) feeds it to a network: 14 attributes, Salary to be predicted.
 
-The document says that 45,222 complete records have 14 attributes besides Salary and that inputs lie in
-[0, 1]; how a category becomes a number it leaves open. Here a numeric attribute is scaled by
-`datasets.PUBLIC_RANGES`, and a category becomes either
+The document says that 45,222 complete records have 14 attributes besides Salary and that inputs lie in [0, 1]. It does not
+say how a category becomes a number. Here a numeric attribute is scaled by `datasets.PUBLIC_RANGES`, and a category becomes either
 
 - "codes": its place in the publisher's list (the file adult.names) over the number of places less one: 14
-  inputs. The order of that list means nothing, for education either (education-num, also there, has it in order); or
+  inputs. The order of that list means nothing, even for education (education-num, also there, has it in order); or
 - "one-hot": one input of 0 or 1 for each value in the list, 105 inputs in all.
 
-Nothing is read off the records, so scaling and encoding cost no privacy.
+Nothing is derived from the records, so scaling and encoding cost no privacy.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ _SKEWED = ("capital-gain", "capital-loss")  # mostly 0, else thousands of dollar
 
 @dataclass(frozen=True)
 class Features:
-    """What a classifier is trained on.
+    """The training data of a classifier.
 
-    values : float array (n, d) in [0, 1];   labels : integers (n,), 1 where the salary exceeds 50K
+    values : float array (n, d) in [0, 1];   labels : integers (n,), 1 if the salary exceeds 50K
     names : of the d inputs, ``"attribute"`` or ``"attribute=value"``
     levels : number of values of each input, 0 for a numeric one, (d,)
     """
@@ -41,7 +40,7 @@ class Features:
 
 
 def adult_features(*, encoding="codes", numeric="linear", source="real", download=True) -> Features:
-    """The complete records of Adult's two parts, training records first: 45,222 of the real ones.
+    """Return the complete records of Adult's two parts, training records first: 45,222 of the real ones.
 
     encoding : "codes" (14 inputs, in the file's order) or "one-hot" (105)
     numeric : "linear", or "log", which sends capital gain and loss x to log(1 + x) / log(1 + greatest x possible)
@@ -71,10 +70,10 @@ def adult_features(*, encoding="codes", numeric="linear", source="real", downloa
 
 
 def one_hot(values, levels) -> np.ndarray:
-    """From encoding "codes" to "one-hot": record by record, so that it costs no privacy either.
+    """Convert encoding "codes" to "one-hot", record by record, so that it costs no privacy.
 
     values : (n, d) in [0, 1]; levels : (d,), 0 for a numeric column, which stays, else the number L >= 2 of its values
-    0, 1/(L-1), ..., 1, which becomes L columns. ``ValueError`` where a column holds other values.
+    0, 1/(L-1), ..., 1, which becomes L columns. Raises ``ValueError`` if a column has other values.
     """
     values, levels = checks.real("values", values, "[0, 1]"), checks.integer("levels", levels, "[0, 1e6]").astype(int)
     if values.ndim != 2 or levels.shape != values.shape[1:] or (levels == 1).any():
@@ -91,10 +90,10 @@ def one_hot(values, levels) -> np.ndarray:
 
 
 def folds(n, count=10, *, rng) -> list:
-    """`count` pairs (training indices, test indices): a random partition of n records, each part tested once.
+    """Return `count` pairs (training indices, test indices): a random partition of n records, each part tested once.
 
-    n : whole number >= count; count : whole number >= 2. Parts differ in size by one at most; they are not
-    stratified, which would read the labels.
+    n : integer >= count; count : integer >= 2. Parts differ in size by at most one; they are not stratified, because that
+    would use the labels.
     """
     count = checks.whole("count", count, "[2, inf)")
     n = checks.whole("n", n, f"[{count}, inf)")

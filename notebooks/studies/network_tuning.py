@@ -1,9 +1,9 @@
 """The private methods of sei2017 with the same tuning effort: six settings each, at each epsilon.
 
 On one fold every method is run with each of its `candidates`, the first of which is that of `network_comparison`, and the
-setting with the highest accuracy is chosen. On other folds it is run beside the first, and that is what is reported. Folds
-and cells are those of `network_comparison`, whose results of the first setting are not run again. What the choice gives away
-of the records is not paid for, by any method.
+setting with the highest accuracy is chosen. On other folds it is compared with the first, and the result is reported. Folds
+and cells are those of `network_comparison`, whose results of the first setting are not run again. No method pays the
+privacy cost of this choice.
 
     python -m notebooks.studies.network_tuning --output book/results/sei2017/tuned.csv
 
@@ -32,10 +32,11 @@ PLACE = ["variant", "level", "method", "epsilon", "fold"]
 
 
 def candidates(settings=DEFAULT) -> dict[str, dict[str, dict]]:
-    """For each of `METHODS` six named settings, and what each changes in `settings`; the first, "main", is `settings`.
+    """Return for each of `METHODS` six named settings, and what each changes in `settings`; the first, "main", is `settings`.
 
-    Two values of what a method's noise hangs on most as it trains in `settings`, and four where it trains for a tenth of the
-    epochs, or in fewer and larger steps; of private logistic regression, four with its noise on the objective, two on the output.
+    There are two values of the setting that a method's noise depends on most for training as in `settings`, and four for a
+    tenth of the epochs, or for fewer and larger steps. Private logistic regression has four with its noise on the objective
+    and two on the output.
     """
     epochs = (settings.epochs, max(settings.epochs // 10, 1))
     tried = {
@@ -51,7 +52,7 @@ def candidates(settings=DEFAULT) -> dict[str, dict[str, dict]]:
 
 
 def _grid(name, first, second, other, values) -> dict[str, dict]:
-    """Settings by their names: `name` at the values `first` with `other` at the first of its two `values`, and so on."""
+    """Return settings by their names: `name` at the values `first` with `other` at the first of its two `values`, and so on."""
     return {
         f"{name} {each:g}, {other} {value}": {name: each, other: value}
         for value, tried in zip(values, (first, second))
@@ -60,9 +61,9 @@ def _grid(name, first, second, other, values) -> dict[str, dict]:
 
 
 def places(parameter_epsilons=study.PARAMETER_EPSILONS, record_epsilons=RECORD_EPSILONS) -> dict[str, list[tuple]]:
-    """For each of `METHODS` the pairs (level, epsilon) that it is run at, levels as in `network_comparison`.
+    """Return for each of `METHODS` the pairs (level, epsilon) that it is run at, levels as in `network_comparison`.
 
-    AnonymizingFirst's epsilon is of the whole data at either level, and is run at the parameter's only.
+    AnonymizingFirst's epsilon covers the whole data at either level, and is run only at the parameter's.
     """
     parameter = [("parameter", float(epsilon)) for epsilon in parameter_epsilons]
     record = [("record", float(epsilon)) for epsilon in record_epsilons]
@@ -72,10 +73,10 @@ def places(parameter_epsilons=study.PARAMETER_EPSILONS, record_epsilons=RECORD_E
 
 
 def run(at, *, settings=DEFAULT, selection=SELECTION, reported=REPORTED, known=None, **options) -> pd.DataFrame:
-    """All candidates of all methods on the fold `selection`, the chosen and the first on the folds `reported`.
+    """Return all candidates of all methods on the fold `selection`, and the chosen and the first on the folds `reported`.
 
-    at : as `places` makes it; known : rows of `network_comparison.run`, or None; what they have is left out here
-    options : of `network_comparison.run`, which tells of the frame, too
+    at : as `places` makes it; known : rows of `network_comparison.run`, or None; these are not run again
+    options : of `network_comparison.run`, which also describes the frame
     """
     named = candidates(settings)
     variants = {name: changes for each in named.values() for name, changes in each.items()}
@@ -94,14 +95,14 @@ def run(at, *, settings=DEFAULT, selection=SELECTION, reported=REPORTED, known=N
 
 
 def chosen(found, selection=SELECTION) -> dict[tuple[str, str, float], str]:
-    """The candidate with the highest accuracy on the fold `selection`, at each (level, method, epsilon); of equals the first."""
+    """Return the candidate of highest accuracy on the fold `selection`, at each (level, method, epsilon); the first of equals."""
     own = found[(found["fold"] == selection) & found["accuracy"].notna()]
     return {place: cells["variant"].iloc[cells["accuracy"].argmax()]
             for place, cells in own.groupby(["level", "method", "epsilon"], sort=False)}  # fmt: skip
 
 
 def compared(found, selection=SELECTION) -> pd.DataFrame:
-    """The chosen setting beside the first, on folds that it was not chosen on: a row for each level, method and epsilon.
+    """Return the chosen setting and the first, on folds not used for the choice: a row for each level, method and epsilon.
 
     setting : the chosen one; first, tuned : mean accuracies; first_error, tuned_error : their standard errors; gain : tuned
     over first, an `evidence.Difference`. At the level "record" AnonymizingFirst has the numbers of its other level.
@@ -120,9 +121,9 @@ def compared(found, selection=SELECTION) -> pd.DataFrame:
 
 
 def cells(found, method, *, level="parameter", first=False) -> pd.DataFrame:
-    """The rows of `found` on the `REPORTED` folds, of the chosen settings of one method, or of the `first`.
+    """Return the rows of `found` on the `REPORTED` folds, of the chosen settings of one method, or of the `first`.
 
-    Of AnonymizingFirst, those at the parameter's level count at the record's.
+    For AnonymizingFirst, the rows at the parameter's level count at the record's.
     """
     own = "parameter" if method == "AnonymizingFirst" else level
     wanted = RECORD_EPSILONS if level == "record" else found["epsilon"].unique()
@@ -133,24 +134,27 @@ def cells(found, method, *, level="parameter", first=False) -> pd.DataFrame:
 
 
 def above(found, lines, method, baseline, *, level="parameter", first=False) -> dict[float, evidence.Difference]:
-    """As `network_comparison.above`, for the chosen settings, or the `first`; lines : a frame with the baselines' rows."""
+    """Return the evidence of `network_comparison.above` for the chosen settings, or the `first`.
+
+    lines : a frame with the baselines' rows
+    """
     own = cells(found, method, level=level, first=first)
     return study.above(pd.concat([own, lines[lines["level"] == "none"]]), method, baseline, level=level)
 
 
 def load(path=RESULTS) -> pd.DataFrame:
-    """The committed study, on the real data: a frame as `run` makes it, with the `known` rows."""
+    """Return the committed study, on the real data: a frame as `run` makes it, with the `known` rows."""
     return pd.concat([results.load(path), known()], ignore_index=True)
 
 
 def known() -> pd.DataFrame:
-    """What the committed Figure 5 has of the first setting, on the folds that count here."""
+    """Return the committed Figure 5's results for the first setting, on the folds that count here."""
     main = study.load(study.RESULTS).query("variant == 'main' and level == 'parameter'")
     return main[main["method"].isin(METHODS) & main["fold"].isin((SELECTION, *REPORTED))]
 
 
 def main(arguments=None) -> None:
-    """Run the study that the command line, or `arguments`, asks for, and write its file."""
+    """Run the study requested by the command line, or `arguments`, and write its file."""
     parser = command_line.parser(__name__, __doc__, output="the CSV file", seed=2017)
     parser.add_argument("--epochs", type=int, default=500)
     arguments = sys.argv[1:] if arguments is None else arguments

@@ -1,15 +1,14 @@
 """Why composing a schedule after the fact guarantees nothing: the smallest example, exactly.
 
-A mechanism has two steps. The first is Gaussian. The second is either Gaussian, too, or randomised
-response, and *which* is decided by the outcome of the first. Either way the two steps, composed as if
-they had been fixed in advance, cost the same (epsilon, delta): an odometer that reads off what was
-run would always show that. But the privacy loss of what was released follows neither of the two
-compositions. For a loss L of the first step and a curve V of the second,
+A mechanism has two steps. The first is Gaussian. The second is either Gaussian or randomised response, depending on the
+outcome of the first. Either way the two steps, composed as if they had been fixed in advance, cost the same (epsilon,
+delta), and an odometer that reads off what was run would always show that. But the privacy loss of the release follows
+neither of the two compositions. For a loss L of the first step and a curve V of the second,
 
     delta = E[V(epsilon - L)],    and E[max(V_1, V_2)] >= max(E[V_1], E[V_2]).
 
-Rogers, Roth, Ullman, Vadhan 2016 asked the question; zCDP with a budget fixed in advance (a filter)
-answers it, and so do Gaussian steps alone (Smith and Thakurta 2022, Koskela, Tobaben, Honkela 2023).
+Rogers, Roth, Ullman, Vadhan 2016 asked the question. zCDP with a budget fixed in advance (a filter) answers it, and so do
+Gaussian steps alone (Smith and Thakurta 2022, Koskela, Tobaben, Honkela 2023).
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class TwoSteps:
     response: float
 
     def delta_at(self, epsilon: float, rule: str = "worst") -> float:
-        """The delta of the whole at an `epsilon` in (-inf, inf), exact to about 1e-3 of it.
+        """Return the delta of the whole at an `epsilon` in (-inf, inf), exact to about 1e-3 of it.
 
         rule : how the second step is chosen: "gaussian" or "response" always, or "worst", by an
             adversary who sees the first step's outcome
@@ -54,17 +53,17 @@ class TwoSteps:
 
     @property
     def losses(self) -> np.ndarray:
-        """Privacy losses of the first step, on the grid that all sums are over."""
+        """Return privacy losses of the first step, on the grid that all sums are over."""
         return self.first**2 / 2 + self.first * _Z
 
     @property
     def true_epsilon(self) -> float:
-        """The epsilon at `delta` of the whole under the worst rule."""
+        """Return the epsilon at `delta` of the whole under the worst rule."""
         return scipy.optimize.brentq(lambda x: self.delta_at(x) - self.delta, self.epsilon, self.epsilon + 10)
 
 
 def two_steps(epsilon: float, delta: float, share: float = 0.5) -> TwoSteps:
-    """The example in which both choices cost exactly (epsilon, delta).
+    """Return the example in which both choices cost exactly (epsilon, delta).
 
     epsilon : (0, 10]; delta : [1e-9, 0.01]
     share : (0, 1), size of the first step, as a part of the one Gaussian that would cost all

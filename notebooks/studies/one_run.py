@@ -1,7 +1,7 @@
-"""Audits with one run: many canaries at once, each in the table or not by a coin of its own, and guesses of the coins.
+"""Audits with one run: many canaries at once, each in the table or not by a separate coin, and guesses of the coins.
 
-A mechanism that is (epsilon, delta)-DP when a record is added or removed lets nobody guess independent coins much better
-than randomized response would: of r guesses at m coins, v or more are right with probability at most
+If a mechanism is (epsilon, delta)-DP when a record is added or removed, nobody can guess independent coins much better than
+under randomized response: of r guesses at m coins, v or more are right with probability at most
 
     P[W >= v] + 2 m delta max_{1 <= i <= v} P[v > W >= v - i] / i,    W ~ Binomial(r, e^epsilon / (e^epsilon + 1))
 
@@ -23,15 +23,15 @@ _MOST = 50.0
 def one_run(
     scores: ArrayLike, present: ArrayLike, *, guesses: int, delta: float = 0.0, confidence: float = 0.95
 ) -> Audit:
-    """A lower bound on epsilon from one run.
+    """Return a lower bound on epsilon from one run.
 
     scores : finite, shape (m,), of each canary, higher where it seems to be in the table
-    present : bools of the same shape, by fair coins, independent of one another: whether it is
-    guesses : whole, [1, m/2]: so many with the highest scores are guessed to be in, as many with the lowest not to be. It is
-        fixed before the scores are known
+    present : bools of the same shape, by fair, independent coins: whether it is in the table
+    guesses : integer in [1, m/2], fixed before the scores are known: this number with the highest scores are guessed to be in
+        the table, and the same number with the lowest not to be
     delta : [0, 1); confidence : (0, 1)
 
-    Of the `Audit`, hits are the guesses that are right, false hits those that are wrong.
+    In the `Audit`, hits are the right guesses, and false hits the wrong ones.
     """
     scores, present = checks.real("scores", scores, "[-inf, inf]"), np.asarray(present)
     if scores.ndim != 1 or not np.isfinite(scores).all() or scores.size < 2:
@@ -47,9 +47,11 @@ def one_run(
 
 
 def chance(epsilon: float, hits: int, guesses: int, canaries: int, delta: float = 0.0) -> float:
-    """How probable so many hits can be at most for an (`epsilon`, `delta`)-DP mechanism: the theorem's bound, at most 1.
+    """Return the largest probability of `hits` for an (`epsilon`, `delta`)-DP mechanism: the theorem's bound, at most
+    1.
 
-    epsilon : [0, inf); guesses : whole, [1, canaries]; hits : whole, [0, guesses]; canaries : whole, [1, 1e9]; delta : [0, 1)
+    epsilon : [0, inf); guesses : integer in [1, canaries]; hits : integer in [0, guesses]; canaries : integer in [1,
+        1e9]; delta : [0, 1)
     """
     epsilon, delta = checks.number("epsilon", epsilon, "[0, inf)"), checks.number("delta", delta, "[0, 1)")
     canaries = checks.whole("canaries", canaries, "[1, 1e9]")
@@ -63,7 +65,7 @@ def chance(epsilon: float, hits: int, guesses: int, canaries: int, delta: float 
 
 
 def _largest_refuted(hits, guesses, canaries, delta, error) -> float:
-    """The largest epsilon, to 1e-6, at which so many hits are less probable than `error`; 0 if there is none."""
+    """Return the largest epsilon, to 1e-6, at which `hits` are less probable than `error`; 0 if there is none."""
     if chance(0.0, hits, guesses, canaries, delta) >= error:
         return 0.0
     low, high = 0.0, _MOST

@@ -1,8 +1,8 @@
-"""The experiment of hasegawa2015, section 5, on a table of one's own: what a regression predicts after each way of anonymizing it.
+"""The experiment of hasegawa2015, section 5, on the user's table: how well a regression predicts after each anonymization.
 
-The readings are the main ones of `anonymization_readings`: all attributes are quasi-identifiers but the target, which is published;
-the level is shared equally. Here an attribute with a range is perturbed as a number, all others as categories. It is generalized
-by its bins, which are put together two by two; a category is left as it is, or becomes `*`.
+The interpretation is the main one of `anonymization_readings`: all attributes but the target, which is published, are
+quasi-identifiers, and the level is divided equally. Here an attribute with a range is perturbed as a number, all others as
+categories. It is generalized by its bins, which are merged two by two; a category is left unchanged, or becomes `*`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WEIGHED = ("perturbed", "linear", "kernel 10 standard", "kernel 1000 standard")
 
 @dataclass(frozen=True)
 class Experiment:
-    """Complete records of a table of one's own.
+    """Complete records of the user's table.
 
     kinds : of each attribute but the target the number of its categories, or its range
     numbers : codes or values, (n, attributes and `readings.TARGET`), the target 0 or 1
@@ -41,7 +41,7 @@ class Experiment:
 
 
 def experiment(data: str, schema: str, target: str) -> Experiment | None:
-    """The table of one's own that `data` and `schema` name (see `own_table`), to predict `target`; None for Adult."""
+    """Return the user's table from `data` and `schema` (see `own_table`), to predict `target`; None for Adult."""
     public = own_table.given(data, schema)
     if public is None:
         return None
@@ -75,7 +75,7 @@ def experiment(data: str, schema: str, target: str) -> Experiment | None:
 
 
 def _ladder(attribute) -> hierarchies.Hierarchy:
-    """The hierarchy of an attribute's codes: bins two by two, categories all at once."""
+    """Return the hierarchy of an attribute's codes: bins two by two, categories all at once."""
     codes = np.arange(len(attribute.labels))
     height = 1 if attribute.kind == "values" else max(int(np.ceil(np.log2(len(codes)))), 1)
     return hierarchies.categories(
@@ -85,7 +85,7 @@ def _ladder(attribute) -> hierarchies.Hierarchy:
 
 
 def grid(own: Experiment, *, ks, trials: int, records: int, seed: int) -> pd.DataFrame:
-    """A row of `COLUMNS` for each method, k and split; `records` for training, the others for testing."""
+    """Return a row of `COLUMNS` for each method, k and split; `records` for training, the others for testing."""
     records = checks.whole("records", records, f"[2, {len(own.numbers) - 1}]")
     return pd.DataFrame(
         [
@@ -97,7 +97,7 @@ def grid(own: Experiment, *, ks, trials: int, records: int, seed: int) -> pd.Dat
 
 
 def _split(own, ks, records, seeds):
-    """Setup, method, k and scores of each cell of one split."""
+    """Yield setup, method, k and scores of each cell of one split."""
     order = np.random.default_rng(seeds).permutation(len(own.numbers))
     train, test = (own.numbers.iloc[part].reset_index(drop=True) for part in (order[:records], order[records:]))
     bins = [own.bins.iloc[part].reset_index(drop=True) for part in (order[:records], order[records:])]

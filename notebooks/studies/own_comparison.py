@@ -1,4 +1,4 @@
-"""What `aim_comparison.grid` compares methods on where a chapter takes a table of one's own (`own_table`)."""
+"""The data for `aim_comparison.grid` if a chapter uses the user's table (`own_table`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from notebooks.studies import aim_comparison, own_table
 
 
 def cases(data: str, schema: str, target: str) -> list[aim_comparison.Case]:
-    """The table of one's own, a fifth held out; where `data` is one of `datasets.KINDS`, the document's two.
+    """Return the user's table, a fifth held out; if `data` is one of `datasets.KINDS`, the document's two.
 
     target : the attribute whose prediction is compared
 

@@ -1,10 +1,10 @@
-"""A table of one's own in chapters about Adult and Bank: their parameters `data` and `schema` name it in place of these.
+"""The user's table in chapters about Adult and Bank, whose parameters `data` and `schema` name it in place of these.
 
-`data` is "stand-in", "real", or the file of a table (`lib.release.sources`), whose public schema is the file `schema`. On such a table no
-claim of a document is judged, and cells that begin with `THEIRS` are left out: both are about the document's own records.
-What a chapter cannot work with is refused by a ``ValueError`` of one sentence.
+`data` is "stand-in", "real", or the file of a table (`lib.release.sources`), whose public schema is the file `schema`. On such a
+table no claim of a document is judged, and cells that begin with `THEIRS` are left out, because both are about the document's
+own records. An unusable table is refused by a ``ValueError`` of one sentence.
 
-Nothing that a chapter shows of the records is private: it is for whoever holds them.
+The output of a chapter about the records is not private: it is for their owner.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ WAYS = ("observed", "public")
 
 
 def given(data: str, schema: str) -> schemas.Schema | None:
-    """The schema of a table of one's own, which is told and keeps cells about others out; None where `data` is one of `datasets.KINDS`."""
+    """Return the schema of the user's table, or None if `data` is one of `datasets.KINDS`.
+
+    The schema is announced, and cells about other tables are left out.
+    """
     if data in datasets.KINDS:
         if schema:
             raise ValueError(f"schema must be left out where data is {data}, got {schema!r}")
@@ -49,7 +52,8 @@ def given(data: str, schema: str) -> schemas.Schema | None:
 
 
 def categorical(data: str, schema: str, *, adult: Callable[..., Table] = encodings.adult_table) -> Table:
-    """The records as codes, numbers in their bins: of one's own, three attributes at least, else `adult` from `data`."""
+    """Return the records as codes, numbers in their bins: the user's, with at least three attributes, else `adult` from
+    `data`."""
     public = given(data, schema)
     if public is None:
         return adult(source=data)
@@ -59,7 +63,8 @@ def categorical(data: str, schema: str, *, adult: Callable[..., Table] = encodin
 
 
 def numeric(data: str, schema: str) -> tuple[dict[str, pd.DataFrame], Callable[..., pd.DataFrame]]:
-    """Frames by name, the first of which the chapter goes on with, and what scales one of them, one of `WAYS`, to [-1, 1]."""
+    """Return frames by name, the first of which the chapter uses, and a function that scales one, by one of `WAYS`, to
+    [-1, 1]."""
     public = given(data, schema)
     if public is None:
         which = "Adult" if data == "real" else data
@@ -85,12 +90,12 @@ def _scaled(frame, ends, *, scaling="observed") -> pd.DataFrame:
 
 
 def ranges(public) -> dict[str, tuple[float, float]]:
-    """The declared ends of each number."""
+    """Return the declared ends of each number."""
     return {each.name: (each.starts[0], each.last) for each in public.attributes if each.kind in schemas.NUMBERS}
 
 
 def place(data: str) -> str:
-    """Where `data` is: a path is from the repository's top folder, wherever the notebook runs."""
+    """Return the path of `data`, relative to the repository's root wherever the notebook runs."""
     return str(ROOT / data) if (ROOT / data).exists() else data
 
 
@@ -116,7 +121,7 @@ class _Unjudged(ast.NodeTransformer):
 
 
 def _leave_out(data: str) -> None:
-    """From the next cell on, in a notebook."""
+    """Leave out such cells from the next one on, in a notebook."""
     from IPython import get_ipython
 
     if shell := get_ipython():

@@ -1,4 +1,4 @@
-"""How well a classifier predicts real records that has seen synthetic ones only (miura2025, section 3.2)."""
+"""How well a classifier trained only on synthetic records predicts real ones (miura2025, section 3.2)."""
 
 from __future__ import annotations
 
@@ -22,22 +22,20 @@ CLASSIFIERS = ("decision tree", "svm", "radial svm", *BOOSTED)
 
 
 def train_synthetic_test_real(synthetic, real_test, target, model="decision tree", *, rng, depth=None) -> float:
-    """Share in [0, 1] of real records whose `target` a classifier predicts that was fitted to synthetic ones.
+    """Return the proportion in [0, 1] of real records whose `target` a classifier fitted to synthetic ones predicts.
 
     synthetic, real_test : `Table`s over one domain
-    target : the attribute to predict from all others, of which there is one at least
-    model : one of `CLASSIFIERS`. The document names the three and no settings; here
-        "decision tree": scikit-learn's, grown until its leaves are pure unless `depth` is given,
-        "svm": scikit-learn's linear one with C = 1,
-        "radial svm": its own settings of one with a kernel, seconds on 30,000 records,
-        one of `BOOSTED`: xgboost's, with settings that the library has had for its own.
-    rng : numpy Generator; it breaks ties between equally good splits and orders the SVM's steps. Given
-        the same one, the result is the same.
+    target : the attribute to predict from all others, of which there is at least one
+    model : one of `CLASSIFIERS`. The document names the three and no settings; here "decision tree": scikit-learn's,
+        grown until its leaves are pure unless `depth` is given, "svm": scikit-learn's linear one with C = 1, "radial
+        svm": scikit-learn's with a kernel and its default settings, seconds on 30,000 records, one of `BOOSTED`:
+        xgboost's, with settings that have been the library's defaults.
+    rng : numpy Generator; it breaks ties between equally good splits and orders the SVM's steps. Given the same one,
+        the result is the same.
+    depth : largest depth of the trees, integer in [1, 1e9]; the SVMs have none
 
-    depth : greatest depth of the trees, whole number in [1, 1e9]; the SVMs have none
-
-    Attributes enter as 0/1 columns, one for each value in the domain (one-hot). Where the synthetic
-    records have one target value only, that is the prediction.
+    Attributes enter as 0/1 columns, one for each value in the domain (one-hot). If the synthetic records have only one
+    target value, that is the prediction.
     """
     checks.one_of("model", model, CLASSIFIERS)
     for name, table in (("synthetic", synthetic), ("real_test", real_test)):
@@ -72,7 +70,7 @@ def _classifier(model, depth, seed):
 
 
 class _OfDistinct:
-    """A `machine` that learns from distinct records, weighted by how often they occur: the same optimum in a fraction of the time."""
+    """A `machine` that learns from distinct records, weighted by frequency: the same optimum in a fraction of the time."""
 
     def __init__(self, machine):
         self.machine = machine
@@ -87,14 +85,14 @@ class _OfDistinct:
         return self.machine.predict(records)[places]
 
     def _distinct(self, columns, labels):
-        """The distinct records in the order of their rows, the place of each record among them, how many are there, and their labels."""
+        """Return the distinct records in the order of their rows, each record's index among them, their counts, and labels."""
         rows = np.column_stack([-columns.indices.reshape(len(labels), -1), labels])
         _, first, places, counts = np.unique(rows, axis=0, return_index=True, return_inverse=True, return_counts=True)
         return columns[first].toarray(), places.ravel(), counts, labels[first]
 
 
 def _one_hot(table, target):
-    """0/1 columns of all attributes but `target`, a sparse matrix (n, sum of their sizes)."""
+    """Return 0/1 columns of all attributes but `target`, a sparse matrix (n, sum of their sizes)."""
     names = [name for name in table.domain.attributes if name != target]
     sizes = table.domain.shape(names)
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])

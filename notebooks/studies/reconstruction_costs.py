@@ -1,6 +1,6 @@
-"""What the reconstructions of hasegawa2015, Table 1, cost: operations, counted while they are carried out on small tables.
+"""The cost of the reconstructions of hasegawa2015, Table 1: operations, counted while they are carried out on small tables.
 
-A count has no noise, and how it grows is exact. Each function does the work, returns what it made, and adds to a `Tally`.
+A count has no noise, and its growth is exact. Each function does the work, returns the result, and adds to a `Tally`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ CATEGORIES = 3  # of each attribute
 
 @dataclass
 class Tally:
-    """operations : of multiplications, additions to a table, or evaluations; numbers : that have to be kept."""
+    """operations : of multiplications, additions to a table, or evaluations; numbers : that must be stored."""
 
     operations: int = 0
     numbers: int = 0
 
 
 class Counted:
-    """A matrix that tells a `Tally` of the multiplications that its products take."""
+    """A matrix that reports to a `Tally` the multiplications of its products."""
 
     def __init__(self, matrix, tally):
         self.matrix, self.tally, self.shape = matrix, tally, matrix.shape
@@ -39,18 +39,18 @@ class Counted:
 
 
 def table(n, m, *, rng) -> tuple[Perturbation, np.ndarray]:
-    """A perturbation of `m` attributes, and `n` records that went through it."""
+    """Return a perturbation of `m` attributes, and `n` records that went through it."""
     weak = Perturbation({f"a{j}": RetentionReplacement(CATEGORIES, 0.5) for j in range(m)})
     return weak, weak.perturb(rng.integers(CATEGORIES, size=(n, m)), rng=rng)
 
 
 def dummies(records) -> np.ndarray:
-    """Y of section 3.2: the 0/1 columns of the records, (n, M')."""
+    """Return Y of section 3.2: the 0/1 columns of the records, (n, M')."""
     return np.concatenate([np.eye(CATEGORIES)[column] for column in records.astype(int).T], axis=1)
 
 
 def densities(perturbation, records, tally) -> np.ndarray:
-    """P: equation 13, a factor for each pair of records and each attribute."""
+    """Return P by equation 13, a factor for each pair of records and each attribute."""
     P = np.ones((len(records), len(records)))
     for mechanism, column in zip(perturbation.mechanisms.values(), records.T):
         P *= mechanism.density(column[:, None], column)
@@ -60,7 +60,7 @@ def densities(perturbation, records, tally) -> np.ndarray:
 
 
 def kernel(records, width, tally) -> np.ndarray:
-    """K: a term of the squared distance for each pair and attribute, since different categories are 2 apart."""
+    """Return K, with a term of the squared distance for each pair and attribute, since different categories are 2 apart."""
     squared = np.zeros((len(records), len(records)))
     for column in records.T:
         squared += 2 * (column[:, None] != column)
@@ -70,7 +70,8 @@ def kernel(records, width, tally) -> np.ndarray:
 
 
 def beforehand(P, records, tally) -> np.ndarray:
-    """P Y without Y: each entry of P is added to as many cells as the record has attributes. A row of P is needed at a time."""
+    """Return P Y without forming Y: each entry of P is added to one cell for each attribute of the record, one row of P
+    at a time."""
     product = np.zeros((len(P), records.shape[1] * CATEGORIES))
     for j, column in enumerate(records.astype(int).T):
         np.add.at(product.T, CATEGORIES * j + column, P.T)
@@ -80,7 +81,7 @@ def beforehand(P, records, tally) -> np.ndarray:
 
 
 def iteration(P, K) -> int:
-    """The multiplications of one iteration of Algorithm 1, with P and K as it is given them."""
+    """Return the multiplications of one iteration of Algorithm 1, with P and K as it is given them."""
     counts = []
     for iterations in (1, 2):
         tally = Tally()
@@ -90,13 +91,14 @@ def iteration(P, K) -> int:
 
 
 def gradient(product, alpha, tally) -> np.ndarray:
-    """The same iteration's gradient from P Y alone: Y^T P^T (1/P Y alpha)."""
+    """Return the same iteration's gradient from P Y alone: Y^T P^T (1/P Y alpha)."""
     A = Counted(product, tally)
     return A.T @ (1 / (A @ alpha))
 
 
 def expectation_maximisation(shares, observed, rho, tally) -> np.ndarray:
-    """A step of iterative Bayes on a histogram (c, ..., c) of retention-replacement: a sum and a multiple along each axis."""
+    """Return a step of iterative Bayes on a histogram (c, ..., c) of retention-replacement: a sum and a multiple along
+    each axis."""
 
     def applied(cells):
         for axis in range(cells.ndim):
@@ -110,13 +112,13 @@ def expectation_maximisation(shares, observed, rho, tally) -> np.ndarray:
 
 
 def growth(count, **sizes) -> dict:
-    """By how much `count`, a function of numbers by name, grows if each of them is doubled; fractions, exact for counts."""
+    """Return how much `count`, a function of numbers by name, grows if each of them is doubled; exact fractions for counts."""
     base = count(**sizes)
     return {name: count(**(sizes | {name: 2 * size})) / base for name, size in sizes.items()}
 
 
 def within(grown, printed) -> bool:
-    """Whether `growth` is at most that of the printed order, `printed`, everywhere."""
+    """Return whether `growth` is at most that of the printed order, `printed`, everywhere."""
     return all(grown[name] <= printed[name] * (1 + 1e-12) for name in printed)
 
 
@@ -124,7 +126,7 @@ def within(grown, printed) -> bool:
 
 
 def initial_kernel(n, m) -> int:
-    """Operations of P and K."""
+    """Return operations of P and K."""
     weak, records = table(n, m, rng=np.random.default_rng(1))
     tally = Tally()
     densities(weak, records, tally), kernel(records, 1.0, tally)
@@ -132,7 +134,7 @@ def initial_kernel(n, m) -> int:
 
 
 def space_kernel(n, m) -> int:
-    """Numbers that the iterations need: P and K."""
+    """Return numbers that the iterations need: P and K."""
     weak, records = table(n, m, rng=np.random.default_rng(1))
     tally = Tally()
     densities(weak, records, tally), kernel(records, 1.0, tally)
@@ -140,7 +142,7 @@ def space_kernel(n, m) -> int:
 
 
 def initial_linear(n, m, *, product) -> int:
-    """Operations of P and, if `product`, of P Y."""
+    """Return operations of P and, if `product`, of P Y."""
     weak, records = table(n, m, rng=np.random.default_rng(1))
     tally = Tally()
     P = densities(weak, records, tally)
@@ -150,13 +152,13 @@ def initial_linear(n, m, *, product) -> int:
 
 
 def loop_kernel(n, m) -> int:
-    """Multiplications of an iteration."""
+    """Return multiplications of an iteration."""
     weak, records = table(n, m, rng=np.random.default_rng(1))
     return iteration(densities(weak, records, Tally()), kernel(records, 1.0, Tally()))
 
 
 def loop_linear(n, m, *, product) -> int:
-    """Multiplications of an iteration of Algorithm 1, or, if `product`, of its gradient from P Y."""
+    """Return multiplications of an iteration of Algorithm 1, or, if `product`, of its gradient from P Y."""
     weak, records = table(n, m, rng=np.random.default_rng(1))
     P, Y = densities(weak, records, Tally()), dummies(records)
     if not product:
@@ -167,7 +169,7 @@ def loop_linear(n, m, *, product) -> int:
 
 
 def space_linear(n, m, *, product) -> int:
-    """Numbers that the iterations need: P and Y or, if `product`, P Y."""
+    """Return numbers that the iterations need: P and Y or, if `product`, P Y."""
     weak, records = table(n, m, rng=np.random.default_rng(1))
     tally = Tally()
     P = densities(weak, records, tally)
@@ -179,7 +181,7 @@ def space_linear(n, m, *, product) -> int:
 
 
 def loop_bayes(m) -> int:
-    """Operations of a step on the histogram of `m` attributes."""
+    """Return operations of a step on the histogram of `m` attributes."""
     tally, cells = Tally(), np.ones(m * (CATEGORIES,))
     expectation_maximisation(cells / cells.size, cells, 0.5, tally)
     return tally.operations

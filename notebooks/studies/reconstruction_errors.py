@@ -1,7 +1,7 @@
-"""A made-up table of categories whose truth is known, and how near each reconstruction comes to it (beyond hasegawa2015).
+"""A simulated table of categories with known truth, and the error of each reconstruction (beyond hasegawa2015).
 
-Its attributes form a chain: each repeats the category of the one before it, or is drawn afresh. So all pairs depend
-on each other, and the number of attributes can be raised without changing what any one of them looks like.
+Its attributes form a chain: each repeats the category of the one before it, or is drawn anew. So all pairs depend
+on each other, and the number of attributes can be raised without changing the distribution of any single one.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from lib.numerics import checks
 
 
 def true_joint(m, shares, *, stay=0.6) -> np.ndarray:
-    """Probabilities of the chain of `m` attributes, an axis of ``len(shares)`` categories for each.
+    """Return the probabilities of the chain of `m` attributes, an axis of ``len(shares)`` categories for each.
 
-    m : whole number >= 1; shares : of the categories of each attribute, a vector >= 0 with sum 1
+    m : integer >= 1; shares : of the categories of each attribute, a vector >= 0 with sum 1
     stay : probability in [0, 1] of repeating the category before; else the next one is drawn from `shares`
     """
     m, stay = checks.whole("m", m, "[1, inf)"), checks.number("stay", stay, "[0, 1]")
@@ -33,15 +33,15 @@ def true_joint(m, shares, *, stay=0.6) -> np.ndarray:
 
 
 def draw(joint, size, *, rng) -> np.ndarray:
-    """`size` records of the distribution `joint`, (size, its axes), codes as floats."""
+    """Return `size` records of the distribution `joint`, (size, its axes), codes as floats."""
     size = checks.whole("size", size, "[0, inf)")
     return np.column_stack(np.unravel_index(rng.choice(joint.size, size, p=joint.ravel()), joint.shape)).astype(float)
 
 
 def variation(table, truth, size) -> float:
-    """Total variation distance of two distributions on the same axes, in [0, 1] if both have the sum 1.
+    """Return the total variation distance of two distributions on the same axes, in [0, 1] if both have the sum 1.
 
-    size : number of attributes in [1, axes]: the mean over the cross-tabulations of all sets of so many
+    size : number of attributes in [1, axes]: the mean over the cross-tabulations of all sets of `size` attributes
     """
     axes = range(np.ndim(truth))
     size = checks.whole("size", size, f"[1, {len(axes)}]")
@@ -50,11 +50,11 @@ def variation(table, truth, size) -> float:
 
 
 def errors(joint, perturbation, methods, *, records, repeats, rng) -> pd.DataFrame:
-    """How far tables drawn from `joint`, perturbed ones, and what `methods` make of these are from the truth.
+    """Return the errors of tables drawn from `joint`, perturbed ones, and their reconstructions by `methods`.
 
     joint : probabilities, an axis for each attribute of `perturbation`
     methods : mapping from a name to a function of the perturbation that makes an estimator of `lib.microdata`
-    records, repeats : whole numbers >= 1: records of a table, and tables
+    records, repeats : integers >= 1: records of a table, and tables
 
     A row for each table and method ("originals" and "perturbed" come first): M, the number of attributes; pairs and
     whole, the `variation` of cross-tabulations of two (or all, if fewer) and of all; ess, the effective sample size.

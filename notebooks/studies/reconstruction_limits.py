@@ -1,11 +1,11 @@
-"""Beyond Figure 1 of hasegawa2015: what perturbed records are good for at any total epsilon, by any analysis.
+"""Beyond Figure 1 of hasegawa2015: the value of perturbed records at any total epsilon, for any analysis.
 
 A study is a grid of cells: numbers of records, total local epsilons, methods, random splits. Every method that starts from
-perturbed records gets the same ones. The results kept with the book, of the real data, are made again by
+perturbed records gets the same ones. The committed results, of the real data, are made again by
 
     python -m notebooks.studies.reconstruction_limits --output book/results/hasegawa2015/beyond.csv
 
-All explanatory attributes have an equal share of epsilon. The income is published as it is, or perturbed like the others.
+All explanatory attributes have an equal part of epsilon. The income is published, or perturbed like the others.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ LIBRARIES = ("numpy", "scipy", "sklearn", "pandas")
 
 
 def sample(frame, records, epsilon, *, income="published", rng) -> tuple[Perturbed, pd.DataFrame]:
-    """`records` of the frame, drawn and perturbed, and the others for testing (all of them, if none is left).
+    """Return `records` of the frame, drawn and perturbed, and the others for testing (all of them, if none is left).
 
-    frame : of numbers, `adult_design.adult_records`; records : whole, [2, its length]; income : one of `INCOMES`
-    epsilon : total local-DP level in (0, inf), an equal share for each attribute that is perturbed
+    frame : of numbers, `adult_design.adult_records`; records : integer in [2, its length]; income : one of `INCOMES`
+    epsilon : total local-DP level in (0, inf), an equal part for each attribute that is perturbed
     """
     checks.one_of("income", income, INCOMES)
     checks.real("epsilon", epsilon, "(0, inf)")
@@ -65,11 +65,11 @@ def sample(frame, records, epsilon, *, income="published", rng) -> tuple[Perturb
 
 
 def analyses(records, weights, test, kinds) -> dict:
-    """What weighted `records` predict of the original `test` records.
+    """Return scores of predictions from weighted `records` on the original `test` records.
 
     auc, svm : of the income, by logistic regression and by a linear support vector machine
-    hours : share of the variance of hours-per-week that linear regression on the other attributes explains; it is
-        below 0 where the mean of the test records would predict better
+    hours : proportion of the variance of hours-per-week that linear regression on the other attributes explains; it is
+        below 0 if the mean of the test records would predict better
     """
     explanatory = {name: kind for name, kind in kinds.items() if name != TARGET}
     design = partial(adult_design.design_matrix, kinds=explanatory)
@@ -85,7 +85,7 @@ def analyses(records, weights, test, kinds) -> dict:
 
 
 def category_shares(records, kinds, weights=None) -> dict:
-    """Shares of the categories of each categorical explanatory attribute, by attribute."""
+    """Return shares of the categories of each categorical explanatory attribute, by attribute."""
     weights = np.ones(len(records)) if weights is None else weights
     names = [name for name in EXPLANATORY if np.ndim(kinds[name]) == 0]
     counts = {name: np.bincount(records[name].astype(int), weights, minlength=kinds[name]) for name in names}
@@ -93,9 +93,9 @@ def category_shares(records, kinds, weights=None) -> dict:
 
 
 def inverted_shares(data: Perturbed) -> dict:
-    """The same for the originals: unbiased, one attribute at a time, and possibly negative.
+    """Return the same for the originals: unbiased, one attribute at a time, and possibly negative.
 
-    A category is seen with the probability rho x + (1 - rho)/size, solved for x.
+    The probability of seeing a category, rho x + (1 - rho)/size, is solved for x.
     """
     mechanisms = data.perturbation.mechanisms
     seen = category_shares(data.records, data.kinds)
@@ -105,16 +105,16 @@ def inverted_shares(data: Perturbed) -> dict:
 
 
 def share_error(estimate, truth) -> float:
-    """Half the sum of absolute differences of shares, a mean over attributes."""
+    """Return half the sum of absolute differences of shares, a mean over attributes."""
     return float(np.mean([np.abs(estimate[name] - truth[name]).sum() / 2 for name in truth]))
 
 
 def irremovable_bias(data: Perturbed) -> float:
-    """Share in [0, 1] of the bias of the perturbed records' means that no weights whatever can remove.
+    """Return the proportion in [0, 1] of the bias of the perturbed records' means that no weights can remove.
 
     Bias: the sum of absolute differences from the original means, over the columns of the design matrix, each in both
-    classes of the income (times the share of the class). The least one, over weights >= 0, by linear programming; it
-    looks at the original records. ``ArithmeticError`` where the solver fails.
+    classes of the income (times the proportion of the class). The smallest one, over weights >= 0, is found by linear
+    programming and uses the original records. Raises ``ArithmeticError`` if the solver fails.
     """
     wanted, columns = _class_columns(data.original, data.kinds).mean(axis=0), _class_columns(data.records, data.kinds)
     (n, m), extra = columns.shape, np.eye(columns.shape[1])
@@ -126,10 +126,10 @@ def irremovable_bias(data: Perturbed) -> float:
 
 
 def best_weights(data: Perturbed, penalty) -> np.ndarray:
-    """Weights (n,) of mean 1 that buy the least bias for their unevenness: no reconstruction, the original records are used.
+    """Return weights (n,) of mean 1 with the best trade-off of bias and unevenness; not a reconstruction, as originals are used.
 
     Minimises |weighted means - original means|^2 + penalty mean((w - 1)^2) over w >= 0; means as in `irremovable_bias`
-    penalty : in (0, inf). ``ArithmeticError`` where the solver fails.
+    penalty : in (0, inf). Raises ``ArithmeticError`` if the solver fails.
     """
     penalty = checks.number("penalty", penalty, "(0, inf)")
     wanted, columns = _class_columns(data.original, data.kinds).mean(axis=0), _class_columns(data.records, data.kinds)
@@ -147,7 +147,7 @@ def best_weights(data: Perturbed, penalty) -> np.ndarray:
 
 
 def mean_bias(data: Perturbed, weights) -> float:
-    """The bias of `irremovable_bias` that is left with `weights` (n,) of mean 1, as a share of that without weights."""
+    """Return the bias of `irremovable_bias` with `weights` (n,) of mean 1, relative to that without weights."""
     wanted, columns = _class_columns(data.original, data.kinds).mean(axis=0), _class_columns(data.records, data.kinds)
     return float(np.abs(weights @ columns / len(columns) - wanted).sum() / np.abs(columns.mean(axis=0) - wanted).sum())
 
@@ -164,10 +164,10 @@ def _class_columns(records, kinds) -> np.ndarray:
 class NaiveBayes:
     """The income from the others as if these were independent in each class: from histograms by iterative Bayes.
 
-    data : perturbed records. Each attribute's histogram is estimated by itself, in each class where the income is
+    data : perturbed records. Each attribute's histogram is estimated separately, in each class if the income is
         published, else together with the income.
     shares_ : mapping from attribute to Pr[cell | class], (2, cells); prior_ : Pr[class], (2,)
-    smoothing : share of a uniform distribution that is mixed into each histogram, in (0, 1)
+    smoothing : proportion of a uniform distribution that is mixed into each histogram, in (0, 1)
     """
 
     def __init__(self, data: Perturbed, *, smoothing=0.05):
@@ -180,7 +180,7 @@ class NaiveBayes:
             self.shares_[name] = (1 - smoothing) * shares + smoothing / shares.shape[1]
 
     def decision_function(self, records) -> np.ndarray:
-        """Log odds of the higher income, (n,), for original records."""
+        """Return log odds of the higher income, (n,), for original records."""
         odds = np.log(self.prior_[1] / self.prior_[0])
         cells = adult_design.cells(records)
         for name, shares in self.shares_.items():
@@ -189,7 +189,7 @@ class NaiveBayes:
 
 
 def _joint(data, name) -> np.ndarray:
-    """Shares of income and an attribute's cells, (2, cells)."""
+    """Return shares of income and an attribute's cells, (2, cells)."""
     mechanisms, records = data.perturbation.mechanisms, data.records
     options = {"bins": {name: adult_design.EDGES[name]}} if name in adult_design.EDGES else {}
     if TARGET in mechanisms:
@@ -204,7 +204,7 @@ def _joint(data, name) -> np.ndarray:
 
 
 def cell(frame, income, records, epsilon, method, split, seed) -> dict:
-    """What one method is worth at one place of the grid: those of `COLUMNS` from "auc" on that it has.
+    """Return a method's scores at one place of the grid: those of `COLUMNS` from "auc" on that it has.
 
     frame : of numbers, `adult_design.adult_records`; method : one of `METHODS`; epsilon : not used by "original"
     """
@@ -231,7 +231,7 @@ def cell(frame, income, records, epsilon, method, split, seed) -> dict:
 
 
 def central_auc(records, test, kinds, epsilon, *, rng) -> float:
-    """AUC of the logistic regression that a trusted party fits to the original `records` and publishes `epsilon`-DP."""
+    """Return the AUC of the logistic regression that a trusted party fits to the original `records`, `epsilon`-DP."""
     explanatory = {name: kind for name, kind in kinds.items() if name != TARGET}
     design = partial(adult_design.design_matrix, kinds=explanatory)
     # a row has a 1, and for each attribute numbers of norm 1 at most
@@ -241,7 +241,7 @@ def central_auc(records, test, kinds, epsilon, *, rng) -> float:
 
 
 def study(frame, plan, *, seed=2015, folder=None, jobs=1, progress=False) -> pd.DataFrame:
-    """Every cell of the plan, a row each, with `COLUMNS`.
+    """Return every cell of the plan, a row each, with `COLUMNS`.
 
     frame : of numbers, `adult_design.adult_records`
     plan : (income, records, epsilons, methods, splits) of parts, splits a number; "original" is run once, epsilon infinite
@@ -261,10 +261,10 @@ def study(frame, plan, *, seed=2015, folder=None, jobs=1, progress=False) -> pd.
 
 
 def widths(data: Perturbed, test, candidates, *, rng) -> pd.DataFrame:
-    """Kernel widths (features of variance 1) judged by the perturbed records alone, and with the truth: rows `candidates`.
+    """Return kernel widths (features of variance 1) judged by the perturbed records alone, and with the truth: rows `candidates`.
 
     held out : mean log-density of a random half of the perturbed records under the fit to the other, less that of equal
-        weights, in nats; the classes are fitted each by itself. It is what cross-validation compares
+        weights, in nats; the classes are fitted separately. Cross-validation compares this
     auc, effective : of the fit to all records, on the original `test` records
     """
     if TARGET in data.perturbation.attributes:
@@ -288,10 +288,10 @@ def widths(data: Perturbed, test, candidates, *, rng) -> pd.DataFrame:
 
 
 def joint_errors(frame, names, epsilon, *, records, rng) -> dict:
-    """Half the sum of absolute errors of the joint histogram of some categorical attributes, which share `epsilon`.
+    """Return half the sum of absolute errors of the joint histogram of some categorical attributes, which divide `epsilon`.
 
-    frame : of numbers; names : of categorical attributes; epsilon : in (0, inf); records : whole, [2, rows of the frame]
-    By method: the perturbed records, both density ratios, iterative Bayes.
+    frame : of numbers; names : of categorical attributes; epsilon : in (0, inf); records : integer in [2, rows of the frame]
+    The methods are the perturbed records, both density ratios, and iterative Bayes.
     """
     checks.real("epsilon", epsilon, "(0, inf)")
     kinds = {name: adult_design.adult_kinds()[name] for name in names}
@@ -331,12 +331,12 @@ PLAN = (
 
 
 def load(path=RESULTS) -> pd.DataFrame:
-    """The committed study, on the real data: a frame of `COLUMNS`."""
+    """Return the committed study, on the real data: a frame of `COLUMNS`."""
     return results.load(path)
 
 
 def main(arguments=None) -> None:
-    """Run the study that the command line, or `arguments`, asks for, and write its file."""
+    """Run the study requested by the command line, or `arguments`, and write its file."""
     parser = command_line.parser(__name__, __doc__, output="the CSV file", seed=2015)
     parser.add_argument("--most", type=int, default=48_842, help="records of the largest parts that are run")
     parser.add_argument("--splits", type=int, default=5, help="splits of a part, at most")

@@ -2,9 +2,9 @@
 
     python -m notebooks.studies.release_audits
 
-writes book/results/miura2025/release_audits.csv: each attack on the program as it is, and each bug with the attack that is to
-catch it. The attacker knows all records but those in question, all settings and all that is released. A seeded generator stands
-in for the operating system's randomness, so that an audit can be repeated.
+writes book/results/miura2025/release_audits.csv: each attack on the unchanged program, and each bug with the attack that should
+catch it. The attacker knows all records but those in question, all settings and the whole release. A seeded generator replaces
+the operating system's randomness, so that an audit can be repeated.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ RUNS = 1_000  # on each of two neighbours
 
 
 def released(table, epsilon, rng, start="sized", **options):
-    """Run `aim` exactly, with the random bits of `rng`, and `start` the plan so."""
+    """Run `aim` exactly, with the random bits of `rng`, and its plan's `start`."""
     with patch.object(adaptive_iterative, "system_rng", lambda: rng):
         return aim(table, epsilon, DELTA, plan=Plan(start, rounds=3), records=1, **options)
 
@@ -47,10 +47,10 @@ OWN = np.column_stack([np.arange(CANARIES), np.arange(CANARIES), np.zeros(CANARI
 
 
 def canaries(epsilon, rng, *, by="counts", runs=1, **options) -> Audit:
-    """The audit of one run of a table that has each canary by a coin of its own.
+    """Return the audit of one run of a table that has each canary by a separate coin.
 
-    by : a canary's score adds up what the measurements of its cells have above the others' count, each by its precision
-        ("counts"); or counts how often it has nothing above it, which no noise would leave so ("equality")
+    by : a canary's score adds up how far the measurements of its cells exceed the others' count, each by its precision
+        ("counts"); or counts how often they do not exceed it at all, which no noise would allow ("equality")
     """
     present = rng.random(CANARIES) < 0.5
     table = Table(np.concatenate([OTHERS, OWN[present]]), CROWD)
@@ -71,14 +71,14 @@ BITS = Domain({"a": 2, "b": 2})
 
 
 def pair(neighbours, odd) -> tuple[Table, Table]:
-    """Fifty records (0, 0) and the record `odd` in place of one of them (bounded) or besides (unbounded); and fifty alone."""
+    """Return fifty records (0, 0) with `odd` in place of one (bounded) or in addition (unbounded), and fifty without it."""
     alike = np.zeros((50, 2), dtype=int)
     others = alike if neighbours == "unbounded" else alike[1:]
     return Table(np.concatenate([others, [odd]]), BITS), Table(alike, BITS)
 
 
 def likelihood(result, first, second) -> float:
-    """The logarithm of how much likelier the measurements are for the one table than for the other, nearly: noise is discrete."""
+    """Return approximately the log of the measurements' likelihood ratio between the two tables: noise is discrete."""
     found = 0.0
     for measured, step in zip(result.measurements, result.steps):
         with_odd, without = first.marginal(measured.attributes), second.marginal(measured.attributes)
@@ -88,28 +88,28 @@ def likelihood(result, first, second) -> float:
 
 
 def difference(result, first, second) -> float:
-    """Of two measurements, the one that has the odd record in its cell 1, and the one that has not: noise used again cancels."""
+    """Return the difference of two measurements, with and without the odd record in cell 1: reused noise cancels."""
     one, other = _of_attributes(result)[:2]
     return float(one.values[1] - other.values[1])
 
 
 def last_digits(result, first, second) -> int:
-    """The two last binary digits of a count that the odd record is part of."""
+    """Return the two last binary digits of a count that the odd record is part of."""
     return int(_of_attributes(result)[0].values[1]) % 4
 
 
 def first_choice(result, first, second) -> int:
-    """Which attribute was measured first, by its number."""
+    """Return which attribute was measured first, by its number."""
     return BITS.axes(result.measurements[0].attributes)[0]
 
 
 def _of_attributes(result) -> list:
-    """The measurements, but for that of the number of records."""
+    """Return the measurements, but for that of the number of records."""
     return [measured for measured in result.measurements if measured.attributes]
 
 
 def neighbours_apart(epsilon, rng, *, by=likelihood, neighbours="unbounded", odd=(1, 1), runs=RUNS, **options) -> Audit:
-    """The audit of `runs` runs on each of two neighbours, by one of the scores above."""
+    """Return the audit of `runs` runs on each of two neighbours, by one of the scores above."""
     first, second = pair(neighbours, odd)
 
     def score(table):
@@ -129,7 +129,7 @@ def tenth_of_the_noise(draws, schedule):
 
 
 def charged_a_thousandth(draws, schedule):
-    """A round is charged at a thousandth of its cost, so that many more are made."""
+    """Charge a round at a thousandth of its cost, so that many more are made."""
     cost = schedule._cost
     return patch.object(schedule, "_cost", lambda self: cost(self) / 1000)
 
@@ -139,7 +139,7 @@ def empty_cells_without_noise(draws, schedule):
 
 
 def counted_ten_times(draws, schedule):
-    """Each record but those of the crowd, as by a join that repeats rows, and the sensitivity stays 1."""
+    """Count each record outside the crowd ten times, like a join that repeats rows, with sensitivity 1."""
     return _noisy(draws, lambda counts, noise: np.where(counts < 1000, 10 * counts, counts) + noise)
 
 
@@ -148,13 +148,13 @@ def noise_of_even_numbers(draws, schedule):
 
 
 def choice_at_a_thousandfold(draws, schedule):
-    """Choices with a thousand times their epsilon."""
+    """Choose with a thousand times the epsilon."""
     choose = draws.choose
     return patch.object(draws, "choose", lambda self, scores, epsilon: choose(self, scores, 1000 * epsilon))
 
 
 def noise_used_again(draws, schedule):
-    """All measurements start from the same random bytes."""
+    """Start all measurements from the same random bytes."""
     noisy = draws.noisy
 
     def repeated(self, counts, scale):
@@ -170,7 +170,7 @@ def noise_used_again(draws, schedule):
 
 
 def _noisy(draws, combined):
-    """`draws` whose measurements are `combined`, of counts and noise."""
+    """Return `draws` whose measurements are `combined`, of counts and noise."""
     noisy = draws.noisy
 
     def other(self, counts, scale):
@@ -185,7 +185,7 @@ def _noisy(draws, combined):
 
 @dataclass(frozen=True)
 class Attack:
-    """What `audit` finds of a program that claims `epsilon`, with a `bug` planted or not."""
+    """The result of `audit` on a program that claims `epsilon`, with or without a planted `bug`."""
 
     says: str
     epsilon: float

@@ -1,19 +1,19 @@
-"""The embedded stand-ins for Adult and Bank, made from the real files by our own AIM.
+"""The embedded synthetic samples (stand-ins) for Adult and Bank, made from the real files by our own AIM.
 
     python -m notebooks.studies.stand_in
 
 writes the records and their provenance to ``lib/data/stand_ins``; `datasets` reads them with
 ``source="stand-in"``. Each stand-in is the output of one (`EPSILON`, `DELTA`)-differentially private
-mechanism. Neighbours are bounded: one record takes other values. Public are the numbers of records,
-which UCI publishes, and the domains and bins of `encodings`. One run makes all 48,842 records of Adult,
-in random order, of which the first 32,561 stand for the training part: so no budget is to be divided.
+mechanism. Neighbours are bounded: one record takes other values. The numbers of records,
+which UCI publishes, and the domains and bins of `encodings` are public. One run makes all 48,842 records of Adult,
+in random order, the first 32,561 of which represent the training part. So the budget need not be divided.
 
-A number within a bin is drawn uniformly from the whole numbers of the bin: that looks at no record.
+A number within a bin is drawn uniformly from the integers of the bin, without looking at the records.
 
-What the guarantee does not cover: it holds towards those who do not know the noise, but the real files
-and the seed are public here, and anyone can make the records again. It shows what such a release costs
-in accuracy; it protects nobody. A release that is to protect keeps its seed secret. The errors in the
-provenance compare with the real records, without noise, so they are not private either.
+The guarantee has limits. It holds against those who do not know the noise, but here the real files and the seed are public,
+and anyone can make the records again. So the stand-ins show how accurate such a release is, but protect nobody. A protective
+release keeps its seed secret. The errors in the provenance compare with the real records, without noise, so they are not
+private either.
 """
 
 from __future__ import annotations
@@ -55,19 +55,19 @@ PINNED = {
 
 
 def real_table(dataset: str, *, download: bool = True) -> Table:
-    """All real records of ``"adult"`` (15 attributes) or ``"bank"`` (11), missing values a category."""
+    """Return all real records of ``"adult"`` (15 attributes) or ``"bank"`` (11), missing values a category."""
     if dataset == "adult":
         return encodings.adult_table("all", numeric=True, missing="category", download=download)
     return encodings.bank_table(missing="category", download=download)
 
 
 def workload(domain, label: str) -> list[tuple[str, ...]]:
-    """All pairs of attributes, and all triples that contain the attribute to predict."""
+    """Return all pairs of attributes, and all triples that contain the attribute to predict."""
     return all_sets(domain, 2) + [names for names in all_sets(domain, 3) if label in names]
 
 
 def release(table: Table, label: str, *, epsilon=EPSILON, delta=DELTA, max_cells=MAX_CELLS, rng):
-    """One run of AIM on `table`: an `adaptive_iterative.Result` with as many synthetic records as real ones."""
+    """Return one run of AIM on `table`: an `adaptive_iterative.Result` with as many synthetic records as real ones."""
     plan = replace(AUTHORS_CODE, max_cells=max_cells)
     return aim(
         table,
@@ -82,7 +82,7 @@ def release(table: Table, label: str, *, epsilon=EPSILON, delta=DELTA, max_cells
 
 
 def with_numbers(frame: pd.DataFrame, *, rng) -> pd.DataFrame:
-    """`frame` with a whole number in place of each bin of `encodings.ADULT_BINS`, uniform within the
+    """Return `frame` with an integer in place of each bin of `encodings.ADULT_BINS`, uniform within the
     bin and the public range."""
     columns = {}
     for name, cuts in encodings.ADULT_BINS.items():
@@ -97,7 +97,7 @@ def with_numbers(frame: pd.DataFrame, *, rng) -> pd.DataFrame:
 
 
 def make(dataset: str) -> tuple[str, dict]:
-    """The records as CSV text, and their provenance."""
+    """Return the records as CSV text, and their provenance."""
     real = real_table(dataset)
     rng = np.random.default_rng([SEED, len(real)])
     result = release(real, LABELS[dataset], rng=rng)
@@ -115,7 +115,7 @@ def make(dataset: str) -> tuple[str, dict]:
 
 
 def errors(real: Table, synthetic: Table) -> dict:
-    """Mean and greatest alpha-way error for alpha = 1, 2, 3 (miura2025, Definition 3.1: L1 distance over
+    """Return the mean and greatest alpha-way error for alpha = 1, 2, 3 (miura2025, Definition 3.1: L1 distance over
     the number of records, in [0, 2])."""
     found = {}
     for alpha in (1, 2, 3):
@@ -125,7 +125,7 @@ def errors(real: Table, synthetic: Table) -> dict:
 
 
 def provenance(parts: dict) -> dict:
-    """What ``provenance.json`` says: how the stand-ins were made and, by data set, the `parts` that `make` tells."""
+    """Return the content of ``provenance.json``: how the stand-ins were made and, by data set, the `parts` from `make`."""
     return {
         "what": "Synthetic records that stand in for the real ones; see notebooks/studies/stand_in.py. Made again by `make stand-in`.",
         "released": RELEASED,
@@ -159,7 +159,7 @@ def write_all(folder: Path) -> None:
 
 
 def main() -> None:
-    """Make the stand-ins again in their place, in a process whose arithmetic is the same on every machine."""
+    """Make the stand-ins again in their folder, in a process whose arithmetic is the same on every machine."""
     if any(os.environ.get(name) != value for name, value in PINNED.items()):
         # numpy reads these when it is imported, so they are for a process of its own.
         sys.exit(

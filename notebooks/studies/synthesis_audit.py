@@ -1,8 +1,8 @@
 """An attack on Gaussian synthesis: a lower bound on its epsilon, from releases of two neighbouring data sets.
 
-The adversary knows everything but whether one record is in the table, sees the released records as they are, clipped
-to the cube, and bets by the likelihood ratio of the two fitted Gaussians (miura2022, section 2.3; `lib.attacks.audit` judges
-the bets). The chapter "What is the promise worth for a real table?" uses it.
+The adversary knows everything but whether one record is in the table, and sees the released records, clipped to the cube. The
+bet follows the likelihood ratio of the two fitted Gaussians (miura2022, section 2.3; `lib.attacks.audit` judges the bets). The
+chapter "What is the promise worth for a real table?" uses it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _BLOCK = 500  # trials drawn at a time, for memory
 
 
 def off_the_wall(n: int, d: int, sigma: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """A data set (n, d) of covariance about sigma I in a corner of the cube, and the opposite corner, a record (d,).
+    """Return a data set (n, d) of covariance about sigma I in a corner of the cube, and the opposite corner, a record (d,).
 
     Independent attributes take -1 and about -1 + 2 sqrt(sigma) equally often, so that little is clipped on the far side; the
     squared Mahalanobis distance of the record is about d (2 - sqrt(sigma))^2 / sigma.
 
-    n : whole, [2^d, inf), best a multiple of 2^d; d : whole, [1, 16]; sigma : (0, 0.5]. Raises ``ValueError`` otherwise.
+    n : integer in [2^d, inf), best a multiple of 2^d; d : integer in [1, 16]; sigma : (0, 0.5]. Raises ``ValueError`` otherwise.
     """
     d = checks.whole("d", d, "[1, 16]")
     n = checks.whole("n", n, f"[{2**d}, inf)")
@@ -40,10 +40,10 @@ def off_the_wall(n: int, d: int, sigma: float) -> tuple[NDArray[np.float64], NDA
 def log_likelihood_ratios(given: tuple[ArrayLike, ArrayLike], pair: Sequence[tuple[ArrayLike, ArrayLike]],
                           sizes: ArrayLike, *, trials: int,
                           rng: np.random.Generator) -> NDArray[np.float64]:  # fmt: skip
-    """Log-likelihood ratios of the first m released records for each m of `sizes`, shape (len(sizes), trials).
+    """Return the log-likelihood ratios of the first m released records for each m of `sizes`, shape (len(sizes), trials).
 
-    given : (mean, cov) of the Gaussian that releases them; pair : the two Gaussians that are told apart
-    sizes : whole numbers, [1, inf); trials : whole, [1, inf); rng : numpy Generator
+    given : (mean, cov) of the Gaussian that releases them; pair : the two Gaussians to distinguish
+    sizes : integers, [1, inf); trials : integer in [1, inf); rng : numpy Generator
     """
     sizes = checks.integer("sizes", sizes, "[1, inf)").astype(int)
     trials = checks.whole("trials", trials, "[1, inf)")
@@ -59,10 +59,10 @@ def log_likelihood_ratios(given: tuple[ArrayLike, ArrayLike], pair: Sequence[tup
 
 def attack(data: ArrayLike, record: ArrayLike, sizes: ArrayLike, *, trials: int, delta: float, confidence: float,
            rng: np.random.Generator) -> list[float]:  # fmt: skip
-    """Lower bounds on epsilon at `delta`, one for each size of a release, for `data` (n, d) and `data` with `record` (d,).
+    """Return lower bounds on epsilon at `delta`, one for each size of a release, for `data` (n, d) and `data` with `record` (d,).
 
-    Each holds with probability at least `confidence`, in (0, 1); for all together divide the chance of error among them.
-    trials : releases of each data set, whole, [2, inf); delta : [0, 1); else as for `log_likelihood_ratios`
+    Each holds with probability at least `confidence`, in (0, 1); for all together divide the error among them.
+    trials : releases of each data set, integer in [2, inf); delta : [0, 1); else as for `log_likelihood_ratios`
     """
     pair = fit(data), fit(np.vstack([data, record]))
     without, with_it = (log_likelihood_ratios(given, pair, sizes, trials=trials, rng=rng) for given in pair)

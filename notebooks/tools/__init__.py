@@ -1,1 +1,1 @@
-"""What runs, keys, keeps, measures and scaffolds notebooks. No chapter imports it."""
+"""Tools that run, key, keep, measure and scaffold notebooks. No chapter imports them."""

@@ -2,7 +2,7 @@
 
     python notebooks/tools/alone.py build/html.lock COMMAND ...
 
-The lock is on a file, held by the command and all that it starts, and ends with them, however they end.
+The lock is on a file. The command and all processes that it starts hold it, and it ends with them, however they end.
 """
 
 import fcntl

@@ -1,7 +1,7 @@
-"""The finished cells of a notebook, kept on disk: a run that was interrupted goes on with the cell it had in hand.
+"""The finished cells of a notebook, kept on disk: an interrupted run resumes at the cell that was running.
 
-In a file, a line for the run (JSON: the cells so far, with their outputs) stands before what they have named in the
-kernel (pickled). At stake are the cell in hand and those before it that took less than `SPARED` together.
+A file contains a line for the run (JSON: the cells so far, with their outputs), followed by the names that they defined in
+the kernel (pickled). An interruption costs the running cell and earlier ones that took less than `SPARED` together.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ SPARED = 2.0  # seconds of work not worth writing down
 
 
 class Keeper:
-    """What is kept in `file` of one notebook's run, of which `watch` (of `progress`) tells how far it is."""
+    """The cells of one notebook's run kept in `file`; `watch` (of `progress`) reports how far it is."""
 
     def __init__(self, file: Path, watch):
         self.file, self.watch = file, watch
 
     def left(self, client) -> Iterator[int]:
-        """The indices of the cells that `client` (of nbclient) has to run, one by one: each has run when the next is asked for."""
+        """Yield the indices of the cells that `client` (of nbclient) must run, each after the one before has run."""
         digest, prepared = key(client.nb), _set_up_end(client.nb.cells)
         yield from range(prepared)
         done = self._restore(client, digest) or prepared
@@ -43,7 +43,7 @@ class Keeper:
                 kept_at = self.watch.seconds
 
     def _restore(self, client, digest: str) -> int:
-        """How many cells are done: those that are kept, if they are of this notebook and can be read; 0 else."""
+        """Return the number of finished cells: those kept, if they are of this notebook and readable; otherwise 0."""
         try:
             with self.file.open("rb") as file:
                 found = json.loads(file.readline())
@@ -77,7 +77,7 @@ class Keeper:
 
 
 def key(notebook) -> str:
-    """What the outputs depend on: the cells, with parameters for them, and what make goes by (`keys`)."""
+    """Return a hash of everything the outputs depend on: the cells, their parameters, and make's keys (`keys`)."""
     digest = hashlib.sha256(f"{sys.version}\0{keys.key(ROOT / notebook.metadata['compendium']['notebook'])}\0".encode())
     for cell in notebook.cells:
         digest.update(f"{cell.cell_type}\0{cell.source}\0".encode())
@@ -85,12 +85,13 @@ def key(notebook) -> str:
 
 
 def _set_up_end(cells) -> int:
-    """The index after the cell that sets the house style: it and those before it prepare the process; 0 if there is none."""
+    """Return the index after the cell that sets the house style: it and those before it prepare the process; 0 if there
+    is none."""
     return next((i + 1 for i, cell in enumerate(cells) if "figures.use_house_style()" in cell.source), 0)
 
 
 def _ask(client, function: str, path: Path) -> None:
-    """Have the kernel `save` to `path`, or `load`, between the cells; ``RuntimeError`` with the reason if that fails."""
+    """Make the kernel `save` to `path`, or `load`, between the cells. Raises ``RuntimeError`` with the reason if that fails."""
     code = f"from notebooks.tools import kept as _kept; _kept.{function}(get_ipython(), {str(path)!r})"
     answer = client.wait_for_reply(client.kc.execute(code, store_history=False, allow_stdin=False))["content"]
     if answer["status"] != "ok":
@@ -101,14 +102,14 @@ def _ask(client, function: str, path: Path) -> None:
 
 
 class _Names(dict):
-    """Stands for the notebook's names: functions look theirs up there, not in a copy, also when they are loaded."""
+    """The notebook's namespace: functions look names up there, not in a copy, even after loading."""
 
     def __reduce__(self):
         return vars, (sys.modules["__main__"],)
 
 
 def save(shell, path: str) -> None:
-    """Write what the cells of this kernel have named, and its count of cells, behind what `path` holds."""
+    """Append the names that the cells of this kernel define, and its count of cells, to the file at `path`."""
     from book.figures import plotted
 
     hidden = shell.user_ns_hidden
@@ -120,7 +121,7 @@ def save(shell, path: str) -> None:
 
 
 def load(shell, path: str) -> None:
-    """Read back what `save` wrote, behind the first line."""
+    """Read back what `save` wrote, after the first line."""
     from book.figures import plotted
 
     with open(path, "rb") as file:

@@ -1,4 +1,4 @@
-"""What all that make makes depends on, as keys: make makes what has been made with another key.
+"""Keys of everything that make's outputs depend on: make rebuilds outputs that were made with another key.
 
     python notebooks/tools/keys.py notebooks/miura2022/04_adult.ipynb ... -- en ja
 
@@ -6,11 +6,11 @@ writes below build/keys
 
     executed/miura2022/04_adult.key   the notebook with its own parameters (see `key`)
     papers/miura2022/04_adult.key     with those that notebooks/full.yml has for it
-    claims.key, scorecard.key         all executed notebooks, and what judges them
-    html.key                          all that, the pages, and what they tell of the code
+    claims.key, scorecard.key         all executed notebooks, and the code that judges them
+    html.key                          all that, the pages, and what they say of the code
 
-Beside, in build/made, lies the key that a thing was made with, if it is today's: a key that is not is removed. make goes by
-ages. So a key's file is given one that is older than what was made with it, and newer than what was made with another.
+The key that an output was made with is in build/made, if it is today's; other keys are removed. make compares ages. So a
+key's file is dated before the outputs made with it, and after those made with another key.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from book.kept import content_key, results  # noqa: E402  (the repository root m
 from lib.release.files import whole  # noqa: E402
 
 CLAIMS, FULL = "book/claims.yml", "notebooks/full.yml"
-# Of claims and settings each notebook has a part of its own; the others are the times of earlier runs, and the tools' settings.
+# Each notebook has a separate part of claims and settings; the others are the times of earlier runs, and the tools' settings.
 SHARED = (CLAIMS, FULL, "book/results/papers.csv", "pyproject.toml")
 RUNNER = ("notebooks/tools/run.py", "requirements.lock")
 SCORECARD = "book/scorecard.md"  # made of what is keyed: no key depends on it
 LONG_AGO = 86_400 * 10**9  # nanoseconds after the beginning of 1970
-# The runner asks where data are, reads code for keys, shows how far it is, and names what has a key of its own: no output
+# The runner locates data, reads code for keys, shows progress, and names files with separate keys: no output
 # changes with that.
 BESIDES = ("lib/data", "book/kept", "notebooks/tools/progress.py", "book/ledger/__main__.py")
 
 
 def key(notebook: Path) -> str:
-    """The key of all that the outputs of `notebook` (a path) depend on but values for its parameters, in hexadecimal.
+    """Return the key of everything that the outputs of `notebook` (a path) depend on, except parameter values, in hexadecimal.
 
-    It covers the notebook without its outputs, its code's closure, what runs it, the lock and its document's claims.
+    It covers the notebook without its outputs, its code's closure, the code that runs it, the lock and its document's claims.
     """
     claims = (ROOT / CLAIMS).read_text(encoding="utf-8")
     return _hash(
@@ -65,13 +65,13 @@ def claims_of(document: str, claims: str) -> str:
 
 
 def settings_of(name: str, full: str) -> str:
-    """The entry for the notebook `name` ("document/stem") in the text `full` of notebooks/full.yml; "" if it has none."""
+    """Return the entry for the notebook `name` ("document/stem") in the text `full` of notebooks/full.yml; "" if it has none."""
     found = re.search(rf"(?m)^{re.escape(name)}:.*\n(?:(?:[ #].*)?\n)*", full + "\n")
     return "".join(line + "\n" for line in found[0].splitlines() if line and line[0] != "#") if found else ""
 
 
 def pages(editions: list[str]) -> str:
-    """The key of what pages tell besides verdicts: their texts, every line of `lib`, what makes the kept results, the figures' commit."""
+    """Return the key of the pages apart from verdicts: their texts, `lib`, the kept results' sources, the figures' commit."""
     made_by = [path for pattern in MAKERS for path in sorted(ROOT.glob(pattern))]
     folders = [os.walk(ROOT / name) for name in ("book", "locale", "proofs", "lib")]
     files = [Path(folder, name) for found in folders for folder, _, names in found for name in names]
@@ -94,7 +94,7 @@ def _hash(*parts: str) -> str:
 
 
 def today(notebooks: list[Path], editions: list[str]) -> dict[str, str]:
-    """The keys that the module's text lists, by their names."""
+    """Return the keys that the module's text lists, by their names."""
     full, python = (ROOT / FULL).read_text(encoding="utf-8"), f"{sys.version_info[0]}.{sys.version_info[1]}"
     alike = os.environ.get("ALIKE", "")  # the Makefile's settings of the processor, on which last digits hang
     found = {}
@@ -109,14 +109,14 @@ def today(notebooks: list[Path], editions: list[str]) -> dict[str, str]:
 
 
 def write(found: dict[str, str]) -> None:
-    """The files that the module's text lists."""
+    """Write the files that the module's text lists."""
     outputs = {"claims": "build/claims.json", "scorecard": SCORECARD, "html": "build/html/index.html"}
     for name, said in found.items():
         _put(f"{name}.key", said, ROOT / outputs.get(name, f"build/{name}.ipynb"))
 
 
 def _put(name: str, said: str, output: Path) -> None:
-    """The key called `name`, with an age by which make makes `output` if that is not there, or was made with another."""
+    """Write the key called `name`, dated so that make makes `output` if it is missing or was made with another key."""
     file, made = ROOT / "build/keys" / name, ROOT / "build/made" / name
     if not file.is_file() or file.read_text(encoding="utf-8") != said:
         with whole(file) as draft:

@@ -3,11 +3,10 @@
     python -m notebooks.tools.mine release --data people.csv --schema schema.yml --output released --epsilon 1
     python -m notebooks.tools.mine schema codebook.csv --output schema.yml
 
-`release` runs notebooks/yours/release.ipynb with the operating system's randomness. All that goes out appears in the output folder at
+`release` runs notebooks/yours/release.ipynb with the operating system's randomness. It writes all results to the output folder at
 once: synthetic.csv, synthetic.parquet, model.npz, errors.csv, schema.yml, statement.txt and report.html, or nothing at all.
 
-It ends with 0 when they are there, 2 and one sentence when something that was given cannot be used, 1 when the run failed, 130 when
-interrupted.
+The exit status is 0 on success, 2, with one sentence, for unusable input, 1 if the run failed, and 130 when interrupted.
 """
 
 from __future__ import annotations
@@ -38,15 +37,15 @@ th, td { padding: .2rem .6rem; text-align: left; border-bottom: 1px solid #deded
 
 
 class Refused(Exception):
-    """Something that was given cannot be used: one sentence."""
+    """An input cannot be used; the message is one sentence."""
 
 
 class Failed(Exception):
-    """The run came to no end: one sentence."""
+    """The run did not finish; the message is one sentence."""
 
 
 def release(data: str, schema_file: str, output: Path, options: dict) -> None:
-    """Everything that goes out, in the folder `output`; `options` are values for those parameters of the notebook."""
+    """Write all results to the folder `output`; `options` are values for those parameters of the notebook."""
     from lib.release import files, schema, sources
     from lib.release import synthesizer as releases
 
@@ -75,7 +74,7 @@ def release(data: str, schema_file: str, output: Path, options: dict) -> None:
         doubts = releases.doubts(releases.treated(releases.load(made / "model.npz"), public))
         try:
             os.replace(made, output)
-        except OSError as error:  # somebody else has made a folder of this name meanwhile
+        except OSError as error:  # another process has made a folder of this name
             raise Refused(f"{output} cannot be made, so nothing was released: {error.strerror}") from None
     attributes = "1 attribute" if len(public.attributes) == 1 else f"{len(public.attributes)} attributes"
     print(f"{output}: {', '.join(sorted(each.name for each in output.iterdir()))}; {attributes}, "
@@ -83,7 +82,10 @@ def release(data: str, schema_file: str, output: Path, options: dict) -> None:
 
 
 def executed(values: dict):
-    """The notebook run with `values`, and all its parameters; `Refused` for what a cell refuses, `Failed` where it fails."""
+    """Return the notebook run with `values`, and all its parameters.
+
+    Raises `Refused` if a cell refuses an input, `Failed` if one fails.
+    """
     from nbclient.exceptions import CellExecutionError, DeadKernelError
 
     from notebooks.tools import run
@@ -100,7 +102,7 @@ def executed(values: dict):
 
 
 def page(content) -> str:
-    """The report as one page: what the cells tagged `report` say and show, without their code."""
+    """Return the report as one page: the texts and outputs of the cells tagged `report`, without their code."""
     content.cells = [cell for cell in content.cells if "report" in cell.metadata.get("tags", [])]
     for cell in content.cells:
         if cell.cell_type == "markdown":
@@ -115,7 +117,7 @@ def page(content) -> str:
 
 
 def propose(codebook: str, output: Path) -> None:
-    """The schema that the codebook proposes, in the file `output`, which must not be there yet."""
+    """Write the schema proposed from the codebook to the file `output`, which must not exist yet."""
     from lib.release import files, schema
 
     if output.exists():
@@ -160,6 +162,6 @@ def main(words=None) -> int:
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("ignore")  # of the tools: what there is to say stands in the report
+    warnings.simplefilter("ignore")  # from the tools; the report has the relevant messages
     ends_at(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     sys.exit(main())

@@ -1,10 +1,10 @@
-"""All that one more document needs: `make document KEY=smith2026`, with TITLE="…" and AUTHORS="Smith and Jones" if known.
+"""The parts that a new document needs: `make document KEY=smith2026`, with TITLE="…" and AUTHORS="Smith and Jones" if known.
 
     python -m notebooks.tools.new_document smith2026 --title "On Counting" --authors "Smith and Jones"
 
-An entry and a first claim in book/claims.yml, what to cite in book/documents.bib, a row in the README, the pages in the
-table of contents, and a chapter that runs and judges the claim. The texts are those of notebooks/templates; what only
-a person can say reads FILL IN there, and a test fails until it is said. All of it is made, or nothing.
+The parts are an entry and a first claim in book/claims.yml, a citation in book/documents.bib, a row in the README, the
+pages in the table of contents, and a chapter that runs and judges the claim. The texts come from notebooks/templates.
+Parts that only a person can write are marked FILL IN, and a test fails until they are filled in. All parts are made, or none.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ KEY = re.compile(r"([a-z]+)((?:19|20)\d\d)[a-z]?")
 WHOLE = r"(?s)\A.*\Z"
 INSERTIONS = [
     ("book/claims.yml", r"^documents:\n(?:  .*\n)*", "document.yml"),
-    ("book/_toc.yml", r"^- caption: Documents\n(?:  .*\n)*", "contents.yml"),
+    ("book/_toc.yml", r"^- caption: The papers\n(?:  .*\n)*", "contents.yml"),
     ("book/documents.bib", WHOLE, "entry.bib"),
     ("README.md", r"^\| Key \|.*\n(?:\|.*\n)*", "row.md"),
     ("README.ja.md", r"^\| キー \|.*\n(?:\|.*\n)*", "row.md"),
@@ -41,7 +41,7 @@ UNFIT = r"\{}$`|<>*_[]^~@" + '"'
 
 
 def values(key: str, title: str = "", authors: str = "") -> dict[str, str]:
-    """What the templates are filled with; ``ValueError`` says in a sentence what is wrong with the words given."""
+    """Return the values for the templates. Raises ``ValueError`` that says in a sentence what is wrong with the words given."""
     match = KEY.fullmatch(key)
     if match is None:
         raise ValueError(f"KEY must be the author in lower-case letters, then the year, as smith2026; got {key!r}")
@@ -62,13 +62,13 @@ def values(key: str, title: str = "", authors: str = "") -> dict[str, str]:
 
 
 def filled(name: str, words: dict[str, str]) -> str:
-    """The template called `name` with `words` in place of its @marks@."""
+    """Return the template called `name` with `words` in place of its @marks@."""
     text = (TEMPLATES / name).read_text(encoding="utf-8")
     return re.sub(r"@(\w+)@", lambda match: words[match[1]], text)
 
 
 def chapter(text: str):
-    """A notebook from Markdown: each ```python block is a cell of code, the word behind `python` its tag."""
+    """Return a notebook from Markdown: each ```python block is a cell of code, the word behind `python` its tag."""
     cells = []
     for number, piece in enumerate(re.split(r"(?ms)^(```python.*?^```\n)", text)):
         name, code = f"cell-{number}", re.fullmatch(r"(?s)```python ?([\w-]*)\n(.*)```\n", piece)
@@ -82,7 +82,7 @@ def chapter(text: str):
 
 
 def executed(notebook, ledger: str) -> str:
-    """`notebook`, run with `ledger` for claims.yml, as it is committed."""
+    """Return `notebook`, run with `ledger` for claims.yml, as it is committed."""
     with tempfile.TemporaryDirectory() as folder:
         known, source, output = (Path(folder) / name for name in ("claims.yml", "01_first.ipynb", "executed.ipynb"))
         known.write_text(ledger, encoding="utf-8")
@@ -106,7 +106,7 @@ def executed(notebook, ledger: str) -> str:
 
 
 def plan(key: str, title: str = "", authors: str = "") -> dict[Path, str]:
-    """Every file to write, with its text; ``ValueError`` if the words are unfit, or the key is taken."""
+    """Return every file to write, with its text. Raises ``ValueError`` if the words are unfit, or the key is taken."""
     words = values(key, title, authors)
     notebook = ROOT / "notebooks" / key / "01_first.ipynb"
     pages = [ROOT / "book" / key / name for name in ("index.md", "summary.md")]
@@ -128,7 +128,7 @@ def plan(key: str, title: str = "", authors: str = "") -> dict[Path, str]:
 
 
 def put(files: dict[Path, str]) -> None:
-    """Write all of `files`, or leave everything as it was."""
+    """Write all of `files`, or leave everything unchanged."""
     old = {path: path.read_text(encoding="utf-8") if path.exists() else None for path in files}
     try:
         for path, text in files.items():

@@ -2,10 +2,10 @@
 
     python -m notebooks.tools.progress build/papers/record      at its end: the times to book/results/papers.csv
 
-In that folder lie `plan` (how many notebooks there are, and those that have to run; as old as the run), and a file for
-each, which its process touches every second. So each knows of all, and whichever comes first prints the next line.
+That folder contains `plan` (the number of notebooks, and those that have to run; as old as the run), and a file for each
+notebook, which its process touches every second. So each process sees all, and the first one to do so prints the next line.
 
-The time left is that which each notebook took the last time, there or else in papers.csv, times the pace of this run.
+The time left is what each notebook took the last time, there or else in papers.csv, times the pace of this run.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from book.kept import results
 NOTEBOOKS = Path(__file__).resolve().parents[1]
 TIMES = results.FOLDER / "papers.csv"
 EVERY = 10.0  # seconds between two lines
-LOST = 5.0  # seconds without a sign of life after which a process is taken for dead
-LITTLE = 30.0  # seconds of work that say little of the pace; and expected of a notebook where no time of any is known
+LOST = 5.0  # seconds without activity after which a process counts as dead
+LITTLE = 30.0  # seconds of work too short to show the pace, and expected of a notebook if no times are known
 
 
 class Board:
@@ -45,15 +45,16 @@ class Board:
         self.known |= {row["notebook"]: row["seconds"] for row in rows(folder)}
 
     def file(self, name: str) -> Path:
-        """What is written of the notebook `name` ("document/stem")."""
+        """Return the file for the notebook `name` ("document/stem")."""
         return self.folder / f"{name.replace('/', '.')}.json"
 
     def expected(self, name: str) -> float:
-        """Seconds that `name` took the last time, or a usual notebook."""
+        """Return the seconds that `name` took the last time, or those of a usual notebook."""
         return self.known.get(name) or median(self.known.values() or [LITTLE])
 
     def state(self, now: float) -> tuple[int, dict[str, dict], list[float]]:
-        """How many notebooks are done; those that run; and the seconds left for each that is not done, those that run first."""
+        """Return the number of finished notebooks; the running ones; and the seconds left for each open one, running
+        ones first."""
         seen = {name: self.file(name).stat().st_mtime for name in self.todo if self.file(name).is_file()}
         found = {name: _noted(self.file(name)) for name in seen if seen[name] >= self.began}
         found = {name: each for name, each in found.items() if each}
@@ -65,7 +66,7 @@ class Board:
         left = []
         for name, each in running.items():
             spent = now - each["began"]
-            # One that takes longer than expected goes on for who knows how long: say a tenth of what it has taken.
+            # One that takes longer than expected is assumed to need a tenth of its time more.
             left.append(max(self.expected(name) * pace - spent, spent / 10))
         return int(self.total) - len(self.todo) + len(done), running, left + [self.expected(n) * pace for n in waiting]
 
@@ -77,7 +78,7 @@ class Board:
         return f"papers     {', '.join(parts)}{'; at ' if at else ''}{', '.join(at)}"
 
     def tell(self, now: float, *, always: bool = False) -> None:
-        """Print the line, unless some process has within the last `EVERY` seconds, or there is no plan: a notebook by itself."""
+        """Print the line, unless a process has within the last `EVERY` seconds, or there is no plan (a single notebook)."""
         told = self.folder / "told"
         if self.todo and (always or not told.exists() or now - told.stat().st_mtime >= EVERY):
             told.touch()
@@ -86,7 +87,7 @@ class Board:
 
 
 class Watch:
-    """Notes on the `board` how far the run of the notebook `name`, of so many `cells`, is; ends it when make is gone."""
+    """Notes on the `board` the progress of the notebook `name` of `cells` cells, and ends it when make is gone."""
 
     def __init__(self, board: Board, name: str, cells: int):
         self.board, self.name, self.file = board, name, board.file(name)
@@ -99,23 +100,23 @@ class Watch:
 
     @property
     def seconds(self) -> float:
-        """What the notebook has taken so far, in an interrupted run too where that need not be repeated."""
+        """Return the seconds of the notebook so far, including an interrupted run's if they need not be repeated."""
         return round(time.time() - self.state["began"], 1)
 
     def at(self, index: int, *, before: float = 0.0) -> None:
-        """The cell at `index` is next; an interrupted run spent `before` seconds on the others."""
+        """Note that the cell at `index` is next; an interrupted run spent `before` seconds on the others."""
         self.state |= {"cell": index + 1, "began": self.state["began"] - before}
         results.write(self.file, json.dumps(self.state))
 
     def _tick(self, parent: int) -> None:
         while not self._over.wait(1.0):
-            if os.getppid() != parent:  # make was killed, and nobody waits for this process any more
+            if os.getppid() != parent:  # make was killed, so nothing waits for this process
                 return os.kill(os.getpid(), signal.SIGTERM)
             self.file.touch()
             self.board.tell(time.time())
 
     def finished(self, parameters: dict) -> None:
-        """The notebook is done: what it took is what the next run expects."""
+        """Note that the notebook is done; the next run expects the same time."""
         self._over.set()
         self._clock.join()
         row = {"notebook": self.name, "seconds": self.seconds, "data": parameters.get("data", "")}
@@ -127,7 +128,7 @@ class Watch:
 
 
 def _noted(file: Path) -> dict:
-    """What a notebook's process has written in `file`; nothing, and a sentence, if that is damaged."""
+    """Return the notes of a notebook's process in `file`; nothing, and a sentence, if it is damaged."""
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
         numbers = [found["expected"], *([] if found["done"] else (found["began"], found["cell"], found["cells"]))]
@@ -144,7 +145,7 @@ def _noted(file: Path) -> dict:
 
 
 def _times(file: Path) -> dict[str, float]:
-    """What each notebook took, by the table in `file`; nothing, and a sentence, if that is damaged."""
+    """Return each notebook's time, by the table in `file`; nothing, and a sentence, if it is damaged."""
     try:
         return results.load(file).set_index("notebook")["seconds"].astype(float).to_dict()
     except (ValueError, LookupError):
@@ -158,7 +159,7 @@ def _tell_once(sentence: str) -> None:
 
 
 def _makespan(tasks: list[float]) -> float:
-    """When the last of `tasks` (seconds) ends, if each in turn goes to the first free one of make's processes."""
+    """Return when the last of `tasks` (seconds) ends, if each in turn goes to the first free one of make's processes."""
     said = re.search(r"-j\s*([1-9]\d*)", os.environ.get("MAKEFLAGS", ""))
     free = [0.0] * int(said[1] if said else 1)
     for seconds in tasks:
@@ -167,13 +168,13 @@ def _makespan(tasks: list[float]) -> float:
 
 
 def rows(folder: Path) -> list[dict]:
-    """What each notebook took the last time that it was run to its end: the rows of papers.csv."""
+    """Return the rows of papers.csv: each notebook's cost the last time it ran to its end."""
     found = [_noted(file).get("row") for file in sorted(folder.glob("*.json"))]
     return [row for row in found if row and (NOTEBOOKS / f"{row['notebook']}.ipynb").is_file()]
 
 
 def save(folder: Path, path: Path = TIMES) -> None:
-    """Write the `rows` to `path`, unless they are what is there."""
+    """Write the `rows` to `path`, unless it already has them."""
     import pandas as pd  # slow to import, and a run of one notebook needs it not
 
     frame, text = pd.DataFrame(rows(folder)), {"index": False, "float_format": "%.6g"}

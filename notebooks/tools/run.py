@@ -1,21 +1,21 @@
-"""Execute a notebook: parameters checked first, the outcome written whole or not at all.
+"""Execute a notebook: check its parameters first, and write the result whole or not at all.
 
     python notebooks/tools/run.py notebooks/miura2022/04_adult.ipynb -o out.ipynb -p trials 100
 
-The cell tagged `parameters` says what may be set, one parameter a line:
+The cell tagged `parameters` declares the parameters, one a line:
 
-    sigma: float = 0.01            # (0, 1]: the least variance after scaling
+    sigma: float = 0.01            # (0, 1]: the smallest variance after scaling
     sizes: list[float] = [1e5]     # [1, inf): numbers of records (the range holds for each)
     data: str = "stand-in"         # one of real, stand-in: which records
     table: str = ""                # any text: where no list of options can be given
 
-A name that is not there, a value of another type or outside its range is refused by name before anything runs, and so
-is a place that cannot be written to. The kernel is the running interpreter, in the repository root.
+An unknown name, a value of another type or outside its range is refused by name before anything runs, and so is an output
+that cannot be written to. The kernel is the running interpreter, in the repository root.
 
-With --record FOLDER it is a part of a full run: how far it is stands in FOLDER and on the screen, and finished
-cells are kept there, so that a run that was interrupted goes on with the cell it had in hand.
+With --record FOLDER the run is part of a full run: its progress is shown in FOLDER and on the screen. Finished cells are
+kept there, so that an interrupted run resumes at the cell that was running.
 
-It ends with 0 when `-o` holds the executed notebook, 2 when nothing was run, 1 when the run failed, 130 when interrupted.
+The exit status is 0 when `-o` has the executed notebook, 2 when nothing was run, 1 when the run failed, 130 when interrupted.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Parameter:
         return f"{self.name} ({kind}{' in ' + allowed if allowed else ''})"
 
     def accept(self, value):
-        """`value` as the notebook wants it; ``ValueError`` naming this parameter otherwise."""
+        """Return `value` as the notebook needs it. Raises ``ValueError`` naming this parameter otherwise."""
         if not self.many:
             return self._one(value)
         if not isinstance(value, (list, tuple)):
@@ -111,7 +111,10 @@ class Parameter:
 
 
 def read(notebook: Path):
-    """The content of `notebook`, for Python; ``ValueError`` if it is no notebook, ``OSError`` if it cannot be read."""
+    """Return the content of `notebook`, for Python.
+
+    Raises ``ValueError`` if it is not a notebook, ``OSError`` if it cannot be read.
+    """
     try:
         content = nbformat.read(notebook, as_version=4)
         nbformat.validate(content)
@@ -119,18 +122,18 @@ def read(notebook: Path):
         raise
     except (
         Exception
-    ) as error:  # what is no notebook shows in a dozen types: NotJSONError, KeyError, ValidationError, ...
+    ) as error:  # an invalid notebook raises any of a dozen types: NotJSONError, KeyError, ValidationError, ...
         raise ValueError(f"it is no notebook ({type(error).__name__})") from error
     content.metadata |= PYTHON
     return content
 
 
 def parameters(notebook: Path) -> dict[str, Parameter]:
-    """The parameters of `notebook` by name; ``ValueError`` names a line that cannot be read."""
+    """Return the parameters of `notebook` by name. Raises ``ValueError`` that names a line that cannot be read."""
     content = read(notebook)
     assigned = _assigned(content)
     known = papermill.inspect_notebook(content)
-    # papermill's reader drops a line that it cannot parse (a comment with a second `=`, say).
+    # papermill's reader drops a line that it cannot parse (for example a comment with a second `=`).
     lost = [name for name in assigned if name not in known]
     if lost:
         raise ValueError(f"the parameters cell needs 'name: type = value  # range: text' at {', '.join(lost)}")
@@ -155,7 +158,7 @@ def _parameter(name: str, annotation: str, default: str, text: str) -> Parameter
     if match is None:
         raise ValueError(f"{name} must be annotated float, int, str, bool or a list of one, got {annotation}")
     try:
-        value = eval(default, {"__builtins__": {}})  # may say 10**7; the notebook would run it anyway
+        value = eval(default, {"__builtins__": {}})  # may be 10**7; the notebook would run it anyway
     except Exception as error:
         raise ValueError(f"{name} must have a number, text or list of them as its default, got {default}") from error
     said = _RANGE.match(text)
@@ -171,7 +174,7 @@ def _parameter(name: str, annotation: str, default: str, text: str) -> Parameter
 
 
 def _common_kind(name: str, values: list) -> type:
-    """What a bare `list` is a list of: the type of its default's elements (float among ints)."""
+    """Return the element type of a bare `list`: the type of its default's elements (float among ints)."""
     kinds = {type(value) for value in values} if isinstance(values, list) else set()
     if kinds == {int, float}:
         return float
@@ -181,7 +184,7 @@ def _common_kind(name: str, values: list) -> type:
 
 
 def accept(notebook: Path, values: dict) -> dict:
-    """`values` checked against the parameters of `notebook`, converted to their types."""
+    """Return `values` checked against the parameters of `notebook`, converted to their types."""
     known = parameters(notebook)
     for name in values:
         if name not in known:
@@ -191,7 +194,7 @@ def accept(notebook: Path, values: dict) -> dict:
 
 
 def check_data(used: dict) -> None:
-    """Settle where the kernel, which works in another folder, finds real data; ``ValueError`` if that is no folder."""
+    """Set where the kernel, which works in another folder, finds real data. Raises ``ValueError`` if that is not a folder."""
     if used.get("data") == "real" and os.environ.get("COMPENDIUM_DATA"):
         from lib.data import datasets  # slow to import
 
@@ -205,7 +208,7 @@ def check_data(used: dict) -> None:
 
 
 def prepare(notebook: Path, values: dict):
-    """The content of `notebook` to be run with `values`, and all its parameters as they will be."""
+    """Return the content of `notebook` to be run with `values`, and all its parameters as they will be."""
     values = accept(notebook, values)
     used = {name: parameter.default for name, parameter in parameters(notebook).items()} | values
     check_data(used)
@@ -225,7 +228,7 @@ def prepare(notebook: Path, values: dict):
 
 
 def execute(content, keeper: kept.Keeper | None = None) -> None:
-    """Run the cells of `content`, but those that `keeper` has: their outputs are entered there."""
+    """Run the cells of `content`, except those that `keeper` has, whose outputs are entered."""
     # The interpreter that runs this file is the kernel, whatever other kernels are installed.
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
     os.environ["COMPENDIUM_DOWNLOADS"] = "1"  # book.figures.plotted: each figure as SVG and CSV beside its picture
@@ -237,7 +240,7 @@ def execute(content, keeper: kept.Keeper | None = None) -> None:
         iopub_timeout=60,
         raise_on_iopub_timeout=True,  # rather than to lose outputs
         record_timing=False,
-        coalesce_streams=True,  # how printed lines arrive in batches is chance
+        coalesce_streams=True,  # the batching of printed lines is random
         extra_arguments=["--log-level=CRITICAL", f"--IPKernelApp.exec_lines={SELDOM}"],
     )
     # A kernel that ends may stumble over a socket closed before, and say so: its own words count only if it dies early.
@@ -254,7 +257,8 @@ def execute(content, keeper: kept.Keeper | None = None) -> None:
 
 @contextmanager
 def recorded(notebook: Path, record: Path, content, used: dict):
-    """Alone with what is kept under `record` of the run of `notebook`, whose progress is told; all forgotten at a good end."""
+    """Have exclusively the kept cells under `record` of the run of `notebook`, report its progress, and delete them on
+    success."""
     name = f"{notebook.resolve().parent.name}/{notebook.stem}"
     folder = record.resolve() / "cells" / name.replace("/", ".")  # the kernel writes there too, from where it works
     folder.mkdir(parents=True, exist_ok=True)
@@ -276,7 +280,7 @@ def write(content, path: Path) -> None:
 
 
 def refresh(notebooks: list[Path]) -> None:
-    """Bring the outputs under build/executed into the committed notebooks themselves, without the figures' downloads."""
+    """Copy the outputs under build/executed into the committed notebooks, without the figures' downloads."""
     from book.figures import plotted  # matplotlib takes long to import, and nothing else here needs it
 
     for notebook in notebooks:
@@ -293,7 +297,7 @@ def refresh(notebooks: list[Path]) -> None:
 
 
 def shown(path: Path) -> str:
-    """`path` relative to the repository where it lies in it."""
+    """Return `path`, relative to the repository if it is in it."""
     path = path.resolve()
     return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
@@ -302,7 +306,7 @@ def shown(path: Path) -> str:
 
 
 def requested(arguments) -> dict:
-    """The values asked for: --full, then -f, then each -p, later ones winning."""
+    """Return the requested values: --full, then -f, then each -p, later ones winning."""
     values, notebook = {}, arguments.notebook[0].resolve()
     if arguments.full:
         name, every = f"{notebook.parent.name}/{notebook.stem}", _mapping(FULL)
@@ -332,7 +336,7 @@ def _literal(text: str):
 
 
 def _told(error: BaseException) -> str:
-    """What went wrong, as one line."""
+    """Return the error on one line."""
     if isinstance(error, CellExecutionError):
         return f"{error.ename}: {error.evalue}"
     if isinstance(error, DeadKernelError):
@@ -361,7 +365,7 @@ def main() -> int:
     failed = arguments.failed or ROOT / "build/failed" / notebook.resolve().parent.name / notebook.name
     began = time.monotonic()
     ends_at(signal.SIGINT, signal.SIGTERM)
-    for name in ("papermill", "traitlets"):  # what they have to say is said here
+    for name in ("papermill", "traitlets"):  # their messages are printed here
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         if arguments.refresh:

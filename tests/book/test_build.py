@@ -33,9 +33,11 @@ def made(tmp_path, monkeypatch):
         monkeypatch.setattr(build, "pages", pages)
         return build.html(tmp_path, ["en", "ja"])
 
+    others = multiprocessing.active_children()  # of other tests
     yield make, tmp_path
     for process in multiprocessing.active_children():
-        process.terminate()
+        if process not in others:
+            process.terminate()
 
 
 def test_the_others_lie_in_folders_of_the_first(made, capfd):

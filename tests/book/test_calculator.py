@@ -36,7 +36,7 @@ def test_no_script_asks_the_network():
     ("stem", "expected"),
     [
         ("kiri2019/03_composition", ["composition", "local"]),
-        ("miura2022/03_beyond", ["synthesis", "composition"]),
+        ("miura2022/03_beyond", ["composition", "synthesis"]),
         ("miura2025/03_budget", ["composition", "aim"]),
         ("sei2017/03_beyond", ["sgd"]),
         ("sei2017/02_figure5", []),

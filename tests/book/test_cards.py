@@ -37,7 +37,7 @@ def test_the_full_run_decides_where_the_build_had_stand_in_data():
     found = finding(verdict="stand-in", found="0.7", full="0.58")
     made = cards.entry(found, "#there")
     assert found.standing.verdict == "reproduced" and "verdict-reproduced" in made and "On real data." in made
-    assert "<span>full run <b>0.58</b></span> <span>here, on stand-in data <b>0.7</b></span>" in made
+    assert "<span>full run <b>0.58</b></span> <span>here, on a synthetic sample <b>0.7</b></span>" in made
     assert cards.tally([found]) == "1 claim: 1 reproduced"
 
 
@@ -80,7 +80,7 @@ def test_readings_that_agree_are_folded_behind_what_they_found_and_after_the_not
         verdict="reproduced",
     )
     made = cards.entry(found, "#there")
-    assert "<summary>2 readings, one of them favoured by the text: <b>holds</b></summary>" in made
+    assert "<summary>2 interpretations, one of them favoured by the text: <b>holds</b></summary>" in made
     assert "<li>every (favoured by the text): at one</li>" in made
     assert made.index("claim-note") < made.index("claim-readings")
 
@@ -219,12 +219,12 @@ def test_entries_have_their_claims_and_their_place(errata):
     [
         ({}, set(), []),
         ({"doc.sign": "reproduced", "doc.other": "differs"}, set(), []),
-        ({"doc.sign": "not determinable"}, set(), [f"{SIGN}no claim of it differs, so it is a remark"]),
-        ({"doc.open": "differs"}, {"doc.open"}, [f"{OPEN}a claim of it differs, so it is no remark"]),
+        ({"doc.sign": "not determinable"}, set(), [f"{SIGN}none of its claims differs, so it must be a remark"]),
+        ({"doc.open": "differs"}, {"doc.open"}, [f"{OPEN}one of its claims differs, so it must not be a remark"]),
         (
             {"more.new": "differs"},
             set(),
-            ["more.new: differs, and has neither an erratum nor the reason why it has none"],
+            ["more.new: differs, but has neither an erratum nor a reason for having none"],
         ),
         ({"more.new": "differs"}, {"more.new"}, []),
     ],
@@ -236,7 +236,7 @@ def test_errata_that_say_other_than_the_ledger_are_noticed(errata, verdicts, exc
 
 def test_errata_that_name_no_claim_are_noticed(errata):
     assert erratum.problems({"doc.sign": "differs", "doc.open": "reproduced"}, set(), errata) == [
-        f"{SIGN}no claim doc.other"
+        f"{SIGN}unknown claim doc.other"
     ]
 
 

@@ -32,10 +32,7 @@ def test_what_changed_is_listed_with_its_reason():
     found = on_pages.changes(before, records)
     assert [(each.id, was) for each, was in found] == [("kiri2019.a", "reproduced"), ("miura2022.c", "reproduced")]
     shown = on_pages.changed(found)
-    assert (
-        "2 verdicts are others now: 1 from *reproduced* to *differs*, 1 from *reproduced* to *not determinable*."
-        in shown
-    )
+    assert "2 verdicts changed: 1 from *reproduced* to *differs*, 1 from *reproduced* to *not determinable*." in shown
     assert (
         "| a<br>*reproduced* → *not determinable* | a fifth: holds; a tenth: fails; within the noise: x \\| y |"
         in shown

@@ -149,7 +149,10 @@ def test_outside_of_the_spread_two_standard_errors_decide(ledger, value, verdict
     record = claims.check("doc.runs", value, reason="why")
     assert record.verdict == verdict
     if verdict == "not determinable" and float(value) == 0.881:
-        assert record.note == "within the noise: difference +0.031, two standard errors 0.031; why"
+        assert (
+            record.note
+            == "The result is within the noise. The difference is +0.031, and two standard errors are 0.031. why"
+        )
 
 
 def test_without_the_number_of_runs_only_our_error_counts(ledger):
@@ -162,7 +165,7 @@ def test_means_of_several_readings_are_judged_one_by_one(ledger):
     for deep, flat, verdict in ((near, near, "reproduced"), (far, far, "differs"), (open_, far, "not determinable")):
         record = claims.check("doc.either", Readings({"deep": deep, "flat": flat}))
         assert record.verdict == verdict
-    assert record.note == "deep: within the noise; flat: fails"
+    assert record.note == "The claim fails under “flat” and is within the noise under “deep”."
     assert record.reproduced == "deep: 0.88200; flat: 0.95000"
 
 
@@ -276,7 +279,7 @@ def test_stand_in_and_undetermined_judge_nothing(ledger):
 def test_in_another_setting_nothing_is_judged(ledger, setting):
     for value in (0.576, 7.0):
         record = claims.check("doc.number", value, **setting)
-        assert record.verdict == "not judged" and record.note.startswith("other setting")
+        assert record.verdict == "not judged" and record.note.startswith("The setting is another: ")
 
 
 def test_a_setting_may_be_a_list(ledger):
@@ -397,9 +400,13 @@ def test_a_difference_must_exceed_two_standard_errors(ledger, value, verdict, sh
 def test_within_the_noise_the_note_has_the_difference_and_its_noise(ledger):
     found = {"aim": D(0.5, 0.1), "lap": D(0.00123, 0.00071), "k3": D(0.0019, 0.00091)}
     record = claims.check("doc.order", found, reason="three trials")
-    assert record.note == "within the noise: lap: difference +0.0012, two standard errors 0.0014; three trials"
+    assert record.note == (
+        "The result is within the noise. For lap, the difference is +0.0012, and two standard errors are 0.0014. three trials"
+    )
     record = claims.check("doc.order", [D(3.0, 1.0), D(-2.0, 7.0, limit=-3)])
-    assert record.note == "within the noise: 2: difference -2, limit -3, two standard errors 14"
+    assert record.note == (
+        "The result is within the noise. For comparison 2, the difference is -2, the limit is -3, and two standard errors are 14."
+    )
     assert claims.check("doc.order", D(0.5, 0.1), reason="a remark").note == "a remark"
     assert claims.check("doc.order", D(-0.5, 0.1)).note == claims.NO_REASON
 
@@ -514,7 +521,7 @@ def formula(tex):
         ("", ""),
     ],
 )
-def test_formulas_are_marked_for_mathjax_and_the_rest_is_literal(text, shown):
+def test_formulas_are_marked_and_the_rest_is_literal(text, shown):
     assert claims.markup(text) == shown
     unmarked = re.sub(r'<span class="math notranslate nohighlight">\\\((.*?)\\\)</span>', r"$\1$", shown)
     assert html.unescape(unmarked) == text
@@ -566,30 +573,30 @@ def with_claim(**changes):
         (with_claim(item=None), "^doc.x: .*item"),
         (with_claim(statement=""), "^doc.x: statement"),
         (with_claim(colour="red"), "^doc.x: .*colour"),
-        (with_claim(id="other.x"), "^other.x: no document 'other'"),
-        (with_claim(id="doc"), "^doc: an id is document.where.what"),
-        (with_claim(id="doc.two words"), "^doc.two words: an id is"),
-        (with_claim(judge="within"), "^doc.x: a spread belongs"),
-        (with_claim(spread=0.1), "^doc.x: a spread belongs"),
+        (with_claim(id="other.x"), "^other.x: document must be one of .*, got 'other'"),
+        (with_claim(id="doc"), "^doc: an id must be document.where.what"),
+        (with_claim(id="doc.two words"), "^doc.two words: an id must be"),
+        (with_claim(judge="within"), "^doc.x: a spread must be given for the judge"),
+        (with_claim(spread=0.1), "^doc.x: a spread must be given for the judge"),
         (with_claim(judge="within", spread=0), "^doc.x: spread must be in"),
         (with_claim(setting=[1]), "^doc.x: setting must be a mapping"),
         (
             with_claim(rule="It is so."),
-            "^doc.x: a rule is written for the judges ordering and statement; that of digits",
+            "^doc.x: a rule must be written only for the judges ordering and statement; the rule of digits",
         ),
-        (with_claim(rule="It is so.", judge="proof"), "^doc.x: a rule is written .* that of proof is made"),
+        (with_claim(rule="It is so.", judge="proof"), "^doc.x: a rule must be written .* the rule of proof is derived"),
         (with_claim(rule=5, judge="statement"), "^doc.x: rule must be a .quoted. string, got 5"),
         (with_claim(readings=5), "^doc.x: readings must be two or more names, or name interpretations, got 5"),
         (with_claim(readings={"a": "it"}), "^doc.x: readings must be two or more names"),
         (with_claim(readings={"a": "it", "b": ""}), "^doc.x: readings must be two or more names"),
         (with_claim(readings={"a": "it", "b": "they"}, own="c"), "^doc.x: own must name one of .* .a, b., got 'c'"),
         (with_claim(own="c"), "^doc.x: own must name"),
-        (with_claim(readings={"a": "it", "b": "they"}, judge="proof"), "^doc.x: readings are computed"),
+        (with_claim(readings={"a": "it", "b": "they"}, judge="proof"), "^doc.x: readings must be computed"),
         (with_claim(setting={"delta": "1e-5"}), "^doc.x: setting delta is text"),
         (LEDGER.replace(", year: 2021, venue: A journal", ", year: 2021"), "^document later: .*venue"),
-        ("documents: {}", "must hold 'documents', 'claims' and perhaps 'interpretations'"),
+        ("documents: {}", "must contain 'documents' and 'claims', perhaps 'interpretations'"),
         (with_claim(id="later.x", readings="doc-pair"), "^later.x: readings must name interpretations of its document"),
-        (with_claim(id="compendium.nowhere.x"), "^compendium.nowhere.x: no document 'nowhere'"),
+        (with_claim(id="compendium.nowhere.x"), "^compendium.nowhere.x: document must be one of .*, got 'nowhere'"),
         (
             with_claim(readings="nowhere"),
             "^doc.x: readings must name interpretations of its document .doc-pair., got 'nowhere'",
@@ -756,18 +763,22 @@ def test_readings_by_themselves_hold_in_all_or_in_none():
     ):
         found = Readings(dict(enumerate(values)))
         assert evidence.holds(found) is holds
-    assert evidence.told(Readings({"a": CLEAR, "b": NOISE, "c": False})) == "a: holds; b: within the noise; c: fails"
+    assert evidence.told(Readings({"a": CLEAR, "b": NOISE, "c": False})) == (
+        "The claim holds under “a”, fails under “c” and is within the noise under “b”."
+    )
     seven = Readings(dict(zip("abcdefg", [CLEAR, CLEAR, NOISE, False, False, False, True])))
-    assert evidence.told(seven) == "holds in 3, fails in 3 and is within the noise in 1 of 7 interpretations"
+    assert evidence.told(seven) == (
+        "The claim holds under 3 of 7 interpretations, fails under 3 and is within the noise under 1."
+    )
 
 
 def test_a_record_shows_each_reading(ledger):
     record = claims.check("doc.unclear", Readings({"mean": 0.5, "median": 0.56, "first": 0.52}))
     assert record.reproduced == "mean: 0.5000; median: 0.5600; first: 0.5200"
-    assert record.note == "mean: holds; median: fails; first: holds"
+    assert record.note == "The claim holds under “mean” and “first” and fails under “median”."
     rule = claims.rule(claims.load(ledger)["doc.open"])
     assert (
-        "Readings, of which the document's own, “thick”, must hold, or all: thick: the thick line; thin: the thin line."
+        "The claim must hold under the document's own interpretation, “thick”, or all of them: thick: the thick line; thin: the thin line."
         in rule
     )
     assert claims.check("doc.unclear", None, stand_in=True).verdict == "stand-in"
@@ -867,7 +878,7 @@ def test_a_rule_is_a_sentence_that_says_when_the_verdict_is_reproduced(book):
         ("doc.runs", "standard error is 0.01, the spread over the square root of its 9 runs"),
         (
             "doc.either",
-            "runs; ours is that of our repetitions. Readings, of which all must hold: deep: a deep tree; flat:",
+            "runs; ours is that of our repetitions. The claim must hold under all interpretations: deep: a deep tree; flat:",
         ),
         ("doc.theorem", "comes out as claimed"),
         ("doc.title", "Read, not computed"),

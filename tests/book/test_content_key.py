@@ -484,12 +484,29 @@ def python(root: Path, *arguments: str, **more: str) -> str:
 
 
 LAPLACE = ("lib/mechanisms/noise.py", "return generator(rng).laplace(", "return 2 * generator(rng).laplace(")
-ZCDP = ("lib/accounting/conversions.py", "rho + 2 * np.sqrt(rho * log_inverse)", "rho + 3 * np.sqrt(rho * log_inverse)")
+ZCDP = ("lib/accounting/conversions.py", "rho + 2 * np.sqrt(rho)", "rho + 3 * np.sqrt(rho)")
 BOUNDS = (
     "lib/networks/intervals.py",
     "biases_of(high, widths, last)[:] = 1\n",
     "biases_of(high, widths, last)[:] = 0.5\n",
 )
+EXPORT = (
+    "lib/tables/__init__.py",
+    "from .adaptive_iterative import aim ",
+    "from .adaptive_iterative import Step, aim ",
+)
+NEW_NAME = ("lib/networks/intervals.py", "def change_bounds(", "UNUSED = 1\n\n\ndef change_bounds(")
+RUNNERS = [
+    ("notebooks/tools/run.py", "coalesce_streams=True", "coalesce_streams=False"),
+    ("notebooks/tools/kept.py", "SPARED = 2.0", "SPARED = 3.0"),
+    ("notebooks/tools/keys.py", "def key(notebook: Path) -> str:", "def key(notebook: Path, more=1) -> str:"),
+    ("requirements.lock", "numpy==", "numpy==1"),
+]
+
+
+@pytest.mark.parametrize(("name", "line", "changed"), [LAPLACE, ZCDP, BOUNDS, EXPORT, NEW_NAME, *RUNNERS])
+def test_lines_that_slow_tests_change_stand_in_the_code(name, line, changed):
+    assert (ROOT / name).read_text(encoding="utf-8").count(line) == 1
 
 
 @pytest.mark.sampled(1)
@@ -662,11 +679,11 @@ def test_a_changed_result_runs_the_chapters_that_read_it(copy, before, file):
     ("change", "chapters"),
     [
         (BOUNDS, {"sei2017/01_theory", "sei2017/02_figure5", "sei2017/03_beyond"}),
-        (("lib/tables/__init__.py", "from .adaptive_iterative import aim ", "from .adaptive_iterative import Step, aim "), set()),
-        (("lib/networks/intervals.py", "def change_bounds(", "UNUSED = 1\n\n\ndef change_bounds("), set()),
+        (EXPORT, set()),
+        (NEW_NAME, set()),
     ],
     ids=["a body", "an export", "a new name"],
-)  # fmt: skip
+)
 def test_a_change_runs_the_chapters_that_use_it(copy, before, change, chapters):
     with planted(copy, *change):
         assert wanted(copy, before) == wanted(copy, before, "papers") == chapters
@@ -706,16 +723,7 @@ def test_full_settings_run_their_notebook_in_full_runs_alone(copy, before):
 
 @pytest.mark.sampled(1)
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "change",
-    [
-        ("notebooks/tools/run.py", "coalesce_streams=True", "coalesce_streams=False"),
-        ("notebooks/tools/kept.py", "SPARED = 2.0", "SPARED = 3.0"),
-        ("notebooks/tools/keys.py", "def key(notebook: Path) -> str:", "def key(notebook: Path, more=1) -> str:"),
-        ("requirements.lock", "numpy==", "numpy==1"),
-    ],
-    ids=lambda change: change[0],
-)
+@pytest.mark.parametrize("change", RUNNERS, ids=lambda change: change[0])
 def test_what_runs_notebooks_runs_all_again(copy, before, change):
     with planted(copy, *change):
         assert wanted(copy, before) == {name[len("notebooks/") : -len(".ipynb")] for name in NOTEBOOKS}
@@ -800,7 +808,7 @@ for name, module, code in (
     python(copy, "-c", script)
     unread = old.keys() - {*names, "faults.csv"}  # chapters made the last, and they read what this test writes
     found = marks(copy)
-    assert [found[name] for name in names] == ["the code of today"] * 3
+    assert [found[name] for name in names] == ["current code"] * 3
     assert [found[name] for name in unread] == [old[name] for name in unread]
     with planted(copy, *BOUNDS), planted(copy, *LAPLACE):
         found = marks(copy)

@@ -102,7 +102,7 @@ def test_all_failures_are_named_at_once_and_nothing_is_written(house):
     for expected in (
         "doc.removed: not in the ledger",
         "doc.number: judged differently",
-        "doc.number: differs without a reason",
+        "doc.number: differs, but",
         "doc.data: notebooks/doc/01_a.ipynb judged '7'",
         "doc.other: judged by no notebook",
         "doc.theorem: judged by no notebook",
@@ -143,7 +143,7 @@ def test_the_executed_copy_of_a_removed_notebook_is_passed_over(house, capsys):
     write(house, "00_old.ipynb", records({"doc.number": 0.9}))
     (house / "notebooks" / "doc" / "00_old.ipynb").unlink()
     gather(house)
-    assert "passed over doc/00_old.ipynb" in capsys.readouterr().err
+    assert "skipped doc/00_old.ipynb" in capsys.readouterr().err
 
 
 def test_a_claim_is_judged_as_the_ledger_says(house):
@@ -364,11 +364,11 @@ def test_the_full_run_decides_where_the_build_used_stand_in_data(house):
     text = scorecard.page(claims.load(), here, full)
     totals = [unlinked(line) for line in text.splitlines() if line.startswith("| [Somebody (2020)]")]
     assert totals == ["| [Somebody (2020)](#scorecard-doc) | 4 | 3 | 1 | 0 | 0 |"]
-    assert "This build by itself: 5 claims: 3 reproduced, 2 stand-in." in text
+    assert "This build alone: 5 claims: 3 reproduced, 2 stand-in." in text
     number = card(text, "doc.number")
     assert "<span>printed <b>0.576</b></span> <span>full run <b>0.900000</b></span>" in number
     assert "A slip: 1, 2." in number and "verdict-differs" in number
-    assert "<span>full run <b>6</b></span> <span>here, on stand-in data <b>5</b></span>" in card(text, "doc.data")
+    assert "<span>full run <b>6</b></span> <span>here, on a synthetic sample <b>5</b></span>" in card(text, "doc.data")
     assert "full run" not in card(text, "doc.other")  # the same as here
     built(house, text)
 
@@ -431,7 +431,7 @@ def test_a_notebook_run_again_changes_its_own_rows_only(house, capsys):
     "found, only, message",
     [
         ({"doc.number": 0.5764}, "doc/01_a", "doc.other: judged by no notebook"),  # its own rows must all come back
-        ({"doc.number": 0.9}, "doc/02_b", "doc.number: differs without a reason"),
+        ({"doc.number": 0.9}, "doc/02_b", "doc.number: differs, but"),
     ],
 )
 def test_what_a_notebook_run_again_does_not_settle_leaves_the_file(house, capsys, found, only, message):
@@ -468,7 +468,7 @@ def test_a_new_claim_is_judged_alone_and_packed(house, capsys, folder):
     write(house, "02_b.ipynb", records({"doc.new": 1.52, "doc.other": 2.0}))
     assert judge_alone(house, "doc.new", "doc/02_b", folder=folder) == 0
     told = capsys.readouterr().out
-    assert "doc.new: reproduced (1.5200)" in told and "It remains to run `make book`" in told
+    assert "doc.new: reproduced (1.5200)" in told and "Next, run `make book`" in told
     changed = [line for line in path.read_text(encoding="utf-8").splitlines() if line not in before]
     assert re.fullmatch(r"# run again 20..-..-..: doc.new at .*", changed[0])
     assert changed[1:] == ["doc.new,1.5,1.5200,reproduced,,notebooks/doc/02_b.ipynb"]
@@ -478,9 +478,9 @@ def test_a_new_claim_is_judged_alone_and_packed(house, capsys, folder):
 @pytest.mark.parametrize(
     ("value", "folder", "message"),
     [
-        (1.6, "papers", "doc.new: differs without a reason"),
+        (1.6, "papers", "doc.new: differs, but"),
         (None, "papers", "doc.new: judged by no notebook"),
-        (1.52, "executed", "It remains to judge the claim on the real data"),
+        (1.52, "executed", "To judge the claim on the real data"),
     ],
 )
 def test_a_claim_that_cannot_be_kept_leaves_the_files(house, capsys, monkeypatch, value, folder, message):
@@ -576,7 +576,7 @@ def test_our_own_results_have_a_part_of_the_scorecard_and_are_not_counted(house)
     write(house, "two.ipynb", records({"compendium.doc.theorem": True}))
     settled = verdicts.gather(house / "executed", house / "notebooks", house / "out.json")
     page = scorecard.page(claims.load(), settled)
-    documents, _, mine = page.partition("## Results of our own")
+    documents, _, mine = page.partition("## Our own results")
     assert page.count('id="claim-compendium.doc.theorem"') == mine.count('id="claim-compendium.doc.theorem"') == 1
-    assert f"| All | {len(GOOD)} |" in documents and f"This build by itself: {len(GOOD)} claims" in documents
+    assert f"| All | {len(GOOD)} |" in documents and f"This build alone: {len(GOOD)} claims" in documents
     assert mine.count('<div class="claim" id=') == 1 and "1 claim: 1 reproduced" in mine

@@ -354,7 +354,7 @@ def test_a_theorem_that_is_in_no_file_is_refused(tmp_path, monkeypatch):
     lost = {"axioms": {}, "theorems": [{"name": "no_such_theorem"}]}
     (tmp_path / "headlines.yml").write_text(yaml.safe_dump(lost))
     monkeypatch.setattr(machine_checked, "LIST", tmp_path / "headlines.yml")
-    with pytest.raises(ValueError, match="theorem no_such_theorem must stand in one file of proofs/, found 0"):
+    with pytest.raises(ValueError, match="theorem no_such_theorem must be in one file of proofs/, found in 0"):
         machine_checked.headlines()
 
 

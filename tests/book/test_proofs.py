@@ -1,4 +1,7 @@
-"""book.ledger.proofs: what it calls zero, and what it prints."""
+"""book.ledger.proofs: what it calls zero, and what it shows."""
+
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -46,3 +49,68 @@ def test_what_a_number_refutes_is_not_rewritten(monkeypatch):
     for symbol in (n, below):  # numbers between 0 and 1 say nothing about these
         with pytest.raises(pytest.fail.Exception):
             proofs.zero(sp.exp(symbol) - symbol)
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """The lines of the formulas that are displayed."""
+    lines = []
+    monkeypatch.setattr(proofs, "display", lambda formula: lines.extend(formula.data.split("\n")[1:-1]))
+    return lines
+
+
+y, m = sp.symbols("y mu")
+A, B = sp.symbols("A B", commutative=False)
+
+
+@pytest.mark.parametrize(
+    ("lines", "holds", "expected"),
+    [
+        ((sp.Integral(y, (y, 0, x)), x**2 / 2), True, [r"\int\limits_{0}^{x} y\, dy &= \frac{x^{2}}{2} && \checkmark"]),
+        (("f &\\le", x, (sp.cos(0) * sp.exp(sp.log(x)), "why")), True, [r"f &\le x && \text{why}\ \checkmark"]),
+        (("f", sp.Derivative(x, x), (1, "why")), True, [r"f &= \frac{d}{d x} x \\", r"&= 1 && \text{why}\ \checkmark"]),
+        (("f", x - m, x + m), False, [r"f &= x - \mu \\", r"&\ne \mu + x && \times"]),
+        (("f", x, (r"\le", x + 1, True)), True, [r"f &= x \\", r"&\le x + 1 && \checkmark"]),
+        (("f", x, (r"\le", x - 1, False)), False, [r"f &= x \\", r"&\le x - 1 && \times"]),
+        ((sp.log(x * y), sp.log(x) + sp.log(y)), True, [r"\log{\left(x y \right)} &= \log{\left(x \right)} + \log{\left(y \right)} && \checkmark"]),
+        ((A * (A + B), A**2 + A * B), True, [r"A \left(A + B\right) &= A B + A^{2} && \checkmark"]),
+        ((A * (A + B), A**2 + B * A), False, None),
+        ((sp.Matrix([x, x**2]), sp.Matrix([x, x * x])), True, None),
+        (("f", 2 * x), True, ["f &= 2 x"]),
+    ],
+)  # fmt: skip
+def test_a_derivation_marks_each_line_by_what_sympy_makes_of_it(shown, lines, holds, expected):
+    assert proofs.derive(*lines) is holds
+    assert expected is None or shown == expected
+
+
+def test_symbols_of_a_derivation_stand_for_what_is_given(shown):
+    assert not proofs.derive("f", m, x / 2) and proofs.derive("f", m, x / 2, where={m: x / 2})
+
+
+def test_what_is_neither_proved_nor_refuted_is_a_question(shown, monkeypatch):
+    monkeypatch.setattr(proofs, "zero", lambda _: False)
+    assert not proofs.derive("f", x, x) and shown[1].startswith(r"&\overset{?}{=}")
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def derivations(notebook):
+    """The derivations that the committed outputs of a notebook show."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    shown = ["".join(each.get("data", {}).get("text/latex", "")) for cell in cells for each in cell.get("outputs", [])]
+    return [each for each in shown if r"\begin{aligned}" in each]
+
+
+def refuted(derivation):
+    return [mark for mark in (r"\times", r"\ne ", r"\overset{?}{=}") if mark in derivation]
+
+
+def test_every_line_of_the_derivations_in_chapters_holds(shown):
+    """Some of them are only displayed, and no claim would notice."""
+    found = {path: derivations(path) for path in sorted((ROOT / "notebooks").glob("*/*.ipynb"))}
+    assert sum(map(len, found.values())) > 40
+    assert {path.name: each for path, all_ in found.items() for each in all_ if refuted(each)} == {}
+    proofs.derive("f", x, 2 * x)
+    assert refuted("\n".join(shown))

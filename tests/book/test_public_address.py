@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import yaml
 
 from book._ext import web
 
@@ -58,14 +59,20 @@ def test_the_buttons_of_a_small_book(tmp_path):
         '{"cells": [{"cell_type": "markdown", "id": "a", "metadata": {}, "source": "# A chapter"}], "nbformat": 4, "nbformat_minor": 5,'
         ' "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}}}'
     )
-    settings = (ROOT / "_config.yml").read_text(encoding="utf-8")
-    kept = settings[settings.index("launch_buttons:") : settings.index("sphinx:")].replace(
-        'url: ""', "url: https://github.com/someone/compendium"
-    )
-    (tmp_path / "_config.yml").write_text(
-        f"title: A book\nexecute: {{execute_notebooks: 'off'}}\nsphinx: {{local_extensions: "
-        f"{{book._ext.web: {ROOT}}}}}\n{kept}"
-    )
+    own = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    theme = {name: style for name, style in own["sphinx"]["config"]["html_theme_options"].items() if "pygments" in name}
+    settings = {
+        "title": "A book",
+        "execute": own["execute"],
+        "launch_buttons": own["launch_buttons"],
+        "repository": own["repository"] | {"url": "https://github.com/someone/compendium"},
+        "sphinx": {
+            "recursive_update": True,
+            "local_extensions": {"book._ext.web": str(ROOT)},
+            "config": {"html_theme_options": theme},
+        },
+    }
+    (tmp_path / "_config.yml").write_text(yaml.safe_dump(settings))
     built = subprocess.run(
         [
             sys.executable,

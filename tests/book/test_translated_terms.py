@@ -1,4 +1,8 @@
-"""The Japanese edition speaks of each thing in one way: locale/ja/terms.yml has the terms, and the exceptions with their reasons."""
+"""Each edition uses one term for one thing.
+
+locale/ja/terms.yml lists the terms of the Japanese edition, and the exceptions with their reasons. book/terms-en.yml lists the words
+that the English pages do not use, with the terms that replace them.
+"""
 
 import re
 from functools import cache
@@ -7,9 +11,12 @@ import pytest
 import yaml
 
 from book.editions import catalogues
+from tests.book import test_strong_words as pages
 
 FILES = sorted((catalogues.LOCALE / "ja").rglob("*.po"))
 TERMS = yaml.safe_load((catalogues.LOCALE / "ja/terms.yml").read_text(encoding="utf-8"))
+ENGLISH = yaml.safe_load((pages.ROOT / "book/terms-en.yml").read_text(encoding="utf-8"))["terms"]
+QUOTATION = re.compile(r'"[^"]*"|“[^”]*”|「[^」]*」')
 # Where an English word is not the term: addresses, code, formulas, tags, the targets of roles, places for parts.
 ASIDE = (catalogues.CODE, catalogues.FORMULA, catalogues.LINK, catalogues.TAG, re.compile(r"\{\w+\}"))
 
@@ -71,3 +78,44 @@ def test_each_exception_is_one():
         begun = [message for message in known if message.id.startswith(each["message"])]
         for term in each["terms"]:
             assert any(term in lacking(message.id, message.string) for message in begun), (each, term)
+
+
+# ---- the English pages
+
+
+def replaced(text: str, name: str) -> list[str]:
+    """Return the words of the page `name` that book/terms-en.yml replaces, each with its sentence; `text` is what the page contains."""
+    found = []
+    for sentence in (each for block in pages.blocks(pages.prose(text, name)) for each in pages.sentences(block)):
+        own = QUOTATION.sub(" ", re.sub(pages.CODE, " ", re.sub(pages.MATH, " ", sentence)))
+        found += [
+            f"{word} (write: {entry['term']}): {sentence}"
+            for entry in ENGLISH
+            for word in entry["not"]
+            if name not in entry.get("left", ()) and pattern(word).search(own)
+        ]
+    return found
+
+
+@pytest.mark.parametrize("name", pages.pages())
+def test_no_english_page_uses_a_replaced_word(name):
+    assert replaced((pages.ROOT / name).read_text(encoding="utf-8"), name) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Counts are Whole numbers.", ["whole number (write: integer): Counts are Whole numbers."]),
+        ('The paper says "whole number", `whole number` and $\\text{whole number}$.', []),
+        ("Integers amend the wholesale numbers.", []),
+    ],
+)
+def test_a_replaced_word_is_found_outside_of_quotations_code_and_formulas(text, found):
+    assert replaced(text, "book/trust.md") == found
+
+
+def test_each_entry_of_the_english_list_is_complete():
+    """A reason, words other than the term, and pages that exist."""
+    for entry in ENGLISH:
+        assert entry["why"] and entry["not"] and entry["term"] not in entry["not"], entry
+        assert set(entry.get("left", ())) <= set(pages.pages()), entry

@@ -52,7 +52,7 @@ DIGITS = r"\d+(?:[.,]\d+)*"
 
 
 ALLOWED = {
-    "book/index.md": {"of ten million records": "a setting of the ledger, in words"},
+    "book/index.md": {"For ten million records": "a setting of the ledger, in words"},
     "book/kiri2019/summary.md": {
         "run 500 times each": "a setting of chapter 2",
         "the hundred students": "a number of the document's story",
@@ -95,7 +95,7 @@ ALLOWED = {
         "$(\\varepsilon, 10^{-5})$": "a setting of the kept study",
         "$\\varepsilon = 1$ and 10": "settings of the kept study",
         "with 64 inputs": "a setting of chapter 1",
-        "as with $\\pm 0.1$": "a setting of the kept study",
+        "with $\\pm 0.1$": "a setting of the kept study",
         "$(1, 10^{-5})$": "a setting of chapter 3",
         "$\\varepsilon = 100$ for each": "a setting of chapter 3",
     },
@@ -110,8 +110,8 @@ ALLOWED = {
         "from $\\varepsilon = 4.5$ on": "a setting of the kept study",
     },
     "notebooks/miura2022/02_figures_tables.ipynb": {"At ten million": "a setting of the ledger, in words"},
-    "notebooks/miura2022/03_beyond.ipynb": {"at ten million records": "a setting of the ledger, in words"},
-    "notebooks/miura2022/04_adult.ipynb": {"Adult's training part has 32,561": "the number of public records"},
+    "notebooks/miura2022/03_beyond.ipynb": {"of ten million records": "a setting of the ledger, in words"},
+    "notebooks/miura2022/04_adult.ipynb": {"Adult's training part, 32,561": "the number of public records"},
     "notebooks/miura2025/04_beyond.ipynb": {
         "From $\\varepsilon = 0.3$ to 10": "settings of the kept study",
     },

@@ -34,22 +34,15 @@ FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
 
-# True once the document has loaded, MathJax (if the page has any) has typeset it and fonts are in.
+# True once the document has loaded and fonts are in.
 SETTLED = """
 const done = arguments[0];
-const fonts = () => document.fonts.ready.then(() => done(true));
-const mathjax = document.querySelector('script[src*="mathjax"]');
-const wait = () => {
-  if (document.readyState !== 'complete') return setTimeout(wait, 20);
-  if (!mathjax) return fonts();
-  if (!window.MathJax || !MathJax.startup || !MathJax.startup.promise) return setTimeout(wait, 20);
-  MathJax.startup.promise.then(fonts);
-};
+const wait = () => document.readyState === 'complete' ? document.fonts.ready.then(() => done(true)) : setTimeout(wait, 20);
 wait();
 """
 
 # After what a change of the window set off.
-DRAWN = "const done = arguments[0]; setTimeout(() => requestAnimationFrame(() => setTimeout(done, 50)), 50);"
+DRAWN = "const done = arguments[0]; requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(() => setTimeout(done))));"
 
 
 def found(names) -> str | None:

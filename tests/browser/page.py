@@ -45,12 +45,11 @@ MATHEMATICS = (
     + r"""
 const problems = [];
 for (const e of document.querySelectorAll('span.math, div.math'))
-  if (!e.querySelector('mjx-container')) problems.push('not typeset: ' + e.textContent.trim().slice(0, 80));
-for (const e of document.querySelectorAll('mjx-merror, [data-mjx-error], mjx-container [style*="color: red"]'))
-  problems.push('TeX error: ' + (e.getAttribute('data-mjx-error') || e.title || e.textContent || name(e)).slice(0, 120));
+  if (!e.querySelector('math')) problems.push('not typeset: ' + e.textContent.trim().slice(0, 80));
+for (const e of document.querySelectorAll('merror')) problems.push('TeX error: ' + e.textContent.slice(0, 120));
 const walker = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
 for (let node; (node = walker.nextNode());) {
-  if (node.parentElement.closest('code, pre, script, style, math, mjx-container') || !shown(node.parentElement)) continue;
+  if (node.parentElement.closest('code, pre, script, style, math') || !shown(node.parentElement)) continue;
   const raw = node.data.match(/\$[^$\s][^$]*\$|\$\$|\\[(\[]|\\(frac|varepsilon|alpha|sum|mathcal|left|begin)\b/);
   if (raw) problems.push('raw TeX: ' + node.data.trim().slice(0, 80));
 }
@@ -75,7 +74,7 @@ if (document.documentElement.scrollWidth > width) {
 }
 for (const e of article.querySelectorAll('*'))
   if (['hidden', 'clip'].includes(getComputedStyle(e).overflowX) && e.clientWidth > 2 && shown(e)
-      && e.scrollWidth > e.clientWidth + 1 && !e.closest('mjx-container, button'))
+      && e.scrollWidth > e.clientWidth + 1 && !e.closest('math, button'))
     problems.push('cut off: ' + name(e));
 return problems.slice(0, 8);
 """
@@ -108,8 +107,8 @@ const measure = () => {
 };
 const folded = article.querySelectorAll('details:not([open])');
 for (const e of folded) e.open = true;
-if (folded.length) setTimeout(() => requestAnimationFrame(() => setTimeout(measure, 50)), 50);  // after the events of what was unfolded
-else measure();
+const frames = n => n ? requestAnimationFrame(() => setTimeout(() => frames(n - 1))) : measure();
+frames(folded.length ? 2 : 0);  // after the events of what was unfolded
 """
 )
 
@@ -125,7 +124,7 @@ for (const e of document.querySelectorAll('img')) {
   if (article.contains(e) && shown(e) && luminance(ground(e)) < 0.8) problems.push('plot on a dark ground: ' + source);
 }
 for (const e of article.querySelectorAll('svg:not(.sd-octicon):not([aria-hidden="true"])'))
-  if (shown(e) && !e.closest('button, a, mjx-container') && !e.getAttribute('aria-label') && !e.querySelector('title'))
+  if (shown(e) && !e.closest('button, a') && !e.getAttribute('aria-label') && !e.querySelector('title'))
     problems.push('no alternative text: ' + name(e));
 return problems;
 """
@@ -170,9 +169,9 @@ const judge = (e, text) => {
 const walker = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
 for (let node; (node = walker.nextNode());) {
   const e = node.parentElement;
-  if (node.data.trim() && shown(e) && !e.closest('script, style, button, mjx-container, svg')) judge(e, node.data);
+  if (node.data.trim() && shown(e) && !e.closest('script, style, button, math, svg')) judge(e, node.data);
 }
-for (const e of article.querySelectorAll('mjx-container')) if (shown(e)) judge(e, 'a formula');
+for (const e of article.querySelectorAll('math')) if (shown(e)) judge(e, 'a formula');
 return [...problems].slice(0, 8);
 """
 )
@@ -188,7 +187,7 @@ axe.run({resultTypes: ['violations'], rules: {'color-contrast': rule, 'link-in-t
 
 
 def mathematics(browser: Chromium) -> list[str]:
-    """Formulas that MathJax has not typeset, or has typeset as an error."""
+    """Formulas that are not in MathML, or are an error."""
     return browser.script(MATHEMATICS)
 
 

@@ -34,7 +34,7 @@ main.book :is(figure, img, .admonition, .proof, .sd-card, tr, .claim) { break-in
 main.book :is(p, li, ul, ol) { orphans: 2; widows: 2; max-width: none !important; }
 main.book thead { display: table-header-group; }
 main.book pre { white-space: pre-wrap; overflow-wrap: anywhere; font-size: .78rem; }
-main.book :is(p, h1, h2, h3, h4, dt, pre, div):not(mjx-container *) { overflow: visible !important; max-height: none !important; }
+main.book :is(p, h1, h2, h3, h4, dt, pre, div):not(math *) { overflow: visible !important; max-height: none !important; }
 main.book :is(.highlight, pre) { break-inside: auto; }
 main.book :is(figure, .cell_output) img { max-width: min(85%, 31rem); max-height: 200mm; width: auto; }
 main.book details.hide > summary { display: none !important; }  /* "Show code" */
@@ -115,20 +115,19 @@ const assemble = async () => {
   document.body.replaceChildren(main);
   document.documentElement.dataset.theme = 'light';
   document.title = title.name;
-  await MathJax.typesetPromise([main]);
   await Promise.all([...document.images].map(image => image.decode().catch(() => {})));
   await document.fonts.ready;
   // What cannot break into lines is made smaller. All is measured before anything changes: to measure lays a book out.
   // A formula in a line of text moves to the next line; it is too wide only if that line could not hold it.
-  const room = e => e.closest('p, li, dd, td')?.clientWidth && !e.matches('table') && !e.closest('[display]')
+  const room = e => e.closest('p, li, dd, td')?.clientWidth && !e.matches('table') && !e.matches('[display=block]')
     ? e.closest('p, li, dd, td').clientWidth : main.clientWidth - e.getBoundingClientRect().left;
-  const wide = [...main.querySelectorAll('table, mjx-math')].map(e => [e, room(e) / e.getBoundingClientRect().width]);
+  const wide = [...main.querySelectorAll('table, math')].map(e => [e, room(e) / e.getBoundingClientRect().width]);
   wide.filter(([, part]) => part < 1).forEach(([e, part]) => { e.style.zoom = part * 0.99; });
   return {
     chapters: entries.length,
-    formulas: main.querySelectorAll('mjx-container').length,
+    formulas: main.querySelectorAll('math').length,
     broken: [...document.images].filter(image => !image.naturalWidth).map(image => image.src),
-    wide: [...main.querySelectorAll('table, img, pre, mjx-math')].filter(e => e.getBoundingClientRect().right > main.clientWidth + 3)
+    wide: [...main.querySelectorAll('table, img, pre, math')].filter(e => e.getBoundingClientRect().right > main.clientWidth + 3)
       .map(e => e.closest('.chapter').id + ': ' + e.tagName + ' ' + e.textContent.trim().slice(0, 60)),
   };
 };

@@ -253,7 +253,7 @@ def test_a_field_takes_what_people_write(calculator, browser):
 def test_names_that_every_object_has_are_no_questions(calculator):
     for name in ("toString", "constructor"):
         calculator("local", {})
-        assert "unbounded" in calculator(name, {"again": time.time()})["rows"]
+        assert "basic" in calculator(name, {"again": time.time()})["rows"]
         assert "basic" in calculator("composition", {"mechanism": name})["rows"]
 
 
@@ -300,6 +300,14 @@ def quiet_address(browser):
     return browser.driver.current_url
 
 
+def test_it_opens_on_many_releases_and_warns_of_a_cost_that_guarantees_little(browser, book):
+    for address, question, warned in (("", "composition", False), ("#synthesis?n=20000", "synthesis", True)):
+        browser.open(f"{book}/calculator.html{address}")
+        assert browser.driver.find_element("css selector", f"input[value={question}]").is_selected()
+        cautions = [each.text for each in browser.driver.find_elements("css selector", ".caution")]
+        assert [each.startswith("At this ε the guarantee means little") for each in cautions] == [True] * warned
+
+
 @pytest.mark.full
 def test_a_slider_that_is_drawn_along_writes_one_address(browser, book):
     browser.open(f"{book}/calculator.html#composition")
@@ -333,7 +341,7 @@ def test_keys_move_numbers_and_address(browser, book):
     assert browser.driver.find_element("css selector", "[data-row=basic] td").get_attribute("data-value") == "200"
     picked = browser.driver.find_element("css selector", "input[value=composition]")
     picked.send_keys(Keys.ARROW_RIGHT)
-    assert "#local?" in quiet_address(browser)
+    assert "#synthesis?" in quiet_address(browser)  # the next question
 
 
 ENTRIES = """
@@ -345,7 +353,7 @@ return Object.fromEntries([...document.querySelectorAll('.calculator .row :is(se
 @pytest.fixture
 def fields(browser, book):
     """A page newly opened: `enter` writes into a field, `pick` turns to a question and returns what stands in its fields."""
-    browser.open(f"{book}/calculator.html")
+    browser.open(f"{book}/calculator.html#synthesis")
 
     class Fields:
         def enter(self, name, text):

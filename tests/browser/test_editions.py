@@ -11,7 +11,7 @@ pytestmark = [
 ]
 
 PLACES = [
-    "index.html#the-documents",
+    "index.html#the-papers",
     "how-to.html",
     "glossary.html#term-sensitivity",
     "choose.html",

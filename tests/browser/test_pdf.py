@@ -25,7 +25,7 @@ def test_one_document(browser, book):
         "return [...document.querySelectorAll('.chapter a[href^=\"#\"]')].map(a => [a.hash, "
         "!!document.getElementById(decodeURIComponent(a.hash.slice(1)))])"
     )
-    errors = browser.script("return document.querySelectorAll('mjx-merror').length")
+    errors = browser.script("return document.querySelectorAll('merror').length")
     printed = pdf.printed(browser)
     chapters = sorted((BOOK / "notebooks/miura2022").glob("*.html"))
     assert told["chapters"] == 2 + len(chapters)  # the introduction and the summary

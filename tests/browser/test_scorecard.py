@@ -15,9 +15,7 @@ pytestmark = needs.THE_BOOK
 CARDS = "[...document.querySelectorAll('.bd-article .claim')]"
 SHOWN = f"return {CARDS}.filter(card => !card.hidden)"
 KNOWN = claims.load().all
-PARTS = {document.cited: key for key, document in claims.load().documents.items()} | {
-    "Results of our own": claims.OWN.key
-}
+PARTS = {document.cited: key for key, document in claims.load().documents.items()} | {"Our own results": claims.OWN.key}
 
 
 def opened(browser, book, query=""):
@@ -30,8 +28,10 @@ def scorecard(browser, book):
     return opened(browser, book)
 
 
-def shown(scorecard):
-    return scorecard.script(f"{SHOWN}.map(card => card.textContent)")
+def told(scorecard):
+    """What each claim says, by its name; as it was sent, so also of what is not laid out yet."""
+    content = "(card.querySelector('template')?.content ?? card)"
+    return dict(scorecard.script(f"return {CARDS}.map(card => [card.id.replace('claim-', ''), {content}.textContent])"))
 
 
 def ids(scorecard):
@@ -39,23 +39,36 @@ def ids(scorecard):
 
 
 def test_words_and_verdicts_choose_the_claims(scorecard):
-    everything = shown(scorecard)
+    everything = told(scorecard)
     words = scorecard.driver.find_element("id", "scorecard-words")
     words.send_keys("laplace  Noise")
-    expected = [text for text in everything if "laplace" in text.lower() and "noise" in text.lower()]
+    expected = [name for name, text in everything.items() if "laplace" in text.lower() and "noise" in text.lower()]
     assert 0 < len(expected) < len(everything) == len(KNOWN)
-    assert shown(scorecard) == expected
-    told = scorecard.driver.find_element("css selector", ".scorecard-filter output").text
-    assert told == f"{len(expected)} of {len(everything)} claims"
+    assert ids(scorecard) == expected
+    counted = scorecard.driver.find_element("css selector", ".scorecard-filter output").text
+    assert counted == f"{len(expected)} of {len(everything)} claims"
     assert scorecard.script(f"{SHOWN}.every(card => card.getClientRects().length > 0)")  # also in what was folded
     empty = "[...document.querySelectorAll('.rubric')].filter(e => e.checkVisibility() && !e.parentElement.querySelector('.claim:not([hidden])'))"
     assert scorecard.script(f"return {empty}.length") == 0
     scorecard.driver.find_element("css selector", ".scorecard-filter input[value=reproduced]").click()
-    assert set(shown(scorecard)) < set(expected)
+    assert set(ids(scorecard)) < set(expected)
     words.clear()
     scorecard.driver.find_element("css selector", ".scorecard-filter input[value=reproduced]").click()
     words.send_keys(" ")
-    assert shown(scorecard) == everything
+    assert ids(scorecard) == [*everything]
+
+
+def test_what_is_folded_is_laid_out_when_it_is_opened(browser, book):
+    page = opened(browser, book)
+    assert page.script("return document.querySelectorAll('*').length") < 6000
+    folded = "document.querySelector('details.claims:has(.claim > template)')"
+    page.script(f"window.part = {folded}; part.querySelector('summary').click()")
+    page.turn()
+    assert page.script(
+        "return part.querySelectorAll('template').length === 0 && part.querySelector('.claim button').checkVisibility()"
+    )
+    raw = r"return [...part.querySelectorAll('.math')].filter(e => !e.querySelector('math')).length"
+    assert page.script(raw) == 0
 
 
 @pytest.mark.full
@@ -81,7 +94,7 @@ def test_what_was_read_and_not_computed_can_be_chosen(scorecard):
     counts = {}
     for option in options[1:]:
         option.click()
-        counts[option.text] = len(shown(scorecard))
+        counts[option.text] = len(ids(scorecard))
     read = [claim for claim in KNOWN.values() if claim.judge == claims.READ]
     assert counts == {"read": len(read), "computed": len(KNOWN) - len(read)}
     options[0].click()
@@ -133,21 +146,21 @@ def test_the_filters_live_in_the_address(browser, book):
 )
 def test_a_filter_that_is_not_permitted_is_said_and_left_out(browser, book, query, sentence, count):
     page = opened(browser, book, query)
-    told = "document.querySelector('.scorecard-filter .wrong')"
-    assert page.script(f"return {told}.textContent").endswith(sentence) and page.script(
-        f"return {told}.checkVisibility()"
+    wrong = "document.querySelector('.scorecard-filter .wrong')"
+    assert page.script(f"return {wrong}.textContent").endswith(sentence) and page.script(
+        f"return {wrong}.checkVisibility()"
     ) == bool(sentence)
     if sentence:
         assert len(ids(page)) == sum(count in (None, claim.document) for claim in KNOWN.values())
         page.driver.find_element("css selector", ".scorecard-filter input[value=reproduced]").click()
-        assert page.script(f"return {told}.textContent") == ""
+        assert page.script(f"return {wrong}.textContent") == ""
 
 
 @pytest.mark.full
 def test_a_citation_from_a_copy_on_disk_has_no_address_of_the_disk(browser):
     browser.driver.get((BOOK / "scorecard.html").as_uri())
     id = browser.script(
-        "const card = document.querySelector('.claim'); card.querySelector('button').click(); return card.id"
+        "dispatchEvent(new Event('beforeprint')); const card = document.querySelector('.claim'); card.querySelector('button').click(); return card.id"
     )
     cited, why = browser.script(
         "return [...document.querySelector('.claim').querySelectorAll('.citation')].map(e => e.textContent)"
@@ -165,7 +178,7 @@ def test_every_claim_has_an_address_and_is_in_view_there(browser, book):
     )
     assert 0 <= top <= 844
     linked = browser.script(
-        "return [...document.querySelectorAll('.claim')].every(e => e.querySelector('.claim-says a').hash === '#' + e.id)"
+        "dispatchEvent(new Event('beforeprint')); return [...document.querySelectorAll('.claim')].every(e => e.querySelector('.claim-says a').hash === '#' + e.id)"
     )
     assert linked
 
@@ -174,7 +187,7 @@ def test_every_claim_has_an_address_and_is_in_view_there(browser, book):
 def test_a_claim_can_be_cited(browser, book):
     opened(browser, book)
     id = browser.script(
-        "const card = document.querySelector('.claim'); card.querySelector('button').click(); return card.id"
+        "dispatchEvent(new Event('beforeprint')); const card = document.querySelector('.claim'); card.querySelector('button').click(); return card.id"
     )
     cited = browser.script("return document.querySelector('.claim .citation').textContent")
     claim, made = KNOWN[id.removeprefix("claim-")], made_by.cited()

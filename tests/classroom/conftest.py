@@ -2,11 +2,15 @@
 
 import fcntl
 import hashlib
+import inspect
+import multiprocessing
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import nbformat
@@ -16,6 +20,7 @@ from notebooks.assignments import assignment, judge, shipped
 from tests.classroom import class_of_all, hostile
 
 ROOT = Path(__file__).resolve().parents[2]
+GRADED = pytest.StashKey()
 
 
 @pytest.fixture(scope="session")
@@ -33,58 +38,74 @@ def box(cases, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def once(tmp_path_factory):
-    """A function that returns the folder of a name, filled by `make` in the first worker that asks; the others wait."""
-    own = tmp_path_factory.getbasetemp()
-    top = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    """`filled`, in the folder that all workers share."""
+    return partial(filled, shared(tmp_path_factory))
 
-    def folder(name: str, make) -> Path:
-        with (top / f"{name}.lock").open("a") as held:
-            fcntl.flock(held, fcntl.LOCK_EX)
-            if not (top / name).exists():
-                shutil.rmtree(top / f"{name}.begun", ignore_errors=True)
-                (top / f"{name}.begun").mkdir()
-                make(top / f"{name}.begun")
-                (top / f"{name}.begun").rename(top / name)
-        return top / name
 
-    return folder
+def shared(factory) -> Path:
+    own = factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
+def filled(top: Path, name: str, make) -> Path:
+    """The folder `name` in `top`, filled by `make` in the first worker that asks; the others wait."""
+    with (top / f"{name}.lock").open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        if not (top / name).exists():
+            shutil.rmtree(top / f"{name}.begun", ignore_errors=True)
+            (top / f"{name}.begun").mkdir()
+            make(top / f"{name}.begun")
+            (top / f"{name}.begun").rename(top / name)
+    return top / name
 
 
 @pytest.fixture(scope="session")
 def grade():
-    """A function that grades `folder` into `target` by the command that instructors use, and returns what was printed."""
-
-    def graded(folder: Path, target: Path, *options, **more) -> str:
-        command = [sys.executable, "-m", "notebooks.assignments.grade", folder, "-o", target, *options]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, **more)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    return graded
+    return run_grade
 
 
-@pytest.fixture(scope="session")
-def graded(request, once, cases, grade):
+def run_grade(folder: Path, target: Path, *options, **more) -> str:
+    """Grade `folder` into `target` by the command that instructors use; what was printed."""
+    command = [sys.executable, "-m", "notebooks.assignments.grade", folder, "-o", target, *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, **more)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def pytest_collection_finish(session):
+    """Begin to grade the class of all kinds, which mostly waits for what never ends, while other tests run."""
+    asked = any(
+        "graded" in inspect.signature(item.function).parameters for item in session.items if hasattr(item, "function")
+    )
+    if asked and not session.config.option.collectonly:
+        params = [item.callspec.params for item in session.items if hasattr(item, "callspec")]
+        tricks = [each["trick"] for each in params if "trick" in each]
+        top = shared(session.config._tmp_path_factory)
+        own = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))  # a thread would change the tests' folder
+        session.config.stash[GRADED] = own.submit(filled, top, "graded", partial(grade_all, tricks))
+
+
+def grade_all(tricks: list[str], top: Path) -> None:
+    folder, target = top / "class", top / "out"
+    class_of_all.hand_in(folder, assignment.prepare(hostile.NAME), tricks, RESULTS=str(target), REPOSITORY=str(ROOT))
+    before = fingerprint(folder)
+    limits = ("--cell-seconds", "4", "--notebook-seconds", "40", "--memory", "1024", "--jobs", "6")
+    with tempfile.TemporaryDirectory(prefix="hostile-") as own:  # other tests may grade at the same time
+        printed = run_grade(folder, target, *limits, env=os.environ | {"TMPDIR": own})
+        left = [line for line in processes() if own in line or "sleep 98765" in line]
+    assert fingerprint(folder) == before, "the submissions are only read"
+    (top / "printed").write_text(printed)
+    (top / "left").write_text("\n".join(left))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def graded(request):
     """What grading the class of all kinds, with the tricks that the chosen tests look at, has written.
 
-    What was handed in, what was `printed` and the processes `left` lie beside it.
+    What was handed in, what was `printed` and the processes `left` lie beside it. All tests of the classroom wait for it: its
+    tricks may leave other judges no process to start.
     """
-    params = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
-    tricks = [each["trick"] for each in params if "trick" in each]
-
-    def make(top: Path) -> None:
-        folder, target = top / "class", top / "out"
-        class_of_all.hand_in(folder, cases[hostile.NAME], tricks, RESULTS=str(target), REPOSITORY=str(ROOT))
-        before = fingerprint(folder)
-        limits = ("--cell-seconds", "4", "--notebook-seconds", "40", "--memory", "1024", "--jobs", "6")
-        with tempfile.TemporaryDirectory(prefix="hostile-") as own:  # other tests may grade at the same time
-            printed = grade(folder, target, *limits, env=os.environ | {"TMPDIR": own})
-            left = [line for line in processes() if own in line or "sleep 98765" in line]
-        assert fingerprint(folder) == before, "the submissions are only read"
-        (top / "printed").write_text(printed)
-        (top / "left").write_text("\n".join(left))
-
-    return once("graded", make) / "out"
+    return request.config.stash[GRADED].result() / "out" if GRADED in request.config.stash else None
 
 
 @pytest.fixture(scope="session")

@@ -5,12 +5,12 @@
     make faults ONLY=leaks          the leaks alone; two such runs can go on side by side
 
 The faults stand in tests/house/planted_faults.yml, as a line of code and what takes its place. For each, the document's chapters
-that judge claims and whose code it is part of run on a copy of the repository, one after the other until one notices, with their
-default parameters and without their pictures. A verdict has moved where it is another than without the fault, unless it is another with
-another seed as well: those of `SEEDS` are tried without the fault, and only what is the same with each of them counts. A claim that waits
-for the real data is judged here by what the stand-in gives, with and without the fault. A chapter that ends in an error has
-noticed as well. Where neither is so, the list explains why, and names a test, which must fail, and pass without the fault; else
-the command fails.
+that judge claims and whose code it is part of run on a copy of the repository, one after the other until one notices (the one that
+noticed in the kept run comes first), with their default parameters and without their pictures. A verdict has moved where it is
+another than without the fault, unless it is another with another seed as well: those of `SEEDS` are tried without the fault, and
+only what is the same with each of them counts. A claim that waits for the real data is judged here by what the stand-in gives,
+with and without the fault. A chapter that ends in an error, or does not end, has noticed as well. Where neither is so, the list
+explains why, and names a test, which must fail, and pass without the fault; else the command fails.
 
 tests/house/planted_leaks.yml lists leaks by the function that releases. They are small, depend on a size or a rare case,
 and would pass a review. No chapter runs for them: the test that the list names has to fail.
@@ -21,10 +21,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 import fcntl
+import functools
 import json
 import os
 import pickle
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -44,6 +47,7 @@ LEAKS = LIST.with_name("planted_leaks.yml")
 LIBRARIES = ("scipy.stats", "scipy.optimize", "sympy", "matplotlib.pyplot", "numba", "sklearn.linear_model",
              "sklearn.metrics", "prv_accountant", "IPython.display")  # fmt: skip
 SEEDS = (0, 1, 2)  # added to a chapter's own
+LIMIT = 150  # CPU seconds of a chapter or a test: three times what the longest takes
 COLUMNS = ["document", "fault", "file", "was", "is", "moved", "stopped", "explained", "test"]
 
 
@@ -84,9 +88,18 @@ def listed() -> list[Fault]:
 
 
 def chapters(fault: Fault) -> list[str]:
-    """The document's notebooks that depend on the fault's file, as paths below the root."""
+    """The document's notebooks that depend on the fault's file, as paths below the root, first what noticed in the kept run."""
     own = sorted((ROOT / "notebooks" / fault.document).glob("*.ipynb"))
-    return [str(path.relative_to(ROOT)) for path in own if ROOT / fault.file in content_key.closure(path)]
+    found = [str(path.relative_to(ROOT)) for path in own if ROOT / fault.file in content_key.closure(path)]
+    kept = [row for row in _rows(KEPT) if (row["document"], row["fault"]) == (fault.document, fault.says)]
+    told = "; ".join(row["moved"] + "; " + row["stopped"] for row in kept)
+    noticed = {row["notebook"] for row in _rows(KEPT.with_name("claims.csv")) if f"{row['id']}: " in told}
+    return sorted(found, key=lambda each: each not in noticed and f"{Path(each).stem}: " not in told)
+
+
+@functools.cache
+def _rows(path: Path) -> list[dict[str, str]]:
+    return results.rows(path) if path.is_file() else []
 
 
 # ---------------------------------------------------------------- running a chapter
@@ -113,15 +126,25 @@ def judged(folder: Path, notebook: str, more: int = 0) -> tuple[dict[str, str], 
 def fails(folder: Path, test: str) -> bool:
     """Whether `test` fails in the repository at `folder`; ``RuntimeError`` if it cannot be run."""
     command = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *test.split()]
-    done = subprocess.run(
-        command, cwd=folder, env=os.environ | {"PYTHONPATH": str(folder)}, capture_output=True, text=True
-    )
-    if done.returncode not in (0, 1):
+    env = os.environ | {"PYTHONPATH": str(folder)}
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, preexec_fn=_limit)
+    if done.returncode not in (0, 1, -signal.SIGXCPU):
         raise RuntimeError(f"{test} cannot be run: {(done.stdout + done.stderr)[-500:]}")
-    return done.returncode == 1
+    return done.returncode != 0
+
+
+def _limit() -> None:
+    """End this process after `LIMIT` CPU seconds: a fault may make a loop endless."""
+    resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, -1))
+
+
+def _ended(*_) -> None:
+    raise TimeoutError(f"it does not end within {LIMIT} CPU seconds")
 
 
 def _run(folder: Path, notebook: str, more: int) -> tuple[dict[str, str], str]:
+    signal.signal(signal.SIGXCPU, _ended)
+    _limit()
     os.chdir(folder)
     # A fault planted within the second, as long as what it takes the place of, would not be read.
     sys.dont_write_bytecode = True

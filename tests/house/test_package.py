@@ -30,7 +30,6 @@ OTHERS = {
     "microdata import IterativeBayes": "classifiers",
     "networks import Network": "networks",
 }  # of rooms that need an extra
-SECONDS = 0.3
 
 
 # ---- built, and laid in an empty folder
@@ -196,21 +195,14 @@ HEAVY = sorted({name for name, extra in IMPORTED if extra})
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("room", BASE)
-def test_a_room_of_the_bare_package_needs_no_extra_and_is_imported_quickly(installed, room):
+def test_a_room_of_the_bare_package_needs_no_extra_and_loads_nothing_slow(installed, room):
+    """A count of loaded modules would be of one version; the four named here take a second of the import."""
     code = f"""
-import time
-began = time.process_time()  # which other processes do not lengthen much
 import dp_compendium.{room}
-print(time.process_time() - began, *({{"scipy.stats", "scipy.signal", "scipy.optimize", "prv_accountant"}} & set(sys.modules)))
+print(*({{"scipy.stats", "scipy.signal", "scipy.optimize", "prv_accountant"}} & set(sys.modules)))
 """
-    took = []
-    for _ in range(3):
-        done = python(installed, code, without=HEAVY)
-        assert done.returncode == 0, done.stderr
-        seconds, *early = done.stdout.split()
-        took.append(float(seconds))
-        assert early == []
-    assert min(took) < SECONDS
+    done = python(installed, code, without=HEAVY)
+    assert (done.returncode, done.stdout.split()) == (0, []), done.stderr
 
 
 @pytest.mark.sampled(1)

@@ -99,11 +99,11 @@ def test_the_page_says_for_each_document_what_noticed_how_many():
     ]
     shown = page.faults(rows)
     assert (
-        "4 faults: 1 move verdicts, 1 end a chapter in an error, 1 move no verdict and fail a test, 1 are not noticed"
+        "4 faults: 1 change verdicts, 1 end a chapter in an error, 1 change no verdict and fail a test, 1 are not detected"
         in shown
     )
     assert "it goes beyond; `tests/test_a.py`" in shown
-    assert "2 leaks in functions that release: 1 fail a test, 1 are not noticed" in shown
+    assert "2 leaks in functions that release: 1 fail a test, 1 are not detected" in shown
     assert "| a sum: one | `lib/a.py` | `test_a.py` |" in shown
     assert "| one | `lib/a.py` | 2 verdicts: `a.b`, `c.d` |" in shown and r"ValueError: a\|b |" in shown
 
@@ -166,6 +166,13 @@ def test_a_fault_is_noticed_by_a_verdict_an_error_or_a_test(small, becomes, move
     assert (row["moved"], row["stopped"], row["test"]) == (moved, stopped, test)
     assert row["explained"] == ("" if moved or stopped else "no claim hangs on it")
     assert (small / "lib/sums.py").read_text(encoding="utf-8").count("2 * x") == 1  # planted in a copy
+
+
+@pytest.mark.full
+def test_a_chapter_that_does_not_end_has_noticed(small, monkeypatch):
+    monkeypatch.setattr(planted_faults, "LIMIT", 5)
+    row = planted_faults.compare(fault("any(iter(lambda: 0, 1))"), {})
+    assert (row["moved"], row["stopped"]) == ("", "01: TimeoutError: it does not end within 5 CPU seconds")
 
 
 @pytest.mark.slow

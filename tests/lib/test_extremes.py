@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from lib import accounting, local
 from lib.accounting import composition, divergence, numerical, privacy_loss, sampled_gaussian
 from lib.attacks import membership_inference
+from lib.gaussian_synthesis import bounds
 from lib.gaussian_synthesis.bounds import (
     bounded_epsilon,
     bounded_epsilon_joint,
@@ -263,8 +264,13 @@ def test_sensitivities_of_sums_and_means(low, width):
     assume(low < high < math.inf)
     largest = max(abs(low), abs(high))
     assert sensitivity.of_sum(low, high, "unbounded") == largest
-    assert sensitivity.of_sum(low, high, "bounded") == high - low
-    assert sensitivity.of_mean(low, high, 10, neighbours="bounded") == (high - low) / 10
+    width = Fraction(high) - Fraction(low)
+    for found, exact in (
+        (sensitivity.of_sum(low, high, "bounded"), width),
+        (sensitivity.of_mean(low, high, 10, neighbours="bounded"), width / 10),
+        (sensitivity.of_mean(low, high, neighbours="unbounded"), width / 2),
+    ):
+        assert exact <= found <= max(exact * (1 + Fraction(1, 2**52)), TINY)
 
 
 @extremes
@@ -439,12 +445,18 @@ def test_each_bound_lies_below_the_looser_one(n, order, d, sigma):
 # ---- costs and probabilities, each against its formula
 
 
-def case(function, reference, *ranges, low=1e-13, high=1e-9):
+FULL = math.log10(5e-324), 308.2547  # all positive doubles: the last is taken for the largest
+HALF = -149.9, 149.9  # of which the squares are doubles
+
+
+def case(function, reference, *ranges, low=0.0, high=1e-14):
     """A `function` of numbers whose decimal exponents lie in `ranges`, and its `reference`, in mpmath: the exact value, or a pair of it and
-    what the permitted errors are relative to. A value may lie below by a relative `low`, a few roundings, and above by `high`."""
+    what the permitted errors are relative to. A cost may not lie below (`low`), and above by a relative `high`, or up to the smallest normal
+    double. What is not a cost, and is rounded to the nearest, has a `low` of its own."""
     return function, reference, ranges, low, high
 
 
+NEAREST = dict(low=1e-12, high=1e-9)
 mpf = mpmath.mpf
 
 
@@ -485,6 +497,42 @@ def _response_rho(e, k):
         return max(e * lie * mpmath.expm1(e), *(mpmath.log(moment) / (a - 1) / a for a, moment in zip(orders, moments)))
 
 
+def _laplace_rdp(e, x):
+    a = order(x)
+    if a == 1:
+        return None
+    terms = a * mpmath.exp((a - 1) * e) + (a - 1) * mpmath.exp(-a * e)
+    return mpmath.log(terms / (2 * a - 1)) / (a - 1)
+
+
+def _discrete_laplace_rho(scale, shift):
+    """The sum over both tails, and over the values between, of which the masses are a geometric progression."""
+    e, s = 1 / scale, int(mpmath.nint(shift))
+    return e * s + mpmath.expm1(-e * s) * e / mpmath.sinh(e)
+
+
+def _optimal(e, k, target):
+    """Between two losses, delta is the mass above less a multiple of e^epsilon: solved between those where it passes `target`."""
+    mass = tilted = mpf(0)
+    for i in range(k, -1, -1):
+        loss, below = (2 * i - k) * e, (2 * i - 2 - k) * e
+        law = mpmath.binomial(k, i) * mpmath.exp(i * e) / (1 + mpmath.exp(e)) ** k
+        mass, tilted = mass + law, tilted + law * mpmath.exp(-loss)
+        if below < 0 or mass - tilted * mpmath.exp(below) >= target:
+            return max(mpmath.log((mass - target) / tilted), 0), k * e
+
+
+def _best_conversion(rho, delta):
+    """Where the derivative, of the sign of rho x^2 + log(1 + x) - log(1/delta), changes sign."""
+    goal, low, high = -mpmath.log(delta), mpf(10) ** -400, mpf(10) ** 400
+    with mpmath.workdps(60):  # the least is flat
+        for _ in range(150):
+            middle = mpmath.sqrt(low * high)
+            low, high = (middle, high) if rho * middle**2 + mpmath.log1p(middle) < goal else (low, middle)
+    terms = rho * (1 + low), goal / low, -mpmath.log1p(1 / low), -mpmath.log1p(low) / low
+    return max(sum(terms), 0), sum(map(abs, terms))
+
+
 def _sampled_rdp(sigma, q, x):
     """The trapezoidal rule, step and reach halved and doubled, in 50 digits; a record removed."""
     a = order(x)
@@ -498,8 +546,8 @@ def _sampled_rdp(sigma, q, x):
 
 
 COSTS = {
-    "selection.Exponential.rdp": case(lambda e, x: selection.Exponential(e).rdp(1 + x), _exponential_rdp, (-150, 3), (-12, 20)),
-    "selection.Exponential.rho": case(lambda e: selection.Exponential(e).rho, lambda e: e**2 / 8, (-323, 300)),
+    "selection.Exponential.rdp": case(lambda e, x: selection.Exponential(e).rdp(1 + x), _exponential_rdp, (-150, 3), (-12, 20), high=1e-11),
+    "selection.Exponential.rho": case(lambda e: selection.Exponential(e).rho, lambda e: e**2 / 8, FULL),
     "selection.Exponential.delta": case(
         lambda e, part: selection.Exponential(e).delta(part * e),
         lambda e, part: (
@@ -511,91 +559,136 @@ COSTS = {
         lambda e, delta: selection.Exponential(e).epsilon_at(delta),
         lambda e, delta: (max(e + 2 * mpmath.log(1 - mpmath.sqrt(delta * -mpmath.expm1(-e))), 0), e), (-300, 2.5), (-300, -1),
     ),
-    "guarantees.PureDP.rho": case(lambda e: selection.PermuteAndFlip(e).rho, lambda e: e * mpmath.tanh(e / 2), (-300, 300)),
+    "guarantees.PureDP.rho": case(lambda e: selection.PermuteAndFlip(e).rho, lambda e: e * mpmath.tanh(e / 2), FULL),
     "randomized_response.RandomizedResponse.rho": case(
         lambda e, k: RandomizedResponse(e, round(k)).rho, lambda e, k: _response_rho(e, int(mpmath.nint(k))), (-150, 2.8), (0.31, 9.3), high=0.01
     ),
     "randomized_response.RandomizedResponse.truth": case(
-        lambda e, k: RandomizedResponse(e, round(k)).truth, lambda e, k: 1 / (1 + (mpmath.nint(k) - 1) * mpmath.exp(-e)), (-300, 2.8), (0.31, 9.3)
+        lambda e, k: RandomizedResponse(e, round(k)).truth, lambda e, k: 1 / (1 + (mpmath.nint(k) - 1) * mpmath.exp(-e)), (-300, 2.8), (0.31, 9.3), **NEAREST
     ),
     "randomized_response.RandomizedResponse.lie": case(
-        lambda e, k: RandomizedResponse(e, round(k)).lie, lambda e, k: 1 / (mpmath.exp(e) + mpmath.nint(k) - 1), (-300, 2.8), (0.31, 9.3), low=1e-12
+        lambda e, k: RandomizedResponse(e, round(k)).lie, lambda e, k: 1 / (mpmath.exp(e) + mpmath.nint(k) - 1), (-300, 2.8), (0.31, 9.3), **NEAREST
     ),
-    "additive_noise.Laplace.rho": case(lambda e: additive_noise.Laplace(1.0, e).rho, lambda e: mpmath.expm1(-e) + e, (-300, 300)),
+    "additive_noise.Laplace.rho": case(lambda e: additive_noise.Laplace(1.0, e).rho, lambda e: mpmath.expm1(-e) + e, FULL),
     "additive_noise.Laplace.epsilon_at": case(
         lambda e, delta: additive_noise.Laplace(1.0, e).epsilon_at(delta), lambda e, delta: (max(e + 2 * mpmath.log(1 - delta), 0), e), (-300, 300), (-300, -0.01)
     ),
-    "additive_noise.DiscreteLaplace.rho": case(
-        lambda e: additive_noise.DiscreteLaplace(1 / e).rho, lambda e: e * mpmath.tanh(e / 2), (-150, 150), low=1e-12
+    "additive_noise.Laplace.epsilon": case(lambda a, b: additive_noise.Laplace(a, b).epsilon, lambda a, b: b / a, FULL, FULL, high=2**-52),
+    "additive_noise.Laplace.delta": case(
+        lambda e, part: additive_noise.Laplace(1.0, e).delta(part * e), lambda e, part: (-mpmath.expm1((mpf(float(part) * float(e)) - e) / 2)), FULL, (-6, -0.01)
     ),
-    "additive_noise.DiscreteGaussian.rho": case(lambda s: additive_noise.DiscreteGaussian(s).rho, lambda s: 1 / (2 * s**2), (-150, 150)),
+    "additive_noise.Laplace.rdp": case(lambda e, x: additive_noise.Laplace(1.0, e).rdp(1 + x), _laplace_rdp, (-150, FULL[1]), (-12, 300)),
+    "additive_noise.Gaussian.rho": case(lambda a, b: additive_noise.Gaussian(a, b).rho, lambda a, b: (b / a) ** 2 / 2, (-70, 70), (-75, 75)),
+    "additive_noise.Gaussian.rdp": case(lambda a, x: additive_noise.Gaussian(a).rdp(1 + x), lambda a, x: order(x) / a**2 / 2, HALF, (-12, 300)),
+    "gaussian_curve.gaussian_zcdp": case(accounting.gaussian_zcdp, lambda a: 1 / a**2 / 2, HALF),
+    "additive_noise.DiscreteLaplace.epsilon": case(
+        lambda a, b: additive_noise.DiscreteLaplace(a, round(b)).epsilon, lambda a, b: mpmath.nint(b) / a, FULL, (0, 15), high=2**-52
+    ),
+    "additive_noise.DiscreteLaplace.rho": case(lambda a, b: additive_noise.DiscreteLaplace(a, round(b)).rho, _discrete_laplace_rho, FULL, (0, 15)),
+    "additive_noise.DiscreteGaussian.rho": case(
+        lambda a, b: additive_noise.DiscreteGaussian(a, round(b)).rho, lambda a, b: (mpmath.nint(b) / a) ** 2 / 2, FULL, (0, 15), high=2**-52
+    ),
+    "additive_noise.DiscreteGaussian.rdp": case(lambda a, x: additive_noise.DiscreteGaussian(a).rdp(1 + x), lambda a, x: order(x) / a**2 / 2, HALF, (-12, 300)),
+    "guarantees.PureDP.rdp": case(lambda e, x: selection.PermuteAndFlip(e).rdp(1 + x), lambda e, x: _response_rdp(e, 2, x), (-323, 150), (-12, 20), high=1e-10),
+    "guarantees.PureDP.delta": case(
+        lambda e, part: selection.PermuteAndFlip(e).delta(part * e),
+        lambda e, part: -mpmath.expm1(mpf(float(part) * float(e)) - e) / (1 + mpmath.exp(-e)), (-323, 150), (-6, -0.01), high=1e-10
+    ),
+    "guarantees.PureDP.epsilon_at": case(
+        lambda e, delta: selection.PermuteAndFlip(e).epsilon_at(delta),
+        lambda e, delta: (max(e + mpmath.log1p(-delta * (1 + mpmath.exp(-e))), 0), e), (-323, 150), (-300, -0.35), high=1e-10
+    ),
+    "privacy_loss.DiscreteLoss.kl": case(
+        lambda e, k: privacy_loss.randomized_response(e, round(k)).kl, lambda e, k: e * mpmath.expm1(e) / (mpmath.exp(e) + mpmath.nint(k) - 1), (-323, 2.8), (0.31, 9.3), high=1e-10
+    ),
+    "composition.optimal": case(
+        lambda e, k, part: composition.optimal(e, round(k), part * min(e, 1)).epsilon,
+        lambda e, k, part: _optimal(e, int(mpmath.nint(k)), mpf(float(part) * min(float(e), 1))), (-250, 2), (0, 2), (-20, -0.5), high=1e-9
+    ),
+    "composition.optimal, of runs with a delta": case(
+        lambda e, k, d: composition.optimal(e, round(k), round(k) * d, d).epsilon,
+        lambda e, k, d: _optimal(e, int(mpmath.nint(k)), 1 - (1 - mpf(round(float(k)) * float(d))) / (1 - d) ** int(mpmath.nint(k))),
+        (-6, 1), (0.5, 1.5), (-6, -2), high=1e-6
+    ),
+    "composition.advanced": case(
+        lambda e, k, slack: composition.advanced(e, round(k), slack).epsilon,
+        lambda e, k, slack: mpmath.sqrt(-2 * mpmath.nint(k) * mpmath.log(slack)) * e + mpmath.nint(k) * e * mpmath.expm1(e), (-323, 2.8), (0, 15), (-323, -0.01)
+    ),
+    "conversions.pure_dp_to_zcdp": case(accounting.pure_dp_to_zcdp, lambda e: e**2 / 2, FULL, high=2**-52),
+    "conversions.zcdp_to_dp, mironov": case(
+        lambda rho, delta: accounting.zcdp_to_dp(rho, delta, "mironov2017"), lambda rho, delta: rho + 2 * mpmath.sqrt(-rho * mpmath.log(delta)), FULL, (-323, -0.01)
+    ),
+    "conversions.zcdp_to_dp": case(accounting.zcdp_to_dp, _best_conversion, (-100, 100), (-300, -0.01)),
+    "sensitivity.of_mean": case(lambda w, n: sensitivity.of_mean(0, w, round(n), neighbours="bounded"), lambda w, n: w / mpmath.nint(n), FULL, (0, 15), high=2**-52),
+    "sensitivity.of_sum": case(lambda a, b: sensitivity.of_sum(-a, b, "bounded"), lambda a, b: a + b, FULL, FULL, high=2**-52),
+    "histogram_encoding.SHE, its noise": case(lambda e: local.SHE(2, e).scale, lambda e: 2 / e, (-150, 300), high=2**-52),
     "privacy_loss.DiscreteLoss.renyi": case(
         lambda e, k, x: privacy_loss.randomized_response(e, round(k)).renyi(1 + x),
-        lambda e, k, x: _response_rdp(e, int(mpmath.nint(k)), x), (-150, 2.8), (0.5, 9.3), (-12, 20), low=1e-10,
+        lambda e, k, x: _response_rdp(e, int(mpmath.nint(k)), x), (-139, 2.8), (0.5, 9.3), (-12, 20), high=1e-10,
     ),
     "numerical.LaplaceLoss.truncated_mean": case(
-        lambda e: numerical.LaplaceLoss(e).truncated_mean(-np.inf, np.inf), lambda e: mpmath.expm1(-e) + e, (-150, 150)
+        lambda e: numerical.LaplaceLoss(e).truncated_mean(-np.inf, np.inf), lambda e: mpmath.expm1(-e) + e, (-150, 150), **NEAREST
     ),
     "numerical.BoundedRangeLoss.truncated_mean": case(
-        lambda e: numerical.BoundedRangeLoss(e).truncated_mean(-np.inf, np.inf), lambda e: e * mpmath.coth(e / 2) - 2, (-150, 150), low=1e-10
+        lambda e: numerical.BoundedRangeLoss(e).truncated_mean(-np.inf, np.inf), lambda e: e * mpmath.coth(e / 2) - 2, (-150, 150), low=1e-10, high=1e-9
     ),
     "numerical.BoundedRangeLoss.cdf": case(
         lambda e, part: numerical.BoundedRangeLoss(e).cdf(-part * e),
         lambda e, part: (mpmath.expm1(e - part * e) - mpmath.expm1(0)) and (mpmath.exp(-part * e / 2) - mpmath.exp(-e / 2)) / (2 * mpmath.sinh(e / 2)),
-        (-300, 2.5), (-6, -0.3), high=1e-12,
+        (-300, 2.5), (-6, -0.3), low=1e-13, high=1e-12,
     ),
     "sampled_gaussian.SampledGaussian.rdp": case(
         lambda sigma, q, x: sampled_gaussian.SampledGaussian(1 / sigma, sigma, q).rdp(1 + x), _sampled_rdp, (-0.5, 6), (-6, -0.1), (-1, 1), low=1e-8, high=1e-8
     ),
-    "conversions.bounded_range_zcdp": case(accounting.bounded_range_zcdp, lambda e: e**2 / 8, (-323, 300)),
-    "conversions.compose_rdp": case(lambda e: accounting.compose_rdp([e], [10**15]), lambda e: e * 10**15, (-323, 300)),
+    "conversions.bounded_range_zcdp": case(accounting.bounded_range_zcdp, lambda e: e**2 / 8, FULL),
+    "conversions.compose_rdp": case(lambda e: accounting.compose_rdp([e], [10**15]), lambda e: e * 10**15, FULL, high=2**-52),
     "conversions.rdp_to_dp": case(
         lambda e, x, delta: accounting.rdp_to_dp([1 + x], [e], delta).epsilon, lambda e, x, delta: _converted(e, order(x) - 1, delta), (-300, 300), (-12, 12), (-300, -0.01)
     ),
     "conversions.rdp_to_delta": case(
-        lambda e, x, target: math.log(accounting.rdp_to_delta([1 + x], [e], target).delta),
+        lambda e, x, target: mpmath.log(mpf(accounting.rdp_to_delta([1 + x], [e], target).delta)),
         lambda e, x, target: _converted_log_delta(e, order(x) - 1, target), (-300, 300), (-12, 12), (-300, 300),
     ),
-    "composition.basic": case(lambda e, delta: sum(composition.basic([e, e], [delta, 0])), lambda e, delta: 2 * e + delta, (-300, 300), (-300, -0.01)),
-    "composition.parallel": case(lambda e: composition.parallel([e, e / 2], neighbours="bounded").epsilon, lambda e: 3 * e / 2, (-300, 300)),
+    "composition.basic": case(lambda a, b: composition.basic([a, b, a]).epsilon, lambda a, b: 2 * a + b, FULL, FULL, high=2**-52),
+    "composition.parallel": case(lambda e: composition.parallel([e, e / 2], neighbours="bounded").epsilon, lambda e: 3 * e / 2, (-300, 300), high=2**-52),
     "composition.gaussian": case(  # mu of four is twice that of one
-        lambda s, delta: composition.gaussian([s] * 4, delta).epsilon, lambda s, delta: mpf(float(accounting.gaussian_epsilon(float(s) / 2, float(delta)))), (-3, 3), (-30, -0.5)
+        lambda s, delta: composition.gaussian([s] * 4, delta).epsilon, lambda s, delta: mpf(float(accounting.gaussian_epsilon(float(s) / 2, float(delta)))), (-3, 3), (-30, -0.5), low=1e-12, high=1e-12
     ),
     "membership_inference.posterior_bound": case(
-        lambda prior, e: membership_inference.posterior_bound(prior, e), lambda prior, e: prior / (prior + (1 - prior) * mpmath.exp(-e)), (-300, -0.01), (-300, 300)
+        lambda prior, e: membership_inference.posterior_bound(prior, e), lambda prior, e: prior / (prior + (1 - prior) * mpmath.exp(-e)), (-300, -0.01), (-300, 300), **NEAREST
     ),
     "membership_inference.tpr_bound": case(
         lambda fpr, e, delta: membership_inference.tpr_bound(fpr, e, delta),
-        lambda fpr, e, delta: min(1, mpmath.exp(e) * fpr + delta, 1 - mpmath.exp(-e) * (1 - delta - fpr)), (-300, -0.5), (-300, 300), (-300, -0.5),
+        lambda fpr, e, delta: min(1, mpmath.exp(e) * fpr + delta, 1 - mpmath.exp(-e) * (1 - delta - fpr)), (-300, -0.5), (-300, 300), (-300, -0.5), **NEAREST,
     ),
     "membership_inference.advantage_bound": case(
-        membership_inference.advantage_bound, lambda e: mpmath.tanh(e / 2), (-300, 300)
+        membership_inference.advantage_bound, lambda e: mpmath.tanh(e / 2), (-300, 300), **NEAREST
     ),
     "private_networks.PrivacyStatement.rho": case(
-        lambda e: private_networks.PrivacyStatement("AnonymizedLearning", e, 1000, 7).rho, lambda e: 7000 * (mpmath.expm1(-e / 7) + e / 7), (-150, 150)
+        lambda e: private_networks.PrivacyStatement("AnonymizedLearning", e, 1000, 7).rho, lambda e: 7000 * (mpmath.expm1(-e / 7) + e / 7), (-150, FULL[1])
     ),
     "private_networks.PrivacyStatement.epsilon_at": case(
         lambda e: private_networks.PrivacyStatement("LearningFirst", e, 1000).epsilon_at(1e-6),
         lambda e: min(1000 * e, mpf(accounting.zcdp_to_dp(additive_noise.Laplace(1.0, float(e)).rho * 1000, 1e-6))), (-150, 150),
     ),
     "parameterwise.loss": case(
-        lambda gap: parameterwise.loss([[0.5, 0.5], [1 - (0.5 - gap), 0.5 - gap]]), lambda gap: mpmath.log(max(0.5 / mpf(0.5 - float(gap)), mpf(1 - (0.5 - float(gap))) * 2)), (-15, -0.4)
+        lambda gap: parameterwise.loss([[0.5, 0.5], [1 - (0.5 - gap), 0.5 - gap]]), lambda gap: mpmath.log(max(0.5 / mpf(0.5 - float(gap)), mpf(1 - (0.5 - float(gap))) * 2)), (-15, -0.4), **NEAREST
     ),
     "perturbation.RetentionReplacement.epsilon": case(
         lambda rho, k: perturbation.RetentionReplacement(round(k), rho).epsilon, lambda rho, k: mpmath.log(1 + mpmath.nint(k) * _drawn(rho) / (1 - _drawn(rho))), (-300, -0.001), (0.31, 9)
     ),
     "perturbation.RetentionReplacement.density": case(
-        lambda rho, k: perturbation.RetentionReplacement(round(k), rho).density(1, 0), lambda rho, k: (1 - _drawn(rho)) / mpmath.nint(k), (-300, -0.001), (0.31, 9)
+        lambda rho, k: perturbation.RetentionReplacement(round(k), rho).density(1, 0), lambda rho, k: (1 - _drawn(rho)) / mpmath.nint(k), (-300, -0.001), (0.31, 9), **NEAREST
     ),
-    "perturbation.BoundedLaplace.epsilon": case(lambda phi: perturbation.BoundedLaplace(0, 1, phi).epsilon, lambda phi: 1 / phi, (-300, 300)),
+    "perturbation.BoundedLaplace.epsilon": case(lambda phi: perturbation.BoundedLaplace(0, 1, phi).epsilon, lambda phi: 1 / phi, FULL, high=2**-52),
     "perturbation.BoundedLaplace.density": case(
         lambda phi: perturbation.BoundedLaplace(0, 1, phi).density(0.25, 0.75),
-        lambda phi: mpmath.exp(-1 / (2 * phi)) / phi / (2 - mpmath.exp(-3 / (4 * phi)) - mpmath.exp(-1 / (4 * phi))), (-2, 15),
+        lambda phi: mpmath.exp(-1 / (2 * phi)) / phi / (2 - mpmath.exp(-3 / (4 * phi)) - mpmath.exp(-1 / (4 * phi))), (-2, 15), **NEAREST,
     ),
     "perturbation.pk_level": case(
-        lambda e: perturbation.pk_level(perturbation.Perturbation({"a": perturbation.BoundedLaplace(0, 1, 1 / e)}), 10**6) , lambda e: 1 + (10**6 - 1) * mpmath.exp(-2 / mpf(1 / float(e))), (-300, 300), low=1e-12
+        lambda e: perturbation.pk_level(perturbation.Perturbation({"a": perturbation.BoundedLaplace(0, 1, 1 / e)}), 10**6) , lambda e: 1 + (10**6 - 1) * mpmath.exp(-2 / mpf(1 / float(e))), (-300, 300), low=1e-14, high=0.0
     ),
-    "perturbation.pk_epsilon": case(lambda k: perturbation.pk_epsilon(1 + k, 10**6), lambda k: mpmath.log((10**6 - 1) / (mpf(1 + float(k)) - 1)) / 2, (-15, 5.9), low=1e-12),
+    "perturbation.pk_epsilon": case(lambda k: perturbation.pk_epsilon(1 + k, 10**6), lambda k: mpmath.log((10**6 - 1) / (mpf(1 + float(k)) - 1)) / 2, (-15, 5.9), **NEAREST),
 }  # fmt: skip
 
 
@@ -613,19 +706,22 @@ def _converted_log_delta(e, x, target):
 def test_a_cost_is_its_formula_and_never_less(name):
     function, reference, ranges, low, high = COSTS[name]
     rng, checked = np.random.default_rng(0), 0
-    for _ in range(8 if reference is _sampled_rdp else 40):
-        arguments = [float(10.0 ** rng.uniform(*ends)) or 5e-324 for ends in ranges]
+    draws = [[rng.uniform(*ends) for ends in ranges] for _ in range(8 if reference is _sampled_rdp else 40)]
+    for exponents in itertools.chain(draws, () if reference is _sampled_rdp else itertools.product(*ranges)):
+        arguments = [
+            np.finfo(float).max if exponent == FULL[1] else float(10.0**exponent) or 5e-324 for exponent in exponents
+        ]
         with mpmath.workdps(700 if min(np.ravel(ranges)) < -60 else 120):
             exact = reference(*map(mpf, arguments))
             exact, unit = exact if isinstance(exact, tuple) else (exact, exact)
             if exact is None:  # the argument was rounded to the end of its range
                 continue
-            found = float(function(*arguments))
+            found = function(*arguments)
             checked += 1
             assert not (exact > 0 and found == 0), (arguments, "rounded to nothing")
             if abs(exact) < 1e307:
                 room = mpmath.fabs(unit)
-                assert exact - low * room <= found <= exact + max(high * room, mpf(TINY)), (
+                assert exact - low * room <= found <= exact + max(high * room, mpf(2 * TINY)), (
                     arguments,
                     found,
                     float(exact),
@@ -633,6 +729,225 @@ def test_a_cost_is_its_formula_and_never_less(name):
             else:
                 assert found >= 1e307
     assert checked > 5
+
+
+# ---- the bounds of Gaussian synthesis, to their ends
+
+
+def _psi(t, a):
+    return (a * mpmath.log(1 + t) - mpmath.log(1 + a * t)) / (a - 1)
+
+
+def _printed_unbounded(n, a, d, sigma):
+    more, tau = n + 1, 4 * d / sigma
+    if n * (n + a) <= a * more * tau:
+        return mpmath.inf
+    s = -(more * tau - n) / (more * (n - tau))
+    added = a * tau / (more * (more - a)) + (d - 1) * _psi(-1 / more, a)
+    added += max(_psi(-1 / more, a), _psi((n * tau - more) / more**2, a))
+    removed = (
+        a * tau / (n * (n + a) - a * more * tau) + (d - 1) * _psi(1 / n, a) + max(_psi(1 / n, a), _psi(s / (1 - s), a))
+    )
+    return max(added, removed) / 2
+
+
+def _bounded(spread):
+    def epsilon(n, a, d, sigma):
+        tau = 4 * d / sigma
+        kappa, margin = (n - 1) * tau / n**2, n**2 - a * (n - 1) * tau
+        return (a * tau / margin + spread(kappa, a)) / 2 if margin > 0 else mpmath.inf
+
+    return epsilon
+
+
+def _bounded_both(n, a, d, sigma):
+    tau = 4 * d / sigma
+    kappa = (n - 1) * tau / n**2
+    q = kappa / (1 + kappa)
+    if a * q >= 1:
+        return mpmath.inf
+    return (a * tau / n**2 / (1 - a * q) + max(_psi(-q, a), (1 + kappa) ** 2 * _psi(kappa, a))) / 2
+
+
+def _added(n, a, d, r):
+    more = n + 1
+    margin = more * (more - a) + a * n * r
+    if margin <= 0 or (a >= more and d > 1):
+        return mpmath.inf
+    others = (d - 1) * _psi(-1 / more, a) if d > 1 else 0
+    return (a * r / margin + others + _psi((n * r - more) / more**2, a)) / 2
+
+
+def _removed(n, a, d, r):
+    more = n + 1
+    margin = more * (n + a) - n * (a - 1) * r
+    if margin <= 0:
+        return mpmath.inf
+    return (a * r / margin + (d - 1) * _psi(1 / n, a) + _psi((more - n * r) / (n * (more + r)), a)) / 2
+
+
+def _tight(n, a, d, sigma, stretch=0):
+    """At a radius that is larger by a relative `stretch`."""
+    r = d * (1 + mpmath.sqrt(1 - sigma)) ** 2 / sigma * (1 + stretch)
+    return max(_added(n, a, d, 0), _added(n, a, d, r), _removed(n, a, d, r))
+
+
+def _regularised(n, a, d, sigma):
+    more, tau = n + 1, 4 * d / sigma
+    if n**2 <= a * more * tau:
+        return mpmath.inf
+    added = a * tau / (more * (more - a) + a * n * tau) + (d - 1) * _psi(-1 / more, a)
+    added += max(_psi(-1 / more, a), _psi(n * tau / more**2, a))
+    removed = a * tau / (n**2 - a * more * tau) + (d - 1) * _psi(1 / n, a)
+    return max(added, removed + max(_psi(1 / n, a), _psi(-more * tau / n**2, a))) / 2
+
+
+THEOREMS = {
+    "unbounded_epsilon": _printed_unbounded,
+    "bounded_epsilon": _bounded(lambda t, a: (a * mpmath.log(1 + t) - mpmath.log(1 - a * t)) / (a - 1)),
+    "bounded_epsilon_tight": _bounded(lambda t, a: _psi(t, a) + _psi(-t, a)),
+    "bounded_epsilon_joint": _bounded(lambda t, a: _psi(-t, a)),
+    "bounded_epsilon_both": _bounded_both,
+    "divergence_added": _added,
+    "divergence_removed": _removed,
+    "unbounded_epsilon_tight": _tight,
+    "regularised_epsilon": _regularised,
+}
+
+
+@pytest.mark.parametrize("name", THEOREMS)
+def test_a_bound_of_gaussian_synthesis_is_its_formula_and_never_less(name):
+    """Over the whole permitted range, ends included; as printed, in 300 digits and more."""
+    rng, of_radius, finite = np.random.default_rng(0), name.startswith("divergence"), 0
+    ranges = (0, 30), (-12, 100), (0, 30), ((-30, 100) if of_radius else (-30, -1e-3))
+    draws = [[rng.uniform(*ends) for ends in ranges] for _ in range(60)]
+    draws += [
+        [*(rng.uniform(0, 30) for _ in "n"), rng.uniform(-12, 3), rng.uniform(0, 3), rng.uniform(-6, -0.1)]
+        for _ in range(60)
+    ]
+    for powers_of_ten in itertools.chain(draws, itertools.product(*ranges)):
+        n, alpha, d, last = (10.0**power for power in powers_of_ten)
+        n, alpha, d = min(round(n), 10**30), min(1 + alpha, 1e100), min(round(d), 10**30)
+        found = float(getattr(bounds, name)(n, alpha, d, last))
+        with mpmath.workdps(600):
+            arguments = [mpf(float(each)) for each in (n, alpha, d, last)]
+            exact = THEOREMS[name](*arguments)
+            most = _tight(*arguments, stretch=mpf(2) ** -48) if name == "unbounded_epsilon_tight" else exact
+            assert exact <= found <= most * (1 + mpf(1e-14)), (n, alpha, d, last, found, float(exact))
+        finite += math.isfinite(found)
+    assert finite > 20
+
+
+@pytest.mark.parametrize("sigma", [1e-30, 1e-3, 0.3, 1.0])
+@pytest.mark.parametrize("d", [1, 7, 10**30])
+def test_the_largest_radius_is_never_less_than_its_formula(d, sigma):
+    with mpmath.workdps(60):
+        exact = mpf(float(d)) * (1 + mpmath.sqrt(1 - mpf(sigma))) ** 2 / mpf(sigma)
+        assert exact <= largest_radius(d, sigma) <= exact * (1 + mpf(1e-14))
+
+
+@pytest.mark.parametrize("arguments, parameter", [
+    ((1e31, 2, 1, 0.5), "n"), ((10, 1e101, 1, 0.5), "alpha"), ((10, 2, 1e31, 0.5), "d"), ((10, 1.5, 1, 5e-324), "sigma"), ((1e160, 2, 1, 0.5), "n"),
+])  # fmt: skip
+def test_a_bound_beyond_its_range_names_the_argument(arguments, parameter):
+    for name in THEOREMS:
+        if not name.startswith("divergence"):
+            with pytest.raises(ValueError, match=f"^{parameter} must be"):
+                getattr(bounds, name)(*arguments)
+    with pytest.raises(ValueError, match="^radius must be"):
+        bounds.divergence_added(10, 3, 1, 1e308)
+
+
+# ---- never more than asked
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(st.one_of(st.floats(1e-3, 60), powers(-290, 290)), powers(-10, 10))
+def test_a_calibrated_mechanism_costs_no_more_than_asked(epsilon, size):
+    """As it says itself, and in fractions."""
+    laplace, oracle = additive_noise.Laplace.calibrated(epsilon, size), local.SHE(3, max(epsilon, 1e-150))
+    bounded = perturbation.BoundedLaplace.from_epsilon(epsilon, -size, size / 3)
+    discrete = additive_noise.DiscreteLaplace.calibrated(epsilon, 7)
+    assert max(each.epsilon for each in (laplace, bounded, discrete)) <= epsilon
+    assert perturbation.RetentionReplacement.from_epsilon(epsilon, 5).epsilon <= epsilon
+    assert Fraction(laplace.sensitivity) / Fraction(laplace.scale) <= Fraction(epsilon)
+    assert 2 / Fraction(oracle.scale) <= Fraction(oracle.epsilon)
+    if math.isfinite(bounded.phi):
+        assert (Fraction(size / 3) + Fraction(size)) / Fraction(bounded.phi) <= Fraction(epsilon)
+        assert bounded.epsilon >= epsilon * (1 - 2**-52)
+    assert laplace.epsilon >= epsilon * (1 - 2**-52)
+
+
+@extremes
+@given(
+    st.one_of(st.floats(1e-3, 60), powers(-290, 290)),
+    st.lists(st.sampled_from([2, 5, (0.0, 1.0), (-3.0, 8.1)]), min_size=1, max_size=9),
+)
+def test_a_perturbation_costs_no_more_than_asked(epsilon, kinds):
+    made = perturbation.Perturbation.from_epsilon(epsilon, dict(enumerate(kinds)))
+    assert sum(map(Fraction, made.epsilons)) <= Fraction(made.epsilon) <= Fraction(epsilon)
+
+
+@extremes
+@given(
+    st.integers(2, 10**9),
+    st.one_of(st.just(0.0), st.just(1.0), st.floats(0, 1), powers(-16, 0)),
+    st.lists(st.sampled_from([2, 5, (0.0, 1.0)]), min_size=1, max_size=5),
+)
+def test_pk_parameters_reach_the_level_that_was_asked_for(n, part, kinds):
+    k = max(min(1 + part * (n - 1), n), 1 + 2**-52)
+    made = perturbation.pk_parameters(k, n, dict(enumerate(kinds)))
+    with mpmath.workdps(60):
+        exact = 1 + (n - 1) * mpmath.exp(-2 * mpmath.fsum(map(mpf, made.epsilons)))
+    assert k <= perturbation.pk_level(made, n) <= exact
+
+
+@extremes
+@given(powers(-6, 6), powers(-300, -0.01), powers(-6, 6))
+def test_calibrated_gaussian_noise_is_as_private_as_asked_by_its_own_curve(epsilon, delta, size):
+    assert additive_noise.Gaussian.calibrated(epsilon, delta, size).delta(epsilon) <= delta
+
+
+# ---- what permitted input must not cause
+
+
+def test_costs_that_underflow_are_not_zero_and_those_that_overflow_are_infinite():
+    tiny = [
+        additive_noise.Laplace(1e300, 1e-300).epsilon, additive_noise.Laplace(1e300, 1e-300).rdp(2.0), selection.PermuteAndFlip(1e-200).rdp(2.0),
+        RandomizedResponse(1e-200, 3).rdp(1e10), additive_noise.DiscreteGaussian(1e200).rho, additive_noise.DiscreteLaplace(Fraction(10**400)).epsilon,
+        sensitivity.of_mean(0, 5e-324, neighbours="unbounded"), privacy_loss.randomized_response(1e-200).kl,
+    ]  # fmt: skip
+    assert all(TINY <= each < 1e-150 for each in tiny), tiny
+    assert additive_noise.DiscreteLaplace(1e-310).epsilon == additive_noise.DiscreteGaussian(1e-200).rho == math.inf
+    assert private_networks.PrivacyStatement("AnonymizedLearning", 1e300, 10**18, 7).epsilon_at(1e-6) == math.inf
+    assert composition.basic([1e308, 1e308]).epsilon == math.inf
+
+
+def test_a_range_beyond_double_precision_is_refused_in_words():
+    with pytest.raises(ValueError, match="epsilon must be in .1e-150, inf"):
+        local.SHE(3, 1e-160)
+    assert local.SHE(3, 1e-150).variance(0.1, 10) == pytest.approx(8e299)
+    for make in (
+        lambda: perturbation.BoundedLaplace(-1e308, 1e308, 1.0),
+        lambda: perturbation.BoundedLaplace.from_epsilon(3.0, -1e308, 1e308),
+    ):
+        with pytest.raises(ValueError, match="high - low must be"):
+            make()
+    for mechanism in (selection.Exponential(1e300, 1e-300), selection.PermuteAndFlip(1e300, 1e-300)):
+        with pytest.raises(ArithmeticError, match="too large"):
+            mechanism.probabilities([1.0, 2.0])
+    for mechanism in (additive_noise.DiscreteLaplace(2.0, 10**9), additive_noise.DiscreteGaussian(2.0, 10**9)):
+        assert mechanism.rho > 1
+        with pytest.raises(ValueError, match="shift must be"):
+            mechanism.delta(1.0)
+
+
+@pytest.mark.parametrize("epsilon, total", [(1e-14, 1e-16), (1e-12, 1e-14)])
+def test_small_epsilons_compose_without_losing_their_digits(epsilon, total):
+    with mpmath.workdps(60):
+        exact = _optimal(mpf(epsilon), 40, mpf(total))[0]
+        found = composition.optimal(epsilon, 40, total).epsilon
+        assert exact * (1 - mpf(2) ** -55) <= found <= exact * (1 + mpf(1e-12))
 
 
 # ---- nothing is forgotten

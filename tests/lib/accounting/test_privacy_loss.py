@@ -87,7 +87,7 @@ def test_epsilon_is_the_inverse_of_delta(epsilon, k, log_delta):
             assert loss.delta(found) == pytest.approx(
                 delta, rel=1e-7, abs=1e-14 * max(found, 10)
             )  # as exactly as found is
-        assert loss.epsilon(0) == (math.inf if loss.gaussian_rdp else loss.losses[-1])
+        assert loss.epsilon(0) == (math.inf if loss.gaussian_rdp else loss.size)
 
 
 def test_repeated_response_is_the_enumeration_of_all_answers():

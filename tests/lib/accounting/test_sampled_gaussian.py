@@ -8,7 +8,7 @@ import pytest
 from dp_accounting import pld
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import integrate, optimize, stats
+from scipy import stats
 from scipy.special import logsumexp
 
 from lib import accounting
@@ -57,10 +57,17 @@ def test_the_loss_stays_above_its_least_value():
     assert np.array_equal(SampledGaussian(1.0, 1.0, 0.2, "add").cdf([-math.log(0.8) + 1e-9, 10]), [1, 1])
 
 
+def renyi(variable, alpha, low, high):
+    """By the trapezoidal rule and the two densities written down anew: of a smooth function that vanishes at both ends."""
+    x = np.linspace(low, high, 20_001)
+    density, loss = law(variable, x)
+    return math.log(np.trapezoid(density * np.exp((alpha - 1) * loss), x)) / (alpha - 1)
+
+
 @pytest.mark.parametrize(("sigma", "q"), PAIRS)
 @pytest.mark.parametrize("alpha", [2, 5, 32])
 def test_renyi_divergence_at_whole_orders(sigma, q, alpha):
-    """Mironov, Talwar, Zhang 2019: a binomial sum; and for "add" by scipy's quadrature."""
+    """Mironov, Talwar, Zhang 2019: a binomial sum; and for "add" by the trapezoidal rule, which has all digits here."""
     terms = [
         math.log(math.comb(alpha, k)) + (alpha - k) * math.log1p(-q) + k * math.log(q) + (k * k - k) / (2 * sigma**2)
         for k in range(alpha + 1)
@@ -68,27 +75,16 @@ def test_renyi_divergence_at_whole_orders(sigma, q, alpha):
     removed = SampledGaussian(1 / sigma, sigma, q, "remove").rdp(alpha)
     assert removed == pytest.approx(logsumexp(terms) / (alpha - 1), rel=1e-9, abs=1e-14)
     added = SampledGaussian(1 / sigma, sigma, q, "add")
-    value, _ = integrate.quad(
-        lambda x: stats.norm(0, sigma).pdf(x) * math.exp((alpha - 1) * float(added.loss(x))),
-        -40 * sigma - 1, 40 * sigma, points=[-1, 0], epsabs=0, epsrel=1e-12, limit=500,
-    )  # fmt: skip
-    assert added.rdp(alpha) == pytest.approx(math.log(value) / (alpha - 1), rel=1e-6, abs=1e-12)
+    assert added.rdp(alpha) == pytest.approx(renyi(added, alpha, -30 * sigma - 1, 30 * sigma), rel=1e-6, abs=1e-12)
     assert added.rdp(alpha) <= removed * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(("sigma", "q"), PAIRS)
 @pytest.mark.parametrize("alpha", [2, 5])
 def test_renyi_divergence_where_a_record_is_replaced(sigma, q, alpha):
-    """By scipy's quadrature of the two densities written down anew."""
     variable = SampledGaussian(2 / sigma, sigma, q, "replace")
-
-    def integrand(x):
-        density, loss = law(variable, x)
-        return float(density * np.exp((alpha - 1) * loss))
-
     ends = -1 - 12 * sigma, 2 * alpha - 1 + 12 * sigma
-    value, _ = integrate.quad(integrand, *ends, points=[-1, 0, 1, 2 * alpha - 1], epsabs=0, epsrel=1e-11, limit=1000)
-    assert variable.rdp(alpha) == pytest.approx(math.log(value) / (alpha - 1), rel=1e-6, abs=1e-12)
+    assert variable.rdp(alpha) == pytest.approx(renyi(variable, alpha, *ends), rel=1e-6, abs=1e-12)
     assert variable.rdp(alpha) >= SampledGaussian(1 / sigma, sigma, q, "remove").rdp(alpha)
 
 
@@ -97,8 +93,8 @@ def test_renyi_divergence_where_a_record_is_replaced(sigma, q, alpha):
     [(1.0, 0.01, 1000, 1e-5), (0.7, 0.001, 5000, 1e-6), (5.0, 0.3, 10, 1e-3), (0.5, 0.02, 20, 1e-5)],
 )
 def test_epsilon_is_that_of_another_accountant(sigma, q, steps, delta):
-    """dp-accounting's privacy loss distributions, pessimistic in steps of 1e-4."""
-    accountant = pld.PLDAccountant(value_discretization_interval=1e-4)
+    """dp-accounting's privacy loss distributions, pessimistic in steps of 5e-4: at most 7e-4 more than in steps of 1e-4."""
+    accountant = pld.PLDAccountant(value_discretization_interval=5e-4)
     accountant.compose(dp_accounting.PoissonSampledDpEvent(q, dp_accounting.GaussianDpEvent(sigma)), steps)
     theirs = accountant.get_epsilon(delta)
     ours = epsilon(sigma, q, steps, delta)
@@ -111,7 +107,7 @@ def test_epsilon_is_that_of_another_accountant(sigma, q, steps, delta):
 )
 def test_epsilon_for_a_replaced_record_is_that_of_another_accountant(sigma, q, steps, delta):
     accountant = pld.PLDAccountant(
-        neighboring_relation=dp_accounting.NeighboringRelation.REPLACE_ONE, value_discretization_interval=1e-4
+        neighboring_relation=dp_accounting.NeighboringRelation.REPLACE_ONE, value_discretization_interval=5e-4
     )
     accountant.compose(dp_accounting.PoissonSampledDpEvent(q, dp_accounting.GaussianDpEvent(sigma)), steps)
     theirs, ours = accountant.get_epsilon(delta), epsilon(sigma, q, steps, delta, "bounded")
@@ -160,23 +156,21 @@ def bracket(sigma, q, steps, delta, mesh):
     mass = -np.diff((1 - q) * stats.norm.sf(x / sigma) + q * stats.norm.sf((x - 1) / sigma))
     for losses in (edges[:-1], edges[1:]):
         tilted = mass * np.exp(tilt * losses)
-        mean, size = steps * (tilted @ losses) / tilted.sum(), 2**22
+        mean, size = steps * (tilted @ losses) / tilted.sum(), 2**21
         law = np.fft.irfft(np.fft.rfft(tilted / tilted.sum(), size) ** steps)
         index = np.arange(size) + round(mean / mesh) - size // 2
         t = index * mesh
         law = law[(index - round(losses[0] / mesh) * steps) % size] * np.exp(steps * math.log(tilted.sum()) - tilt * t)
-        yield optimize.brentq(
-            lambda e: (law * np.maximum(-np.expm1(np.minimum(e - t, 0)), 0)).sum() - delta,
-            mean - 2,
-            mean + 2,
-            xtol=1e-6,
-        )
+        least = np.searchsorted(t, mean - 2)
+        law, t = law[least:][::-1], t[least:][::-1]
+        above = np.cumsum(law) - np.exp(t - mean) * np.cumsum(law * np.exp(mean - t))  # delta, with each t as epsilon
+        yield t[np.argmax(above > delta)]
 
 
 def test_a_small_delta_is_not_undercut():
     """With transforms in double precision it was 10.28."""
-    low, high = bracket(1.0, 0.01, 10_000, 1e-12, mesh=5e-6)
-    assert low + 0.04 < high < low + 0.06 and low <= epsilon(1.0, 0.01, 10_000, 1e-12) <= 1.05 * high
+    low, high = bracket(1.0, 0.01, 10_000, 1e-12, mesh=1e-5)
+    assert low + 0.08 < high < low + 0.12 and low <= epsilon(1.0, 0.01, 10_000, 1e-12) <= 1.05 * high
 
 
 def test_without_sampling_it_is_the_gaussian_mechanism():
@@ -206,8 +200,8 @@ def test_large_epsilons_take_no_finer_grid_than_they_need(setting, share):
 def test_a_coarse_grid_holds_the_loss_of_many_steps(direction):
     """A million small shifts to the mean carry the grid far from the loss, unless it is turned back."""
     steps = [(SampledGaussian(2.0, 0.5, 0.05, direction), 10**6)]
-    fine = accounting.prv_compose(steps, 0.01, eps_error=50).estimate
-    for error in (426, 100):
+    fine = accounting.prv_compose(steps, 0.01, eps_error=100).estimate
+    for error in (426, 200):
         found = accounting.prv_compose(steps, 0.01, eps_error=error)
         assert found.lower <= fine <= found.upper < fine + 2.1 * error
 

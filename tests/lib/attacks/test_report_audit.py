@@ -30,7 +30,7 @@ def audited(oracle, seed=21, trials=4000, **options):
 @pytest.mark.parametrize("epsilon", [1.0, 2.0])
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_raw_reports_of_no_protocol_tell_more_than_it_claims(name, epsilon):
-    found = audited(PROTOCOLS[name](16, epsilon), grid=GRID)
+    found = audited(PROTOCOLS[name](16, epsilon), trials=int(4000 / epsilon), grid=GRID)
     assert not found.refutes(epsilon)
     assert found.epsilon_lower > epsilon / 5  # nor does the audit sleep
 
@@ -39,7 +39,7 @@ def test_raw_reports_of_no_protocol_tell_more_than_it_claims(name, epsilon):
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_nor_on_forty_values(name):
     """Some are enumerated on three values only; what happens from the seventeenth on is seen here."""
-    assert not audited(PROTOCOLS[name](40, 1.0), trials=1000, grid=GRID).refutes(1.0)
+    assert not audited(PROTOCOLS[name](40, 1.0), trials=500, grid=GRID).refutes(1.0)
 
 
 @pytest.mark.slow
@@ -59,7 +59,7 @@ def test_how_often_an_honest_protocol_is_accused():
 
 @pytest.mark.slow
 def test_nothing_is_found_in_noise():
-    """At confidence 0.5, of 40 audits at most 20 find anything on average; more than 31 in 1 of 10,000 seeds.
+    """At confidence 0.5, of 20 audits at most 10 find anything on average; more than 17 in 1 of 4,900 seeds.
 
     What looks telling by chance, one of 240 pairs of values by one of 800 features, must not be judged by the same runs.
     """
@@ -74,7 +74,7 @@ def test_nothing_is_found_in_noise():
             return np.zeros((len(reports), self.k))
 
     rng = np.random.default_rng(31)
-    assert sum(audit_reports(Noise(), trials=160, rng=rng, confidence=0.5).refutes(0) for _ in range(40)) <= 31
+    assert sum(audit_reports(Noise(), trials=160, rng=rng, confidence=0.5).refutes(0) for _ in range(20)) <= 17
 
 
 def test_a_score_is_that_of_the_report_wherever_it_stands():
@@ -144,8 +144,9 @@ def test_the_audit_by_stated_probabilities_misses_some_of_them(name):
 @pytest.mark.slow
 def test_honest_protocols_are_caught_by_nothing():
     for make in (GRR, OLH, SUE):
-        found = examine(make, 1.0, trials=400, rng=np.random.default_rng(29), confidence=CONFIDENCE)
-        assert found.caught_by(1.0) == () and found.law.loss == pytest.approx(1) == found.together.loss
+        epsilon = np.log(9)  # where the coins of SUE are whole bytes, and so have few outcomes
+        found = examine(make, epsilon, trials=400, rng=np.random.default_rng(29), confidence=CONFIDENCE)
+        assert found.caught_by(epsilon) == () and found.law.loss == pytest.approx(epsilon) == found.together.loss
 
 
 @pytest.mark.slow
@@ -156,8 +157,8 @@ def test_bits_that_are_shown_from_the_seventeenth_value_on_are_found(make):
             own = np.asarray(values)[:, None] == np.arange(self.k)
             return super().perturb(values, rng=rng) | own & (np.arange(self.k) >= 16)
 
-    assert not audited(ShownFrom16(16, 1.0), trials=1000).refutes(1.0)
-    assert audited(ShownFrom16(40, 1.0), trials=1000).refutes(1.0)
+    assert not audited(ShownFrom16(16, 1.0), trials=500).refutes(1.0)
+    assert audited(ShownFrom16(40, 1.0), trials=500).refutes(1.0)
 
 
 @pytest.mark.parametrize("bare", range(8))

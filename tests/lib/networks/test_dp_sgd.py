@@ -13,6 +13,7 @@ from lib.networks import backpropagation, dp_sgd
 from lib.networks import network as net
 from lib.networks.dp_sgd import Plan, epsilon, noise_multiplier, train
 from lib.networks.network import Network, changes, workspace
+from lib.networks.views import block
 from notebooks.studies.network_features import adult_features
 
 QUICK = settings(derandomize=True, deadline=None, max_examples=30)
@@ -97,14 +98,80 @@ def test_clipped_errors_sum_to_the_clipped_changes(seed, widths, records, limit)
     assert max(np.linalg.norm(one) for one in wanted) <= limit * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("size, signal", [(0.1, 0.7), (0.3, 0.7), (1e30, 0.0), (1e-30, 1e30)])
-def test_in_single_precision_too_no_change_exceeds_its_norm(size, signal):
-    """To a relative 1e-6, as the module states, for any number of features; squares beyond float32 are no NaN."""
-    outputs, errors = np.full(200_002, size, np.float32), np.full(200_002, signal, np.float32)
-    dp_sgd.clip_errors(np.array([200_000, 2]), outputs, errors, 1, 1.0)
-    left = errors[-2:].astype(float)  # signals of the last layer
-    norm = math.sqrt((1 + math.fsum(outputs[:200_000].astype(float) ** 2)) * math.fsum(left**2))
-    assert norm == pytest.approx(1 if signal else 0, rel=1e-6)
+def norms(outputs, errors, widths, rows):
+    """Of each record's change, where no square can overflow or vanish."""
+    parts = [
+        [math.hypot(1, *y) * math.hypot(*d) for y, d in zip(*(each.astype(float).tolist() for each in pair))]
+        for pair in (
+            (block(outputs, widths, k - 1, rows), block(errors, widths, k, rows)) for k in range(1, len(widths))
+        )
+    ]
+    return np.array([math.hypot(*each) for each in zip(*parts, strict=True)])
+
+
+def of_any_size(rng, lines, dtype):
+    """Numbers of a magnitude of its own in each line: from below the least of `dtype` to beyond the largest, or 1e-9 to 1e9."""
+    low, high = (-46, 39) if dtype == "float32" else (-325, 309)
+    powers = [rng.uniform(low, high, lines), rng.uniform(-9, 9, lines), rng.choice([-np.inf, np.inf, np.nan], lines)]
+    with np.errstate(over="ignore"):
+        return (10.0 ** np.choose(rng.choice(3, lines, p=[0.6, 0.39, 0.01]), powers)).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("widths, rows", [((1, 2), 40), ((3, 4, 2), 40), ((200_000, 2), 2)])
+def test_no_change_exceeds_its_norm_whatever_the_magnitudes(widths, rows, dtype):
+    """To a relative 1e-6, as the module states, with limits from 1e-8 to 1e8; where nothing is extreme, a shortened change attains it.
+
+    Each record is shortened as it would be alone, and what is not finite becomes 0.
+    """
+    rng, array = np.random.default_rng(13), np.array(widths)
+    layers = [(k, block(np.zeros(rows * sum(widths)), array, k, rows).shape) for k in range(len(widths))]
+    for limit in 10.0 ** rng.uniform(-8, 8, 30 if rows > 2 else 4):
+        outputs, errors = (
+            np.concatenate([(of_any_size(rng, (rows, 1), dtype) * rng.uniform(-1, 1, shape).astype(dtype)).ravel() for _, shape in layers])
+            for _ in range(2)
+        )  # fmt: skip
+        alone = [
+            [np.concatenate([block(each, array, k, rows)[r] for k, _ in layers]) for each in (outputs, errors)]
+            for r in range(rows)
+        ]
+        usual = [np.abs(y).max() < 1e9 and 1e-20 < np.abs(d).min() <= np.abs(d).max() < 1e9 for y, d in alone]
+        for each in alone:
+            dp_sgd.clip_errors(array, *each, 1, limit)
+        before = norms(outputs, errors, array, rows)
+        dp_sgd.clip_errors(array, outputs, errors, rows, limit)
+        after = norms(outputs, errors, array, rows)
+        assert (after <= limit * (1 + 1e-6)).all()
+        np.testing.assert_allclose(after[usual], np.minimum(before, limit)[usual], rtol=1e-6)
+        for k in range(1, len(widths)):
+            for r, (y, d) in enumerate(alone):
+                assert np.array_equal(
+                    block(outputs, array, k - 1, rows)[r], block(y, array, k - 1, 1)[0], equal_nan=True
+                )
+                assert np.array_equal(block(errors, array, k, rows)[r], block(d, array, k, 1)[0])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_one_record_changes_a_network_by_its_norm_at_most_whatever_the_weights(dtype):
+    """Of 300 networks with weights of any magnitude, and features, and limits from 1e-8 to 1e8."""
+    rng = np.random.default_rng(14)
+    for _ in range(300):
+        weights, biases = (
+            [of_any_size(rng, (), dtype) * rng.uniform(-1, 1, s) for s in shapes]
+            for shapes in (((2, 3), (3, 2)), (3, 2))
+        )
+        largest = np.finfo(dtype).max
+        network = Network.of(
+            *([np.nan_to_num(np.clip(p, -largest, largest)) for p in each] for each in (weights, biases)), dtype=dtype
+        )
+        features, limit = np.fmin(of_any_size(rng, (1, 2), dtype), 1), 10.0 ** rng.uniform(-8, 8)
+        work = workspace(network, 1)
+        backpropagation.propagate(
+            network.parameters.copy(), np.array(network.widths), features, np.array([0]), np.array([0]), *work
+        )
+        dp_sgd.clip_errors(np.array(network.widths), *work[:2], 1, limit)
+        backpropagation.summed(np.array(network.widths), *work[:2], 1, work[2])
+        assert np.linalg.norm(work[2].astype(float)) <= limit * (1 + 1e-6)
 
 
 def run(network, features, labels, sizes, *, rate=0.3, limit=0.5, sigma=0.0, momentum=0.0, l2=0.0, scale=1.0, seed=0):
@@ -204,6 +271,36 @@ def test_a_run_is_that_of_the_definition(widths, records, sampling, size, clip, 
     found = train(features, labels, network, plan, rng=np.random.default_rng(7), **options).network.parameters
     wanted = by_definition(features, labels, network, plan, rng=np.random.default_rng(7), **options)
     assert np.allclose(found, wanted, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("records, steps", [(2500, 3), (17_000, 2), (600_000, 1), (3, 3000)])
+def test_a_step_of_any_number_of_records_is_that_of_the_definition(records, steps):
+    """Up to 570,000 records, or 3000 steps: of one feature and two classes, all records at once, with the same random numbers."""
+    features, labels, network = setting((1, 2), records, 15)
+    parameters, velocity, sizes = network.parameters.copy(), 0.0, [int(0.95 * records)] * steps
+    found = run(network, features, labels, sizes, rate=0.5, limit=0.3, sigma=0.2, momentum=0.5, scale=1 / records)
+    rng, order = np.random.default_rng(0), list(range(records))
+    for size in sizes:
+        for i, j in enumerate(rng.integers(np.arange(size), records).tolist()):
+            order[i], order[j] = order[j], order[i]
+        x, taken = features[order[:size], 0], labels[order[:size]]
+        second = 1 / (1 + np.exp((parameters[[0, 2]] - parameters[[1, 3]]) @ [x, np.ones(size)]))
+        d = second - taken
+        d *= np.minimum(1, 0.3 / np.sqrt(2 * d**2 * (1 + x**2)))
+        velocity = 0.5 * velocity + np.array([-d @ x, d @ x, -d.sum(), d.sum()]) + 0.2 * rng.standard_normal(4)
+        parameters = parameters - 0.5 / records * velocity
+    np.testing.assert_allclose(found, parameters, rtol=1e-7, atol=1e-10)
+
+
+@pytest.mark.parametrize("widths", [(3000, 2), (300, 300, 2), (1000, 1000, 2), (2,) * 60])
+def test_every_parameter_gets_noise_of_its_own(widths):
+    """Of up to 10^6 parameters, and 60 layers, in steps with and without records."""
+    features, labels, network = setting(widths, 5, 16)
+    for sizes in ([0], [5]):
+        silent, noisy = (run(network, features, labels, sizes, rate=1.0, sigma=sigma) for sigma in (0.0, 1.5))
+        rng = np.random.default_rng(0)
+        dp_sgd._sample(np.arange(5), sizes[0], rng)
+        assert np.allclose(silent - noisy, 1.5 * rng.standard_normal(network.size), atol=1e-9)
 
 
 # ---- sampling
@@ -334,5 +431,6 @@ def test_an_epsilon_that_is_none_is_refused(wanted):
 
 def test_a_diverging_run_is_ended():
     features, labels, network = setting((3, 4, 2), 20, 10, dtype="float32")
+    plan = Plan(1.0, 5, 1.0, 1e-5)
     with pytest.raises(FloatingPointError, match="training diverged: .*lower learning_rate, now 1e\\+38"):
-        train(features, labels, network, Plan(1.0, 5, 1.0, 1e-5), learning_rate=1e38, rng=np.random.default_rng(0))
+        train(features, labels, network, plan, learning_rate=1e38, records=1, rng=np.random.default_rng(0))

@@ -194,6 +194,21 @@ def test_the_records_speak_through_the_noisy_counts_and_the_choices_alone(monkey
     assert all(told == public[0] for told in public)
 
 
+def test_the_choice_is_among_all_candidates(monkeypatch):
+    """Up to 6,006 of them, as sets of 6 parents among 16 attributes: the mechanism gets the score of each."""
+    scores, chosen = itertools.count(), []
+
+    def choice(given, epsilon, sensitivity, *, rng):
+        chosen.append(len(set(given)))
+        return [0, len(given) - 1, len(given) // 2][len(chosen) % 3]
+
+    sizes = [math.comb(step, min(step, 6)) * (16 - step) for step in range(1, 16)]
+    monkeypatch.setattr(bayesian_network, "dependence", lambda counts: next(scores))
+    monkeypatch.setattr(bayesian_network, "exponential", choice)
+    run(random_table(1, 1, (1,) * 16), 0.7, rng=generator(4), parents=6)
+    assert chosen == sizes and max(sizes) == 6_006
+
+
 # ---- the network and the noise, against their exact laws
 
 

@@ -211,6 +211,7 @@ RUNS = {
     "descent": ((2, 3, 4, 3), {"plan": replace(PRINTED, descent=3)}),
     "few candidates": ((2, 3, 1, 3), {"plan": Plan(candidates=3), "records": 50}),
     "one attribute": ((5,), {"workload": 1}),
+    "nothing fits": ((3, 3, 3, 3), {"plan": Plan(start="none", candidates=1, max_cells=12)}),
     "large tables": ((120, 100, 2), {"plan": Plan(rounds=5)}),
     "many candidates": ((2,) * 14, {"plan": Plan(rounds=14, pace="steady", max_cells=200)}),
 }
@@ -225,7 +226,7 @@ def test_the_records_speak_through_noisy_counts_and_choices_alone(
     sizes, options, neighbours, exact, even, seeded, monkeypatch
 ):
     """With the same noisy counts and choices, everything public is the same, whatever the records are, and however many where that
-    is secret: none, one, more than the noisy counts say, all the same, or those whose counts without noise are the even ones, so that the model has them right.
+    is secret: none, one, more than the noisy counts say, all the same, the same in the first attribute, or those whose counts without noise are the even ones, so that the model has them right.
 
     What the mechanisms get is the records' counts, of all candidates that fit; and nothing else asks for counts.
     """
@@ -235,6 +236,7 @@ def test_the_records_speak_through_noisy_counts_and_choices_alone(
     product = np.stack(np.unravel_index(np.arange(total) % domain.size(), sizes), axis=1)
     tables = [Table(product, domain), Table(rng.integers(0, sizes, (total, len(sizes))), domain)]
     tables.append(Table(np.tile(np.array(sizes) - 1, (total, 1)), domain))
+    tables.append(Table(tables[1].records * np.minimum(np.arange(len(sizes)), 1), domain))
     if neighbours == "unbounded":
         tables += [Table(product[:1], domain), Table(rng.integers(0, sizes, (20_000, len(sizes))), domain)]
         tables.append(Counter(domain, options["workload"]))
@@ -293,10 +295,16 @@ def test_the_records_speak_through_noisy_counts_and_choices_alone(
 NOISE = {("noisy", True): "discrete_gaussian", ("noisy", False): "gaussian", ("laplace", False): "laplace"}
 
 
+SHAPES = [(1,), (7, 3), (2, 3, 4), (3, 1, 2, 5), (2, 3, 2, 3, 2), (300, 200), (25_001,), (10,) * 6]
+
+
 @pytest.mark.parametrize("kind, exact", NOISE, ids=str)
-@pytest.mark.parametrize("shape", [(1,), (7, 3), (300, 200), (25_001,)], ids=str)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_every_cell_of_every_table_gets_its_noise(kind, exact, shape, monkeypatch):
-    """Empty cells too, of tables of any size, and of none but empty ones; it is asked for by the table's shape and the scale alone."""
+    """Empty cells too, and of none but empty ones, of 1 to 6 axes, up to 10^6 cells and counts, at scales from 10^-6 to 2^50.
+
+    The noise is asked for by the table's shape and the scale alone.
+    """
     some, asked = np.zeros(shape, dtype=np.int64), []
     some.flat[:: max(some.size // 3, 1)] = 5
 
@@ -305,23 +313,24 @@ def test_every_cell_of_every_table_gets_its_noise(kind, exact, shape, monkeypatc
         return np.arange(1, math.prod(shape) + 1).reshape(shape)
 
     monkeypatch.setattr(draws, NOISE[kind, exact], noise)
-    weights, scale = {(0,): 1}, Fraction(3) if exact else 3.0
     made = (
-        ExactDraws(1, weights, None)
+        ExactDraws(1, {(0,): 1}, None)
         if exact
-        else FloatingDraws("laplace" if kind == "laplace" else "gaussian", 1, weights, None)
+        else FloatingDraws("laplace" if kind == "laplace" else "gaussian", 1, {(0,): 1}, None)
     )
-    for counts in (some, np.zeros_like(some), np.full_like(some, 7)):
+    scales = [1, 3, *10.0 ** np.random.default_rng(3).uniform(-6, 15, 20 if some.size < 1000 else 1)]
+    for counts, scale in itertools.product((some, np.zeros_like(some), np.full_like(some, 10**6)), scales):
+        scale = Fraction(scale) if exact else float(scale)
         values, deviation = made.noisy(counts, scale)
         assert asked.pop() == (shape, scale) and not asked
-        assert deviation == (3 * math.sqrt(2) if kind == "laplace" else 3)
-        assert (values - counts == np.arange(1, counts.size + 1).reshape(shape)).all()
+        assert deviation == float(scale) * (math.sqrt(2) if kind == "laplace" else 1)
+        assert np.array_equal(values - counts, np.arange(1, counts.size + 1).reshape(shape))
 
 
 @pytest.mark.parametrize("exact", [True, False], ids=["exact", "floating"])
-@pytest.mark.parametrize("count", [1, 3, 101, 1000])
+@pytest.mark.parametrize("count", [1, 3, 101, 1000, 100_000])
 def test_every_candidate_can_be_chosen_however_many_there_are(count, exact, monkeypatch):
-    """Equal or far apart: the mechanism gets each score, in order, with the budget and sensitivity booked, and its answer is taken."""
+    """Up to 100,000, equal or far apart: the mechanism gets each score, in order, with the budget and sensitivity booked, and its answer is taken."""
     ranks = [(7 * place) % count - count // 2 for place in range(count)]
     asked = []
 
@@ -408,9 +417,9 @@ def test_one_record_changes_an_exact_score_by_no_more_than_the_sensitivity(clear
 
 @pytest.mark.parametrize("clear", [False, True], ids=["all cells", "clear"])
 @pytest.mark.parametrize("exact", [True, False], ids=["exact", "floating"])
-@pytest.mark.parametrize("shape", [(1,), (7, 3), (300, 200), (25_001,)], ids=str)
+@pytest.mark.parametrize("shape", SHAPES[:-1], ids=str)
 def test_a_score_counts_every_cell_of_tables_of_any_size(shape, exact, clear):
-    """Of empty cells, of few records or of none; cell by cell, by the formula."""
+    """Of empty cells, of few records or of none, of 1 to 5 axes and up to 60,000 cells; cell by cell, by the formula."""
     rng, weights, scale, noise = np.random.default_rng(9), {(0,): 3, (1,): 1}, 0.25, 0.25 * math.sqrt(2 / math.pi)
     made = ExactDraws(1, weights, None, clear) if exact else FloatingDraws("gaussian", 1, weights, None, clear)
     believed = rng.exponential(0.5, shape)

@@ -1,0 +1,102 @@
+"""Formulas in MathML, made with the page: no script typesets them, and the browser reads them to those who do not see.
+
+A formula of a page's text, and one in HTML that the book's own code writes, is TeX between `\\(` and `\\)` or `\\[` and `\\]` in
+an element of the class "math". The font is STIX Two Math, reduced to what the pages need, since few systems have a font for formulas.
+"""
+
+import html
+import re
+from importlib.metadata import distribution
+from pathlib import Path
+
+from docutils import nodes
+from fontTools import subset
+from fontTools.ttLib import TTFont
+from sphinx.ext.mathjax import html_visit_displaymath, html_visit_math
+from sphinx.util import logging
+
+from book.editions import edition
+from book.mathml import mathml
+
+MARKED = re.compile(
+    r'(?P<open><(?P<tag>span|div)(?: id="[^"]*")? class="(?:[^"]* )?math[ "][^>]*>(?:\s*<span class="eqno">.*?</span>)?)'
+    r"\s*\\(?P<kind>[(\[])(?P<tex>.*?)\\[)\]]\s*(?=</(?P=tag)>)",
+    re.DOTALL,
+)
+
+
+def typeset(text: str) -> str:
+    """Return HTML with its marked formulas in MathML; one that is wrong is warned of, and stays TeX."""
+
+    def formula(found: re.Match) -> str:
+        try:
+            return found["open"] + mathml(html.unescape(found["tex"]), found["kind"] == "[")
+        except ValueError as reason:
+            logging.getLogger(__name__).warning(str(reason))
+            return found[0]
+
+    return MARKED.sub(formula, text)
+
+
+def _in_mathml(visit):
+    """Return a visitor that writes what `visit`, of Sphinx, writes, with its formula in MathML."""
+
+    def visit_formula(self, node):
+        begun = len(self.body)
+        try:
+            visit(self, node)
+        finally:  # it ends by raising `SkipNode`
+            self.body[begun:] = [typeset("".join(self.body[begun:]))]
+
+    return visit_formula
+
+
+def typeset_raw(app, doctree, name):
+    for node in doctree.findall(nodes.raw):
+        if "\\(" in node.astext() or "\\[" in node.astext():
+            node.children = [nodes.Text(typeset(node.astext()))]
+
+
+# ---------------------------------------------------------------- their font
+
+ITALIC = {*range(0x1D434, 0x1D456), *range(0x1D6E2, 0x1D71C), 0x210E}  # the browser takes them for single letters
+BEYOND = {0x2032, 0x2033, 0x221A, 0x203E, 0x5E, 0x2C6, 0x2DC, 0x7E, 0xAF, 0x20D7, 0x23DE, 0x23DF}  # roots, accents, braces  # fmt: skip
+FONT = Path(distribution("ziamath").locate_file("ziamath/fonts/STIXTwoMath-Regular.ttf"))
+
+
+def _narrow(whole: TTFont, sign: int) -> None:
+    """Make a sign's tall forms as narrow as its least: Chromium leaves the width of the widest at a root, whatever its height."""
+    variants, least = whole["MATH"].table.MathVariants, whole.getBestCmap()[sign]
+    forms = variants.VertGlyphConstruction[variants.VertGlyphCoverage.glyphs.index(least)]
+    names = {form.VariantGlyph for form in forms.MathGlyphVariantRecord}
+    names |= {part.glyph for part in forms.GlyphAssembly.PartRecords}
+    width = whole["hmtx"][least][0]
+    for name in names - {least}:
+        glyph, (own, bearing) = whole["glyf"][name], whole["hmtx"][name]
+        glyph.coordinates.scale((width / own, 1))
+        glyph.coordinates.toInt()
+        glyph.recalcBounds(whole["glyf"])
+        whole["hmtx"][name] = (width, round(bearing * width / own))
+
+
+def write_font(app, error):
+    """Write the font reduced to the signs of the built pages, with its licence among its names, for all editions."""
+    if error is not None or app.builder.format != "html" or edition.language != edition.SOURCE:
+        return
+    pages = (page.read_text(encoding="utf-8") for page in Path(app.outdir).rglob("*.html"))
+    formulas = (formula for text in pages for formula in re.findall(r"<math.*?</math>", text, re.DOTALL))
+    used = {ord(sign) for formula in formulas for sign in html.unescape(re.sub(r"<[^>]*>", "", formula))}
+    chosen, whole = subset.Subsetter(subset.Options(name_IDs=["*"])), TTFont(FONT)
+    chosen.populate(unicodes=used | ITALIC | BEYOND | set(range(0x20, 0x7F)))
+    chosen.subset(whole)
+    _narrow(whole, 0x221A)
+    whole.flavor = "woff"
+    whole.save(Path(app.outdir, "_static/mathematics.woff"))
+
+
+def setup(app):
+    visitors = (_in_mathml(visit) for visit in (html_visit_math, html_visit_displaymath))
+    app.add_html_math_renderer("mathml", *((visitor, None) for visitor in visitors))
+    app.config.html_math_renderer = "mathml"
+    app.connect("doctree-resolved", typeset_raw)
+    app.connect("build-finished", write_font)

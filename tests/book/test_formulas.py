@@ -1,0 +1,80 @@
+"""Formulas in TeX become MathML (book/mathml.py, book/_ext/formulas.py)."""
+
+import html
+import re
+from types import SimpleNamespace
+
+import pytest
+from fontTools.ttLib import TTFont
+
+from book._ext import formulas
+from book.mathml import mathml
+
+
+def signs(tex: str, **how) -> str:
+    return html.unescape(re.sub("<[^>]*>", "", mathml(tex, **how))).replace("\u2061", "")  # the sign of an application
+
+
+@pytest.mark.parametrize(
+    "tex, shown",
+    [
+        (r"\varepsilon \le \ln 3", "ε≤ln3"),
+        (r"\Pr[x = y]", "Pr[x=y]"),
+        (r"\begin{split}a &= b \\ &= c\end{split}", "a=b=c"),  # as Sphinx writes several lines
+        (r"\begin{split}\begin{aligned}a &= b\end{aligned}\end{split}", "a=b"),
+        (r"\text{全員}", "全員"),
+    ],
+)
+def test_a_formula_keeps_its_signs(tex, shown):
+    assert signs(tex) == shown
+    assert mathml(tex, display=True).startswith('<math display="block">')
+
+
+@pytest.mark.parametrize("tex", ["x^1^2", r"\nosuchmacro", r"\frac{a", r"\href{javascript:alert(1)}{x}", r"\left( a"])
+def test_a_wrong_formula_is_refused_in_words(tex):
+    with pytest.raises(ValueError, match="tex must be a formula of known commands, got ") as raised:
+        mathml(tex)
+    assert repr(tex) in str(raised.value) and "\x1b" not in str(raised.value)
+
+
+def test_marked_formulas_of_a_page_are_typeset_and_the_rest_stays():
+    tex = {"a": r"a &lt; b", "b": r"\frac{1}{2}"}
+    page = f'<p>\\(x\\) <span class="math notranslate">\\({tex["a"]}\\)</span></p><div class="math">\n\\[{tex["b"]}\\]</div>'
+    made = formulas.typeset(page)
+    assert (
+        made.startswith('<p>\\(x\\) <span class="math notranslate"><math>') and '<math display="block"><mfrac>' in made
+    )
+    assert html.unescape(re.sub("<[^>]*>", "", made)).split() == ["\\(x\\)", "a<b12"], made
+    assert formulas.typeset(made) == made
+
+
+def test_a_wrong_formula_of_a_page_is_warned_of_and_stays(monkeypatch):
+    told: list[str] = []
+    monkeypatch.setattr(formulas.logging, "getLogger", lambda name: SimpleNamespace(warning=told.append))
+    page = '<span class="math">\\(\\nosuchmacro\\)</span>'
+    assert formulas.typeset(page) == page
+    assert len(told) == 1 and "nosuchmacro" in told[0]
+
+
+def test_the_font_has_italic_letters_and_roots_of_one_width():
+    font = TTFont(formulas.FONT)
+    assert formulas.ITALIC <= set(font.getBestCmap()) | {0x1D455}  # h is a sign of its own
+    formulas._narrow(font, 0x221A)
+    tall = [f"uni221A.{form}" for form in ("s1", "s2", "s3", "s4", "x", "t")]
+    assert {font["hmtx"][name][0] for name in tall} == {font["hmtx"]["uni221A"][0]}
+
+
+def test_a_students_formulas_are_typeset_outside_code_and_what_is_none_stays():
+    feedback = pytest.importorskip("notebooks.assignments.feedback")
+    made = feedback._markdown(
+        "For $\\varepsilon < 1$ and $$\\frac{a}{b}$$, not `$x$` or $\\nosuch$, at \\$5: <b>$y$</b> $\\text{<script>}$"
+    )
+    assert made.count("<math") == 4 and "<code>$x$</code>" in made and "$\\nosuch$" in made and "<script" not in made
+    for hostile in (
+        "$" * 100_000,
+        "\\(" * 50_000,
+        "$x" * 50_000,
+        "\\[x" * 50_000,
+        r"$\def\x{\x\x}\x$",
+    ):  # no endless work
+        assert html.unescape(re.sub("<[^>]*>", "", feedback._formulas(hostile))).count("x") >= hostile.count("x") // 2
