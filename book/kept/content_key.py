@@ -67,6 +67,7 @@ class _Module(NamedTuple):
     binds: dict[str, list[int]]  # by name, the statements that define it
     imports: dict[str, list[str]]  # by name, what imports bind it to
     imported: tuple[str, ...] = ()  # what is imported with it: all but what only a type checker sees
+    command: tuple[int, ...] = ()  # statements that run only if it is the command
 
 
 def key(*starts: str | Path, root: Path = ROOT, without: Iterable[str | Path] = ()) -> str:
@@ -80,14 +81,18 @@ def key(*starts: str | Path, root: Path = ROOT, without: Iterable[str | Path] = 
     return _hash(*sorted(_linked(node, found, str(root)) for node in found if node[1] >= 0))
 
 
-def definitions(*starts: str | Path, root: Path = ROOT, without: Iterable[str | Path] = ()) -> dict[str, str]:
+def definitions(
+    *starts: str | Path, root: Path = ROOT, without: Iterable[str | Path] = (), as_commands: bool = False
+) -> dict[str, str]:
     """Return the names of the definitions, files and notebooks' code in `key`, each with a short hash of its content.
+
+    as_commands : of a module with ``if __name__ == "__main__"``, only what running it as a command uses
 
     >>> from book.kept import content_key
     >>> print(*content_key.definitions("lib/numerics/in_order.py").values())
     dot total
     """
-    said = [_named(node, str(root)) for node in _found(starts, root, without) if node[1] >= 0]
+    said = [_named(node, str(root)) for node in _found(starts, root, without, as_commands) if node[1] >= 0]
     return {meaning[:8]: name for name, meaning in sorted(said) if name}
 
 
@@ -106,7 +111,9 @@ def closure(*starts: str | Path, root: Path = ROOT, without: Iterable[str | Path
     return {Path(path) for path, _ in _found(starts, root, without)}
 
 
-def _found(starts: Iterable[str | Path], root: Path, without: Iterable[str | Path]) -> set[_Node]:
+def _found(
+    starts: Iterable[str | Path], root: Path, without: Iterable[str | Path], as_commands: bool = False
+) -> set[_Node]:
     """Return the nodes that `starts` lead to."""
     top, spared = str(root), tuple(os.path.join(root, each) for each in without)
 
@@ -115,7 +122,10 @@ def _found(starts: Iterable[str | Path], root: Path, without: Iterable[str | Pat
         return not any(path == each or path.startswith(each + os.sep) for each in spared)
 
     found: set[_Node] = set()
-    left = [(os.path.join(root, start), _ALL if _is_code(str(start)) else 0) for start in starts]
+    left: list[_Node] = []
+    for path in (os.path.join(root, start) for start in starts):
+        command = _module(path, top).command if as_commands and _is_code(path) else ()
+        left += [(path, number) for number in command] or [(path, _ALL if _is_code(path) else 0)]
     while left:
         node = left.pop()
         if node not in found:
@@ -329,6 +339,7 @@ def _module(path: str, root: str) -> _Module:
     binds: dict[str, list[int]] = {}
     imports: dict[str, list[str]] = {}
     imported: list[str] = []
+    command: list[int] = []
     for node in _parsed(source, path).body:
         outside = _walk(node, (*_FUNCTIONS, ast.ClassDef))
         bound = [pair for part in outside for pair in _imported(part, package)]
@@ -339,6 +350,7 @@ def _module(path: str, root: str) -> _Module:
         if isinstance(node, _IMPORTS) or _is_text(node):
             continue
         main = isinstance(node, ast.If) and "__name__" in _dotted(_walk(node.test))
+        command += [len(statements)] * main
         defined = list(dict.fromkeys([*chain(*map(_defined, outside)), *(name for name, _ in bound)]))
         for name in defined:
             binds.setdefault(name, []).append(len(statements))
@@ -346,7 +358,7 @@ def _module(path: str, root: str) -> _Module:
         runs, everything = not main and (asked or not _is_definition(node)), _walk(node)
         label = own if runs or not defined else defined[0]
         statements.append(_statement(label, _meaning(source, place, everything), everything, package, runs))
-    return _Module(tuple(statements), binds, imports, tuple(imported))
+    return _Module(tuple(statements), binds, imports, tuple(imported), tuple(command))
 
 
 def _parsed(source: str, path: str) -> ast.Module:

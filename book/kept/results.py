@@ -99,8 +99,8 @@ def _used(code: str) -> dict[str, str]:
 
     code : paths below the repository, or patterns of such, with spaces between
 
-    Kept results count for chapters that read them; for studies they are output. The code that writes kept results is left
-    out, because it changes none. Raises ``FileNotFoundError`` if a pattern matches no file.
+    Kept results count for chapters that read them; for studies they are output. Of a study that is a command, only what the
+    command runs counts, not what reads its results. The code that writes kept results is left out, because it changes none. Raises ``FileNotFoundError`` if a pattern matches no file.
     """
     starts = []
     for pattern in code.split():
@@ -110,7 +110,7 @@ def _used(code: str) -> dict[str, str]:
         starts += found
     chapters = any(path.suffix == ".ipynb" for path in starts)
     made = () if chapters else FOLDER.rglob("*.csv")
-    return content_key.definitions(*starts, without=(Path(__file__).parent, *made))
+    return content_key.definitions(*starts, without=(Path(__file__).parent, *made), as_commands=True)
 
 
 def changed(path) -> list[str]:

@@ -170,6 +170,23 @@ def test_what_is_left_out_leads_nowhere(tree):
     assert names(root, "data.csv", without=["data.csv"]) == {"data.csv"}  # asked for by name
 
 
+def test_of_a_command_what_reads_its_results_is_left_out(tree):
+    code = "import m\nALL = 3\ndef made(): return m.f(ALL)\ndef read(): return m.g()\n"
+    root = tree(
+        {
+            "study.py": code + "if __name__ == '__main__':\n    made()\n",
+            "plain.py": code,
+            "m.py": "def f(x): pass\ndef g(): pass\n",
+        }
+    )
+    found = {
+        start: set(content_key.definitions(start, root=root, as_commands=True).values())
+        for start in ("study.py", "plain.py")
+    }
+    assert found == {"study.py": {"study", "ALL", "made", "f"}, "plain.py": {"ALL", "made", "f", "read", "g"}}
+    assert {"read", "g"} <= set(content_key.definitions("study.py", root=root).values())
+
+
 CODE = '''"""Text."""
 
 import a  # why
