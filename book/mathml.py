@@ -7,6 +7,8 @@ from math_core import LatexError, LatexToMathML
 _TEX = LatexToMathML(fancy_error=False)
 # Sphinx puts several lines into `split`, which outside a numbered equation is `aligned`.
 _SPLIT = re.compile(r"\\begin\{split\}\s*(?:\\displaystyle)?\s*(?P<lines>.*)\\end\{split\}", re.DOTALL)
+# Letters of another alphabet and words come with an empty space in front, which changes nothing on screen.
+_WITH_NOTHING = re.compile(r"<mrow><mspace/>(<mi\b[^>]*>[^<]*</mi>)</mrow>")
 
 
 def mathml(tex: str, display: bool = False) -> str:
@@ -18,6 +20,6 @@ def mathml(tex: str, display: bool = False) -> str:
         inner = lines["lines"].strip()
         tex = inner if inner.startswith(r"\begin{") else rf"\begin{{aligned}}{inner}\end{{aligned}}"
     try:
-        return _TEX.convert_with_local_state(tex.strip(), displaystyle=display)
+        return _WITH_NOTHING.sub(r"\1", _TEX.convert_with_local_state(tex.strip(), displaystyle=display))
     except LatexError as reason:
         raise ValueError(f"tex must be a formula of known commands, got {tex.strip()!r}: {reason}") from None

@@ -43,12 +43,15 @@ UNUSED = re.compile(r'\s*<script\b[^>]*\bsrc="[^"]*/scripts/fontawesome\.js[^"]*
 
 
 class Coloured(HtmlFormatter):
-    """An element only for those words of code that one of the `styles` colours; a third of them have no colour."""
+    """An element only for those words of code that have a colour: neither names, nor signs, nor what one of the `styles` leaves plain.
+
+    Names and signs are two thirds of a listing. With colours of their own they hide the few words that should stand out.
+    """
 
     styles: tuple[str, ...] = ()
 
     def _get_css_classes(self, ttype):
-        plain = (
+        plain = ttype in (Token.Name, Token.Operator) or (
             all(_look(style, ttype) == _look(style, Token.Text) for style in self.styles) and ttype not in Token.Generic
         )
         return "" if plain else super()._get_css_classes(ttype)
