@@ -29,36 +29,49 @@
 
   const COLORS = 9;  // classes line-0 to line-8 of compendium.css
 
-  /* Lines over logarithmic axes, each named at its right end, and a point. */
-  function chart({x, y, lines}, mark) {
+  const LOGARITHMIC = {to: Math.log, shows: v => v > 0}, LINEAR = {to: v => v, shows: () => true};
+
+  /* At most seven round numbers from `low` to `high`; on a logarithmic axis, their powers of ten. */
+  function ticks(axis, [low, high]) {
+    const found = [];
+    if (axis === LINEAR) {
+      const rough = (high - low) / 6, power = 10 ** Math.floor(Math.log10(rough));
+      const step = power * [1, 2, 5, 10].find(factor => factor * power >= rough);
+      for (let i = Math.ceil(low / step); i * step <= high; i++) found.push(i * step);
+      return found;
+    }
+    const first = Math.floor(Math.log10(low)), last = Math.ceil(Math.log10(high));
+    const steps = last - first > 3 ? [1] : [1, 2, 5], every = Math.ceil((last - first) / 6);
+    for (let power = first; power <= last; power += every) found.push(...steps.map(step => step * 10 ** power));
+    return found.filter(v => v >= low && v <= high);
+  }
+
+  /* Lines, each named at its right end, and perhaps a point; the axes are logarithmic unless `linear`. */
+  function chart({x, y, lines, linear = false}, mark = []) {
     const width = 460, height = 290, left = 58, right = 66, top = 12, bottom = 44;
-    const points = Object.values(lines).flat().filter(p => p.every(v => Number.isFinite(v) && v > 0));
+    const axis = linear ? LINEAR : LOGARITHMIC, drawn = p => p.every(v => Number.isFinite(v) && axis.shows(v));
+    const points = Object.values(lines).flat().filter(drawn);
     const made = element('svg', {viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': say('{y} against {x}', {x, y})});
     if (!points.length) {
       made.append(element('text', {x: left, y: height / 2}, say('no finite value here')));
       return made;
     }
-    const range = (i, pad) => [Math.min(...points.map(p => p[i])) / pad, Math.max(...points.map(p => p[i])) * pad];
+    const range = (i, pad) => [linear && i ? 0 : Math.min(...points.map(p => p[i])) / pad, Math.max(...points.map(p => p[i])) * pad];
     const [xs, ys] = [range(0, 1), range(1, 1.15)];
-    const px = v => left + (width - left - right) * Math.log(v / xs[0]) / Math.log(xs[1] / xs[0]);
-    const py = v => height - bottom - (height - top - bottom) * Math.log(v / ys[0]) / Math.log(ys[1] / ys[0]);
-    const ticks = ([low, high]) => {
-      const first = Math.floor(Math.log10(low)), last = Math.ceil(Math.log10(high));
-      const steps = last - first > 3 ? [1] : [1, 2, 5], every = Math.ceil((last - first) / 6), found = [];
-      for (let power = first; power <= last; power += every) found.push(...steps.map(step => step * 10 ** power));
-      return found.filter(v => v >= low && v <= high);
-    };
-    const label = v => (v >= 1e4 || v < 1e-2 ? v.toExponential(0).replace('e+', 'e') : String(Number(v.toPrecision(2))));
-    for (const v of ticks(xs)) made.append(element('line', {x1: px(v), x2: px(v), y1: top, y2: height - bottom}),
+    const share = (v, [low, high]) => (axis.to(v) - axis.to(low)) / (axis.to(high) - axis.to(low));
+    const px = v => left + (width - left - right) * share(v, xs);
+    const py = v => height - bottom - (height - top - bottom) * share(v, ys);
+    const label = v => (v && (Math.abs(v) >= 1e4 || Math.abs(v) < 1e-2) ? v.toExponential(0).replace('e+', 'e') : String(Number(v.toPrecision(2))));
+    for (const v of ticks(axis, xs)) made.append(element('line', {x1: px(v), x2: px(v), y1: top, y2: height - bottom}),
       element('text', {x: px(v), y: height - bottom + 17, 'text-anchor': 'middle'}, label(v)));
-    for (const v of ticks(ys)) made.append(element('line', {x1: left, x2: width - right, y1: py(v), y2: py(v)}),
+    for (const v of ticks(axis, ys)) made.append(element('line', {x1: left, x2: width - right, y1: py(v), y2: py(v)}),
       element('text', {x: left - 6, y: py(v) + 4, 'text-anchor': 'end'}, label(v)));
     made.append(element('text', {x: (left + width - right) / 2, y: height - 8, 'text-anchor': 'middle'}, x),
       element('text', {x: 14, y: (top + height - bottom) / 2, 'text-anchor': 'middle',
         transform: `rotate(-90 14 ${(top + height - bottom) / 2})`}, y));
     const ends = [];
     Object.entries(lines).forEach(([name, line], i) => {
-      const kept = line.filter(p => p.every(v => Number.isFinite(v) && v > 0));
+      const kept = line.filter(drawn);
       if (!kept.length) return;
       const path = kept.map(p => `${px(p[0]).toFixed(1)} ${py(p[1]).toFixed(1)}`).join(' L');
       made.append(element('path', {d: `M${path}`, class: `line-${i % COLORS}`}));

@@ -13,6 +13,34 @@
     return {total: composed(values), curves};
   }
 
+  /* The density of a published count under Laplace noise, where the true one is 0 and where it is `change`. */
+  function noise({epsilon, change}) {
+    const scale = change / epsilon, counts = spaced(-20, 30, 501);
+    const around = truth => counts.map(t => [t, Math.exp(-Math.abs(t - truth) / scale) / (2 * scale)]);
+    return {scale, within: scale * Math.log(20), factor: Math.exp(epsilon), guess: 1 - Math.exp(-epsilon / 2) / 2,
+      curves: {0: around(0), [change]: around(change)}};
+  }
+
+  const SHARES = [2, 5, 11, 16, 13, 7, 4, 5, 10, 14, 9, 4].map(share => share / 100);
+  const STRAYS = [0.9, -1.2, 0.3, 1.6, -0.5, -1.4, 0.8, 1.1, -0.2, -0.9, 0.6, -1.1];  // in standard deviations, drawn once
+
+  /* Iterative Bayes (lib.microdata.IterativeBayes): each record keeps its value with probability `kept`, or else gets one of all at random. */
+  function reconstruction({kept, n, steps}) {
+    const size = SHARES.length, other = (1 - kept) / size, through = shares => shares.map(share => kept * share + other);
+    const observed = through(SHARES).map((p, v) => Math.max(0, Math.round(n * p + STRAYS[v] * Math.sqrt(n * p * (1 - p)))));
+    observed[3] += n - observed.reduce((a, b) => a + b);  // the most frequent value takes the rounding
+    const seen = observed.map(count => count / n);
+    let shares = SHARES.map(() => 1 / size);
+    for (let step = 0; step < steps; step++) {
+      const ratio = through(shares).map((p, v) => seen[v] / p), common = other * ratio.reduce((a, b) => a + b);
+      shares = shares.map((share, v) => share * (kept * ratio[v] + common));
+    }
+    const distance = found => SHARES.reduce((sum, share, v) => sum + Math.abs(share - found[v]), 0) / 2;
+    const line = values => values.map((share, v) => [v + 1, share]);
+    return {observed, shares, errors: [distance(seen), distance(shares)],
+      curves: {[say('true')]: line(SHARES), [say('perturbed')]: line(seen), [say('estimated')]: line(shares)}};
+  }
+
   const leastOf = numbers => Math.min(...numbers.filter(Number.isFinite));
 
   /* Rows [name, value], the least of them marked by value, and where several are the least that they tie. */
@@ -63,6 +91,23 @@
       curves: r => ({x: say('releases'), y: say('total ε'), lines: r.curves}),
       mark: (values, r) => [values.count, leastOf(Object.values(r.total))],
     },
+    noise: {
+      title: say('How much noise?'),
+      inputs: [slider('epsilon', 'ε', 0.1, 8, 1, LOG), slider('change', say('sensitivity Δ'), 1, 10, 1, {whole: true})],
+      compute: noise,
+      results: r => [[say('scale of the noise, Δ/ε'), r.scale], [say('95 % of the published counts are off by at most'), r.within],
+        [say('largest ratio of the two densities'), r.factor], [say('the best guess which count is the true one is right with probability'), r.guess]],
+      curves: r => ({x: say('published count'), y: say('density'), lines: r.curves, linear: true}),
+    },
+    reconstruction: {
+      title: say('How much comes back?'),
+      inputs: [slider('kept', say('probability ρ of keeping the value'), 0.02, 0.98, 0.3), slider('n', say('records N'), 100, 1e6, 2000, WHOLE),
+        slider('steps', say('steps of iterative Bayes'), 1, 10000, 20, WHOLE)],
+      compute: reconstruction,
+      results: r => [[say('of the perturbed records'), r.errors[0]], [say('of the estimated shares'), r.errors[1]]],
+      heading: say('total variation distance from the true shares'),
+      curves: r => ({x: say('value'), y: say('share'), lines: r.curves, linear: true}),
+    },
   };
 
   /* The control of one input, which calls `changed`; returns its current value by `read`. */
@@ -102,7 +147,7 @@
       table.replaceChildren(...(explorer.heading ? [element('caption', {}, explorer.heading)] : []),
         ...explorer.results(result).map(([name, value]) => element('tr', {},
           element('th', {scope: 'row'}, name), element('td', {'data-value': value}, shown(value)))));
-      picture.replaceChildren(chart(explorer.curves(result), explorer.mark(values, result)));
+      picture.replaceChildren(chart(explorer.curves(result), explorer.mark?.(values, result)));
     };
     const controls = explorer.inputs.map(input => control(input, `explorer-${index}-${input.name}`, update));
     const note = explorer.note ? [element('p', {class: 'note'}, explorer.note)] : [];
@@ -114,5 +159,5 @@
   if (typeof document !== 'undefined') {
     document.addEventListener('DOMContentLoaded', () => document.querySelectorAll('.explorer[data-explorer]').forEach(explore));
   }
-  Object.assign(compendium, {composition});
+  Object.assign(compendium, {composition, noise, reconstruction});
 })();

@@ -4,13 +4,19 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 from selenium.webdriver.common.keys import Keys
+from sklearn.exceptions import ConvergenceWarning
 
 from book._ext.pages import FILES, SCRIPTS
-from lib import gaussian_synthesis, local
+from lib import gaussian_synthesis, local, mechanisms
+from lib.microdata import IterativeBayes
+from lib.microdata.perturbation import Perturbation, RetentionReplacement
 from tests.browser import calculator_in_lib, needs
 
 PAGES = {
+    "noise": "notebooks/kiri2019/01_laplace.html",
+    "reconstruction": "notebooks/hasegawa2015/02_reconstruction.html",
     "renyi": "notebooks/miura2022/03_beyond.html",
     "local": "notebooks/kiri2019/02_local.html",
     "composition": "notebooks/kiri2019/03_composition.html",
@@ -92,6 +98,38 @@ def test_composition(compute, mechanism):
         assert set(here) == set(expected)
         for name, total in here.items():
             assert expected[name]["epsilon"].fits(total), name
+
+
+def test_noise(compute):
+    rng = np.random.default_rng(4)
+    for _ in range(40):
+        epsilon, change = 10 ** rng.uniform(-1, 0.9), int(rng.integers(1, 11))
+        here = compute("noise", {"epsilon": epsilon, "change": change})
+        mechanism = mechanisms.Laplace.calibrated(epsilon, change)
+        published = stats.laplace(scale=mechanism.scale)
+        assert agree(here["scale"], mechanism.scale)
+        assert agree(here["factor"], math.exp(mechanism.epsilon))
+        assert published.sf(here["within"]) == pytest.approx(0.025)
+        assert agree(here["guess"], published.cdf(change / 2))
+        for truth, line in here["curves"].items():
+            at, density = np.array(line).T
+            assert density == pytest.approx(published.pdf(at - int(truth)))
+
+
+@pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}")
+def test_reconstruction(compute):
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        kept, n, steps = rng.uniform(0.02, 0.98), int(10 ** rng.uniform(2, 6)), int(10 ** rng.uniform(0, 2.5))
+        here = compute("reconstruction", {"kept": kept, "n": n, "steps": steps})
+        truth, seen, estimated = (np.array(line)[:, 1] for line in here["curves"].values())
+        records = np.repeat(np.arange(len(truth)), here["observed"])
+        assert len(records) == n and min(here["observed"]) >= 0 and truth.sum() == pytest.approx(1)
+        change = Perturbation({"value": RetentionReplacement(len(truth), kept)})
+        own = IterativeBayes(change, tol=1e-300, max_iter=steps + 1, accelerated=False).fit(records[:, None])
+        assert here["shares"] == pytest.approx(own.shares_, rel=1e-9) and (estimated == here["shares"]).all()
+        assert seen == pytest.approx(np.array(here["observed"]) / len(records))
+        assert here["errors"] == pytest.approx([np.abs(found - truth).sum() / 2 for found in (seen, own.shares_)])
 
 
 # ---- on the pages
