@@ -15,10 +15,10 @@
 
   /* The density of a published count under Laplace noise, where the true one is 0 and where it is `change`. */
   function noise({epsilon, change}) {
-    const scale = change / epsilon, counts = spaced(-20, 30, 501);
+    const scale = change / epsilon, counts = spaced(-8 * change, 9 * change, 511);
     const around = truth => counts.map(t => [t, Math.exp(-Math.abs(t - truth) / scale) / (2 * scale)]);
     return {scale, within: scale * Math.log(20), factor: Math.exp(epsilon), guess: 1 - Math.exp(-epsilon / 2) / 2,
-      curves: {0: around(0), [change]: around(change)}};
+      curves: Object.fromEntries([0, change].map(truth => [say('true: {count}', {count: truth}), around(truth)]))};
   }
 
   const SHARES = [2, 5, 11, 16, 13, 7, 4, 5, 10, 14, 9, 4].map(share => share / 100);
