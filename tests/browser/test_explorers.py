@@ -122,7 +122,7 @@ def test_reconstruction(compute):
     for _ in range(20):
         kept, n, steps = rng.uniform(0.02, 0.98), int(10 ** rng.uniform(2, 6)), int(10 ** rng.uniform(0, 2.5))
         here = compute("reconstruction", {"kept": kept, "n": n, "steps": steps})
-        truth, seen, estimated = (np.array(line)[:, 1] for line in here["curves"].values())
+        truth, seen, estimated = (np.array(here["curves"][name])[:, 1] for name in ("true", "perturbed", "estimated"))
         records = np.repeat(np.arange(len(truth)), here["observed"])
         assert len(records) == n and min(here["observed"]) >= 0 and truth.sum() == pytest.approx(1)
         change = Perturbation({"value": RetentionReplacement(len(truth), kept)})
