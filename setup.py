@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: `lib` is built as `dp_compendium`, and an editable install has the repository's own names as well."""
+"""Build `lib` as `dp_compendium`; an editable install also keeps the repository's own names. pyproject.toml can say neither."""
 
 from setuptools import find_packages, setup
 from setuptools.command.editable_wheel import editable_wheel

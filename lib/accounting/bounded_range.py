@@ -38,14 +38,14 @@ def compose_schedule(mechanisms: numerical.Mechanisms, delta: float, *,
                      resolution: int = 32) -> EpsilonBounds:  # fmt: skip
     """Return bounds on the epsilon at `delta` of a schedule; `upper` is the guarantee.
 
-    mechanisms : pairs (mechanism, count) as for `numerical.prv_compose`, at least one. List the selections, those of
-        bounded range, in the order in which they ran; the bounds hold for any positions of the other mechanisms
+    mechanisms : pairs (mechanism, count) as for `numerical.prv_compose`, at least one. List the selections, which have
+        bounded range, in their order of execution; the bounds hold for any positions of the other mechanisms
     delta : [1e-12, 1)
-    exponential : one of `TREATMENTS`; see the module's text
+    exponential : one of `TREATMENTS`, which the module describes
     eps_error : (0, inf), the error of the numerical composition (of the measurements only, for "bounded range");
         default: 0.2 % of the epsilon by zCDP, at least 2e-4
-    resolution : integer >= 2, steps of the mesh to an exponential mechanism's epsilon; "bounded range" widens each of
-        these by up to 2/resolution, and takes time in proportion to resolution^2 and selections^(3/2)
+    resolution : integer >= 2, steps of the mesh to an exponential mechanism's epsilon. With "bounded range" each
+        such epsilon grows by up to 2/resolution; time is proportional to resolution^2 and selections^(3/2)
 
     The true epsilon lies in [lower, upper]; for "bounded range" it is the worst case over all mechanisms with the
     range, and `estimate` is the middle. The schedule counts as fixed in advance. For a run of AIM, which decides from
@@ -181,7 +181,7 @@ def _hockey_stick(points, mass, at):
 
 
 def _crossing(function, high) -> float:
-    """Return the smallest argument in [0, high] from which the decreasing `function` is not positive, rounded up."""
+    """Return the smallest argument in [0, high] where the decreasing `function` is not positive, rounded up."""
     low = 0.0
     if function(low) <= 0:
         return low

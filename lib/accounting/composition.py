@@ -48,8 +48,11 @@ def parallel(epsilons: ArrayLike, deltas: ArrayLike = 0.0, *, neighbours: str = 
     """Return the cost of mechanisms that each see one part of a partition of the records by their values.
 
     epsilons, deltas : as for `basic`, under unbounded neighbours
-    neighbours : "unbounded", where the record that is added or removed is in one part only: the largest cost (McSherry
-        2009, Theorem 4). "bounded", where a replaced record may leave one part and enter another: the two largest together
+    neighbours : "unbounded" or "bounded"
+
+    Under unbounded neighbours the result is the largest cost, because an added or removed record is in one part only
+    (McSherry 2009, Theorem 4). Under bounded neighbours it is the sum of the two largest, because a replaced record may
+    leave one part and enter another.
 
     >>> from lib.accounting.composition import parallel
     >>> parallel([0.5, 1.0])

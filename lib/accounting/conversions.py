@@ -62,7 +62,7 @@ def compose_rdp(epsilons: Iterable[ArrayLike], counts: ArrayLike | None = None) 
     """Return the RDP epsilon of an adaptive composition: at equal order, epsilons add up.
 
     epsilons : K curves in [0, inf], scalars (one order) or arrays over one grid of orders; they
-        broadcast, and a single curve is passed as ``[curve]``
+        broadcast. Pass a single curve as ``[curve]``
     counts : K integers >= 0, how often each mechanism runs; default: once each
     Source: Mironov 2017, Proposition 1; miura2022, Proposition 2.4.
 
@@ -84,8 +84,10 @@ def rdp_to_dp(alpha: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, conversion
 
     alpha, epsilon : orders in (1, inf) and RDP epsilons in [0, inf] (inf: no guarantee), of one shape
     delta : in (0, 1), any shape, which the result takes
-    conversion : "mironov2017" is ``epsilon + log(1/delta)/(alpha-1)``; "canonne2020", never larger,
-        is ``epsilon + log((alpha-1)/alpha) - (log(delta) + log(alpha))/(alpha-1)``
+    conversion : "mironov2017" or "canonne2020"
+
+    - "mironov2017" is ``epsilon + log(1/delta)/(alpha-1)``.
+    - "canonne2020", never larger, is ``epsilon + log((alpha-1)/alpha) - (log(delta) + log(alpha))/(alpha-1)``.
 
     Negative epsilons become 0, because (negative, delta) implies (0, delta); `alpha` stays the minimiser before clipping.
     A wholly infinite curve gives epsilon inf, alpha NaN.

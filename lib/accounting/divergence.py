@@ -3,7 +3,7 @@
 D_alpha(P||Q) = log E_P[(P/Q)^(alpha - 1)] / (alpha - 1) for alpha > 1, with the KL-divergence
 at alpha = 1 and the max-divergence at alpha = inf (miura2022, Definition 2.2, Lemma A.1.1).
 
-Two Gaussians are first brought to normal form (`gaussian_pair`): coordinates in which
+Two Gaussians are first brought to normal form (`gaussian_pair`): in new coordinates
 Sigma1 = I, Sigma2 = diag(1 + t) and the means differ by m. Every divergence is then a sum over
 coordinates, and a small difference of covariances stays a small number t instead of vanishing
 in determinants. `lib.accounting.hockey_stick` has the hockey-stick divergence of such a pair.
@@ -80,9 +80,9 @@ def psi(t: ArrayLike, alpha: ArrayLike) -> Numbers:
 
     t : array_like in (-1, inf), the relative difference of the variances; alpha : in [1, inf]; they broadcast
 
-    psi_alpha(t) = [alpha log(1 + t) - log(1 + alpha t)] / (alpha - 1) >= 0, with the limits log(1 + t) - t / (1 + t)
-    at alpha = 1 and log(1 + t) at alpha = inf; ``inf`` where alpha t <= -1 (as rounded), and for alpha = inf where
-    t < 0. With s = t / (1 + t) and phi(x) = log1p(x) - x it is -phi(-s) - phi((alpha - 1) s) / (alpha - 1): two terms
+    psi_alpha(t) = [alpha log(1 + t) - log(1 + alpha t)] / (alpha - 1) >= 0. Its limit is log(1 + t) - t / (1 + t)
+    at alpha = 1, and log(1 + t) at alpha = inf. The result is ``inf`` where alpha t <= -1 (as rounded), and for alpha = inf where
+    t < 0. With s = t / (1 + t) and phi(x) = log1p(x) - x, it is -phi(-s) - phi((alpha - 1) s) / (alpha - 1): two terms
     >= 0, so nothing cancels. The relative error is a few roundings, times 1 / (1 + alpha t) near the edge of the
     region, where rounding `t` has as large an effect.
     Checked by Coq, but for rounding: `psi_nonneg`, `psi_increasing` and `psi_decreasing` in proofs/.
@@ -186,15 +186,15 @@ def _brief(matrix):
 def renyi_gaussian(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: ArrayLike, alpha: ArrayLike) -> Numbers:
     """Return D_alpha(N(mean1, cov1) || N(mean2, cov2)) in nats, the shape of `alpha`; miura2022, Proposition 4.1.
 
-    mean1, mean2 : shape (d,), or numbers if d = 1; cov1, cov2 : shape (d, d), symmetric positive definite, or
-        positive numbers; ``ValueError`` as from `gaussian_pair`
+    mean1, mean2 : shape (d,), or numbers if d = 1
+    cov1, cov2 : shape (d, d), symmetric positive definite, or positive numbers
     alpha : array_like in [1, inf], any shape; 1 is the KL-divergence, inf the max-divergence, sup_x log(p1(x) / p2(x))
 
     The result is ``inf`` where Sigma_alpha = (1 - alpha) cov1 + alpha cov2 is not positive definite. At alpha = inf it is
     finite only where cov2 - cov1 is positive semidefinite and the means differ within its range. In the normal form of
     `gaussian_pair` the printed formula is sum_i [alpha m_i^2 / (1 + alpha t_i) + psi_alpha(t_i)] / 2. Where rounding in
     the whitening leaves the case open, the edge of the region, alpha t_i = -1, counts as outside. At alpha = inf the edge
-    is equal variances, t_i = 0, and such t_i (with their m_i) count as zero.
+    is equal variances, t_i = 0, and such t_i (with their m_i) count as zero. Raises ``ValueError`` as `gaussian_pair` does.
     Source: M. Gil, F. Alajaji, T. Linder, Information Sciences 249 (2013) 124-131.
 
     >>> import numpy as np

@@ -8,8 +8,8 @@ two-sided Laplace transform of delta is exp(K(z)) / (z (1 + z)), so on any line 
 
     delta(eps) = 1/(2 pi) int F(u) du,  F(u) = exp(K(z) - z eps) / (z (1 + z)),  z = r + iu.
 
-Moving the line across the poles z = 0 and z = -1 the same integral gives delta - 1 for -1 < r < 0 and delta - 1 + e^eps
-for lo < r < -1. Of the three saddle points, the minima of log|F(0)| over r, we take the lowest (`_choose_line`): it
+On the other side of the poles z = 0 and z = -1 the same integral gives delta - 1 for -1 < r < 0 and delta - 1 + e^eps
+for lo < r < -1. The minima of log|F(0)| over r are three saddle points. We take the lowest (`_choose_line`): it
 belongs to the smallest of the three numbers, so tiny deltas keep their relative accuracy. This is the saddle-point
 accountant of Alghamdi et al. (2023), with quadrature in place of an asymptotic series.
 
@@ -153,9 +153,9 @@ def _largest_loss(pair: GaussianPair, count: float):
 
 
 def _log_moment(loss: _Loss, z):
-    """Return K(z), the shape of `z`, real or complex. |exp(K(r + iu))| decreases in |u|: with w = 1 + z s the Gaussian
-    factor is |w|^(-1/2) e^(linear in z), and b z (1 + z) / w = b [w - (2 - s) + (1 - s) / w] / s^2, whose real part
-    moves only by Re(1/w) = (1 + r s) / |w|^2 (for s = 0 by -u^2). The real part of w stays positive, so principal
+    """Return K(z), the shape of `z`, real or complex. |exp(K(r + iu))| decreases in |u|. With w = 1 + z s the Gaussian
+    factor is |w|^(-1/2) e^(linear in z), and b z (1 + z) / w = b [w - (2 - s) + (1 - s) / w] / s^2. Only Re(1/w) =
+    (1 + r s) / |w|^2 moves the real part of this (for s = 0, -u^2 does). The real part of w stays positive, so principal
     logarithms are the right branch."""
     z = np.asarray(z)[..., np.newaxis]
     s, b = loss.s, loss.b

@@ -1,4 +1,4 @@
-"""The sampled Gaussian mechanism, repeated: normal noise on a sum in which each record takes part with probability q.
+"""The sampled Gaussian mechanism, repeated: normal noise on a sum of records, each drawn with probability q.
 
 A step of DP-SGD publishes this (`networks.dp_sgd`): the clipped changes, of L2 norm at most C, of the records drawn
 (Poisson sampling), plus normal noise of standard deviation sigma C. Neighbours are "unbounded" if a record is added or
@@ -15,8 +15,9 @@ is replaced, the dominating laws are P and
     P' = (1 - q) N(0) + q N(-1).
 
 For every event A and t >= 1, P(A) - t P'(A) is largest if the clipped changes of the two records are opposite and of
-norm 1, by the lemma of Neyman and Pearson; the chapter "Which method wins when all are equally private?" has the
-proof. The changes of the other records are the same for both, and mixing over them raises no such difference.
+norm 1. This follows from the lemma of Neyman and Pearson; the chapter "Which method wins when all are equally
+private?" gives the proof. The changes of the other records are the same for both, and mixing over them raises no such
+difference.
 `numerical.prv_compose` composes each pair, and the worst counts.
 
 Source: Abadi et al. 2016; Mironov, Talwar, Zhang 2019; Gopi, Lee, Wutschitz 2021.
@@ -50,6 +51,7 @@ class SampledGaussian(PrivacyLossVariable):
     """The privacy loss of one step, for `prv_compose`, under the first of the two laws that `direction` compares.
 
     sigma : noise multiplier in [0.1, 1e6]; q : in (0, 1); direction : "remove", "add" or "replace"
+
     Each law is (1 - q) N(0) + q N(m), with its m in `_MEANS` ("add" is reversed, so that the loss increases).
     """
 

@@ -1,13 +1,13 @@
 """Attacks: audits of mechanisms and of local protocols' reports, and membership inference."""
 
 from .audit import (
-    Audit,  # what a statistical audit proved, and from which counts
+    Audit,  # the result of a statistical audit, with its counts
     audit_mechanism,  # a lower bound of epsilon, from outputs on two neighbours
     audit_oracle,  # a lower bound of epsilon, from reports of a frequency oracle
     clopper_pearson,  # exact confidence limits of a probability
     epsilon_lower_bound,  # a lower bound of epsilon, from scores on two neighbours
     epsilon_lower_bound_of_categories,  # a lower bound of epsilon, from outputs that are categories
-    most_provable,  # the largest epsilon that so many trials can prove
+    most_provable,  # the largest epsilon that a number of trials can prove
 )
 from .exact_law import exact_loss  # the largest privacy loss of a frequency oracle, by enumeration of its draws
 from .membership_inference import (

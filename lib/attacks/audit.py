@@ -65,7 +65,7 @@ def audit_mechanism(
     """Audit a mechanism of `mechanisms`, or any object with their `worst_case`, `events` and `release`, by running it.
 
     trials : integer >= 4, runs on each input of its worst case; delta : [0, 1); confidence : (0, 1)
-    The audit does not use the mechanism's statement of its own guarantee. See `epsilon_lower_bound`.
+    The audit does not use the guarantee that the mechanism states. See `epsilon_lower_bound`.
 
     >>> import numpy as np
     >>> from lib.attacks import audit_mechanism
@@ -131,6 +131,7 @@ def epsilon_lower_bound(first: ArrayLike, second: ArrayLike, *, delta: float = 0
 
     first, second : scores (trials,) of independent outputs under the two inputs; a likelihood ratio is the sharpest
     delta : [0, 1); confidence : (0, 1); P and Q share the error equally
+
     The first half of the scores chooses the event, a threshold and a direction; the second half judges it.
     Raises ``ValueError`` for fewer than 4 scores, unequal numbers, or NaN scores.
 
@@ -162,7 +163,7 @@ def epsilon_lower_bound(first: ArrayLike, second: ArrayLike, *, delta: float = 0
 def most_provable(trials: int, confidence: float = 0.95) -> float:
     """Return the largest lower bound that `trials` runs on each input can give: all hits and no false hit.
 
-    trials : integer >= 4, half of which choose the event; confidence : (0, 1). Delta is 0.
+    trials : integer >= 4; half of the runs choose the event. confidence : (0, 1). Delta is 0.
 
     >>> from lib.attacks import most_provable
     >>> print(round(float(most_provable(1000)), 2))

@@ -88,8 +88,8 @@ def report_law(
     with_draws : whether the number of random draws is also seen, as a shared generator or a clock would reveal it
     seeds : outcomes of a draw from a large range, integers in [0, 2^64), taken modulo the range
 
-    The keys are tuples (type, shape, bytes), or (type, shape, bytes, draws) if `with_draws`. Raises `NotEnumerable` for draws
-    other than `random` and `integers`, or for a real draw that is used in more than comparisons. Raises
+    The keys are tuples (type, shape, bytes), or (type, shape, bytes, draws) if `with_draws`. Raises `NotEnumerable` if the
+    oracle draws with anything but `random` and `integers`, or uses a real draw for more than comparisons. Raises
     ``ArithmeticError`` beyond 2^17 runs.
     """
     inside = f"[0, {oracle.k - 1}]"

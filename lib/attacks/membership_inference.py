@@ -195,7 +195,7 @@ def tpr_bound(fpr: ArrayLike, epsilon: float, delta: float = 0.0) -> Numbers:
     """
     fpr = checks.real("fpr", fpr, "[0, 1]")
     epsilon, delta = _budget(epsilon, delta)
-    if epsilon > 700:  # e^epsilon overflows: no bound but where there are no false positives
+    if epsilon > 700:  # e^epsilon overflows: the only bound is that without false positives
         return np.where(fpr > 0, 1.0, delta)[()]
     return np.minimum(
         np.minimum(np.exp(epsilon) * fpr + delta, np.exp(-epsilon) * (delta + fpr) - np.expm1(-epsilon)), 1.0
@@ -219,8 +219,8 @@ def posterior_bound(prior: ArrayLike, epsilon: float) -> Numbers:
     prior : the probability before, in [0, 1], any shape; epsilon : [0, inf]
 
     The odds grow by at most e^epsilon. For an (epsilon, delta)-DP model the probability may exceed this bound b, on average
-    over all models by at most (1 - b) delta: with probability delta the model reveals everything, and otherwise it is
-    epsilon-DP (Kairouz, Oh, Viswanath 2015, Theorem 2.1).
+    over all models by at most (1 - b) delta. The reason is that with probability delta the model reveals everything, and
+    otherwise it is epsilon-DP (Kairouz, Oh, Viswanath 2015, Theorem 2.1).
 
     >>> from lib.attacks.membership_inference import posterior_bound
     >>> print(round(posterior_bound(0.1, epsilon=1.0), 4))

@@ -51,7 +51,7 @@ class Examination:
     """The findings of `examine`.
 
     law : of one report, on few values; None if it cannot be enumerated
-    together : of two users' reports, on two values, the second user's known; None if `law` is None or refutes already
+    together : of two users' reports, on two values, the second user's known; None if `law` is None or already refutes
     runs : learned from raw reports, on many values; draws : the values that `uneven_draws` gives
     """
 
@@ -97,7 +97,7 @@ def audit_reports(
 
     oracle : a frequency oracle: anything with `k`, `perturb` and `supports`
     trials : integer >= 8, users of each value; confidence : (0, 1)
-    grid : [1e-100, 1e100], to whose multiples real reports are rounded first; None for no rounding
+    grid : [1e-100, 1e100]; real reports are first rounded to its multiples. None for no rounding
 
     Users must report independently; for shared noise, use `exact_law.exact_loss` with a user `beside`. The audit stores
     about k^2 `trials` numbers.

@@ -5,8 +5,8 @@ A file is searched for in the folder that ``COMPENDIUM_DATA`` names (as ``<folde
 ``COMPENDIUM_OFFLINE=1`` and ``download=False`` forbid the fetch. A `DatasetError` of one sentence says what is wrong
 with a file, or that ``COMPENDIUM_DATA`` does not name a folder.
 
-The package contains synthetic samples, the stand-ins (``source="stand-in"``), which `notebooks.studies.stand_in` made
-from the real files; ``lib/data/stand_ins/provenance.json`` says how.
+The package contains synthetic samples (``source="stand-in"``), which `notebooks.studies.stand_in` made from the real
+files; ``lib/data/stand_ins/provenance.json`` says how.
 
 Sources (both CC BY 4.0): B. Becker and R. Kohavi, Adult, UCI, 1996, doi:10.24432/C5XW20; S. Moro, P. Rita and P. Cortez, Bank
 Marketing, UCI, 2014, doi:10.24432/C5K306.
@@ -87,7 +87,7 @@ PUBLIC_RANGES = {
 
 KINDS = ("real", "stand-in")
 
-# Paths of the embedded stand-ins, and which of their records represent which part of Adult.
+# Paths of the embedded synthetic samples, and the records that represent each part of Adult.
 STAND_INS = Path(__file__).parent / "stand_ins"
 _PARTS = {"train": slice(0, 32_561), "test": slice(32_561, None), "all": slice(None)}
 
@@ -99,6 +99,7 @@ def adult(part: str = "train", *, missing: str = "nan", source: str = "real", do
     missing : "nan" makes UCI's ``?`` missing, so that ``.dropna()`` leaves the complete records (30,162; 15,060; 45,222);
         "category" keeps ``?`` as a value
     source : "real", or "stand-in" for synthetic records with the same columns and types, the same number in each part
+
     Raises `DatasetError` for a file that is missing or damaged, ``ValueError`` for another argument.
 
     >>> from lib.data.datasets import adult
@@ -126,6 +127,7 @@ def bank(*, missing: str = "nan", source: str = "real", download: bool = True) -
     missing : "nan" makes the label ``unknown`` missing, so that ``.dropna()`` leaves the 30,488 complete records of
         miura2025 (Table 1); "category" keeps it as a value
     source : "real", or "stand-in" for the same number of synthetic records of the 11 columns of text
+
     Raises `DatasetError` for a file that is missing or damaged, ``ValueError`` for another argument.
 
     >>> from lib.data.datasets import bank
@@ -141,7 +143,7 @@ def bank(*, missing: str = "nan", source: str = "real", download: bool = True) -
 
 
 def stand_in_provenance() -> dict:
-    """Return how the embedded stand-ins were made: epsilon, delta, neighbours, seed, and the hashes and errors of each data set.
+    """Return how the synthetic samples were made: epsilon, delta, neighbours, seed, and each data set's hashes and errors.
 
     The data sets are ``["datasets"]`` ``"adult"`` and ``"bank"``. Raises `DatasetError` if it cannot be read.
     """
@@ -154,7 +156,7 @@ def stand_in_provenance() -> dict:
 
 
 def _embedded(dataset: str, markers: list[str]) -> pd.DataFrame:
-    """Return all records of an embedded stand-in, verified by the SHA-256 in its provenance."""
+    """Return all records of an embedded synthetic sample, verified by the SHA-256 in its provenance."""
     file = STAND_INS / f"{dataset}.csv.gz"
     expected = stand_in_provenance()["datasets"][dataset]["sha256_file"]
     actual = _sha256(file)
@@ -174,9 +176,10 @@ def adult_numeric(frame: pd.DataFrame, *, scaling: str = "observed") -> pd.DataF
 
     frame : the columns of `adult`, at least one record
     scaling : "observed" sends each column's minimum and maximum to -1 and 1, which a guarantee must treat as public; "public"
-        does so with `PUBLIC_RANGES`. miura2022 (section 3.2) says only "normalised to [-1, 1]".
+        does so with `PUBLIC_RANGES`
 
-    Raises ``ValueError`` naming a column that is absent, has a missing or out-of-range value, or (observed) one value only.
+    miura2022 (section 3.2) says only "normalised to [-1, 1]". Raises ``ValueError`` naming a column that is absent, has a
+    missing or out-of-range value, or (observed) one value only.
     """
     checks.one_of("scaling", scaling, ("observed", "public"))
     absent = [column for column in PUBLIC_RANGES if column not in frame.columns]

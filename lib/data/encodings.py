@@ -115,8 +115,9 @@ def bank_domain(*, missing: str = "drop") -> Domain:
 
 
 def bank_table(*, missing: str = "drop", source: str = "real", download: bool = True) -> Table:
-    """Return Bank Marketing's 11 categorical attributes; source : "real" or "stand-in", as for `datasets.bank`.
+    """Return Bank Marketing's 11 categorical attributes.
 
+    source : "real" or "stand-in", as for `datasets.bank`
     missing : "drop" leaves the 30,488 complete records of miura2025, Table 1; "category" keeps all 41,188, with ``unknown``
 
     >>> from lib.data.encodings import bank_table

@@ -71,8 +71,8 @@ def attained_radius(n: int, d: int, sigma: float) -> float:
 def worst_case_neighbours(n: int, d: int, sigma: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return a data set (n, d) in D_sigma and a record (d,) whose addition stays in D_sigma and nearly attains Theorem D.
 
-    Attribute j is 1 on k records of its own. All attributes are 1 on a few more records, one more of either kind lies in
-    between, and everywhere else they are -1. So the smallest eigenvalue is that along (1, ..., 1), where the new record
+    Each attribute is 1 on k records where all others are -1. All attributes are 1 on a few more records, one more of either
+    kind lies in between, and everywhere else they are -1. So the smallest eigenvalue is that along (1, ..., 1), where the new record
     lies, and all others are larger by no more than the new record takes away.
 
     n, d: integer in [1, inf); sigma: [1e-300, 1). Raises ``ValueError`` for d sigma >= 4, and for few records.
@@ -122,9 +122,9 @@ class _Weights(NamedTuple):
 
 
 def _corner_weights(n, d, sigma) -> tuple[_Weights, _Weights]:
-    """Return the weights of an attribute on the records of its own, and on those that all attributes share. With p the
-    sum of both over n, q and c their squares over n, the covariance has the eigenvalue 4 (q + d (c - p^2)) along (1,
-    ..., 1), here sigma, and 4 q across it, larger by what the new record takes away."""
+    """Return the weights of an attribute on the records where only it is 1, and on those that all attributes share. Let p
+    be the sum of both over n, and q and c their squares over n. Along (1, ..., 1) the covariance has the eigenvalue
+    4 (q + d (c - p^2)), here sigma. Across it, the eigenvalue is 4 q, larger by what the new record takes away."""
     wanted = sigma / 4 * (1 + 1e-12)  # for rounding in values computed from the data
     squares = wanted * (n + 1) if d > 1 else 0.0
     own = _Weights(int(squares), float(np.sqrt(squares % 1)))
@@ -133,7 +133,7 @@ def _corner_weights(n, d, sigma) -> tuple[_Weights, _Weights]:
     def excess(ones, part=0.0):
         return (ones + part**2) / n - ((own.sum + ones + part) / n) ** 2 - lacking
 
-    free = 1 - 2 * own.sum / n  # the least root of excess(ones), a quadratic, rounded up
+    free = 1 - 2 * own.sum / n  # the smallest root of excess(ones), a quadratic, rounded up
     root = (free - np.sqrt(max(free**2 - 4 * ((own.sum / n) ** 2 + lacking), 0))) / 2
     ones = max(int(np.ceil(n * root)), 0)
     farther = 2 * np.sqrt(d) * (1 - (own.sum + ones) / n) > np.sqrt(sigma * (1 + 1 / n))

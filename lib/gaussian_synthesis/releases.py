@@ -64,13 +64,14 @@ def released_delta(
 ) -> tuple[Numbers, Numbers]:
     """Return (lower, upper) bounds on the smallest delta for which `size` records are (epsilon, delta)-DP.
 
-    Neighbours are unbounded, of sizes n and n + 1, both in D_sigma; `size` (default n) is fixed in advance;
-    epsilon: scalar or array, (-inf, inf); n, d, sigma: scalars as in `unbounded_epsilon_tight`; tolerance: of the
-    quadrature, see `hockey_stick_gaussian` (releases of a few records are slow, and faster with 1e-6).
+    Neighbours are unbounded, of sizes n and n + 1, both in D_sigma.
 
-    The upper bound holds for all neighbours whose smaller data set lies in D_sigma: a map that does not depend on the data
-    turns the extremal pair in d + 1 dimensions into the pair of any such neighbours in d. The lower bound is attained by
-    `worst_case_neighbours`, both in D_sigma; it is 0 if these do not exist. Both bounds are for the unclipped records,
+    epsilon: scalar or array, (-inf, inf); n, d, sigma: scalars as in `unbounded_epsilon_tight`; size: fixed in advance,
+    default n; tolerance: of the quadrature, see `hockey_stick_gaussian` (for a release of few records, 1e-6 is faster).
+
+    The upper bound holds for all neighbours whose smaller data set lies in D_sigma. The reason is that a map that does not
+    depend on the data turns the extremal pair in d + 1 dimensions into the pair of any such neighbours in d. The lower
+    bound is attained by `worst_case_neighbours`, both in D_sigma; it is 0 if these do not exist. Both bounds are for the unclipped records,
     include the error bound of the quadrature, and lie within [0, 1]. Source: "Beyond the document", Theorem E.
 
     >>> from lib.gaussian_synthesis import released_delta

@@ -63,7 +63,7 @@ class HadamardResponse(FrequencyOracle):
         return np.where(rng.random(values.size) < self._forced, self._block[values] * self.size + within, cell)
 
     def supports(self, reports: ArrayLike) -> NDArray[np.float64]:
-        """Return 1 for the values in whose rows the reported cell is a +1, 0 for a -1, 1/2 in other blocks; (n, k)."""
+        """Return (n, k): 1 for a value whose row has a +1 in the reported cell, 0 for a -1, 1/2 in other blocks."""
         cells = whole_numbers("reports", reports, self.cells)[:, None]
         negative = odd((cells % self.size) & self._row)
         return np.where(cells // self.size == self._block, np.where(negative, 0.0, 1.0), 0.5)
@@ -75,8 +75,8 @@ class HadamardResponse(FrequencyOracle):
     def variance(self, f: ArrayLike, n: ArrayLike, block_share: ArrayLike | None = None) -> Numbers:
         """Return the exact variance of the raw estimate of a value of true frequency `f` in [0, 1] among `n` users.
 
-        block_share : proportion of users whose value is in the same block, the value's own included, [0, 1]; with one block
-            it is 1; with more the default is f + (1 - f)/B, the other users evenly over the blocks
+        block_share : proportion of users whose value is in the same block, including the value itself, [0, 1]. With one
+            block it is 1; with more the default is f + (1 - f)/B, for other users spread evenly over the blocks
         """
         f = checks.real("f", f, "[0, 1]")
         if block_share is None:

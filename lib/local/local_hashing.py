@@ -8,8 +8,8 @@ The hash family. With a and b uniform in [0, 2^64),
     h(x) = floor(g * floor(((a m(x) + b) mod 2^64) / 2^32) / 2^32),
 
 multiply-shift hashing (Dietzfelbinger 1996) after a fixed scrambling m of 32-bit numbers. For x != y the
-positions of x and y on the ring of 2^64 fall, independently, into any two buckets: given one position, the
-other is uniform on a lattice whose spacing, a power of two below 2^32, divides every bucket's ends. Bucket
+positions of x and y on the ring of 2^64 fall independently into any two buckets. Given one position, the other
+is uniform on a lattice. Its spacing, a power of two below 2^32, divides every bucket's ends. Bucket
 sizes differ by 1 in 2^32/g, so two values collide with probability 1/g up to a relative g^2/2^66, which is
 less than 10^-10 for g up to 2^16 and 0 for powers of two: q = 1/g. This pairwise independence suffices for the variance
 formula. The scrambling is a bijection and does not affect it. It is needed for three or more values. Their positions
@@ -114,8 +114,8 @@ class LocalHashing(FrequencyOracle):
     def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return counts, each from its exact law; their joint law is that of ideal random hash functions.
 
-        The functions used here are independent for any two values, which makes each count's law exact. For more values jointly,
-        the ideal law, in which a user supports every value by a separate coin, is an approximation.
+        The functions used here are independent for any two values, which makes each count's law exact. Under the ideal law a
+        user supports every value by a separate coin. For more than two values jointly this is an approximation.
         """
         return self._independent_binomials(counts, rng)
 

@@ -78,9 +78,10 @@ class SubsetSelection(FrequencyOracle):
     def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return support counts from their exact joint law, in k steps of 3 (d + 1) draws, for fewer than 10^9 users.
 
-        A user's set is built while the values pass in order. The own value goes in with probability p, and any other with
-        probability needed/left, both counted among the others that are still to pass. Users in the same state are alike, so it
-        suffices to count how many need j others: those `ahead` of their own value (out of their set, in it), and those `past` it.
+        A user's set is built while the values pass in order. The user's value goes in with probability p, and any other with
+        probability needed/left, both counted among the others that are still to pass. Users in the same state are alike. So it
+        suffices to count how many need j others: the users who are `ahead` of their value (it is out of their set, or in it), and
+        those `past` it.
         """
         own = self._checked_true_counts(counts)
         chosen = rng.binomial(own, self.p)

@@ -26,7 +26,7 @@ def exponential(scores: ArrayLike, epsilon: float, sensitivity: float, *, rng: n
     """Return the index that the exponential mechanism chooses among `scores`.
 
     scores : finite, shape (k,), k >= 1, higher is better; epsilon : [0, inf)
-    sensitivity : the most by which neighbouring tables can change any score, (0, inf)
+    sensitivity : the largest change of any score between neighbouring tables, (0, inf)
 
     Index i has probability proportional to exp(epsilon scores[i] / (2 sensitivity)). The choice is the largest exponent
     plus Gumbel noise, so no exponential is computed. It is epsilon-DP. Its privacy loss has a range of epsilon, so it is
@@ -79,7 +79,8 @@ def _exponents(scores, epsilon, sensitivity):
 class Exponential(PositiveFields):
     """Chooses index i with probability proportional to e^(epsilon scores[i] / (2 sensitivity)).
 
-    epsilon : (0, inf); sensitivity : the most by which neighbours can change any score, (0, inf)
+    epsilon : (0, inf); sensitivity : the largest change of any score between neighbours, (0, inf)
+
     The guarantee is that of bounded range (Durfee and Rogers 2019): see `accounting.numerical.BoundedRangeLoss`.
     For compositions, `accounting.compose_schedule` is sharper than `prv_compose`.
     Checked by Coq, but for rounding: `exponential_private` and `exponential_zcdp` in proofs/.
@@ -124,8 +125,8 @@ class Exponential(PositiveFields):
         """Return the largest RDP epsilon over all mechanisms of the range, at orders `alpha` in (1, inf), any shape.
 
         For the pair with the losses t and t - epsilon (see `accounting.bounded_range`), e^((alpha-1) D_alpha) is
-        y^(alpha-1) (a - b y) / (1 - e^-epsilon), y = e^t, which is greatest at y = a (alpha-1) / (b alpha). 1e-12
-        covers rounding.
+        y^(alpha-1) (a - b y) / (1 - e^-epsilon), y = e^t. This is greatest at y = a (alpha-1) / (b alpha). A margin of
+        1e-12 covers rounding.
         """
         x, epsilon = checks.real("alpha", alpha, "(1, inf)") - 1, self.epsilon
         with np.errstate(all="ignore"):  # in entries that `where` discards
@@ -157,7 +158,8 @@ class PermuteAndFlip(PositiveFields, PureDP):
     """Goes through the candidates in random order and takes the first whose coin, of probability
     e^(-epsilon (best - scores[i]) / (2 sensitivity)), succeeds. Sampling is exact, without rounding.
 
-    epsilon : (0, inf); sensitivity : the most by which neighbours can change any score, (0, inf)
+    epsilon : (0, inf); sensitivity : the largest change of any score between neighbours, (0, inf)
+
     The expected score is never worse than that of the exponential mechanism of the same epsilon. But permute-and-flip has
     no bounded range, and composes like any epsilon-DP mechanism. It is equivalent to reporting the largest score after
     adding exponential noise of scale 2 sensitivity / epsilon to each (Ding et al. 2021).

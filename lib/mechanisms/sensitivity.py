@@ -88,9 +88,10 @@ def brute_force(
 ) -> Witness:
     """Return the sensitivity over all tables of records from `domain`, with neighbours that attain it.
 
-    query : function of a tuple of records to a number or an array, in which their order does not matter
+    query : symmetric function of a tuple of records, which returns a number or an array
     domain : the values a record can take, at least two; n : integer >= 1; norm : 1, 2 or inf
     neighbours : "bounded" tables have exactly n records, "unbounded" ones at most n
+
     Time grows as k times the number of tables, (n + k)! / (n! k!) for k values.
 
     >>> from lib.mechanisms.sensitivity import brute_force

@@ -59,11 +59,13 @@ def algorithm_1(P: np.ndarray | Pairwise, K: np.ndarray | Pairwise, *, rate: flo
     """Run Algorithm 1 of hasegawa2015, with corrections; return alpha (m,), the trace and whether it converged.
 
     P : (n, n), K : (n, m), arrays or anything with ``@`` and ``.T``; for the linear model K is Y
-    rate : beta in (0, inf). The document gives none; by default the largest power of ten, from 1000 down, lowered
-        permanently whenever a step would lower the likelihood
+    rate : beta in (0, inf); default: adaptive, see below
     tol : e in [0, inf), the loop ends when |alpha_new - alpha|^2 < e
     start : alpha before the first step, >= 0; default, all equal
     trace : the log-likelihood sum_i ln(P K alpha / n)_i before each step and after the last
+
+    The document gives no beta. By default it begins at 1000, and is permanently divided by ten whenever a step would lower
+    the likelihood.
 
     Corrections: b holds the column means of K (printed: row sums, which are the same only for symmetric K), the gradient
     step starts from alpha^t, and (1 - b . alpha) multiplies b. The cycle of shift, clip and rescale is not a
@@ -139,8 +141,10 @@ def maximum_likelihood(
 ) -> tuple[NDArray[np.float64], mixing_proportions.Mixture]:
     """Return alpha (m,) >= 0 with b . alpha = 1 that maximises sum_i ln(P K alpha)_i (equation 14), and its certificate.
 
-    P, K : as in `algorithm_1`, P > 0 and K >= 0; for an array K, P K is formed once, else column by column
-    tol : the gap in (0, inf) below which it ends; max_iter : rounds, integer >= 1
+    P, K : as in `algorithm_1`, P > 0 and K >= 0
+    tol : (0, inf), the iteration ends below this gap; max_iter : rounds, integer >= 1
+
+    For an array K, P K is formed once; otherwise it is formed column by column.
     """
     tol, max_iter = checks.number("tol", tol, "(0, inf)"), checks.whole("max_iter", max_iter, "[1, inf)")
     n = P.shape[0]

@@ -45,7 +45,7 @@ class Hierarchy:
 
     attribute : its name
     values : all its values, (d,), texts or the integers from the smallest to the greatest
-    positions : for each level, the group of each value, (d,): each level's groups are unions of the level's below
+    positions : for each level, the group of each value, (d,); groups are unions of those of the level below
     labels : for each level, the name of each group
 
     Level 0 leaves the values unchanged, and level `height` makes all of them ``*``.

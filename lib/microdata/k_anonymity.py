@@ -40,7 +40,7 @@ with extra("classifiers"):
 
 LOSSES = ("lm", "precision")
 MAX_NODES = 10_000_000
-SPARSE = 4  # places a record up to which empty classes are counted along, which is quicker than to number those that there are
+SPARSE = 4  # up to this many places a record, empty classes are also counted: quicker than numbering the others
 # Rows and records of a node that leaves out more than is allowed.
 REFUSED = np.zeros(0, dtype=int), math.inf
 TIE = 1e-12  # losses that differ by no more are equal: rounding depends on the order of a sum
@@ -70,8 +70,8 @@ class Generalization(Suppression):
     """A table made k-anonymous by `generalize`.
 
     loss : in [0, 1], by the measure asked for; a record left out counts 1 in every cell
-    nodes, checked : the number of nodes in the lattice, and of those whose classes were counted: by all attributes, or by
-        some if these already leave out too many records
+    nodes, checked : the number of nodes in the lattice, and of those whose classes were counted (by all attributes, or by
+        some that already leave out too many records)
     """
 
     loss: float
@@ -86,7 +86,7 @@ def generalize(records: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], k: i
     records : frame of n >= 1 records; columns without a hierarchy pass through
     hierarchies : mapping from each quasi-identifier to its `hierarchies.Hierarchy`
     k : integer in [1, n]
-    max_suppression : in [0, 1], the proportion of records that may be left out; those left out are the ones in smaller classes
+    max_suppression : in [0, 1], the proportion of records that may be left out, which are those in smaller classes
     loss : what is minimised, the mean over all cells of
         "lm", (values in the group - 1)/(values of the attribute - 1) (Iyengar, KDD 2002), or
         "precision", level/height (1 - Prec of Sweeney, Int. J. Uncertain. Fuzz. 10(5), 2002)
@@ -118,8 +118,8 @@ def suppress(records: pd.DataFrame, k: int, *, attributes: Collection[str], leve
     """Return `records` without those that share their values of `attributes` with fewer than k - 1 others.
 
     records : frame of n >= 1 records; k : integer in [1, n]; attributes : names of columns, at least one
-    levels : mapping from some of the attributes to the level of `hierarchies` (mapping from attribute to `Hierarchy`) to
-        which they are generalized first; default: none. The frame returned has these labels.
+    levels : mapping from some of the attributes to a level; these are first generalized to it by `hierarchies` (mapping
+        from attribute to `Hierarchy`), and the frame returned has the labels of the level. Default: none
 
     >>> import pandas as pd
     >>> from lib.microdata.k_anonymity import suppress

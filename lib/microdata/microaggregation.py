@@ -9,13 +9,13 @@ Individual ranking (2016) groups each attribute separately: the k smallest value
 
 Lemma. Replacing one value moves the vector of the n // k centroids of one attribute by at most 1/k in L1.
 Proof. Let x and x' be the values in order, before and after; a was replaced by b, say a <= b. Removing a and inserting b
-shifts the values between them by one place down, so x'_i >= x_i for all i, and sum_i (x'_i - x_i) = b - a <= 1: every
-value but one occurs on both sides. Groups are places, at least k of them each, the same before and after.
+shifts the values between them by one place down, so x'_i >= x_i for all i. Every value but one occurs on both sides, so
+sum_i (x'_i - x_i) = b - a <= 1. Groups are places, at least k of them each, the same before and after.
 So sum_g |c'_g - c_g| = sum_g sum_{i in g} (x'_i - x_i) / |g| <= (b - a) / k. ∎  (Attained: k zeros, all others ones; one
 zero becomes a one.)
 
 Hence noise of scale m / (k epsilon) on the centroids of m attributes makes the lists of centroids epsilon-DP. The method
-relies on this sensitivity, but it does not cover the assignment. Which record is in which group is a function of the
+relies on this sensitivity, but it does not cover the assignment. The assignment of records to groups is a function of the
 data, and a record replaced by the centroid of its group shows it: equal values are equal groups, whatever the noise. Two
 records share a group with probability 1 under one database and 0 under its neighbour (the tests have five records), so
 no epsilon holds, and no delta below 1. Clipping to [0, 1], which `published` does for the network, can make two
@@ -58,7 +58,7 @@ class Anonymized:
     """Records to train on, in place of the real ones.
 
     features : float array (n, d) in [0, 1];   labels : integers (n,), 0 or 1
-    epsilon : of the records as released, for bounded neighbours; inf where there is no guarantee
+    epsilon : of the records as released, for bounded neighbours; inf without a guarantee
     """
 
     features: np.ndarray
@@ -104,6 +104,7 @@ def published(
 
     features : (n, d) in [0, 1]; labels : (n,) of 0 and 1, treated as another attribute
     epsilon : (0, inf), that of the centroids; k : integer in [1, n]
+
     Each value is the noisy centroid of its group, clipped to [0, 1]; a label is 1 where its noisy centroid exceeds 1/2.
     """
     features, labels = _records(features, labels)
@@ -118,8 +119,8 @@ def private(features: ArrayLike, labels: ArrayLike, epsilon: float, *, levels: A
     """Return `epsilon`-DP records (bounded neighbours): individual ranking of numeric columns, then noisy counts with the label.
 
     features : (n, d) in [0, 1]; labels : (n,) of 0 and 1; epsilon : (0, inf)
-    levels : (d,) integers, public: 0 for a numeric column; L >= 2 for one that has only the L values 0, 1/(L-1), ..., 1 (codes;
-        one-hot columns would be drawn as if they were unrelated)
+    levels : (d,) integers, public: 0 for a numeric column; L >= 2 for one that has only the L values 0, 1/(L-1), ..., 1.
+        Give categories as codes: one-hot columns would be drawn as if they were unrelated
     groups : integer in [1, n], number of groups of a numeric column
     """
     features, labels = _records(features, labels)

@@ -33,7 +33,7 @@ from ..numerics import checks
 from ..numerics.elementwise import TINY, quotient_up, total_up
 from ..numerics.kernel_matrix import Pairwise, Points
 
-MOST_PERSONS = 16  # of whose rows all matchings are weighed
+MOST_PERSONS = 16  # all matchings of their rows are weighed
 
 
 @dataclass(frozen=True)

@@ -75,11 +75,14 @@ def train(features: ArrayLike, labels: ArrayLike, network: Network, plan: Plan, 
 
     features : (records, n_0) in [0, 1]; labels : (records,), integers from 0 to classes - 1
     plan : a `Plan`
-    learning_rate : (0, inf); clip : C in (0, inf); momentum : [0, 1); l2 : lambda in [0, inf), of weights: a step
-        subtracts learning_rate lambda w. None of these costs privacy unless it is chosen by looking at the records.
-    records : the noisy sum of a step is divided by sampling x records: a public number >= 1. Default: the actual
-        number, then public.
+    learning_rate : (0, inf); clip : C in (0, inf); momentum : [0, 1); l2 : lambda in [0, inf), of weights
+    records : a public number >= 1; a step divides its noisy sum by sampling x records. Default: the actual number,
+        which is then public
     rng : numpy Generator, which selects the records and draws the noise
+
+    The penalty `l2` subtracts learning_rate lambda w in a step. None of learning_rate, clip, momentum and l2 costs privacy
+    unless it is chosen by looking at the records.
+
     Raises ``ValueError`` for bad input, ``FloatingPointError`` if training diverges.
     """
     features, labels = checked_records(features, labels, network)

@@ -51,7 +51,7 @@ def losses(law: ArrayLike) -> NDArray[np.float64]:
 
 
 def chain(first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:
-    """Return the law of the outputs of two mechanisms, the second of which reads the data set and the outputs of the first.
+    """Return the law of the outputs of two mechanisms; the second reads the data set and the outputs of the first.
 
     first : shape (datasets, *outputs); second : (datasets, *outputs of the first, *outputs of the second), its
     conditional laws. Returns shape (datasets, *outputs of the first, *outputs of the second).

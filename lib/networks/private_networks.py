@@ -48,9 +48,9 @@ class PrivacyStatement:
 
     method : "LearningFirst" or "AnonymizedLearning"
     epsilon : in (0, inf), what the document states for each parameter separately
-    parameters, epochs, batches : their numbers; batches in an epoch. LearningFirst has 1 epoch of 1 batch.
+    parameters, epochs, batches : their numbers; batches in an epoch. LearningFirst has 1 epoch of 1 batch
     noise_covers_range : whether each change lies in a range no wider than its noise is made for, whatever the other
-        parameters: false for thresholds derived from those, or records that are cut one by one
+        parameters. False if thresholds are derived from the other parameters, or if records are cut one by one
 
     AnonymizedLearning splits epsilon over the E epochs: every step adds noise of range times E/epsilon to every change.
     A record takes part in one step of each epoch, but later steps read all parameters. The guarantees are:
@@ -193,10 +193,12 @@ def anonymized_learning(features: ArrayLike, labels: ArrayLike, network: Network
     weight_thresholds, bias_thresholds : (low, high) for the changes of weights and biases, finite, low < high, chosen
         without the data; default, for both: "corrected" bounds (`intervals`) at the current parameters, a pair for each
         parameter
-    clipping : "sum", as printed: a batch's summed change is cut to [low, high], before the noise and after it. "records":
-        each record's change is cut, and the result to a batch times [low, high]. This puts the same noise on up to a batch
-        times the signal, but one parameter separately is then no better protected than the whole model.
+    clipping : "sum" or "records"
     shuffle : False takes the records in their order, so that batches are the same in each epoch
+
+    Clipping "sum" is as printed: a batch's summed change is cut to [low, high], before the noise and after it. With
+    "records" each record's change is cut, and the result is cut to a batch times [low, high]. The same noise is then on a
+    signal of up to a batch times the size. But one parameter separately is no better protected than the whole model.
 
     The document prints the noise on w, not on its change, and min for max (its proof has them right). It prints no clipping
     before the noise, without which high - low bounds no sensitivity. The noise is float32, of resolution 2^-23 and range up

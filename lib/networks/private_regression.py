@@ -17,7 +17,7 @@ Objective perturbation. b . w / n is added to J before it is minimised, b of den
 Lambda is raised to L if necessary. Claim: this is epsilon-DP for e = epsilon - log(1 + 1/(4 n L)), if e is positive. Each w
 is the minimiser for one b only, b(w) = sum_i s(v_i.w) v_i - n L w. So its density is that of b(w) times |det| of the
 Jacobian of b, which up to the sign is A = n L I + sum_i s(1 - s) v_i v_i^T. A neighbour's b(w) differs by s v - s' v', of
-norm < 2: a factor of at most e^e. Its A' is at most A + v' v'^T / 4 in the order of positive matrices, so det A' <= det A
+norm < 2: a factor of at most e^e. Its A' is at most A + v' v'^T / 4 in the order of positive matrices. So det A' <= det A
 (1 + v'^T A^-1 v' / 4) <= det A (1 + 1/(4 n L)). ∎  (The authors have the square of this factor. If Lambda makes e less than
 epsilon/2, L is the smallest with e = epsilon/2.) This holds for exact minimisers; here Newton's method runs until rounding stops it.
 
@@ -77,7 +77,7 @@ def fit(features: ArrayLike, labels: ArrayLike, epsilon: float = inf, *, method:
     regularization : Lambda in (0, inf), public
     bound : R in [1e-100, 1e100], public: the largest norm of a row with a 1 appended (for the intercept, which is also
         regularised). A longer row is scaled down to it separately. Default sqrt(d + 1), for features in [0, 1]; the six
-        numbers and eight categories of Adult, one-hot, allow sqrt(15).
+        numbers and eight categories of Adult, one-hot, allow sqrt(15)
 
     >>> import numpy as np
     >>> from lib.networks.private_regression import fit

@@ -42,7 +42,7 @@ class Contraction:
     inputs : `Tensor`s with entries >= 0, read anew at each run, so that they may be overwritten in
         place; either all of them have derivatives or none
     sizes : number of values of each variable (a tuple, indexed by variable)
-    order : the variables to eliminate, first one first: all that occur in `inputs` but not in `keep`
+    order : the variables in `inputs` but not in `keep`, in the order of their elimination
     keep : the variables that stay, only without derivatives; each must occur in `inputs`
 
     After `run`, `roots` holds one number for each connected component. Their product is the sum over everything (which

@@ -1,4 +1,4 @@
-"""Junction trees: the order in which to sum variables out, and the sizes of the resulting tables.
+"""Junction trees: an order for summing variables out, and the sizes of the resulting tables.
 
 A model over variables 0 to d - 1 is given here by the scopes of its factors, tuples of variables. Eliminating a
 variable joins everything that shares a factor with it. The joined sets that are not inside others are the cliques of
@@ -6,7 +6,8 @@ a junction tree. The cells of their tables are the size of the model (McKenna, M
 
 Finding the best order is NP-hard. Two greedy rules are tried and the smaller result is kept, because either alone is
 up to 30 times worse on some structures. One rule eliminates the variable whose joint table is smallest (min-size), the
-other the variable whose elimination adds the fewest pairs of values (weighted min-fill). Koller and Friedman 2009, 9.4.3.2.
+other the variable whose elimination adds the fewest pairs of values (weighted min-fill). Source: Koller and Friedman 2009,
+9.4.3.2.
 """
 
 from __future__ import annotations

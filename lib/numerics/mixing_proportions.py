@@ -48,6 +48,7 @@ def fit(columns: Callable[[NDArray[np.int64]], NDArray[np.float64]],
     scores : function from r (n,) to A^T r, (m,)
     start : positions of the first pool, all different
     batch : the most columns that join the pool in a round; about four times as many stay
+
     Raises ``ValueError`` if a row of A is 0 in every column of the first pool.
     """
     pool = np.asarray(start)

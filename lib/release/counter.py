@@ -16,7 +16,7 @@ from ..numerics import checks
 from ..tables.counting import Workload, downward_closure
 from ..tables.table import Domain, checked_codes
 
-_TOGETHER = 2**14  # cells up to which sets are counted as one: their table stays in the processor's cache
+_TOGETHER = 2**14  # sets of up to this many cells are counted as one: their table stays in the processor's cache
 _AT_A_TIME = 2**14  # records, for the same reason
 
 
@@ -25,7 +25,7 @@ class Counter:
 
     domain : `Domain`
     workload : the sets, as of `aim`: k for all sets of k attributes, a collection of sets, or a mapping from them
-    max_cells : a set with more cells is not counted, though its smaller subsets are; [1, inf)
+    max_cells : [1, inf); a set with more cells is not counted, but its smaller subsets are
 
     >>> import numpy as np
     >>> from lib.release import Counter

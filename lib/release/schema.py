@@ -3,14 +3,14 @@
 Write a schema before anybody looks at the records, from a codebook or the questionnaire. Values derived from the records
 (which values occur, the smallest and the largest number) would disclose them, without any noise. In YAML:
 
-    blanks: [NA, "?"]             # texts that stand for a missing value, beside the empty one
+    blanks: [NA, "?"]             # texts that mean a missing value, beside the empty one
     attributes:
       sex:
         values: [female, male]
         missing: female           # what a missing value counts as
         unseen: other             # what a text counts as that is not listed
       age:
-        range: [0, 120]           # whole numbers, the ends included
+        range: [0, 120]           # integers, the ends included
         bins: [0, 18, 30, 45, 65] # where each bin starts; or how many
       income:
         range: [0, 200000]
@@ -66,7 +66,8 @@ _KEYS = {"values": ("unseen",), "range": ("bins", "whole"), "dates": ("by", "for
 class Attribute:
     """One attribute, and the codes of its values.
 
-    name : of the column; kind : one of `KINDS`; labels : of the codes 0, 1, ... in the domain, the first `declared` of them by the schema
+    name : of the column; kind : one of `KINDS`; labels : of the codes 0, 1, ... in the domain; the schema gives the first
+        `declared` of them
     missing, unseen : codes; `unseen` of "values" only
     starts : where the bins start, increasing, numbers or (of "dates") ordinals of days; last : where the last bin ends, included
     form : of "dates", as `datetime.strptime` takes it; "" is 2001-12-31

@@ -184,7 +184,7 @@ def codes(
     else:
         encoded = _texts(column).dictionary_encode()
         texts = encoded.dictionary.to_pylist()
-        if attribute.kind == "dates":  # a column of dates has no form of its own, other than a text
+        if attribute.kind == "dates":  # a column of dates needs no form, unlike a text
             form = "" if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type) else attribute.form
             each = attribute.binned(np.array([np.nan if t in blanks else day(t, form) for t in texts], dtype=float))
         else:  # a number that is whole may come as 1.0
@@ -224,7 +224,7 @@ def _numbers(column, blanks) -> np.ndarray:
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         column = _texts(column)
         column = pc.if_else(pc.match_substring_regex(column, _NUMBER), column, None)
-    elif pa.types.is_floating(kind):  # the text "inf" is no number either
+    elif pa.types.is_floating(kind):  # the text "inf" is not a number either
         column = pc.cast(column, pa.float64())
         column = pc.if_else(pc.is_finite(column), column, None)
     column = pc.cast(column, pa.float64(), safe=False)

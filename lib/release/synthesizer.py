@@ -192,10 +192,11 @@ def measured(result: Result) -> str:
 
 
 def treated(result: Result | Release, schema: Schema) -> pd.DataFrame:
-    """Return by the noisy counts how much is missing, `other`, or mixed with these, for each attribute in % of all records.
+    """Return what percentage of each attribute is missing, `other`, or mixed with these, by the noisy counts.
 
-    Columns are "missing", including values that are not numbers or dates, and "other", unlisted values, NaN if there is no such
-    value; and "mixed", the largest proportion of a value that also means missing or unlisted ones, or all beyond an end of the range.
+    Column "missing" includes values that are not numbers or dates, and "other" counts unlisted values; either is NaN if the
+    attribute lacks this value. Column "mixed" is the largest percentage of a value that also means missing or unlisted ones, or
+    all beyond an end of the range.
 
     >>> import numpy as np
     >>> from lib.release.synthesizer import run, treated
@@ -350,8 +351,9 @@ def _write_csv(table, draft) -> None:
 def decoded(table: Table, schema: Schema, within: str = "uniform", *, rng: np.random.Generator) -> pa.Table:
     """Return the codes of `table`, whose domain is that of `schema`, as values, a column for each attribute.
 
-    within : where in its bin a number or a day lies, "uniform" draws it, "middle" takes the middle; neither looks at a record
-    A value "missing" of its own becomes null.
+    within : "uniform" draws a number or a day in its bin, "middle" takes the middle of the bin; neither looks at a record
+
+    The additional value "missing" becomes null.
 
     >>> import numpy as np
     >>> from lib.release.synthesizer import decoded

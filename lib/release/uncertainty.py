@@ -15,19 +15,21 @@ that both permit:
    log E e^(theta_t Z_t). Then the product of the e^(theta_t Z_t - psi_t) is a supermartingale that starts at 1, and so
    is that with -theta_t. By Ville's inequality one of them reaches 2/beta at some time with probability beta at most.
    Otherwise |sum theta_t (y_t - truth)| < log(2/beta) + sum psi_t, however many measurements there were and whatever
-   they depended on (Howard, Ramdas, McAuliffe, Sekhon 2020, Theorem 1). theta_t is in proportion to 1/variance, and such
-   that with Gaussian noise the interval is the narrowest of its kind where all measurements together are `_GAIN` times
-   as informative as the first.
+   they depended on (Howard, Ramdas, McAuliffe, Sekhon 2020, Theorem 1). We take theta_t in proportion to 1/variance. Its
+   factor makes the interval, with Gaussian noise, the narrowest of its kind where all measurements together are `_GAIN`
+   times as informative as the first.
 
 Both hold given all that came before the first covering measurement, in particular given that there is one. They hold
 for a count that was chosen before the release was seen; for k counts at once, ask for the level 1 - (1 - level)/k.
 
 A marginal that was not measured. The last round chose its marginal by the exponential mechanism: so probably no
 candidate had a much higher score, and hence not a much larger error (`marginal_bounds`; McKenna, Mullins, Sheldon,
-Miklau 2022, Section 5). And no count is larger than those of its attributes by themselves, which were measured. Half of the error
-probability goes to the former, and half to the latter in equal parts. This is not given that the marginal was not measured, which the
-noise decides: so that an interval misses with probability e at most, whichever it is, one of a marginal that was measured does so with
-probability 9/10 e at most, and one of another with e/10.
+Miklau 2022, Section 5). And no count is larger than the counts of its single attributes, which were measured. Half of the
+error probability goes to the first statement, and half, in equal parts, to the counts of the attributes.
+
+These statements do not hold given that the marginal was not measured, because the noise decides this. So the error probability
+e is divided: an interval of a measured marginal misses with probability at most 9/10 e, and one of another marginal with
+probability at most e/10. Together they miss with probability at most e.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ from ..tables.adaptive_iterative import Result
 from ..tables.private_draws import GRAIN
 
 LEVELS = "(0, 0.999999999999]"  # nearer to 1, an error probability has too few digits for quantiles
-# Any values keep the level; with these, intervals were narrow in runs on the stand-in of Adult.
+# Any values keep the level; with these, intervals were narrow in runs on the synthetic sample of Adult.
 _OF_MEASURED = 0.9  # of the error probability; the rest is for those that were not
 _SHARE = 0.75  # of the former that goes to the first measurement
 _GAIN = 6.0
@@ -59,7 +61,7 @@ class Intervals:
     low, high : integers, as floats; the interval includes both
     unbiased : of the first covering measurement: the truth on average, given that it was measured; NaN without one
     expected_error : the mean of its absolute error (with discrete Gaussian noise, that of the continuous); NaN without one
-    measured : the number of measurements that cover the counts; 0 also for a public number of records, which has no error
+    measured : the number of measurements that cover the counts; also 0 for a public number of records, which is exact
     """
 
     low: np.ndarray
@@ -167,24 +169,27 @@ def marginal_bounds(result: Result, error: float) -> dict[tuple[str, ...], float
     The probability that any of the bounds fails is at most `error`.
 
     result : `Result` of `aim`; error : (0, 1)
-    A count of these attributes, or of a part of them, is at most so far off, by as much as half of it if the number of
-    records is public and the synthetic table has as many.
+
+    A count of these attributes, or of a part of them, is off by at most this distance. It is off by at most half of it if the
+    number of records is public and the synthetic table has the same number.
 
     Proof, given all before the last round, with error probability beta = error/2 for each of two statements. Let
-    p be the model then, d_r = |truth_r - p_r|_1, n_r the number of cells, and s_r = w_r psi(truth_r - p_r) the score of r: with e
-    the expected noise, psi(x) is |x|_1 - e n_r for a printed choice, and the sum of the max(|x_i| - e, 0) for a clear one, so that
-    d_r <= e n_r + s_r/w_r.
+    p be the model then, d_r = |truth_r - p_r|_1, n_r the number of cells, and s_r = w_r psi(truth_r - p_r) the score of r. Let e
+    be the expected noise. For a printed choice psi(x) is |x|_1 - e n_r, and for a clear one it is the sum of the
+    max(|x_i| - e, 0). So d_r <= e n_r + s_r/w_r.
 
-    1. Of k candidates c is chosen with probability proportional to e^(epsilon s_c / (2 sensitivity)). Those whose
-       scores are below the highest by g = 2 sensitivity/epsilon log((k-1)(1-beta)/beta) or more have the probability
-       beta at most together: so otherwise s_r < s_c + g for all r.
+    1. The exponential mechanism chooses c among k candidates with probability proportional to
+       e^(epsilon s_c / (2 sensitivity)). The candidates whose scores are below the highest by
+       g = 2 sensitivity/epsilon log((k-1)(1-beta)/beta) or more have together a probability of at most beta. Otherwise
+       s_r < s_c + g for all r.
     2. The measurement is y = truth_c + Z, Z independent of the choice. psi is convex, and has a slope u at truth_c - p_c of entries
-       -1, 0 and 1 (for a printed choice the signs): psi(y - p_c) >= psi(truth_c - p_c) + <u, Z>. And <u, Z> is distributed as
-       the sum of at most n_c draws of noise, which is further from 0 than a q with probability beta at most if that of n_c
-       is, for the noise is symmetric and log-concave (Anderson's inequality).
+       -1, 0 and 1 (for a printed choice the signs): psi(y - p_c) >= psi(truth_c - p_c) + <u, Z>. The law of <u, Z> is that of a
+       sum of at most n_c draws of noise. Let q be a bound that a sum of n_c draws exceeds, in absolute value, with probability
+       at most beta. A sum of fewer draws exceeds q with no larger probability, because the noise is symmetric and log-concave
+       (Anderson's inequality).
 
-    So d_r <= e n_r + (w_c (psi(y - p_c) + q) + g) / w_r, and the synthetic table is at most as far away as p and the distance of
-    the two.
+    So d_r <= e n_r + (w_c (psi(y - p_c) + q) + g) / w_r. The synthetic table is at most as far from the truth as p is, plus the
+    distance between the two.
     """
     error, law, choice = checks.number("error", error, "(0, 1)"), _Law.of(result), result.choice
     if choice is None:

@@ -8,7 +8,7 @@ from .graphical_model import (
     Measurement,  # a noisy marginal
 )
 from .plan import (
-    OURS,  # the plan that `aim` follows by itself
+    OURS,  # the default plan of `aim`
     PRINTED,  # the plan of the paper, as printed
     Plan,  # what AIM measures first, how it chooses, and when it lowers the noise
 )

@@ -49,8 +49,8 @@ class Step:
     cells : size of the model fitted after the step (cells of the junction tree's cliques)
     gap, evaluations : the duality gap of that model, and the number of calls that its fit took
     annealed : whether the budget of a round became larger after the step (Algorithm 4)
-    errors : for the attribute sets asked for, L1 distance of the model's marginal from the true one,
-        over the number of records. They are not private: use them for study, and do not release them
+    errors : for the attribute sets asked for, L1 distance of the model's marginal from the true one, divided by
+        the number of records. They are not private: use them for study, and do not release them
     """
 
     attributes: tuple[str, ...]
@@ -87,7 +87,7 @@ class Result:
     """The result of a run.
 
     synthetic : the records, a `Table`; model : the model they come from; measurements, steps : of the run
-    rho : the budget; rho_used : at most rho; Fractions in an exact run, like the steps' scales and epsilons
+    rho : the budget; rho_used : at most rho. Both are Fractions in an exact run, like the steps' scales and epsilons
     noise : its kind; total : the number of records if it is public, else None; choice : of the last round
     """
 
@@ -111,14 +111,15 @@ def aim(table: Counted, epsilon: float, delta: float, workload: Workload = 2, *,
     workload : the marginals to preserve: k for all sets of k attributes, a collection of attribute
         sets, or a mapping from them to weights c_s in [1e-100, 1e100]
     plan : settings of the algorithm; `plan.PRINTED` has those of the paper
-    rng : for study only, because anyone who knows its seed can remove the noise. With None, the default, the run is exact:
-        it draws from the operating system and computes only with integers and fractions until the noise is added
+    rng : for study only, because anyone who knows its seed can remove the noise. With None, the default, the run is exact.
+        It then draws from the operating system and computes only with integers and fractions until the noise is added
         (`private_draws`, `budget_schedule`), so that the guarantee holds for the program
-    records : number of records to synthesise; default: the model's total, which is noisy under unbounded neighbours, but at
-        most as many records as have `graphical_model.MOST_CODES` codes
-    errors : sizes k of attribute sets whose errors each `Step` records, e.g. (1, 2, 3)
+    records : number of records to synthesise. The default is the model's total, which is noisy under unbounded neighbours,
+        but at most as many records as have `graphical_model.MOST_CODES` codes
+    errors : sizes k of attribute sets whose errors each `Step` records, for example (1, 2, 3)
+
     Raises ``ValueError`` for values outside these ranges, an empty workload, attributes that the table lacks, and a size
-    limit that leaves no candidates; and for an exact run with Laplace noise or `errors`, or with noise beyond 2^50.
+    limit that leaves no candidates. An exact run also refuses Laplace noise, `errors`, and noise beyond 2^50.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table, aim
@@ -232,7 +233,7 @@ class _Run:
         return scale
 
     def drawn(self, most, rng) -> list:
-        """Return the attribute sets from which a round may choose: `most` of them, or all if there are no more."""
+        """Return the attribute sets that a round may choose: `most` of them, or all if there are no more."""
         cliques = list(self.weights)
         if len(cliques) <= most:
             return cliques

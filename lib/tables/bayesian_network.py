@@ -41,7 +41,7 @@ class PrivBayes:
     """The release of `privbayes`.
 
     table : the synthetic `Table`
-    network : pairs (attribute, its parents), in the order in which records are drawn
+    network : pairs (attribute, its parents), in the order of drawing
     epsilon : the guarantee, pure and for unbounded neighbours
     """
 

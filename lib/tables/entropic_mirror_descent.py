@@ -38,12 +38,14 @@ def mirror_descent(domain: Domain, measurements: Iterable[Measurement], total: f
 
     domain : `Domain`; measurements : iterable of `graphical_model.Measurement`, at least one
     total : number of records, (0, 1e100]
-    step_size : eta_t for every t, (0, 1e100]. Default: twice the last one, halved until the loss falls by at least half
-        of what its slope predicts (each trial is another call of the oracle)
+    step_size : eta_t for every t, (0, 1e100]; default: adaptive, see below
     weights : w_c, "inverse-variance" 1/sigma_c^2 as in `graphical_model.fit`, "inverse-deviation" 1/sigma_c as
-        Algorithm 2 prints it, or "equal" as section 2.3 does
+        Algorithm 2 prints it, or "equal" as section 2.3 prints it
     start : `GraphicalModel` over the same domain whose potentials, on the measured cliques, are the first theta;
         default: the uniform one
+
+    By default a step begins with twice the last `step_size`, and halves it until the loss falls by at least half of what its
+    slope predicts. Each trial is another call of the oracle.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Measurement, mirror_descent

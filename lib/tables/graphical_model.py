@@ -173,11 +173,12 @@ def fit(domain: Domain, measurements: Iterable[Measurement], total: float | None
     measurements : iterable of `Measurement`; none gives the uniform distribution
     total : number of records if it is public, (0, 1e100]; default: estimated from the measurements
     tau : weight of the entropy, [1e-100, 1e100]; default: 0.03 / the smallest sigma
-    tolerance : the target gap, in units of half the number of cells measured, which is the expected contribution of noise
-        alone to the loss; (0, inf)
+    tolerance : the target gap, (0, inf), in units of half the number of cells measured
     start : `GraphicalModel` over the same domain to start from, else the uniform one
-    max_evaluations : calls of the oracle before giving up; the model then has `converged` False
-    Raises ``ValueError`` for measurements that do not fit the domain or are not finite.
+    max_evaluations : the largest number of calls of the oracle; `converged` is False if they do not suffice
+
+    The unit of `tolerance` is the expected contribution of noise alone to the loss. Raises ``ValueError`` for measurements
+    that do not fit the domain or are not finite.
     """
     if total is not None:
         total = checks.number("total", total, "(0, 1e100]")
@@ -196,10 +197,10 @@ def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | 
     """Return `fit` for measurements added to a `Reconciliation` one by one, with two more options.
 
     tau : weight of the entropy, or a mapping from all effects measured (sorted positions of their attributes) to the
-        weights for each, [1e-100, 1e100]. In the objective, and so in what the gap bounds, tau is then the smallest of
-        them, and an effect's part of the first term is multiplied by this smallest over its own
-    centre : `GraphicalModel` that replaces the uniform one in the second term: tau N KL(mu/N, centre); default, as in
-        `fit`: uniform. Its potentials over cliques that were not measured are left out
+        weights for each, [1e-100, 1e100]. In the objective, and so in what the gap bounds, tau is then the smallest
+        weight. An effect's part of the first term is multiplied by the smallest weight over its own
+    centre : `GraphicalModel` that replaces the uniform one in the second term, tau N KL(mu/N, centre). Default: uniform,
+        as in `fit`. Its potentials over cliques that were not measured are left out
     """
     tolerance = checks.number("tolerance", tolerance, "(0, inf)")
     max_evaluations = checks.whole("max_evaluations", max_evaluations, "[1, inf)")

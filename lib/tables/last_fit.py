@@ -1,14 +1,14 @@
-"""AIM's last fit, from which its records are drawn: how closely a model follows effects that barely exceed their noise.
+"""AIM's last fit, whose model gives the synthetic records: how closely it follows effects that barely exceed their noise.
 
 A "plain" fit has the same small entropy for all effects (`graphical_model.fit`), and follows each measurement as closely
 as possible. An "adaptive" fit is a proximal-point iteration, with the entropy relative to the model as its distance
 (Bregman). Each step stays close to the result of the one before, so that four of them stop early what endless ones would
 fit to the noise. The weight of the entropy for an effect depends on how far it exceeds its noise
 (`Reconciliation.strengths`). For noise with deviation s in cells of n expected records, a weight of n / (s^2 (S - 1))
-would shrink an effect of strength S by 1 / S, the part of its squared length that is noise: empirical Bayes. To a
-multiple of this a multiple of 1 / s is added, which differs between effects only by their noise, because within an
-effect a few large cells can stand out and all others not. Four steps compound. The multiples, below, were found by trial
-on four tables, and corrected where two more showed a fault.
+would shrink an effect of strength S by 1 / S. This is empirical Bayes: 1 / S is the part of its squared length that is
+noise. The weight is a multiple of this plus a multiple of 1 / s. The second term differs between effects only by their
+noise, because within an effect a few large cells can stand out and all others not. Four steps compound. The multiples,
+below, were found by trial on four tables, and corrected where two more showed a fault.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def fit(domain: Domain, reconciliation: Reconciliation, scale: float, kind: str,
         start: GraphicalModel | None = None) -> GraphicalModel:  # fmt: skip
     """Return the last model of a run; `evaluations` and `converged` are of all its steps.
 
-    scale : of the last measurement's noise (`Step.sigma`), (0, inf), by which a plain fit weights the entropy
+    scale : of the last measurement's noise (`Step.sigma`), (0, inf); it sets the weight of the entropy in a plain fit
     kind : "plain" or "adaptive"
     start : `GraphicalModel` to start from
     """

@@ -8,17 +8,21 @@ start
     of records, unless that number is public. The noise in the attributes' counts is then known relative to the number of records. The
     attributes get more of the budget the larger this noise is, and the fewer attributes there are (`first_share`). An attribute of n
     values has n noisy counts, so that its L1 error grows as n sigma. The sum of these errors is smallest, at the same budget, if each
-    attribute's part grows as n^(2/3) (`parts`). "none" measures nothing before the first round.
+    attribute's part grows as n^(2/3) (`parts`). Option "none" measures nothing before the first round.
+
 choice
     "printed" scores a marginal by its L1 distance from the model's, less the noise expected in all of its cells (Algorithm 2, line 11).
     A large table with a few cells that are far off then has a negative score: the noise of its other cells counts
-    against it, though the fit does not follow that noise. "clear" adds up the distance of each cell beyond the noise expected in it, and
-    ignores cells with a smaller distance. A record changes either score by the same amount: one for each count that it changes.
+    against it, though the fit does not follow that noise. Option "clear" adds up the distance of each cell beyond the noise
+    expected in it, and ignores cells with a smaller distance. Both scores have the same sensitivity:
+    one for each count that a record can change.
+
 pace
-    "printed" quarters the noise's variance after a round in which the model has moved by less than the noise expected in all cells
-    (Algorithm 4), nearly empty cells included. "tested" halves the variance after a measurement that is no further from the model before it
-    than noise alone: its squared distance over the variance, which noise makes as large as the number of cells, exceeds that number by at
-    most a standard deviation. "steady" never changes the noise: every round but the last costs the same.
+    "printed" quarters the noise's variance after a round that moved the model by less than the noise expected in all cells
+    (Algorithm 4), nearly empty cells included. Option "tested" halves the variance after a measurement that noise alone explains. For
+    this its squared distance from the model before it, over the variance, is compared with the number of cells, its mean under noise
+    alone. It may exceed this number by at most a standard deviation. Option "steady" never changes the noise: every round but the last
+    costs the same.
 """
 
 from __future__ import annotations
@@ -59,17 +63,18 @@ class Plan:
     max_cells : size limit of the model, in cells of its junction tree, an integer in [1, inf); None: `max_cells_for`. A
         run uses the proportion of the limit that equals the proportion of the budget spent, so that early rounds leave
         room for later ones. It does not count the records over attribute sets that never fit
-    candidates : largest number of attribute sets from which a round chooses, an integer in [1, inf); None:
+    candidates : largest number of attribute sets that a round chooses from, an integer in [1, inf); None:
         `candidates_for`. If the workload has more sets, each round draws some anew without a look at the records. The
-        guarantee is the same and a round is faster, at the cost of larger errors (by 4 % with a fifth of 465 sets, in
-        one run)
+        guarantee is the same and a round is faster. The errors are larger (by 4 % with a fifth of 465 sets, in one run)
     round_fit : of the models between rounds: weight of the entropy times sigma, [1e-6, 1e6], and accepted gap, [1e-6,
         1] (`graphical_model.fit`). Smaller values take longer and follow the noise more closely
-    descent : number of steps of mirror descent with weights 1/sigma by which every model is fitted, from the one before
-        (Algorithms 1 and 2), an integer in [0, inf); 0: the dual method of `graphical_model.fit` with weights
+    descent : an integer in [0, inf), the number of steps of mirror descent that fit every model, from the one before and
+        with weights 1/sigma (Algorithms 1 and 2). With 0 the dual method of `graphical_model.fit` does so, with weights
         1/sigma^2, by `round_fit` and `last_fit`
-    last_fit : "adaptive", in four steps with a larger entropy for effects that stand out less from their noise; or
-        "plain", in one step with the same small entropy for all effects
+    last_fit : "adaptive" or "plain"
+
+    An "adaptive" last fit takes four steps, with a larger entropy for effects that exceed their noise by less. A "plain" one
+    takes one step, with the same small entropy for all effects.
 
     `OURS` has our settings. `PRINTED` is the paper's algorithm as it is printed, with Algorithm 1 for line 13 of
     Algorithm 2, plus a limit on the model's size, without which a run need not end. If the paper gives no number
@@ -140,7 +145,7 @@ class Plan:
 
     @property
     def growth(self) -> int:
-        """Return the factor by which the budget of a round grows when the noise is lowered."""
+        """Return the factor that the budget of a round is multiplied by when the noise is lowered."""
         return 4 if self.pace == "printed" else 2
 
 

@@ -37,7 +37,7 @@ class FloatingDraws:
     weights : of each candidate, a mapping from cliques; clear : whether scores omit differences within the noise (`plan`)
     """
 
-    weights: Mapping[tuple[int, ...], Any]  # whole numbers in `ExactDraws`
+    weights: Mapping[tuple[int, ...], Any]  # integers in `ExactDraws`
 
     def __init__(
         self, noise: str, changed: int, weights: Mapping[tuple[int, ...], float], rng: Any, clear: bool = False

@@ -21,9 +21,9 @@ def from_conditionals(
 ) -> np.ndarray:
     """Return `n` records, an integer array (n, d), in random order.
 
-    conditionals : for each of the d variables once, (variable, [(logarithms, axes), ...]): the sum of
-        the arrays is, along that variable and up to a constant, the logarithm of its probability given
-        the others among the axes, all of which come earlier in the list
+    conditionals : for each of the d variables once, (variable, [(logarithms, axes), ...]). Along that
+        variable and up to a constant, the sum of the arrays is the logarithm of its probability given
+        the other variables among the axes. These come earlier in the list
     marginals : for each variable in turn its distribution, an array of the probabilities of its values
     """
     columns = [np.empty(0, dtype=np.min_scalar_type(max(map(len, marginals)) - 1))] * len(marginals)

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 class Domain:
     """Named attributes, in order, each with a finite number of values; immutable.
 
-    sizes : mapping from attribute to its number of values, integers >= 1, or pairs of them
-    labels : mapping from attribute to its values, as many as its size, all different; an attribute
-        without labels has the values 0 to size - 1
+    sizes : mapping from attribute to its number of values, an integer >= 1, or pairs of these
+    labels : mapping from attribute to its values, all different, as many as its size
+
+    An attribute without labels has the values 0 to size - 1.
 
     >>> from lib.tables import Domain
     >>> domain = Domain({"sex": 2, "age": 5}, labels={"sex": ["female", "male"]})
