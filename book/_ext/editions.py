@@ -235,7 +235,7 @@ def take_pages(app, env):
     env.sphinx_exercise_registry = own
     env._viewcode_modules = {}  # no source pages
     env.project.docnames -= lent(env)  # otherwise they would be written
-    # There is no earlier index, in which Sphinx would miss these pages.
+    # Sphinx would miss these pages in an earlier index, so there is none.
     app.builder.load_indexer = lambda pages: None
 
 

@@ -11,12 +11,12 @@ commit is in the folded line on how the page was made.
 The words of each figure are messages of its page. A drawing's texts are outlines below comments with their words. A
 translated text replaces its outlines, in whatever Japanese font the reader's system has; nothing is drawn again.
 
-{picture} fig-name   the picture of a labelled figure again, small and linked to the figure, from anywhere in the book; its
+{picture} fig-name   the picture of a labelled figure again, small and linked to the figure, from anywhere in the book. Its
                      content is the caption, one sentence on what it shows. A label without a figure is a warning.
-{idea} fig-name      the idea in a picture, step by step: its content is a numbered list of three to five texts, one for each panel
-                     of the labelled figure further down the page, whose panels are stacked and have one size
-                     (`book.figures.ideas`). The figure shows one panel and its text at a time, chosen by radio buttons: no
-                     script is needed, and the keyboard works. On paper all panels appear beside their texts.
+{idea} fig-name      the idea in a picture, step by step. Its content is a numbered list of three to five texts, one for each panel
+                     of the labelled figure further down the page. The panels of that figure are stacked and have one size
+                     (`book.figures.ideas`). Radio buttons choose the panel that is shown with its text, so the keyboard works
+                     and no script is needed. On paper all panels appear beside their texts.
 """
 
 import html

@@ -196,7 +196,7 @@ def _keep(formula: nodes.math) -> None:
 # ---------------------------------------------------------------- tables that a notebook shows
 
 
-MANY = 6  # number of columns, row heads included, from which they are set closer together
+MANY = 6  # a table with this many columns, row heads included, or more is set closer together
 WIDE = 60  # number of letters in unbreakable cells of a row, likewise
 LONG = 24  # number of letters in a breakable cell
 LONG_HEAD = 16  # number of letters in a row head with room for some words on a line

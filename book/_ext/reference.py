@@ -385,7 +385,7 @@ def _face(room: str) -> list[str]:
 
 
 def _other_names(module, own) -> list[str]:
-    """Return names by which links from source pages may refer to a module's functions and classes `own`."""
+    """Return the names that links from source pages may use for a module's functions and classes `own`."""
     room, found = module.__name__.rpartition(".")[0], []
     for (_, name), shown in own:
         thing = getattr(module, name)

@@ -2,17 +2,17 @@
 and public links.
 
 Files that no page uses are not sent, pictures of few colours are stored with a palette, and code without colour has no
-elements. The theme includes a script of 1.5 MB for icons that its font also has, the search index on every page although
-only the search page needs it, style sheets of 0.5 MB, a fifth of which is used, and a font of 1,400 icons for two dozen.
-Thebe is left out.
+elements. The theme includes a script of 1.5 MB for icons that its font also has. It loads the search index on every
+page, although only the search page needs it. The book uses a fifth of its 0.5 MB of style sheets, and two dozen of the
+1,400 icons in its font. Thebe is left out.
 
 Sphinx's search indexes a run of Japanese as one word, and finds whole words, or parts with at least three letters. In
 Japanese two letters are a word, and words are written without spaces. Here any part of a run is found, and a query is
 split at particles between words and where Latin letters begin or end.
 
 The Binder and Colab buttons need the public repository: `repository: url:` of _config.yml, or else the `origin` of this
-checkout if that is on GitHub, so that a fork's book opens the fork's notebooks. Without an address there are no
-buttons.
+checkout if that is on GitHub, so that a fork's book opens the fork's notebooks. Without an address the buttons are
+left out.
 """
 
 import io
@@ -267,7 +267,7 @@ def on_github(remote: str) -> str:
 
 
 def origin(folder) -> str:
-    """Return the address from which the checkout in `folder` was cloned, or ""."""
+    """Return the address that the checkout in `folder` was cloned from, or ""."""
     try:
         asked = subprocess.run(
             ["git", "config", "--get", "remote.origin.url"], cwd=folder, capture_output=True, text=True

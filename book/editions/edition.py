@@ -33,7 +33,7 @@ page = ""
 found: dict[str, dict[str, str]] = {}
 """By page, its messages so far, with what each is part of."""
 
-# What stands in a message beside its words: formulas, code with its role, addresses of links, tags.
+# The parts of a message that are not words: formulas, code with its role, addresses of links, tags.
 NO_WORDS = re.compile(r"\$[^$]*\$|\{[\w:-]+\}`[^`<]*`|`[^`]*`|\]\([^)]*\)|<[^>]*>|https?://\S+")
 
 
@@ -71,7 +71,7 @@ def missing(message: str, catalogue: str) -> bool:
 
 
 def say(sentence: str, many: str = "", /, **parts) -> str:
-    """Return a sentence of the code, with `parts` filled in; if given, `many` replaces it for a number `n` other than 1."""
+    """Return `sentence`, or `many` if it is given and `n` is not 1, in the edition's language, with `parts` filled in."""
     said = translated(many if many and parts["n"] != 1 else sentence, "words")
     return said.format(**parts) if parts else said
 
@@ -88,7 +88,7 @@ def enumerated(parts: list[str]) -> str:
 
 
 def told(message: str, kind: str = "generated") -> str:
-    """Return `message`, one of the page's messages, from which a directive makes its part of the page."""
+    """Return `message`, which a directive puts on the page, in the edition's language, and keep it as one of the page's messages."""
     if page and worded(message):
         messages(page).setdefault(message, kind)
     return translated(message, page)

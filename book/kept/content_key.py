@@ -6,9 +6,9 @@ A start (a notebook or a module) counts as a whole. Each name in it is followed 
 module or through imports, `__init__` files of subpackages and `module.name`, and so on from there. A module that is
 used in another way (as an argument, with `import *`, for a name that it does not define) counts as a whole. The code
 that an imported module runs at import also counts: statements that are not definitions, definitions that call code of
-the repository or are decorated with it, and `__getattr__`. A string literal that matches an existing module, the end of
-a path of data, a folder of data beside the code or the path of a file of code counts as a dependency; a file of code
-then counts as a whole.
+the repository or are decorated with it, and `__getattr__`. A string literal counts as a dependency if it matches an
+existing module, the end of a path of data, a folder of data beside the code or the path of a file of code. That file
+of code then counts as a whole.
 
 Comments, docstrings and blank lines do not count, nor do the modules that names come from, nor outputs in notebooks. So
 no key changes if a definition moves, if a subpackage exports another name, or between Python 3.11, 3.12 and 3.13.
@@ -308,7 +308,7 @@ def _data_by_name(root: str) -> dict[str, list[str]]:
 
 @cache
 def _data_below(root: str) -> dict[str, set[str]]:
-    """Return the folders below `root` with their files other than code."""
+    """Return the folders below `root` with those of their files that are not code."""
     found: dict[str, set[str]] = {}
     for name, folders, files in os.walk(root):
         folders[:] = [each for each in folders if not each.startswith(".") and each not in ("__pycache__", "build")]
@@ -374,7 +374,7 @@ def _notebook(source: str, path: str) -> tuple[str, str]:
         raise ValueError(f"{path} is no notebook: {error!r}") from None
     cells = [cell | {"source": "".join(cell["source"])} for cell in cells]
     said = [{name: part for name, part in cell.items() if name not in ("outputs", "execution_count")} for cell in cells]
-    # What starts with % or ! is for IPython, and so is a cell that starts with %%.
+    # Lines that start with % or ! are for IPython, as are cells that start with %%.
     code = [cell["source"] for cell in cells if cell["cell_type"] == "code" and not cell["source"].startswith("%%")]
     lines = [line for source in code for line in source.split("\n")]
     plain = "\n".join(line for line in lines if not line.lstrip().startswith(("%", "!")))

@@ -12,8 +12,9 @@
     ...
 
 A study fills in its provenance with `collect`, adds its own measurements (`| {"CPU time": "868 s"}`),
-and writes with `save`. `load` reads the frame back, `provenance` the lines above it. Beside some.csv, some.key holds short
-hashes of the definitions, files and notebooks' code that made it (`content_key`), from which `changed` finds what has changed.
+and writes with `save`. `load` reads the frame back, and `provenance` reads the lines above it. Beside some.csv, some.key
+contains short hashes of the definitions, files and notebooks' code that made it (`content_key`). `changed` compares these
+hashes with those of today's code.
 """
 
 from __future__ import annotations
@@ -99,8 +100,9 @@ def _used(code: str) -> dict[str, str]:
 
     code : paths below the repository, or patterns of such, with spaces between
 
-    Kept results count for chapters that read them; for studies they are output. Of a study that is a command, only what the
-    command runs counts, not what reads its results. The code that writes kept results is left out, because it changes none. Raises ``FileNotFoundError`` if a pattern matches no file.
+    Kept results count for chapters that read them; for studies they are output. If a study is a command, only the code that
+    the command runs counts, and not the code that reads its results. The code that writes kept results is left out, because
+    it changes none. Raises ``FileNotFoundError`` if a pattern matches no file.
     """
     starts = []
     for pattern in code.split():

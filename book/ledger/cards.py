@@ -166,7 +166,7 @@ def _readings(finding: Finding) -> str:
 
 
 def _agreeing(claim: Claim, names: list[str], value: str) -> str:
-    """Return the interpretations `names`, all of which gave `value`."""
+    """Return list items with the interpretations `names`, which all gave `value`."""
     own = " " + say("(favoured by the text)")
     value = f"<b>{markup(value)}</b>" if value else ""
     told = [

@@ -25,9 +25,9 @@ read        a verdict  a person read it in the document: a title, an index, a ma
                        which nothing computes; ``claims.read`` gives the source in a note
 =========== ========== ==================================================================
 
-For an ordering or a statement about means that are noisy, the value is an ``evidence.Difference`` (`book.ledger.evidence`), or a
-list or mapping of several, all of which must hold: each must exceed its limit by more than two standard errors. One
-that lies below by more than two makes the claim differ; else the noise leaves it "not determinable".
+For an ordering or a statement about noisy means, the value is an ``evidence.Difference`` (`book.ledger.evidence`), or a
+list or mapping of several. The claim is ``reproduced`` if each difference exceeds its limit by more than two standard
+errors. It ``differs`` if one lies below its limit by more than two. Otherwise the noise leaves it "not determinable".
 
 A standard error combines two: that of our runs, if the value is an `evidence.Mean`, and the document's, the spread over the
 square root of its number of ``runs``, if the claim gives that. A plain number for a claim without ``runs`` has none.
@@ -391,7 +391,7 @@ def check(id: str, value, *, reason: str = "", stand_in: bool = False, undetermi
     value : number for the judges digits and within (or an `evidence.Mean` for the latter), bool for ordering, proof and
         statement; may be None for a claim that is undetermined or on synthetic data.
         For ordering and statement also an `evidence.Difference`, or a list or mapping of several: within the noise the claim
-        is not determinable, and the note says so. For a claim with readings an `evidence.Readings` with one such value for each.
+        is not determinable, and the note says so. For a claim with readings, an `evidence.Readings` with one such value for each.
     reason : why it differs (required in the book if it does); otherwise shown as a remark.
     stand_in : the value was computed on synthetic data; the claim needs the real ones.
     undetermined : what the document leaves out, which makes the claim not determinable.

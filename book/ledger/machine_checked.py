@@ -22,7 +22,7 @@ LIST = FOLDER / "headlines.yml"
 
 # What Coq's reader tells apart: the ends of comments, which may lie in one another; strings; and the full stop that ends a sentence.
 TOKEN = re.compile(r'\(\*|\*\)|"[^"]*"|(\.(?=\s|$))|[^(*".]+|.', re.DOTALL)
-# What may precede a command or a tactic of a proof: bullets, braces, and goal selectors.
+# Marks that may precede a command or a tactic of a proof: bullets, braces, and goal selectors.
 LEADING = re.compile(r"\A(?:[\s\-+*{}]|(?:\d+(?:\s*[-,]\s*\d+)*|\[\s*[\w']+\s*\]|all|par|!)\s*:(?!=))+")
 NAMED = re.compile(r"(?:Local )?(Definition|Fixpoint|Inductive|Record|Theorem|Lemma)\s+(\w+)")
 
@@ -123,7 +123,7 @@ def stated(file: str, text: str) -> list[Statement]:
 
 
 def everything() -> dict[str, list[Statement]]:
-    """Return {file: its definitions and theorems}, in the order in which the files build on one another."""
+    """Return {file: its definitions and theorems}, each file after those that it builds on."""
     names = [line for line in (FOLDER / "_CoqProject").read_text(encoding="utf-8").split() if line.endswith(".v")]
     return {name: stated(name, cells.text()) if name == cells.FILE else statements(FOLDER / name) for name in names}
 

@@ -1,8 +1,8 @@
 """The ledger in the edition's language: the claims, their rules, interpretations and notes, and the documents' names.
 
-The texts are translated in locale/ja/claims/kiri2019.po, a document a file. A note is translated part by part, as semicolons
-divide it; a first sentence that `book.ledger.claims` has made is a part too. Parts of several notes that differ in their numbers
-alone are one message, in which {1} is the first number.
+The texts are translated in files such as locale/ja/claims/kiri2019.po, one for each document. A note is translated part by
+part: semicolons divide it, and a first sentence made by `book.ledger.claims` is also a part. Parts of several notes that
+differ only in their numbers are one message. Its first number is written {1}.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from book.ledger import claims
 from book.ledger.claims import VERDICTS, Claim, Document, Ledger, Record
 
 PART = re.compile(r"(?:\([^()]*\)|\$[^$]*\$|[^;]|;(?! ))+")  # up to a semicolon outside of brackets and formulas
-_REST = r"[^.]*(?:\.\d[^.]*)*"  # of a sentence, in which a point is that of a number
+_REST = r"[^.]*(?:\.\d[^.]*)*"  # of a sentence; a point in it is that of a number
 MADE = re.compile(
     rf"(?:{re.escape(claims.DEPENDS[:-1])}|{re.escape(claims.NOISE)} {_REST}|The claim (?:holds|fails|is) {_REST})\.(?: |$)"
 )
@@ -164,7 +164,7 @@ def _part(part: str, one: Claim) -> str:
 
 
 def _clause(found: str, them: str, one: Claim) -> str:
-    """What was found under some readings of the claim: by their names, or by how many they are."""
+    """Return what was found under some interpretations of the claim, which are named or counted."""
     names, counts = re.findall("“([^”]*)”", them), re.findall(r"\d+", them)
     if names:
         told = edition.enumerated([say("“{name}”", name=_reading(name, one)) for name in names])

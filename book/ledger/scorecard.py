@@ -62,7 +62,7 @@ def scorecard() -> str:
     return page(known, records, load_full(FULL, known))
 
 
-FOLD_FROM = 4  # number of claims of one table or section from which they are folded separately
+FOLD_FROM = 4  # this many claims of one table or section, or more, are folded separately
 
 
 def page(ledger: Ledger, records: list[Record], full: dict[str, Record] | None = None) -> str:

@@ -88,8 +88,8 @@ def _aside(folder: Path, language: str, languages: list[str]) -> NoReturn:
 
 
 def beside_pages() -> dict[str, dict[str, str]]:
-    """Return by catalogue the messages that are not on a page of their own: the code's sentences, and the claims with
-    their notes."""
+    """Return, by catalogue, the messages that belong to no single page: the code's sentences, and the claims with their
+    notes."""
     told = retold.messages(claims.load(), verdicts.standings(verdicts.GATHERED, verdicts.FULL))
     return {"words": sentences.everywhere(*retold.JUDGED)} | told
 
