@@ -57,7 +57,7 @@ PLANS = {"as printed": AS_PRINTED, "authors' code": ""}
 # Columns of scores, by the classifier's name there: the first settings of the document's three, and others of them.
 MODELS = {"tree": "decision tree", "svm": "svm", "xgboost": "xgboost"}
 OTHERS = {"ten": "ten trees", "flat": "flat trees", "radial": "radial svm"}
-# What the document leaves open, as the claims of Tables 2 and 3 have it: the columns of a model, and the cases of a data set.
+# Settings that the document leaves open, as in the claims of Tables 2 and 3: the columns of a model, and the cases of a data set.
 SETTINGS = {
     "tree": {"five levels": "tree", "no limit": "grown"},
     "svm": {"linear": "svm", "radial": "radial"},
@@ -97,8 +97,8 @@ class Settings:
     """The common settings of a grid's cells.
 
     delta : (0, 1); seed : integer >= 0
-    depth : of the decision trees, integer >= 1, or None for trees that grow until their leaves are pure
-    kernels : integer >= 0, the number of trials, from the first, that also train a radial kernel, which takes longest
+    depth : of the decision trees, integer >= 1; with None they grow until their leaves are pure
+    kernels : integer >= 0, how many of the first trials also train a radial kernel, which takes longest
     """
 
     delta: float = 1e-9
@@ -121,8 +121,8 @@ class Study:
     scores : frame, one row a cell: data, method, epsilon, trial, records; error1, error2, error3
         (alpha-way errors); mi_error (nats); the columns of `SETTINGS` (accuracies; radial in the first trials only)
     information : frame, one row for each data set, method, epsilon and pair of attributes: nats, the mutual information, a
-        mean over the trials, and deviation, its standard error (not a number for one trial); the real records' own have
-        the method "original"
+        mean over the trials, and deviation, its standard error (not a number for one trial). For the real records the
+        method is "original"
     """
 
     scores: pd.DataFrame

@@ -44,9 +44,11 @@ def seeds() -> pd.DataFrame:
 def behind(found: pd.DataFrame) -> pd.DataFrame:
     """Return our errors minus each peer's, in standard errors of the difference (below 0: ours are smaller), and costs.
 
-    found : a `summary`. A row for each table, epsilon and peer; columns 1-way to 3-way, CPU, memory (peer's costs over ours),
-    and first, the CPU including the imports of our first run in a process; and ratio, the peer's 2-way error over ours, with
-    its standard error, spread
+    found : a `summary`
+
+    The result has a row for each table, epsilon and peer. Its columns are 1-way to 3-way, CPU and memory (the peer's costs
+    over ours), and first, the CPU including the imports of our first run in a process. Column ratio is the peer's 2-way
+    error over ours, and spread is its standard error.
     """
     ours, peers = (found.xs(OURS, level="program"), found.drop(index=OURS, level="program"))
     ours = ours.reindex(peers.index.droplevel("program")).set_index(peers.index)
@@ -84,7 +86,7 @@ def _counts(part) -> dict:
 
 
 def larger(beside: pd.DataFrame) -> pd.DataFrame:
-    """Return the errors in which ours is larger by more than a standard error, and by how much; `beside` as of `behind`."""
+    """Return where our error is larger by more than a standard error, and by how much; `beside` as of `behind`."""
     apart = beside[[*ERRORS]].rename_axis(columns="error").stack()
     return apart[apart > 1].round(1).rename("standard errors").to_frame()
 
@@ -100,11 +102,13 @@ def readable(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def fits(frame: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Return the excess, in per cent, of two fits' errors over those of the least-loss model of the same measurements.
+    """Return by how many per cent the errors of two fits exceed those of the model with the smallest loss.
 
     frame : a row for each table, epsilon, seed and fit, as in the kept file, which is the default
-    A row for each table and epsilon; columns (fit, way) with the excess, (fit, way and " se") its standard error over
-    the seeds, and (fit, "loss") with the average excess of the loss, not in per cent
+
+    All models are fitted to the same measurements. The result has a row for each table and epsilon. Columns (fit, way) give
+    the excess, (fit, way and " se") its standard error over the seeds, and (fit, "loss") the average excess of the loss, not
+    in per cent.
     """
     frame = results.load(FITS) if frame is None else frame
     wide = frame.set_index(["table", "epsilon", "seed", "fit"]).unstack("fit")

@@ -29,7 +29,7 @@ def annealed(steps) -> list[int]:
 
 
 def initial(steps) -> int:
-    """Return the number of steps in the initialisation, in which nothing was chosen."""
+    """Return the number of steps in the initialisation, which chooses nothing."""
     return sum(step.epsilon == 0 for step in steps)
 
 
@@ -54,8 +54,8 @@ def milestones(steps, count=6) -> list[int]:
 def schedule_of(steps, noise="gaussian", neighbours="unbounded") -> list:
     """Return the steps of a run of AIM, in order, as pairs (privacy loss variable, 1) for accountants.
 
-    steps : each with the scale `sigma` of its noise in counts, (0, inf), and the `epsilon` of its selection,
-        [0, inf), 0 for none; those of `adaptive_iterative.Result`, or some of the first of them
+    steps : those of `adaptive_iterative.Result`, or the first few. Each has the scale `sigma` of its noise in counts,
+        (0, inf), and the `epsilon` of its selection, [0, inf), 0 without one
     noise : "gaussian" or "laplace" (then `sigma` is b); neighbours : "unbounded" or "bounded"
     """
     checks.one_of("noise", noise, ("gaussian", "laplace"))
@@ -103,14 +103,13 @@ def spent(
 
 
 def tightened(mechanisms, epsilon, delta, *, exponential="bounded range", resolution=32) -> float:
-    """Return the factor f by which all noise of a schedule may shrink to cost `epsilon` at `delta`, numerically.
+    """Return the factor f such that a schedule costs `epsilon` at `delta` if all its noise is divided by f, numerically.
 
     mechanisms : as for `accounting.compose_schedule`; the scales of noise become sigma/f, and the epsilons of the
         selections f epsilon: every variable's `size` grows by f, every rho by f^2
     epsilon : (0, 500); delta : [1e-12, 1)
 
-    The upper bound of `compose_schedule` is brought to `epsilon`. Where the schedule is fixed in
-    advance this is a guarantee.
+    The upper bound of `compose_schedule` then equals `epsilon`. This is a guarantee if the schedule is fixed in advance.
     """
     epsilon, delta = checks.number("epsilon", epsilon, "(0, 500)"), checks.number("delta", delta, "[1e-12, 1)")
     mechanisms = list(mechanisms)
@@ -186,7 +185,8 @@ def printed_spending(anneals, rounds, d, share=Fraction(9, 10)) -> tuple[Fractio
 
     anneals : whether each round anneals, in order, as long as the budget lasts; rounds : T, integer in [1, inf)
     d : number of attributes, integer in [1, inf); share : alpha, a Fraction in (0, 1)
-    Exact: a round costs 1/T of rho, and four times as much as before once it annealed.
+
+    The result is exact: a round costs 1/T of rho, and each annealing multiplies the cost by four.
     """
     rounds, d = checks.whole("rounds", rounds, "[1, inf)"), checks.whole("d", d, "[1, inf)")
     used, cost = d * share / rounds, Fraction(1, rounds)

@@ -55,7 +55,7 @@ def gains(study, by=("setup", "method")) -> pd.DataFrame:
     """Return the AUC of weighted minus unweighted perturbed records, cell by cell: a row for each group `by` of columns.
 
     gain, error : mean and its standard error; cells : their number; effective : mean effective sample size, rounded
-    better : proportion of the cells in which the weights helped
+    better : proportion of the cells where the weights helped
     """
     weighted = study[study["method"].isin(list(WEIGHINGS)) & (study["method"] != "perturbed")]
     plain = study.query("method == 'perturbed'")[["setup", "k", "split", "auc"]]

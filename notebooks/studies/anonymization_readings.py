@@ -39,9 +39,9 @@ class Setup:
 
     income : "published" as it is (Table 2 calls it sensitive, not a quasi-identifier), or "perturbed" like the others
     age : "numeric", or "categorical" as in Table 2
-    share : part of the total level for k that each attribute gets: "equal"; "income half", the rest equal; "categorical
-        thrice" as much as numeric ones; or "whole", the total for each, as if it were the only one. The last is NOT
-        Pk-anonymous: equation (4) multiplies over the attributes.
+    share : the part of the total level for k that each attribute gets. It is "equal"; "income half", with the rest equal;
+        "categorical thrice" as much as numeric; or "whole", the total for each, as if it were the only one. The last
+        is NOT Pk-anonymous: equation (4) multiplies over the attributes
     """
 
     income: str = "published"
@@ -235,8 +235,8 @@ WEIGHINGS = {
     "kernel 1000 range": _kernel(1000.0, "range"),
     "kernel cv standard": _kernel(WIDTHS, "standard"),
 }
-# From the records as they are; of these `NONE` is the setup. The document does not say by which loss ARX generalized: "lm" is
-# how wide the groups are, "precision" how high they stand in their hierarchies.
+# From the records as they are; of these `NONE` is the setup. The document does not say which loss ARX used: "lm" measures
+# how wide the groups are, "precision" how high they are in their hierarchies.
 BASELINES = {
     "original": _original,
     "original in cells": _in_cells,

@@ -109,10 +109,10 @@ def _other_changes(inputs, label, epsilon, cells, up) -> np.ndarray:
 def many_batches(inputs, epsilon, batches, *, learning_rate=100.0, small=0.1, runs=2000, rng) -> float:
     """Return an estimate of the same loss over K batches of one epoch: for large networks it comes near K epsilon.
 
-    The network is that of `two_batches`, the first batch that of `BATCHES`, in which neighbours differ. Each later
+    The network is that of `two_batches`, and the first batch is that of `BATCHES`, where neighbours differ. Each later
     batch is a pair of records of either label, with the input 1 at the watched weight and `small` at all others. The
-    event is that the first change is -1/2, the others 1/2. The other parameters are drawn `runs` times for each neighbour,
-    and the probabilities of the event given them averaged.
+    event is that the first change is -1/2 and the others are 1/2. The other parameters are drawn `runs` times for each
+    neighbour, and the probabilities of the event given them are averaged.
 
     inputs : integer in [1, 1000]; epsilon : in (0, 10]; batches : K, integer in [2, 100]
     learning_rate, small : in (0, 1e100]; runs : integer >= 1; rng : numpy Generator

@@ -25,7 +25,7 @@ from notebooks.assignments import assignment, tables
 
 FILE = results.FOLDER / "classroom/evening.csv"
 STUDENTS, SEED = 30, 8
-UNLUCKY = {  # by the student's number: what stands in a cell of the first assignment that is handed in
+UNLUCKY = {  # by the student's number: the content of a cell in the first assignment handed in
     3: "while True:\n    pass",
     9: "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nos.kill(os.getpid(), signal.SIGKILL)",
     15: "import os\nwhile True:\n    os.fork()",

@@ -18,10 +18,10 @@ from lib.data import datasets
 
 
 def parser(study, doc, *, output, seed) -> argparse.ArgumentParser:
-    """Return a parser for --output, --data, --seed, --jobs and --cells, to which a study adds its own arguments.
+    """Return a parser for --output, --data, --seed, --jobs and --cells; a study adds its own arguments.
 
     study, doc : the module's ``__name__`` and its docstring, whose first line `--help` shows
-    output : what --output is to name, in words; seed : the default
+    output : what --output names, in words; seed : the default
     """
     made = argparse.ArgumentParser(prog=f"python -m {study}", description=doc.splitlines()[0])
     made.add_argument("--output", type=Path, required=True, help=output)

@@ -67,11 +67,11 @@ def run(function, places, *, common=(), keys=None, folder=None, jobs=1, progress
 
     function : of a module, so that other processes find it; with `folder`, its results are of JSON's types
     common : arguments that all cells share, sent to each worker of a scheduler once
-    keys, folder : a `key` for each place, which need not cover the code, and where results are kept, and searched for first
+    keys : a `key` for each place, which need not cover the code; folder : where results are kept, and searched for first
     jobs : number of processes, integer >= 1; a scheduler has its own
     progress : report each finished cell on standard error, with the time left
 
-    A damaged file is named, and its cell computed again. Raises `SchedulerError`, and any error of `function`.
+    A damaged file is named, and its cell is computed again. Raises `SchedulerError`, and any error of `function`.
     """
     places, jobs = list(places), checks.whole("jobs", jobs, "[1, inf)")
     files = _files(function, places, keys, folder)

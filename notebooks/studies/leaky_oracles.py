@@ -146,7 +146,7 @@ class _OwnBitOnly(SUE):
 
 
 class _OwnFirst(SubsetSelection):
-    """Reports lists rather than sets, in the order in which values were chosen: the own one, if chosen, is first."""
+    """Reports lists, not sets, in the order of choice: the user's value, if chosen, is first."""
 
     def __init__(self, k, epsilon):
         super().__init__(k, epsilon, d=min(max(2, optimal_size(k, epsilon)), k - 1))

@@ -210,7 +210,7 @@ def _least(a, b, c):
 def gaussian_moment_on_grid(mean1, cov1, mean2, cov2, alpha, *, half=30):
     """Return the integral of P^alpha Q^(1 - alpha) for two Gaussians, e^((alpha - 1) D_alpha), by the trapezoidal rule.
 
-    means (d,), covariances (d, d), alpha a number in (1, inf) for which the integrand is itself a Gaussian;
+    means: (d,); covariances: (d, d); alpha: in (1, inf), such that the integrand is itself a Gaussian
     half : number of steps on each side of its centre, integer in [1, inf), a quarter of a standard deviation each
 
     A check on `renyi_gaussian` that shares nothing with it, for a few dimensions: (2 half + 1)^d points.

@@ -343,11 +343,13 @@ def run(where, *, variants=VARIANTS, source="real", settings=Settings(), limit=N
     """Return every cell of `where` (see `places`): a frame with a row each, variant to fold, `SCORES`, stated and cpu_s.
 
     variants : what each variant changes in `settings`
-    source : one of `datasets.KINDS`; limit : integer of records, for quick runs; folder : where finished cells are kept, and
-        searched for first: they count only if settings, data and code are the same; jobs : processes
-    stated : the epsilon for each parameter with which it ran (for record-level methods, the epsilon)
+    source : one of `datasets.KINDS`; limit : integer of records, for quick runs
+    folder : where finished cells are kept, and searched for first. A kept cell counts only if settings, data and code are
+        the same
+    jobs : number of processes
 
-    Scores are not a number if training diverged.
+    Column stated is the epsilon for each parameter that the cell ran with, or the epsilon of a record-level method. Scores
+    are not a number if training diverged.
     """
     checks.one_of("source", source, datasets.KINDS)
     where = list(where)

@@ -43,8 +43,8 @@ def adult_features(*, encoding="codes", numeric="linear", source="real", downloa
     """Return the complete records of Adult's two parts, training records first: 45,222 of the real ones.
 
     encoding : "codes" (14 inputs, in the file's order) or "one-hot" (105)
-    numeric : "linear", or "log", which sends capital gain and loss x to log(1 + x) / log(1 + greatest x possible)
-        (most are 0, and on a linear scale nearly all others are below 0.1)
+    numeric : "linear", or "log", which sends capital gain and loss x to log(1 + x) / log(1 + greatest x possible).
+        Most x are 0, and on a linear scale nearly all others are below 0.1
     source, download : see `datasets.adult`
     """
     checks.one_of("encoding", encoding, ENCODINGS)

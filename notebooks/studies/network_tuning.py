@@ -1,9 +1,9 @@
 """The private methods of sei2017 with the same tuning effort: six settings each, at each epsilon.
 
-On one fold every method is run with each of its `candidates`, the first of which is that of `network_comparison`, and the
-setting with the highest accuracy is chosen. On other folds it is compared with the first, and the result is reported. Folds
-and cells are those of `network_comparison`, whose results of the first setting are not run again. No method pays the
-privacy cost of this choice.
+Every method is run with each of its `candidates` on one fold, and the setting with the highest accuracy is chosen. The
+first candidate is the setting of `network_comparison`. On other folds the chosen setting is compared with the first, and the
+result is reported. Folds and cells are those of `network_comparison`; its results of the first setting are not run again. No
+method pays the privacy cost of this choice.
 
     python -m notebooks.studies.network_tuning --output book/results/sei2017/tuned.csv
 

@@ -63,7 +63,7 @@ class TwoSteps:
 
 
 def two_steps(epsilon: float, delta: float, share: float = 0.5) -> TwoSteps:
-    """Return the example in which both choices cost exactly (epsilon, delta).
+    """Return the example where both choices cost exactly (epsilon, delta).
 
     epsilon : (0, 10]; delta : [1e-9, 0.01]
     share : (0, 1), size of the first step, as a part of the one Gaussian that would cost all

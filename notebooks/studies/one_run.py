@@ -27,8 +27,8 @@ def one_run(
 
     scores : finite, shape (m,), of each canary, higher where it seems to be in the table
     present : bools of the same shape, by fair, independent coins: whether it is in the table
-    guesses : integer in [1, m/2], fixed before the scores are known: this number with the highest scores are guessed to be in
-        the table, and the same number with the lowest not to be
+    guesses : integer in [1, m/2], fixed before the scores are known. This number of canaries with the highest scores are
+        guessed to be in the table, and the same number with the lowest are guessed not to be
     delta : [0, 1); confidence : (0, 1)
 
     In the `Audit`, hits are the right guesses, and false hits the wrong ones.

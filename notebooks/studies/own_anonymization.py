@@ -29,7 +29,7 @@ WEIGHED = ("perturbed", "linear", "kernel 10 standard", "kernel 1000 standard")
 class Experiment:
     """Complete records of the user's table.
 
-    kinds : of each attribute but the target the number of its categories, or its range
+    kinds : mapping from each attribute but the target to its number of categories or its range
     numbers : codes or values, (n, attributes and `readings.TARGET`), the target 0 or 1
     bins : codes of values or bins, as texts, (n, attributes); ladder : their hierarchies
     """

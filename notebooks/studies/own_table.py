@@ -63,8 +63,8 @@ def categorical(data: str, schema: str, *, adult: Callable[..., Table] = encodin
 
 
 def numeric(data: str, schema: str) -> tuple[dict[str, pd.DataFrame], Callable[..., pd.DataFrame]]:
-    """Return frames by name, the first of which the chapter uses, and a function that scales one, by one of `WAYS`, to
-    [-1, 1]."""
+    """Return frames by name, and a function that scales one of them, by one of `WAYS`, to [-1, 1]. The chapter uses the
+    first frame."""
     public = given(data, schema)
     if public is None:
         which = "Adult" if data == "real" else data

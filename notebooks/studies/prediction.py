@@ -25,14 +25,18 @@ def train_synthetic_test_real(synthetic, real_test, target, model="decision tree
     """Return the proportion in [0, 1] of real records whose `target` a classifier fitted to synthetic ones predicts.
 
     synthetic, real_test : `Table`s over one domain
-    target : the attribute to predict from all others, of which there is at least one
-    model : one of `CLASSIFIERS`. The document names the three and no settings; here "decision tree": scikit-learn's,
-        grown until its leaves are pure unless `depth` is given, "svm": scikit-learn's linear one with C = 1, "radial
-        svm": scikit-learn's with a kernel and its default settings, seconds on 30,000 records, one of `BOOSTED`:
-        xgboost's, with settings that have been the library's defaults.
-    rng : numpy Generator; it breaks ties between equally good splits and orders the SVM's steps. Given the same one,
-        the result is the same.
+    target : the attribute to predict from all others, at least one
+    model : one of `CLASSIFIERS`, described below
+    rng : numpy Generator; it breaks ties between equally good splits and orders the SVM's steps. The same `rng` gives the
+        same result
     depth : largest depth of the trees, integer in [1, 1e9]; the SVMs have none
+
+    The document names three classifiers and no settings. Here they are:
+
+    - "decision tree": scikit-learn's, grown until its leaves are pure unless `depth` is given.
+    - "svm": scikit-learn's linear SVM with C = 1.
+    - "radial svm": scikit-learn's with a kernel and its default settings. It takes seconds on 30,000 records.
+    - one of `BOOSTED`: xgboost's, with settings that have been the library's defaults.
 
     Attributes enter as 0/1 columns, one for each value in the domain (one-hot). If the synthetic records have only one
     target value, that is the prediction.

@@ -68,7 +68,7 @@ def analyses(records, weights, test, kinds) -> dict:
     """Return scores of predictions from weighted `records` on the original `test` records.
 
     auc, svm : of the income, by logistic regression and by a linear support vector machine
-    hours : proportion of the variance of hours-per-week that linear regression on the other attributes explains; it is
+    hours : proportion of the variance of hours-per-week that linear regression on the other attributes explains. It is
         below 0 if the mean of the test records would predict better
     """
     explanatory = {name: kind for name, kind in kinds.items() if name != TARGET}
@@ -162,10 +162,12 @@ def _class_columns(records, kinds) -> np.ndarray:
 
 
 class NaiveBayes:
-    """The income from the others as if these were independent in each class: from histograms by iterative Bayes.
+    """Predicts the income as if the other attributes were independent in each class: from histograms by iterative Bayes.
 
-    data : perturbed records. Each attribute's histogram is estimated separately, in each class if the income is
-        published, else together with the income.
+    Each attribute's histogram is estimated separately, in each class if the income is published, else together with the
+    income.
+
+    data : perturbed records
     shares_ : mapping from attribute to Pr[cell | class], (2, cells); prior_ : Pr[class], (2,)
     smoothing : proportion of a uniform distribution that is mixed into each histogram, in (0, 1)
     """

@@ -42,7 +42,7 @@ def released(table, epsilon, rng, start="sized", **options):
 
 CANARIES, GUESSES = 400, 100
 CROWD = Domain({"a": CANARIES + 1, "b": CANARIES + 1, "c": 2})
-OTHERS = np.full((2000, 3), [CANARIES, CANARIES, 0])  # a known crowd; a canary has values of its own
+OTHERS = np.full((2000, 3), [CANARIES, CANARIES, 0])  # a known crowd; each canary has different values
 OWN = np.column_stack([np.arange(CANARIES), np.arange(CANARIES), np.zeros(CANARIES, dtype=int)])
 
 

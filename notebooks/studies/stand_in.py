@@ -1,17 +1,17 @@
-"""The embedded synthetic samples (stand-ins) for Adult and Bank, made from the real files by our own AIM.
+"""The embedded synthetic samples for Adult and Bank, made from the real files by our own AIM.
 
     python -m notebooks.studies.stand_in
 
 writes the records and their provenance to ``lib/data/stand_ins``; `datasets` reads them with
-``source="stand-in"``. Each stand-in is the output of one (`EPSILON`, `DELTA`)-differentially private
+``source="stand-in"``. Each sample is the output of one (`EPSILON`, `DELTA`)-differentially private
 mechanism. Neighbours are bounded: one record takes other values. The numbers of records,
 which UCI publishes, and the domains and bins of `encodings` are public. One run makes all 48,842 records of Adult,
-in random order, the first 32,561 of which represent the training part. So the budget need not be divided.
+in random order, so the budget need not be divided. The first 32,561 represent the training part.
 
 A number within a bin is drawn uniformly from the integers of the bin, without looking at the records.
 
 The guarantee has limits. It holds against those who do not know the noise, but here the real files and the seed are public,
-and anyone can make the records again. So the stand-ins show how accurate such a release is, but protect nobody. A protective
+and anyone can make the records again. So the samples show how accurate such a release is, but protect nobody. A protective
 release keeps its seed secret. The errors in the provenance compare with the real records, without noise, so they are not
 private either.
 """
@@ -125,7 +125,7 @@ def errors(real: Table, synthetic: Table) -> dict:
 
 
 def provenance(parts: dict) -> dict:
-    """Return the content of ``provenance.json``: how the stand-ins were made and, by data set, the `parts` from `make`."""
+    """Return the content of ``provenance.json``: how the samples were made and, by data set, the `parts` from `make`."""
     return {
         "what": "Synthetic records that stand in for the real ones; see notebooks/studies/stand_in.py. Made again by `make stand-in`.",
         "released": RELEASED,
@@ -159,9 +159,9 @@ def write_all(folder: Path) -> None:
 
 
 def main() -> None:
-    """Make the stand-ins again in their folder, in a process whose arithmetic is the same on every machine."""
+    """Make the synthetic samples again in their folder, in a process whose arithmetic is the same on every machine."""
     if any(os.environ.get(name) != value for name, value in PINNED.items()):
-        # numpy reads these when it is imported, so they are for a process of its own.
+        # numpy reads these when it is imported, so they need a separate process.
         sys.exit(
             subprocess.run([sys.executable, "-m", "notebooks.studies.stand_in"], env=os.environ | PINNED).returncode
         )
