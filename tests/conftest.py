@@ -1,4 +1,4 @@
-"""What every test may count on: the repository on the path, plots without a screen, repeatable examples."""
+"""The set-up of every test: the repository on the path, plots without a screen, repeatable examples."""
 
 import gc
 import itertools

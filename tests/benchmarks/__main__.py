@@ -5,9 +5,9 @@ A module here offers, as it needs,
 - functions `bench_…()`, micro benchmarks, which do their work once and return how many items it had:
   `bench_x` of `module.py` is the case `module.x`;
 - `CASES`, names of cases, with `lines(case, folder)`, which yields a dictionary for each line and may keep
-  files in `folder`, the same for all its cases. It raises `measure.Absent` where data are not to be had.
+  files in `folder`, the same for all its cases. It raises `measure.Absent` if data are not available.
 
-Either way, what is measured runs in a process of its own: see `measure`.
+Either way, the measured code runs in a separate process: see `measure`.
 """
 
 import importlib

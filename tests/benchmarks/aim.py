@@ -2,13 +2,13 @@
 
 A case's line: `cpu_s` and `wall_s` of one whole run, records included, and `l1`, `l2`, `l3`, the
 alpha-way errors of the synthetic records (miura2025, Definition 3.1), means over the seeds. `oracle_share` is the part of the CPU
-time that the calls of the models' `MarginalOracle` take, its queries apart; `oracle_gb_per_s` the arrays that its contractions
-read and write, and nothing else of it, over all the time of these calls; `copy_gb_per_s` what a copy of 64 MB reads and writes.
+time that the calls of the models' `MarginalOracle` take, without its queries. `oracle_gb_per_s` counts only the arrays that its
+contractions read and write, over all the time of these calls. `copy_gb_per_s` is what a copy of 64 MB reads and writes.
 
-A line with `peer` is of one seed. `mbi` fits the last seed's measurements with its mirror descent, to
-compare with the line before it, our `fit` of them from a cold start; `loss` is half the sum of the squared
-distances from the measurements in units of their noise, and the errors are the model's. `dpmm` runs its
-own AIM from the records to the records. `ratios` are theirs over ours.
+A line with `peer` is of one seed. `mbi` fits the last seed's measurements with its mirror descent. The line before it is
+our `fit` of the same measurements from a cold start, for comparison. There `loss` is half the sum of the squared distances
+from the measurements in units of their noise, and the errors are the model's. `dpmm` runs its AIM from the records to the
+synthetic records. `ratios` are theirs over ours.
 """
 
 import itertools

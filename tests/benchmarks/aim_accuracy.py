@@ -2,17 +2,17 @@
 
     make bench PEERS=yes CASE="accuracy_adult_eps1" SEEDS=5 TABLES=folder
 
-Beside Adult and Bank stand the tables of `peers/statsmodels.py`, where they are installed, and further ones:
+Besides Adult and Bank it uses the tables of `peers/statsmodels.py`, where they are installed, and further ones:
 
 TABLES : a folder of tables, `name.csv` with codes from 0 and `name-domain.json`, the number of values of each attribute,
-    as the field exchanges them (github.com/ryan112358/hd-datasets). Which of them AIM's settings were chosen on, says
-    `notebooks.studies.aim_peers.TUNED`.
-LIMIT : CPU seconds that a peer has for a seed, 900 unless told.
+    as the field exchanges them (github.com/ryan112358/hd-datasets). `notebooks.studies.aim_peers.TUNED` lists the tables
+    that AIM's settings were chosen on.
+LIMIT : CPU seconds that a peer has for a seed; default: 900.
 
 Our line has means over the seeds of the 1-, 2- and 3-way errors of the synthetic records (miura2025, Definition 3.1), `se1` to `se3`
-their standard errors, and medians of the seconds. In that of `mbi` (`task` fit) the errors are those of its models, with its own
-defaults (1,000 iterations), and `behind` counts standard errors of the mean of the seeds' own differences from our models: below 0,
-we are ahead. Each seed is a process of its own, with AIM for all pairs at delta 1e-9. Whole programs are compared by `aim_peers`.
+their standard errors, and medians of the seconds. In the line of `mbi` (`task` fit) the errors are those of its models, with its
+defaults (1,000 iterations). `behind` is the mean difference from our models over the seeds, in standard errors: below 0, we are
+ahead. Each seed runs in a separate process, with AIM for all pairs at delta 1e-9. `aim_peers` compares whole programs.
 """
 
 import csv
@@ -73,7 +73,7 @@ def lines(case, folder):
 
 
 def asked(name, default, permitted) -> int:
-    """The whole number that the environment's variable `name` holds, or the default; ``ValueError`` for another text."""
+    """Return the integer in the environment variable `name`, or the default. Raises ``ValueError`` for another text."""
     text = os.environ.get(name) or str(default)
     return checks.whole(name, int(text) if text.isdecimal() else text, permitted)
 

@@ -1,11 +1,11 @@
-"""Three fits of the same measurements, kept in book/results/miura2025/fits.csv: AIM's last fit, the model of least loss, and mirror descent
-stopped after a thousand steps, as the peers stop it.
+"""Three fits of the same measurements, kept in book/results/miura2025/fits.csv: AIM's last fit, the model of smallest loss, and mirror
+descent stopped after a thousand steps, as the peers stop it.
 
     python -m tests.benchmarks.aim_fits
 
-What was measured, and so the size of the model, is the same for the three: what differs is how closely they follow the noise. The model
-of least loss has a tenth of the entropy that `graphical_model.fit` gives by itself, with which it would be a regularised one on small tables.
-`make peers` runs it after the peers, in half an hour.
+The measurements, and so the size of the model, are the same for the three. They differ in how closely they follow the noise. The model
+of smallest loss has a tenth of the default entropy of `graphical_model.fit`, which would regularise it on small tables.
+`make peers` runs this after the peers, in half an hour.
 """
 
 from __future__ import annotations

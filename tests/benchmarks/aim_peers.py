@@ -2,17 +2,18 @@
 
     make peers TABLES=folder MBI=folder SEEDS=5 LIMIT=900 FOR="fair mortgages"
 
-FOR : tables, all that are to be had unless told; `aim_accuracy` says which these are, with TABLES.
-MBI : a checkout of github.com/ryan112358/mbi, whose AIM is a script beside the package. Without it `mbi` is not asked.
+FOR : tables; default: all that are available. `aim_accuracy` lists them, and describes TABLES.
+MBI : a checkout of github.com/ryan112358/mbi, whose AIM is a script beside the package. Without it `mbi` is left out.
 
 AIM is for all pairs at delta 1e-9 on the domain as it is given, and each program otherwise has its own defaults; the modules in
-`peers/` say where it is called otherwise. Each seed is a process of its own.
+`peers/` list the exceptions. Each seed runs in a separate process.
 
-A peer takes minutes for a seed, so each seed is kept as it ends: what was interrupted goes on, and a call with more tables or seeds
-adds them; of ours there are `OUR_SEEDS` at least. A seed is run again where what made it has another version: of ours the key of its
-code, of a peer its release, of `mbi` also the digest of its script, and of each the digest of what calls it. Until then the old row stays. A run
-that did not end within LIMIT CPU seconds is kept without errors, and no further seed of it is begun until LIMIT is larger. `first_s`, of ours,
-are the CPU seconds of a run before it, on two records: nearly all of them are imports.
+A peer takes minutes for a seed, so each seed is kept when it ends. An interrupted call goes on, and a call with more tables or seeds
+adds them; ours has at least `OUR_SEEDS`. A seed is run again if the program that made it has another version, and until then the old
+row stays. The version of ours is the key of its code, and that of a peer is its release. For `mbi` it includes the digest of its script, and
+for each program the digest of the module that calls it. A run that did not end within LIMIT CPU seconds is kept without errors, and no
+further seed of it is begun until LIMIT is larger. `first_s`, of ours, is the CPU time of an earlier run on two records: nearly all of it
+is imports.
 """
 
 import hashlib
@@ -38,7 +39,7 @@ COLUMNS = [*PLACE, "version", "records", "attributes", *ERRORS, "cpu_s", "peak_m
 
 
 def versions() -> dict[str, str]:
-    """Of each program that is here, ours first, what made its rows."""
+    """Return the version of each installed program, ours first, as its rows give it."""
     called = hashlib.sha256(inspect.getsource(aim_accuracy.whole).encode()).hexdigest()[:12]
     found = {OURS: f"code {results.key(CODE)[:12]} called by {called}"}
     for peer in ("dpmm", "mbi") if os.environ.get("MBI") else ("dpmm",):
@@ -72,7 +73,7 @@ def row(place, version, file, limit) -> dict:
 
 
 def run(names, seeds, limit, output=FILE) -> int:
-    """Add to `output` what it lacks of the tables `names`, every epsilon and program, and so many seeds; 1 if a table was left out."""
+    """Add the missing rows of the tables `names` to `output`, for every epsilon, program and seed; return 1 if a table was left out."""
     status, current = 0, versions()
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
@@ -110,7 +111,7 @@ def _stands(kept, version, limit) -> bool:
 
 
 def _provenance(limit) -> dict:
-    """The key is that of our code: a peer's version stands in its rows."""
+    """Return the provenance with the key of our code; the rows of a peer give its version."""
     made = results.collect("tests.benchmarks.aim_peers", [], data="real", settings={"limit": limit}, code=CODE)
     return made | {"command": "make peers"}
 

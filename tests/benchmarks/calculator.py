@@ -1,4 +1,4 @@
-"""How long the calculator takes from a new setting until its numbers stand: in Chromium, settings drawn over all ranges."""
+"""The time from a new setting of the calculator until its numbers are shown: in Chromium, for settings drawn over all ranges."""
 
 from urllib.parse import urlencode
 

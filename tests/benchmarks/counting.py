@@ -1,7 +1,7 @@
-"""All pairs of fifteen attributes counted, from a Parquet file of 10^7 made-up records, and of a tenth of them.
+"""All pairs of fifteen attributes counted, from a Parquet file of 10^7 simulated records, and of a tenth of them.
 
 `make bench CASE=counting RECORDS=100000000` takes another number. `cpu_s`, `wall_s` and `peak_mb` are of reading the file and counting;
-`cpu_s_per_1e9` is what 10^9 records would take at the same rate, which is to be the same in both lines.
+`cpu_s_per_1e9` is what 10^9 records would take at the same rate, which should be the same in both lines.
 """
 
 import os
@@ -32,7 +32,7 @@ def _domain():
 
 
 def make(meter, file, records) -> dict:
-    """The file, batch after batch, in a process of its own."""
+    """Write the file, batch after batch, in a separate process."""
     import pyarrow as pa
     from pyarrow import parquet
 

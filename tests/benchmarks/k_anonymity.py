@@ -1,8 +1,8 @@
-"""The k-anonymous generalization of least loss of Adult's ten quasi-identifiers (hasegawa2015, Table 2), 16,281 records.
+"""The k-anonymous generalization of smallest loss of Adult's ten quasi-identifiers (hasegawa2015, Table 2), 16,281 records.
 
-A line for no suppression, and one for up to 5 % of the records: `cpu_s`, `wall_s` and `peak_mb` of all of k = 3, 5, 10 and 50
-together, `nodes` in the lattice, and for each k the nodes `checked`, the `loss` (Iyengar's), the `levels` and what share was
-`suppressed`. The records are the real ones where they are to be had, else the stand-in: `data` says which.
+One line is for no suppression, and one for up to 5 % of the records. Each gives `cpu_s`, `wall_s` and `peak_mb` of k = 3, 5, 10
+and 50 together, and the `nodes` in the lattice. For each k it gives the nodes `checked`, the `loss` (Iyengar's), the `levels` and
+the proportion `suppressed`. The records are the real ones if they are available, else the synthetic sample: `data` says which.
 """
 
 from tests.benchmarks import measure

@@ -1,4 +1,4 @@
-"""What a piece of work costs in a fresh process: CPU and wall seconds, and memory over the import of numpy.
+"""The cost of a piece of work in a fresh process: CPU and wall seconds, and memory over the import of numpy.
 
 `child` starts a Python with one BLAS thread (two on a busy machine are several times slower a call).
 That process notes how much memory it holds with nothing but numpy imported, imports a module, and calls
@@ -9,7 +9,7 @@ one of its functions with a `Meter` and arguments of text:
         for seed in range(10):
             with meter:                 # measured, run by run
                 result = work(table, seed)
-        return {"l1": error(result)}    # whatever else is to stand in the line
+        return {"l1": error(result)}    # other fields of the line
 """
 
 import importlib
@@ -31,7 +31,7 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 
 
 class Absent(Exception):
-    """What a benchmark needs is not to be had on this machine; the message says what, in one line."""
+    """A requirement of a benchmark is not available on this machine; the message says which, in one line."""
 
 
 class Meter:
@@ -54,10 +54,10 @@ class Meter:
 
 
 def child(module, function, *arguments, python=sys.executable, limit=None) -> dict:
-    """Run `function(meter, *arguments)` of `module` in a fresh process; its line, the machine included.
+    """Run `function(meter, *arguments)` of `module` in a fresh process, and return its line, the machine included.
 
-    python : the interpreter, for a peer's that of its own environment
-    limit : CPU seconds, a whole number, after which the process is ended; the line is then only
+    python : the interpreter; a peer's is in a separate environment
+    limit : CPU seconds, an integer; the process is then ended, and the line is only
         {"unfinished_after_cpu_s": limit}
 
     Raises ``subprocess.CalledProcessError`` if the process fails; what it wrote on standard error is shown.
@@ -79,7 +79,7 @@ def child(module, function, *arguments, python=sys.executable, limit=None) -> di
 
 
 def answer() -> None:
-    """What the fresh process does."""
+    """Do the work of the fresh process."""
     meter = Meter()
     limit, module, function, *arguments = sys.argv[1:]
     if limit != "0":

@@ -1,7 +1,7 @@
-"""What privacy costs a step of training (sei2017): DP-SGD beside plain SGD, per-example clipping by itself.
+"""The cost of privacy in a step of training (sei2017): DP-SGD beside plain SGD, and per-example clipping alone.
 
-Networks of 14 inputs, four hidden layers of one width and two classes, on 45,222 made-up records (what they say does not
-matter to the clock). `us_per_step`, the CPU microseconds of a step, checks of the input included, are of
+Networks of 14 inputs, four hidden layers of one width and two classes, on 45,222 simulated records (their values do not
+affect the time). `us_per_step`, the CPU microseconds of a step, checks of the input included, are of
 
 - "plain", `network.train`: shuffled batches and equation (5);
 - "clipped": batches by Poisson sampling, the change of each record clipped, no noise;

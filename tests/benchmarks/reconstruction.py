@@ -5,10 +5,10 @@ equation (12) with 1/N inside the logarithm, and `gap`, how far at most it lies 
 
 After `kernel_n16281` the yardstick follows: Algorithm 1 with dense float64 matrices as printed and corrected, which
 may take `ITERATIONS` steps with the learning rate lowered by need. `ratios` are its figures over ours. The records are
-the real ones where they are to be had, else the stand-in: `data` says which.
+the real ones if they are available, else the synthetic sample: `data` says which.
 
-`table1`: for each cost of the document's Table 1, the slope of log CPU seconds against the log of what it should
-grow with (for iterative Bayes the number of cells), by least squares, with the standard error of the slope.
+`table1` gives a slope for each cost of the document's Table 1: of log CPU seconds against the log of the quantity that it
+should grow with (for iterative Bayes the number of cells). The fit is by least squares, with the standard error of the slope.
 """
 
 import time

@@ -27,7 +27,7 @@ GIVEN = {
 
 
 def value(file: str, name: str, *arguments) -> mp.mpf:
-    """The definition `name` of `file` at `arguments`: whole numbers, fractions or floats."""
+    """Return the definition `name` of `file` at `arguments`, which are integers, fractions or floats."""
     with mp.workdps(50):
         given = [mp.mpf(x.numerator) / x.denominator if isinstance(x, Fraction) else mp.mpf(x) for x in arguments]
         return Definitions(file).call(name, given)

@@ -1,4 +1,4 @@
-"""What the calculator of the book hangs on apart from a browser: its links, its scripts, and two functions made for it."""
+"""The parts of the book's calculator that need no browser: its links, its scripts, and two functions made for it."""
 
 import json
 import math

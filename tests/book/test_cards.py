@@ -111,7 +111,7 @@ CHAPTERS = sorted(path for path in (ROOT / "notebooks").glob("*/*.ipynb") if "as
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_each_output_of_claims_carries_the_records_it_shows(path):
-    """What the page puts in the place of the HTML that the notebook has."""
+    """The page shows these records in place of the notebook's HTML."""
     notebook = json.loads(path.read_text(encoding="utf-8"))
     outputs = [output["data"] for cell in notebook["cells"] for output in cell.get("outputs", []) if "data" in output]
     drawn = [

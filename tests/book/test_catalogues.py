@@ -25,7 +25,7 @@ TRANSLATION = (
 
 
 def pages(locale: Path) -> list[tuple[str, str]]:
-    """Of each catalogue in `locale` that belongs to a page, its language and the page."""
+    """Return the language and the page of each catalogue in `locale` that belongs to a page."""
     named = [path.relative_to(locale).with_suffix("").as_posix().split("/", 1) for path in sorted(locale.rglob("*.po"))]
     return [(language, page) for language, page in named if not page.startswith(BESIDE)]
 
@@ -112,7 +112,7 @@ def test_a_number_is_excused_by_a_comment_that_names_it():
 
 
 def test_few_numbers_are_excused():
-    """A rule that many translations need an excuse from is to be mended instead."""
+    """If many translations need an exception from a rule, fix the rule instead."""
     known = [message for path in FILES for message in catalogues.messages(catalogues.load(path))]
     assert sum(any(map(any, catalogues.excused(message))) for message in known) < 40
 
@@ -207,7 +207,7 @@ def source(page: str) -> set[str]:
 
 
 def gone(messages, written: set[str]) -> list[str]:
-    """The messages that are no whole block of what is `written`."""
+    """Return the messages that are not a whole block of the `written` text."""
     return [each for each in messages if not {flat(each), flat(PUT.sub(lambda head: head[1] or "", each))} & written]
 
 
@@ -215,8 +215,8 @@ def gone(messages, written: set[str]) -> list[str]:
 def test_what_is_translated_is_still_what_is_written(language, page):
     """Without a build: a changed paragraph is noticed at once. `make catalogues` brings it to the translators.
 
-    Of what is made of something ("generated", "in a figure", "in HTML", "in a formula", what scripts say) only the build
-    knows; neither does this see a block that is new, or one that has moved, or is still written elsewhere on its page.
+    Only the build sees messages that are made from something ("generated", "in a figure", "in HTML", "in a formula", the
+    texts of scripts). This test also does not see a block that is new, that has moved, or that is still elsewhere on its page.
     """
     catalogue = catalogues.load(catalogues.place(page, language))
     known = [each.id for each in catalogues.messages(catalogue) if {*each.auto_comments} <= WRITTEN]

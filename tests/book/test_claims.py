@@ -858,7 +858,7 @@ def test_our_own_results_are_judged_and_stand_apart(ledger):
 
 @pytest.mark.slow
 def test_every_claim_says_how_it_is_judged(book):
-    """An ordering and a statement by a rule of its own, of every document."""
+    """In every document, each ordering and each statement has its own rule."""
     assert not [id for id, claim in book.claims.items() if not claims.rule(claim)], "write a rule in claims.yml"
 
 

@@ -1,6 +1,6 @@
-"""What depends on what is computed: changes are planted, and whatever was made by the changed code must be made again.
+"""Dependencies of computed results: changes are planted, and every result of the changed code must be made again.
 
-First the rules, on made-up trees. Then, in a scratch copy of the repository, a change for each kind of thing that is
+First the rules, on simulated trees. Then, in a scratch copy of the repository, a change for each kind of thing that is
 kept: cells of studies, compiled code, executed notebooks, finished cells of an interrupted notebook, committed results.
 """
 
@@ -361,7 +361,7 @@ def executed() -> list:
 
 
 def outputs(name: str, mime: str) -> list:
-    """What the outputs of an executed notebook hold of one type."""
+    """Return the outputs of one type in an executed notebook."""
     content = json.loads((ROOT / "build/executed" / name.removeprefix("notebooks/")).read_text(encoding="utf-8"))
     held = [output.get("data", {}) for cell in content["cells"] for output in cell.get("outputs", [])]
     return [data[mime] for data in held if mime in data]
@@ -462,7 +462,7 @@ def copy(tmp_path_factory):
 
 @contextmanager
 def planted(root: Path, name: str, *change: str):
-    """The file `name` with its one `change` (what stood there, and what stands there now); with a last line, if none is given."""
+    """Apply one `change` (the old text and the new) to the file `name`; without one, add a last line."""
     path = root / name
     before = path.read_bytes()
     text = before.decode()
@@ -488,7 +488,7 @@ def read_again(code: bool = True) -> None:
 
 
 def python(root: Path, *arguments: str, **more: str) -> str:
-    """What a new process of Python says, in `root`."""
+    """Return what a new Python process prints, in `root`."""
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=root,
@@ -541,7 +541,7 @@ print(*(getattr(module, "__file__", None) or "" for module in sys.modules.values
 
 
 def cell_keys(root: Path) -> dict[str, str]:
-    """By study, what the files in which its cells are kept are named by (`grid.code`)."""
+    """Return, by study, the code that names the files of its kept cells (`grid.code`)."""
     return {
         study: content_key.key(study, root=root, without=(root / "book/results").rglob("*.csv")) for study in STUDIES
     }
@@ -801,7 +801,7 @@ print(kept.key(content))
 
 
 def marks(root: Path) -> dict[str, str]:
-    """What the page of kept results says of each: made by the code of today, or not."""
+    """Return, for each kept result, whether its page says that today's code made it."""
     script = "import json; from book._ext.tables import kept_results; print(json.dumps({row[0]: row[3] for row in kept_results()}))"
     return json.loads(python(root, "-c", script))
 

@@ -79,7 +79,7 @@ def test_a_text_is_split_as_documented():
 
 
 def lines(document: str) -> list[dict]:
-    """The lines of a document's file, which a document needs whose text is at hand."""
+    """Return the lines of a document's file, which each document with an available text needs."""
     if not (coverage.FOLDER / f"{document}.yml").is_file():
         if coverage.text(document) is not None:
             pytest.fail(f"fill in what python -m book.ledger.coverage {document} prints")

@@ -1,4 +1,4 @@
-"""What chapters give as evidence for claims: computed in the chapter, never a constant in the dress of a computation."""
+"""The evidence that chapters give for claims: it is computed in the chapter, and is never a constant disguised as a computation."""
 
 import ast
 import builtins

@@ -118,7 +118,7 @@ def test_text_is_legible_on_a_telephone(style):
 
 
 def test_the_lettering_of_a_figure_is_no_larger_than_the_text():
-    """At the width that the style sheet permits, in rem, of which the text has one."""
+    """This holds at the width that the style sheet permits, in rem; the text has a size of 1 rem."""
     rem = float(
         re.search(
             r"\.bd-article figure img \{[^}]*max-width: min\(100%, ([\d.]+)rem\)", CSS.read_text(encoding="utf-8")

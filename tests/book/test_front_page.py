@@ -1,4 +1,4 @@
-"""What the front page and the page of what can be taken away are made of: bars, wide tables, the site in one file."""
+"""The parts of the front page and of the page of downloads: bars, wide tables, the site in one file."""
 
 import zipfile
 

@@ -1,7 +1,7 @@
 """No page of the Japanese edition has English prose.
 
-Left out is what is rightly in English: code, formulas, what cells have put out, and the bibliography. Of what is left, English
-is a run of four English words with no Japanese between them, or a paragraph, cell, title or label that is of English words alone.
+The test leaves out what is rightly in English: code, formulas, the outputs of cells, and the bibliography. In the rest it looks for
+four English words in a row, with no Japanese between them, and for a paragraph, cell, title or label of English words only.
 """
 
 import re
@@ -71,7 +71,7 @@ BUILT = pytest.mark.skipif(not PAGES, reason="the Japanese edition is not built 
 
 
 def texts(html: str):
-    """What a page says, block by block, and what its attributes say."""
+    """Yield the texts of a page, block by block, and those of its attributes."""
     html = re.sub(r"(?s)<(script|style|pre|svg)\b.*?</\1>", " ◦ ", html)  # which parsing takes its time for
     html = re.sub(r"</?template>", "", html)  # what the scorecard lays out when it is opened
     body = BeautifulSoup(html, "html.parser").body

@@ -190,7 +190,7 @@ CELLS = [
 
 @pytest.fixture(scope="module")
 def executed(tmp_path_factory):
-    """An executed notebook on the small ledger; a process of its own, for its own warnings."""
+    """Return an executed notebook on the small ledger, run in a separate process because of its warnings."""
     folder = tmp_path_factory.mktemp("kernel")
     (folder / "book").mkdir()
     (folder / "book" / "claims.yml").write_text(LEDGER, encoding="utf-8")
@@ -295,7 +295,7 @@ def test_totals_are_counted_from_the_records(house):
 
 
 def told(claim):
-    """The rule, and what each reading means: the two stand apart."""
+    """Return the rule, and the meaning of each reading separately."""
     return claims.rule(dataclasses.replace(claim, readings={})), *claim.readings.values()
 
 
@@ -374,7 +374,7 @@ def test_the_full_run_decides_where_the_build_used_stand_in_data(house):
 
 
 def test_a_finding_that_the_real_data_change_waits_for_them():
-    """Of chapters that the book runs on the synthetic sample and the full run on the real data: what differs is marked `stand_in`."""
+    """The book runs some chapters on the synthetic sample, and the full run uses the real data: differences are marked `stand_in`."""
     kept = {row["id"]: (row["reproduced"], row["verdict"], row["note"]) for row in results.rows(verdicts.FULL)}
     assert [
         record.id

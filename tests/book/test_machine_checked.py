@@ -1,6 +1,6 @@
-"""The proofs in proofs/: nothing assumed, the list and the page tell of what is there, and lib's formulas are those of the theorems.
+"""The proofs in proofs/: they assume nothing, the list and the page match them, and lib's formulas are those of the theorems.
 
-What needs Coq skips where it is not installed; `make proofs` is the check itself.
+Tests that need Coq are skipped if it is not installed; `make proofs` is the check itself.
 """
 
 import fnmatch
@@ -404,7 +404,7 @@ COMPARED: set[str] = set()
 
 
 def compares(*theorems):
-    """Marks a test in which lib's numbers are held against those of the definitions that the theorems are about."""
+    """Mark a test that compares lib's numbers with those of the definitions in the theorems."""
     COMPARED.update(theorems)
     return lambda test: test
 
@@ -541,7 +541,7 @@ def fractions(count, low, high, seed):
 
 
 def formula(theorem, pattern, **values):
-    """A formula that stands in a theorem, found by `pattern`, at these values."""
+    """Return the value of a formula in a theorem, found by `pattern`, at these values."""
     found = re.findall(pattern, headline(theorem).text)
     assert len(found) == 1, theorem
     given = {name: mp.mpf(x.numerator) / x.denominator if isinstance(x, Fraction) else x for name, x in values.items()}
@@ -731,7 +731,7 @@ SCALARS = ("Formulas.v", "Psi.v", "Scalars.v", "Spread.v", "Distance.v", "Growth
 
 @pytest.fixture(scope="module")
 def scalars(tmp_path_factory):
-    """What the bounds of Gaussian synthesis need once the matrices are gone, built."""
+    """Build the files that the bounds of Gaussian synthesis need, without matrices."""
     folder = tmp_path_factory.mktemp("scalars")
     texts = {name: stated.sources()[name] for name in SCALARS}
     texts["_CoqProject"] = "-Q . Compendium\n" + "\n".join(SCALARS)
@@ -767,7 +767,7 @@ MATRICES = ("Eigenvalues.v", "Forms.v", "Data.v", "Update.v", "Theorem31.v", "Pu
 
 @pytest.fixture(scope="module")
 def matrices(scalars, tmp_path_factory):
-    """What joins the bounds to data sets, built but for the theorems on top."""
+    """Build the files that connect the bounds with data sets, except for the theorems on top."""
     texts, folder = scalars[0].copy(), tmp_path_factory.mktemp("matrices") / "proofs"
     shutil.copytree(scalars[1], folder)
     texts |= {name: stated.sources()[name] for name in MATRICES}

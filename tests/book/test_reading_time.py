@@ -1,7 +1,7 @@
 """A chapter is read in one sitting: at most 20 minutes at 220 words a minute.
 
-Read are the words that a page shows with its folds closed. A formula in a line of text counts as a word; code, tables and
-formulas that stand by themselves are looked at rather than read, and left out, as are the links below a figure.
+The test counts the words that a page shows with its folds closed. A formula in a line of text counts as a word. Code, tables and
+displayed formulas are looked at rather than read, so they are left out, as are the links below a figure.
 """
 
 import re

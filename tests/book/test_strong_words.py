@@ -1,7 +1,7 @@
-"""Every sentence with a strong word stands in `strong_words.yml`, beside the evidence that it is so.
+"""Every sentence with a strong word is listed in `strong_words.yml` with its evidence.
 
 A strong word is one that a single exception refutes: exact, sharp, tight, best, never, always, every, optimal, impossible, cannot,
-"no … better", "only if". A sentence is listed as it stands: who changes it looks at its evidence again.
+"no … better", "only if". A sentence is listed word for word: if you change it, look at its evidence again.
 """
 
 import json
@@ -27,7 +27,7 @@ CODE = r"(?<!`)(`+)(?!`)(?:.*?[^`])\1(?!`)"
 
 
 def pages() -> list[str]:
-    """The committed pages and notebooks of which sentences are read."""
+    """Return the committed pages and notebooks whose sentences are read."""
     books = [path for path in (ROOT / "book").glob("**/*.md") if "notebooks" not in path.parts[len(ROOT.parts) :]]
     found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *books, *(ROOT / "notebooks").glob("**/*.ipynb")]
     names = {path.relative_to(ROOT).as_posix() for path in found if not path.name.startswith(".")}
@@ -35,7 +35,7 @@ def pages() -> list[str]:
 
 
 def prose(text: str, name: str) -> str:
-    """The markdown of a page: of a notebook, that of its markdown cells, and then what stands below its figures."""
+    """Return the markdown of a page. For a notebook this is its markdown cells, followed by the captions of its figures."""
     if not name.endswith(".ipynb"):
         return text
     cells = json.loads(text)["cells"]
@@ -122,7 +122,7 @@ def strong_sentences(text: str, name: str) -> list[str]:
 
 
 def listed(text: str) -> dict[str, dict[str, str]]:
-    """Of each page its sentences, with their evidence."""
+    """Return, by page, the listed sentences with their evidence."""
     return {
         page: {" ".join(entry["says"].split()): entry["evidence"] for entry in entries}
         for page, entries in yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)).items()
@@ -130,7 +130,7 @@ def listed(text: str) -> dict[str, dict[str, str]]:
 
 
 def compare(there: dict[str, list[str]], known: dict[str, dict[str, str]]) -> list[str]:
-    """What the list lacks of the sentences that are there, and what it has beside them, in words."""
+    """Return, in words, the sentences that the list lacks and those that are no longer there."""
     said = []
     for page in sorted({*there, *known}):
         found, evidence = there.get(page, []), known.get(page, {})
@@ -156,7 +156,7 @@ def functions(path: Path) -> set[str]:
 
 @cache
 def shown(path: Path) -> str:
-    """What a file says, without its line breaks: of a notebook the cells and the texts that they print."""
+    """Return the text of a file without line breaks: for a notebook, its cells and the texts that they print."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".ipynb":
         cells = json.loads(text)["cells"]
@@ -170,7 +170,7 @@ def shown(path: Path) -> str:
 
 
 def broken(page: str, evidence: str, root: Path = ROOT) -> list[str]:
-    """What a piece of evidence names and what does not exist: tests, files, claims, words in quotation marks."""
+    """Return the names in a piece of evidence that do not exist: tests, files, claims, words in quotation marks."""
     gone, files = [] if evidence.strip() else ["nothing is named"], []
     for name in re.findall(r"(?<![\w/.])(?:\.ci/run|(?:lib|book|notebooks|tests)/[\w/.-]*\w(?:::\w+)?)", evidence):
         path, _, function = name.partition("::")

@@ -1,4 +1,4 @@
-"""The summaries of the reproduction: their parts, and the roles by which pages quote numbers."""
+"""The summaries of the reproduction: their parts, and the roles that quote numbers on pages."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What stays on a line with its formula (book/_ext/pages.py)."""
+"""Words that stay on a line with their formula (book/_ext/pages.py)."""
 
 import pytest
 from docutils import nodes

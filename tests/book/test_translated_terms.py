@@ -29,7 +29,7 @@ def pattern(term: str) -> re.Pattern:
 
 
 def prose(message: str) -> str:
-    """`message` without what is no prose; of a role with a title, the title."""
+    """Return the prose of `message`; a role with a title counts as its title."""
     titles = catalogues.ROLE.sub(
         lambda role: f" {role['text'].partition('<')[0]} " if "<" in role["text"] else " ", message
     )
@@ -39,7 +39,7 @@ def prose(message: str) -> str:
 
 
 def lacking(message: str, translation: str) -> list[str]:
-    """The terms of `message` for which nothing stands in its translation; of terms in one another, the longest counts."""
+    """Return the terms of `message` that its translation lacks. If one term contains another, the longer one counts."""
     text, found = prose(message), []
     for term in sorted(TERMS["terms"], key=len, reverse=True):
         rest = pattern(term).sub(" ", text)
@@ -115,7 +115,7 @@ def test_a_replaced_word_is_found_outside_of_quotations_code_and_formulas(text, 
 
 
 def test_each_entry_of_the_english_list_is_complete():
-    """A reason, words other than the term, and pages that exist."""
+    """An entry has a reason, words that are not the term, and pages that exist."""
     for entry in ENGLISH:
         assert entry["why"] and entry["not"] and entry["term"] not in entry["not"], entry
         assert set(entry.get("left", ())) <= set(pages.pages()), entry

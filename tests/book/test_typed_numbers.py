@@ -1,9 +1,9 @@
 """No page types a number that was found here: what the roles of `book/_ext/numbers.py` quote is not typed a second time.
 
-Looked through are the summaries, the documents' introductions, the front page, the README, and of each chapter the box at its
-beginning, which says what it claims or found. What is no finding is taken away
-by rule (titles, references, years, versions, names, the numbers of a formula, settings that the ledger has); every other number,
-in digits or in words from eleven on (claims are counted from one), needs a line in ALLOWED that says why it stands there.
+The test reads the summaries, the documents' introductions, the front page, the README, and the box at the beginning of each
+chapter, which says what it claims or found. Rules remove numbers that are not findings: titles, references, years, versions, names,
+the numbers of a formula, settings in the ledger. Every other number, in digits or in words from eleven on (claims are counted from
+one), needs a line in ALLOWED that gives the reason.
 """
 
 import json
@@ -150,7 +150,7 @@ def formula(text: str, known: set[float]) -> list[str]:
 
 
 def typed(text: str, page: str, leave=()) -> list[str]:
-    """The numbers that `text` types, of which neither a rule nor the phrases of `leave` say that they are no findings."""
+    """Return the typed numbers in `text`, except those that a rule or a phrase of `leave` excludes as not being findings."""
     for phrase in [*(document.title for document in claims.load().documents.values()), *leave]:
         text = re.sub(words(phrase), " ", text)
     text = without(re.sub(r"\{[\w:]+\}`([^`]*)`", r" \1 ", re.sub(QUOTED, " ", text)), MARKUP)
@@ -167,7 +167,7 @@ def typed(text: str, page: str, leave=()) -> list[str]:
 
 
 def words(phrase: str) -> str:
-    """A pattern for `phrase` by itself, on one line or on several."""
+    """Return a pattern for `phrase` as whole words, on one line or on several."""
     return r"(?<![\w.])" + r"\s+".join(map(re.escape, phrase.split())) + r"(?![\w]|[.,]\d)"
 
 

@@ -1,4 +1,4 @@
-"""What has no translation yet is shown in English with a mark, whatever it is part of: a small book without catalogues, built in Japanese."""
+"""Every untranslated text is shown in English with a mark: a small book without catalogues, built in Japanese."""
 
 import pytest
 from bs4 import BeautifulSoup

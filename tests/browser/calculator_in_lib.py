@@ -1,4 +1,4 @@
-"""What the calculator (book/_scripts) has to show, by `lib`: for each question a function from a setting to its numbers.
+"""The numbers that the calculator (book/_scripts) must show, by `lib`: for each question a function from a setting to its numbers.
 
 A number is a `Close` to some value, or a `Between` where `lib` itself gives an interval; by row of a table, and column.
 """
@@ -42,7 +42,7 @@ class Between:
 
 
 def risks(epsilon, delta):
-    """What stands beside an epsilon that the page shows."""
+    """Return the numbers that the page shows beside an epsilon."""
     found = {name: Close(posterior_bound(prior, epsilon)) for name, prior in PRIORS.items()}
     return {"advantage": Close(advantage_bound(epsilon, delta))} | found
 

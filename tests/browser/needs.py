@@ -1,4 +1,4 @@
-"""What tests of the rendered book need, as marks: a module says `pytestmark = needs.THE_BOOK`."""
+"""Marks for what tests of the rendered book need: a module says `pytestmark = needs.THE_BOOK`."""
 
 import pytest
 

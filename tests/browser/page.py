@@ -202,7 +202,7 @@ def columns(browser: Chromium) -> list[str]:
 
 
 def pictures(browser: Chromium) -> list[str]:
-    """Pictures that are broken, have no alternative text, or (plots) stand on a dark ground."""
+    """Return pictures that are broken or have no alternative text, and plots on a dark background."""
     return browser.script(PICTURES)
 
 

@@ -156,7 +156,7 @@ ALONE = {"report", "table"}  # nothing to compare with
 
 
 def winners_are_the_least(shown, question):
-    """Of each column with something to choose, the least (of rho, the most) is marked, and what equals it but for rounding, and nothing else."""
+    """In each column with a choice only the smallest value (of rho, the largest) is marked, with those that equal it up to rounding."""
     tables = {}
     for row, columns in shown["rows"].items():
         for column, (value, marked) in columns.items():
@@ -352,7 +352,7 @@ return Object.fromEntries([...document.querySelectorAll('.calculator .row :is(se
 
 @pytest.fixture
 def fields(browser, book):
-    """A page newly opened: `enter` writes into a field, `pick` turns to a question and returns what stands in its fields."""
+    """Return a newly opened page: `enter` writes into a field, `pick` opens a question and returns the content of its fields."""
     browser.open(f"{book}/calculator.html#synthesis")
 
     class Fields:
@@ -408,7 +408,7 @@ def test_an_entry_that_another_question_does_not_permit_stays_behind(fields, tex
 
 
 def test_the_address_alone_tells_the_state(fields, calculator, browser):
-    """Whatever was entered before: what an address leaves out is as at the start."""
+    """Fields that an address leaves out have their default values, whatever was entered before."""
     fields.enter("delta", "1e-7")
     fields.pick("sgd")
     address, there = quiet_address(browser), fields.now()

@@ -29,7 +29,7 @@ def scorecard(browser, book):
 
 
 def told(scorecard):
-    """What each claim says, by its name; as it was sent, so also of what is not laid out yet."""
+    """Return the text of each claim, by its name, as it was sent: cards that are not laid out yet are included."""
     content = "(card.querySelector('template')?.content ?? card)"
     return dict(scorecard.script(f"return {CARDS}.map(card => [card.id.replace('claim-', ''), {content}.textContent])"))
 

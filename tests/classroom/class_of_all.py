@@ -1,6 +1,6 @@
-"""The class in which everything happens at once: hostile submissions, unlucky ones, and those in two languages.
+"""A class where everything happens at once: hostile submissions, unlucky ones, and submissions in two languages.
 
-All hand in `gaussian_records`. One student has several files where nothing hangs on who it is: each student costs a process.
+All hand in `gaussian_records`. One student has several files if it does not matter who hands them in: each student costs a process.
 """
 
 import copy
@@ -60,7 +60,7 @@ def hostile_ones(folder: Path, tricks, told: str) -> None:
 
 
 def reference():
-    """What a good student hands in: solutions in the student version, nothing of the hidden tests."""
+    """Return a good submission: solutions in the student version, without the hidden tests."""
     return hostile.solved("My answer to {cell} is <script>alert(1)</script> $x^2$.")
 
 

@@ -100,9 +100,9 @@ def grade_all(tricks: list[str], top: Path) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def graded(request):
-    """What grading the class of all kinds, with the tricks that the chosen tests look at, has written.
+    """Return the folder that grading wrote for the class of all kinds, with the tricks that the chosen tests need.
 
-    What was handed in, what was `printed` and the processes `left` lie beside it. All tests of the classroom wait for it: its
+    Beside it are the submissions, the `printed` text and the processes `left`. All tests of the classroom wait for it: its
     tricks may leave other judges no process to start.
     """
     return request.config.stash[GRADED].result() / "out" if GRADED in request.config.stash else None

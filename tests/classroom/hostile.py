@@ -340,7 +340,7 @@ def lines_of(*marks: str) -> set[str]:
 
 
 def from_colab():
-    """A good notebook as Colab saves it: of an older format, without ids and nbgrader's marks, with metadata of its own."""
+    """Return a good notebook as Colab saves it: an older format, without ids and nbgrader's marks, with Colab's metadata."""
     notebook = solved("Written in Colab.")
     notebook.nbformat_minor, notebook.metadata = (
         0,

@@ -113,7 +113,7 @@ def page(graded, what: str) -> str:
 
 
 def prose(page: str) -> str:
-    """What stands on a page before and after the notebook, and the names of cells left out."""
+    """Return the text of a page before and after the notebook, without the names of cells."""
     before, after = page.split("</table>")[0], page.rsplit("<p><small>")[-1]
     return html.unescape(re.sub(rf"<style>.*?</style>|<script>.*?</script>|<[^>]+>|[\w-]+-test-[\w-]+|{NAME}", " ; ", before + after, flags=re.DOTALL))  # fmt: skip
 

@@ -180,7 +180,7 @@ def test_marks_by_hand_are_added_and_none_is_lost(one, capsys):
 
 
 def test_points_for_an_answer_in_another_place_stay(one):
-    """The instructor adds a row for what the student wrote into a cell of his own."""
+    """The instructor adds a row for an answer that the student wrote into a new cell."""
     notebook = reference()
     cell(notebook, "gaussian-explain-size").source = "YOUR ANSWER HERE"
     nbformat.write(notebook, one / f"class/ann/{NAME}.ipynb")

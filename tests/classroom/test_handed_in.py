@@ -1,4 +1,4 @@
-"""What a class hands in, and what an instructor types: names, files, marks and commands, before anything is run."""
+"""The input of grading, before anything is run: the class hands in names and files, the instructor types marks and commands."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""The parts of grading: plain data, walls, what goes out of `lib`, messages, variants of one's own, tests of one's own."""
+"""The parts of grading: plain data, walls, the part of `lib` that is shipped, messages, an instructor's variants and tests."""
 
 import ast
 import importlib
@@ -188,7 +188,7 @@ def test_where_no_wall_works_it_is_said(monkeypatch):
 
 @pytest.mark.slow
 def test_one_process_serves_one_notebook_after_another(cases, box):
-    """What a notebook leaves is ended, and the process that it was forked from is not."""
+    """The processes that a notebook leaves are ended, but not the process that it was forked from."""
     box.start()
     before, homes = box.process.pid, []
     for _ in range(2):

@@ -4,10 +4,10 @@
 
 cosmic-ray makes the mutants: another arithmetic or comparison operator, a number one more or less, `and` for
 `or`, a condition negated or made constant, a loop over nothing, a decorator removed, another exception caught.
-Of all of them but those in type annotations a sample is drawn. For each, the module's tests run on a copy of
+A sample is drawn from all mutants except those in type annotations. For each, the module's tests run on a copy of
 `lib` until one fails; a run that takes five times the CPU time of the unmutated one counts as killed too.
 
-Printed: every survivor as a diff, and the share killed with its 95 % Clopper-Pearson interval.
+The command prints every survivor as a diff, and the proportion killed with its 95 % Clopper-Pearson interval.
 """
 
 import argparse
@@ -59,7 +59,7 @@ def mutated(source: str, mutation) -> str:
 
 
 def passes(folder: Path, tests: list, cpu_seconds: int | None = None) -> tuple[bool, float]:
-    """Whether the tests pass in `folder`, in a process of their own, and its CPU seconds."""
+    """Return whether the tests pass in `folder`, in a separate process, and its CPU seconds."""
     sys.stdout.flush()
     child = os.fork()
     if child == 0:

@@ -1,7 +1,8 @@
 """`make package`: the package is built and installed with the lowest versions that it declares, and the tests run with them.
 
-Twice, in environments of their own below build/package: the bare package, with the tests that need no more; and with all its extras, with
-those that need them. What a test needs is read from its imports and from those of all that it imports. Needs a package index.
+This is done twice, in separate environments below build/package: for the bare package, with the tests that need only it, and for the
+package with all its extras, with the tests that need them. The needs of a test follow from its imports and, in turn, from theirs. A
+package index is required.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def canonical(requirement: str) -> str:
 
 
 def modules(names) -> set[str]:
-    """What the distributions called `names` are imported as."""
+    """Return the modules of the distributions called `names`."""
     wanted = set(map(canonical, names))
     return {module for module, held in packages_distributions().items() if wanted & set(map(canonical, held))}
 

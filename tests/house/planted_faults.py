@@ -4,13 +4,13 @@
     make faults ONLY=kiri2019       those of one document; the rows of the others stay
     make faults ONLY=leaks          the leaks alone; two such runs can go on side by side
 
-The faults stand in tests/house/planted_faults.yml, as a line of code and what takes its place. For each, the document's chapters
-that judge claims and whose code it is part of run on a copy of the repository, one after the other until one notices (the one that
-noticed in the kept run comes first), with their default parameters and without their pictures. A verdict has moved where it is
-another than without the fault, unless it is another with another seed as well: those of `SEEDS` are tried without the fault, and
-only what is the same with each of them counts. A claim that waits for the real data is judged here by what the stand-in gives,
-with and without the fault. A chapter that ends in an error, or does not end, has noticed as well. Where neither is so, the list
-explains why, and names a test, which must fail, and pass without the fault; else the command fails.
+tests/house/planted_faults.yml lists the faults, each as a line of code and its replacement. For each fault, chapters of the document
+run on a copy of the repository, with their default parameters and without their pictures: those that judge claims and use the faulty
+code. They run one after the other until one notices; the chapter that noticed in the kept run comes first. A verdict has moved if it
+differs from the verdict without the fault. It does not count if it also changes with the seed: without the fault, all of `SEEDS` are
+tried. A claim that waits for the real data is judged here by the synthetic sample, with and without the fault. A chapter that ends in
+an error, or does not end, has also noticed. If no chapter notices, the list explains why, and names a test that must fail with the
+fault and pass without it; otherwise the command fails.
 
 tests/house/planted_leaks.yml lists leaks by the function that releases. They are small, depend on a size or a rare case,
 and would pass a review. No chapter runs for them: the test that the list names has to fail.
@@ -53,9 +53,9 @@ COLUMNS = ["document", "fault", "file", "was", "is", "moved", "stopped", "explai
 
 @dataclass(frozen=True)
 class Fault:
-    """In `file`, the text `was`, which stands there once, becomes `becomes`; `says` what that is.
+    """The text `was`, which occurs once in `file`, becomes `becomes`; `says` describes the fault.
 
-    explained : why no verdict moves, where none does; test : what notices then, as for pytest
+    explained : why no verdict moves, if none does; test : the test that notices then, as for pytest
     """
 
     document: str
@@ -67,7 +67,7 @@ class Fault:
     explained: str = ""
 
     def plant(self, root: Path) -> None:
-        """`ValueError` unless `was` stands once in the file below `root`."""
+        """Plant the fault below `root`. Raises ``ValueError`` unless `was` occurs once in the file."""
         path = root / self.file
         text = path.read_text(encoding="utf-8")
         if text.count(self.was) != 1:
@@ -168,7 +168,7 @@ def _run(folder: Path, notebook: str, more: int) -> tuple[dict[str, str], str]:
 
 
 def _listen() -> dict[str, str]:
-    """The verdicts that `book.ledger.claims` comes to from now on, by id; where it has a value, without regard to stand-in data."""
+    """Return the verdicts of `book.ledger.claims` from now on, by id. A claim with a value is judged also on synthetic data."""
     from book.ledger import claims
 
     found, judge = {}, claims._judge

@@ -1,4 +1,4 @@
-"""What `make book` runs again and what it leaves alone, on a small tree with a stand-in for Python."""
+"""The recipes that `make book` runs again and those that it skips, on a small tree with a substitute for Python."""
 
 import json
 import os

@@ -37,7 +37,7 @@ OTHERS = {
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory) -> Path:
-    """What of the repository the package is made of, without git."""
+    """Return a copy of the files that the package is made of, without git."""
     folder = tmp_path_factory.mktemp("source")
     for name in ours():
         if name.startswith("lib/") or name in ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "CITATION.cff",

@@ -138,7 +138,7 @@ def file_of(root: Path, name: str) -> Path | None:
 
 
 def circle(root: Path) -> list[str]:
-    """The files of a circle of imports, from the first to the first again; none if there is no circle."""
+    """Return the files of a circle of imports, from the first to the first again; [] without a circle."""
     paths = [path for top in ("lib", "book", "notebooks", "proofs", "tests") for path in (root / top).rglob("*.py")]
     try:
         graphlib.TopologicalSorter({path: imported(root, path) for path in paths}).prepare()

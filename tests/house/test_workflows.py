@@ -124,7 +124,7 @@ def test_the_commands_that_it_runs_exist(path):
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_who_draws_pages_has_japanese_letters(path):
-    """The documents' titles are Japanese; a runner has no such font of its own."""
+    """The documents' titles are Japanese, and a runner has no Japanese font."""
     for job in jobs(path):
         ran = [step.get("run", "") for step in job["steps"]]
         drawn = [number for number, step in enumerate(ran) if re.search(r"\bmake (test|pdf)\b", step)]

@@ -1,11 +1,11 @@
-"""A small, valid call of every public function of `lib`, for `test_fuzz` to spoil one argument at a time.
+"""A small, valid call of every public function of `lib`, for `test_fuzz` to corrupt one argument at a time.
 
-`call` names what is called and its arguments; `RNG` stands for a generator made anew for each call. What is not
-called is in `EXEMPT`, with the reason. A function that is in neither, or no longer exists, fails a test.
+`call` names the function and its arguments; `RNG` stands for a generator made anew for each call. `EXEMPT` lists the
+functions that are not called, with the reason. A function that is in neither, or no longer exists, fails a test.
 
-spare : parameters that say how much is to be made, so that a huge value asks for more than any machine has
-allows : kinds of hostile arguments that are none here
-fixed : parameters that are not spoiled: names for messages, and what is not looked at but handed on
+spare : parameters for the size of the result, so that a huge value asks for more than any machine has
+allows : kinds of hostile arguments that are valid here
+fixed : parameters that are not corrupted: names for messages, and arguments that are only passed on
 """
 
 import importlib
@@ -21,7 +21,7 @@ RNG = object()
 
 
 def _modules() -> dict:
-    """Every module of the package by its own name, of which there is one each; a room's face is no module of its own."""
+    """Return every module of the package by its last name, which is unique; a subpackage's `__init__` does not count."""
     found = {}
     for info in pkgutil.walk_packages(lib.__path__, "lib."):
         leaf = info.name.rpartition(".")[2]
@@ -133,7 +133,7 @@ EXEMPT = {
 
 @dataclass(frozen=True)
 class Call:
-    """`function(**arguments)`, valid as it stands."""
+    """A valid call `function(**arguments)`."""
 
     name: str
     function: object
@@ -311,7 +311,7 @@ def _log_normal(mean):
 
 
 def report_audits(protocol):
-    """What local protocols send: its law, audits that learn from it."""
+    """Reports of local protocols: their law, and audits that learn from them."""
     from lib.attacks import exact_law, report_audit
 
     oracle, rng = protocol.GRR(3, 1.0), np.random.default_rng(1)
@@ -543,7 +543,7 @@ def models():
     from lib.tables.table import Domain, Table
 
     def advance(**given):
-        """Each call advances, and so each has a schedule of its own."""
+        """Advance a new schedule, because each call changes it."""
         return budget_schedule.Schedule(0.5, 4, 0.9).advance(**given)
 
     def measure(**given):
@@ -653,7 +653,7 @@ def models():
 
 
 def own_tables():
-    """A table of one's own: its schema, its release, its report."""
+    """A user's table: its schema, its release, its report."""
     from lib.release import schema
     from lib.tables.table import Table
 

@@ -70,7 +70,7 @@ def test_expm1mx_to_twelve_digits(x):
 @extremes
 @given(powers(-140, 0), st.integers(2, 100), st.floats(1, 50))
 def test_nearly_equal_distributions_keep_their_digits(epsilon, k, alpha):
-    """Of all but equal distributions the divergence is of second order; what cancels must not leave rounding errors."""
+    """The divergence of nearly equal distributions is of second order; terms that cancel must not leave rounding errors."""
     loss = privacy_loss.randomized_response(epsilon, k)
     with mpmath.workdps(400):
         e, a = mpmath.mpf(epsilon), mpmath.mpf(alpha)
@@ -450,9 +450,12 @@ HALF = -149.9, 149.9  # of which the squares are doubles
 
 
 def case(function, reference, *ranges, low=0.0, high=1e-14):
-    """A `function` of numbers whose decimal exponents lie in `ranges`, and its `reference`, in mpmath: the exact value, or a pair of it and
-    what the permitted errors are relative to. A cost may not lie below (`low`), and above by a relative `high`, or up to the smallest normal
-    double. What is not a cost, and is rounded to the nearest, has a `low` of its own."""
+    """Return a case: a `function` of numbers whose decimal exponents lie in `ranges`, and its `reference`, in mpmath.
+
+    The reference is the exact value, or a pair of it and the quantity that the permitted errors are relative to. A cost may not lie
+    below (`low`), and may lie above by a relative `high`, or up to the smallest normal double. A number that is not a cost is
+    rounded to the nearest and has a different `low`.
+    """
     return function, reference, ranges, low, high
 
 
@@ -481,13 +484,13 @@ def _exponential_rdp(e, x):
 
 
 def _response_rdp(e, k, x):
-    """Of a truth among k: losses e, 0 and -e."""
+    """Return the RDP epsilon of a truth among k values, with losses e, 0 and -e."""
     x, lie = order(x) - 1, 1 / (mpmath.exp(e) + k - 1)
     return mpmath.log(lie * (mpmath.exp((1 + x) * e) + mpmath.exp(-x * e) + k - 2)) / x if x else None
 
 
 def _response_rho(e, k):
-    """sup D_alpha / alpha: for k = 2 at alpha = 1; else on a grid of alpha, of which it may lie above by 1/2000."""
+    """Return sup D_alpha / alpha: for k = 2 at alpha = 1; else on a grid of alpha, where it may be too low by 1/2000."""
     lie = 1 / (mpmath.exp(e) + k - 1)
     if k == 2:
         return e * lie * mpmath.expm1(e)
@@ -506,7 +509,7 @@ def _laplace_rdp(e, x):
 
 
 def _discrete_laplace_rho(scale, shift):
-    """The sum over both tails, and over the values between, of which the masses are a geometric progression."""
+    """Return the sum over both tails, and over the values between, whose masses are a geometric progression."""
     e, s = 1 / scale, int(mpmath.nint(shift))
     return e * s + mpmath.expm1(-e * s) * e / mpmath.sinh(e)
 

@@ -1,8 +1,8 @@
 """Every public function of `lib` against hostile arguments: an error that says what is wrong, or a right answer.
 
-`fuzz_cases` has a valid call of each. One argument at a time is replaced by something hostile, of a kind with what it
-was: a number by NaN, infinities, the largest and smallest floats, an integer beyond all floats, a text, a complex
-number; an array by one with such an entry, an empty one, one of another shape or type; a choice by what is none. Then
+`fuzz_cases` contains a valid call of each. One argument at a time is replaced by something hostile of a similar kind. A
+number becomes NaN, an infinity, the largest or smallest float, an integer beyond all floats, a text, or a complex number.
+An array gets such an entry, or becomes empty, or has a different shape or type. A choice becomes an invalid one. Then
 
 - no array may be written into, in whatever order it lies
 - a refusal must be a ``ValueError`` or ``TypeError`` (a warning is an error in this suite, and no refusal), and a
@@ -48,7 +48,7 @@ def public() -> set[str]:
 
 
 def _methods(cls):
-    """What a class itself defines; a constructor counts where it computes or checks, and can be called."""
+    """Return what a class itself defines; a constructor counts if it computes or checks, and can be called."""
     own = [name for name, found in vars(cls).items() if not name.startswith("_") and _has_arguments(found)]
     constructor = any("__init__" in vars(base) and not is_dataclass(base) or "__post_init__" in vars(base)
                       for base in cls.__mro__ if base.__module__.startswith("lib."))  # fmt: skip
@@ -120,14 +120,14 @@ def _with(array, value):
 
 
 def _read_only(array):
-    """What writes into it, and so into what the caller has, is told."""
+    """Return a copy that raises an error if a function writes into it, and so into the caller's array."""
     array = array.copy(order="K")
     array.flags.writeable = False
     return array
 
 
 def hostile(call, parameter) -> dict:
-    """Things of which `parameter` should not be one, or need not: empty for a table, a function, a generator."""
+    """Return values that `parameter` should not or need not have: none for a table, a function, a generator."""
     valid = call.arguments[parameter]
     if parameter in call.fixed:
         return {}
@@ -239,7 +239,7 @@ def test_hostile_arguments(name):
 
 
 def numbers(call) -> list:
-    """The parameters of a call that are one number, but for those that say how much is to be made."""
+    """Return the parameters of a call that are one number, except those for the size of the result."""
     kept = (*call.fixed, *call.spare)
     return [name for name, valid in call.arguments.items()
             if isinstance(valid, (int, float)) and not isinstance(valid, bool) and name not in kept]  # fmt: skip

@@ -1,4 +1,4 @@
-"""A stand-in for noise, for tests of what a release reads of its records."""
+"""A substitute for noise, for tests of what a release reads of its records."""
 
 import numpy as np
 

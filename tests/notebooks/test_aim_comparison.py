@@ -1,4 +1,4 @@
-"""The grid of methods: each cell by itself, kept on disk, resumed, and the committed results."""
+"""The grid of methods: separate cells, kept on disk, resumed, and the committed results."""
 
 import dataclasses
 import functools

@@ -1,4 +1,4 @@
-"""Figure 1's grid and its methods: each cell by itself, kept on disk, resumed; and the committed results."""
+"""Figure 1's grid and its methods: separate cells, kept on disk, resumed; and the committed results."""
 
 import numpy as np
 import pandas as pd

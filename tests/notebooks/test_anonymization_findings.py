@@ -48,7 +48,7 @@ def found_as(**options) -> dict:
 
 
 def holds(found) -> dict:
-    """Of these verdicts, whether each reading of each sentence holds: True, False, or None within the noise."""
+    """Return whether each reading of each of these sentences holds: True, False, or None within the noise."""
     return {
         claim.removeprefix("figure1."): {name: evidence.holds(each) for name, each in each_found.values.items()}
         for claim, each_found in found.items()

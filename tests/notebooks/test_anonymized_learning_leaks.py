@@ -49,7 +49,8 @@ def simulated(inputs, epsilon, learning_rate, label, runs, rng, *, small=1.0):
 
 @pytest.mark.slow
 def test_two_batches_against_a_simulation():
-    """400,000 runs of each neighbour; the log ratio has a standard error of about 0.006, six of which are allowed (false alarm below 1e-8)."""
+    """With 400,000 runs of each neighbour the log ratio has a standard error of about 0.006. Six of these are
+    allowed (false alarm below 1e-8)."""
     rng = np.random.default_rng(6)
     runs = 400_000
     first, other = (simulated(2, 1.0, 20.0, label, runs, rng) for label in (0, 1))
@@ -68,7 +69,7 @@ def test_one_epoch_costs_more_than_epsilon_and_tends_to_two():
 
 @pytest.mark.slow
 def test_two_of_many_batches_against_a_simulation():
-    """As above; the estimate has an error of its own, of about 0.004."""
+    """As above; the estimate also has an error, of about 0.004."""
     rng = np.random.default_rng(7)
     runs = 400_000
     first, other = (simulated(3, 1.0, 20.0, label, runs, rng, small=0.3) for label in (0, 1))

@@ -1,4 +1,4 @@
-"""What the studies share: their command line, the origin of their results, and where other processes find their cells."""
+"""The common parts of the studies: their command line, the origin of their results, and where other processes find their cells."""
 
 import runpy
 import sys

@@ -1,4 +1,4 @@
-"""A run that is told to end: an interrupt whatever the signal, nothing printed but what is said of it."""
+"""A run that gets a signal to end: any signal is an interrupt, and only the message about it is printed."""
 
 import signal
 import subprocess

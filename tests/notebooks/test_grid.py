@@ -18,7 +18,7 @@ KEYS = [grid.key(*place) for place in PLACES]
 
 
 def cell(offset, name, k):
-    """A draw of its own for each place."""
+    """Return a separate draw for each place."""
     return {"name": name, "draw": offset + grid.generator(7, name, k).random()}
 
 
@@ -81,7 +81,7 @@ def test_keys_change_with_what_they_stand_for():
 
 
 def test_a_cell_that_other_code_has_made_is_computed_again(tmp_path, monkeypatch):
-    """What counts as other code, tests/book/test_content_key.py says."""
+    """tests/book/test_content_key.py says what counts as different code."""
     grid.run(cell, PLACES, common=(1.0,), keys=KEYS, folder=tmp_path)
     kept = {path.name for path in tmp_path.iterdir()}
     monkeypatch.setattr(grid, "code", lambda function: f"other code of {function.__name__}")

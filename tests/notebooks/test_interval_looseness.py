@@ -1,4 +1,4 @@
-"""What records span, and how much wider the bounds are."""
+"""The span of records, and how much wider the bounds are."""
 
 import numpy as np
 import pytest

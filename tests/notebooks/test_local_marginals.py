@@ -50,7 +50,7 @@ def test_epsilon_is_the_one_that_k_means_for_so_many_records(sent):
 
 
 def test_a_report_loses_no_more_than_epsilon():
-    """Of two attributes taken together, for all pairs of records: the ratio of the probabilities of any report."""
+    """The ratio of the probabilities of any report is bounded, for two attributes taken together and all pairs of records."""
     epsilon = pk_epsilon(50, 16_281)
     oracle = SubsetSelection(4, epsilon)
     sets = np.array([row for row in np.ndindex(2, 2, 2, 2) if sum(row) == oracle.d], dtype=bool)

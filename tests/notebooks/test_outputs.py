@@ -1,7 +1,7 @@
 """The executed notebooks beside the committed ones, output by output and picture by picture: `make compare`.
 
-What `make book` has run is enough for this, so that a second and a third Python cost one run each. `make nbval` runs the
-notebooks once more, by another runner; only what nbval is told to pass over is passed over here.
+The notebooks that `make book` has run are enough for this, so a second and a third Python cost one run each. `make nbval` runs
+the notebooks once more, by another runner. This test ignores only what nbval also ignores.
 """
 
 import configparser
@@ -21,7 +21,7 @@ EXECUTED = ROOT / "build/executed"
 
 
 def outputs(cell) -> list[dict]:
-    """What a cell shows, without what differs by chance and the figures' downloads, which are not committed."""
+    """Return the outputs of a cell, without random differences and the figures' downloads, which are not committed."""
     shown = [dict(output) for output in cell.get("outputs", [])]
     for output in shown:
         output.get("data", {}).pop(plotted.MIME, None)

@@ -1,4 +1,4 @@
-"""Chapters on a table of one's own: each runs to its end on a made-up one and judges nothing by it, or refuses it in a sentence."""
+"""Chapters on a user's table: each runs to its end on a simulated one and judges nothing by it, or refuses it in a sentence."""
 
 import re
 import subprocess

@@ -12,7 +12,7 @@ from tests.lib.tables.test_utility import OTHER, TABLE, random_table
 
 
 def labelled(n, seed, classes=(0, 1), flip=0.0):
-    """Records whose target says in which third of 9 values `x` lies, among noise; a share is flipped."""
+    """Return records with noise whose target is the third of 9 values that contains `x`; a proportion `flip` is changed."""
     rng = np.random.default_rng(seed)
     x, noise = rng.integers(0, 9, n), rng.integers(0, 5, n)
     target = np.array(classes)[np.minimum(x // 3, len(classes) - 1)]

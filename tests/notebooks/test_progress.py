@@ -120,7 +120,7 @@ def test_the_table_of_times(tmp_path):
 
 
 def test_a_pace_is_that_against_the_run_before(tmp_path, monkeypatch):
-    """What was expected of a notebook is written before the run measures it."""
+    """The expected time of a notebook is written before the run measures it."""
     times = tmp_path / "papers.csv"
     results.save(
         times, pd.DataFrame({"notebook": [REAL, "doc/b"], "seconds": [10.0, 100.0]}), {"command": "make papers"}

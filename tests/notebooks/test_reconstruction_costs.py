@@ -41,7 +41,7 @@ def test_counts_are_those_of_the_formulas(n, m):
 
 
 def test_an_iteration_is_that_of_the_algorithm():
-    """All products with P and K are counted, by which the same alpha comes out."""
+    """All products with P and K are counted, and alpha is the same with the counter."""
     tally = Tally()
     counted, plain = (
         algorithm_1(*pair, max_iter=5, tol=0)[0] for pair in ((Counted(P, tally), Counted(Y, tally)), (P, Y))

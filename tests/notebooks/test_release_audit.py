@@ -9,7 +9,7 @@ from notebooks.studies import release_audits as audits
 
 
 def run(attack, runs=60):
-    """With so many runs on each of two neighbours; the kept table has more."""
+    """Run an attack, with `runs` runs on each of two neighbours; the kept table has more."""
     return attack.run(17, **({"runs": runs} if attack.audit is audits.neighbours_apart else {}))
 
 

@@ -296,7 +296,7 @@ def test_a_data_folder_that_is_none_is_refused_where_real_data_are_wanted(notebo
 
 
 def test_a_data_folder_is_one_below_where_the_command_was_given(run, notebook, tmp_path, monkeypatch):
-    """The kernel works in the repository's root; and stand-ins need no folder."""
+    """The kernel works in the repository's root, and synthetic samples need no folder."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine").mkdir()
     for value, kind, seen in [("mine", "real", str(tmp_path / "mine")), ("nowhere", "stand-in", "nowhere")]:
@@ -558,7 +558,7 @@ def test_a_damaged_record_of_cells_is_named_and_counts_for_nothing(tmp_path, cap
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_prepares_its_process_in_its_set_up_cell_alone(path):
-    """What is no name of the notebook is not kept: styles and options, which the set-up cell sets again."""
+    """Only names of the notebook are kept; the set-up cell sets styles and options again."""
     cells = nbformat.read(path, as_version=4).cells
     begins = kept._set_up_end(cells)
     assert any("figures.use_house_style()" in cell.source for cell in cells[:begins])

@@ -146,7 +146,7 @@ def test_beyond_figure_1():
 
 
 def test_figure_5_and_its_tuning():
-    """Of the methods that train in seconds; the networks of the document take a minute each."""
+    """The methods that train in seconds are run again; the networks of the document take a minute each."""
     kept = pd.concat([network_comparison.load(), network_tuning.load()]).drop_duplicates(network_tuning.PLACE)
     quick = kept[kept["method"].isin(("majority class", "logistic regression", *network_comparison.YARDSTICKS))]
     variants = {name: made for named in network_tuning.candidates().values() for name, made in named.items()}

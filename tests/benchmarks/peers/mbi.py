@@ -1,9 +1,9 @@
 """`mbi`'s mirror descent, with its own defaults (1,000 iterations), on measurements that our AIM made; and its whole AIM.
 
-That is the script mechanisms/aim.py of a checkout of its repository, whose folder the variable MBI names (`aim_peers`).
+Its AIM is the script mechanisms/aim.py in a checkout of its repository. The variable MBI names the folder (`aim_peers`).
 
-JAX compiles a program for every structure of measurements; AIM meets a new structure each round, so the
-seconds include it. How many of them it took stands by itself in `compile_s`.
+JAX compiles a program for every structure of measurements. AIM meets a new structure each round, so the
+seconds include compilation. `compile_s` gives that part separately.
 """
 
 import contextlib

@@ -1,8 +1,9 @@
-"""Public tables that packages bring along, encoded: a survey on marriages, an experiment with health insurance, mortgages; then an
-experiment with HIV tests and a study of schooling; then a cash transfer, credit cards and earnings, on which nothing of AIM was chosen.
+"""Public tables that packages include, encoded: a survey on marriages, an experiment with health insurance, mortgages; then an
+experiment with HIV tests and a study of schooling; then a cash transfer, credit cards and earnings. No setting of AIM was chosen on
+the last three.
 
-One rule for all: a column of more than 32 different numbers goes into 32 bins of equal width over its range, a missing number into
-one more; of any other column each value is a value.
+One rule encodes all columns. A column of more than 32 different numbers goes into 32 bins of equal width over its range, and a missing
+number goes into one more. In any other column each value is a value.
 """
 
 import numpy as np

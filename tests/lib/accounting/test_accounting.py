@@ -284,7 +284,7 @@ def test_gaussian_zero_epsilon_sensitivity_and_the_zcdp_calibration():
 
 
 def assert_brackets(bounds, low, high, eps_error=0.01):
-    """The truth is in [low, high]; `bounds` hold it and are no wider than they say."""
+    """Check that `bounds` contain the truth, which is in [low, high], and are not wider than they state."""
     assert 0 <= bounds.lower <= bounds.estimate <= bounds.upper
     assert bounds.lower <= high and low <= bounds.upper
     assert bounds.upper <= high + 2.2 * eps_error

@@ -16,7 +16,7 @@ DELTAS = st.floats(-300, -1e-4).map(lambda power: max(10.0**power, 1e-300))
 
 
 def least_epsilon(rho, delta):
-    """What rho-zCDP implies at `delta`, in 60 digits, by a search over the order that is independent of lib's."""
+    """Return the epsilon that rho-zCDP implies at `delta`, in 60 digits, by a search over the order that is independent of lib's."""
     with mp.workdps(60):
         rho, goal = mp.mpf(rho.numerator) / rho.denominator, -mp.log(mp.mpf(delta))
 

@@ -24,7 +24,7 @@ def test_basic_adds_up():
 
 
 def test_parallel_against_the_losses_of_a_noisy_histogram():
-    """Two cells with discrete Laplace noise of their own; the likelihood ratio of every pair of outputs."""
+    """Two cells have independent discrete Laplace noise; the likelihood ratio is taken over every pair of outputs."""
     rates = [0.7, 0.4]
     outputs = np.arange(-20, 21)
 

@@ -165,7 +165,7 @@ def test_identical_gaussians():
 
 
 def test_bounded_losses_have_an_end():
-    """Beyond the max-divergence delta is 0; below the least loss it is 1 - e^eps."""
+    """Beyond the max-divergence delta is 0; below the smallest loss it is 1 - e^eps."""
     top = 8 * renyi_gaussian(0, 1, 1, 4, np.inf)
     offsets = np.array([-1.0, -1e-13, 0.0, 1e-9, 1.0])
     delta, error = hockey_stick_gaussian(0, 1, 1, 4, top + offsets, 8)

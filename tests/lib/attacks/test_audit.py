@@ -53,7 +53,7 @@ def test_delta_lowers_the_bound_and_equal_inputs_prove_nothing():
 
 
 def test_the_half_that_judges_is_not_the_half_that_chooses():
-    """Whatever the first half shows, all is judged by the second: it has the same event every time, or never."""
+    """Only the second half judges, whatever the first half shows: its event happens every time, or never."""
     rng, high, low = np.random.default_rng(9), np.full(500, 9.0), np.full(500, -9.0)
     chosen = rng.normal(2, 1, 500), rng.normal(0, 1, 500)
     for judging, hits, false_hits in (((high, low), 500, 0), ((low, high), 0, 500), ((high, high), 500, 500)):

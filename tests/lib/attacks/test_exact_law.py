@@ -1,6 +1,6 @@
 """`exact_law`: programs whose law is known by hand, every protocol of the package, leaks that the law shows.
 
-All is computed; nothing here is drawn but in one comparison, whose false-alarm rate stands at it.
+Everything is computed, except for one comparison with random draws, which gives its false-alarm rate.
 """
 
 import importlib
@@ -107,7 +107,7 @@ def test_no_report_betrays_more_than_is_claimed(name, k, epsilon):
 
 
 class TellsLargeValues(GRR):
-    """From 16 on, a value is told openly."""
+    """Reports values from 16 on without noise."""
 
     def perturb(self, values, *, rng):
         return np.where(np.asarray(values) >= 16, values, super().perturb(values, rng=rng))

@@ -25,7 +25,7 @@ BUDGETS = [(0.0, 0.0), (0.5, 0.0), (1.0, 1e-5), (2.0, 0.1), (0.0, 0.3), (5.0, 1.
 
 
 class Fixed:
-    """A model that gives label 1 the probabilities it is told."""
+    """A model that gives label 1 the given probabilities."""
 
     def __init__(self, p):
         self.p = np.asarray(p, float)

@@ -59,9 +59,9 @@ def test_how_often_an_honest_protocol_is_accused():
 
 @pytest.mark.slow
 def test_nothing_is_found_in_noise():
-    """At confidence 0.5, of 20 audits at most 10 find anything on average; more than 17 in 1 of 4,900 seeds.
+    """At confidence 0.5, on average at most 10 of 20 audits find anything; more than 17 do in 1 of 4,900 seeds.
 
-    What looks telling by chance, one of 240 pairs of values by one of 800 features, must not be judged by the same runs.
+    One of 240 pairs of values may by chance look different by one of 800 features. The same runs must not judge it.
     """
 
     class Noise:
@@ -89,7 +89,7 @@ def test_a_score_is_that_of_the_report_wherever_it_stands():
 
 @pytest.mark.slow
 def test_the_last_digits_of_she_name_values_that_it_is_not():
-    """A sum with a 1 in it is a multiple of 2^-53, and a small number by itself need not be."""
+    """A sum that includes a 1 is a multiple of 2^-53, and a small number alone need not be."""
     found = audited(SHE(16, 1.0))
     assert found.refutes(1.0) and found.epsilon_lower > 2
     reports = SHE(4, 1.0).perturb(np.tile(np.arange(4), 5000), rng=np.random.default_rng(26)).reshape(5000, 4, 4)
@@ -227,7 +227,7 @@ def test_features_of_huge_and_tiny_numbers():
 
 @pytest.mark.parametrize("kind", [bool, float])
 def test_the_reports_that_judge_teach_and_choose_nothing(kind):
-    """Of users who tell their value in the first half: by what they say in the second the event is judged, and by nothing else."""
+    """Users report their value openly in the first half; only their reports in the second half judge the event."""
     trials, found = 400, []
     for told in (lambda values: values, lambda values: 1 - values, lambda values: 1000 * values - 7):
         oracle, noise = types.SimpleNamespace(k=2), np.random.default_rng(5).normal(0, 0.1, 2 * trials)

@@ -39,7 +39,7 @@ def run(capsys):
 
 
 def said(run, words) -> dict:
-    """What the command says in JSON."""
+    """Return the output of the command in JSON."""
     status, out, err = run(f"{words} --json")
     assert (status, err) == (0, "")
     return json.loads(out)
@@ -119,7 +119,7 @@ def test_what_several_mechanisms_cost_together(run):
 
 @pytest.mark.slow
 def test_the_least_is_by_value(run):
-    """Whatever the methods are called: another one for each of these."""
+    """The method with the smallest value is named; it is a different one in each of these cases."""
     one, many, exact = (
         said(run, f"compose {words} --delta 1e-6") for words in ("pure:0.1", "pure:0.1x3 gaussian:9x4", "gaussian:9x4")
     )

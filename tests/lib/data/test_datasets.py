@@ -334,7 +334,7 @@ def test_made_up_records_are_decided_by_their_generator_alone():
 
 @pytest.mark.parametrize("scaling", ["observed", "public"])
 def test_made_up_records_meet_the_condition_on_its_covariance(scaling):
-    """Smallest eigenvalue over 0.01; over 1,000 seeds at n = 1,000 the least seen was 0.0153."""
+    """The smallest eigenvalue is above 0.01; over 1,000 seeds at n = 1,000 the smallest seen was 0.0153."""
     for seed in range(30):
         frame = made_up.numeric_adult(1_000, rng=np.random.default_rng(seed))
         scaled = datasets.adult_numeric(frame, scaling=scaling)

@@ -484,7 +484,7 @@ def test_records_needed_is_the_first_that_suffices():
 @pytest.mark.parametrize("d", [1, 6, 50])
 @pytest.mark.parametrize("sigma", [0.001, 0.5, 0.99])
 def test_more_real_records_cost_no_more(d, sigma):
-    """So that a statement about n records holds for all data sets of at least so many: each bound, and Theorem E, for a fixed release."""
+    """A statement about n records therefore holds for all data sets of n or more: each bound, and Theorem E, for a fixed release."""
     n = np.unique(np.geomspace(1e3, 1e12, 200).round()).astype(np.int64)
     for bound in (gs.unbounded_epsilon, gs.unbounded_epsilon_tight, gs.regularised_epsilon):
         for alpha in (1.01, 2, 64, 900):

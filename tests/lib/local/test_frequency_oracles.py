@@ -367,7 +367,7 @@ def mixed_values(k, n, seed=1):
 @pytest.mark.parametrize(("k", "n"), [(3, 1), (3, 2), (5, 70_001), (3000, 150)])
 @pytest.mark.parametrize("name", EVERY)
 def test_a_report_reads_its_own_value_alone(name, k, n):
-    """Of up to 70,001 users and 3,000 values, with the generator fixed; and whatever the values, it has moved as far."""
+    """There are up to 70,001 users and 3,000 values, with the generator fixed. It moves equally far whatever the values."""
     for epsilon in (1.2, 8.0):
         oracle, values = EVERY[name](k, epsilon), mixed_values(k, n)
 
@@ -398,9 +398,10 @@ def test_a_report_reads_its_own_value_alone(name, k, n):
 )
 @pytest.mark.parametrize("name", EVERY)
 def test_reports_have_their_law_for_any_number_of_users_and_values(name, k, n, epsilon):
-    """Of up to 70,001 users and 100,000 values: the support that the first value's users, the last's and others lend to their own value and to the rest: of the first half
-    of the users and the second, of all values and of groups with 50 supports at least. False alarm 0.1 %; no two values of a
-    protocol are lent support with a positive correlation, so that the variance of a sum is that of its terms at most."""
+    """There are up to 70,001 users and 100,000 values. The users of the first value, the last and others support their value and
+    the rest. This support is compared for the first half of the users and the second, for all values and for groups with at least 50
+    supports. The false alarm rate is 0.1 %. In no protocol are the supports of two values positively correlated, so the variance of
+    a sum is at most that of its terms."""
     oracle, values = EVERY[name](k, epsilon), mixed_values(k, n)
     supports = oracle.supports(oracle.perturb(values, rng=np.random.default_rng(9))).astype(np.float32)
     users, scores = np.arange(n), []
@@ -423,7 +424,7 @@ def test_reports_have_their_law_for_any_number_of_users_and_values(name, k, n, e
 
 @pytest.mark.parametrize(("k", "n"), [(2, 200_000), (300, 1000), (100_000, 3), (10**6, 1)])
 def test_every_cell_of_she_has_noise_of_its_own(k, n):
-    """Of up to 10^6 values: Kolmogorov-Smirnov in twenty parts, by cell and by user; false alarm 0.1 % each way."""
+    """Kolmogorov-Smirnov tests up to 10^6 values in twenty parts, by cell and by user; false alarm 0.1 % each way."""
     oracle, values = SHE(k, 1.2), mixed_values(k, n)
     noise = oracle.perturb(values, rng=np.random.default_rng(9))
     noise[np.arange(n), values] -= 1
@@ -433,7 +434,7 @@ def test_every_cell_of_she_has_noise_of_its_own(k, n):
 
 
 def variances_of_support(oracle) -> tuple[float, float]:
-    """Of the support that a report lends to its own value, and at most to another."""
+    """Return the variance of a report's support for its user's value, and the largest for another value."""
     if isinstance(oracle, SHE):
         return 8 / oracle.epsilon**2, 8 / oracle.epsilon**2
     if isinstance(oracle, HadamardResponse):

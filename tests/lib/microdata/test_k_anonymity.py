@@ -30,7 +30,7 @@ SMALL = {
 
 
 def table(rows, names=tuple(SMALL)):
-    """Records whose values are those numbered by `rows`, with an index and a column of their own."""
+    """Return records with the values numbered by `rows`, with an unusual index and an additional column."""
     columns = {
         name: SMALL[name].values[[row[axis] % len(SMALL[name].values) for row in rows]]
         for axis, name in enumerate(names)
@@ -117,7 +117,7 @@ def test_the_table_returned_is_the_generalized_one_and_k_anonymous(one, share, d
 @QUICK
 @given(one=tables(), data=st.data())
 def test_raising_a_level_never_leaves_out_more(one, data):
-    """What the pruning rests on: fewer records go, and the penalty for them falls."""
+    """The pruning relies on this: fewer records are left out, and the penalty for them falls."""
     frame, known = one
     k = data.draw(st.integers(1, len(frame)))
     lattice = k_anonymity._Lattice(frame, known, k, len(frame), "lm")
@@ -156,7 +156,7 @@ def test_every_node_is_counted_truly_whatever_was_before(one, share, order, data
 
 @pytest.mark.parametrize("most", [1.0, 0.5, 0.0])
 def test_blocks_of_nodes_keep_their_order(most):
-    """Sorted within, the blocks are all nodes sorted: the least and the largest of losses, and equal ones, among them."""
+    """If each block is sorted, all nodes are sorted. Among them are the smallest and the largest loss, and equal losses."""
     rising = np.random.default_rng(5).integers(2001, size=9_000) / 2_000
     rising[:3] = 0.0, 1.0, np.nextafter(1, 2)
     blocks = k_anonymity._graded(rising, most + 1e-12)
@@ -177,7 +177,7 @@ def test_more_anonymity_costs_more_and_more_suppression_less(one, data):
 
 
 def test_the_search_leaves_most_of_a_larger_lattice_uncounted():
-    """Five attributes of the stand-in, 600 nodes: the optimum of them all, fewer than a fifth of them counted."""
+    """With five attributes of the synthetic sample, 600 nodes, the search finds the optimum and counts fewer than a fifth of them."""
     known = hierarchies.adult(("age", "education-num", "marital-status", "relationship", "sex"))
     frame = datasets.adult("train", missing="category", source="stand-in").head(300)
     every = brute_force(frame, known, 5, 0.1, "lm")

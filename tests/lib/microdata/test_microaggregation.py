@@ -260,7 +260,7 @@ def test_a_record_moves_the_tables_of_counts_by_twice_the_attributes():
 
 
 def test_private_without_noise_draws_from_the_class_conditional_distributions():
-    """Of huge epsilon: shares of each attribute's values given the label within five standard errors."""
+    """With a huge epsilon, the proportions of each attribute's values given the label are within five standard errors."""
     rng = np.random.default_rng(6)
     n = 20_000
     labels = (rng.random(n) < 0.3).astype(int)
@@ -285,7 +285,7 @@ def test_private_releases_only_public_values():
 
 @pytest.mark.slow
 def test_private_data_teach_what_the_real_ones_do():
-    """The stand-in at epsilon 1: a linear model trained on the released records, judged on others, beats the majority."""
+    """The synthetic sample at epsilon 1: a linear model trained on the released records, judged on others, beats the majority."""
     adult = adult_features(source="stand-in", numeric="log")
     train, test = slice(None, 40_000), slice(40_000, None)
     released = private(adult.values[train], adult.labels[train], 1.0, levels=adult.levels, rng=np.random.default_rng(8))

@@ -138,7 +138,7 @@ def ends(one):
 
 
 def mixed_values(one, n, rng):
-    """Of both ends, the middle and a number past it a fifth each, in turns; the rest at random."""
+    """Return values that are in turns both ends, the middle, and a number past it, a fifth each; the rest are random."""
     low, high = ends(one)
     values = np.resize([low, high, (low + high) // 2, np.ceil((low + 2 * high) / 3), 0], n).astype(float)
     values[4::5] = rng.uniform(low, high, n)[4::5]

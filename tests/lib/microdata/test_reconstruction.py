@@ -208,8 +208,8 @@ def test_linear_weights_are_non_negative_everywhere_with_mean_1(seed, n):
 
 
 def test_the_documents_linear_weights_can_be_negative():
-    """Algorithm 1 with a standardised column keeps alpha >= 0, not w >= 0: here for people of 80 and more, all of them,
-    every sixth perturbed record has a negative weight, and the likelihood is above what true densities can reach."""
+    """Algorithm 1 with a standardised column keeps alpha >= 0, but not w >= 0. Here all people are 80 or older: every sixth
+    perturbed record has a negative weight, and the likelihood is larger than true densities permit."""
     rng = np.random.default_rng(8)
     found = pk_parameters(1.05, 400, {"sex": 2, "age": (17, 90)})
     records = found.perturb(np.column_stack([rng.integers(2, size=400), rng.uniform(80, 90, 400)]), rng=rng)

@@ -99,7 +99,7 @@ def test_clipped_errors_sum_to_the_clipped_changes(seed, widths, records, limit)
 
 
 def norms(outputs, errors, widths, rows):
-    """Of each record's change, where no square can overflow or vanish."""
+    """Return the norm of each record's change, computed such that no square can overflow or vanish."""
     parts = [
         [math.hypot(1, *y) * math.hypot(*d) for y, d in zip(*(each.astype(float).tolist() for each in pair))]
         for pair in (
@@ -110,7 +110,7 @@ def norms(outputs, errors, widths, rows):
 
 
 def of_any_size(rng, lines, dtype):
-    """Numbers of a magnitude of its own in each line: from below the least of `dtype` to beyond the largest, or 1e-9 to 1e9."""
+    """Return numbers with a random magnitude in each line: from below the smallest of `dtype` to beyond the largest, or 1e-9 to 1e9."""
     low, high = (-46, 39) if dtype == "float32" else (-325, 309)
     powers = [rng.uniform(low, high, lines), rng.uniform(-9, 9, lines), rng.choice([-np.inf, np.inf, np.nan], lines)]
     with np.errstate(over="ignore"):
@@ -153,7 +153,7 @@ def test_no_change_exceeds_its_norm_whatever_the_magnitudes(widths, rows, dtype)
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_one_record_changes_a_network_by_its_norm_at_most_whatever_the_weights(dtype):
-    """Of 300 networks with weights of any magnitude, and features, and limits from 1e-8 to 1e8."""
+    """There are 300 networks with weights and features of any magnitude, and limits from 1e-8 to 1e8."""
     rng = np.random.default_rng(14)
     for _ in range(300):
         weights, biases = (
@@ -260,7 +260,7 @@ RUNS = {  # widths, records, sampling, size of the start, clip: by default a lit
 @pytest.mark.parametrize("kind", ["any", "none", "all", "equal"])
 @pytest.mark.parametrize("widths, records, sampling, size, clip", RUNS.values(), ids=RUNS)
 def test_a_run_is_that_of_the_definition(widths, records, sampling, size, clip, kind):
-    """Of few records or many, small networks or large: with the same random numbers, records speak through clipped sums alone."""
+    """For few records or many, small networks or large: with the same random numbers, records act only through clipped sums."""
     features, labels, network = setting(widths, records, 12)
     if kind != "any":
         features, labels = np.full_like(features, {"none": 0, "all": 1, "equal": 0.5}[kind]), np.zeros_like(labels)
@@ -294,7 +294,7 @@ def test_a_step_of_any_number_of_records_is_that_of_the_definition(records, step
 
 @pytest.mark.parametrize("widths", [(3000, 2), (300, 300, 2), (1000, 1000, 2), (2,) * 60])
 def test_every_parameter_gets_noise_of_its_own(widths):
-    """Of up to 10^6 parameters, and 60 layers, in steps with and without records."""
+    """There are up to 10^6 parameters, and 60 layers, in steps with and without records."""
     features, labels, network = setting(widths, 5, 16)
     for sizes in ([0], [5]):
         silent, noisy = (run(network, features, labels, sizes, rate=1.0, sigma=sigma) for sigma in (0.0, 1.5))
@@ -357,7 +357,7 @@ def test_an_audit_does_not_refute_epsilon():
 
 @pytest.mark.slow
 def test_a_private_network_learns():
-    """The stand-in at epsilon 1, delta 1e-5, judged on records that it has not seen."""
+    """The synthetic sample at epsilon 1, delta 1e-5; the network is judged on records that it has not seen."""
     adult = adult_features(encoding="one-hot", numeric="log", source="stand-in")
     train_on, test = slice(None, 40_000), slice(40_000, None)
     plan = Plan.calibrated(1.0, 1e-5, sampling=512 / 40_000, steps=400)

@@ -169,7 +169,7 @@ def test_a_seed_fixes_everything_and_the_start_is_left_alone():
 
 
 def test_every_step_is_projected():
-    """A rate that throws all parameters out leaves none outside its range, and the last biases at its ends; the start is cut, too."""
+    """A rate that moves all parameters out leaves none outside its range, and the last biases at its ends. The start is also cut."""
     features, labels = records(60, 3, 2)
     options = {"weight_range": (-0.5, 0.25), "bias_range": (-0.1, 0.2), "rng": np.random.default_rng(0)}
     trained = train(features, labels, start(), learning_rate=1e4, epochs=1, **options)

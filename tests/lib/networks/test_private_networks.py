@@ -58,7 +58,7 @@ def draws(n, seed=12345):
 
 
 def words(seed, n):
-    """SplitMix64 in whole numbers, which wrap around."""
+    """Return outputs of SplitMix64 in integers, which wrap around."""
     z = np.uint64(seed) + np.arange(n, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
         z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
@@ -502,7 +502,7 @@ def test_bad_statements_are_refused(arguments):
 
 
 def test_leading_zeros_are_counted_exactly():
-    """Against Python's whole numbers: at every power of two and beside it, with anything below, and at random."""
+    """Compare with Python's integers: at every power of two and beside it, with any lower bits, and at random."""
     edges = [(1 << k) + beside for k in range(65) for beside in (-1, 0, 1) if (1 << k) + beside < 1 << 64]
     low = [z | (2**23 - 1) for z in edges]
     words = [*edges, *low, *np.random.default_rng(5).integers(0, 2**64, 10_000, dtype=np.uint64).tolist()]

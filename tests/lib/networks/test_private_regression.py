@@ -85,7 +85,7 @@ def test_the_sensitivity_is_nearly_attained():
 
 
 def log_density(w, signed, noise_epsilon, regularization):
-    """Of the published w, up to a constant: density of the noise that leads to it, times the Jacobian."""
+    """Return the log density of the published w, up to a constant: the density of the noise that leads to it, times the Jacobian."""
     n, d = signed.shape
     s = expit(-signed @ w)
     b = signed.T @ s - n * regularization * w
@@ -164,7 +164,7 @@ def watched(monkeypatch, features, labels, **options):
 @pytest.mark.parametrize("method", ["output", "objective"])
 @pytest.mark.parametrize(("epsilon", "regularization"), [(0.3, 1e-5), (2.0, 0.1)])
 def test_the_records_speak_through_the_minimiser_alone(monkeypatch, method, n, d, epsilon, regularization):
-    """It gets all rows, each shortened by itself; the noise and everything else is as booked, whatever the records are."""
+    """The minimiser gets all rows, each shortened separately. The noise and everything else are the same for all records."""
     bound, public = 1.5, []
     options = {"epsilon": epsilon, "method": method, "regularization": regularization, "bound": bound}
     for features, labels in tables(n, d):

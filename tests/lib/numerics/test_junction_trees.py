@@ -77,7 +77,7 @@ def greedy(scopes, sizes, fill):
 @pytest.mark.slow
 @given(structures(most=12))
 def test_components_apart_the_greedy_orders_are_those_of_the_whole(structure):
-    """To the last step: in which order a model's variables are eliminated decides on last digits."""
+    """They agree to the last step, because the order of elimination of a model's variables changes last digits."""
     scopes, sizes = structure
     orders = [greedy(scopes, sizes, fill) for fill in (False, True)]
     best = min(orders, key=lambda order: size_of(order, scopes, sizes))

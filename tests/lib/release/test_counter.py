@@ -52,7 +52,7 @@ def test_counts_are_those_of_a_table_however_they_are_grouped(k, together, monke
 @given(st.lists(st.integers(0, 300), max_size=5), st.integers(1, 300), st.integers(0, 5))
 @settings(max_examples=25)
 def test_batches_and_merged_parts_give_the_counts_of_the_whole(cuts, total, merged_at):
-    """Whatever the batches' lengths, none included, and the type of the codes."""
+    """This holds for batches of any length, 0 included, and for any type of the codes."""
     parts, one, other = np.split(RECORDS[:total], sorted(cuts)), Counter(DOMAIN), Counter(DOMAIN)
     for number, part in enumerate(parts):
         (one if number < merged_at else other).add(columns(part, (np.uint16, np.int32, ">i8")[number % 3]))

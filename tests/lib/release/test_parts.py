@@ -1,4 +1,4 @@
-"""`parts`: Parquet files counted here and by real workers, one of which is killed, give the same counts."""
+"""`parts`: Parquet files counted here and by real workers give the same counts, even if a worker is killed."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A release of a table of one's own: what it tells, that it tells no more, its files, and the command that makes them."""
+"""A release of a user's table: what it discloses, that it discloses no more, its files, and the command that makes them."""
 
 import datetime
 import math
@@ -491,7 +491,7 @@ def test_what_cannot_be_used_ends_with_a_sentence_and_two(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_a_table_of_one_column_is_released_without_further_words(tmp_path, capsys):
-    """A blank line is no record; two quotation marks are one with a missing value."""
+    """A blank line is not a record; two quotation marks are a record with a missing value."""
     (tmp_path / "one.csv").write_text("ill\n" + 90 * "yes\n" + 60 * "\n" + 50 * '""\n' + 60 * "no\n")
     (tmp_path / "one.yml").write_text("attributes: {ill: {values: ['yes', 'no']}}")
     given = ("--data", tmp_path / "one.csv", "--schema", tmp_path / "one.yml", "--neighbours", "bounded")
@@ -533,7 +533,7 @@ def test_a_schema_that_does_not_suit_the_file_is_told_on_the_screen(tmp_path, ca
 @pytest.mark.slow
 @pytest.mark.parametrize("ends", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_run_that_is_ended_leaves_nothing(tmp_path, ends):
-    """Once it has files of its own."""
+    """The run is ended when it has written files."""
     words = [
         "-m",
         "notebooks.tools.mine",

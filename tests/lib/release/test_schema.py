@@ -89,7 +89,7 @@ VALUES = st.one_of(
 @pytest.mark.slow
 @given(st.lists(VALUES, max_size=12), st.integers(0, 12))
 def test_a_values_code_does_not_hang_on_the_others(values, cut):
-    """Whatever stands beside it, and however the batches are cut; every code is in the domain."""
+    """This holds whatever the other values are, and however the batches are cut; every code is in the domain."""
     texts = [None if value is None else value.encode("utf-8", "ignore").decode() for value in values]
     for attribute in SCHEMA.attributes:
         together = sources.codes(attribute, pa.array(texts, pa.string()), SCHEMA.blanks)

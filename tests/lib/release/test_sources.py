@@ -32,7 +32,7 @@ MULTILINE = replace(SMALL, multiline=True)
 
 
 def by_hand(frame):
-    """What the example's schema says, once more, record by record: codes (n, 6)."""
+    """Return codes (n, 6) by the example's schema, computed once more, record by record."""
     domain = SCHEMA.domain
 
     def place(value, starts):
@@ -129,7 +129,7 @@ def test_every_source_gives_the_same_codes(places, kind):
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    """The socket of a PostgreSQL server of one's own, on no network."""
+    """Return the socket of a separate PostgreSQL server without a network."""
     programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
     if not programs:
         pytest.skip("no PostgreSQL server is installed")

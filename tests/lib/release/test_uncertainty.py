@@ -44,7 +44,7 @@ def release(measurements, domain=DOMAIN, noise="gaussian", total=None, exact=Fal
 
 
 def not_above(misses, trials, probability):
-    """Whether so many misses are no evidence of more than `probability`."""
+    """Return whether this number of misses is compatible with at most `probability`."""
     return stats.binom.sf(misses - 1, trials, probability) > RARE
 
 
@@ -206,7 +206,7 @@ def until_ours_misses(noises, sigmas):
 
 
 def finer_where_it_was_far_off(noises, sigmas):
-    """By whole numbers of deviations, so that many plays have the same."""
+    """Return a scale by the distance in deviations, rounded to an integer so that many plays have the same."""
     if not sigmas:
         return np.full(noises.shape[1], 50.0)
     return np.where(len(sigmas) < 4, 50 / (0.5 + np.rint(np.abs(noises[-1]) / 50)), 0)
@@ -275,7 +275,7 @@ def test_the_first_measurement_is_unbiased_and_the_mean_of_all_is_not():
 
 
 def test_usual_intervals_miss_far_too_often():
-    """Of fewer than thirty measurements, all before the last of which the usual interval covered."""
+    """The plays have fewer than thirty measurements, and the usual interval covered before the last of them."""
     early = sum(noises.shape[1] for noises, sigmas in played(until_the_usual_interval_misses) if len(sigmas) < 30)
     assert early > 0.3 * DESIGNS[until_the_usual_interval_misses]
 
@@ -371,7 +371,7 @@ def test_noise_that_is_a_tenth_larger_than_recorded_is_caught(monkeypatch):
 
 @pytest.mark.slow
 def test_exact_runs_have_intervals_too(monkeypatch):
-    """Of the operating system's randomness a generator takes the place, here only."""
+    """Only here does a generator replace the randomness of the operating system."""
     bits = np.random.default_rng(4)
     monkeypatch.setattr(adaptive_iterative, "system_rng", lambda: bits)
     truth, missed, violated = TABLE.marginal(("a",)), 0, 0
@@ -405,7 +405,7 @@ def bound(*arguments, **options):
 
 
 def test_the_bound_allows_for_the_noise_and_for_the_choice():
-    """moved + e n_r + (w_c (off + q - e n_c) + g) / w_r with n_c = 12, n_r = 4, w_c = 2, w_r = 4: each part by itself."""
+    """moved + e n_r + (w_c (off + q - e n_c) + g) / w_r with n_c = 12, n_r = 4, w_c = 2, w_r = 4: each part separately."""
     q, g = 4 * bound(1e9, 3.0) / 2, 4 * bound(0.3, 1e-9)
     assert stats.norm.sf(q / (3.0 * math.sqrt(12))) == pytest.approx(0.05, rel=1e-5)
     assert Exponential(0.3, 4).probabilities([0, -g, -g])[1:].sum() == pytest.approx(0.05, rel=1e-5)
@@ -467,7 +467,7 @@ def test_without_a_choice_a_count_is_at_most_that_of_each_attribute():
 
 @pytest.mark.parametrize("noise", ["gaussian", "exact"])
 def test_intervals_and_bounds_are_finite_and_nested_up_to_the_highest_level(noise, monkeypatch):
-    """Of what was measured and of what was not. (At a low level one measurement may rule out all that others leave.)"""
+    """This holds for measured and unmeasured marginals. (At a low level one measurement may rule out all that others leave.)"""
     bits = np.random.default_rng(4)
     monkeypatch.setattr(adaptive_iterative, "system_rng", lambda: bits)
     options = {} if noise == "exact" else {"rng": np.random.default_rng(0)}
@@ -513,7 +513,7 @@ class Sized:
 
 
 def check_unmeasured_counts_are_covered(count=80):
-    """Of all pairs that a run has not measured: misses of level 0.9, by the binomial law of the runs of which any count misses."""
+    """Check misses of level 0.9 for all pairs that a run has not measured, by the binomial law of the runs where any count misses."""
     missed = dict.fromkeys(("unbounded", "bounded"), 0)
     for neighbours in missed:
         for result in honest(neighbours)[:count]:

@@ -35,7 +35,7 @@ SETTINGS = {each.name for each in dataclasses.fields(Plan)}
 
 
 def run(epsilon=2.0, delta=1e-6, workload=2, seed=0, table=TABLE, plan=OURS, **options):
-    """Of the `options`, those that a plan has are changed there."""
+    """Run AIM; `options` that are settings of a plan are changed in `plan`."""
     plan = dataclasses.replace(plan, **{name: options.pop(name) for name in SETTINGS & set(options)})
     return aim(table, epsilon, delta, workload, plan=plan, rng=np.random.default_rng(seed), **options)
 
@@ -90,7 +90,7 @@ def test_a_share_near_one_leaves_something_for_the_last_round(rounds):
 
 
 def test_no_more_is_measured_than_is_left():
-    """Of a budget of which 0.7 are spent, or all."""
+    """0.7 of the budget is spent, or all of it."""
     schedule = Schedule(2.0, 4, 0.9)
     schedule.measure(0.7)
     for share in (0.3, 0.3 * (1 + 1e-9), 0.31):

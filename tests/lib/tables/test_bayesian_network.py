@@ -22,7 +22,7 @@ def generator(seed=0):
 
 
 def random_table(seed, n, sizes=(3, 2, 4, 2)):
-    """Records in which each attribute leans on the one before."""
+    """Return records whose attributes each depend on the one before."""
     rng, columns = generator(seed), []
     for size in sizes:
         fresh = rng.integers(0, size, n)
@@ -46,7 +46,7 @@ def test_the_score_is_its_definition(seed, a, b, n):
 
 
 def all_counts(n, cells):
-    """Every way to put n records into so many cells."""
+    """Yield every way to put n records into `cells` cells."""
     for bars in itertools.combinations(range(n + cells - 1), cells - 1):
         edges = (-1, *bars, n + cells - 1)
         yield np.diff(edges) - 1
@@ -166,7 +166,8 @@ def score(table, attribute, parents):
     ids=str,
 )  # fmt: skip
 def test_the_records_speak_through_the_noisy_counts_and_the_choices_alone(monkeypatch, sizes, parents, mean):
-    """Of any size, one record, all the same, or every other attribute of one value: each candidate's score and each cell goes where noise is, and nothing anywhere else."""
+    """Each candidate's score and each cell goes where noise is added, and nothing goes anywhere else. This holds for tables of any size,
+    for one record, for equal records, and if every other attribute has only one value."""
     domain = random_table(0, 1, sizes).domain
     same, spread = np.tile(np.array(sizes) - 1, (90, 1)), random_table(2, 3000, sizes)
     halves = [

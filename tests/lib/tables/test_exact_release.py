@@ -1,4 +1,4 @@
-"""Exact runs of AIM: only whole numbers and fractions touch the data, the budget is kept, and errors are as in floating point."""
+"""Exact runs of AIM: only integers and fractions touch the data, the budget is kept, and errors are as in floating point."""
 
 import itertools
 import math
@@ -225,10 +225,12 @@ RUNS = {
 def test_the_records_speak_through_noisy_counts_and_choices_alone(
     sizes, options, neighbours, exact, even, seeded, monkeypatch
 ):
-    """With the same noisy counts and choices, everything public is the same, whatever the records are, and however many where that
-    is secret: none, one, more than the noisy counts say, all the same, the same in the first attribute, or those whose counts without noise are the even ones, so that the model has them right.
+    """With the same noisy counts and choices, everything public is the same, whatever the records are.
 
-    What the mechanisms get is the records' counts, of all candidates that fit; and nothing else asks for counts.
+    If the number of records is secret, this holds for any number: none, one, or more than the noisy counts say. The records may
+    be all the same, the same in the first attribute, or such that their counts without noise are even and the model fits them.
+
+    The mechanisms get the records' counts of all candidates that fit, and nothing else asks for counts.
     """
     domain, rng = Domain({f"a{v}": size for v, size in enumerate(sizes)}), np.random.default_rng(6)
     options = {"workload": 2, "neighbours": neighbours} | options
@@ -350,7 +352,7 @@ def test_every_candidate_can_be_chosen_however_many_there_are(count, exact, monk
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", [exact_exponential, exponential], ids=["exact", "floating"])
 def test_equal_scores_are_equally_likely_among_many(mechanism):
-    """Of 300 candidates, 6000 draws: chi-squared, false alarm 0.1 %."""
+    """A chi-squared test of 6000 draws among 300 candidates; false alarm 0.1 %."""
     rng = np.random.default_rng(8)
     seen = np.bincount(
         [
@@ -372,7 +374,7 @@ def test_released_counts_are_whole_and_the_budget_a_fraction():
 
 
 def test_every_bit_comes_from_the_operating_system(monkeypatch):
-    """Where that gives the same bytes again, the same is measured; the synthetic records alone have randomness of their own."""
+    """If it gives the same bytes again, the measurements are the same. Only the synthetic records have separate randomness."""
     import random
 
     def run(seed):
@@ -419,7 +421,7 @@ def test_one_record_changes_an_exact_score_by_no_more_than_the_sensitivity(clear
 @pytest.mark.parametrize("exact", [True, False], ids=["exact", "floating"])
 @pytest.mark.parametrize("shape", SHAPES[:-1], ids=str)
 def test_a_score_counts_every_cell_of_tables_of_any_size(shape, exact, clear):
-    """Of empty cells, of few records or of none, of 1 to 5 axes and up to 60,000 cells; cell by cell, by the formula."""
+    """The formula is applied cell by cell: to empty cells, few records or none, 1 to 5 axes and up to 60,000 cells."""
     rng, weights, scale, noise = np.random.default_rng(9), {(0,): 3, (1,): 1}, 0.25, 0.25 * math.sqrt(2 / math.pi)
     made = ExactDraws(1, weights, None, clear) if exact else FloatingDraws("gaussian", 1, weights, None, clear)
     believed = rng.exponential(0.5, shape)

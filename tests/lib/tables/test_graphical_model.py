@@ -226,7 +226,10 @@ def test_the_certificate_holds_against_a_high_precision_solution(name):
     ("name", "times", "more"), [("cycle", 1, 0), ("cycle", 3, 0), ("cycle", 1, 20), ("nested", 1, 0), ("nested", 3, 0)]
 )
 def test_the_certificate_holds_around_a_centre_with_weights_of_the_entropy_for_each_effect(name, times, more):
-    """Of main effects alike, of interactions `times` as much and `more` from each to the next. Against a minimisation over the table of all records, of residuals that are split into effects by projections."""
+    """The weight is equal for main effects, `times` as much for interactions, and `more` from each to the next.
+
+    The reference is a minimisation over the table of all records, with residuals that projections split into effects.
+    """
     rng = np.random.default_rng([9, *map(ord, name)])
     domain = Domain({f"x{v}": int(size) for v, size in enumerate(rng.integers(2, 4, 4))})
     cliques = [tuple(sorted({v % 4 for v in clique})) for clique in SHAPES[name]]

@@ -14,7 +14,7 @@ LINKED = np.array([[1.0, -1.0, 0.5, -0.5], [-1.0, 1.0, -0.5, 0.5], [0.0, 0.0, 0.
 
 
 def known(rng, sigma=30.0, records=5000.0, link=150.0):
-    """All single attributes and pairs, of which only the first, of a and b, interact."""
+    """Return measurements of all single attributes and pairs; only the first pair, a and b, interacts."""
     reconciliation = Reconciliation(DOMAIN.sizes)
     for clique in [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)]:
         truth = records * np.ones(())
@@ -86,7 +86,8 @@ def test_the_entropy_is_heavier_beside_what_stands_out_less():
 
 
 def test_a_model_that_contradicts_a_faint_interaction_makes_it_stand_out():
-    """a and c are measured to be independent; a model that links them is told so, though no more stands out of the noise than before."""
+    """By the measurement a and c are independent. A model that links them must see this, though the measurement
+    exceeds its noise no more than before."""
     reconciliation = known(np.random.default_rng(3), sigma=60.0)
     linked = last_fit.fit(DOMAIN, _linking_a_and_c(), 1.0, "plain")
     before, after = (last_fit.entropies(DOMAIN, reconciliation, centre) for centre in (None, linked))

@@ -15,7 +15,7 @@ from tests.lib.tables.full_joint import SHAPES, joint, marginal, random_model
 
 
 def similar(d, n=500, size=3, seed=0):
-    """A table of d attributes, each of which follows one hidden value two times in three."""
+    """Return a table of d attributes; each follows one hidden value two times in three."""
     rng = np.random.default_rng(seed)
     hidden, followed = rng.integers(size, size=n), rng.random((n, d)) < 2 / 3
     records = np.where(followed, hidden[:, None], rng.integers(size, size=(n, d)))
@@ -50,7 +50,7 @@ def test_a_run_gets_through_with_sets_of_three_attributes(exact):
 
 @pytest.mark.slow
 def test_a_run_with_all_pairs_learns_what_depends_on_what():
-    """Of the 780 pairs, those of the one chain are measured, some with an attribute of a thousand values; its model is close."""
+    """Among the 780 pairs the run measures those of the chain, some with an attribute of a thousand values. Its model is close."""
     rng, d, n = np.random.default_rng(1), 40, 20_000
     columns = [rng.integers(4, size=n)]
     for v in range(1, d):
@@ -76,7 +76,7 @@ def test_a_run_with_all_pairs_learns_what_depends_on_what():
     ],
 )
 def test_a_model_of_many_attributes_has_less_room_by_default(d, plan, limit, monkeypatch):
-    """Of 33 attributes of three values each, and of their pairs, the cells are counted by hand."""
+    """The cells of 33 attributes of three values each, and of their pairs, are counted by hand."""
 
     def noted(run, asked, rng):
         raise InterruptedError(run.max_cells)

@@ -216,7 +216,7 @@ def by_the_paper(table, rho, rounds, steps, draw, choose):
     told, used, theta = [], 0.0, np.zeros(table.domain.sizes)
 
     def total():
-        """The estimate of least variance, to which every table has its sum."""
+        """Return the estimate of smallest variance, which is the sum of every table."""
         precision = [1 / (s**2 * y.size) for _, y, s in told]
         return sum(p * y.sum() for p, (_, y, _) in zip(precision, told)) / sum(precision)
 
@@ -225,7 +225,7 @@ def by_the_paper(table, rho, rounds, steps, draw, choose):
         return {r: total() * (p / p.sum()).sum(axis=axes[r]) for r in closure}
 
     def loss(theta):
-        """Of line 13, halved, and its gradient in the potential of every record."""
+        """Return half the loss of line 13, and its gradient in the potential of every record."""
         mu = marginals(theta)
         residuals = [(mu[r] - y) / s for r, y, s in told]
         spread = [np.expand_dims(e, axes[r]) for e, (r, _, _) in zip(residuals, told)]
@@ -301,7 +301,7 @@ def test_a_descent_takes_in_a_measured_total():
 
 @functools.cache  # of a table by its identity
 def errors(table, epsilon, plan, k, runs=20) -> np.ndarray:
-    """The k-way errors of so many runs."""
+    """Return the k-way errors of each of `runs` runs."""
     sets = list(itertools.combinations(table.domain.attributes, k))
     made = [run(epsilon, seed, table, plan=plan).synthetic for seed in range(runs)]
     distances = [[np.abs(each.marginal(names) - table.marginal(names)).sum() for names in sets] for each in made]
@@ -310,7 +310,7 @@ def errors(table, epsilon, plan, k, runs=20) -> np.ndarray:
 
 @functools.cache
 def linked():
-    """Of 1,225 cells 35 occur, each by some 55 records, and the noise of all cells together is more than all records."""
+    """Return a table where 35 of 1,225 cells occur, each with about 55 records; the noise of all cells exceeds the number of records."""
     rng = np.random.default_rng(1)
     value = rng.integers(35, size=2000)
     return Table(np.stack([value, value, rng.integers(2, size=2000)], axis=1), Domain({"a": 35, "b": 35, "c": 2}))

@@ -85,8 +85,8 @@ def test_a_public_total_is_kept_and_an_absurd_one_is_raised_to_one():
 
 @pytest.mark.parametrize("told", [False, True])
 def test_an_effect_that_is_as_expected_is_as_strong_as_its_noise(told):
-    """400 tables of 10^8 records, so that the shares are known: each strength is chi-squared over its degrees of freedom. What is expected
-    are independent attributes, or what `strengths` is told. False alarms 1e-6."""
+    """There are 400 tables of 10^8 records, so the proportions are known. Each strength is chi-squared over its degrees of freedom.
+    The expectation is independent attributes, or the one that `strengths` is given. False alarms 1e-6."""
     rng, shares = np.random.default_rng(7), [np.array([0.3, 0.7]), np.array([0.2, 0.5, 0.3]), np.full(4, 0.25)]
     found = {effect: [] for effect in [(0, 1), (1, 2), (0, 2), (0, 1, 2), *([(0,), (1,), (2,)] if told else [])]}
     expected = lambda clique: 1e8 * functools.reduce(np.multiply.outer, [shares[v] for v in clique])  # noqa: E731
@@ -115,7 +115,7 @@ def test_the_strength_of_an_interaction_is_its_distance_from_independence_in_uni
 
 
 def test_the_strength_of_an_attribute_is_its_distance_from_even_counts_in_units_of_the_noise():
-    """Of two values, one degree of freedom: their difference, over its noise."""
+    """Two values have one degree of freedom: their difference, over its noise."""
     reconciliation = Reconciliation((2, 3))
     reconciliation.add((0,), np.array([60.0, 40.0]), 3.0)
     assert reconciliation.strengths() == {(0,): pytest.approx((60 - 40) ** 2 / (2 * 3**2))}

@@ -27,8 +27,8 @@ def model(seed, total, zeros=0.0):
 @seeds
 @settings(max_examples=40, derandomize=True, deadline=None)
 def test_every_value_occurs_as_often_as_its_marginal_says(seed):
-    """The first variable's counts are within one by construction; those of the others, too, up to what
-    cannot be had because a parent's few records do not allow it."""
+    """The first variable's counts are within one by construction. Those of the others are also within one, as far as
+    a parent's few records allow it."""
     expected = model(seed, 5000.0)
     synthetic = expected.synthesize(rng=np.random.default_rng(seed))
     for name in DOMAIN.attributes:
@@ -46,8 +46,8 @@ def test_no_impossible_record_is_made(seed):
 
 @pytest.mark.slow
 def test_on_average_the_records_are_those_of_the_model():
-    """2,000 tables of 7 records: the mean of a count, each within one of its expectation, has a standard
-    error below 1/sqrt(2000) for the attributes by themselves; 5 of those are allowed (false alarms: 1e-5)."""
+    """There are 2,000 tables of 7 records. For single attributes each count is within one of its expectation, so its mean
+    has a standard error below 1/sqrt(2000); 5 of those are allowed (false alarms: 1e-5)."""
     expected = model(3, 7.0)
     rng = np.random.default_rng(1)
     tables = [expected.synthesize(rng=rng) for _ in range(2000)]
