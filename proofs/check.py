@@ -48,7 +48,7 @@ PROJECT = re.compile(r"-Q \. Compendium|-arg -w -arg [\w,-]+|\w+\.v")
 
 
 def refuse_assumptions(texts: dict[str, str]) -> None:
-    """`Failed` for a command that the files do not need, for it may assume something or switch a check of Coq's off."""
+    """Raise `Failed` for a command that the files do not need, because it may assume something or switch off a check of Coq."""
     for name, text in texts.items():
         if name == "_CoqProject":
             refused = [line for line in enumerate(text.splitlines(), 1) if not PROJECT.fullmatch(line[1])]
@@ -61,7 +61,7 @@ def refuse_assumptions(texts: dict[str, str]) -> None:
 
 
 def not_needed(text: str) -> Iterator[tuple[int, str]]:
-    """(line, the first words) of each sentence that is not among the commands above, where it stands."""
+    """Yield (line, first words) of each sentence that is not one of the commands above."""
     depth = 0
     for sentence in machine_checked.sentences(text):
         said = sentence.clause
@@ -79,7 +79,7 @@ def key(texts: dict[str, str]) -> str:
 
 
 def build(texts: dict[str, str], folder: Path) -> None:
-    """Have Coq check the files in `folder`, those that changed and those that need them. `Failed` with Coq's words."""
+    """Have Coq check the changed files in `folder` and the files that need them. Raises `Failed` with Coq's words."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         if not (folder / name).is_file() or (folder / name).read_text(encoding="utf-8") != text:
@@ -90,7 +90,7 @@ def build(texts: dict[str, str], folder: Path) -> None:
 
 
 def coq(command: list[str], folder: Path) -> str:
-    """What a command says. `Failed`, with what it complains of, if it fails; the caller's make has no part in it."""
+    """Return what a command prints; it does not see the variables of the caller's make. Raises `Failed` with its message if it fails."""
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     done = subprocess.run(command, cwd=folder, env=plain, capture_output=True, text=True)
     if done.returncode:
@@ -99,7 +99,7 @@ def coq(command: list[str], folder: Path) -> str:
 
 
 def read_by_coq(folder: Path, everything: dict[str, list[machine_checked.Statement]], theorems: set[str]) -> str:
-    """Definitions and the theorems named, as Coq has read them: no file is imported, so each name comes with its file's."""
+    """Return the definitions and the named theorems as Coq reads them. No file is imported, so each name comes with its file's."""
     lines = ["Set Printing Width 120. Set Printing Depth 100000. Set Printing Coercions."]
     for file, statements in everything.items():
         module = file.removesuffix(".v")
@@ -110,7 +110,7 @@ def read_by_coq(folder: Path, everything: dict[str, list[machine_checked.Stateme
 
 
 def question(statement: machine_checked.Statement, theorems: set[str]) -> str:
-    """What Coq is asked of a definition or a theorem; "" of lemmas, and of the cells, whose words are written anew each time."""
+    """Return the query to Coq about a definition or a theorem; "" for lemmas and for the cells, which are written anew each time."""
     if statement.file == cells.FILE:
         return ""
     if statement.kind in ("Theorem", "Lemma"):
@@ -119,7 +119,7 @@ def question(statement: machine_checked.Statement, theorems: set[str]) -> str:
 
 
 def hold_read(now: str, keep: bool = False, path: Path = READ) -> None:
-    """`Failed`, with the lines that differ, unless Coq has read what the file at `path` says; or write that file."""
+    """Raise `Failed`, with the lines that differ, unless Coq has read what the file at `path` says; or write that file."""
     if keep:
         with files.whole(path) as draft:
             draft.write_text(now, encoding="utf-8")
@@ -132,7 +132,7 @@ def hold_read(now: str, keep: bool = False, path: Path = READ) -> None:
 
 
 def assumptions(folder: Path, theorems: list[machine_checked.Headline]) -> list[set[str]]:
-    """The axioms that each theorem rests on, as Coq prints them, of files that are built in `folder`."""
+    """Return the axioms that each theorem rests on, as Coq prints them, from the files built in `folder`."""
     places = [(theorem.statement.file.removesuffix(".v"), theorem.statement.name) for theorem in theorems]
     modules = " ".join(dict.fromkeys(module for module, _ in places))
     lines = [f"Print Assumptions {module}.{name}.\n" for module, name in places]
@@ -145,7 +145,7 @@ def assumptions(folder: Path, theorems: list[machine_checked.Headline]) -> list[
 
 
 def hold(theorems: list[machine_checked.Headline], found: list[set[str]]) -> list[str]:
-    """A line for each theorem: where it stands, what it rests on. `Failed` for an axiom that its group lacks."""
+    """Return a line for each theorem with its place and its axioms. Raises `Failed` for an axiom that its group lacks."""
     groups, lines = machine_checked.axioms(), []
     for theorem, axioms in zip(theorems, found):
         stands = theorem.statement

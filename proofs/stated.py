@@ -1,9 +1,9 @@
-"""What proofs/ says, without its proofs: proofs/statements.txt, in which a change of a statement or a definition is seen.
+"""The statements of proofs/ without their proofs: proofs/statements.txt shows each change of a statement or a definition.
 
     python -m proofs.stated         # writes the file anew
 
-Kept is all that Coq reads but comments, the proofs between `Proof` and `Qed`, and of a lemma all but its name. A lemma in
-which `with` stands is kept whole, for that may state another one beside it.
+The file contains everything that Coq reads, except comments and the proofs between `Proof` and `Qed`. It contains only the
+name of a lemma, unless the lemma contains `with`, because it may then state a second one.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ around them, in the words that Coq reads; of lemmas the names. `make proofs` fai
 
 
 class Failed(Exception):
-    """What is wrong, in a sentence or in Coq's own words."""
+    """An error, described in a sentence or in Coq's words."""
 
 
 def sources() -> dict[str, str]:
-    """{name: text} of all that Coq reads: the files of proofs/, and the cells from the ledger."""
+    """Return {name: text} of all that Coq reads: the files of proofs/, and the cells from the ledger."""
     names = [FOLDER / "_CoqProject", *sorted(FOLDER.glob("*.v"))]
     return {path.name: path.read_text(encoding="utf-8") for path in names} | {cells.FILE: cells.text()}
 
 
 def text(texts: dict[str, str]) -> str:
-    """The file, whole, from the texts that Coq reads."""
+    """Return the content of the file, from the texts that Coq reads."""
     parts = [HEAD, "==== _CoqProject", texts["_CoqProject"]]
     for name in texts["_CoqProject"].split():
         if name in texts:
@@ -45,7 +45,7 @@ def text(texts: dict[str, str]) -> str:
 
 
 def kept(source: str) -> list[str]:
-    """The sentences of one file that say something, in lines of one width."""
+    """Return the sentences of one file that state something, in lines of one width."""
     lines = []
     for sentence in machine_checked.sentences(source):
         said = " ".join(sentence.text.split())
@@ -57,7 +57,7 @@ def kept(source: str) -> list[str]:
 
 
 def hold(texts: dict[str, str], path: Path = KEPT) -> None:
-    """`Failed`, with the lines that differ, unless the texts state what the file at `path` says."""
+    """Raise `Failed`, with the lines that differ, unless the texts state what the file at `path` says."""
     was, now = path.read_text(encoding="utf-8"), text(texts)
     if was.splitlines() != now.splitlines():
         raise Failed(
@@ -66,7 +66,7 @@ def hold(texts: dict[str, str], path: Path = KEPT) -> None:
 
 
 def difference(was: str, now: str, name: str) -> str:
-    """The lines in which the files of proofs/ differ from the file kept under this name."""
+    """Return the lines where the files of proofs/ differ from the file kept under this name."""
     lines = difflib.unified_diff(was.splitlines(), now.splitlines(), name, "the files of proofs/", n=1, lineterm="")
     return "\n".join(lines)
 
