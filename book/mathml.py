@@ -7,8 +7,16 @@ from math_core import LatexError, LatexToMathML
 _TEX = LatexToMathML(fancy_error=False)
 # Sphinx puts several lines into `split`, which outside a numbered equation is `aligned`.
 _SPLIT = re.compile(r"\\begin\{split\}\s*(?:\\displaystyle)?\s*(?P<lines>.*)\\end\{split\}", re.DOTALL)
-# Letters of another alphabet and words come with an empty space in front, which changes nothing on screen.
-_WITH_NOTHING = re.compile(r"<mrow><mspace/>(<mi\b[^>]*>[^<]*</mi>)</mrow>")
+_LENGTH = re.compile(r"\\\\\[-?[\d.]+\w+\]")  # of the space below a line
+_REWRITTEN = [
+    # Letters of another alphabet and words come with an empty space in front, which changes nothing on screen.
+    (re.compile(r"<mrow><mspace/>(<mi\b[^>]*>[^<]*</mi>)</mrow>"), r"\1"),
+    # Chromium keeps no size for a parenthesis that has an exponent.
+    (re.compile(r"<(msup|msub|msubsup)>(<mo [^>]*minsize[^>]*>[^<]*</mo>)"), r"<\1><mrow>\2</mrow>"),
+    # The font's prime is raised already: as an exponent it would be raised twice, and small.
+    (re.compile(r"<msup>(<mi\b[^>]*>[^<]*</mi>)<mo>([′″])</mo></msup>"), r'<mrow>\1<mo lspace="0" rspace="0">\2</mo></mrow>'),
+]  # fmt: skip
+_PARTS = re.compile(r"(<mrow>|</mrow>|<mfrac|<munder|<mover|<msqrt|<mroot|<mtable|minsize|[∑∏∫⋃⋂])")
 
 
 def mathml(tex: str, display: bool = False) -> str:
@@ -19,7 +27,31 @@ def mathml(tex: str, display: bool = False) -> str:
     if lines := _SPLIT.fullmatch(tex.strip()):
         inner = lines["lines"].strip()
         tex = inner if inner.startswith(r"\begin{") else rf"\begin{{aligned}}{inner}\end{{aligned}}"
+    if length := _LENGTH.search(tex):
+        raise ValueError(f"tex must have no length after a line's end, got {length[0]!r}")
     try:
-        return _WITH_NOTHING.sub(r"\1", _TEX.convert_with_local_state(tex.strip(), displaystyle=display))
+        made = _TEX.convert_with_local_state(tex.strip(), displaystyle=display)
     except LatexError as reason:
         raise ValueError(f"tex must be a formula of known commands, got {tex.strip()!r}: {reason}") from None
+    for found, better in _REWRITTEN:
+        made = found.sub(better, made)
+    return _with_plain_parentheses(made)
+
+
+def _with_plain_parentheses(made: str) -> str:
+    """Let parentheses around what is one line high keep their size: Chromium leaves the width of the widest beside those that may grow."""
+    parts, open_rows = _PARTS.split(made), [[0, False]]  # each row's start, and whether something in it is high
+    for number in range(1, len(parts), 2):
+        if parts[number] == "<mrow>":
+            open_rows.append([number, False])
+        elif parts[number] == "</mrow>":
+            start, high = open_rows.pop()
+            open_rows[-1][1] |= high
+            if not high and re.match(r"<mo>[(\[{|]</mo>", parts[start + 1]):
+                parts[start + 1] = parts[start + 1].replace("<mo>", '<mo stretchy="false">', 1)
+                parts[number - 1] = re.sub(
+                    r"<mo([^>]*)>([)\]}|])</mo>$", r'<mo\1 stretchy="false">\2</mo>', parts[number - 1]
+                )
+        else:
+            open_rows[-1][1] = True
+    return "".join(parts)

@@ -8,6 +8,7 @@ import html
 import re
 from importlib.metadata import distribution
 from pathlib import Path
+from unicodedata import name
 
 from docutils import nodes
 from fontTools import subset
@@ -51,7 +52,7 @@ def _in_mathml(visit):
     return visit_formula
 
 
-def typeset_raw(app, doctree, name):
+def typeset_raw(app, doctree, page):
     for node in doctree.findall(nodes.raw):
         if "\\(" in node.astext() or "\\[" in node.astext():
             node.children = [nodes.Text(typeset(node.astext()))]
@@ -59,7 +60,8 @@ def typeset_raw(app, doctree, name):
 
 # ---------------------------------------------------------------- their font
 
-ITALIC = {*range(0x1D434, 0x1D456), *range(0x1D6E2, 0x1D71C), 0x210E}  # the browser takes them for single letters
+# The browser takes them for single letters; an italic h is Planck's constant.
+ITALIC = {sign for sign in range(0x1D400, 0x1D800) if name(chr(sign), "").startswith("MATHEMATICAL ITALIC ")} | {0x210E}
 BEYOND = {0x2032, 0x2033, 0x221A, 0x203E, 0x5E, 0x2C6, 0x2DC, 0x7E, 0xAF, 0x20D7, 0x23DE, 0x23DF}  # roots, accents, braces  # fmt: skip
 FONT = Path(distribution("ziamath").locate_file("ziamath/fonts/STIXTwoMath-Regular.ttf"))
 
@@ -71,12 +73,12 @@ def _narrow(whole: TTFont, sign: int) -> None:
     names = {form.VariantGlyph for form in forms.MathGlyphVariantRecord}
     names |= {part.glyph for part in forms.GlyphAssembly.PartRecords}
     width = whole["hmtx"][least][0]
-    for name in names - {least}:
-        glyph, (own, bearing) = whole["glyf"][name], whole["hmtx"][name]
+    for form in names - {least}:
+        glyph, (own, bearing) = whole["glyf"][form], whole["hmtx"][form]
         glyph.coordinates.scale((width / own, 1))
         glyph.coordinates.toInt()
         glyph.recalcBounds(whole["glyf"])
-        whole["hmtx"][name] = (width, round(bearing * width / own))
+        whole["hmtx"][form] = (width, round(bearing * width / own))
 
 
 def write_font(app, error):

@@ -3,6 +3,7 @@
 import html
 import re
 from types import SimpleNamespace
+from unicodedata import lookup, name
 
 import pytest
 from fontTools.ttLib import TTFont
@@ -28,6 +29,25 @@ def signs(tex: str, **how) -> str:
 def test_a_formula_keeps_its_signs(tex, shown):
     assert signs(tex) == shown
     assert mathml(tex, display=True).startswith('<math display="block">')
+
+
+@pytest.mark.parametrize(
+    "tex, written",
+    [
+        (r"\mathcal M", "<mi>ℳ"),  # no empty space before it
+        (r"\bigr)^2", '<msup><mrow><mo minsize="1.2em" maxsize="1.2em">)</mo></mrow>'),
+        (r"D'", '<mrow><mi>D</mi><mo lspace="0" rspace="0">′</mo></mrow>'),
+        (r"\left(n + 1\right)", '<mo stretchy="false">(</mo><mi>n</mi><mo>+</mo><mn>1</mn><mo stretchy="false">)</mo>'),
+        (r"\left(\left(a\right) \frac12\right)", '<mo>(</mo><mrow><mo stretchy="false">(</mo>'),
+    ],
+)
+def test_what_browsers_draw_badly_is_written_otherwise(tex, written):
+    assert written in mathml(tex)
+
+
+def test_a_length_after_a_lines_end_is_refused():
+    with pytest.raises(ValueError, match=r"tex must have no length after a line's end, got '.*2ex"):
+        mathml(r"\begin{cases} a \\[2ex] b \end{cases}")
 
 
 @pytest.mark.parametrize("tex", ["x^1^2", r"\nosuchmacro", r"\frac{a", r"\href{javascript:alert(1)}{x}", r"\left( a"])
@@ -58,7 +78,10 @@ def test_a_wrong_formula_of_a_page_is_warned_of_and_stays(monkeypatch):
 
 def test_the_font_has_italic_letters_and_roots_of_one_width():
     font = TTFont(formulas.FONT)
-    assert formulas.ITALIC <= set(font.getBestCmap()) | {0x1D455}  # h is a sign of its own
+    letters = {chr(code) for start in "aAα" for code in range(ord(start), ord(start) + 25)} | {"z", "Z"}
+    italic = {lookup(name(letter).replace("LATIN", "MATHEMATICAL ITALIC").replace("GREEK", "MATHEMATICAL ITALIC").replace(" LETTER", ""))
+              for letter in letters - {"h"}}  # fmt: skip
+    assert {*map(ord, italic), ord("ℎ")} <= formulas.ITALIC <= set(font.getBestCmap())
     formulas._narrow(font, 0x221A)
     tall = [f"uni221A.{form}" for form in ("s1", "s2", "s3", "s4", "x", "t")]
     assert {font["hmtx"][name][0] for name in tall} == {font["hmtx"]["uni221A"][0]}

@@ -86,13 +86,31 @@ def test_menus_headers_and_links(browser, book, name, dark):
     assert page.accessibility(browser, colours=True) == []
 
 
-def test_formulas_of_the_source_are_on_the_page(browser, book):
+SIGNS = """
+const seen = new Set();
+for (const e of document.querySelectorAll('math :is(mi, mn, mo)')) {
+  const sign = e.localName + e.textContent;
+  if (e.textContent.trim() && !seen.has(sign) && e.checkVisibility()) { seen.add(sign); e.dataset.sign = ''; }
+}
+return seen.size;
+"""
+
+
+def test_formulas_of_the_source_are_on_the_page_in_the_pages_font(browser, book):
     """`mathematics` finds nothing on a page without formulas: a page with many must show as many."""
     counts = {name: (BOOK / name).read_text(encoding="utf-8").count('class="math ') for name in PAGES}
     name = max(counts, key=counts.get)
     assert counts[name] > 0
     browser.open(f"{book}/{name}")
     assert browser.script("return document.querySelectorAll('.math math').length") >= counts[name]
+    kinds = browser.script(SIGNS)
+    root = browser.command("DOM.getDocument")["root"]["nodeId"]
+    found = browser.command("DOM.querySelectorAll", nodeId=root, selector="[data-sign]")["nodeIds"]
+    browser.command("CSS.enable")
+    assert len(found) == kinds > 50
+    for sign in found:  # a sign that the page's own font lacks looks otherwise or, on a phone, is not there
+        fonts = browser.command("CSS.getPlatformFontsForNode", nodeId=sign)["fonts"]
+        assert all(font["isCustomFont"] for font in fonts), (fonts, browser.command("DOM.getOuterHTML", nodeId=sign))
 
 
 PRINTED = """
