@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 
 import click
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Answer in JSON; a cost without limit is null.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON; an infinite cost is null.")
 
 
 def answer(found: Mapping, in_json: bool) -> None:
-    """Print `found`, names to numbers, texts, or mappings of such; as lines, the value under the name in "least" is marked."""
+    """Print `found`, which maps names to numbers, texts or mappings of these; in lines, mark the value that "least" names."""
     if in_json:
         click.echo(json.dumps(_finite(found), allow_nan=False, indent=1))
         return
@@ -35,7 +35,7 @@ def _finite(found):
 
 
 def by_each_way(ways: Mapping[str, Callable[[], float]]) -> dict:
-    """Return the `epsilon` by each of `ways`, `least`, the name of the smallest, and `none`, why others have no value.
+    """Return `epsilon`, the value by each of `ways`; `least`, the name of the smallest; and `none`, why the others have no value.
 
     Raises the ``ValueError`` or ``ArithmeticError`` of the first way if no way has a value.
     """

@@ -37,19 +37,22 @@ def option(name: str, said: str, *, default=None, kind=click.FLOAT):
 
 
 sensitivity = option(
-    "sensitivity", "How far one record moves the answer, in L2 (Gaussian) or L1 (Laplace).", default=1.0
+    "sensitivity", "The largest change of the answer by one record, in L2 (Gaussian) or L1 (Laplace).", default=1.0
 )
-delta = option("delta", "In (0, 1).")
+delta = option("delta", "The delta of the guarantee, in (0, 1).")
 neighbours = option(
-    "neighbours", "A record more or less, or another one in its place.", default="unbounded", kind=WHICH
+    "neighbours",
+    "Unbounded: one record is added or removed. Bounded: one record is changed.",
+    default="unbounded",
+    kind=WHICH,
 )
-sampling = option("sampling", "The probability with which a step takes a record, in [1e-6, 1].")
-steps = option("steps", "How many steps, a whole number.", kind=click.INT)
+sampling = option("sampling", "The probability that a step samples a record, in [1e-6, 1].")
+steps = option("steps", "The number of steps, an integer.", kind=click.INT)
 
 
 @click.group(epilog="\b\nExample:\n  dp-compendium epsilon gaussian --sigma 4 --delta 1e-6")
 def epsilon():
-    """Give what a mechanism costs, for its noise."""
+    """Compute the privacy cost of a mechanism from its noise."""
 
 
 @epsilon.command("gaussian", epilog="\b\nExample:\n  dp-compendium epsilon gaussian --sigma 4 --delta 1e-6")
@@ -58,7 +61,7 @@ def epsilon():
 @delta
 @as_json
 def of_gaussian(sigma, sensitivity, delta, as_json):
-    """Give the smallest epsilon at DELTA of normal noise, and rho of zero-concentrated privacy (Balle and Wang 2018)."""
+    """Compute the smallest epsilon of Gaussian noise at DELTA (Balle and Wang 2018), and its rho of zero-concentrated DP."""
     made = Gaussian(sigma, sensitivity)
     answer({"epsilon": made.epsilon_at(delta), "delta": delta, "rho": made.rho}, as_json)
 
@@ -66,10 +69,10 @@ def of_gaussian(sigma, sensitivity, delta, as_json):
 @epsilon.command("laplace", epilog="\b\nExample:\n  dp-compendium epsilon laplace --scale 2 --sensitivity 1")
 @option("scale", "The scale of the noise.")
 @sensitivity
-@option("delta", "In [0, 1).", default=0.0)
+@option("delta", "The delta of the guarantee, in [0, 1).", default=0.0)
 @as_json
 def of_laplace(scale, sensitivity, delta, as_json):
-    """Give epsilon of Laplace noise, or the smaller one at DELTA (Balle, Barthe, Gaboardi 2020)."""
+    """Compute the smallest epsilon of Laplace noise at DELTA, which may be 0 (Balle, Barthe and Gaboardi 2020)."""
     made = Laplace(scale, sensitivity)
     answer({"epsilon": made.epsilon_at(delta), "delta": delta, "rho": made.rho}, as_json)
 
@@ -78,14 +81,17 @@ def of_laplace(scale, sensitivity, delta, as_json):
     "dp-sgd",
     epilog="\b\nExample:\n  dp-compendium epsilon dp-sgd --noise-multiplier 1.1 --sampling 0.01 --steps 10000 --delta 1e-5",
 )
-@option("noise-multiplier", "The noise's standard deviation over the clipping norm, in [0.1, 1e6].")
+@option("noise-multiplier", "The standard deviation of the noise divided by the clipping norm, in [0.1, 1e6].")
 @sampling
 @steps
 @delta
 @neighbours
 @as_json
 def of_dp_sgd(noise_multiplier, sampling, steps, delta, neighbours, as_json):
-    """Give an upper bound, at most 5 % or 0.0002 above the truth, for normal noise on sums over Poisson samples, step by step."""
+    """Compute an upper bound on epsilon of DP-SGD, at most 5 % or 0.0002 above the exact value.
+
+    At each step, DP-SGD adds Gaussian noise to a sum over a Poisson sample of the records.
+    """
     found = sampled_gaussian.epsilon(noise_multiplier, sampling, steps, delta, neighbours)
     answer({"epsilon": found, "delta": delta, "neighbours": neighbours}, as_json)
 
@@ -94,19 +100,19 @@ def of_dp_sgd(noise_multiplier, sampling, steps, delta, neighbours, as_json):
     "gaussian-synthesis",
     epilog="\b\nExample:\n  dp-compendium epsilon gaussian-synthesis --records 1000000000 --attributes 6 --sigma 0.01 --delta 1e-6 --made 100",
 )
-@option("records", "n: all data sets that are compared have so many records at least.", kind=click.INT)
-@option("attributes", "d, each scaled to [-1, 1].", kind=click.INT)
-@option("sigma", "The least eigenvalue of the covariance, in (0, 1): a promise about the data that nobody checks here.")
+@option("records", "n, the smallest number of records of the data sets that are compared.", kind=click.INT)
+@option("attributes", "d, the number of attributes, each scaled to [-1, 1].", kind=click.INT)
+@option("sigma", "The smallest eigenvalue of the covariance, in (0, 1), an assumption on the data that is not checked.")
 @delta
 @click.option(
     "--made",
     type=click.IntRange(1),
-    help="How many are drawn, a number fixed in advance: that of the records may be private.  [default: n]",
+    help="The number of synthetic records, fixed in advance because the number of records may be private.  [default: n]",
 )
 @neighbours
 @as_json
 def of_gaussian_synthesis(records, attributes, sigma, delta, made, neighbours, as_json):
-    """Give the smallest epsilon, over all orders, of records drawn from one fitted Gaussian (miura2022), by each theorem."""
+    """Compute the epsilon of records drawn from a fitted Gaussian (miura2022), by each theorem, minimized over all orders."""
 
     def by(bound):
         return released_dp(records, delta, attributes, sigma, size=made, bound=bound).epsilon
@@ -119,49 +125,49 @@ def of_gaussian_synthesis(records, attributes, sigma, delta, made, neighbours, a
 
 @click.group(epilog="\b\nExample:\n  dp-compendium sigma gaussian --epsilon 1 --delta 1e-6")
 def sigma():
-    """Give how much noise a guarantee needs."""
+    """Compute the noise that a guarantee needs."""
 
 
 @sigma.command(
     "gaussian", epilog="\b\nExample:\n  dp-compendium sigma gaussian --epsilon 1 --delta 1e-6 --sensitivity 2"
 )
-@option("epsilon", "What is promised.")
+@option("epsilon", "The epsilon of the guarantee.")
 @delta
 @sensitivity
 @as_json
 def for_gaussian(epsilon, delta, sensitivity, as_json):
-    """Give the smallest sigma of normal noise (Balle and Wang 2018), and the one through rho, which adds up over several."""
+    """Compute the smallest sigma of Gaussian noise (Balle and Wang 2018), and the sigma by rho, which adds up over releases."""
     by_rho = gaussian_sigma(epsilon, delta, sensitivity, "zcdp")
     found = {"sigma": gaussian_sigma(epsilon, delta, sensitivity), "sigma by zcdp": by_rho}
     answer(found | {"epsilon": epsilon, "delta": delta}, as_json)
 
 
 @sigma.command("laplace", epilog="\b\nExample:\n  dp-compendium sigma laplace --epsilon 0.5")
-@option("epsilon", "What is promised.")
+@option("epsilon", "The epsilon of the guarantee.")
 @sensitivity
 @as_json
 def for_laplace(epsilon, sensitivity, as_json):
-    """Give the scale of Laplace noise."""
+    """Compute the scale of Laplace noise."""
     answer({"scale": Laplace.calibrated(epsilon, sensitivity).scale, "epsilon": epsilon}, as_json)
 
 
 @sigma.command(
     "dp-sgd", epilog="\b\nExample:\n  dp-compendium sigma dp-sgd --epsilon 3 --delta 1e-5 --sampling 0.01 --steps 10000"
 )
-@option("epsilon", "What is promised.")
+@option("epsilon", "The epsilon of the guarantee.")
 @delta
 @sampling
 @steps
 @neighbours
 @as_json
 def for_dp_sgd(epsilon, delta, sampling, steps, neighbours, as_json):
-    """Give the noise multiplier of DP-SGD, at most 0.3 % above the smallest that the accountant allows."""
+    """Compute the noise multiplier of DP-SGD, at most 0.3 % above the smallest that the accountant allows."""
     found = sampled_gaussian.noise_multiplier(epsilon, delta, sampling, steps, neighbours)
     answer({"noise multiplier": found, "epsilon": epsilon, "delta": delta, "neighbours": neighbours}, as_json)
 
 
 class Mechanism(click.ParamType):
-    """gaussian:SIGMA, laplace:SCALE or pure:EPSILON, and xCOUNT: a mechanism, and how often it runs."""
+    """A mechanism, gaussian:SIGMA, laplace:SCALE or pure:EPSILON, and xCOUNT, the number of times that it runs."""
 
     name = "mechanism"
 
@@ -169,12 +175,12 @@ class Mechanism(click.ParamType):
         found = re.fullmatch(r"(\w+):([^x]+)(?:x(\d+))?", value)
         if found is None or found[1] not in KINDS:
             self.fail(
-                f"{value!r} must be gaussian:SIGMA, laplace:SCALE or pure:EPSILON, with xCOUNT if it runs often",
+                f"{value!r} must be gaussian:SIGMA, laplace:SCALE or pure:EPSILON, with xCOUNT if it runs several times",
                 param,
                 ctx,
             )
         try:
-            return KINDS[found[1]](number("its number", found[2], "(0, inf)")), int(found[3] or 1)
+            return KINDS[found[1]](number("the number after the colon", found[2], "(0, inf)")), int(found[3] or 1)
         except ValueError as error:
             self.fail(f"{value!r}: {error}", param, ctx)
 
@@ -187,10 +193,10 @@ class Mechanism(click.ParamType):
 @delta
 @as_json
 def compose(mechanisms, delta, as_json):
-    """Give what several mechanisms cost together by every available method, and name the method with the smallest cost.
+    """Compute the total cost of several mechanisms by every available method, and mark the smallest.
 
-    A mechanism is gaussian:SIGMA or laplace:SCALE, noise for a sensitivity of 1, or pure:EPSILON, known only by its epsilon;
-    xCOUNT is how often it runs. The mechanisms are fixed in advance, and see the same records.
+    A mechanism is gaussian:SIGMA or laplace:SCALE for noise at sensitivity 1, or pure:EPSILON if only its epsilon is known.
+    Append xCOUNT if it runs COUNT times. The mechanisms are fixed in advance and use the same records.
     """
     accountant = Accountant(mechanisms, delta)
     answer(by_each_way({name: getattr(accountant, name) for name in accountant.bounds}) | {"delta": delta}, as_json)

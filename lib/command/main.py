@@ -22,7 +22,7 @@ from .verdicts import ledger
 @click.group(epilog="\b\nExample:\n  dp-compendium epsilon gaussian --sigma 4 --delta 1e-6 --json")
 @click.version_option(package_name="dp-compendium")
 def commands():
-    """Differential privacy: what mechanisms cost, how much noise a promise needs, synthetic tables, and a ledger of claims."""
+    """Compute privacy costs and the noise that a guarantee needs, make synthetic tables, and look up claims of the ledger."""
 
 
 for each in (epsilon, sigma, compose, synthesize, ledger):
@@ -33,7 +33,7 @@ def main(words=None) -> int:
     """Run the command with `words`, by default those of the terminal, and return its exit status."""
     try:
         if sys.stdout is None:
-            raise OSError("standard output is closed: there is nowhere to answer")
+            raise OSError("standard output is closed, so the answer cannot be printed")
         if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
             sys.stdout.reconfigure(
                 errors="namereplace"

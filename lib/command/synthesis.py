@@ -1,4 +1,4 @@
-"""`dp-compendium synthesize`: a table and its public schema to synthetic records."""
+"""`dp-compendium synthesize`: synthetic records from a table and its public schema."""
 
 from __future__ import annotations
 
@@ -20,31 +20,40 @@ from .costs import WHICH, option
 )
 @click.argument("data")
 @click.argument("schema")
-@option("epsilon", "What is promised.", default=1.0)
-@option("delta", "Far below one over a number of records that is public, or surely not exceeded.", default=1e-9)
-@option("neighbours", "A record more, or another one and their number public.", default="unbounded", kind=WHICH)
+@option("epsilon", "The epsilon of the guarantee.", default=1.0)
+@option(
+    "delta",
+    "The delta of the guarantee, far below 1/n for a public upper bound n on the number of records.",
+    default=1e-9,
+)
+@option(
+    "neighbours",
+    "Unbounded: one record is added or removed. Bounded: one record is changed, and the number of records is public.",
+    default="unbounded",
+    kind=WHICH,
+)
 @click.option(
     "--workload",
     type=click.IntRange(1, 6),
-    help="Counts of so many attributes together are preserved.  [default: 2, or 1 where there is one attribute]",
+    help="The number of attributes whose joint counts are preserved.  [default: 2, or 1 if there is one attribute]",
 )
 @option(
     "records",
-    "How many are made, whatever their true number; 0 for as many as the noisy counts say.",
+    "The number of synthetic records; 0 for the number of input records, noisy unless it is public.",
     default=0,
     kind=click.IntRange(0, 10**9),
 )
-@option("within", "Where a number lies in its bin.", default="uniform", kind=click.Choice(("uniform", "middle")))
-@click.option("--table", default="", help="Which table of a database.")
-@option("output", "The folder for all that goes out.", default="released", kind=click.Path(path_type=Path))
+@option("within", "Where a number is placed in its bin.", default="uniform", kind=click.Choice(("uniform", "middle")))
+@click.option("--table", default="", help="The name of the table, if DATA is a database.")
+@option("output", "The folder for the release, new or empty.", default="released", kind=click.Path(path_type=Path))
 @as_json
 def synthesize(data, schema, epsilon, delta, neighbours, workload, records, within, table, output, as_json):
-    """Differentially private synthetic records of DATA, by AIM, with the operating system's randomness.
+    """Make differentially private synthetic records from DATA by AIM, with the operating system's randomness.
 
-    DATA is a CSV, Parquet or DuckDB file, or an address of an SQL database. SCHEMA is a YAML file with the attributes and their values,
-    written without a look at the records. In the folder appear, at once: synthetic.csv, synthetic.parquet, model.npz, errors.csv,
-    schema.yml, and statement.txt, which says what is promised. A second release costs its epsilon on top of the first one's, so a folder that
-    holds one is refused.
+    DATA is a CSV, Parquet or DuckDB file, or the address of an SQL database. SCHEMA is a YAML file with the attributes and their values;
+    write it without looking at the records. The command writes all of these files or none: synthetic.csv, synthetic.parquet, model.npz,
+    errors.csv, schema.yml, and statement.txt, which states the guarantee. Another release of the same records adds its epsilon to the
+    total, so the folder must be new or empty.
     """
     from ..release import schema as schemas  # of the extra `data`, and slow to import
     from ..release import sources
@@ -52,7 +61,8 @@ def synthesize(data, schema, epsilon, delta, neighbours, workload, records, with
 
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise FileExistsError(
-            f"{output} is there already: say with --output where another release is to go, if it is meant"
+            f"{output} already exists; another release adds its epsilon to the total, so name a new folder with --output "
+            "if you want one"
         )
     sources.check(data, public := schemas.read(schema), table)
     workload = workload or min(2, len(public.attributes))

@@ -22,12 +22,12 @@ LEDGER = Path(__file__).with_name("ledger.csv")
     epilog="\b\nExamples:\n  dp-compendium ledger --document miura2022 --verdict differs"
     '\n  dp-compendium ledger --text "randomized response" --json'
 )
-@click.option("--document", help="Only of this document, such as kiri2019.")
-@click.option("--verdict", help="Only with this verdict, such as differs.")
-@click.option("--text", help="Only where these words stand, each of them somewhere in the claim or its note.")
+@click.option("--document", help="Show only claims of this document, such as kiri2019.")
+@click.option("--verdict", help="Show only claims with this verdict, such as differs.")
+@click.option("--text", help="Show only claims that contain each of these words, in the claim or its note.")
 @as_json
 def ledger(document, verdict, text, as_json):
-    """Give the claims of the five documents and the verdict on each; without a filter, the number of each verdict."""
+    """Show the claims of the five documents and their verdicts; without a filter, count the verdicts of each document."""
     claims = read()
     documents, verdicts = (tuple(dict.fromkeys(claim[name] for claim in claims)) for name in ("document", "verdict"))
     chosen = claims

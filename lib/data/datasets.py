@@ -194,7 +194,7 @@ def adult_numeric(frame: pd.DataFrame, *, scaling: str = "observed") -> pd.DataF
         if scaling == "observed":
             low, high = values.min(), values.max()
         if low == high:
-            raise ValueError(f"{column} must take two values at least to be scaled, got only {low:g}")
+            raise ValueError(f"{column} must take at least two values to be scaled, got only {low:g}")
         scaled[column] = 2 * (values - low) / (high - low) - 1
     return pd.DataFrame(scaled, index=frame.index)
 

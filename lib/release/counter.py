@@ -62,7 +62,7 @@ class Counter:
         columns = {v: self._column(batch, v) for v in self._columns}
         lengths = {len(column) for column in columns.values()}
         if len(lengths) > 1:
-            raise ValueError(f"batch must hold columns of one length, got {sorted(lengths)}")
+            raise ValueError(f"batch must hold columns of equal length, got {sorted(lengths)}")
         (n,) = lengths
         for start in range(0, n, _AT_A_TIME):
             part = {v: column[start : start + _AT_A_TIME].astype(np.intp) for v, column in columns.items()}
@@ -87,7 +87,9 @@ class Counter:
         if not isinstance(other, Counter):
             return NotImplemented
         if other.domain != self.domain or other._block != self._block:
-            raise ValueError(f"counters must be of the same sets of {self.domain!r}, got one of {other.domain!r}")
+            raise ValueError(
+                f"counters must have equal sets and the domain {self.domain!r}, got one with {other.domain!r}"
+            )
         for block, counts in self._counts.items():
             counts += other._counts[block]
         self._records += other._records
@@ -100,7 +102,7 @@ class Counter:
         """
         axes = self.domain.axes(attributes)
         if not self.holds(attributes):
-            raise ValueError(f"attributes must be a set that was counted, or within one, got {tuple(attributes)}")
+            raise ValueError(f"attributes must all be in one of the counted sets, got {tuple(attributes)}")
         block = self._block[tuple(sorted(axes))]
         counts = self._counts[block].reshape([self.domain.sizes[v] for v in block])
         counts = counts.sum(axis=tuple(axis for axis, v in enumerate(block) if v not in axes), dtype=np.int64)

@@ -63,9 +63,9 @@ def check_writable(path: str | Path, size: int = 1) -> None:
 
 def _draft(path: Path) -> Path:
     if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "is a folder, where a file is wanted", str(path))
+        raise IsADirectoryError(errno.EISDIR, "is a folder, but must be a file", str(path))
     if path.exists() and not path.is_file():  # a device, which a rename would do away with
-        raise FileExistsError(errno.EEXIST, "is there and no file", str(path))
+        raise FileExistsError(errno.EEXIST, "exists and is not a regular file", str(path))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_name(f".{secrets.token_hex(8)}")

@@ -194,11 +194,11 @@ def parse(text: str, name: str = "schema") -> Schema:
         mark = error.problem_mark or yaml.Mark(name, 0, 0, 0, None, 0)
         raise ValueError(f"{name}, line {mark.line + 1}, column {mark.column + 1}: {error.problem}") from None
     except yaml.YAMLError as error:
-        raise ValueError(f"{name} is no YAML: {' '.join(str(error).split())}") from None
+        raise ValueError(f"{name} is not valid YAML: {' '.join(str(error).split())}") from None
 
 
 class _Reader:
-    """Makes attributes of the nodes of a YAML document, whose scalars are texts here: a value `no` is "no"."""
+    """A reader that makes attributes from the nodes of a YAML document; scalars stay texts, so a value `no` is "no"."""
 
     def __init__(self, name):
         self.name = name
@@ -208,11 +208,11 @@ class _Reader:
             raise ValueError(f"{self.name} must have attributes, got an empty file")
         parts = self._mapping(root, "the schema", _ROOT)
         if "attributes" not in parts:
-            self._refuse(root, "attributes are missing")
+            self._refuse(root, "the schema must contain attributes")
         blanks = frozenset(["", *self._texts(parts["blanks"], "blanks")] if "blanks" in parts else [""])
         named = self._mapping(parts["attributes"], "attributes")
         if not named:
-            self._refuse(parts["attributes"], "attributes must be one or more, got none")
+            self._refuse(parts["attributes"], "attributes must name at least one attribute, got none")
         attributes = tuple(self._attribute(name, node, blanks) for name, node in named.items())
         return Schema(attributes, blanks, self._truth(parts, "multiline", "no"))
 
@@ -221,20 +221,23 @@ class _Reader:
         kinds = [kind for kind in _KEYS if kind in parts]
         if len(kinds) != 1:
             self._refuse(
-                node, f"attribute {name!r} must have one of values, range, dates, got {', '.join(parts) or 'none'}"
+                node,
+                f"attribute {name!r} must have exactly one of values, range, dates, got {', '.join(parts) or 'none'}",
             )
         self._mapping(node, f"attribute {name!r}", (kinds[0], *_KEYS[kinds[0]], "missing"))
         made = {"values": self._values, "range": self._range, "dates": self._dates}[kinds[0]](name, parts)
         if len(made.labels) > MOST_VALUES:
             self._refuse(
                 parts[kinds[0]],
-                f"attribute {name!r} has {len(made.labels):,} values, of which {MOST_VALUES:,} are permitted: each count gets noise "
-                "of its own, so group them first, by the leading digits of a code or in wider bins",
+                f"attribute {name!r} must have at most {MOST_VALUES:,} values, because each count gets separate noise, got "
+                f"{len(made.labels):,}; group the values first, by the leading digits of a code or in wider bins",
             )
         if len(set(made.labels)) < len(made.labels):
-            self._refuse(parts[kinds[0]], f"the bins of {name!r} are too narrow to be told apart")
+            self._refuse(
+                parts[kinds[0]], f"the bins of {name!r} are too narrow to get different labels; use fewer bins"
+            )
         if made.kind == "values" and (both := blanks.intersection(made.labels) - {MISSING}):
-            self._refuse(node, f"attribute {name!r} has the value {min(both)!r}, which is among the blanks as well")
+            self._refuse(node, f"attribute {name!r} has the value {min(both)!r}, which is also one of the blanks")
         return made
 
     def _values(self, name, parts) -> Attribute:
@@ -273,7 +276,8 @@ class _Reader:
             starts = [self._number(each, whole) for each in node.value]
             if starts[:1] != [low] or any(a >= b for a, b in zip(starts, [*starts[1:], high + whole])):
                 self._refuse(
-                    node, f"bins of {name!r} must be where bins start, increasing from {low:.12g} to below {high:.12g}"
+                    node,
+                    f"bins of {name!r} must be increasing starts of bins, from {low:.12g} to below {high + whole:.12g}",
                 )
             return starts
         most = min(high + 1 - low, MOST_VALUES) if whole else MOST_VALUES
@@ -288,14 +292,16 @@ class _Reader:
         form = self._text(parts["format"]) if "format" in parts else ""
         if form and not _complete(form):
             self._refuse(
-                parts["format"], f"format of {name!r} must name day, month and year, such as %d/%m/%Y, got {form!r}"
+                parts["format"], f"format of {name!r} must contain day, month and year, such as %d/%m/%Y, got {form!r}"
             )
         by = self._choice(parts, "by", tuple(PERIODS), "year")
         first, last = self._ends(parts["dates"], f"dates of {name!r}", self._day)
         for end in (first, last) if form else ():  # two digits of a year stand for one of 1969 to 2068
             here = datetime.date.fromordinal(int(end))
             if day(here.strftime(form), form) != end:
-                self._refuse(parts["format"], f"format of {name!r} must tell {here} from other days, got {form!r}")
+                self._refuse(
+                    parts["format"], f"format of {name!r} must distinguish {here} from other days, got {form!r}"
+                )
         starts, labels = _periods(int(first), int(last), by)
         return self._scale(name, parts, "dates", starts, last, labels, self._day, form)
 
@@ -322,29 +328,29 @@ class _Reader:
 
     def _mapping(self, node, what, allowed=()) -> dict:
         if not isinstance(node, yaml.MappingNode):
-            self._refuse(node, f"{what} must map names to what they are")
+            self._refuse(node, f"{what} must be a mapping of names to values")
         found: dict = {}
         for key, value in node.value:
             text = self._text(key)
             if not text or (allowed and text not in allowed):
-                self._refuse(key, f"{what} may have {', '.join(allowed) or 'names'}, got {text!r}")
+                self._refuse(key, f"{what} may contain only {', '.join(allowed) or 'non-empty names'}, got {text!r}")
             if text in found:
-                self._refuse(key, f"{what} has {text!r} twice")
+                self._refuse(key, f"{what} must contain {text!r} only once, got it twice")
             found[text] = value
         return found
 
     def _text(self, node) -> str:
         if not isinstance(node, yaml.ScalarNode):
-            self._refuse(node, "one text or number is expected here")
+            self._refuse(node, "a single text or number is expected here")
         return node.value.strip()
 
     def _texts(self, node, what) -> list[str]:
         if not isinstance(node, yaml.SequenceNode) or not node.value:
-            self._refuse(node, f"{what} must be a list, [a, b], of one or more")
+            self._refuse(node, f"{what} must be a list of at least one text, such as [a, b]")
         texts = [self._text(each) for each in node.value]
         for place, text in enumerate(texts):
             if not text or text in texts[:place]:
-                self._refuse(node.value[place], f"{what} must be different texts that are not empty, got {text!r}")
+                self._refuse(node.value[place], f"{what} must be distinct texts, none of them empty, got {text!r}")
         return texts
 
     def _choice(self, parts, key, allowed, default) -> str:
@@ -369,7 +375,7 @@ class _Reader:
         try:
             return checks.whole("", text, "[-1e15, 1e15]") if whole else checks.number("", text, "[-1e100, 1e100]")
         except ValueError:
-            self._refuse(node, f"a {'whole ' * whole}number is expected here, got {text!r}")
+            self._refuse(node, f"{'an integer' if whole else 'a number'} is expected here, got {text!r}")
 
     def _day(self, node) -> float:
         found = day(self._text(node))
@@ -423,17 +429,17 @@ def template(codebook: str | Path) -> str:
     try:
         names, lines = list(rows.fieldnames or ()), [(rows.line_num, row) for row in rows]
     except csv.Error as error:
-        raise ValueError(f"{codebook}, line {rows.line_num}: it must be CSV, got {error}") from None
+        raise ValueError(f"{codebook}, line {rows.line_num} is not valid CSV: {error}") from None
     if not {"attribute", "kind"} <= set(names) <= set(COLUMNS) or len(set(names)) < len(names):
         got = ", ".join(map(repr, names)) or "none"
         raise ValueError(
-            f"{codebook}, line 1: the columns must be attribute, kind and of {', '.join(COLUMNS[2:])}, each once, got {got}"
+            f"{codebook}, line 1: the columns must be attribute and kind, optionally {', '.join(COLUMNS[2:])}, each once, got {got}"
         )
     attributes = {}
     for line, row in lines:
         name, made = _of_codebook(f"{codebook}, line {line}", row)
         if name in attributes:
-            raise ValueError(f"{codebook}, line {line}, column attribute: {name!r} is there twice")
+            raise ValueError(f"{codebook}, line {line}, column attribute: duplicate attribute {name!r}")
         attributes[name] = made
         try:
             parse(_yaml({name: made}))
@@ -441,7 +447,7 @@ def template(codebook: str | Path) -> str:
             raise ValueError(f"{codebook}, line {line}: {str(error).partition(': ')[2]}") from None
     if not attributes:
         raise ValueError(f"{codebook} must have a line for each attribute, got none")
-    return f"# Proposed from a codebook, not from any data: look it through, and take nothing from the records.\n{_yaml(attributes)}"
+    return f"# Proposed from a codebook, not from any data. Check it, and do not copy anything from the records.\n{_yaml(attributes)}"
 
 
 def _yaml(attributes) -> str:
@@ -452,17 +458,17 @@ def _yaml(attributes) -> str:
 
 def _of_codebook(place, row) -> tuple[str, dict]:
     if None in row or None in row.values():
-        raise ValueError(f"{place}: it must have as many cells as the first line")
+        raise ValueError(f"{place} must have as many cells as the first line")
     cells = {key: value.strip() for key, value in row.items() if value.strip()}
     for column in ("attribute", "kind"):
         if column not in cells:
-            raise ValueError(f"{place}, column {column}: it must not be empty")
+            raise ValueError(f"{place}, column {column} must not be empty")
     kind = cells.pop("kind")
     if kind not in KINDS:
-        raise ValueError(f"{place}, column kind: it must be one of {', '.join(KINDS)}, got {kind!r}")
+        raise ValueError(f"{place}, column kind must be one of {', '.join(KINDS)}, got {kind!r}")
     for column in ["values"] if kind == "values" else ["low", "high"]:
         if column not in cells:
-            raise ValueError(f"{place}, column {column}: it is needed for the kind {kind}")
+            raise ValueError(f"{place}, column {column} is required for the kind {kind}")
     name = cells.pop("attribute")
     if kind == "values":
         made: dict = {"values": [value.strip() for value in cells.pop("values").split("|")]}

@@ -39,8 +39,8 @@ _SEPARATORS = (",", ";", "\t", "|")
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _WHOLE = re.compile(r"([+-]?[0-9]+)\.0+")
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # in the name of a folder
-_DATABASES = {b"SQLite format 3": "an SQLite file, so give its address, sqlite:///people.db, and the table",
-            b"DUCK": "a DuckDB file, so let its name end in .duckdb, and name the table"}  # fmt: skip
+_DATABASES = {b"SQLite format 3": "an SQLite file; give its address, such as sqlite:///people.db, and the table",
+            b"DUCK": "a DuckDB file; rename it so that it ends in .duckdb, and give the table"}  # fmt: skip
 _ESCAPED = re.compile("[\udc80-\udcff]")
 _WHITE = " \t\r\n\f\v\u00a0\u3000"
 
@@ -244,16 +244,16 @@ def _open(data: str, names, table: str, multiline: bool) -> Iterator[pa.RecordBa
         raise ValueError(f"table must name one of the tables of {_shown(data)}, got none")
     if table and not database:
         raise ValueError(
-            f"table must be left out for {data}, which is {_of_a_database(path) or 'no database'}, got {table!r}"
+            f"table must be left out for {data}, got {table!r}: the file is {_of_a_database(path) or 'not a database'}"
         )
     if scheme:
         return _sql(data, scheme[1], names, table)
     if not path.exists():
-        raise ValueError(f"data must be a file, a folder or an address, got {data!r}, which is none")
+        raise ValueError(f"data must be an existing file or folder, or an address, got {data!r}")
     if database:
         return _duckdb(data, names, table)
     if what := _of_a_database(path):
-        raise ValueError(f"data must be named as what it is: {data} is {what}")
+        raise ValueError(f"data cannot be read as CSV or Parquet, because {data} is {what}")
     return _parquet(path, names) if path.is_dir() or path.suffix.lower() in _PARQUET else _csv(data, names, multiline)
 
 
@@ -279,7 +279,7 @@ def _lacking(data, names, columns) -> None:
 def _csv(data: str, names, multiline: bool) -> Iterator[pa.RecordBatch]:
     header = _header(data)
     if header[-1] not in "\r\n":
-        raise ValueError(f"{data} must hold at least one record, got none below the names of the columns")
+        raise ValueError(f"{data} must hold at least one record below the column names, got none")
     separator = next((each for each in _SEPARATORS if set(names) <= set(_cells(header, each))), ",")
     columns = _cells(header, separator)
     _lacking(f"{data}, line 1,", names, columns)
@@ -306,8 +306,8 @@ def _csv(data: str, names, multiline: bool) -> Iterator[pa.RecordBatch]:
         for first, last, _ in _rows(data, separator, strict=True):
             if last > first and not multiline:
                 raise ValueError(
-                    f"{data}, line {first} must hold a whole record: one quotation mark too many may have swallowed others; if texts "
-                    "of the file do go on over several lines, say multiline: yes in the schema"
+                    f"{data}, line {first} must hold a whole record, but an extra quotation mark may have merged it with others; if "
+                    "texts in the file extend over several lines, write multiline: yes in the schema"
                 )
 
 
@@ -349,7 +349,7 @@ def _rows(data: str, separator: str, strict: bool = False) -> Iterator[tuple[int
                 yield begins, rows.line_num + 1, cells
                 begins = rows.line_num + 2
         except csv.Error as error:
-            reason = f"line {begins} cannot be read, perhaps for a quote that is not closed: {error}"
+            reason = f"line {begins} cannot be read, perhaps because a quotation mark is not closed: {error}"
             raise ValueError(f"{data}, {reason}") from None
 
 
@@ -357,10 +357,10 @@ def _what_is_wrong(data, columns, separator) -> str:
     """Return the first line of a CSV file with a wrong number of cells, or that is not UTF-8; "" if there is none."""
     for line, _, cells in _rows(data, separator):
         if cells and len(cells) != len(columns):
-            return f"{data}, line {line} must have {len(columns)} cells, as the first line has, got {len(cells)}"
+            return f"{data}, line {line} must have {len(columns)} cells like the first line, got {len(cells)}"
         for name, cell in zip(columns, cells):
             if _ESCAPED.search(cell):
-                return f"{data}, line {line}, column {name!r} must be UTF-8 text, got {cell!a:.60}"
+                return f"{data}, line {line}, column {name!r} must be UTF-8 text"
     return ""
 
 
@@ -462,7 +462,7 @@ def _connected(data: str, scheme: str):
 
     path = Path(data.removeprefix("sqlite://").removeprefix("/"))  # three slashes, and a fourth of a path from the root
     if not path.is_file():
-        raise ValueError(f"data must be the address of an SQLite file, got {data}, which leads to none")
+        raise ValueError(f"data must be the address of an existing SQLite file, got {data}")
     return adbc_driver_sqlite.dbapi.connect(f"{path.resolve().as_uri()}?mode=ro")
 
 

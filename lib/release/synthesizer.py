@@ -107,7 +107,7 @@ def intervals(result: Result, attributes: Collection[str], level: float = 0.95) 
     """
     if not len(attributes):
         raise ValueError(
-            "attributes must be one or more of the domain's, got none: `count_intervals` has the number of records"
+            "attributes must be at least one of the domain's, got none; `count_intervals` gives the number of records"
         )
     found, domain = count_intervals(result, attributes, level=level), result.model.domain
     values = pd.MultiIndex.from_product([domain.values(name) for name in attributes], names=attributes)
@@ -220,31 +220,31 @@ def treated(result: Result | Release, schema: Schema) -> pd.DataFrame:
 
 
 def doubts(found: pd.DataFrame) -> str:
-    """Return a sentence about attributes that are mostly missing or `other`, or 99 % mixed, by `found` from `treated`; or "".
+    """Return a warning about attributes that are mostly missing or `other`, or 99 % mixed, by `found` from `treated`; or "".
 
     >>> import pandas as pd
     >>> from lib.release.synthesizer import doubts
     >>> print(doubts(pd.DataFrame({"missing": [97.0], "other": [0.1], "mixed": [0.0]}, ["fee"])).partition(" If")[0])
-    By the noisy counts, 97 % of fee are missing or `other`.
+    According to the noisy counts, 97 % of fee are missing or `other`.
     """
     lost, mixed = found[["missing", "other"]].sum(axis=1), found["mixed"]
     said = [f"{share:.0f} % of {name} are missing or `other`" for name, share in lost[lost > 50].items()]
     said += [
-        f"{share:.0f} % of {name} are in one value that also stands for what is missing, unlisted or beyond the range"
+        f"{share:.0f} % of {name} are in one value that also stands for values that are missing, unlisted or beyond the range"
         for name, share in mixed[mixed >= 99].items()
     ]
     if not said:
         return ""
     return (
-        f"By the noisy counts, {', '.join(said)}. If the codebook does not lead one to expect that, the schema does not suit how the "
-        "records are written (decimal commas, leading zeros, another form of dates, words in another spelling), and this release says "
-        "little about them. Another one would cost its epsilon on top, and its schema has to come from the codebook and these counts, "
-        "not from a look at the records."
+        f"According to the noisy counts, {', '.join(said)}. If the codebook does not explain this, the schema does not match how the "
+        "records are written (for example decimal commas, leading zeros, another date format, another spelling), and this release says "
+        "little about these attributes. If you want another release, which adds its epsilon to the total, correct the schema from the "
+        "codebook and these counts, without looking at the records."
     )
 
 
 def marks(schema: Schema) -> str:
-    """Return in a sentence or two what empty cells and the value `other` of the synthetic table mean.
+    """Return in one to three sentences what empty cells and the value `other` of the synthetic table mean.
 
     >>> from lib.release.synthesizer import marks
     >>> from lib.release.schema import parse
@@ -279,20 +279,20 @@ def statement(epsilon: float, delta: float, neighbours: str, seed: int | None = 
             "and the program can take the noise off: nothing is promised to anybody in the table."
         )
     pair = (
-        "differ in one record, which one has and the other lacks"
+        "differ in one record, which only one of them contains"
         if neighbours == "unbounded"
-        else "differ in what one record says (the number of records is public)"
+        else "differ in the values of one record (the number of records is public)"
     )
     e, d = _upwards(epsilon), _upwards(delta)
     return (
-        "The synthetic table, the model and this report are the output of a variant of AIM (McKenna, Mullins, Sheldon and Miklau 2022), which is "
+        "The synthetic table, the model and this report are outputs of a variant of AIM (McKenna, Mullins, Sheldon and Miklau 2022), which is "
         f"({e}, {d})-differentially private: for two tables that {pair}, the probability of any set of outputs is at "
-        f"most e^{e} times as large for one as for the other, plus {d}. This rests on a schema (attributes, values, "
-        "bins, treatment of missing and unlisted values) and settings that were fixed without looking at the records. The promise is "
-        "for one record: who has k of them is promised k times epsilon and a delta that is k e^((k-1) epsilon) times as large. Noise "
-        "and choices were computed in whole numbers, with the operating system's randomness. Other releases of the same records add to "
-        "epsilon and delta. The promise is about the outputs; it does not cover what could be seen of the computation, such as the "
-        "time that it took."
+        f"most e^{e} times as large for one as for the other, plus {d}. This assumes that the schema (attributes, values, "
+        "bins, treatment of missing and unlisted values) and the settings were fixed without looking at the records. The guarantee "
+        "is for one record. For a person with k records, epsilon is k times as large, and delta is k e^((k-1) epsilon) times as large. "
+        "Noise and choices were computed with integers and the operating system's randomness. Other releases of the same records add to "
+        "epsilon and delta. The guarantee covers the outputs. It does not cover what an observer could see of the computation, such as "
+        "the time that it took."
     )
 
 
@@ -334,7 +334,7 @@ def write(folder: str | Path, result: Result, schema: Schema, size: int, promise
     }
     for name in writers:
         if (folder / name).exists():
-            raise FileExistsError(f"{folder / name} is there already, from another release")
+            raise FileExistsError(f"{folder / name} already exists, from another release; choose another folder")
     for name, writer in writers.items():
         with files.whole(folder / name) as draft:
             writer(draft)
@@ -459,7 +459,7 @@ def load(path: str | Path) -> Release:
     ...     try:
     ...         load(path)
     ...     except ValueError as error:
-    ...         print("must be a release that was saved here" in str(error))
+    ...         print("must be a release that `save` wrote" in str(error))
     True
     """
     try:
@@ -474,4 +474,4 @@ def load(path: str | Path) -> Release:
         rho = Fraction(about["rho"]) if isinstance(about["rho"], str) else float(about["rho"])
         return Release(model, tuple(measured), about["noise"], about["total"], rho)
     except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} must be a release that was saved here, got what is none ({error})") from None
+        raise ValueError(f"{path} must be a release that `save` wrote, got a file that is not one ({error})") from None

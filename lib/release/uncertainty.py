@@ -132,7 +132,7 @@ def _unmeasured(result, names, error) -> Intervals:
     alone = [name for name in names if _covering(result, (name,))]
     if not alone and reach == math.inf:
         known = ", ".join(dict.fromkeys("+".join(m.attributes) for m in result.measurements if m.attributes))
-        raise ValueError(f"attributes must have been measured, as {known}, got {'+'.join(sorted(names))}")
+        raise ValueError(f"attributes must be among the measured ones ({known}), got {'+'.join(sorted(names))}")
     counts = (synthetic or result.model).marginal(names).astype(float)
     high = counts + reach
     for name in alone:

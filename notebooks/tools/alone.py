@@ -15,7 +15,7 @@ if __name__ == "__main__":
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        print(f"waiting    another process is at work here, and holds {file}", flush=True)
+        print(f"waiting    another process holds the lock {file}", flush=True)
         fcntl.flock(lock, fcntl.LOCK_EX)
     os.set_inheritable(lock, True)
     os.execvp(command[0], command)

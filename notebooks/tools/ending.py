@@ -1,4 +1,4 @@
-"""Ending a notebook's run on a signal: as at an interrupt, with one sentence."""
+"""End a notebook's run on a signal as on an interrupt, with one sentence."""
 
 import logging
 import signal

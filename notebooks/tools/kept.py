@@ -57,7 +57,7 @@ class Keeper:
             return 0
         except (ValueError, LookupError, TypeError, AttributeError, RuntimeError) as error:
             print(
-                f"cells are run again: {self.file}, which keeps them, is damaged ({error!r})",
+                f"{self.file} is damaged ({error!r}), so its cells run again",
                 file=sys.stderr,
                 flush=True,
             )
@@ -73,7 +73,7 @@ class Keeper:
                 draft.write_text(json.dumps(found) + "\n", encoding="utf-8")
                 _ask(client, "save", draft)
         except (OSError, RuntimeError) as error:
-            print(f"cell {count} is not kept: {error}", file=sys.stderr, flush=True)
+            print(f"cell {count} was not saved, so an interrupted run repeats it: {error}", file=sys.stderr, flush=True)
 
 
 def key(notebook) -> str:

@@ -137,4 +137,4 @@ if __name__ == "__main__":
     except SyntaxError as error:
         sys.exit(f"{error.filename}, line {error.lineno}: {error.msg}")
     except ValueError as error:
-        sys.exit(f"what notebooks depend on cannot be read: {error}")
+        sys.exit(f"a file that the notebooks depend on cannot be read: {error}")

@@ -1,4 +1,4 @@
-"""A synthetic version of a table of one's own with its report, `make mine`; a schema from a codebook, `make schema`.
+"""Release a synthetic version of your table with a report (`make mine`), or propose a schema from a codebook (`make schema`).
 
     python -m notebooks.tools.mine release --data people.csv --schema schema.yml --output released --epsilon 1
     python -m notebooks.tools.mine schema codebook.csv --output schema.yml
@@ -51,8 +51,8 @@ def release(data: str, schema_file: str, output: Path, options: dict) -> None:
 
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise Refused(
-            f"{output} is there already: another release of the same records would cost its epsilon on top of the first one's, "
-            "so say with OUTPUT where it is to go, if it is meant"
+            f"{output} already exists; another release of the same records adds its epsilon to the total, "
+            "so name a new folder with OUTPUT if you want one"
         )
     data = str(Path(data).resolve()) if Path(data).exists() else data  # the notebook's kernel may work elsewhere
     sources.check(data, public := schema.read(schema_file), options.get("table", ""))
@@ -75,9 +75,9 @@ def release(data: str, schema_file: str, output: Path, options: dict) -> None:
         try:
             os.replace(made, output)
         except OSError as error:  # another process has made a folder of this name
-            raise Refused(f"{output} cannot be made, so nothing was released: {error.strerror}") from None
+            raise Refused(f"{output} cannot be created, so nothing was released: {error.strerror}") from None
     attributes = "1 attribute" if len(public.attributes) == 1 else f"{len(public.attributes)} attributes"
-    print(f"{output}: {', '.join(sorted(each.name for each in output.iterdir()))}; {attributes}, "
+    print(f"{output} contains {', '.join(sorted(each.name for each in output.iterdir()))}; {attributes}, "
           f"epsilon {used['epsilon']:g}, delta {used['delta']:g}, {used['neighbours']} neighbours", doubts, sep="\n" if doubts else "")  # fmt: skip
 
 
@@ -97,7 +97,7 @@ def executed(values: dict):
         said = " ".join(str(error.evalue).split())
         raise (Refused if error.ename in ("ValueError", "FileExistsError") else Failed)(said) from None
     except DeadKernelError:
-        raise Failed("the run's process died, perhaps for want of memory; nothing was released") from None
+        raise Failed("the process ended, possibly because it ran out of memory; nothing was released") from None
     return content, used
 
 
@@ -121,10 +121,10 @@ def propose(codebook: str, output: Path) -> None:
     from lib.release import files, schema
 
     if output.exists():
-        raise Refused(f"{output} is there already, and is not written over")
+        raise Refused(f"{output} already exists and is not overwritten; name another file with OUTPUT")
     with files.whole(output) as draft:
         draft.write_text(schema.template(codebook), encoding="utf-8")
-    print(f"{output}: proposed from {codebook}, to be looked through before it is used")
+    print(f"{output} is the schema proposed from {codebook}; check it before you use it")
 
 
 def main(words=None) -> int:
@@ -156,7 +156,8 @@ def main(words=None) -> int:
         return 2
     except KeyboardInterrupt:
         made = given.command == "release" and given.output.is_dir() and any(given.output.iterdir())
-        print(f"interrupted; {f'{given.output} is there' if made else 'nothing was released'}", file=sys.stderr)
+        done = f"the release in {given.output} is complete" if made else "nothing was released"
+        print(f"interrupted; {done}", file=sys.stderr)
         return 130
     return 0
 

@@ -1,4 +1,4 @@
-"""The parts that a new document needs: `make document KEY=smith2026`, with TITLE="…" and AUTHORS="Smith and Jones" if known.
+"""Scaffold a new document: `make document KEY=smith2026`, with TITLE="…" and AUTHORS="Smith and Jones" if known.
 
     python -m notebooks.tools.new_document smith2026 --title "On Counting" --authors "Smith and Jones"
 
@@ -44,7 +44,7 @@ def values(key: str, title: str = "", authors: str = "") -> dict[str, str]:
     """Return the values for the templates. Raises ``ValueError`` that says in a sentence what is wrong with the words given."""
     match = KEY.fullmatch(key)
     if match is None:
-        raise ValueError(f"KEY must be the author in lower-case letters, then the year, as smith2026; got {key!r}")
+        raise ValueError(f"KEY must be the author in lower-case letters and the year, such as smith2026, got {key!r}")
     title, authors = title or "FILL IN, the title", authors or match[1].capitalize()
     for name, text in (("TITLE", title), ("AUTHORS", authors)):
         if text != " ".join(text.split()) or not text.isprintable() or any(mark in text for mark in UNFIT):
@@ -115,12 +115,12 @@ def plan(key: str, title: str = "", authors: str = "") -> dict[Path, str]:
     texts = old | {cited: cited.read_text(encoding="utf-8")}
     taken = [path for path, text in texts.items() if re.search(rf"[ {{`]{key}[:,/`]", text)]
     for path in [*taken, *(folder for folder in (notebook.parent, pages[0].parent) if folder.exists())]:
-        raise ValueError(f"KEY must be new, but {path.relative_to(ROOT)} has {key} already")
+        raise ValueError(f"KEY must be new, but {path.relative_to(ROOT)} already contains {key}")
     files = old | {path: filled(path.name, words) for path in pages}
     for name, block, template in INSERTIONS:
         place = re.search(block, files[ROOT / name], flags=re.MULTILINE)
         if place is None:
-            raise ValueError(f"{name} has nothing like {block!r}, behind which the new document would go")
+            raise ValueError(f"{name} must contain lines that match {block!r}, to insert the new document after them")
         before, behind = place.string[: place.end()], place.string[place.end() :]
         files[ROOT / name] = before + filled(template, words) + behind
     files[notebook] = executed(chapter(filled("chapter.md", words)), files[ROOT / "book/claims.yml"])
@@ -157,7 +157,7 @@ def main(arguments=None) -> int:
         return 2
     for path, text in files.items():
         print(f"{path.relative_to(ROOT)}: {text.count('FILL IN')} to fill in")
-    print("Next: `make book` shows it; what only you can say reads FILL IN, and `make check` names each place.")
+    print("Next, run `make book` to see the pages, and replace each FILL IN; `make check` lists those that remain.")
     return 0
 
 

@@ -1,6 +1,6 @@
-"""How far a full run (`make papers`) is, how long it will take, and what each notebook took.
+"""Report the progress of a full run (`make papers`), the time left, and the time that each notebook took.
 
-    python -m notebooks.tools.progress build/papers/record      at its end: the times to book/results/papers.csv
+    python -m notebooks.tools.progress build/papers/record      writes the times to book/results/papers.csv at the end
 
 That folder contains `plan` (the number of notebooks, and those that have to run; as old as the run), and a file for each
 notebook, which its process touches every second. So each process sees all, and the first one to do so prints the next line.
@@ -78,7 +78,7 @@ class Board:
         return f"papers     {', '.join(parts)}{'; at ' if at else ''}{', '.join(at)}"
 
     def tell(self, now: float, *, always: bool = False) -> None:
-        """Print the line, unless a process has within the last `EVERY` seconds, or there is no plan (a single notebook)."""
+        """Print the line, unless a process did so in the last `EVERY` seconds, or there is no plan (a single notebook)."""
         told = self.folder / "told"
         if self.todo and (always or not told.exists() or now - told.stat().st_mtime >= EVERY):
             told.touch()
@@ -87,7 +87,7 @@ class Board:
 
 
 class Watch:
-    """Notes on the `board` the progress of the notebook `name` of `cells` cells, and ends it when make is gone."""
+    """A watch that notes the progress of the notebook `name`, of `cells` cells, on the `board`, and ends it when make is gone."""
 
     def __init__(self, board: Board, name: str, cells: int):
         self.board, self.name, self.file = board, name, board.file(name)
@@ -140,7 +140,7 @@ def _noted(file: Path) -> dict:
             raise ValueError("times must be finite numbers")
         return found
     except (ValueError, LookupError, TypeError, AttributeError):
-        _tell_once(f"{file} is damaged, and counts for nothing")
+        _tell_once(f"{file} is damaged and is ignored")
         return {}
 
 
@@ -149,7 +149,7 @@ def _times(file: Path) -> dict[str, float]:
     try:
         return results.load(file).set_index("notebook")["seconds"].astype(float).to_dict()
     except (ValueError, LookupError):
-        _tell_once(f"{file} is damaged: no notebook's time is known from it")
+        _tell_once(f"{file} is damaged, so its times of notebooks are ignored")
         return {}
 
 

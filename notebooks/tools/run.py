@@ -9,13 +9,14 @@ The cell tagged `parameters` declares the parameters, one a line:
     data: str = "stand-in"         # one of real, stand-in: which records
     table: str = ""                # any text: where no list of options can be given
 
-An unknown name, a value of another type or outside its range is refused by name before anything runs, and so is an output
-that cannot be written to. The kernel is the running interpreter, in the repository root.
+An unknown name, a value of another type or outside its range, and an output that cannot be written to are refused by name
+before anything runs. The kernel is the running interpreter, in the repository root.
 
 With --record FOLDER the run is part of a full run: its progress is shown in FOLDER and on the screen. Finished cells are
 kept there, so that an interrupted run resumes at the cell that was running.
 
-The exit status is 0 when `-o` has the executed notebook, 2 when nothing was run, 1 when the run failed, 130 when interrupted.
+The exit status is 0 if the executed notebook was written to `-o`, 2 if nothing was run, 1 if the run failed, and 130 if it was
+interrupted.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ def read(notebook: Path):
     except (
         Exception
     ) as error:  # an invalid notebook raises any of a dozen types: NotJSONError, KeyError, ValidationError, ...
-        raise ValueError(f"it is no notebook ({type(error).__name__})") from error
+        raise ValueError(f"the file is not a notebook ({type(error).__name__})") from error
     content.metadata |= PYTHON
     return content
 
@@ -136,7 +137,7 @@ def parameters(notebook: Path) -> dict[str, Parameter]:
     # papermill's reader drops a line that it cannot parse (for example a comment with a second `=`).
     lost = [name for name in assigned if name not in known]
     if lost:
-        raise ValueError(f"the parameters cell needs 'name: type = value  # range: text' at {', '.join(lost)}")
+        raise ValueError(f"the parameters cell must have 'name: type = value  # range: text' at {', '.join(lost)}")
     return {
         name: _parameter(name, line["inferred_type_name"], line["default"], line["help"])
         for name, line in known.items()
@@ -148,7 +149,7 @@ def _assigned(content) -> list[str]:
     try:
         statements = ast.parse("\n".join(tagged)).body
     except SyntaxError as error:
-        raise ValueError(f"the parameters cell is no Python, in its line {error.lineno}: {error.msg}") from error
+        raise ValueError(f"line {error.lineno} of the parameters cell is not valid Python: {error.msg}") from error
     targets = [getattr(each, "targets", [getattr(each, "target", None)]) for each in statements]
     return [target.id for several in targets for target in several if isinstance(target, ast.Name)]
 
@@ -179,7 +180,9 @@ def _common_kind(name: str, values: list) -> type:
     if kinds == {int, float}:
         return float
     if len(kinds) != 1 or not kinds <= set(_KINDS.values()):
-        raise ValueError(f"{name} must be annotated list[float], list[int] or list[str]: its elements do not tell")
+        raise ValueError(
+            f"{name} must be annotated list[float], list[int] or list[str], because its default does not show the type"
+        )
     return kinds.pop()
 
 
@@ -188,7 +191,7 @@ def accept(notebook: Path, values: dict) -> dict:
     known = parameters(notebook)
     for name in values:
         if name not in known:
-            listed = "; ".join(map(str, known.values())) or "none at all"
+            listed = "; ".join(map(str, known.values())) or "no parameters"
             raise ValueError(f"unknown parameter {name!r}; {notebook.name} has {listed}")
     return {name: known[name].accept(value) for name, value in values.items()}
 
@@ -257,8 +260,7 @@ def execute(content, keeper: kept.Keeper | None = None) -> None:
 
 @contextmanager
 def recorded(notebook: Path, record: Path, content, used: dict):
-    """Have exclusively the kept cells under `record` of the run of `notebook`, report its progress, and delete them on
-    success."""
+    """Lock the kept cells of the run of `notebook` under `record`, report its progress, and delete the cells on success."""
     name = f"{notebook.resolve().parent.name}/{notebook.stem}"
     folder = record.resolve() / "cells" / name.replace("/", ".")  # the kernel writes there too, from where it works
     folder.mkdir(parents=True, exist_ok=True)
@@ -285,7 +287,7 @@ def refresh(notebooks: list[Path]) -> None:
 
     for notebook in notebooks:
         if not notebook.resolve().is_relative_to(ROOT / "notebooks"):
-            raise ValueError(f"--refresh is for the notebooks of {ROOT / 'notebooks'}, not for {shown(notebook)}")
+            raise ValueError(f"--refresh is only for notebooks in {ROOT / 'notebooks'}, got {shown(notebook)}")
         executed = ROOT / "build/executed" / notebook.resolve().relative_to(ROOT / "notebooks")
         fresh = nbformat.read(executed, as_version=4)
         del fresh.metadata["compendium"]
@@ -311,7 +313,9 @@ def requested(arguments) -> dict:
     if arguments.full:
         name, every = f"{notebook.parent.name}/{notebook.stem}", _mapping(FULL)
         if name not in every and not notebook.is_relative_to(ROOT / "notebooks"):
-            raise ValueError(f"--full is for the notebooks of {ROOT / 'notebooks'}: {FULL.name} does not know it")
+            raise ValueError(
+                f"--full is only for notebooks in {ROOT / 'notebooks'} or listed in {FULL.name}, got {name}"
+            )
         values |= every.get(name, {})
     if arguments.file:
         values |= _mapping(arguments.file)
@@ -322,7 +326,7 @@ def _mapping(file: Path) -> dict:
     try:
         found = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"{file} is no YAML: {' '.join(str(error).split())}") from error
+        raise ValueError(f"{file} is not valid YAML: {' '.join(str(error).split())}") from error
     if not isinstance(found or {}, dict):
         raise ValueError(f"{file} must map names of parameters to values, got a {type(found).__name__}")
     return found or {}
@@ -340,7 +344,7 @@ def _told(error: BaseException) -> str:
     if isinstance(error, CellExecutionError):
         return f"{error.ename}: {error.evalue}"
     if isinstance(error, DeadKernelError):
-        return "its process died, perhaps for want of memory"
+        return "its process ended, possibly because it ran out of memory"
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename}: {error.strerror}"
     return str(error)
@@ -349,19 +353,19 @@ def _told(error: BaseException) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("notebook", type=Path, nargs="+")
-    parser.add_argument("-o", "--output", type=Path, help="where the executed notebook goes")
+    parser.add_argument("-o", "--output", type=Path, help="the file for the executed notebook")
     parser.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
     parser.add_argument("-f", "--file", type=Path, help="a YAML file of parameters")
-    parser.add_argument("--full", action="store_true", help="the document's own settings, from notebooks/full.yml")
+    parser.add_argument("--full", action="store_true", help="use the document's settings, from notebooks/full.yml")
     parser.add_argument(
-        "--record", type=Path, help="the folder of a full run: tell how far it is, go on where it was interrupted"
+        "--record", type=Path, help="the folder of a full run: report its progress, and resume it after an interruption"
     )
-    parser.add_argument("--failed", type=Path, help="where a failing run leaves its partial copy")
+    parser.add_argument("--failed", type=Path, help="the file for the partly executed notebook if the run fails")
     parser.add_argument("--refresh", action="store_true", help="copy the outputs in build/executed into the notebooks")
     arguments = parser.parse_args()
     notebook, output, record = arguments.notebook[0], arguments.output, arguments.record
     if not arguments.refresh and (output is None or len(arguments.notebook) != 1):
-        parser.error("one notebook and its -o are needed")
+        parser.error("give one notebook, and its output with -o")
     failed = arguments.failed or ROOT / "build/failed" / notebook.resolve().parent.name / notebook.name
     began = time.monotonic()
     ends_at(signal.SIGINT, signal.SIGTERM)
@@ -385,14 +389,14 @@ def main() -> int:
             execute(content, keeper)
             write(content, output)
     except KeyboardInterrupt:
-        print(f"{shown(notebook)}: interrupted; {shown(output)} is as it was", file=sys.stderr)
+        print(f"{shown(notebook)}: interrupted; {shown(output)} is unchanged", file=sys.stderr)
         return 130
     except (CellExecutionError, DeadKernelError, OSError) as error:
         count = max(cell.get("execution_count") or 0 for cell in content.cells)
         print(f"{shown(notebook)}: cell {count}: {_told(error)}", file=sys.stderr)
         with suppress(OSError):
             write(content, failed)
-            print(f"partly executed copy, as far as it came: {failed}", file=sys.stderr)
+            print(f"the partly executed notebook is {failed}", file=sys.stderr)
         return 1
     failed.unlink(missing_ok=True)
     print(f"done       {shown(notebook)}  {time.monotonic() - began:.1f} s", flush=True)

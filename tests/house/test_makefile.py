@@ -197,7 +197,7 @@ def test_of_two_that_build_at_once_the_second_waits_and_finds_the_book(tree):
     ]
     said = sorted(each.communicate()[0] for each in two)
     assert [each.returncode for each in two] == [0, 0], said
-    assert sum("another process is at work here" in each for each in said) == 1
+    assert sum("another process holds the lock" in each for each in said) == 1
     assert (tree / "log").read_text() == "built\n"
     assert (tree / "build/html/index.html").read_text().startswith("changed\n")
 

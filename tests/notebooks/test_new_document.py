@@ -179,14 +179,14 @@ def test_a_key_that_anything_has_already_is_refused(clone, monkeypatch):
         ("jones2026", "book/documents.bib"),
         ("wang2017", "book/references.bib"),
     ):
-        with pytest.raises(ValueError, match=f"^KEY must be new, but {where} has"):
+        with pytest.raises(ValueError, match=f"^KEY must be new, but {where} already contains"):
             new_document.plan(key)
 
 
 def test_a_file_without_its_place_is_refused(clone, monkeypatch):
     monkeypatch.setattr(new_document, "ROOT", clone)
     (clone / "README.md").write_text("no table")
-    with pytest.raises(ValueError, match="^README.md has nothing like"):
+    with pytest.raises(ValueError, match="^README.md must contain lines that match"):
         new_document.plan("smith2026")
 
 

@@ -84,7 +84,7 @@ def test_a_run_that_is_refused_ends_with_a_sentence(people, tmp_path):
 
 
 REFUSED = {
-    "no file": ({"data": "nobody.csv"}, "data must be a file, a folder or an address, got 'nobody.csv', which is none"),
+    "no file": ({"data": "nobody.csv"}, "data must be an existing file or folder, or an address, got 'nobody.csv'"),
     "no schema's file": ({"schema": "none.yml"}, "schema must be a file, got 'none.yml': No such file or directory"),
     "a schema of the stand-in": ({"data": "stand-in"}, "schema must be left out where data is stand-in"),
     "no target": ({"target": ""}, "target must be one of 'colour', 'age', 'income', 'member', got ''"),

@@ -196,9 +196,9 @@ def refused(*arguments, folder, **settings):
         (None, "mine.yml: No such file or directory"),
         ("- sigma\n- 0.5\n", "mine.yml must map names of parameters to values, got a list"),
         ("0.5", "mine.yml must map names of parameters to values, got a float"),
-        ("sigma: [0.5", "mine.yml is no YAML: while parsing"),
+        ("sigma: [0.5", "mine.yml is not valid YAML: while parsing"),
         ("1: 2", "unknown parameter 1; small.ipynb has sigma"),
-        (b"sigma: \xff", "mine.yml is no YAML: 'utf-8' codec"),
+        (b"sigma: \xff", "mine.yml is not valid YAML: 'utf-8' codec"),
     ],
 )
 def test_a_bad_file_of_parameters_is_named(notebook, tmp_path, text, words):
@@ -213,12 +213,12 @@ def test_a_bad_file_of_parameters_is_named(notebook, tmp_path, text, words):
     [
         (None, "No such file or directory"),
         ("folder", "Is a directory"),
-        ("", "it is no notebook (NotJSONError)"),
-        ("{'cells': []}", "it is no notebook (NotJSONError)"),
-        ("[]", "it is no notebook"),
-        ("{}", "it is no notebook"),
-        ('{"cells": 5, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}', "it is no notebook"),
-        (b"\xff", "it is no notebook (UnicodeDecodeError)"),
+        ("", "the file is not a notebook (NotJSONError)"),
+        ("{'cells': []}", "the file is not a notebook (NotJSONError)"),
+        ("[]", "the file is not a notebook"),
+        ("{}", "the file is not a notebook"),
+        ('{"cells": 5, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}', "the file is not a notebook"),
+        (b"\xff", "the file is not a notebook (UnicodeDecodeError)"),
     ],
 )
 def test_what_is_no_notebook_is_refused(tmp_path, content, words):
@@ -234,7 +234,7 @@ def test_what_is_no_notebook_is_refused(tmp_path, content, words):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("sigma: float = ", "the parameters cell is no Python, in its line 1: invalid syntax"),
+        ("sigma: float = ", "line 1 of the parameters cell is not valid Python: invalid syntax"),
         ("sigma: float = os.getpid()", "sigma must have a number, text or list of them as its default"),
         ("sizes: list = 3", "sizes must be annotated list[float]"),
     ],
@@ -246,7 +246,7 @@ def test_a_parameters_cell_that_is_broken_is_refused(notebook, tmp_path, line, w
 @pytest.mark.full
 def test_a_notebook_without_parameters_takes_none(run, notebook, tmp_path):
     path = notebook("")
-    assert "unknown parameter 'sigma'; small.ipynb has none at all" in refused(
+    assert "unknown parameter 'sigma'; small.ipynb has no parameters" in refused(
         path, "-o", "out.ipynb", "-p", "sigma", "1", folder=tmp_path
     )
     content, used = run.prepare(path, {})
@@ -256,7 +256,7 @@ def test_a_notebook_without_parameters_takes_none(run, notebook, tmp_path):
 @pytest.mark.full
 def test_full_is_for_the_notebooks_of_the_house(notebook, tmp_path):
     words = refused(notebook(), "-o", "out.ipynb", "--full", folder=tmp_path)
-    assert words.startswith("--full is for the notebooks of ") and "full.yml does not know it" in words
+    assert words.startswith("--full is only for notebooks in ") and "full.yml, got " in words
 
 
 @pytest.mark.sampled(1)
@@ -264,10 +264,10 @@ def test_full_is_for_the_notebooks_of_the_house(notebook, tmp_path):
 @pytest.mark.parametrize(
     ("place", "words"),
     [
-        ("folder", "folder: is a folder, where a file is wanted"),
+        ("folder", "folder: is a folder, but must be a file"),
         ("file/out.ipynb", "file/out.ipynb: cannot be written (its folder is a file)"),
         ("/proc/out.ipynb", "/proc/out.ipynb: cannot be written"),
-        ("/dev/full", "/dev/full: is there and no file"),
+        ("/dev/full", "/dev/full: exists and is not a regular file"),
     ],
 )
 def test_a_place_that_cannot_be_written_is_refused_before_the_run(notebook, tmp_path, option, place, words):
@@ -356,7 +356,7 @@ def test_a_failing_notebook_leaves_its_partial_copy_and_the_last_good_output(not
 def test_a_kernel_that_dies_is_a_failure_too(notebook, tmp_path):
     path = notebook(code="print('before', flush=True)\nimport os\nos._exit(9)")
     done = command(path, "-o", "out.ipynb", "--failed", "failed/small.ipynb", folder=tmp_path)
-    assert done.returncode == 1 and "its process died" in done.stderr and "Traceback" not in done.stderr
+    assert done.returncode == 1 and "its process ended" in done.stderr and "Traceback" not in done.stderr
     assert (tmp_path / "failed/small.ipynb").is_file() and not (tmp_path / "out.ipynb").exists()
 
 
@@ -468,7 +468,7 @@ def test_a_killed_run_goes_on_with_the_cell_it_had_in_hand(long_notebook, tmp_pa
     else:
         os.kill(int((tmp_path / "begun").read_text()), signal.SIGKILL)
     said, _ = running.communicate(timeout=240)
-    assert killed == "run" or (running.returncode == 1 and "its process died" in said), said
+    assert killed == "run" or (running.returncode == 1 and "its process ended" in said), said
     assert not (tmp_path / "out.ipynb").exists()
     done = command(long_notebook, "-o", "out.ipynb", "--record", "record", folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
@@ -531,7 +531,7 @@ def test_what_is_kept_and_cannot_be_read_is_run_again(long_notebook, tmp_path):
     (kept_there,) = (tmp_path / "record/cells").rglob("cells")
     kept_there.write_bytes(kept_there.read_bytes()[:-10])  # by no run of ours: it writes them whole
     done = command(long_notebook, "-o", "out.ipynb", "--record", "record", folder=tmp_path)
-    assert done.returncode == 0 and "cells are run again" in done.stderr and "Traceback" not in done.stderr
+    assert done.returncode == 0 and "so its cells run again" in done.stderr and "Traceback" not in done.stderr
     assert (tmp_path / "first").read_text() == 2 * "ran\n"
 
 

@@ -167,7 +167,9 @@ def test_a_schema_that_does_not_suit_the_file_is_doubted(run, folder):
     (folder / "eu.csv").write_text("fee;sex\n" + 300 * "12,50;female\n" + 300 * "3,10;male\n")
     (folder / "eu.yml").write_text("attributes: {fee: {range: [0, 99]}, sex: {values: [female, male]}}")
     status, out, err = run("synthesize eu.csv eu.yml --json")
-    assert status == 0 and err.startswith("By the noisy counts, ") and "% of fee are missing or `other`" in err
+    assert (
+        status == 0 and err.startswith("According to the noisy counts, ") and "% of fee are missing or `other`" in err
+    )
     assert json.loads(out)["output"] == "released" and "sex" not in err
     assert run("synthesize members.csv schema.yml --workload 1 --output other")[2] == ""
 
@@ -192,7 +194,7 @@ def test_a_release_is_not_written_over(run, folder):
     (folder / "released").mkdir()
     (folder / "released/synthetic.csv").write_text("theirs")
     status, out, err = run("synthesize members.csv schema.yml")
-    assert (status, out) == (2, "") and err.startswith("released is there already") and err.count("\n") == 1
+    assert (status, out) == (2, "") and err.startswith("released already exists; ") and err.count("\n") == 1
     assert [path.name for path in (folder / "released").iterdir()] == ["synthetic.csv"]
 
 
@@ -322,9 +324,9 @@ BAD = {
     "compose --delta 1e-6": "Missing argument 'MECHANISMS...'.",
     "compose gaussian:1 --delta 2": "delta must be in (0, 1), got 2",
     "compose normal:1 --delta 1e-6": "Invalid value for 'MECHANISMS...': 'normal:1' must be gaussian:SIGMA, laplace:SCALE or pure:EPSILON",
-    "compose gaussian:0 --delta 1e-6": "Invalid value for 'MECHANISMS...': 'gaussian:0': its number must be in (0, inf), got 0",
+    "compose gaussian:0 --delta 1e-6": "Invalid value for 'MECHANISMS...': 'gaussian:0': the number after the colon must be in (0, inf), got 0",
     "compose gaussian:1x0 --delta 1e-6": "count must be in [1, inf), got 0",
-    "synthesize people.csv schema.yml": "data must be a file, a folder or an address, got 'people.csv', which is none",
+    "synthesize people.csv schema.yml": "data must be an existing file or folder, or an address, got 'people.csv'",
     "synthesize members.csv nothing.yml": "nothing.yml: No such file or directory",
     "synthesize members.csv schema.yml --epsilon 0": "epsilon must be ",
     "synthesize members.csv schema.yml --workload 7": "Invalid value for '--workload'",
@@ -365,7 +367,11 @@ def test_too_little_memory_is_told(run, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "status", "err"),
     [
-        ("epsilon gaussian --sigma 4 --delta 1e-6 >&-", 2, "standard output is closed: there is nowhere to answer\n"),
+        (
+            "epsilon gaussian --sigma 4 --delta 1e-6 >&-",
+            2,
+            "standard output is closed, so the answer cannot be printed\n",
+        ),
         ("ledger --json | true; exit ${PIPESTATUS[0]}", 0, ""),
         ("ledger --json >/dev/null", 0, ""),
     ],

@@ -77,11 +77,11 @@ def test_a_link_stays_a_link(tmp_path):
 @pytest.mark.parametrize(
     ("place", "reason"),
     [
-        ("folder", "is a folder, where a file is wanted"),
+        ("folder", "is a folder, but must be a file"),
         ("file/below", r"cannot be written \(its folder is a file\)"),
         ("x" * 300 + "/below", "File name too long"),
         ("/proc/file", "cannot be written"),
-        ("/dev/null", "is there and no file"),
+        ("/dev/null", "exists and is not a regular file"),
     ],
 )
 def test_what_cannot_be_written_is_refused_before_the_block(tmp_path, place, reason):

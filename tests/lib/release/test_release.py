@@ -112,7 +112,9 @@ def test_what_is_missing_or_not_listed_is_told_by_the_noisy_counts(read):
     ends = 100 * read(frame).marginal(("loans",))[[0, -1]].max() / 900
     assert found.mixed["loans"] == pytest.approx(ends, abs=0.1)
     said = release.doubts(found)
-    assert re.match(r"By the noisy counts, 6\d % of age are missing or `other`\.", said) and "card" not in said
+    assert (
+        re.match(r"According to the noisy counts, 6\d % of age are missing or `other`\.", said) and "card" not in said
+    )
     assert release.doubts(found.drop("age")) == ""
 
 
@@ -157,7 +159,7 @@ def test_what_the_marks_stand_for_is_said_of_those_that_have_them():
 
 def test_the_statement_says_what_is_promised_and_with_a_seed_that_nothing_is():
     said = release.statement(0.5, 1e-9, "unbounded")
-    assert "(0.5, 1e-09)-differentially private" in said and "one has and the other lacks" in said
+    assert "(0.5, 1e-09)-differentially private" in said and "only one of them contains" in said
     assert "the number of records is public" in release.statement(0.5, 1e-9, "bounded")
     assert release.statement(0.5, 1e-9, "bounded", seed=0).startswith("**Not for release.**")
 
@@ -427,10 +429,10 @@ def test_a_release_is_read_as_it_was_written(tmp_path, neighbours, seed):
         assert counted.equals(read) and (read["at least"] <= read["at most"]).all()
     for content in (b"", b"no model", (tmp_path / "m.npz").read_bytes()[:300]):
         (tmp_path / "bad.npz").write_bytes(content)
-        with pytest.raises(ValueError, match="bad.npz must be a release that was saved here"):
+        with pytest.raises(ValueError, match="bad.npz must be a release that `save` wrote"):
             release.load(tmp_path / "bad.npz")
     np.savez(tmp_path / "bad.npz", other=1)
-    with pytest.raises(ValueError, match="bad.npz must be a release that was saved here"):
+    with pytest.raises(ValueError, match="bad.npz must be a release that `save` wrote"):
         release.load(tmp_path / "bad.npz")
 
 
@@ -442,7 +444,7 @@ def test_intervals_have_a_row_for_each_count():
     truth = np.array([30, 50, 0, 0])
     assert ((found["at least"] <= truth) & (truth <= found["at most"])).all()
     assert (np.abs(found["model"] - truth) < 10).all() and (np.abs(found["measured"] - truth) < 10).all()
-    with pytest.raises(ValueError, match=r"attributes must be one or more of the domain's, got none"):
+    with pytest.raises(ValueError, match=r"attributes must be at least one of the domain's, got none"):
         release.intervals(result, ())
     with pytest.raises(ValueError, match=r"size must be .*\[1, 2\], got 0"):
         release.errors(result, 0)
@@ -451,7 +453,7 @@ def test_intervals_have_a_row_for_each_count():
 def test_files_of_another_release_are_not_written_over(read, tmp_path):
     result = release.run(read(members(60)), 1.0, 1e-9, seed=1)
     (tmp_path / "errors.csv").write_text("mine")
-    with pytest.raises(FileExistsError, match="errors.csv is there already, from another release"):
+    with pytest.raises(FileExistsError, match="errors.csv already exists, from another release"):
         release.write(tmp_path, result, SCHEMA, 2, "Nothing is.")
     assert {path.name for path in tmp_path.iterdir()} == {"errors.csv", "read.csv"}
 
@@ -474,11 +476,11 @@ def test_what_cannot_be_used_ends_with_a_sentence_and_two(tmp_path, capsys):
     (tmp_path / "file").write_text("x")
     out = tmp_path / "out"
     cases = [
-        ((data, public, there), "another release of the same records would cost its epsilon on top"),
-        ((data, public, tmp_path / "file"), "file is there already"),
-        ((data, tmp_path / "bad.yml", out), "bad.yml, line 1, column 13: attributes must map names"),
+        ((data, public, there), "another release of the same records adds its epsilon to the total"),
+        ((data, public, tmp_path / "file"), "file already exists"),
+        ((data, tmp_path / "bad.yml", out), "bad.yml, line 1, column 13: attributes must be a mapping of names"),
         ((data, tmp_path / "none.yml", out), "none.yml: No such file or directory"),
-        ((tmp_path / "none.csv", public, out), "data must be a file, a folder or an address"),
+        ((tmp_path / "none.csv", public, out), "data must be an existing file or folder, or an address"),
         ((data, public, out, "--epsilon", "0"), "epsilon must be in [1e-6, 1e6], got 0"),
         ((data, public, out, "--table", "t"), "table must be left out"),
         ((data, public, tmp_path / "file/out"), "file"),
@@ -526,7 +528,7 @@ def test_a_schema_that_does_not_suit_the_file_is_told_on_the_screen(tmp_path, ca
     (tmp_path / "eu.yml").write_text("attributes: {fee: {range: [0, 99]}, sex: {values: [female, male]}}")
     given = ("--data", tmp_path / "eu.csv", "--schema", tmp_path / "eu.yml", "--output", tmp_path / "out")
     status, said, _ = command(capsys, "release", *given)
-    assert status == 0 and re.search(r"\nBy the noisy counts, \d+ % of fee are missing or `other`\. If", said)
+    assert status == 0 and re.search(r"\nAccording to the noisy counts, \d+ % of fee are missing or `other`\. If", said)
     assert "% of fee are missing or " in (tmp_path / "out/report.html").read_text()
 
 
@@ -571,7 +573,7 @@ def test_what_takes_seconds_to_import_is_imported_where_an_interrupt_ends_with_a
     assert command(capsys, "release", "--data", "a.csv", "--schema", "s.yml") == (130, "", said)
     (tmp_path / "synthetic.csv").touch()  # the last step was done
     found = command(capsys, "release", "--data", "a.csv", "--schema", "s.yml", "--output", tmp_path)
-    assert found == (130, "", f"interrupted; {tmp_path} is there\n")
+    assert found == (130, "", f"interrupted; the release in {tmp_path} is complete\n")
 
 
 def test_a_schema_is_proposed_and_not_written_over(tmp_path, capsys):
@@ -579,7 +581,7 @@ def test_a_schema_is_proposed_and_not_written_over(tmp_path, capsys):
     assert command(capsys, "schema", EXAMPLE / "codebook.csv", "--output", output)[0] == 0
     assert schema.read(output) == SCHEMA
     status, _, error = command(capsys, "schema", EXAMPLE / "codebook.csv", "--output", output)
-    assert status == 2 and "is there already, and is not written over" in error
+    assert status == 2 and "already exists and is not overwritten" in error
     status, _, error = command(capsys, "schema", tmp_path / "none.csv", "--output", tmp_path / "new.yml")
     assert (
         status == 2 and error.endswith("none.csv: No such file or directory\n") and not (tmp_path / "new.yml").exists()

@@ -280,14 +280,16 @@ def test_a_quote_that_is_not_closed_is_no_end_of_the_table(tmp_path, rest):
     """Everything up to the next quote, or to the end, is one value: the records there must not be lost in silence."""
     path = tmp_path / "q.csv"
     path.write_text("a,b\nx,1\n" + 'x,"1\n' + "y,2\n" * 100 + rest)
-    with pytest.raises(ValueError, match="q.csv, line 3 cannot be read, perhaps for a quote that is not closed: "):
+    with pytest.raises(
+        ValueError, match="q.csv, line 3 cannot be read, perhaps because a quotation mark is not closed: "
+    ):
         sources.read(path, SMALL)
 
 
 def test_line_ends_of_another_kind_hide_no_lost_record(tmp_path):
     path = tmp_path / "q.csv"
     path.write_bytes(b'a,b\nx,1\rx,1\rx,1\nx,1\nx,"1\ny,2\ny,2\n')
-    with pytest.raises(ValueError, match="perhaps for a quote that is not closed"):
+    with pytest.raises(ValueError, match="perhaps because a quotation mark is not closed"):
         sources.read(path, SMALL)
 
 
@@ -319,7 +321,7 @@ def test_one_record_more_swallows_no_others(tmp_path, added):
     assert len(sources.read(path, SMALL)) == 101
     path.write_text("\n".join(["a,b", '"y,7', *records]))
     assert len(sources.read(path, MULTILINE)) == 1
-    with pytest.raises(ValueError, match="m.csv, line 2 must hold a whole record: one quotation mark too many"):
+    with pytest.raises(ValueError, match="m.csv, line 2 must hold a whole record, but an extra quotation mark"):
         sources.read(path, SMALL)
 
 
@@ -420,21 +422,21 @@ def test_no_type_is_guessed_from_the_first_records(tmp_path):
     [
         (b"", "t.csv, line 1 must name the columns, got an empty line"),
         (b"\n\n", "t.csv, line 1 must name the columns, got an empty line"),
-        (b"a,b\n", "t.csv must hold at least one record, got none"),
+        (b"a,b\n", "t.csv must hold at least one record"),
         (b"a,c\nx,1\n", "t.csv, line 1, must have one column 'b', got none among 'a', 'c'"),
         (b"a,b,a\nx,1,y\n", "t.csv, line 1, must have one column 'a', got 2 among 'a', 'b', 'a'"),
         (b"x,1\ny,2\n", "t.csv, line 1, must have one column 'a', got none among 'x', '1'"),
-        (b"a,b\nx,1\ny\n", "t.csv, line 3 must have 2 cells, as the first line has, got 1"),
-        (b"a,b\nx,1\ny,2,3\n", "t.csv, line 3 must have 2 cells, as the first line has, got 3"),
-        (b'a,b\n"x\ny",1\n\nz\n', "t.csv, line 5 must have 2 cells, as the first line has, got 1"),
-        (b"a;b\nx;1\ny\n", "t.csv, line 3 must have 2 cells, as the first line has, got 1"),
-        (b"a,b\nx,1\nb\xe4h,2\n", "t.csv, line 3, column 'a' must be UTF-8 text, got 'b\\udce4h'"),
+        (b"a,b\nx,1\ny\n", "t.csv, line 3 must have 2 cells like the first line, got 1"),
+        (b"a,b\nx,1\ny,2,3\n", "t.csv, line 3 must have 2 cells like the first line, got 3"),
+        (b'a,b\n"x\ny",1\n\nz\n', "t.csv, line 5 must have 2 cells like the first line, got 1"),
+        (b"a;b\nx;1\ny\n", "t.csv, line 3 must have 2 cells like the first line, got 1"),
+        (b"a,b\nx,1\nb\xe4h,2\n", "t.csv, line 3, column 'a' must be UTF-8 text"),
         (b"a,b\nx,1\nx,\xff\n", "t.csv, line 3, column 'b' must be UTF-8 text"),
         (b"\xe4,a,b\n1,x,1\n", "t.csv, line 1 must be UTF-8 text, got '\\udce4,a,b'"),
         ("a,b\nx,1\n".encode("utf-16"), "t.csv, line 1 must be UTF-8 text"),
         (
             b"a,b\nx,1\n" + b"x" * 9_000_000 + b",1\n",
-            "t.csv, line 3 cannot be read, perhaps for a quote that is not closed: field larger than field limit",
+            "t.csv, line 3 cannot be read, perhaps because a quotation mark is not closed: field larger than field limit",
         ),
     ],
 )
@@ -463,7 +465,7 @@ def test_a_bad_source_gets_a_sentence(places, tmp_path):
     pa.parquet.write_table(pa.table({"a": [b"\xff"], "b": [1]}), tmp_path / "bytes.parquet")
     lib, sqlite = places["duckdb"][0], places["sqlite"][0]
     cases = [
-        (tmp_path / "none.csv", "", "data must be a file, a folder or an address, got '"),
+        (tmp_path / "none.csv", "", "data must be an existing file or folder, or an address, got '"),
         (tmp_path / "t.parquet", "", "t.parquet cannot be read as Parquet: "),
         (tmp_path / "nothing", "", "nothing must hold Parquet files, got none"),
         (tmp_path / "nested.parquet", "", "nested.parquet, column 'a' must hold plain values: "),
@@ -478,10 +480,10 @@ def test_a_bad_source_gets_a_sentence(places, tmp_path):
         (sqlite, "nobody", "lib.db, table 'nobody' cannot be read: "),
         (sqlite, "members", "lib.db, table 'members', must have one column 'a', got none among 'card', 'age'"),
         (f"sqlite:///{tmp_path}/t.db", "t", "t.db, table 't' cannot be read: "),
-        (f"sqlite:///{tmp_path}/none.db", "t", "none.db, which leads to none"),
+        (f"sqlite:///{tmp_path}/none.db", "t", "data must be the address of an existing SQLite file, got sqlite:///"),
         ("mysql://host/people", "t", "data must be a file, a folder or an address of sqlite, postgresql, postgres, got mysql://"),
         ("postgresql://me:secret@127.0.0.1:1/people", "t", "postgresql://me@127.0.0.1:1/people, table 't' cannot be read: "),
-        (places["csv"][0], "t", "members.csv, which is no database, got 't'"),
+        (places["csv"][0], "t", "members.csv, got 't': the file is not a database"),
     ]  # fmt: skip
     for data, table, said in cases:
         with pytest.raises(ValueError) as refusal:
@@ -543,11 +545,11 @@ def test_a_file_that_is_another_than_its_name_says_is_told_what_it_is(places, tm
     (tmp_path / "header.csv").write_text("a,b")
     address = "postgresql://127.0.0.1:1/db?user=u&password=secret"
     cases = [
-        (tmp_path / "people.db", "", "is an SQLite file, so give its address, sqlite:///people.db, and the table"),
+        (tmp_path / "people.db", "", "is an SQLite file; give its address, such as sqlite:///people.db, and the table"),
         (tmp_path / "people.db", "t", "must be left out for"),
-        (tmp_path / "people.dat", "", "is a DuckDB file, so let its name end in .duckdb"),
+        (tmp_path / "people.dat", "", "is a DuckDB file; rename it so that it ends in .duckdb"),
         (tmp_path / "cut.csv.gz", "", "cut.csv.gz cannot be read: "),
-        (tmp_path / "header.csv", "", "header.csv must hold at least one record, got none below the names"),
+        (tmp_path / "header.csv", "", "header.csv must hold at least one record below the column names, got none"),
         (
             "http://a.b/people.csv",
             "",

@@ -547,7 +547,7 @@ def test_counts_that_were_not_measured_are_covered(monkeypatch):
 @pytest.mark.parametrize(
     "arguments, named",
     [
-        ({"attributes": ("d",)}, r"attributes must have been measured, as a\+b, c, got d"),
+        ({"attributes": ("d",)}, r"attributes must be among the measured ones \(a\+b, c\), got d"),
         ({"attributes": ("a", "a")}, "attributes must all be different, got 'a' twice"),
         ({"attributes": "a"}, "attributes must be a sequence"),
         ({"attributes": ("e",)}, "attributes must be among"),
