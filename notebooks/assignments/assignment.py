@@ -63,7 +63,7 @@ def source(name: str) -> Path:
 def constants(name: str, variant: str = DEFAULT) -> dict:
     """Return the parameters of assignment `name` in `variant`: the written ones for "default", else drawn by the names."""
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", variant):
-        raise ValueError(f"variant must be letters, digits, - and _ (40 at most), got {variant!r}")
+        raise ValueError(f"variant must be at most 40 letters, digits, - and _, got {variant!r}")
     known = run.parameters(source(name))
     if variant == DEFAULT:
         return {parameter.name: parameter.default for parameter in known.values()}
@@ -78,7 +78,7 @@ def _drawn(parameter, label: str):
         return parameter.options[int(share * len(parameter.options))]
     ends = re.fullmatch(r"\[([^,]+),([^,]+)\]", parameter.interval)
     if parameter.many or ends is None:
-        raise ValueError(f"{parameter.name} needs a closed range [low, high] or a list of options to be drawn from")
+        raise ValueError(f"{parameter.name} must have a closed range [low, high] or a list of options to draw from")
     low, high = float(ends[1]), float(ends[2])
     if parameter.kind is int:
         return int(low + share * (high - low + 1))
@@ -189,7 +189,9 @@ def _add_tests(notebook, path: Path) -> None:
         try:
             ast.parse(code)
         except SyntaxError as error:
-            raise ValueError(f"{path.name}: line {error.lineno} below {ident} is no Python: {error.msg}") from None
+            raise ValueError(
+                f"{path.name}: line {error.lineno} below {ident} is not valid Python: {error.msg}"
+            ) from None
         tests[ident].source += f"\n{code.strip()}\n"
 
 

@@ -228,7 +228,7 @@ def _shell():
 
 
 class _Printed(io.StringIO):
-    """Keeps the first `LONGEST_TEXT` characters."""
+    """A stream of text that keeps the first `LONGEST_TEXT` characters."""
 
     def write(self, text):
         room = LONGEST_TEXT - self.tell()

@@ -31,7 +31,7 @@ WAYS = ("bubblewrap", "namespaces", "none")
 SAID = {
     "bubblewrap": "Students' code ran confined, by bubblewrap.",
     "namespaces": "Students' code ran confined, by Linux namespaces.",
-    "none": "Students' code ran UNCONFINED: on this system it had the rights of whoever graded, files and network included.",
+    "none": "Students' code ran UNCONFINED: on this system it had the rights of the person who graded, including access to files and the network.",
 }
 NOBODY = 65534
 POWERLESS = ("--inh-caps=-all", "--bounding-set=-all", "--no-new-privs", "--")

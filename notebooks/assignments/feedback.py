@@ -193,7 +193,9 @@ def by_hand(records: list[dict], keys: dict) -> str:
                     for student, file, shown in answers
                 ]
     return PAGE.format(
-        title="To be marked by hand", body="\n".join(parts) or "<p>Nothing.</p>", language=language.SOURCE
+        title="Answers to mark by hand",
+        body="\n".join(parts) or "<p>There are no answers to mark.</p>",
+        language=language.SOURCE,
     )
 
 
@@ -206,7 +208,7 @@ FORMULA = re.compile(rf"\$\$([^$]+)\$\$|\$([^$]+)\$|\\\[{INNER}\\\]|\\\({INNER}\
 
 
 def _formulas(text: str) -> str:
-    """Return clean HTML with the formulas outside code in MathML; what is no TeX stays as it was typed."""
+    """Return clean HTML with the formulas outside code in MathML; text that is not valid TeX stays as it was typed."""
 
     def formula(found: re.Match) -> str:
         tex = next(filter(None, found.groups()))

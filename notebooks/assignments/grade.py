@@ -161,7 +161,7 @@ def grade_all(found: list, course: Course, jobs: int) -> list[dict]:
                     process.join()
                     for submission, place in group:
                         if not place.exists():
-                            _give_up(submission, place, course, f"its process ended (with {process.exitcode})")
+                            _give_up(submission, place, course, f"its process ended with exit code {process.exitcode}")
                         print(_summary(_read(place)), flush=True)
         finally:
             for process, *_ in running.values():
@@ -205,14 +205,14 @@ def _is_done(place: Path) -> bool:
         _summary(record), record["shown"]
         return not record.get("given_up")
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        print(f"{place} is damaged ({error!r}), and its submission is graded again", file=sys.stderr, flush=True)
+        print(f"{place} is damaged ({error!r}), so its submission is graded again", file=sys.stderr, flush=True)
         place.unlink()
         return False
 
 
 def _given_up(records: list[dict]) -> list[str]:
     count = sum("given_up" in record for record in records)
-    return [f"{count} could not be graded and have no points; the same command tries them again"] if count else []
+    return [f"{count} could not be graded and have no points; run the same command to try again"] if count else []
 
 
 def _write_record(record: dict, place: Path) -> None:
@@ -220,7 +220,7 @@ def _write_record(record: dict, place: Path) -> None:
     try:
         shown = in_time(PAGE_SECONDS, feedback.parts, record)
     except RuntimeError as error:
-        record["problems"].append(f"shown as plain text: {error}")
+        record["problems"].append(f"the page shows plain text, because formatting it failed: {error}")
         shown = feedback.parts(record, plainly=True)
     with whole(place) as draft:
         draft.write_text(json.dumps(record | {"shown": shown}), encoding="utf-8")
@@ -250,7 +250,7 @@ def _not_known(records: list[dict], variant: str) -> list[str]:
         record["student"] for record in records if any(submissions.NOT_KNOWN in each for each in record["problems"])
     }
     names = ", ".join(sorted(students))
-    return [f"not in VARIANTS, and so graded as {variant!r}: {names}"] if students else []
+    return [f"graded as {variant!r}, because they are not in VARIANTS: {names}"] if students else []
 
 
 # ---- what is written
@@ -336,15 +336,15 @@ def _mark(record, question) -> dict:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("submissions", type=Path)
-    parser.add_argument("--variant", default=assignment.DEFAULT, help="the one that was given out")
-    parser.add_argument("--variants", type=Path, help="variants.csv, where each student has one")
+    parser.add_argument("--variant", default=assignment.DEFAULT, help="the variant that was handed out")
+    parser.add_argument("--variants", type=Path, help="variants.csv, which gives a variant for each student")
     parser.add_argument("--bank", type=Path, help="a folder with further hidden tests, <assignment>.py")
-    parser.add_argument("--marks", type=Path, help="by-hand.csv, filled in")
+    parser.add_argument("--marks", type=Path, help="by-hand.csv with the points filled in")
     parser.add_argument("-o", "--output", type=Path, help="default: build/grading/<name of the folder>")
-    parser.add_argument("--jobs", type=int, default=2, help="students at a time")
+    parser.add_argument("--jobs", type=int, default=2, help="the number of students graded at a time")
     parser.add_argument("--cell-seconds", type=float, default=Limits.cell)
     parser.add_argument("--notebook-seconds", type=float, default=Limits.notebook)
-    parser.add_argument("--memory", type=int, default=Limits.memory, help="MiB")
+    parser.add_argument("--memory", type=int, default=Limits.memory, help="the memory limit of a notebook, in MiB")
     arguments = parser.parse_args()
     try:
         _run(arguments)
@@ -352,7 +352,7 @@ def main() -> int:
         print(refusal, file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("Stopped; what was graded is kept, and the same command goes on.", file=sys.stderr)
+        print("Interrupted. The results so far are kept; run the same command to continue.", file=sys.stderr)
         return 2
     return 0
 
@@ -364,12 +364,13 @@ def _run(arguments) -> None:
     if not folder.is_dir():
         raise ValueError(f"SUBMISSIONS must be a folder, got {arguments.submissions}")
     if target.is_relative_to(folder):
-        raise ValueError(f"the output must lie outside the submissions, got {target}")
+        raise ValueError(f"the output must be outside the folder of submissions, got {target}")
     if arguments.bank is not None and not arguments.bank.is_dir():
         raise ValueError(f"BANK must be a folder, got {arguments.bank}")
     for path in sorted(arguments.bank.glob("*.py")) if arguments.bank else ():
         if path.stem not in assignment.names():
-            raise ValueError(f"BANK: {path.name} is named for no assignment; they are {', '.join(assignment.names())}")
+            known = ", ".join(assignment.names())
+            raise ValueError(f"BANK: {path.name} must be named after an assignment, one of {known}")
     for name, least in (("jobs", 1), ("memory", 1), ("cell_seconds", 1), ("notebook_seconds", 1)):
         if not getattr(arguments, name) >= least:
             raise ValueError(f"{name} must be at least {least}, got {getattr(arguments, name):g}")
@@ -378,7 +379,7 @@ def _run(arguments) -> None:
     each = variants(arguments.variants) if arguments.variants else {}
     found = submissions.collect(folder, keys, each)
     if not found:
-        raise ValueError(f"there is no submission in {arguments.submissions}")
+        raise ValueError(f"SUBMISSIONS must contain at least one submission, got none in {arguments.submissions}")
     limits = Limits(arguments.cell_seconds, arguments.notebook_seconds, arguments.memory)
     course = Course(each, arguments.variant, limits, arguments.bank, target / "records")
     with _alone(course.records):
@@ -388,7 +389,7 @@ def _run(arguments) -> None:
         told += _given_up(records) + _not_known(records, arguments.variant)
         write(records, keys, target)
     print("".join(f"{line}\n" for line in told), end="")
-    print(f"{len(records)} graded in {time.monotonic() - began:.0f} s: {target}/grades.csv")
+    print(f"{len(records)} graded in {time.monotonic() - began:.0f} s; the marks are in {target}/grades.csv")
 
 
 def _filled_in(target: Path, copy: Path | None) -> dict:
@@ -406,7 +407,7 @@ def _alone(folder: Path):
             # A lock of this process only: its forks do not hold it after it is killed.
             fcntl.lockf(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise ValueError(f"another run writes to {folder.parent}: wait until it has ended") from None
+            raise ValueError(f"another run writes to {folder.parent}; wait until it has ended") from None
         yield
 
 

@@ -35,7 +35,7 @@ LARGEST_OUTPUT = 8 * 2**20  # characters of what all cells of a notebook show
 MOST_DEATHS = 3  # cells of one notebook that may end its process before the rest is given up
 MANY_CALLS = 1000  # of a function of the test; this number takes a tenth of a second
 STUB = "NotImplementedError"
-UNANSWERED = "not answered, or the line that raises NotImplementedError still stands above the answer"
+UNANSWERED = "not answered, or the line that raises NotImplementedError is still above the answer"
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
 
@@ -225,7 +225,7 @@ class Notebook:
                 self._send({"error": f"asked for {large}"}, until + GRACE)
         if calls >= MANY_CALLS and str(reply.get("error")).startswith("stopped: "):
             reply["error"] = (
-                f"{reply['error']}, with {calls} calls of a function of the test, each of which takes its time: call it with arrays"
+                f"{reply['error']}, with {calls} calls of a function of the test; each call takes time, so call it with arrays"
             )
         return reply
 
@@ -245,9 +245,9 @@ class Notebook:
         except (EOFError, OSError) as lost:
             raise CellDied("this cell ended its process (out of memory, exit or a crash)") from lost
         except (ValueError, RecursionError, MemoryError) as nonsense:
-            raise CellDied(f"this cell sent what is no answer ({text(str(nonsense), 100)})") from None
+            raise CellDied(f"this cell sent an invalid answer ({text(str(nonsense), 100)})") from None
         if not isinstance(reply, dict):
-            raise CellDied("this cell sent what is no answer")
+            raise CellDied("this cell sent an invalid answer")
         return reply
 
 
@@ -296,7 +296,7 @@ def failure(reason: str) -> dict:
 
 
 def run_test(source: str, notebook: Notebook, case, broken: dict) -> dict:
-    """Yield the outcome of a test: an `error`, or none. `broken`: failed cells with their errors, to explain missing names."""
+    """Return the outcome of a test: an `error`, or none. `broken`: failed cells with their errors, to explain missing names."""
     until = min(time.monotonic() + notebook.limits.cell, notebook.until)
     if until <= time.monotonic():
         return failure(f"not run: the notebook took longer than {notebook.limits.notebook:g} s")
@@ -328,7 +328,7 @@ def run_test(source: str, notebook: Notebook, case, broken: dict) -> dict:
     except AssertionError as error:
         return failure(f"AssertionError: {text(str(error))}")
     except BaseException as error:  # the answer is of another form than asked for
-        return failure(f"{type(error).__name__}: {text(str(error))} (is the answer of the form that is asked for?)")
+        return failure(f"{type(error).__name__}: {text(str(error))} (does the answer have the form that is asked for?)")
     return {"outputs": [], "error": None}
 
 
@@ -338,7 +338,7 @@ def _explained(error: str, case, broken: dict) -> str:
         cell = case.asked[match[1]].cell
         if cell in broken:
             stopped = UNANSWERED if broken[cell] == STUB else broken[cell]
-            return f"{match[1]} is not defined, since its cell stopped: {stopped}"
+            return f"{match[1]} is not defined, because its cell stopped: {stopped}"
         return f"{match[1]} is not defined: its cell {cell} is missing, or does not define it"
     return error
 
@@ -358,7 +358,7 @@ def execute(plan: list[dict], case, box: Box, limits: Limits) -> list[dict | Non
         if len(outcomes) == len(plan):
             return outcomes
         if len(lost) > MOST_DEATHS or time.monotonic() > until:
-            given_up = failure(f"not run: {len(lost)} cells before ended their process")
+            given_up = failure(f"not run: {len(lost)} earlier cells ended their process")
             return outcomes + [given_up if cell["type"] == "code" else None for cell in plan[len(outcomes) :]]
 
 
@@ -404,7 +404,7 @@ def grade(submission, case, box: Box, limits: Limits) -> dict:
             unanswered = not cell["source"].replace(assignment.STUB, "").strip()
             record["questions"].append(_question(cell, 0.0 if unanswered else None, "no answer" if unanswered else ""))
         elif error and re.search(
-            "stopped: |ended its process|did not stop|no answer|MemoryError|SyntaxError|IndentationError", error
+            "stopped: |ended its process|did not stop|invalid answer|MemoryError|SyntaxError|IndentationError", error
         ):
             record["problems"].append(f"cell {cell['id'] or '(own)'}: {error}")
     return record

@@ -1,4 +1,4 @@
-"""Student versions of the assignments, one zip each: `make assignments [LANGUAGE=ja] [VARIANT=2026a |
+"""Make the students' versions of the assignments, one zip each: `make assignments [LANGUAGE=ja] [VARIANT=2026a |
 STUDENTS=names.txt SECRET=file]`.
 
     python -m notebooks.assignments.make_assignments --variant 2026a -o build/assignments
@@ -41,8 +41,8 @@ def check(case: assignment.Case, box: judge.Box) -> None:
     for question in judge.grade(reference, case, box, judge.Limits())["questions"]:
         if not question["by_hand"] and question["points"] < question["out_of"]:
             raise ValueError(
-                f"variant {variant!r} does not suit {case.name}: its own solution fails {question['id']} "
-                f"({question['note']}); choose another name for it"
+                f"variant {variant!r} cannot be used for {case.name}: the reference solution fails {question['id']} "
+                f"({question['note']}); choose another name for the variant"
             )
 
 
@@ -108,7 +108,7 @@ def _suiting(student: str, secret: bytes, box: judge.Box) -> tuple[str, list[ass
             print(f"{student}: {refusal}", file=sys.stderr)
         else:
             return variant, cases
-    raise ValueError(f"no variant suits {student!r} in ten attempts: take another secret")
+    raise ValueError(f"none of ten variants drawn for {student!r} can be used; choose another SECRET")
 
 
 def variant_of(student: str, secret: bytes, attempt: int = 0) -> str:
@@ -121,7 +121,7 @@ def _names(path: Path) -> list[str]:
     odd = [name for name in names if Path(name).name != name or name.startswith(".")]
     if odd or not names or len(set(names)) < len(names):
         raise ValueError(
-            f"STUDENTS must hold a name a line that can name a folder, each once, got {odd or len(names)} in {path}"
+            f"STUDENTS must hold one name per line, each usable for a folder and listed once, got {odd or len(names)} in {path}"
         )
     return names
 
@@ -133,21 +133,25 @@ def _secret(path: Path) -> bytes:
             draft.chmod(0o600)
     secret = path.read_bytes().strip()
     if len(secret) < 16:
-        raise ValueError(f"SECRET must be a file of 16 bytes at least, got {len(secret)} in {path}")
+        raise ValueError(f"SECRET must be a file of at least 16 bytes, got {len(secret)} in {path}")
     return secret
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--variant", default=assignment.DEFAULT, help="letters, digits, - and _")
-    parser.add_argument("--students", type=Path, help="a file with a student's name a line: a variant for each")
-    parser.add_argument("--secret", type=Path, help="a file of your own, by which the variants are drawn")
-    parser.add_argument("--language", default=language.SOURCE, help=f"of the texts: {' or '.join(language.LANGUAGES)}")
+    parser.add_argument("--variant", default=assignment.DEFAULT, help="the variant's name: letters, digits, - and _")
+    parser.add_argument("--students", type=Path, help="a file with one student's name per line; each gets a variant")
+    parser.add_argument(
+        "--secret", type=Path, help="a private file from which the variants are drawn; created if missing"
+    )
+    parser.add_argument(
+        "--language", default=language.SOURCE, help=f"the language of the texts: {' or '.join(language.LANGUAGES)}"
+    )
     parser.add_argument("-o", "--output", type=Path, default=assignment.ROOT / "build/assignments")
     arguments = parser.parse_args()
     try:
         if bool(arguments.students) != bool(arguments.secret):
-            raise ValueError("STUDENTS and SECRET go together")
+            raise ValueError("STUDENTS and SECRET must be given together, got only one of them")
         to = language.known(arguments.language)
         with tempfile.TemporaryDirectory() as folder:
             cases = [assignment.prepare(name) for name in assignment.names()]

@@ -46,7 +46,7 @@ def encode(value, functions: list | None = None):
         if _DTYPE.fullmatch(array.dtype.str):
             return ["array", array.dtype.str, list(np.shape(value)), base64.b64encode(array.tobytes()).decode()]
     raise ValueError(
-        f"only numbers, texts, lists, tuples, dictionaries and arrays of numbers are looked at, not {type(value).__name__}"
+        f"only numbers, texts, lists, tuples, dictionaries and arrays of numbers are accepted, got {type(value).__name__}"
     )
 
 
@@ -80,13 +80,13 @@ def _key(value):
 
 def _array(dtype, shape, text) -> np.ndarray:
     if not (isinstance(dtype, str) and _DTYPE.fullmatch(dtype) and isinstance(text, str) and isinstance(shape, list)):
-        raise ValueError("not plain data: an array's form")
+        raise ValueError("not plain data: an array has an invalid form")
     if len(shape) > 16 or not all(type(each) is int and 0 <= each <= LARGEST for each in shape):
-        raise ValueError("not plain data: an array's shape")
+        raise ValueError("not plain data: an array has an invalid shape")
     content = base64.b64decode(text, validate=True)
     kind = np.dtype(dtype)
     if math.prod(shape) * kind.itemsize != len(content):
-        raise ValueError("not plain data: an array's size")
+        raise ValueError("not plain data: an array has an invalid size")
     if kind.kind == "b":
         return (np.frombuffer(content, dtype=np.uint8) != 0).reshape(shape)
     return np.frombuffer(content, dtype=kind).astype(kind.newbyteorder("=")).reshape(shape)
@@ -100,7 +100,7 @@ def _generator(text) -> np.random.Generator:
     try:
         made.bit_generator.state = state
     except (TypeError, KeyError, OverflowError) as error:
-        raise ValueError("not plain data: a generator's state") from error
+        raise ValueError("not plain data: a generator has an invalid state") from error
     return made
 
 
@@ -123,7 +123,7 @@ class Line:
     def send(self, message, until: float | None = None) -> None:
         content = json.dumps(message).encode()
         if len(content) > LARGEST:
-            raise ValueError(f"more than {LARGEST // 2**20} MiB at once, or 3 million numbers: take fewer a call")
+            raise ValueError(f"more than {LARGEST // 2**20} MiB at once, or 3 million numbers: use fewer in each call")
         self._wait(until)
         self.end.sendall(struct.pack(">Q", len(content)) + content)
 

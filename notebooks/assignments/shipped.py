@@ -26,7 +26,7 @@ You need Python 3.11, 3.12 or 3.13. In this folder:
 
 (On Windows: `.venv\\Scripts\\pip` and `.venv\\Scripts\\jupyter`.) Keep the notebook beside the folder `lib` and the other files.
 
-Replace every `YOUR CODE HERE` with the line below it, and every `YOUR ANSWER HERE`. Add cells wherever you like.
+Replace every `YOUR CODE HERE`, the line below it, and every `YOUR ANSWER HERE` with your own text. Add cells wherever you like.
 Cells with tests show their points; each runs further tests when it is graded. Before you hand in, choose
 "Restart Kernel and Run All Cells", save, and hand in the one file `{name}.ipynb`.
 """

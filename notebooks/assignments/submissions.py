@@ -26,7 +26,7 @@ LARGEST_HELD = 100 * 2**20  # bytes that are looked at of what it holds
 MOST_FILES = 20  # of one student, counting notebooks of assignments
 MOST_MEMBERS = 1000  # of a zip file, those not counted that are ignored
 MOST_CELLS = 1000
-NOT_KNOWN = "is not among the students that have variants"
+NOT_KNOWN = "is not among the students who have variants"
 # Moodle: _4711_assignsubmission_file_; Canvas: _12345_67890_…-1, and _late_ before; browsers: " (1)"
 APPENDED = re.compile(r"(_late)?(_\d+(_.*|-\d+)?)?( \(\d+\))?")
 IGNORED = re.compile(r"(^|/)(\.[^./]|__MACOSX/|lib/|site-packages/)")
@@ -75,7 +75,7 @@ def collect(folder: Path, keys: dict, known: Collection[str] = ()) -> list[Submi
         if not meant:
             submission.problems.append(f"{submission.student!r} {NOT_KNOWN}")
         elif meant != submission.student:
-            submission.problems.append(f"{submission.student!r} was taken for {meant!r}")
+            submission.problems.append(f"{submission.student!r} was identified as {meant!r}")
             submission.student = meant
     found.sort(key=lambda submission: (submission.student, submission.name, submission.file))
     for _, group in itertools.groupby(found, lambda submission: submission.student):
@@ -186,12 +186,12 @@ def _parse(submission: Submission, notebook, keys) -> None:
     if not isinstance(cells, list):
         old = isinstance(notebook, dict) and "worksheets" in notebook
         raise ValueError(
-            "it is of an old format: open it in Jupyter, save it, and run this again"
+            "it has an old format: open it in Jupyter, save it, and run this again"
             if old
             else "it has no list of cells"
         )
     if len(cells) > MOST_CELLS:
-        raise ValueError(f"it has {len(cells)} cells, and {MOST_CELLS} at most are looked at")
+        raise ValueError(f"it has {len(cells)} cells, but at most {MOST_CELLS} are permitted")
     submission.cells = [cell for cell in map(_cell, cells) if cell]
     if len(submission.cells) < len(cells):
         submission.problems.append(f"{len(cells) - len(submission.cells)} cells cannot be read")
@@ -214,9 +214,11 @@ def _parse(submission: Submission, notebook, keys) -> None:
             str(said.get("assignment")) if str(said.get("assignment")) in keys else ""
         )
         if submission.name:
-            submission.problems.append("its cells have lost their ids; they were known by their order and contents")
+            submission.problems.append(
+                "its cells have lost their ids; they were identified by their order and contents"
+            )
         else:
-            submission.problems.append("none of its cells is known: was the notebook made anew?")
+            submission.problems.append("none of its cells is from an assignment: was the notebook created anew?")
     submission.variant = _printable(str(said.get("variant", ""))[:60])
     if said.get("language") in language.LANGUAGES:
         submission.language = said["language"]

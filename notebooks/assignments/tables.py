@@ -64,12 +64,12 @@ def read_marks(path: Path) -> dict:
             mark = (float(points.replace(",", ".")) if points else None, said, (row.get("answer") or "").strip())
         except (KeyError, ValueError) as error:
             raise ValueError(
-                f"{path}, line {number}: points must be a number, and the columns those of by-hand.csv: {error}"
+                f"{path}, line {number}: points must be a number, and the columns must be those of by-hand.csv: {error}"
             ) from error
         if not (points or said):
             continue
         if marks.setdefault(place, mark) != mark:
-            raise ValueError(f"{path}, line {number}: another row marks {place[1]!r} in {place[0]!r}: keep one of them")
+            raise ValueError(f"{path}, line {number}: another row marks {place[1]!r} in {place[0]!r}; keep one of them")
     return marks
 
 
@@ -90,7 +90,7 @@ def enter_marks(records: list[dict], marks: dict) -> list[str]:
         file, ident = place
         if place not in places:
             raise ValueError(
-                f"MARKS: there is no question {ident!r} in {file!r}, which has {_said(points)}: "
+                f"MARKS: there is no question {ident!r} in {file!r}, for which the table gives {_said(points)}; "
                 "write the file's new name into the table, or clear the points and the comment"
             )
         record, question = places[place]

@@ -439,7 +439,7 @@ def nested(folder):
     (folder / f"{NAME}.ipynb").write_text('{"cells": ' + "[" * 200_000)
 
 
-@file("cells, and 1000 at most are looked at")
+@file("cells, but at most 1000 are permitted")
 def many_cells(folder):
     notebook = solved()
     notebook.cells = notebook.cells * 100
@@ -451,7 +451,7 @@ def large(folder):
     (folder / f"{NAME}.ipynb").write_bytes(b"{" + b" " * (21 * 2**20))
 
 
-@file("it is of an old format: open it in Jupyter")
+@file("it has an old format: open it in Jupyter")
 def old_format(folder):
     (folder / f"{NAME}.ipynb").write_text('{"nbformat": 3, "worksheets": [{"cells": []}]}')
 

@@ -96,7 +96,7 @@ def test_an_outdated_message_is_shown_in_english(cases, tmp_path, monkeypatch):
 
 def test_a_sentence_is_known_by_its_own_words_and_translated_with_what_stands_in_it():
     assert language.say("given cell a-b was changed; the original ran", "ja").startswith("与えられたセルa-bが")
-    nested = "renyi is not defined, since its cell stopped: stopped: still running after 30 s"
+    nested = "renyi is not defined, because its cell stopped: stopped: still running after 30 s"
     assert "renyiが" in language.say(nested, "ja") and language.say(nested, "ja").endswith("30秒たっても実行中だった")
     assert language.say("cell a-b is missing", "en") == "cell a-b is missing"
     for own in ("ValueError: a grid of 100 points", "of course", "(.*) {1} \\1", "1: 2", ""):

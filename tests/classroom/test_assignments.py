@@ -176,7 +176,7 @@ def test_whoever_loses_points_is_told_why(marks):
         ("forgotten return", "more", "with_one_more gives None: is a return missing"),
         ("too many points", "numeric", "more than 32 MiB at once, or 3 million numbers"),
         ("too many answers", "numeric", "asked for more than 32 MiB at once"),
-        ("answer below the stub", "needed", "still stands above the answer"),
+        ("answer below the stub", "needed", "is still above the answer"),
         ("function renamed", "numeric", "renyi_numeric is not defined: its cell gaussian-numeric is missing"),
     ],
 )
@@ -300,7 +300,7 @@ def test_a_variant_has_other_numbers_and_always_the_same(name):
 
 
 def test_a_variant_s_name_is_checked():
-    with pytest.raises(ValueError, match="variant must be letters, digits"):
+    with pytest.raises(ValueError, match="variant must be at most 40 letters, digits"):
         assignment.constants("laplace", "../x")
 
 

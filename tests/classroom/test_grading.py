@@ -168,7 +168,7 @@ def test_marks_by_hand_are_added_and_none_is_lost(one, capsys):
     # Points for a file that is there no longer stop the run, and stay in the table.
     (one / "class/ann").rename(one / "class/ann b")
     assert grade(one / "class", "-o", target) == 2
-    assert f"in 'ann/{NAME}.ipynb', which has" in capsys.readouterr().err
+    assert f"in 'ann/{NAME}.ipynb', for which the table gives" in capsys.readouterr().err
     assert [row["points"] for row in table(target / "by-hand.csv")] == ["2.5", "1"]
     (one / "class/ann b").rename(one / "class/ann")
     assert table(target / "platform.csv") == [{"student": "ann", NAME: "16.5"}]

@@ -97,15 +97,15 @@ def test_of_several_files_the_best_counts():
 
 @pytest.mark.parametrize(("arguments", "message"), [
     (["{}/none"], "SUBMISSIONS must be a folder"),
-    (["{}/class", "-o", "{}/class/out"], "the output must lie outside the submissions"),
-    (["{}"], "there is no submission in"),
-    (["{}/class", "--variant", "a b"], "variant must be letters"),
+    (["{}/class", "-o", "{}/class/out"], "the output must be outside the folder of submissions"),
+    (["{}"], "SUBMISSIONS must contain at least one submission"),
+    (["{}/class", "--variant", "a b"], "variant must be at most 40 letters"),
     (["{}/class", "--jobs", "0"], "jobs must be at least 1, got 0"),
     (["{}/class", "--cell-seconds", "nan"], "cell_seconds must be at least 1, got nan"),
-    (["{}/class", "--bank", "{}/bank"], "BANK: gausian_records.py is named for no assignment"),
+    (["{}/class", "--bank", "{}/bank"], "BANK: gausian_records.py must be named after an assignment"),
 ])  # fmt: skip
 def test_a_command_that_makes_no_sense_is_refused(tmp_path, monkeypatch, capsys, arguments, message):
-    if message != "there is no submission in":
+    if message != "SUBMISSIONS must contain at least one submission":
         (tmp_path / "class/ann").mkdir(parents=True)
     if "--bank" in arguments:
         (tmp_path / "bank").mkdir()
@@ -148,9 +148,9 @@ def test_whoever_has_no_variant_is_told(tmp_path):
         (tmp_path / student / "laplace.ipynb").write_text("")
     mori, sato = submissions.collect(tmp_path, {"laplace": hostile.assignment.key("laplace")}, {"sato": "v"})
     assert (mori.student, sato.student) == ("mori", "sato")
-    assert "'Sato_4711_assignsubmission_file_' was taken for 'sato'" in sato.problems
+    assert "'Sato_4711_assignsubmission_file_' was identified as 'sato'" in sato.problems
     [told] = command._not_known([vars(mori), vars(sato)], "default")
-    assert told == "not in VARIANTS, and so graded as 'default': mori" and any(
+    assert told == "graded as 'default', because they are not in VARIANTS: mori" and any(
         submissions.NOT_KNOWN in each for each in mori.problems
     )
 
@@ -196,7 +196,7 @@ def test_what_can_be_mended_is_read_or_comes_with_advice(tmp_path):
     (tmp_path / "zoe/x.ipynb").write_text(nbformat.writes(hostile.solved()), encoding="utf-16")
     ann, bob, zoe = submissions.collect(tmp_path, {NAME: hostile.assignment.key(NAME)})
     assert ann.problems == ["a zip file within a zip file: unpack it, and run this again"]
-    assert bob.problems == ["not a notebook: it is of an old format: open it in Jupyter, save it, and run this again"]
+    assert bob.problems == ["not a notebook: it has an old format: open it in Jupyter, save it, and run this again"]
     assert (zoe.name, zoe.problems) == (NAME, [])
 
 

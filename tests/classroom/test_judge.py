@@ -300,7 +300,7 @@ def test_a_syntax_error_is_told_in_its_words(cases, box):
     broken["source"] = "def renyi(mu1, v1:\n    return 0"
     found = judge.grade(submissions.Submission("s", "f", case.name, "default", cells), case, box, judge.Limits())
     [note] = [question["note"] for question in found["questions"] if question["id"] == "gaussian-test-means"]
-    assert note.startswith("renyi is not defined, since its cell stopped: SyntaxError in line 1: ")
+    assert note.startswith("renyi is not defined, because its cell stopped: SyntaxError in line 1: ")
     assert found["questions"][0]["part"] == "1. Two Gaussians"
 
 
@@ -417,7 +417,7 @@ def test_each_student_gets_a_zip_and_a_line_in_the_table(tmp_path, monkeypatch, 
     }
 
     (tmp_path / "names.txt").write_text("../ann\n")
-    assert make_assignments.main() == 2 and "STUDENTS must hold a name a line" in capsys.readouterr().err
+    assert make_assignments.main() == 2 and "STUDENTS must hold one name per line" in capsys.readouterr().err
 
 
 def test_hidden_tests_of_one_s_own_are_added(tmp_path):
@@ -429,5 +429,5 @@ def test_hidden_tests_of_one_s_own_are_added(tmp_path):
     with pytest.raises(ValueError, match="there is no test 'laplace-test-nothing'"):
         assignment.prepare("laplace", bank=tmp_path)
     (tmp_path / "laplace.py").write_text("# %% laplace-test-weeks\nassert (True\n")
-    with pytest.raises(ValueError, match="laplace.py: line .* below laplace-test-weeks is no Python: "):
+    with pytest.raises(ValueError, match="laplace.py: line .* below laplace-test-weeks is not valid Python: "):
         assignment.prepare("laplace", bank=tmp_path)
