@@ -44,7 +44,7 @@ PYTHON3 = $(shell for python in python3.11 python3.12 python3.13 python3 python;
 
 # `installed` is written last: a half-made environment is made again from nothing.
 .venv/installed: requirements.lock pyproject.toml
-	@test ! -L .venv || { echo ".venv is a link to another checkout's environment, which is not remade from here: use make PYTHON=.venv/bin/python" >&2; exit 2; }
+	@test ! -L .venv || { echo ".venv is a link to the environment of another checkout and is not rebuilt from here; use make PYTHON=.venv/bin/python" >&2; exit 2; }
 	@python="$(PYTHON3)"; test -n "$$python" || { \
 	  echo "No usable Python 3.11, 3.12 or 3.13 found (on Debian, the venv module is in python3-venv)." >&2; exit 1; }; \
 	echo "environment: .venv with $$("$$python" --version)"; \
@@ -213,7 +213,7 @@ papers: $(PAPERS) ## run the settings of the papers (notebooks/full.yml) on the 
 claims: book/scorecard.md ## judge every claim: build/claims.json and the scorecard
 	@echo "$(CURDIR)/build/claims.json"
 
-proofs: $(READY) ## have Coq check every theorem of proofs/, and say what each theorem assumes
+proofs: $(READY) ## check every theorem of proofs/ with Coq, and list what each theorem assumes
 	@$(PY) -m proofs.check
 
 ##@ Your own table

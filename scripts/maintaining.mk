@@ -11,7 +11,7 @@ nbval: $(DEVELOPMENT) ## run the notebooks again in plain kernels, and compare t
 	@$(ALIKE) $(PY) -m pytest -n 2 --dist loadfile -o filterwarnings=default -p no:cacheprovider \
 	  -p nbval --nbval --nbval-current-env --nbval-sanitize-with tests/notebooks/nbval-sanitize.cfg $(NOTEBOOKS)
 
-compare: $(EXECUTED) $(DEVELOPMENT) ## compare what make book has run with the committed outputs and pictures, and make the synthetic samples again
+compare: $(EXECUTED) $(DEVELOPMENT) ## compare the outputs of make book with the committed outputs and pictures, and make the synthetic samples again
 	@$(PY) -m pytest -n 2 -p no:cacheprovider tests/notebooks/test_outputs.py tests/notebooks/test_stand_in.py -k "outputs or bit_for_bit"
 
 package: $(DEVELOPMENT) ## build the package, and test it with the lowest versions it declares; needs a package index
@@ -24,7 +24,7 @@ recheck: $(DEVELOPMENT) ## compute some cells of the kept results again on the r
 bench: $(DEVELOPMENT) ## run the benchmarks, one line of JSON each (CASE=name RECORDS=100000000 PEERS=yes)
 	@$(PY) -m tests.benchmarks $(CASE)
 
-peers: $(DEVELOPMENT) ## run AIM and other programs on public tables for hours, and keep each seed (PEERS=yes FOR="fair" SEEDS=5 MBI=folder)
+peers: $(DEVELOPMENT) ## run AIM and other programs on public tables for hours, and keep the result of each seed (PEERS=yes FOR="fair" SEEDS=5 MBI=folder)
 	@$(PY) -m tests.benchmarks.aim_peers
 	@$(PY) -m tests.benchmarks.aim_fits
 

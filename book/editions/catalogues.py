@@ -158,7 +158,9 @@ def differences(message: str, translation: str, lacks: Counter | None = None, ad
             lost, added = numerals.unsaid(TAG.sub(" ", message), lost, added)
             lost = lost | numerals.untold(plain(message), plain(translation))
             if (lacks - lost) or (adds - added):
-                told.append(f"numbers are excused that do not differ: {sorted((lacks - lost) + (adds - added))}")
+                told.append(
+                    f"the comment excuses numbers that do not differ: {sorted((lacks - lost) + (adds - added))}"
+                )
             lost, added = lost - lacks, added - adds
         if name == "percent signs" and one["percent"]:
             added = Counter()  # `5 to 10 %` is 5 %から10 %
@@ -166,7 +168,7 @@ def differences(message: str, translation: str, lacks: Counter | None = None, ad
             told.append(f"{name} differ: only in English {sorted(lost)}, only in the translation {sorted(added)}")
     if stars(translation) > stars(message):
         told.append(
-            "asterisks stay in the text: ** does not close between a bracket and a letter, so put a space there"
+            "asterisks remain in the text, because ** does not close between a bracket and a letter; put a space there"
         )
     return told
 
@@ -189,7 +191,7 @@ def problems(path: Path) -> list[str]:
 
 
 def state(path: Path) -> tuple[int, int, int]:
-    """Return how many messages a catalogue has, how many of them without a translation, and how many outdated."""
+    """Return the numbers of messages, of messages without a translation and of outdated ones in a catalogue."""
     all = messages(load(path))
     return len(all), sum(not each.string for each in all), sum(bool(each.string) and each.fuzzy for each in all)
 
@@ -203,7 +205,7 @@ def check(paths: list[Path]) -> int:
         if missing or outdated:
             print(f"{path}: of {count} messages {missing} are not translated and {outdated} are outdated")
         wrong += len(found) + missing + outdated
-    print(f"{len(paths)} catalogues: {'all is translated' if not wrong else f'{wrong} messages to look at'}")
+    print(f"{len(paths)} catalogues: {'everything is translated' if not wrong else f'{wrong} messages need work'}")
     return int(bool(wrong))
 
 

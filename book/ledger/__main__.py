@@ -41,7 +41,7 @@ from book.ledger.verdicts import (
 
 
 def main(arguments=None) -> int:
-    parser = argparse.ArgumentParser(description="Gather verdicts, write the scorecard page.")
+    parser = argparse.ArgumentParser(description="Gather verdicts, and write the scorecard page.")
     commands = parser.add_subparsers(dest="command", required=True)
     gathering = commands.add_parser("gather", help="executed notebooks -> claims.json")
     gathering.add_argument("--executed", type=Path, default=ROOT / "build" / "executed")
@@ -49,22 +49,22 @@ def main(arguments=None) -> int:
     paging = commands.add_parser("page", help="claims.json -> scorecard.md")
     paging.add_argument("--output", type=Path, default=ROOT / "book" / "scorecard.md")
     serving = commands.add_parser("downloads", help="claims.json and claims.csv beside the HTML")
-    serving.add_argument("--output", type=Path, default=ROOT / "build" / "html", help="the folder")
+    serving.add_argument("--output", type=Path, default=ROOT / "build" / "html", help="the folder of the built book")
     for command in (gathering, paging, serving):
         command.add_argument("--claims", type=Path, default=ROOT / "build" / "claims.json")
     whole = commands.add_parser("full", help="notebooks of make papers -> results/claims.csv")
     whole.add_argument("--executed", type=Path, default=ROOT / "build" / "papers")
     whole.add_argument("--notebooks", type=Path, default=ROOT / "notebooks")
-    whole.add_argument("--only", nargs="+", default=(), metavar="document/notebook", help="keep the rows of all others")
+    whole.add_argument("--only", nargs="+", default=(), metavar="document/notebook", help="update only these")
     packing = commands.add_parser("package", help="results/claims.csv -> lib/command/ledger.csv")
-    finding = commands.add_parser("chapters", help="where make runs the chapters that judge a claim")
+    finding = commands.add_parser("chapters", help="print where make runs the chapters that judge a claim")
     judging = commands.add_parser("claim", help="judge one claim, and keep its verdict")
     for command in (packing, judging):
         command.add_argument("--output", type=Path, default=ROOT / "lib" / "command" / "ledger.csv")
     for command in (finding, judging):
         command.add_argument("id")
         command.add_argument("--notebooks", type=Path, default=ROOT / "notebooks")
-    judging.add_argument("files", type=Path, nargs="+", help="what `chapters` printed, executed")
+    judging.add_argument("files", type=Path, nargs="+", help="the executed notebooks that `chapters` printed")
     for command in (whole, paging, serving, packing, finding, judging):
         command.add_argument("--full", type=Path, default=ROOT / "book" / "results" / "claims.csv")
     options = parser.parse_args(arguments)

@@ -1,4 +1,4 @@
-"""The book, an edition for each language, from the same executed notebooks.
+"""Build the book, an edition for each language, from the same executed notebooks.
 
 python -m book.site.build html build/scratch en ja     the HTML, English in that folder's html/, Japanese in html/ja/
 python -m book.site.build catalogues build/scratch     brings the catalogues in locale/ up to date with the pages

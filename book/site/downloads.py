@@ -63,13 +63,13 @@ def title_page() -> dict:
         "lines": [
             cited["abstract"].strip()
             if edition.language == edition.SOURCE
-            else say("Five Japanese documents, computed again"),
+            else say("Five Japanese papers on differential privacy, reproduced"),
             ", ".join(author["name"] for author in cited["authors"]),
             say("Version {version}, {date}", version=cited["version"], date=date),
             say("Prose CC BY 4.0, code MIT"),
         ],
         "contents": say("Contents"),
-        "sliders": say("Here the book in the browser has sliders."),
+        "sliders": say("In the browser, the book has sliders here."),
     }
 
 
@@ -81,7 +81,7 @@ def main(arguments: list[str]) -> int:
             print_beside(Path(site), Path(pdf))
         case _:
             print(
-                "Say what to offer: python -m book.site.downloads zip SITE, or pdf SITE FILE, of a built site",
+                "Give a built site: python -m book.site.downloads zip SITE, or pdf SITE FILE",
                 file=sys.stderr,
             )
             return 2

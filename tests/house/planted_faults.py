@@ -1,4 +1,4 @@
-"""Would the verdicts notice? A fault is planted in `lib`, and the chapters of a document judge again.
+"""Plant known faults in `lib`, one at a time, and check whether the verdicts of the chapters change.
 
     make faults                     all of them, into book/results/faults.csv: an hour
     make faults ONLY=kiri2019       those of one document; the rows of the others stay
@@ -13,7 +13,7 @@ an error, or does not end, has also noticed. If no chapter notices, the list exp
 fault and pass without it; otherwise the command fails.
 
 tests/house/planted_leaks.yml lists leaks by the function that releases. They are small, depend on a size or a rare case,
-and would pass a review. No chapter runs for them: the test that the list names has to fail.
+and would pass a review. No chapter runs for them: the test that the list names must fail.
 """
 
 from __future__ import annotations
@@ -71,12 +71,12 @@ class Fault:
         path = root / self.file
         text = path.read_text(encoding="utf-8")
         if text.count(self.was) != 1:
-            raise ValueError(f"was must stand once in {self.file}, got {text.count(self.was)} times {self.was!r}")
+            raise ValueError(f"was must occur once in {self.file}, got {text.count(self.was)} times {self.was!r}")
         path.write_text(text.replace(self.was, self.becomes), encoding="utf-8")
 
 
 def listed() -> list[Fault]:
-    """The faults, and the leaks as those of the document "leaks", in the order of their files."""
+    """Return the faults, and the leaks as those of the document "leaks", in the order of their files."""
     documents, functions = (yaml.safe_load(path.read_text(encoding="utf-8")) for path in (LIST, LEAKS))
     faults = [Fault(document, **entry) for document, entries in documents.items() for entry in entries]
     leaks = [
@@ -88,7 +88,7 @@ def listed() -> list[Fault]:
 
 
 def chapters(fault: Fault) -> list[str]:
-    """The document's notebooks that depend on the fault's file, as paths below the root, first what noticed in the kept run."""
+    """Return the document's notebooks that depend on the fault's file, those that noticed in the kept run first."""
     own = sorted((ROOT / "notebooks" / fault.document).glob("*.ipynb"))
     found = [str(path.relative_to(ROOT)) for path in own if ROOT / fault.file in content_key.closure(path)]
     kept = [row for row in _rows(KEPT) if (row["document"], row["fault"]) == (fault.document, fault.says)]
@@ -106,9 +106,9 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 def judged(folder: Path, notebook: str, more: int = 0) -> tuple[dict[str, str], str]:
-    """The verdict of each claim that `notebook` judges in the repository at `folder`, by id, and the error it ends in, or "".
+    """Return the verdicts of `notebook`, run in the repository at `folder`, by claim, and the error that ends it, or "".
 
-    more : what is added to its seed
+    more : the number added to its seed
     """
     with tempfile.TemporaryFile() as told:
         sys.stdout.flush()
@@ -124,7 +124,7 @@ def judged(folder: Path, notebook: str, more: int = 0) -> tuple[dict[str, str], 
 
 
 def fails(folder: Path, test: str) -> bool:
-    """Whether `test` fails in the repository at `folder`; ``RuntimeError`` if it cannot be run."""
+    """Return whether `test` fails in the repository at `folder`. Raises ``RuntimeError`` if it cannot be run."""
     command = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *test.split()]
     env = os.environ | {"PYTHONPATH": str(folder)}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, preexec_fn=_limit)
@@ -184,7 +184,7 @@ def _listen() -> dict[str, str]:
 
 @contextlib.contextmanager
 def copy():
-    """A copy of what the chapters need, with the compiled functions as old as they are."""
+    """Provide a copy of what the chapters need, with the compiled functions as old as they are."""
     with tempfile.TemporaryDirectory() as folder:
         for name in ("lib", "book", "notebooks", "tests"):
             skipped = shutil.ignore_patterns("*.pyc", "notebooks" if name == "book" else "assignments")
@@ -197,7 +197,7 @@ def copy():
 
 
 def steady(folder: Path, notebook: str) -> tuple[dict[str, str], str]:
-    """The verdicts that `notebook` comes to with each of `SEEDS`; ``RuntimeError`` if it fails without any fault."""
+    """Return the verdicts of `notebook` that are the same for each of `SEEDS`. Raises ``RuntimeError`` if it fails."""
     found, *others = [judged(folder, notebook, more) for more in SEEDS]
     for _, error in (found, *others):
         if error:
@@ -206,7 +206,7 @@ def steady(folder: Path, notebook: str) -> tuple[dict[str, str], str]:
 
 
 def compare(fault: Fault, before: dict[str, tuple]) -> dict[str, str]:
-    """The row of one fault; `before` is kept between calls, the steady verdicts of each chapter without a fault."""
+    """Return the row of one fault; `before` keeps the steady verdicts of each chapter without a fault between calls."""
     moved, stopped = [], []
     with copy() as folder:
         for notebook in chapters(fault):
@@ -253,7 +253,7 @@ def main(arguments=None) -> None:
         missed += [] if row["moved"] or row["stopped"] or row["test"] else [fault.says]
         _keep(given.output, row, part=bool(given.only) or fault != faults[-1])
     if missed:
-        sys.exit(f"not noticed by any verdict, error or test that the list names: {'; '.join(missed)}")
+        sys.exit(f"no verdict, error or listed test noticed these faults: {'; '.join(missed)}")
 
 
 def _keep(output: Path, row: dict[str, str], part: bool) -> None:

@@ -178,7 +178,7 @@ def test_a_chapter_that_does_not_end_has_noticed(small, monkeypatch):
 @pytest.mark.slow
 def test_a_text_that_is_not_there_once_is_refused(small):
     for was in ("5 * x", "x"):
-        with pytest.raises(ValueError, match="was must stand once in lib/sums.py"):
+        with pytest.raises(ValueError, match="was must occur once in lib/sums.py"):
             fault("y", was=was).plant(small)
 
 
