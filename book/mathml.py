@@ -16,7 +16,7 @@ _REWRITTEN = [
     # The font's prime is raised already: as an exponent it would be raised twice, and small.
     (re.compile(r"<msup>(<mi\b[^>]*>[^<]*</mi>)<mo>([′″])</mo></msup>"), r'<mrow>\1<mo lspace="0" rspace="0">\2</mo></mrow>'),
 ]  # fmt: skip
-_PARTS = re.compile(r"(<mrow>|</mrow>|<mfrac|<munder|<mover|<msqrt|<mroot|<mtable|minsize|[∑∏∫⋃⋂])")
+_PARTS = re.compile(r"(<mrow\b[^>]*>|</mrow>|<mfrac|<munder|<mover|<msqrt|<mroot|<mtable|minsize|[∑∏∫⋃⋂])")
 
 
 def mathml(tex: str, display: bool = False) -> str:
@@ -42,15 +42,15 @@ def _with_plain_parentheses(made: str) -> str:
     """Let parentheses around what is one line high keep their size: Chromium leaves the width of the widest beside those that may grow."""
     parts, open_rows = _PARTS.split(made), [[0, False]]  # each row's start, and whether something in it is high
     for number in range(1, len(parts), 2):
-        if parts[number] == "<mrow>":
+        if parts[number].startswith("<mrow"):
             open_rows.append([number, False])
         elif parts[number] == "</mrow>":
             start, high = open_rows.pop()
             open_rows[-1][1] |= high
-            if not high and re.match(r"<mo>[(\[{|]</mo>", parts[start + 1]):
-                parts[start + 1] = parts[start + 1].replace("<mo>", '<mo stretchy="false">', 1)
+            if not high and re.match(r"<mo[^>]*>[(\[{|]</mo>", parts[start + 1]):
+                parts[start + 1] = re.sub(r"^<mo(?![^>]*stretchy)", '<mo stretchy="false"', parts[start + 1])
                 parts[number - 1] = re.sub(
-                    r"<mo([^>]*)>([)\]}|])</mo>$", r'<mo\1 stretchy="false">\2</mo>', parts[number - 1]
+                    r"<mo(?![^>]*stretchy)([^>]*>[)\]}|]</mo>)$", r'<mo stretchy="false"\1', parts[number - 1]
                 )
         else:
             open_rows[-1][1] = True

@@ -2,7 +2,7 @@
 
 (() => {
   'use strict';
-  const {slider, choice, LOG, WHOLE, toValue, shown, element, chart, composed, renyi, local, spaced, METHODS, equal} = compendium;
+  const {slider, choice, LOG, WHOLE, toValue, toPosition, shown, element, chart, composed, renyi, local, spaced, METHODS, equal} = compendium;
 
   /* All methods together for each number of releases; `total` is at the one asked for. */
   function composition(values) {
@@ -15,7 +15,7 @@
 
   /* The density of a published count under Laplace noise, where the true one is 0 and where it is `change`. */
   function noise({epsilon, change}) {
-    const scale = change / epsilon, counts = spaced(-8 * change, 9 * change, 511);
+    const scale = change / epsilon, counts = spaced(-15, 25, 401);
     const around = truth => counts.map(t => [t, Math.exp(-Math.abs(t - truth) / scale) / (2 * scale)]);
     return {scale, within: scale * Math.log(20), factor: Math.exp(epsilon), guess: 1 - Math.exp(-epsilon / 2) / 2,
       curves: Object.fromEntries([0, change].map(truth => [say('true: {count}', {count: truth}), around(truth)]))};
@@ -96,7 +96,7 @@
       inputs: [slider('epsilon', 'ε', 0.1, 8, 1, LOG), slider('change', say('sensitivity Δ'), 1, 10, 1, {whole: true})],
       compute: noise,
       results: r => [[say('scale of the noise, Δ/ε'), r.scale], [say('95 % of the published counts are off by at most'), r.within],
-        [say('largest ratio of the two densities'), r.factor], [say('the best guess which count is the true one is right with probability'), r.guess]],
+        [say('largest ratio of the two densities'), r.factor], [say('an attacker who thinks both counts equally likely guesses right with probability'), r.guess]],
       curves: r => ({x: say('published count'), y: say('density'), lines: r.curves, linear: true}),
     },
     reconstruction: {
@@ -104,9 +104,9 @@
       inputs: [slider('kept', say('probability ρ of keeping the value'), 0.02, 0.98, 0.3), slider('n', say('records N'), 100, 1e6, 2000, WHOLE),
         slider('steps', say('steps of iterative Bayes'), 1, 10000, 20, WHOLE)],
       compute: reconstruction,
-      results: r => [[say('of the perturbed records'), r.errors[0]], [say('of the estimated shares'), r.errors[1]]],
-      heading: say('total variation distance from the true shares'),
-      curves: r => ({x: say('value'), y: say('share'), lines: r.curves, linear: true}),
+      results: r => [[say('of the perturbed records'), r.errors[0]], [say('of the estimated proportions'), r.errors[1]]],
+      heading: say('total variation distance from the true proportions'),
+      curves: r => ({x: say('value'), y: say('proportion'), lines: r.curves, linear: true}),
     },
   };
 
@@ -121,7 +121,8 @@
     const read = () => (input.kind === 'choice' ? made.value : toValue(input, made.value));
     const update = () => {
       if (input.kind === 'choice') return;
-      output.textContent = shown(read());
+      const value = read(), short = Number(value.toPrecision(4));
+      output.textContent = Number.isInteger(value) || short < 1e-3 ? shown(value) : String(short);
       made.setAttribute('aria-valuetext', output.textContent);
     };
     if (input.kind === 'slider') made.addEventListener('keydown', event => {  // a hundred steps from end to end
@@ -129,8 +130,9 @@
       if (!step) return;
       event.preventDefault();
       const low = Number(made.min), high = Number(made.max);
-      const move = input.whole && !input.log ? step : step * (high - low) / 100;
-      made.value = Math.min(high, Math.max(low, Number(made.value) + move));
+      const move = input.whole && !input.log ? step : step * (high - low) / 100, now = Number(made.value), value = read();
+      const still = input.whole && toValue(input, now + move) === value;  // a whole number moves by one at least
+      made.value = Math.min(high, Math.max(low, still ? toPosition(input, value + Math.sign(step)) : now + move));
       made.dispatchEvent(new Event('input'));
     });
     made.addEventListener('input', () => { update(); changed(); });

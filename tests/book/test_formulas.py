@@ -38,6 +38,7 @@ def test_a_formula_keeps_its_signs(tex, shown):
         (r"\bigr)^2", '<msup><mrow><mo minsize="1.2em" maxsize="1.2em">)</mo></mrow>'),
         (r"D'", '<mrow><mi>D</mi><mo lspace="0" rspace="0">′</mo></mrow>'),
         (r"\left(n + 1\right)", '<mo stretchy="false">(</mo><mi>n</mi><mo>+</mo><mn>1</mn><mo stretchy="false">)</mo>'),
+        (r"\displaystyle a \left(b\right)", '<mo stretchy="false" lspace="0.1667em">(</mo><mi>b</mi>'),
         (r"\left(\left(a\right) \frac12\right)", '<mo>(</mo><mrow><mo stretchy="false">(</mo>'),
     ],
 )
