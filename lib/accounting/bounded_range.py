@@ -2,7 +2,7 @@
 
 AIM (miura2025, Algorithm 2) selects by the exponential mechanism, which has bounded range: for two
 neighbours, the log-likelihood ratios of its outputs lie in an interval [t - epsilon, t], 0 <= t <=
-epsilon (Durfee and Rogers 2019). How much privacy that saves depends on the accountant:
+epsilon (Durfee and Rogers 2019). The saving depends on the accountant:
 
 - `bounded_range_zcdp`: rho = epsilon^2/8 (Cesar and Rogers 2021), added up as zCDP
 - "bounded range" in `compose_schedule`: the smallest possible epsilon, to the error stated

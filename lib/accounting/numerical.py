@@ -76,7 +76,7 @@ class PrivacyLossVariable(ABC):
         """Return the mean of the losses in (low, high]."""
 
     def masses(self, edges: np.ndarray) -> np.ndarray:
-        """Return the probabilities of a loss between each of the increasing `edges`, shape (n + 1,), and the next."""
+        """Return the probabilities, shape (n,), of a loss between consecutive increasing `edges`, shape (n + 1,)."""
         return np.diff(self.cdf(edges))
 
 
@@ -96,7 +96,7 @@ class GaussianLoss(PrivacyLossVariable):
 
     @staticmethod
     def standard_masses(edges: np.ndarray) -> np.ndarray:
-        """Return the standard normal mass between each of the increasing `edges` and the next, precise in both tails."""
+        """Return the standard normal mass between consecutive increasing `edges`, precise in both tails."""
         edges = np.asarray(edges, dtype=float)
         below, above = np.diff(scipy.special.ndtr(edges)), -np.diff(scipy.special.ndtr(-edges))
         return np.where(edges[:-1] < 0, below, above)

@@ -117,7 +117,7 @@ class DiscreteLoss(PrivacyLossVariable):
         return np.append(0.0, np.cumsum(self.mass))[np.searchsorted(self.losses, t, side="right")]
 
     def masses(self, edges: np.ndarray) -> np.ndarray:
-        """Return the probabilities of a loss between each of the increasing `edges` and the next, which belongs to it."""
+        """Return the probabilities of a loss between consecutive increasing `edges`; the upper edge is included."""
         place = np.searchsorted(edges, self.losses, side="left") - 1
         inside = (place >= 0) & (place < len(edges) - 1)
         return np.bincount(place[inside], self.mass[inside], len(edges) - 1)

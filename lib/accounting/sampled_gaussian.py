@@ -93,7 +93,7 @@ class SampledGaussian(PrivacyLossVariable):
         return self._under_first(scipy.special.ndtr, self.place(t))
 
     def masses(self, edges: np.ndarray) -> np.ndarray:
-        """Return the probabilities of a loss between each of the increasing `edges` and the next."""
+        """Return the probabilities of a loss between consecutive increasing `edges`."""
         return self._under_first(GaussianLoss.standard_masses, self.place(edges))
 
     def _under_first(self, normal, x):

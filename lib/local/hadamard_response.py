@@ -63,7 +63,10 @@ class HadamardResponse(FrequencyOracle):
         return np.where(rng.random(values.size) < self._forced, self._block[values] * self.size + within, cell)
 
     def supports(self, reports: ArrayLike) -> NDArray[np.float64]:
-        """Return (n, k): 1 for a value whose row has a +1 in the reported cell, 0 for a -1, 1/2 in other blocks."""
+        """Return an array of shape (n, k).
+
+        An entry is 1 if the value's row has a +1 in the reported cell, 0 if it has a -1, and 1/2 if the cell is in another block.
+        """
         cells = whole_numbers("reports", reports, self.cells)[:, None]
         negative = odd((cells % self.size) & self._row)
         return np.where(cells // self.size == self._block, np.where(negative, 0.0, 1.0), 0.5)

@@ -45,7 +45,7 @@ def pure_variance(p: Any, q: Any, f: Any, n: Any) -> Any:
 
 
 def count_law(own: int, n: int, p: float, q: float) -> NDArray[np.float64]:
-    """Return the probabilities of 0, ..., n as the support count of a value that `own` of `n` users have, shape (n + 1,).
+    """Return the distribution of the support count of a value that `own` of the `n` users hold, shape (n + 1,).
 
     own : integer in [0, n]; n : integer in [0, inf); p, q : of a pure protocol, [0, 1]
     The count is the sum of two binomial counts.
