@@ -73,7 +73,7 @@ def test_the_site_is_offered_in_one_file_and_the_pdf_beside_it(tmp_path):
 
 
 def test_what_cannot_be_offered_is_said(tmp_path, capsys):
-    assert downloads.main(["zip", str(tmp_path)]) == 2 and "Say what to offer" in capsys.readouterr().err
+    assert downloads.main(["zip", str(tmp_path)]) == 2 and "Give a built site" in capsys.readouterr().err
     (tmp_path / downloads.PAGE).write_text("no place for it")
     with pytest.raises(ValueError, match="must have one place for compendium-site.zip, got 0"):
         downloads.main(["zip", str(tmp_path)])
