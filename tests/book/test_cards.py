@@ -252,6 +252,21 @@ def test_the_errata_say_what_the_ledger_says():
     assert not [id for id, claim in known.items() if claim.no_erratum and found.get(id, "differs") != "differs"]
 
 
+def test_an_entry_of_the_errata_and_its_claims_name_the_same_place():
+    """The index of formulas lists verdicts by the places that claims name, and must not contradict the errata."""
+    known = claims.load(ROOT / "book/claims.yml").claims
+    numbers = lambda text: set(re.findall(r"\b\w?[\d.]*\d\b", text.split(": ")[0]))
+    apart = [
+        (entry.head, id)
+        for entries in erratum.entries().values()
+        for entry in entries
+        if entry.claims and numbers(entry.head) and re.match(r"[A-Z]\w+ [\w.]*\d", entry.head)
+        for id in [" ".join(known[id].item for id in entry.claims)]
+        if not numbers(entry.head) & numbers(id)
+    ]
+    assert apart == []
+
+
 # ---- the ledger for machines
 
 
