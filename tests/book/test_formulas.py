@@ -34,7 +34,7 @@ def test_a_formula_keeps_its_signs(tex, shown):
 @pytest.mark.parametrize(
     "tex, written",
     [
-        (r"\mathcal M", "<mi>ℳ"),  # no empty space before it
+        (r"\mathcal M", "<math><mi>ℳ"),  # no empty space before it
         (r"\bigr)^2", '<msup><mrow><mo minsize="1.2em" maxsize="1.2em">)</mo></mrow>'),
         (r"D'", '<mrow><mi>D</mi><mo lspace="0" rspace="0">′</mo></mrow>'),
         (r"\left(n + 1\right)", '<mo stretchy="false">(</mo><mi>n</mi><mo>+</mo><mn>1</mn><mo stretchy="false">)</mo>'),

@@ -118,13 +118,17 @@ def test_noise(compute):
 
 @pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}")
 def test_reconstruction(compute):
+    strays = np.random.default_rng(2015).standard_normal(12).round(2)
     rng = np.random.default_rng(5)
     for _ in range(20):
         kept, n, steps = rng.uniform(0.02, 0.98), int(10 ** rng.uniform(2, 6)), int(10 ** rng.uniform(0, 2.5))
         here = compute("reconstruction", {"kept": kept, "n": n, "steps": steps})
         truth, seen, estimated = (np.array(here["curves"][name])[:, 1] for name in ("true", "perturbed", "estimated"))
         records = np.repeat(np.arange(len(truth)), here["observed"])
-        assert len(records) == n and min(here["observed"]) >= 0 and truth.sum() == pytest.approx(1)
+        shares = kept * truth + (1 - kept) / len(truth)
+        drawn = n * shares + strays * np.sqrt(n * shares * (1 - shares))
+        off = np.delete(np.maximum(drawn, 0) - here["observed"], 3)  # the fourth value takes what the roundings leave
+        assert np.abs(off).max() <= 0.5 and len(records) == n and truth.sum() == pytest.approx(1)
         change = Perturbation({"value": RetentionReplacement(len(truth), kept)})
         own = IterativeBayes(change, tol=1e-300, max_iter=steps + 1, accelerated=False).fit(records[:, None])
         assert here["shares"] == pytest.approx(own.shares_, rel=1e-9) and (estimated == here["shares"]).all()
@@ -154,6 +158,18 @@ def test_a_key_moves_the_slider_and_the_numbers(browser, book, name, width):
     assert numbers() != before
     assert place.find_element("tag name", "svg").get_attribute("outerHTML") != curve
     assert browser.script("return document.documentElement.scrollWidth") <= width
+
+
+def test_a_key_moves_a_whole_number_by_one_at_least(browser, book):
+    """On a logarithmic slider a hundredth of the way from 1 is less than one."""
+    browser.open(f"{book}/{PAGES['reconstruction']}")
+    steps = browser.driver.find_element("css selector", ".explorer input[id$=steps]")
+    browser.script("arguments[0].value = 0; arguments[0].dispatchEvent(new Event('input'))", steps)
+    said = [steps.get_attribute("aria-valuetext")]
+    for key in (Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ARROW_LEFT):
+        steps.send_keys(key)
+        said.append(steps.get_attribute("aria-valuetext"))
+    assert said == ["1", "2", "3", "2"]
 
 
 LEAST = """
