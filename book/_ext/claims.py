@@ -75,8 +75,7 @@ def tally(listed: list[cards.Finding]) -> str:
     badges = []
     for verdict in claims.VERDICTS:
         ids = [id for id, own in verdicts.items() if own == verdict]
-        said = say("{n} {verdict}", n=len(ids), verdict=say(verdict))
-        shown = f'<span class="verdict {claims.css_class(verdict)}">{said}</span>'
+        shown = f'<span class="verdict {claims.css_class(verdict)}">{retold.counted(len(ids), verdict)}</span>'
         badges += [f'<a href="#{claims.anchor(ids[0])}">{shown}</a>'] if ids else []
     return f'<p class="tally">{say("Claims judged here: {badges}", badges=" ".join(badges))}</p>'
 

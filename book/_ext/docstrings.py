@@ -2,15 +2,31 @@
 
 A docstring is plain text: paragraphs, indented formulas, `- ` lists, `>>>` examples, names in backticks. The description of
 an argument follows its name and a colon, `n : records, [1, inf); alpha : order`, on separate lines or within a paragraph.
+Formulas are read from plain text: `typeset` makes e^(epsilon/2) a letter with an exponent.
 """
 
-import ast
 import re
-import textwrap
+from html.entities import html5
+
+from docutils import nodes
+from sphinx import addnodes
 
 ENTRY = r"(?:(?<=\A)|(?<=\n)|(?<=; )|(?<=\. )|(?<=;\n))(?P<names>\**\w+(?:, \**\w+)*)(?P<mark> : |: | :\n|:\n)"
 HEADS = ("Parameters", "Attributes", "Fields", "Returns")
 CODE = re.compile(r"``(.+?)``|`([^`]+)`", re.DOTALL)
+CAPITALS = ("Lambda;", "Phi;", "Sigma;")  # those of the formulas: others begin sentences, or look Latin
+GREEK = {"eps": "ε"} | {
+    name[:-1]: sign for name, sign in html5.items() if name in CAPITALS or (name.endswith(";") and "α" <= sign <= "ω")
+}
+SIGNS = GREEK | {"<=": "≤", ">=": "≥", "!=": "≠", "+-": "±", "-+": "∓", "<-": "←", "inf": "∞", "sqrt": "√", "sum": "∑"}
+_GROUP = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
+FORMULA = re.compile(
+    rf"(?<=[\w)\]|'])\^(?P<power>-?(?:{_GROUP}|\d+(?:\.\d+)?|[A-Za-z]\w*'?))"
+    rf"|\b(?P<base>[A-Za-z]|sum|max|min|sup|{'|'.join(GREEK)})(?P<prime>'?)_(?P<index>\{{[^{{}}]*\}}|{'|'.join(GREEK)}|[A-Za-z0-9]{{1,3}})(?![A-Za-z0-9])"
+    rf"|(?P<sign>\b(?:{'|'.join(GREEK)}|inf|sqrt(?=\())(?!\w)|[<>!]=|<-(?= )|\+-|-\+)"
+)
+
+CODE_NODES = (nodes.literal, nodes.FixedTextElement, nodes.title, nodes.raw, addnodes.desc_signature)
 
 
 def paragraphs(lines: list[str]) -> list[list[str]]:
@@ -31,19 +47,17 @@ def rst(lines: list[str], arguments: set[str], mend=lambda text: text) -> list[s
         if group[0].startswith(">>>"):
             made += [*group, ""]
         elif all(line.startswith("    ") for line in group):
-            made += [f".. code-block:: {_language(group)}", "", *group, ""]
+            made += _display(group)
         else:
             made += _prose(group, arguments, mend)
     return made
 
 
-def _language(lines) -> str:
-    """Return "text" for formulas, which must not be highlighted as code, and "python" for code."""
-    try:
-        ast.parse(textwrap.dedent("\n".join(lines)))
-    except SyntaxError:
-        return "text"
-    return "python"
+def _display(group) -> list[str]:
+    """Return indented lines as code if they have an import or a comment, and else as formulas."""
+    if any("import " in line or "#" in line for line in group):
+        return [f".. code-block:: {'python' if '(' in group[0] + group[-1] else 'text'}", "", *group, ""]
+    return [".. rst-class:: formula", "", *(f"| {_escaped(line.strip())}" for line in group), ""]
 
 
 def _prose(group, arguments, mend) -> list[str]:
@@ -97,3 +111,31 @@ def _escaped(text: str) -> str:
     text = text.replace("\\", "\\\\").replace("*", "\\*").replace("|", "\\|")
     text = re.sub(r"_(?=\W|$)", r"\\_", text)
     return re.sub(r"^([-+#.:=~]|\w{1,3}[.)](?= )|\(\w+\)(?= ))", r"\\\1", text)
+
+
+def typeset(text: str) -> list[nodes.Node]:
+    """Return prose with the formulas in it: Greek letters, exponents, indices and signs."""
+    made, last = [], 0
+    for found in FORMULA.finditer(text):
+        made.append(nodes.Text(text[last : found.start()]))
+        last = found.end()
+        if power := found["power"]:
+            made.append(nodes.superscript("", "", *typeset(power[1:-1] if power.startswith("(") else power)))
+        elif base := found["base"]:
+            made.append(nodes.Text(SIGNS.get(base, base) + found["prime"]))
+            made.append(nodes.subscript("", "", *typeset(found["index"].strip("{}"))))
+        else:
+            made.append(nodes.Text(SIGNS[found["sign"]]))
+    return [node for node in [*made, nodes.Text(text[last:])] if node.astext()]
+
+
+def typeset_page(app, doctree):
+    """Typeset the formulas of a page of the reference, but for code and titles (an event of Sphinx)."""
+    if not app.env.docname.startswith("reference/"):
+        return
+    for text in list(doctree.findall(nodes.Text)):
+        above = text.parent
+        while above is not None and not isinstance(above, CODE_NODES):
+            above = above.parent
+        if above is None and FORMULA.search(text):
+            text.parent.replace(text, typeset(text))

@@ -35,7 +35,7 @@ from sphinx.util.docutils import SphinxRole
 
 from book.editions.edition import enumerated, say
 from book.kept import results
-from book.ledger import claims
+from book.ledger import claims, retold
 from book.ledger.verdicts import standings
 
 BOOK = Path(__file__).resolve().parents[1]
@@ -91,7 +91,7 @@ def sentence(count: Counter) -> str:
     """Return ``of 42 claims 32 are reproduced, 9 differ and 1 is not determinable``."""
     told = {
         "reproduced": say("{n} is reproduced", "{n} are reproduced", n=count["reproduced"]),
-        "differs": say("{n} differs", "{n} differ", n=count["differs"]),
+        "differs": retold.counted(count["differs"], "differs"),
         "not determinable": say("{n} is not determinable", "{n} are not determinable", n=count["not determinable"]),
         "stand-in": say("{n} still needs the real data", "{n} still need the real data", n=count["stand-in"]),
     }

@@ -597,3 +597,4 @@ def setup(app):
     app.add_role("house", House())
     app.connect("autodoc-process-docstring", mend)
     app.connect("doctree-read", rename)
+    app.connect("doctree-read", docstrings.typeset_page)

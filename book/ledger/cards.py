@@ -7,7 +7,6 @@ checked, and the replies. It is not a table, so it fits a phone, a sheet of pape
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from html import escape
@@ -15,13 +14,11 @@ from pathlib import Path
 
 import yaml
 
-from book.editions import edition
 from book.editions.edition import say
 from book.ledger import claims, machine_checked, retold
 from book.ledger.claims import Claim, Ledger, Record
 
 REPLIES = Path(__file__).resolve().parents[1] / "replies.yml"
-WORD = re.compile(r"(?:a|[a-z]{2,}(?:-[a-z]+)*)(?![\w-])")  # an English word, not a name such as aim-k2 or x_1
 
 
 def markup(text: str) -> str:
@@ -92,7 +89,7 @@ def findings(ledger: Ledger, records, full: dict[str, Record]) -> list[Finding]:
 
 
 def tally(found: list[Finding]) -> str:
-    """Return ``22 claims: 20 reproduced, 2 differs``, by the verdicts that count."""
+    """Return ``22 claims: 20 reproduced, 2 differ``, by the verdicts that count."""
     return retold.tally(each.standing.verdict for each in found)
 
 
@@ -104,7 +101,7 @@ def entry(finding: Finding, place: str, foot: str = "") -> str:
         f'<p class="claim-verdict">{retold.badge(record.verdict)}{read}</p>',
         f'<p class="claim-says"><a href="{place}">{markup(claim.item)}</a> {markup(claim.statement)}</p>',
         _values(finding),
-        f'<p class="claim-note">{markup(sentence(record.note, claim.readings))}</p>' if record.note else "",
+        f'<p class="claim-note">{markup(record.note)}</p>' if record.note else "",
         _readings(finding),
         _checked(claim, place),
         *(_reply(reply) for reply in replies().get(claim.id, [])),
@@ -144,14 +141,6 @@ def _values(finding: Finding) -> str:
         told |= {say("here, on a synthetic sample") if here.verdict == "stand-in" else say("here"): here.reproduced}
     shown = [f"<span>{name} <b>{markup(value)}</b></span>" for name, value in told.items() if value]
     return f'<p class="claim-values">{" ".join(shown)}</p>'
-
-
-def sentence(note: str, names: Iterable[str] = ()) -> str:
-    """Return a note as a sentence; it may begin unchanged with a formula, a number or a name (such as aim-k2, or one of
-    `names`)."""
-    if edition.language == edition.SOURCE and WORD.match(note) and not note.startswith(tuple(names)):
-        note = note[0].upper() + note[1:]
-    return note if not note or note.endswith((".", "?", "!", "。")) else note + say(".")
 
 
 def _readings(finding: Finding) -> str:

@@ -127,6 +127,7 @@ def record(one: Record, ledger: Ledger) -> Record:
     known = ledger[one.id]
     found = claims_found(known, one.reproduced)
     note = say("; ").join(_part(part, known) for part in parts(one.note))
+    note += say(".") * bool(note and not note.endswith(say(".")))
     item, published = _told(one.item, one.document), _told(one.published, one.document)
     told = source(known, ledger)
     return replace(one, item=item, published=published, reproduced=found, note=note, source=told)
@@ -185,11 +186,19 @@ def read_mark() -> str:
     return claims.READ_MARK.replace(f">{claims.READ}<", f">{say('read')}<")
 
 
+def counted(n: int, verdict: str) -> str:
+    """Return ``30 reproduced``, ``1 differs`` or ``2 differ``."""
+    return (
+        say("{n} differs", "{n} differ", n=n)
+        if verdict == "differs"
+        else say("{n} {verdict}", n=n, verdict=say(verdict))
+    )
+
+
 def tally(verdicts) -> str:
-    """Return ``32 claims: 31 reproduced, 1 differs`` (in the order of `VERDICTS`)."""
+    """Return ``32 claims: 30 reproduced, 2 differ`` (in the order of `VERDICTS`)."""
     count = Counter(verdicts)
-    shown = [each for each in (*VERDICTS, "not judged") if count[each]]
-    listed = say(", ").join(say("{n} {verdict}", n=count[each], verdict=say(each)) for each in shown)
+    listed = say(", ").join(counted(count[each], each) for each in (*VERDICTS, "not judged") if count[each])
     return say("{n} claim: {listed}", "{n} claims: {listed}", n=count.total(), listed=listed)
 
 

@@ -1,6 +1,6 @@
 """The hockey-stick divergence of two Gaussians, numerically and with an error bound.
 
-delta(eps) = sup_S P(S) - e^eps Q(S) = E_P[(1 - e^(eps - L))_+], L = log(dP/dQ), is the smallest delta for which the
+delta(eps) = sup_S P(S) - e^eps Q(S) = E_P[max(0, 1 - e^(eps - L))], L = log(dP/dQ), is the smallest delta for which the
 pair P, Q is (eps, delta)-indistinguishable.
 
 The integral. Let K(z) = log E_P[e^(zL)] = z D_{1+z}(P||Q), analytic in a strip lo < Re z < hi around [-1, 0]. The

@@ -184,10 +184,10 @@ def measured(result: Result) -> str:
     chosen = in_order.total(step.epsilon > 0 for step in result.steps)
     sigmas = [float(step.sigma) for step in result.steps]
     return (
-        f"AIM measured {len(result.steps)} tables of counts, {chosen} of them chosen by the exponential mechanism, with Gaussian noise of "
-        f"standard deviation {max(sigmas):.4g} at most and {sigmas[-1]:.4g} in the last round. It spent "
-        f"{float(result.rho_used):.6g} of the {float(result.rho):.6g} of zero-concentrated differential privacy that it had. "
-        f"The model has {len(result.model.cliques)} potential{'s' * (len(result.model.cliques) != 1)}; it says that there are {result.model.total:,.0f} records."
+        f"AIM measured {len(result.steps)} tables of counts, {chosen} of them chosen by the exponential mechanism. The standard deviation "
+        f"of its Gaussian noise was {max(sigmas):.4g} at most, and {sigmas[-1]:.4g} in the last round. It spent {float(result.rho_used):.6g} "
+        f"of its budget rho = {float(result.rho):.6g} of zero-concentrated differential privacy. "
+        f"By the model, which has {len(result.model.cliques)} potential{'s' * (len(result.model.cliques) != 1)}, there are {result.model.total:,.0f} records."
     )
 
 
@@ -249,16 +249,16 @@ def marks(schema: Schema) -> str:
     >>> from lib.release.synthesizer import marks
     >>> from lib.release.schema import parse
     >>> print(marks(parse("attributes: {sex: {values: [female, male], missing: male}}")))
-    No cell is empty. `other` of sex stands for values that the schema does not list.
+    No cell is empty. In sex, `other` stands for values that the schema does not list.
     """
     missing = [each.name for each in schema.attributes if each.own_missing]
     other = [each.name for each in schema.attributes if each.own_unseen]
     one = [each.name for each in schema.attributes if each.missing == each.unseen]
-    said = [f"Empty cells, of {', '.join(missing)}, are missing values." if missing else "No cell is empty."]
+    said = [f"An empty cell of {', '.join(missing)} is a missing value." if missing else "No cell is empty."]
     if other:
-        said.append(f"`other` of {', '.join(other)} stands for values that the schema does not list.")
+        said.append(f"In {', '.join(other)}, `other` stands for values that the schema does not list.")
     if one:
-        said.append(f"Of {', '.join(one)} a missing value and one that is not listed are the same.")
+        said.append(f"In {', '.join(one)}, a missing value and an unlisted one look alike.")
     return " ".join(said)
 
 
@@ -275,8 +275,8 @@ def statement(epsilon: float, delta: float, neighbours: str, seed: int | None = 
     checks.one_of("neighbours", neighbours, NEIGHBOURS)
     if seed is not None:
         return (
-            "**Not for release.** The noise of this run came from a seed, so that it can be repeated for reading. Whoever knows the seed "
-            "and the program can take the noise off: nothing is promised to anybody in the table."
+            "**Not for release.** The noise of this run came from a seed, so that readers can repeat it. Anyone who knows the seed "
+            "and the program can subtract the noise, so this run protects nobody in the table."
         )
     pair = (
         "differ in one record, which only one of them contains"

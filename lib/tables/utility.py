@@ -36,7 +36,7 @@ def marginal_errors(real: Table, synthetic: Table, workload: Collection[Collecti
 def workload_error(
     real: Table, synthetic: Table, workload: Collection[Collection[str]], weights: ArrayLike | None = None
 ) -> float:
-    """Return L(D, D^) = 1/(k |D|) sum_i c_i |p_{r_i}(D) - p_{r_i}(D^)|_1 (miura2025, Definition 3.1).
+    """Return L(D, S) = 1/(k |D|) sum_i c_i |p_{r_i}(D) - p_{r_i}(S)|_1 (miura2025, Definition 3.1).
 
     real, synthetic, workload : as for `marginal_errors`
     weights : the c_i in [0, inf), shape (k,); default: all 1. The divisor stays k, as printed, whatever the weights add up to.
@@ -124,7 +124,7 @@ def mutual_information(table: Table) -> NDArray[np.float64]:
 
 
 def mutual_information_error(real: Table, synthetic: Table) -> float:
-    """Return the mean of |I(A_i, A_j) - I^(A_i, A_j)| in nats over the pairs i < j (Figure 8); at least two attributes.
+    """Return the mean of |I(A_i, A_j) - I'(A_i, A_j)| in nats over the pairs i < j (Figure 8); at least two attributes.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table

@@ -19,8 +19,8 @@ READINGS = {"every, wide": "at each of $\\varepsilon = 1, 2$", "every": "at one"
 
 def finding(judge="digits", printed="0.58", verdict="differs", found="0.6", full=None, **more):
     claim = Claim("miura2022.a.b", "miura2022", "Table 1, left", "A <b>number</b> $x < 1$.", printed, judge, {}, **more)
-    kept = Record(claim.id, "miura2022", claim.item, printed, full, "reproduced", "on real data", "") if full else None
-    return Finding(claim, Record(claim.id, "miura2022", claim.item, printed, found, verdict, "off by 3 < 4", ""), kept)
+    kept = Record(claim.id, "miura2022", claim.item, printed, full, "reproduced", "On real data.", "") if full else None
+    return Finding(claim, Record(claim.id, "miura2022", claim.item, printed, found, verdict, "Off by 3 < 4.", ""), kept)
 
 
 def test_an_entry_begins_with_the_verdict_and_shows_all_texts_as_they_are():
@@ -51,23 +51,12 @@ def test_each_reading_has_its_own_value():
     assert "Printed: so it is" in made and "here" not in made.replace("#there", "")
 
 
-@pytest.mark.parametrize(
-    ("note", "shown"),
-    [
-        ("it holds", "It holds."),
-        ("a sign is missing.", "A sign is missing."),
-        ("post-processing: no cost", "Post-processing: no cost."),
-        ("$n$ is public", "$n$ is public."),
-        ("`rho` is meant", "`rho` is meant."),
-        ("0.82 at best", "0.82 at best."),
-        ("aim-k2 is ahead", "aim-k2 is ahead."),
-        ("x_1 is free", "x_1 is free."),
-        ("every, wide: 0.3", "every, wide: 0.3."),
-        ("", ""),
-    ],
-)
-def test_a_note_is_shown_as_a_sentence(note, shown):
-    assert cards.sentence(note, READINGS) == shown
+def test_each_note_can_be_read_alone():
+    """It consists of whole sentences, and names no other claim by its id."""
+    known = {id for each in claims.load().all for id in (each, each.partition(".")[2])}
+    notes = {row["id"]: row["note"] for row in results.rows(verdicts.FULL) if row["note"]}
+    assert [id for id, note in notes.items() if not re.match(r"[A-Z$0-9“'].*[.?]$", note)] == []
+    assert [id for id, note in notes.items() if known & set(re.findall(r"[a-z0-9]+(?:\.[a-z0-9-]+)+", note))] == []
 
 
 def test_readings_that_agree_are_folded_behind_what_they_found_and_after_the_note():

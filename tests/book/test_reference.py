@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from docutils import nodes
 
 from book._ext import docstrings, numbers, reference
 from book._ext.reference import rooms
@@ -113,12 +114,30 @@ def test_formulas_lists_examples_and_sources_stay_what_they_are():
     text = "Says:\n- one `a`\n  and more\n- two\n\n    x = y |z|\n\n>>> 1\n1\n\nGood. Source: kiri2019."
     lines = made(text).splitlines()
     assert lines[:3] == ["Says:", "- one \\ :house:`a`\\  and more", "- two"]
-    assert lines[3:5] == [".. code-block:: text", "    x = y |z|"]
+    assert lines[3:5] == [".. rst-class:: formula", "| x = y \\|z\\|"]
     assert lines[5:] == [">>> 1", "1", "Good.", ":Source: kiri2019."]
 
 
 def test_what_would_be_markup_is_escaped():
     assert docstrings.flowing("2 * x, |y| and z_ of `f`s") == "2 \\* x, \\|y\\| and z\\_ of \\ :house:`f`\\ s"
+
+
+@pytest.mark.parametrize(
+    ("plain", "shown"),
+    [
+        ("The smallest epsilon.", "The smallest ε."),
+        ("(e^(epsilon/2) - 1)^2 <= 10^6", "(e<sup>ε/2</sup> - 1)<sup>2</sup> ≤ 10<sup>6</sup>"),
+        ("2^-(g+1) and A^-1 v'^T", "2<sup>-(g+1)</sup> and A<sup>-1</sup> v'<sup>T</sup>"),
+        ("sum_c w_c/sigma_c^2", "∑<sub>c</sub> w<sub>c</sub>/σ<sub>c</sub><sup>2</sup>"),
+        ("D_{1+z} and p_{r_i}(D)", "D<sub>1+z</sub> and p<sub>r<sub>i</sub></sub>(D)"),
+        ("[0, inf), sqrt(rho log(1/delta))", "[0, ∞), √(ρ log(1/δ))"),
+        ("rho_used, log_mass, information, w^ and alphabet", "rho_used, log_mass, information, w^ and alphabet"),
+    ],
+)
+def test_formulas_in_plain_text_are_typeset(plain, shown):
+    page = nodes.paragraph("", "", *docstrings.typeset(plain))
+    tags = str(page).replace("superscript>", "sup>").replace("subscript>", "sub>")
+    assert tags == f"<paragraph>{shown}</paragraph>"
 
 
 # ---- chapters

@@ -150,8 +150,10 @@ def test_a_value_of_the_codebook_that_is_called_other_is_no_doubt(tmp_path):
 
 def test_what_the_marks_stand_for_is_said_of_those_that_have_them():
     said = release.marks(SCHEMA)
-    assert said.startswith("Empty cells, of card, age, joined, are missing values. `other` of card, quarter stands for")
-    assert said.endswith("Of quarter a missing value and one that is not listed are the same.")
+    assert said.startswith(
+        "An empty cell of card, age, joined is a missing value. In card, quarter, `other` stands for"
+    )
+    assert said.endswith("In quarter, a missing value and an unlisted one look alike.")
     assert (
         release.marks(schema.parse("attributes: {a: {values: [x, y], missing: x, unseen: y}}")) == "No cell is empty."
     )
