@@ -158,7 +158,7 @@
       columns: [{key: 'deviation', name: say('standard deviation'), better: 'less'}, {key: 'bits', name: say('bits of a report'), better: 'less'}]},
       {caption: say('What a report tells'), columns: [{key: 'epsilon', name: say('ε, pure')}], budgets: true, rows: [{key: 'report', name: say('any of them'), cells: [epsilon]}]},
     ],
-    note: () => say('Bits: the base-2 logarithm of the number of reports there are. BLH and OLH send their hash function with the bucket.'),
+    note: () => say('Bits: the base-2 logarithm of the number of possible reports. BLH and OLH send their hash function with the bucket.'),
     statement: (result, {epsilon, k}) => say('Each user’s value, one of {k}, leaves the device only in a report that is {epsilon}-locally differentially private.',
       {k: count(k), epsilon}),
     call: ({best, others}, {epsilon, k, n, f}) => `from dp_compendium.local import ${ORACLES[best]}\n\n`

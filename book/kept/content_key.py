@@ -60,6 +60,7 @@ class _Statement(NamedTuple):
     calls: tuple[str, ...]  # of these, what is called where the statement runs, or decorates
     imports: tuple[tuple[str, str], ...]  # in the form of `_imported`
     texts: tuple[str, ...]
+    silent: str  # the hash of its meaning without what errors say
 
 
 class _Module(NamedTuple):
@@ -85,6 +86,8 @@ def definitions(
     *starts: str | Path, root: Path = ROOT, without: Iterable[str | Path] = (), as_commands: bool = False
 ) -> dict[str, str]:
     """Return the names of the definitions, files and notebooks' code in `key`, each with a short hash of its content.
+
+    What errors say does not count here: no result depends on it.
 
     as_commands : of a module with ``if __name__ == "__main__"``, only what running it as a command uses
 
@@ -150,7 +153,7 @@ def _named(node: _Node, root: str) -> tuple[str, str]:
     if not _is_code(path):
         return os.path.basename(path), content(path)
     statement = _module(path, root).statements[number]
-    return statement.name, statement.meaning
+    return statement.name, statement.silent
 
 
 @cache
@@ -329,7 +332,7 @@ def _module(path: str, root: str) -> _Module:
         code, shown = _notebook(source, path)
         everything = _walk(_parsed(code, path))
         made = _statement(name, _meaning(code, _places(code), everything), everything)
-        return _Module((made, _statement("", _hash(shown))), {}, {})
+        return _Module((made, _statement("", (_hash(shown),) * 2)), {}, {})
     place = _places(source)
     package, own = (
         os.path.relpath(os.path.dirname(path), root).replace(os.sep, "."),
@@ -382,19 +385,20 @@ def _notebook(source: str, path: str) -> tuple[str, str]:
 
 
 def _statement(
-    name: str, meaning: str, everything: Sequence[Any] = (), package: str = "", runs: bool = False
+    name: str, meanings: tuple[str, str], everything: Sequence[Any] = (), package: str = "", runs: bool = False
 ) -> _Statement:
     """Return the statement for the first node of `everything`, which contains the others."""
     called = [each for node in everything[:1] for part in _walk(node, _FUNCTIONS) for each in _called(part)]
     texts = {part.value for part in everything if isinstance(part, ast.Constant) and isinstance(part.value, str)}
     return _Statement(
         name,
-        meaning,
+        meanings[0],
         runs,
         uses=tuple(sorted(_dotted(everything))),
         calls=tuple(sorted(_dotted(called))),
         imports=tuple(pair for part in everything for pair in _imported(part, package)),
         texts=tuple(sorted(filter(_may_be_a_name, texts))),
+        silent=meanings[1],
     )
 
 
@@ -483,12 +487,15 @@ def _places(source: str) -> Callable[[int, int], int]:
     return lambda line, column: starts[line - 1] + len(lines[line - 1].encode()[:column].decode())
 
 
-def _meaning(source: str, place: Callable[[int, int], int], everything: list[Any]) -> str:
-    """Return a hash of the first of `everything`, without docstrings, imports, comments, blank lines and trailing white space."""
+def _meaning(source: str, place: Callable[[int, int], int], everything: list[Any]) -> tuple[str, str]:
+    """Return two hashes of the first of `everything`, without docstrings, imports, comments, blank lines and trailing white space.
+
+    The second is also without the arguments of the errors that are raised.
+    """
     node = everything[0]
     cut = [part for part in everything if isinstance(part, _IMPORTS)]
     cut += [part.body[0] for part in everything if isinstance(part, _DEFINITIONS) and _is_text(part.body[0])]
-    pairs = sorted((place(part.lineno, part.col_offset), place(part.end_lineno, part.end_col_offset)) for part in cut)
+    raised = [part.exc for part in everything if isinstance(part, ast.Raise) and isinstance(part.exc, ast.Call)]
     start, end = 0, len(source)
     if not isinstance(node, ast.Module):
         first = min(part.lineno for part in (node, *getattr(node, "decorator_list", ())))
@@ -496,6 +503,13 @@ def _meaning(source: str, place: Callable[[int, int], int], everything: list[Any
             place(first, node.col_offset if first == node.lineno else 0),
             place(node.end_lineno, node.end_col_offset),
         )
-    edges = [start, *chain(*pairs), end]
-    kept = "".join(source[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
-    return _hash(_STRING_OR_LINE_END.sub(lambda found: found[1] or "\n", kept + "\n").strip("\n"))
+
+    def hashed(cut: list[Any]) -> str:
+        pairs = sorted(
+            (place(part.lineno, part.col_offset), place(part.end_lineno, part.end_col_offset)) for part in cut
+        )
+        edges = [start, *chain(*pairs), end]
+        kept = "".join(source[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
+        return _hash(_STRING_OR_LINE_END.sub(lambda found: found[1] or "\n", kept + "\n").strip("\n"))
+
+    return hashed(cut), hashed([*cut, *(each for call in raised for each in call.args)])

@@ -133,7 +133,7 @@ def weakest(value) -> tuple[str, Difference]:
     """Return the name and the difference that exceeds its limit by the fewest standard errors, which decides whether all hold."""
     found = many(value)
     if found is None:
-        raise ValueError(f"value must be a Difference, or a list or mapping of such, got {value!r}")
+        raise ValueError(f"value must be a Difference, or a list or mapping of Differences, got {value!r}")
     return min(found.items(), key=lambda each: each[1].errors)
 
 

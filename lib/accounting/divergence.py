@@ -136,7 +136,7 @@ def gaussian_pair(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: Arr
     if not np.isfinite(pair).all():
         raise ArithmeticError("means or covariances are too far apart for double precision")
     if np.any(1.0 + pair.t <= pair.t_error):
-        raise ValueError(f"cov2 must not be singular next to cov1, got {_brief(cov2)}")
+        raise ValueError(f"cov2 must not be numerically singular relative to cov1, got {_brief(cov2)}")
     return pair
 
 

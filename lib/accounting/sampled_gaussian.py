@@ -16,9 +16,8 @@ is replaced, the dominating laws are P and
 
 For every event A and t >= 1, P(A) - t P'(A) is largest if the clipped changes of the two records are opposite and of
 norm 1. This follows from the lemma of Neyman and Pearson; the chapter "Which method wins when all are equally
-private?" gives the proof. The changes of the other records are the same for both, and mixing over them raises no such
-difference.
-`numerical.prv_compose` composes each pair, and the worst counts.
+private?" gives the proof. The changes of the other records are the same for both, and mixing over them cannot increase this difference.
+`numerical.prv_compose` composes each pair; the largest result is the cost.
 
 Source: Abadi et al. 2016; Mironov, Talwar, Zhang 2019; Gopi, Lee, Wutschitz 2021.
 """

@@ -188,7 +188,7 @@ def _bound(hits, false_hits, trials, delta, confidence):
 
 
 def _best_threshold(likely, rare, delta, confidence):
-    """Return the threshold above which the event proves most, among the quantiles of all scores."""
+    """Return the largest lower bound on epsilon and its threshold, among the quantiles of all scores."""
     thresholds = np.unique(np.quantile(np.concatenate([likely, rare]), np.linspace(0, 1, 201), method="lower"))
     likely, rare = np.sort(likely), np.sort(rare)
     hits = len(likely) - np.searchsorted(likely, thresholds, side="right")

@@ -196,7 +196,7 @@ def _is(cell, constant, walk) -> bool:
 
 
 class _Draws(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array of draws that are decided as far as the program looks; any use but a comparison makes them numbers."""
+    """An array of draws, each fixed only as far as comparisons require; any other use turns them into numbers."""
 
     def __init__(self, cells, dtype, walk):
         self._cells, self.dtype, self._walk = cells, np.dtype(dtype), walk

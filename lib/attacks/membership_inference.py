@@ -82,7 +82,9 @@ class Attack:
             found = f"{members.dtype}, {members.shape}, {scores.shape}"
             raise ValueError(f"members must be bool and as many as scores, got {found}")
         if min(members.sum(), (~members).sum()) < 2:
-            raise ValueError(f"members must be two at least, and others, too, got {members.sum()} of {members.size}")
+            raise ValueError(
+                f"members must be at least two, and so must the others, got {members.sum()} of {members.size}"
+            )
         object.__setattr__(self, "scores", scores)
         object.__setattr__(self, "members", members)
 

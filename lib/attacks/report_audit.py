@@ -227,7 +227,7 @@ def _scores(telling, k, learning) -> np.ndarray:
 
 
 def _most_telling(score, confidence) -> tuple[int, int, float]:
-    """Return the two values and the threshold that prove most on these reports, shape (trials, k, k)."""
+    """Return the two values and the threshold that give the largest bound on these reports, shape (trials, k, k)."""
     trials, k, _ = score.shape
     pairs = [(first, second) for first, second in np.ndindex(k, k) if first != second]
     cuts, hits, false_hits = (np.empty((len(pairs), _CUTS)) for _ in range(3))

@@ -312,7 +312,7 @@ def _sha256(file: Path) -> str:
 
 
 def _fetch(url: str) -> None:
-    """Fetch every file that `SOURCES` has at `url` into the cache, all of them, after verifying each, or none."""
+    """Verify every file that `SOURCES` has at `url`, then put all of them into the cache, or none."""
     archive = _download(url)
     verified = {}
     for source in SOURCES.values():

@@ -102,7 +102,7 @@ def brute_force(
     checks.one_of("norm", norm, (1, 2, np.inf))
     n, domain = checks.whole("n", n, "[1, inf)"), tuple(domain)
     if len(domain) < 2:
-        raise ValueError(f"domain must hold two values at least, got {domain!r}")
+        raise ValueError(f"domain must hold at least two values, got {domain!r}")
     worst = Witness(-1.0, (), ())
     # Neighbours add to a common rest a record or none, or one record or another.
     sizes = range(n) if neighbours == "unbounded" else (n - 1,)

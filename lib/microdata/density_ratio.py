@@ -195,7 +195,7 @@ class Features:
             self.origin, self.unit = records.mean(axis=0), records.std(axis=0)
             if (self.unit == 0).any():
                 name = perturbation.attributes[self.unit.argmin()]
-                raise ValueError(f"records of {name!r} must take two values at least to be scaled, got one")
+                raise ValueError(f"records of {name!r} must take at least two values to be scaled, got one")
         else:
             self.origin, self.unit = np.zeros(records.shape[1]), np.ones(records.shape[1])
 
@@ -301,7 +301,7 @@ class KernelDensityRatio(_DensityRatio):
     def _prepare(self):
         widths = checks.real("width", self.width, "[1e-100, inf)")
         if widths.size == 0:
-            raise ValueError("width must hold one candidate at least, got none")
+            raise ValueError("width must hold at least one candidate, got none")
         self.width_ = float(widths) if widths.ndim == 0 else self._cross_validated(widths)
         self._features = Features(self.perturbation, self.records_, self.scaling)
         self._centres = self._features(self.records_)

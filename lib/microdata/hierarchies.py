@@ -136,7 +136,7 @@ def categories(attribute: str, rows: Iterable[Sequence[str]]) -> Hierarchy:
     """
     rows = [tuple(row) for row in rows]
     if not rows:
-        raise ValueError(f"hierarchy of {attribute!r} must have one value at least, got none")
+        raise ValueError(f"hierarchy of {attribute!r} must have at least one value, got none")
     values = [row[0] for row in rows]
     for row in rows:
         if len(row) != len(rows[0]) or len(row) < 2 or not all(row):
@@ -159,7 +159,7 @@ def intervals(attribute: str, starts: Iterable[ArrayLike]) -> Hierarchy:
     """
     cuts = [checks.integer(f"starts of {attribute!r}", level, "(-inf, inf)").astype(int) for level in starts]
     if not cuts:
-        raise ValueError(f"hierarchy of {attribute!r} must have one level at least, got none")
+        raise ValueError(f"hierarchy of {attribute!r} must have at least one level, got none")
     low, high = cuts[0][0], cuts[0][-1]
     values = np.arange(low, high + 1)
     positions, labels = [np.arange(len(values))], [values.astype(str).astype(object)]

@@ -178,7 +178,7 @@ class Perturbation:
     def __init__(self, mechanisms: Mapping) -> None:
         self.mechanisms = dict(mechanisms)
         if not self.mechanisms:
-            raise ValueError("mechanisms must hold one attribute at least, got none")
+            raise ValueError("mechanisms must hold at least one attribute, got none")
         for name, mechanism in self.mechanisms.items():
             if not isinstance(mechanism, (RetentionReplacement, BoundedLaplace)):
                 wanted = "RetentionReplacement or BoundedLaplace"
@@ -196,7 +196,7 @@ class Perturbation:
         epsilon = checks.number("epsilon", epsilon, "[0, inf)")
         attributes = dict(attributes)
         if not attributes:
-            raise ValueError("attributes must hold one attribute at least, got none")
+            raise ValueError("attributes must hold at least one attribute, got none")
         shares = _shares(attributes, split)
         part, step = epsilon, 2.0**-52
         while (
@@ -323,7 +323,7 @@ def matching_posteriors(densities: ArrayLike) -> NDArray[np.float64]:
         for r, held in enumerate(without[i]):
             last[held] += a[i, r] * last[held | 1 << r]
     if not first[-1] > 0:
-        raise ValueError("densities must allow one matching of persons to rows at least, got none")
+        raise ValueError("densities must allow at least one matching of persons to rows, got none")
     ways = [[first[held] @ last[held | 1 << r] for r, held in enumerate(row)] for row in without]
     return a * np.array(ways) / first[-1]
 

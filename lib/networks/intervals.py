@@ -69,7 +69,7 @@ def change_bounds(network: Network, *, variant: str = "corrected") -> Intervals:
 
 
 def _forward(pairs, n, variant):
-    """Return inputs of the layers 1 to L and outputs of 0 to L, by equations (20) and (21)."""
+    """Return inputs of layers 1 to L and outputs of 0 to L, by equations (20) and (21)."""
     inputs, outputs = [], [(np.zeros(n), np.ones(n))]
     for w, b in pairs:
         low, high = outputs[-1]
@@ -96,7 +96,7 @@ def _softmax(low, high):
 
 
 def _backward(pairs, inputs, probabilities, variant):
-    """Return error signals of the layers 1 to L, by equations (22) and (23)."""
+    """Return error signals of layers 1 to L, by equations (22) and (23)."""
     low, high = probabilities
     errors = [(low - 1, high)]  # y - t; with y in [0, 1] it is equation (22)
     for (w, _), (_, most) in zip(pairs[:0:-1], inputs[-2::-1]):

@@ -188,8 +188,7 @@ def marginal_bounds(result: Result, error: float) -> dict[tuple[str, ...], float
        at most beta. A sum of fewer draws exceeds q with no larger probability, because the noise is symmetric and log-concave
        (Anderson's inequality).
 
-    So d_r <= e n_r + (w_c (psi(y - p_c) + q) + g) / w_r. The synthetic table is at most as far from the truth as p is, plus the
-    distance between the two.
+    So d_r <= e n_r + (w_c (psi(y - p_c) + q) + g) / w_r. By the triangle inequality, the synthetic table is at most as far from the truth as p is, plus its own distance from p.
     """
     error, law, choice = checks.number("error", error, "(0, 1)"), _Law.of(result), result.choice
     if choice is None:

@@ -170,7 +170,7 @@ class _Run:
         checks.one_of("neighbours", neighbours, NEIGHBOURS)
         self.plan, self.domain, self.total_is_public = plan, table.domain, neighbours == "bounded"
         if self.total_is_public and not len(table):
-            raise ValueError("table must have one record at least where their number is public, got none")
+            raise ValueError("table must have at least one record where their number is public, got none")
         self.reconciliation = Reconciliation(self.domain.sizes, len(table) if self.total_is_public else None)
         self.weights = downward_closure(self.domain, workload)
         self.names = {clique: tuple(self.domain.attributes[v] for v in clique) for clique in [(), *self.weights]}
@@ -224,7 +224,7 @@ class _Run:
         return [share * part for part in parts]
 
     def _first(self, clique, share, schedule):
-        """Measure without a choice and return the noise's scale."""
+        """Measure `clique` without selecting it privately and return the scale of the noise."""
         scale = self.draws.scale(schedule.measure(share))
         self._measure(clique, scale)
         if self.watched:  # otherwise one fit after all of them suffices

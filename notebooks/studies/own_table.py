@@ -84,7 +84,7 @@ def _scaled(frame, ends, *, scaling="observed") -> pd.DataFrame:
     for name, least, most in zip(frame.columns, low, high):
         if not least < most:
             raise ValueError(
-                f"{name} must take two values at least in complete records to be scaled, got {least:g} only"
+                f"{name} must take at least two values in complete records to be scaled, got {least:g} only"
             )
     return 2 * (frame - low) / (high - low) - 1
 

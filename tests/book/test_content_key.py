@@ -234,6 +234,19 @@ def test_everything_else_counts(tree, code):
     )
 
 
+def test_what_errors_say_counts_for_chapters_and_not_for_kept_results(tree):
+    code = "def f(x):\n    if x < 0:\n        raise ValueError(f'x must be {x!r}')\n    return 'kept'\n"
+    changes = {
+        "said": code.replace("must be", "has to be"),
+        "error": code.replace("ValueError", "TypeError"),
+        "result": code.replace("'kept'", "'other'"),
+    }
+    root = tree({"x.py": code} | {f"{name}.py": text for name, text in changes.items()})
+    for kind, same in ((content_key.key, set()), (content_key.definitions, {"said"})):
+        found = {name: kind(f"{name}.py", root=root) for name in ("x", *changes)}
+        assert {name for name in changes if found[name] == found["x"]} == same
+
+
 def test_of_notebooks_outputs_do_not_count_but_markdown_and_tags_do(tree):
     made = {
         "same": notebook("x = 1", outputs=[{"output_type": "stream", "name": "stdout", "text": "1"}]),

@@ -311,7 +311,7 @@ def test_posteriors_of_matchings_whose_products_leave_the_range(n, seed):
     }
     total = sum(weights.values())
     if not total:
-        with pytest.raises(ValueError, match="densities must allow one matching"):
+        with pytest.raises(ValueError, match="densities must allow at least one matching"):
             perturbation.matching_posteriors(densities)
         return
     exact = [

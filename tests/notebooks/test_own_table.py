@@ -144,6 +144,6 @@ def test_a_number_that_never_changes_is_refused_where_it_is_scaled_by_what_was_o
         [2 * 2 / 81 - 1, 2 * 6 / 9000 - 1],
     ]
     with pytest.raises(
-        ValueError, match="age must take two values at least in complete records to be scaled, got 20 only"
+        ValueError, match="age must take at least two values in complete records to be scaled, got 20 only"
     ):
         scaled(frame, scaling="observed")

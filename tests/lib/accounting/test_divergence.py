@@ -301,7 +301,7 @@ def test_shapes_and_bad_input():
         (((0, 0), eye, (0, 0), np.eye(3), 2), r"cov2 must have shape \(2, 2\), got \(3, 3\)"),
         (((0, 0), eye, 0, 1, 2), r"mean2 must have shape \(2,\) like mean1, got \(1,\)"),
         (((0, 0), np.ones((2, 2)), (0, 0), eye, 2), "cov1 must be positive definite"),
-        (((0, 0), eye, (0, 0), np.diag([1, 1e-17]), 2), "cov2 must not be singular next to"),
+        (((0, 0), eye, (0, 0), np.diag([1, 1e-17]), 2), "cov2 must not be numerically singular relative to"),
         (((0, 0), [[1, 1], [1, 1 + 1e-14]], (0, 0), eye, 2), "cov1 must not be singular in"),
         ((eye, eye, (0, 0), eye, 2), r"mean1 must have shape \(d,\)"),
         (((0, np.nan), eye, (0, 0), eye, 2), r"mean1 must be in \(-inf, inf\), got nan"),

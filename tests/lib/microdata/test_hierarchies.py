@@ -210,7 +210,7 @@ def test_categories_refuse(rows, message):
 @pytest.mark.parametrize(
     "starts, message",
     [
-        ([], "one level at least"),
+        ([], "at least one level"),
         ([[0]], "must increase at level 1"),
         ([[0, 5, 5, 9], [0, 9]], r"must increase at level 1, got \[5\]"),
         ([[0, 9], [1, 9]], "ends 0 and 9 at level 2, got 1 and 9"),

@@ -393,7 +393,7 @@ def test_bins_that_do_not_fit_are_refused(bins, message):
     "change, message",
     [
         ({"width": 0}, r"width must be in \[1e-100, inf\)"),
-        ({"width": []}, "width must hold one candidate"),
+        ({"width": []}, "width must hold at least one candidate"),
         ({"width": [1, 2]}, "rng must be a numpy Generator"),
         ({"width": [1, 2], "rng": np.random.default_rng(0), "folds": 1}, r"folds must be in \[2, 5\]"),
         ({"scaling": "log"}, "scaling must be one of"),
@@ -424,7 +424,7 @@ def test_records_must_be_perturbed_ones_of_this_perturbation():
 def test_a_constant_column_cannot_be_standardised():
     found, records = perturbed(10, seed=0)
     records[:, 1] = 20
-    with pytest.raises(ValueError, match="records of 'age' must take two values"):
+    with pytest.raises(ValueError, match="records of 'age' must take at least two values"):
         KernelDensityRatio(found, scaling="standard").fit(records)
 
 

@@ -150,5 +150,5 @@ def test_aim_says_at_once_what_was_not_counted():
 def test_aim_takes_a_counter_of_no_records():
     """As one record more or less is not to show."""
     assert len(aim(Counter(DOMAIN), 1.0, 1e-6, records=3).synthetic) == 3
-    with pytest.raises(ValueError, match="table must have one record at least where their number is public, got none"):
+    with pytest.raises(ValueError, match="table must have at least one record where their number is public, got none"):
         aim(Counter(DOMAIN), 1.0, 1e-6, neighbours="bounded")
