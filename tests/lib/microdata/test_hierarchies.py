@@ -189,7 +189,7 @@ def test_categories_have_no_midpoints():
 @pytest.mark.parametrize(
     "rows, message",
     [
-        ([], "one value at least"),
+        ([], "at least one value"),
         ([("red",)], "as many labels"),
         ([("red", "warm", "*"), ("blue", "*")], r"as many labels.*'blue'"),
         ([("red", "", "*")], r"as many labels.*'red'"),
