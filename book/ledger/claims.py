@@ -75,7 +75,7 @@ JUDGES = (*NUMERIC_JUDGES, "ordering", "proof", "statement", READ)
 VERDICTS = ("reproduced", "differs", "not determinable", "stand-in")
 READ_VERDICTS = VERDICTS[:3]
 NO_REASON = "No reason is given."
-NOISE, DEPENDS = "The result is within the noise.", "The verdict depends on the interpretation."
+NOISE = "The result is within the noise."
 STAND_IN = "This was computed on a synthetic sample; a verdict needs the real data."
 
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
@@ -603,10 +603,7 @@ def _told_open(claim: Claim, value) -> str:
     """Return a sentence on why `value` leaves the claim open: the noise, or the readings, with which of them hold."""
     if not isinstance(value, evidence.Readings):
         return f"{NOISE} {evidence.told(_from_printed(claim, value) if claim.judge == 'within' else value)}"
-    found = {name: _agrees(claim, each) for name, each in value.values.items()}
-    if claim.judge not in NUMERIC_JUDGES and set(found.values()) != {None}:
-        return DEPENDS
-    return evidence.told(evidence.Readings(found))
+    return evidence.told(evidence.Readings({name: _agrees(claim, each) for name, each in value.values.items()}))
 
 
 def _check_names(claim: Claim, value) -> None:
