@@ -95,7 +95,7 @@ def definitions(
     >>> print(*content_key.definitions("lib/numerics/in_order.py").values())
     dot total
     """
-    said = [_named(node, str(root)) for node in _found(starts, root, without, as_commands) if node[1] >= 0]
+    said = [_named(node, str(root), silent=True) for node in _found(starts, root, without, as_commands) if node[1] >= 0]
     return {meaning[:8]: name for name, meaning in sorted(said) if name}
 
 
@@ -147,13 +147,13 @@ def _hash(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _named(node: _Node, root: str) -> tuple[str, str]:
-    """Return the name of a definition or of a file of data, and the hash of its content."""
+def _named(node: _Node, root: str, silent: bool = False) -> tuple[str, str]:
+    """Return the name of a definition or of a file of data, and the hash of its content, if `silent` without what errors say."""
     path, number = node
     if not _is_code(path):
         return os.path.basename(path), content(path)
     statement = _module(path, root).statements[number]
-    return statement.name, statement.silent
+    return statement.name, statement.silent if silent else statement.meaning
 
 
 @cache

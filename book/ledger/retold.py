@@ -18,9 +18,7 @@ from book.ledger.claims import VERDICTS, Claim, Document, Ledger, Record
 
 PART = re.compile(r"(?:\([^()]*\)|\$[^$]*\$|[^;]|;(?! ))+")  # up to a semicolon outside of brackets and formulas
 _REST = r"[^.]*(?:\.\d[^.]*)*"  # of a sentence; a point in it is that of a number
-MADE = re.compile(
-    rf"(?:{re.escape(claims.NOISE)} {_REST}|The claim (?:holds|fails|is) {_REST})\.(?: |$)"
-)
+MADE = re.compile(rf"(?:{re.escape(claims.NOISE)} {_REST}|The claim (?:holds|fails|is) {_REST})\.(?: |$)")
 CLAUSE = re.compile(
     r"(holds|fails|is within the noise) under ((?:“[^”]*”(?:, (?=“)| and (?=“))?)+|\d+(?: of \d+ interpretations)?)"
 )
