@@ -224,7 +224,7 @@ Search.makeSearchSummary = (html, words, anchor) => {
   const page = new DOMParser().parseFromString(html, "text/html");
   const article = page.querySelector("article") ?? page.querySelector('[role="main"]');
   const part = (anchor && article?.querySelector(anchor)) || article;
-  part?.querySelectorAll("h1, nav, script, style, pre, table, template, .headerlink, .cell, .calculator-link, .admonition-title").forEach((each) => each.remove());
+  part?.querySelectorAll("h1, nav, script, style, pre, table, noscript, .headerlink, .cell, .calculator-link, .admonition-title").forEach((each) => each.remove());
   part?.querySelectorAll("math:has(mfrac, msup, msubsup, munder, mover, munderover, mtable)").forEach((each) => each.replaceWith("…"));
   const text = (part?.textContent ?? "").replace(/\s+/g, " ").trim();
   const sentences = text.match(/.+?(?:[.!?](?= )|[。！？]|$)/g) ?? [];

@@ -1,5 +1,5 @@
 /* The scorecard's filters, which live in the address: document, verdict, how it was judged, words anywhere in a claim, and places,
-   such as "Table 2", in its name only. And a citation for each claim. What is folded is laid out when it is opened, found or printed. */
+   such as "Table 2", in its name only. And a citation for each claim. scrolling.js lays out what is folded. */
 
 document.addEventListener('DOMContentLoaded', () => {
   'use strict';
@@ -12,7 +12,7 @@ document.addEventListener('DOMContentLoaded', () => {
   };
   const verdict = badge => badge.className.match(/verdict-(\S+)/)[1].replaceAll('-', ' ').replace('stand in', 'stand-in');
   const cards = [...document.querySelectorAll('.bd-article .claim')].map(e => {
-    const content = e.querySelector('template')?.content ?? e, badge = content.querySelector('.verdict');
+    const content = make('template', {innerHTML: e.firstChild.textContent}).content, badge = content.querySelector('.verdict');
     return {
       element: e,
       id: e.id.replace('claim-', ''),
@@ -24,12 +24,6 @@ document.addEventListener('DOMContentLoaded', () => {
       judged: content.querySelector('.judged-read') ? 'read' : 'computed',
     };
   });
-  function layOut(chosen) {
-    const folded = chosen.filter(card => card.element.querySelector('template'));
-    for (const {element} of folded) element.querySelector('template').replaceWith(element.querySelector('template').content);
-    folded.forEach(offerCitation);
-  }
-  const within = part => cards.filter(card => part.contains(card.element));
 
   // ---- the form, and the address that says the same
 
@@ -87,7 +81,7 @@ document.addEventListener('DOMContentLoaded', () => {
       card.element.hidden = !(card.id.startsWith(whose.value) && ['', card.judged].includes(judged.value) && verdicts.has(card.verdict)
         && patterns.every(pattern => pattern.test(card.item)) && wanted.every(word => card.text.includes(word)));
     const found = cards.filter(card => !card.element.hidden), shown = found.length, filtered = shown < cards.length;
-    if (filtered) layOut(found);
+    if (filtered) for (const card of found) layOut(card.element);
     for (const part of document.querySelectorAll('.bd-article :is(details.claims, .verdicts, section section:has(.claim))')) {
       part.hidden = !part.querySelector('.claim:not([hidden])');
       if (part.matches('details')) part.open = filtered && !part.hidden;
@@ -96,9 +90,8 @@ document.addEventListener('DOMContentLoaded', () => {
     told.textContent = filtered ? say('{shown} of {all} claims', {shown, all: cards.length}) : '';
   }
   function lead() {
-    const asked = location.hash.slice(1), element = document.getElementById(asked);
-    if (element?.matches('.claim')) layOut(within(element.closest('details') ?? element));
-    else if (asked.startsWith('claim-')) wrong.textContent = say('There is no claim named “{name}”.', {name: asked.replace('claim-', '')});
+    const asked = location.hash.slice(1);
+    if (asked.startsWith('claim-') && !document.getElementById(asked)) wrong.textContent = say('There is no claim named “{name}”.', {name: asked.replace('claim-', '')});
   }
   // ---- how to cite one
 
@@ -122,12 +115,11 @@ document.addEventListener('DOMContentLoaded', () => {
 
   // ---- the start
 
-  cards.filter(card => !card.element.querySelector('template')).forEach(offerCitation);
+  const byElement = new Map(cards.map(card => [card.element, card]));
+  document.addEventListener('layout', event => offerCitation(byElement.get(event.target)));
   read(new URLSearchParams(location.search));
   lead();
-  addEventListener('hashchange', () => { lead(); document.getElementById(location.hash.slice(1))?.scrollIntoView(); });
-  document.addEventListener('toggle', event => { if (event.target.open) layOut(within(event.target)); }, true);
-  addEventListener('beforeprint', () => layOut(cards));
+  addEventListener('hashchange', lead);
   if (location.search) {
     update();
     if (!location.hash) place.scrollIntoView();  // whoever asks for some claims sees them, not what the verdicts mean

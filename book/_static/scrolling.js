@@ -26,8 +26,21 @@
 
   window.addEventListener("load", () => document.fonts.ready.then(everywhere));
   window.addEventListener("resize", everywhere);
-  document.addEventListener("toggle", (event) => reach(event.target), true);  // what was folded had no width
+  document.addEventListener("toggle", (event) => {  // what was folded had no width
+    if (event.target.matches("details.claims[open]")) layOut(event.target);
+    reach(event.target);
+  }, true);
 }
+
+// A folded claim is one text until it is shown (book/ledger/cards.py).
+
+globalThis.layOut = (part) => {
+  for (const folded of part.querySelectorAll(".claim > noscript")) {
+    const claim = folded.parentElement;
+    folded.outerHTML = folded.textContent;
+    claim.dispatchEvent(new Event("layout", {bubbles: true}));
+  }
+};
 
 // What is folded opens for whoever is led to it by an address, and on paper.
 
@@ -35,7 +48,10 @@
   const lead = () => {
     const place = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     for (let fold = place && place.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
-    if (place && place.matches(".claim")) place.scrollIntoView();
+    if (place && place.matches(".claim")) {
+      layOut(place.parentElement);
+      place.scrollIntoView();
+    }
   };
   window.addEventListener("load", lead);
   window.addEventListener("hashchange", lead);
@@ -44,6 +60,7 @@
   window.addEventListener("beforeprint", () => {
     unfolded = [...document.querySelectorAll("details.claims:not([open])")];
     for (const fold of unfolded) fold.open = true;
+    layOut(document);
   });
   window.addEventListener("afterprint", () => { for (const fold of unfolded) fold.open = false; });
 }

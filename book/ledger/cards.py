@@ -1,7 +1,8 @@
 """A claim as readers see it, in HTML: the same entry in the chapter that judges it and on the scorecard.
 
 The verdict comes first, then the claim's place and text, the printed and the found value, the reason, what a machine has
-checked, and the replies. It is not a table, so it fits a phone, a sheet of paper and a screen.
+checked, and the replies. It is not a table, so it fits a phone, a sheet of paper and a screen. A folded claim becomes
+part of the page when it is shown (book/_static/scrolling.js), because thousands of formulas take long to lay out.
 """
 
 from __future__ import annotations
@@ -126,7 +127,12 @@ def folded(found: list[Finding], entries: list[str], name: str = "") -> str:
     places = {each.section for each in found}
     name = name or (places.pop() if len(places) == 1 else "")
     line = say("{name}: {tally}", name=name, tally=tally(found)) if name else tally(found)
-    return f'<details class="claims"><summary>{markup(line)}</summary>{"".join(entries)}</details>'
+    return f'<details class="claims"><summary>{markup(line)}</summary>{"".join(map(_later, entries))}</details>'
+
+
+def _later(entry: str) -> str:
+    """Return `entry` with its content in a `noscript`: one text for browsers with scripts, and shown by all others."""
+    return re.sub(r"(?s)^(<div[^>]*>)(.*)(</div>)$", r"\1<noscript>\2</noscript>\3", entry)
 
 
 def _values(finding: Finding) -> str:

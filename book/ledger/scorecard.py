@@ -49,7 +49,6 @@ def _intro() -> str:
 {say("Most verdicts are computed. Claims that cannot be computed, such as titles, indices and matters of record, were checked by a person. They are marked {read}, and the note gives the source.", read=retold.read_mark())}
 
 <div class="scorecard-filter" data-cite="{escape(citation)}" hidden></div>
-<noscript><p>{say("Folded parts need JavaScript to open. The chapters show their claims without JavaScript.")}</p></noscript>
 
 {say("The ledger as data: {json}, {csv} and the {schema} of the JSON file.", json=links["claims.json"], csv=links["claims.csv"], schema=schema)}
 """
@@ -120,11 +119,7 @@ def _counts(found: list[Finding], query: str = "") -> list[str]:
 
 
 def _verdicts(found: list[Finding]) -> list[str]:
-    """Return one part for each verdict, "differs" first; in it tables with many claims, and the others together.
-
-    They are folded, and become part of the page when they are opened (book/_static/scorecard.js), because laying out
-    all takes seconds.
-    """
+    """Return one part for each verdict, "differs" first; in it tables with many claims, and the others together."""
     parts = []
     for verdict in ("differs", "not determinable", "stand-in", "reproduced"):
         chosen = [each for each in found if each.standing.verdict == verdict]
@@ -133,18 +128,16 @@ def _verdicts(found: list[Finding]) -> list[str]:
         groups = [list(group) for _, group in groupby(chosen, key=lambda each: each.section)]
         many = [group for group in groups if len(group) >= FOLD_FROM]
         few = [each for group in groups if len(group) < FOLD_FROM for each in group]
-        blocks = [cards.folded(group, [_later(each) for each in group]) for group in many]
+        blocks = [cards.folded(group, list(map(_entry, group))) for group in many]
         if few:
-            blocks.append(cards.folded(few, [_later(each) for each in few], say("Elsewhere") if many else ""))
+            blocks.append(cards.folded(few, list(map(_entry, few)), say("Elsewhere") if many else ""))
         head = f'<p class="rubric">{say("{verdict} ({n})", verdict=_capital(say(verdict)), n=len(chosen))}</p>'
         parts.append("\n".join(["``````{raw} html", '<div class="verdicts">', head, *blocks, "</div>", "``````", ""]))
     return parts
 
 
-def _later(found: Finding) -> str:
-    """Return the entry of a claim. Its place is on the page from the start; the rest is in a template."""
-    entry = cards.entry(found, _address(found.claim), _foot(found))
-    return re.sub(r"(?s)^(<div[^>]*>)(.*)(</div>)$", r"\1<template>\2</template>\3", entry)
+def _entry(found: Finding) -> str:
+    return cards.entry(found, _address(found.claim), _foot(found))
 
 
 def _foot(found: Finding) -> str:

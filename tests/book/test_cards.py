@@ -87,9 +87,10 @@ def test_every_reading_of_the_book_has_a_value():
 
 def test_a_table_is_folded_behind_its_tally():
     both = [finding(), finding(verdict="reproduced")]
-    made = cards.folded(both, ["<p>a</p>", "<p>b</p>"])
+    made = cards.folded(both, ['<div id="a"><p>A</p></div>', '<div id="b"><p>B</p></div>'])
     assert made == (
-        '<details class="claims"><summary>Table 1: 2 claims: 1 reproduced, 1 differs</summary><p>a</p><p>b</p></details>'
+        '<details class="claims"><summary>Table 1: 2 claims: 1 reproduced, 1 differs</summary>'
+        '<div id="a"><noscript><p>A</p></noscript></div><div id="b"><noscript><p>B</p></noscript></div></details>'
     )
 
 

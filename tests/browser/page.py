@@ -9,6 +9,7 @@ from tests.browser.chromium import Chromium
 
 MOST_BYTES = 2_400_000
 MOST_IN_JAPANESE = 2_600_000  # whose letters take three bytes each
+MOST_ELEMENTS = 12_000
 
 # Helpers shared by the scripts: is an element shown, what is it called, what colours meet in it.
 COMMON = r"""
@@ -243,6 +244,12 @@ def weight(browser: Chromium) -> list[str]:
     return [f"the page weighs {loaded / 1e6:.2f} MB"] if loaded > most else []
 
 
+def elements(browser: Chromium) -> list[str]:
+    """A page of more than 12,000 elements, which a phone takes long to lay out."""
+    count = browser.script("return document.querySelectorAll('*').length")
+    return [f"the page has {count} elements"] if count > MOST_ELEMENTS else []
+
+
 def accessibility(browser: Chromium, colours: bool = False) -> list[str]:
     """The serious and critical findings of axe; with its rules about `colours`, if asked for."""
     browser.script(axe())
@@ -254,7 +261,7 @@ def axe() -> str:
     return next(file for file in files("selenium-axe-python") if file.name == "axe.min.js").read_text(encoding="utf-8")
 
 
-CHECKS = (mathematics, overflow, pictures, names, objects, contrast, console, network, weight, columns)
+CHECKS = (mathematics, overflow, pictures, names, objects, contrast, console, network, weight, elements, columns)
 
 
 def problems(browser: Chromium) -> list[str]:

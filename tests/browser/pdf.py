@@ -65,7 +65,9 @@ const chapter = async a => {
   section.className = 'chapter';
   section.id = key(a.href);
   section.append(document.adoptNode(parsed.querySelector('article.bd-article')));
-  section.querySelectorAll('a.headerlink, script, button, .scorecard-filter').forEach(e => e.remove());
+  // Parsed without scripts, folded claims are all there. The chapters show them, so the scorecard need not.
+  if (!section.querySelector('.scorecard-filter')) section.querySelectorAll('.claim > noscript').forEach(e => e.replaceWith(...e.childNodes));
+  section.querySelectorAll('a.headerlink, script, button, .scorecard-filter, .claim > noscript').forEach(e => e.remove());
   section.querySelectorAll('.explorer, .calculator').forEach(e => { e.textContent = title.sliders; });
   section.querySelectorAll('details').forEach(e => { e.open = true; });
   section.querySelectorAll('[id]').forEach(e => { e.id = `${section.id}--${e.id}`; });

@@ -192,6 +192,7 @@ BROKEN = {
         "remote request: http://cdn.example",
     ),
     "too much to load": (page.weight, '<script src="heavy.js"></script>', "the page weighs 2."),
+    "too much to lay out": (page.elements, "<b></b>" * page.MOST_ELEMENTS, "the page has 12"),
     "link without a name": (page.names, '<a href="dot.svg"><img src="dot.svg" alt=""></a>', "without a name: a"),
     "field without a label": (page.names, '<input type="text" id="x">', "without a name: input#x"),
     "button without a name": (page.accessibility, "<button></button>", "critical, button-name"),

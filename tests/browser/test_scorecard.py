@@ -30,8 +30,9 @@ def scorecard(browser, book):
 
 def told(scorecard):
     """Return the text of each claim, by its name, as it was sent: cards that are not laid out yet are included."""
-    content = "(card.querySelector('template')?.content ?? card)"
-    return dict(scorecard.script(f"return {CARDS}.map(card => [card.id.replace('claim-', ''), {content}.textContent])"))
+    sent = "new DOMParser().parseFromString(await (await fetch(location)).text(), 'text/html')"
+    texts = f"[...({sent}).querySelectorAll('.claim')].map(card => [card.id.replace('claim-', ''), card.textContent])"
+    return dict(scorecard.driver.execute_async_script(f"(async done => done({texts}))(arguments[0])"))
 
 
 def ids(scorecard):
@@ -61,11 +62,11 @@ def test_words_and_verdicts_choose_the_claims(scorecard):
 def test_what_is_folded_is_laid_out_when_it_is_opened(browser, book):
     page = opened(browser, book)
     assert page.script("return document.querySelectorAll('*').length") < 6000
-    folded = "document.querySelector('details.claims:has(.claim > template)')"
+    folded = "document.querySelector('details.claims:has(.claim > noscript)')"
     page.script(f"window.part = {folded}; part.querySelector('summary').click()")
     page.turn()
     assert page.script(
-        "return part.querySelectorAll('template').length === 0 && part.querySelector('.claim button').checkVisibility()"
+        "return part.querySelectorAll('noscript').length === 0 && part.querySelector('.claim button').checkVisibility()"
     )
     raw = r"return [...part.querySelectorAll('.math')].filter(e => !e.querySelector('math')).length"
     assert page.script(raw) == 0
@@ -201,15 +202,28 @@ def test_a_chapter_folds_its_claims_and_opens_the_one_that_is_asked_for(browser,
     page = f"{book}/notebooks/sei2017/01_theory.html"
     browser.open(page)
     last = "[...document.querySelectorAll('details.claims')].at(-1)"
-    assert browser.script(
-        f"return !{last}.open && {last}.querySelector('.claim:not(:has(.claim-verdict:first-child))') === null"
-    )
+    assert browser.script(f"return !{last}.open && {last}.querySelector('.claim > :not(noscript)') === null")
     id = browser.script(f"return {last}.querySelector('.claim').id")
     browser.open(f"{page}#{id}")
-    assert (
-        browser.script(f"return {last}.open")
-        and browser.script("return document.querySelectorAll('details.claims[open]').length") == 1
-    )
+    first = f"document.getElementById('{id}').firstElementChild"
+    assert browser.script(f"return {first}.matches('.claim-verdict') && {first}.checkVisibility()")
+    assert 0 <= browser.script(f"return {first}.getBoundingClientRect().top") < 900
+    assert browser.script("return document.querySelectorAll('details.claims[open]').length") == 1
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["notebooks/sei2017/01_theory.html", "scorecard.html"])
+def test_without_scripts_folded_claims_are_there(browser, book, name):
+    browser.command("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        browser.driver.get(f"{book}/{name}")
+        claims_shown = browser.driver.find_elements("css selector", "details.claims > .claim .claim-verdict")
+        summary = browser.driver.find_element("css selector", "details.claims > summary")
+        assert claims_shown and not claims_shown[0].is_displayed()
+        summary.click()
+        assert claims_shown[0].is_displayed()
+    finally:
+        browser.command("Emulation.setScriptExecutionDisabled", value=False)
 
 
 def test_the_answer_of_a_chapter_has_the_tally_of_its_claims_and_leads_to_them(browser, book):
@@ -218,6 +232,7 @@ def test_the_answer_of_a_chapter_has_the_tally_of_its_claims_and_leads_to_them(b
     shown = (
         "[...document.querySelectorAll('.bd-article .claim')].map(e => [e.id, e.querySelector('.verdict').textContent])"
     )
+    browser.script("for (const event of ['beforeprint', 'afterprint']) dispatchEvent(new Event(event))")
     judged = dict(browser.script(f"return {shown}"))
     badges = browser.script(
         "return [...document.querySelector('.admonition').querySelectorAll('p.tally a')].map(e => [e.textContent, e.hash.slice(1)])"
@@ -234,6 +249,7 @@ def test_on_paper_nothing_is_folded(browser, book):
     count = "document.querySelectorAll('details.claims:not([open])').length"
     folded = browser.script(f"return {count}")
     assert folded > 0 == browser.script(f"dispatchEvent(new Event('beforeprint')); return {count}")
+    assert browser.script("return document.querySelector('.claim > noscript') === null")
     assert browser.script(f"dispatchEvent(new Event('afterprint')); return {count}") == folded
 
 
