@@ -41,13 +41,15 @@ def derive(*lines, where=None) -> bool:
 
     lines : expressions of sympy. Each must equal the one before once integrals, derivatives and limits are evaluated and logarithms
         of products are split, as they are for positive factors. A string in the first place is LaTeX for what the first expression
-        equals, or is related to as the string says after an &. A pair adds a reason to an expression. A triple (relation, expression,
-        held) has another relation, in LaTeX, and whether it holds.
+        equals, or is related to as the string says after an &. A pair adds a reason to an expression, in words and formulas
+        between dollar signs. A triple (relation, expression, held) has another relation, in LaTeX, and whether it holds.
     where : {symbol: expression}, put in before lines are compared
     """
     name, before, *rest = lines if isinstance(lines[0], str) else ("", *lines)
     name = name if "&" in name else f"{name} &=" if name else ""
+    before, why = before if isinstance(before, tuple) else (before, "")
     rows, held = [f"{name} {latex(before)}" if name else f"{latex(before)} &"], []
+    rows[0] += f" && {_because(why)}" if why else ""
     for line in rest:
         relation, expression, holds, reason = "=", line, None, ""
         if isinstance(line, tuple) and len(line) == 2:
@@ -58,17 +60,24 @@ def derive(*lines, where=None) -> bool:
             difference = _evaluated(before, where) - _evaluated(expression, where)
             holds = zero(difference)
             relation = "=" if holds else r"\ne" if _differs(difference) else r"\overset{?}{=}"
-        because, mark = rf"\text{{{reason}}}\ " if reason else "", r"\checkmark" if holds else r"\times"
+        because, mark = _because(reason), r"\checkmark" if holds else r"\times"
         if holds and latex(expression) == latex(before) and "&&" not in rows[-1]:  # by definition, as sympy writes it
             rows[-1] += f" && {because}{mark}"
         else:
             rows.append(f"&{relation} {latex(expression)} && {because}{mark}")
         held.append(bool(holds))
         before = expression
-    if not name and len(rows) > 1:  # one line for the first equation, if there is room
+    if not name and not why and len(rows) > 1:  # one line for the first equation, if there is room
         rows[:2] = [rows[0] + rows[1][1:]] if len(rows[0] + rows[1]) < ROOM else [f"& {rows[0][:-2]}", *rows[1:]]
     display(Math("\n".join([r"\begin{aligned}", " \\\\\n".join(rows), r"\end{aligned}"])))
     return all(held)
+
+
+def _because(reason: str) -> str:
+    """Return `reason` as LaTeX. Its formulas are outside of the text, because MathML is made without formulas in texts."""
+    pieces = enumerate(reason.split("$"))
+    shown = [piece if i % 2 else rf"\text{{{piece}}}" for i, piece in pieces if piece]
+    return "".join(shown) + r"\ " if shown else ""
 
 
 class _Printer(LatexPrinter):

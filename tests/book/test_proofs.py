@@ -68,6 +68,8 @@ A, B = sp.symbols("A B", commutative=False)
     [
         ((sp.Integral(y, (y, 0, x)), x**2 / 2), True, [r"\int\limits_{0}^{x} y\, dy &= \frac{x^{2}}{2} && \checkmark"]),
         (("f &\\le", x, (sp.cos(0) * sp.exp(sp.log(x)), "why")), True, [r"f &\le x && \text{why}\ \checkmark"]),
+        (("f", (x, "for $x > 0$, say"), (x, "")), True, [r"f &= x && \text{for }x > 0\text{, say}\  \\", r"&= x && \checkmark"]),
+        (("f", sp.Derivative(x, x), (1, "$1$")), True, [r"f &= \frac{d}{d x} x \\", r"&= 1 && 1\ \checkmark"]),
         (("f", sp.Derivative(x, x), (1, "why")), True, [r"f &= \frac{d}{d x} x \\", r"&= 1 && \text{why}\ \checkmark"]),
         (("f", x - m, x + m), False, [r"f &= x - \mu \\", r"&\ne \mu + x && \times"]),
         (("f", x, (r"\le", x + 1, True)), True, [r"f &= x \\", r"&\le x + 1 && \checkmark"]),
