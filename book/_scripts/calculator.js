@@ -21,9 +21,9 @@
     const written = text.trim().replace('−', '-'), grouped = input.whole && /^[1-9]\d{0,2}(,\d{3})+$/.test(written);
     const number = grouped ? Number(written.replaceAll(',', '')) : /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(written) ? Number(written) : NaN;
     const ends = {low: said(input.low), high: said(input.high)};
-    const range = input.whole ? say('a whole number from {low} to {high}', ends) : say('a number from {low} to {high}', ends);
-    if (Number.isNaN(number)) return {wrong: written.includes(',') ? say('This must be {range}, with a point before decimals.', {range}) : say('This must be {range}.', {range})};
-    if (number < input.low || number > input.high || (input.whole && !Number.isInteger(number))) return {wrong: say('This must be {range}, and {text} is not.', {range, text: text.trim()})};
+    const range = input.whole ? say('an integer from {low} to {high}', ends) : say('a number from {low} to {high}', ends);
+    if (Number.isNaN(number)) return {wrong: written.includes(',') ? say('This must be {range}, with a point before the decimals.', {range}) : say('This must be {range}.', {range})};
+    if (number < input.low || number > input.high || (input.whole && !Number.isInteger(number))) return {wrong: say('This must be {range}, not {text}.', {range, text: text.trim()})};
     return {number};
   }
 
@@ -81,7 +81,7 @@
       return better && rows.length > 1 && values.length ? Math[better === 'less' ? 'min' : 'max'](...values) : NaN;
     });
     const wins = (row, i) => equal(row.cells[i], winners[i]);
-    const words = columns.map(({better}, i) => (rows.filter(row => wins(row, i)).length > 1 ? (better === 'less' ? say('least, tied') : say('most, tied')) : better === 'less' ? say('least') : say('most')));
+    const words = columns.map(({better}, i) => (rows.filter(row => wins(row, i)).length > 1 ? (better === 'less' ? say('smallest, tied') : say('largest, tied')) : better === 'less' ? say('smallest') : say('largest')));
     const heads = [...columns.map(({name}) => name), ...(budgets ? RISKS.map(named) : [])];
     const body = rows.map(row => element('tr', {'data-row': row.key}, element('th', {scope: 'row'}, row.name),
       ...row.cells.map((value, i) => {
@@ -98,14 +98,14 @@
   /* False negatives against false positives: what an attacker can reach lies above the line. */
   function errors(epsilon, delta) {
     const size = 220, left = 52, top = 12, x = value => left + value * (size - left - 12), y = value => top + (1 - value) * (size - top - 44);
-    const made = element('svg', {viewBox: `0 0 ${size} ${size}`, role: 'img', 'aria-label': say('Least share of false negatives for each share of false positives')});
+    const made = element('svg', {viewBox: `0 0 ${size} ${size}`, role: 'img', 'aria-label': say('Smallest rate of false negatives at each rate of false positives')});
     for (const share of [0, 0.5, 1]) made.append(element('line', {x1: x(share), x2: x(share), y1: y(0), y2: y(1)}), element('line', {x1: x(0), x2: x(1), y1: y(share), y2: y(share)}),
       element('text', {x: x(share), y: y(0) + 16, 'text-anchor': 'middle'}, String(share)), element('text', {x: x(0) - 6, y: y(share) + 4, 'text-anchor': 'end'}, String(share)));
     const path = points => `M${points.map(point => `${x(point[0]).toFixed(1)} ${y(point[1]).toFixed(1)}`).join(' L')}`;
     made.append(element('path', {d: path([[0, 1], [1, 0]]), class: 'chance'}), element('path', {d: path(tradeOff(epsilon, delta)), class: 'line-0'}),
       element('text', {x: x(0.5), y: size - 8, 'text-anchor': 'middle'}, say('false positives')),
       element('text', {x: 12, y: y(0.5), 'text-anchor': 'middle', transform: `rotate(-90 12 ${y(0.5)})`}, say('false negatives')));
-    return element('figure', {class: 'errors'}, made, element('figcaption', {}, say('An attacker’s errors at the smallest ε: at least those of the line. Dashed: guessing.')));
+    return element('figure', {class: 'errors'}, made, element('figcaption', {}, say('At the smallest ε, an attacker’s error rates lie on or above the line. The dashed line is guessing.')));
   }
 
   /* Said above a statement whose bound lets an attacker be nearly certain. */
@@ -113,7 +113,7 @@
   function caution(epsilon, delta) {
     const most = advantage(epsilon, delta), right = Math.ceil(1e4 * (1 + most) / 2) / 100;
     return most < NEARLY || !Number.isFinite(epsilon) ? [] : [element('p', {class: 'caution'},
-      say('At this ε the guarantee means little: it allows an attacker at even odds to be right in up to {percent} % of cases.', {percent: right}))];
+      say('At this ε the guarantee means little: with even odds, it allows an attacker to be right in up to {percent} % of cases.', {percent: right}))];
   }
 
   /* A block of text, and a button that copies it. */
@@ -194,17 +194,17 @@
       if (Object.values(values).some(value => value.wrong)) {
         drawing++;
         picture.replaceChildren();
-        answer.replaceChildren(element('p', {class: 'wrong'}, say('The numbers wait for the marked field.')));
+        answer.replaceChildren(element('p', {class: 'wrong'}, say('Correct the marked field to see the numbers.')));
         return;
       }
       const result = question.compute(values), [epsilon, delta] = question.budget(result, values);
       const button = element('button', {type: 'button'}, say('Save the curve (CSV)'));
       button.addEventListener('click', () => save(`${name}.csv`, csv(question, values)));
       answer.replaceChildren(...question.tables(result, values).map(table => answered(table, delta)), element('p', {class: 'note'}, question.note(values)),
-        element('div', {class: 'risk'}, errors(epsilon, delta), element('p', {class: 'note'}, `${say('Advantage: an attacker’s rate of true positives less that of false '
-          + 'ones; at even odds he is right more often than by chance by half of it.')} ${delta
-          ? say('1 in 10: what a suspicion of that size can become; it may become more, but by no more than δ on average over all that may be released.')
-          : say('1 in 10: what a suspicion of that size can become.')}`)),
+        element('div', {class: 'risk'}, errors(epsilon, delta), element('p', {class: 'note'}, `${say('Advantage: an attacker’s true positive rate minus the false positive rate. '
+          + 'With even odds, the attacker’s success rate exceeds ½ by half the advantage.')} ${delta
+          ? say('1 in 10: the highest probability that a suspicion of that size can reach. It may exceed this value, but by at most δ on average over all possible releases.')
+          : say('1 in 10: the highest probability that a suspicion of that size can reach.')}`)),
         ...caution(epsilon, delta), copyable(say('For a privacy statement'), 'p', question.statement(result, values), 'statement'), copyable(say('In Python'), 'pre', question.call(result, values), 'call'), button);
       draw(question, values, [values[question.curve.of], question.mark(result)]);
     }
@@ -228,7 +228,7 @@
         entered[slot(name, input)] = controls[i].text() === first(input) ? undefined : controls[i].text();
       });
     };
-    place.replaceChildren(element('fieldset', {class: 'picks'}, element('legend', {}, say('What do you want to know the cost of?')), ...picks),
+    place.replaceChildren(element('fieldset', {class: 'picks'}, element('legend', {}, say('Compute the cost of')), ...picks),
       element('fieldset', {}, element('legend', {class: 'visually-hidden'}, say('Setting')), inputs), answer, picture);
     window.addEventListener('hashchange', read);
     read();

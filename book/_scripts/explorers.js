@@ -2,12 +2,12 @@
 
 (() => {
   'use strict';
-  const {slider, choice, LOG, WHOLE, toValue, toPosition, shown, element, chart, composed, renyi, local, spaced, METHODS, equal} = compendium;
+  const {slider, choice, LOG, WHOLE, toValue, toPosition, shown, element, chart, composed, renyi, local, spaced, METHODS, named, equal} = compendium;
 
   /* All methods together for each number of releases; `total` is at the one asked for. */
   function composition(values) {
     const grid = [...new Set(spaced(0, Math.log(1000), 25).map(u => Math.round(Math.exp(u))))], curves = {};
-    for (const count of grid) for (const [name, total] of Object.entries(composed({...values, count}))) {
+    for (const count of grid) for (const [name, total] of Object.entries(named(composed({...values, count})))) {
       (curves[name] ??= []).push([count, total]);
     }
     return {total: composed(values), curves};
@@ -47,7 +47,7 @@
   function marked(rows) {
     const least = leastOf(rows.map(([, value]) => value)), wins = ([, value]) => equal(value, least);
     const many = rows.filter(wins).length > 1;
-    return rows.map(row => (wins(row) ? [say(many ? '{row}, tied for the least' : '{row}, the least', {row: row[0]}), row[1]] : row));
+    return rows.map(row => (wins(row) ? [say(many ? '{row}, smallest, tied' : '{row}, smallest', {row: row[0]}), row[1]] : row));
   }
 
   const EXPLORERS = {
@@ -64,17 +64,17 @@
       results: r => [[say('Rényi ε of one record, at α'), r.record], [say('of n records'), r.release],
         [say('ε at δ of n records, converted* from this α'), r.converted], [say('converted* from the best α'), r.best],
         [say('the best α'), r.bestAlpha], ...(Number.isNaN(r.direct) ? [] : [[say('without any α (Theorem E)'), r.direct]])],
-      note: say('* by the conversion of Canonne, Kamath and Steinke (2020), tighter than the document’s.'),
+      note: say('* by the conversion of Canonne, Kamath and Steinke (2020), which is tighter than the paper’s.'),
       curves: r => ({x: say('order α'), y: say('ε at δ, n records'), lines: {'ε': r.curve}}),
       mark: (values, r) => [values.alpha, r.converted],
     },
     local: {
       title: say('Which protocol?'),
       inputs: [slider('epsilon', 'ε', 0.1, 8, 1, LOG), slider('k', say('values k'), 2, 1e6, 100, WHOLE),
-        slider('n', say('users n'), 100, 1e8, 1e5, WHOLE), slider('f', say('true share f'), 0, 1, 0)],
+        slider('n', say('users n'), 100, 1e8, 1e5, WHOLE), slider('f', say('true proportion f'), 0, 1, 0)],
       compute: local,
       results: r => marked(r.ranking),
-      heading: say('standard deviation of the estimated share'),
+      heading: say('standard deviation of the estimated proportion'),
       curves: r => ({x: 'ε', y: say('standard deviation'), lines: r.curves}),
       mark: (values, r) => [values.epsilon, r.ranking[0][1]],
     },
@@ -82,7 +82,7 @@
       title: say('What do many releases cost?'),
       inputs: [
         choice('mechanism', say('mechanism'), {laplace: say('Laplace'), response: say('randomized response'), gaussian: say('Gaussian')}),
-        slider('size', say('ε of one (Gaussian: sensitivity / σ)'), 0.01, 3, 0.1, LOG), slider('count', say('releases'), 1, 1000, 100, WHOLE),
+        slider('size', say('ε of one release (Gaussian: sensitivity / σ)'), 0.01, 3, 0.1, LOG), slider('count', say('releases'), 1, 1000, 100, WHOLE),
         slider('delta', 'δ', 1e-12, 1e-2, 1e-5, LOG),
       ],
       compute: composition,
@@ -100,7 +100,7 @@
       curves: r => ({x: say('published count'), y: say('density'), lines: r.curves, linear: true}),
     },
     reconstruction: {
-      title: say('How much comes back?'),
+      title: say('How much can be reconstructed?'),
       inputs: [slider('kept', say('probability ρ of keeping the value'), 0.02, 0.98, 0.3), slider('n', say('records N'), 100, 1e6, 2000, WHOLE),
         slider('steps', say('steps of iterative Bayes'), 1, 10000, 20, WHOLE)],
       compute: reconstruction,

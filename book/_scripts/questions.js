@@ -48,7 +48,7 @@
 
   const synthesis = {
     title: say('Gaussian synthesis'),
-    lead: say('n synthetic records, a number fixed in advance, drawn from the Gaussian of n real ones or more in a cube.'),
+    lead: say('n synthetic records, drawn from a Gaussian fitted to at least n real records in a cube. The number n is fixed in advance.'),
     inputs: [
       choice('guarantee', say('guarantee'), {unbounded: say('private n: a record added or removed'), bounded: say('public n: a record replaced'),
         regularised: say('private n, σ added to each variance')}),
@@ -69,7 +69,7 @@
     tables({found, renyis}, {guarantee}) {
       const names = THEOREMS[guarantee];
       return [
-        {caption: say('The whole release, (ε, δ), converted* at the order that suits each bound'), columns: [EPSILON], budgets: true,
+        {caption: say('The whole release: (ε, δ), converted* at the best order for each bound'), columns: [EPSILON], budgets: true,
           rows: Object.entries(names).map(([key, name]) => ({key, name, cells: [found[key]]}))},
         {caption: say('Rényi divergence at the order α'), rows: Object.entries(renyis).map(([key, one]) =>
           ({key: `renyi-${key}`, name: names[key], cells: [one.record, one.release, one.converted]})),
@@ -78,19 +78,19 @@
       ];
     },
     note: ({guarantee}) => [{
-      unbounded: say('For data in [−1, 1] to the d whose covariance has no eigenvalue below σ.'),
-      bounded: say('Theorems 3.2, A and B cover pairs whose first data set lies in 𝒟σ; Theorem G covers those of which both do.'),
-      regularised: say('For all data in [−1, 1] to the d: noise of variance σ on each attribute takes the place of a promise about them.'),
-    }[guarantee], say('* by the conversion of Canonne, Kamath and Steinke (2020), tighter than the document’s.')].join(' '),
+      unbounded: say('For d attributes in [−1, 1] whose covariance has no eigenvalue below σ.'),
+      bounded: say('Theorems 3.2, A and B assume that the covariance of the first data set has no eigenvalue below σ. Theorem G assumes this of both data sets.'),
+      regularised: say('For all data with d attributes in [−1, 1]. Noise of variance σ on each attribute replaces the assumption about the covariance.'),
+    }[guarantee], say('* by the conversion of Canonne, Kamath and Steinke (2020), which is tighter than the paper’s.')].join(' '),
     statement({found, best}, {guarantee, n, d, sigma, delta}) {
       if (!Number.isFinite(found[best])) return NO_GUARANTEE;
       const data = {attributes: many(d, '{n} attribute', '{n} attributes'), sigma};
-      const whom = guarantee === 'regularised' ? say('of any data with {attributes} in [−1, 1], with {sigma} added to each variance', data)
-        : say('of data with {attributes} in [−1, 1] whose covariance has no eigenvalue below {sigma}', data);
-      const said = say('The release of {records}, a number fixed in advance, is (ε = {epsilon}, δ = {delta})-differentially private for a record {changed}, {whom} ({theorem}).',
+      const whom = guarantee === 'regularised' ? say('for any data with {attributes} in [−1, 1] and {sigma} added to each variance', data)
+        : say('for data with {attributes} in [−1, 1] whose covariance has no eigenvalue below {sigma}', data);
+      const said = say('The release of {records}, a number fixed in advance, is (ε = {epsilon}, δ = {delta})-differentially private when one record is {changed}, {whom} ({theorem}).',
         {records: many(n, '{n} synthetic record', '{n} synthetic records'), epsilon: upwards(found[best]), delta, changed: CHANGED[guarantee], whom, theorem: THEOREMS[guarantee][best]});
-      return `${said} ${guarantee === 'bounded' ? say('There are {n} real records, a number that is public.', {n: count(n)})
-        : say('There are at least {n} real records, with that record or without it.', {n: count(n)})}`;
+      return `${said} ${guarantee === 'bounded' ? say('There are {n} real records, and this number is public.', {n: count(n)})
+        : say('There are at least {n} real records, with or without that record.', {n: count(n)})}`;
     },
     call({best}, {n, d, sigma, delta}) {
       const setting = `n=${n}, delta=${delta}, d=${d}, sigma=${sigma}`;
@@ -109,26 +109,27 @@
   // ---- composition
 
   const METHODS = {basic: say('basic: epsilons add up'), advanced: say('advanced (Dwork, Rothblum, Vadhan)'),
-    optimal: say('from each ε alone (Kairouz, Oh, Viswanath)'), zcdp: 'zCDP', rdp: 'RDP', numerical: say('numerically, from the loss itself')};
+    optimal: say('from each ε alone (Kairouz, Oh, Viswanath)'), zcdp: 'zCDP', rdp: 'RDP', numerical: say('numerically, from the privacy loss')};
+  const named = totals => Object.fromEntries(Object.entries(totals).map(([key, total]) => [{zcdp: 'zCDP', rdp: 'RDP'}[key] ?? key, total]));  // of curves
   const MECHANISMS = {laplace: say('Laplace'), response: say('randomized response'), gaussian: say('Gaussian')};
-  const BY = {laplace: say('the Laplace mechanism'), response: say('the mechanism of randomized response'), gaussian: say('the Gaussian mechanism')};
+  const BY = {laplace: say('the Laplace mechanism'), response: say('randomized response'), gaussian: say('the Gaussian mechanism')};
   const MADE = {laplace: size => `mechanisms.Laplace(scale=1 / ${size})`, response: size => `mechanisms.RandomizedResponse(${size})`,
     gaussian: size => `mechanisms.Gaussian(sigma=1 / ${size})`};
   const EXACTLY = {laplace: 'numerical', response: 'optimal', gaussian: 'gaussian'};  // how `Accountant` calls it
 
   const composition = {
     title: say('Many releases'),
-    lead: say('The same mechanism, run again and again on the same data; what one costs is for the neighbours that are named.'),
-    inputs: [choice('mechanism', say('mechanism'), MECHANISMS), NEIGHBOURS, slider('size', say('ε of one (Gaussian: sensitivity / σ)'), 1e-3, 5, 0.1, LOG),
-      slider('count', say('releases'), 1, 1e4, 100, WHOLE), slider('delta', say('δ of all together'), 1e-12, 1e-2, 1e-5, LOG)],
+    lead: say('One mechanism runs repeatedly on the same data. The cost of one release is for the neighbours chosen below.'),
+    inputs: [choice('mechanism', say('mechanism'), MECHANISMS), NEIGHBOURS, slider('size', say('ε of one release (Gaussian: sensitivity / σ)'), 1e-3, 5, 0.1, LOG),
+      slider('count', say('releases'), 1, 1e4, 100, WHOLE), slider('delta', say('δ of all releases'), 1e-12, 1e-2, 1e-5, LOG)],
     compute: values => { const total = composed(values); return {total, best: leastOf(total)}; },
     tables: ({total}) => [{caption: say('All releases together'), columns: [EPSILON], budgets: true,
       rows: Object.entries(METHODS).map(([key, name]) => ({key, name, cells: [total[key]]}))}],
     note: ({mechanism}) => (mechanism === 'gaussian'
-      ? say('The first three know of a run only that it is (ε, δ)-private, at the share of δ that suits each. Gaussian mechanisms together are one Gaussian mechanism: the last is exact.')
-      : say('The third knows of a run its ε only, for which randomized response is the worst.')),
+      ? say('The first three rows use only that each release is (ε, δ)-private, with the best division of δ for each row. Several Gaussian mechanisms together are one Gaussian mechanism, so the last row is exact.')
+      : say('The third row uses only each release’s ε. Randomized response is the worst case for a given ε.')),
     statement: ({total, best}, {mechanism, neighbours, size, count, delta}) =>
-      say('{releases} by {mechanism}, each of {size}, are together (ε = {epsilon}, δ = {delta})-differentially private for a record {changed}.',
+      say('{releases} by {mechanism}, each with {size}, are together (ε = {epsilon}, δ = {delta})-differentially private when one record is {changed}.',
         {releases: many(count, '{n} release', '{n} releases'), mechanism: BY[mechanism], changed: CHANGED[neighbours], epsilon: upwards(total[best]), delta,
           size: `${mechanism === 'gaussian' ? say('sensitivity / σ') : 'ε'} = ${size}`}),
     call: ({best}, {mechanism, size, count, delta}) => 'from dp_compendium import mechanisms\nfrom dp_compendium.accounting import Accountant\n\n'
@@ -136,7 +137,7 @@
     budget: ({total, best}, {delta}) => [total[best], delta],
     mark: ({total, best}) => total[best],
     curve: {x: say('releases'), of: 'count', y: say('total ε'), grid: () => wholes(1, 1e4, 17),
-      at: (count, values) => Object.fromEntries(Object.entries(composed({...values, count})).map(([key, total]) => [key, total]))},
+      at: (count, values) => named(composed({...values, count}))},
   };
 
   // ---- local protocols
@@ -145,18 +146,18 @@
 
   const local = {
     title: say('Local protocols'),
-    lead: say('Each user sends one report, and a collector who is not trusted estimates how often each value occurs.'),
-    inputs: [slider('epsilon', say('ε of a report'), 0.1, 8, 1, LOG), slider('k', say('values k'), 2, 1e6, 100, WHOLE),
-      slider('n', say('users n'), 100, 1e9, 1e5, WHOLE), slider('f', say('true share f'), 0, 1, 0)],
+    lead: say('Each user sends one report, and an untrusted collector estimates how often each value occurs.'),
+    inputs: [slider('epsilon', say('ε of one report'), 0.1, 8, 1, LOG), slider('k', say('values k'), 2, 1e6, 100, WHOLE),
+      slider('n', say('users n'), 100, 1e9, 1e5, WHOLE), slider('f', say('true proportion f'), 0, 1, 0)],
     compute(values) {
       const found = oracles(values), best = leastOf(Object.fromEntries(Object.entries(found).map(([name, {deviation}]) => [name, deviation])));
       return {found, best, others: Object.keys(found).filter(name => name !== best && equal(found[name].deviation, found[best].deviation))};
     },
     tables: ({found}, {epsilon}) => [
-      {caption: say('The estimate of one share, and the report'), rows: Object.entries(found).map(([key, {deviation, bits}]) =>
+      {caption: say('The estimate of one proportion, and the size of a report'), rows: Object.entries(found).map(([key, {deviation, bits}]) =>
         ({key, name: key, cells: [deviation, bits]})),
-      columns: [{key: 'deviation', name: say('standard deviation'), better: 'less'}, {key: 'bits', name: say('bits of a report'), better: 'less'}]},
-      {caption: say('What a report tells'), columns: [{key: 'epsilon', name: say('ε, pure')}], budgets: true, rows: [{key: 'report', name: say('any of them'), cells: [epsilon]}]},
+      columns: [{key: 'deviation', name: say('standard deviation'), better: 'less'}, {key: 'bits', name: say('bits per report'), better: 'less'}]},
+      {caption: say('What a report reveals'), columns: [{key: 'epsilon', name: say('pure ε')}], budgets: true, rows: [{key: 'report', name: say('any protocol'), cells: [epsilon]}]},
     ],
     note: () => say('Bits: the base-2 logarithm of the number of possible reports. BLH and OLH send their hash function with the bucket.'),
     statement: (result, {epsilon, k}) => say('Each user’s value, one of {k}, leaves the device only in a report that is {epsilon}-locally differentially private.',
@@ -173,27 +174,27 @@
 
   const aim = {
     title: say('AIM’s budget'),
-    lead: say('A synthetic table by AIM: what its rounds may cost.'),
+    lead: say('AIM makes a synthetic table in rounds. The rounds share its budget.'),
     inputs: [NEIGHBOURS, slider('epsilon', 'ε', 0.01, 20, 1, LOG), slider('delta', 'δ', 1e-12, 1e-2, 1e-9, LOG), slider('d', say('attributes d'), 1, 100, 8, {whole: true}),
-      slider('each', say('rounds T for each attribute'), 1, 64, 16, {whole: true}), slider('alpha', say('share α for measuring'), 0.01, 0.99, 0.9)],
+      slider('each', say('rounds T per attribute'), 1, 64, 16, {whole: true}), slider('alpha', say('proportion α for measuring'), 0.01, 0.99, 0.9)],
     compute: aimBudget,
     tables({rho, older, slow, quick}, {epsilon}) {
       const schedule = [['first.multiplier', say('σ of the first measurements'), slow.first.multiplier, quick.first.multiplier],
         ['first.epsilon', say('ε of the first choice'), slow.first.epsilon, quick.first.epsilon],
-        ['initial', say('ρ of measuring each attribute once'), slow.initial, quick.initial], ['taken', say('rounds until it is spent'), slow.taken, quick.taken],
+        ['initial', say('ρ of measuring each attribute once'), slow.initial, quick.initial], ['taken', say('rounds until the budget is spent'), slow.taken, quick.taken],
         ['last.multiplier', say('σ of the last measurement'), slow.last.multiplier, quick.last.multiplier],
         ['last.epsilon', say('ε of the last choice'), slow.last.epsilon, quick.last.epsilon]];
       return [
         {caption: say('The budget in zCDP'), columns: [{key: 'rho', name: 'ρ', better: 'more'}], rows: [
           {key: 'canonne2020', name: say('by Canonne, Kamath and Steinke (2020)'), cells: [rho]}, {key: 'mironov2017', name: say('by the older conversion'), cells: [older]}]},
-        {caption: say('How it is spent, from the larger'), columns: [{key: 'slow', name: say('never annealed')}, {key: 'quick', name: say('after every round')}],
+        {caption: say('How the larger budget is spent'), columns: [{key: 'slow', name: say('never annealed')}, {key: 'quick', name: say('annealed after every round')}],
           rows: schedule.map(([key, name, ...cells]) => ({key, name, cells}))},
-        {caption: say('What the synthetic table tells'), columns: [{key: 'epsilon', name: say('ε at δ')}], budgets: true, rows: [{key: 'table', name: say('all rounds'), cells: [epsilon]}]},
+        {caption: say('What the synthetic table reveals'), columns: [{key: 'epsilon', name: say('ε at δ')}], budgets: true, rows: [{key: 'table', name: say('all rounds'), cells: [epsilon]}]},
       ];
     },
-    note: () => say('σ is for sensitivity 1. Runs lie between the two columns: a round is annealed when the one before taught the model too little.'),
-    statement: ({rho, older}, {neighbours, epsilon, delta}) => say('The synthetic table is (ε = {epsilon}, δ = {delta})-differentially private for a '
-      + 'record {changed}, by whose effect its noise is scaled: its choices and measurements cost {rho}-zCDP at most.',
+    note: () => say('σ is for sensitivity 1. Runs lie between the two columns: AIM anneals after each round that taught the model too little.'),
+    statement: ({rho, older}, {neighbours, epsilon, delta}) => say('The synthetic table is (ε = {epsilon}, δ = {delta})-differentially private when '
+      + 'one record is {changed}. Its noise is scaled to the effect of this change, and its choices and measurements satisfy {rho}-zCDP.',
     {epsilon, delta, changed: CHANGED[neighbours], rho: upwards(Math.max(rho, older))}),
     call: (result, {epsilon, delta, d, each, alpha}) => 'from dp_compendium.accounting import dp_to_zcdp\nfrom dp_compendium.tables.budget_schedule import Schedule\n\n'
       + `rho = dp_to_zcdp(${epsilon}, ${delta})\nschedule = Schedule(rho, ${each * d}, ${alpha})\nprint(rho)`,
@@ -205,11 +206,11 @@
 
   // ---- DP-SGD
 
-  const SGD = {whole: say('as if every record took part in every step'), rdp: say('RDP of the sampled Gaussian'), numerical: say('numerically, from the loss itself')};
+  const SGD = {whole: say('as if every step used every record'), rdp: say('RDP of the sampled Gaussian'), numerical: say('numerically, from the privacy loss')};
 
   const sgd = {
     title: say('DP-SGD'),
-    lead: say('A network trained on random batches, with each record’s gradient clipped and noise added.'),
+    lead: say('A network is trained on random batches. Each record’s gradient is clipped, and noise is added to their sum.'),
     inputs: [NEIGHBOURS, slider('sigma', say('noise multiplier σ'), 0.5, 100, 1, LOG), slider('q', say('sampling rate q'), 1e-4, 1, 0.01, LOG),
       slider('steps', say('steps'), 1, 1e6, 1e3, WHOLE), slider('delta', 'δ', 1e-12, 1e-2, 1e-5, LOG)],
     compute(values) {
@@ -219,8 +220,8 @@
     tables: ({found}) => [{caption: say('All steps together'), columns: [EPSILON], budgets: true, rows: Object.entries(SGD).map(([key, name]) =>
       ({key, name, cells: [found[key]]}))}],
     note: () => say('Each record takes part in a step with probability q, independently (Poisson sampling).'),
-    statement: ({found, best}, {neighbours, sigma, q, steps, delta}) => say('The trained network is (ε = {epsilon}, δ = {delta})-differentially private for a record '
-      + '{changed}: {steps} of DP-SGD with noise multiplier {sigma} and Poisson sampling at rate {q}.',
+    statement: ({found, best}, {neighbours, sigma, q, steps, delta}) => say('The trained network is (ε = {epsilon}, δ = {delta})-differentially private when one record is '
+      + '{changed}. It was trained by {steps} of DP-SGD with noise multiplier {sigma} and Poisson sampling at rate {q}.',
     {epsilon: upwards(found[best]), delta, changed: CHANGED[neighbours], steps: many(steps, '{n} step', '{n} steps'), sigma, q}),
     call({best}, {neighbours, sigma, q, steps, delta}) {
       if (best === 'whole') return `from dp_compendium.accounting import gaussian_epsilon\n\nprint(gaussian_epsilon(${sigma}, ${delta}, ${neighbours === 'bounded' ? 2 : 1} * ${steps} ** 0.5))`;
@@ -238,5 +239,5 @@
   // Inputs that mean the same wherever they stand: people, their attributes, and what each is promised. σ and α do not.
   const SHARED = ['neighbours', 'n', 'd', 'epsilon', 'delta'];
 
-  Object.assign(compendium, {QUESTIONS: {composition, synthesis, local, aim, sgd}, SHARED, METHODS, equal});
+  Object.assign(compendium, {QUESTIONS: {composition, synthesis, local, aim, sgd}, SHARED, METHODS, named, equal});
 })();
