@@ -25,6 +25,7 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util.nodes import extract_messages
 from sphinx_exercise.nodes import exercise_subtitle, exercise_title, is_exercise_node, solution_title
 
+from book._ext import web
 from book.editions import catalogues, edition, gojuon
 from book.editions.edition import say
 from book.ledger import scorecard
@@ -385,11 +386,8 @@ def retell_search(app, error):
         before, _, rest = scripts.read_text(encoding="utf-8").partition("(")
         known = json.loads(rest.rpartition(")")[0])
         known["messages"] |= {
-            "Search finished, found ${resultCount} page(s) matching the search query.": say(
-                "Search finished, found {n} page(s) matching the search query.", n="${resultCount}"
-            ),
-            "Your search did not match any documents. Please make sure that all words are spelled correctly and that "
-            "you've selected enough categories.": say("No page contains all of these words."),
+            web.FINISHED: say("Found {n} pages.", n="${resultCount}"),
+            web.NOTHING: say("No page contains all of these words."),
         }
         scripts.write_text(f"{before}({json.dumps(known, indent=4)});", encoding="utf-8")
 

@@ -219,14 +219,26 @@ const performSearch = Search.performSearch;
 Search.performSearch = (query) =>
   performSearch(query.replace(/[?？]\s*$/, "").replace(question, "").replace(/とは(?:(?:何|なに)(?:です)?か?)?\s*$/, "") || query);
 
+// The theme's sentences, unless the edition has its own; all results are listed when their number is said.
+if (!("FINISHED" in Documentation.TRANSLATIONS)) Object.defineProperty(Documentation.TRANSLATIONS, "FINISHED", {
+  get: () => (Search.output.children.length === 1 ? "Found ${resultCount} page." : "Found ${resultCount} pages."),
+});
+Documentation.TRANSLATIONS["NOTHING"] ??= "No page contains all of these words.";
+
 // An excerpt is the sentence with most of the words, and the next; a formula of more than one line of signs is left out.
 Search.makeSearchSummary = (html, words, anchor) => {
   const page = new DOMParser().parseFromString(html, "text/html");
   const article = page.querySelector("article") ?? page.querySelector('[role="main"]');
-  const part = (anchor && article?.querySelector(anchor)) || article;
+  const found = (anchor && article?.querySelector(anchor)) || article;
+  const definition = found?.matches(".glossary dt") && found.parentNode.querySelector(`${anchor} ~ dd`), part = definition || found;
+  part?.querySelectorAll("msup").forEach((each) => {
+    const [base, power] = [...each.children].map((child) => child.textContent);
+    if (![...each.children].some((child) => child.children.length)) each.replaceWith(`${base}^${power}`);
+  });
   part?.querySelectorAll("h1, nav, script, style, pre, table, noscript, .headerlink, .cell, .calculator-link, .admonition-title").forEach((each) => each.remove());
   part?.querySelectorAll("math:has(mfrac, msup, msubsup, munder, mover, munderover, mtable)").forEach((each) => each.replaceWith("…"));
-  const text = (part?.textContent ?? "").replace(/\s+/g, " ").trim();
+  const term = definition ? `${found.firstChild.textContent}: ` : "";
+  const text = (term + (part?.textContent ?? "")).replace(/\s+/g, " ").trim();
   const sentences = text.match(/.+?(?:[.!?](?= )|[。！？]|$)/g) ?? [];
   const count = (sentence) => [...words].filter((word) => sentence.toLowerCase().includes(word.toLowerCase())).length;
   const best = sentences.reduce((first, each, i) => (count(each) > count(sentences[first]) ? i : first), 0);
@@ -240,7 +252,20 @@ Search.makeSearchSummary = (html, words, anchor) => {
 """
 
 
-_IN_JAVASCRIPT = {"LETTER": r"[\p{L}\p{N}]", "KANA": KANA, "BORDER": border(r"[\p{L}\p{N}]"), "JAPANESE": JAPANESE}
+# What Sphinx's search says of its results, and of none.
+FINISHED = "Search finished, found ${resultCount} page(s) matching the search query."
+NOTHING = (
+    "Your search did not match any documents. Please make sure that all words are spelled correctly and that "
+    "you've selected enough categories."
+)
+_IN_JAVASCRIPT = {
+    "FINISHED": FINISHED,
+    "NOTHING": NOTHING,
+    "LETTER": r"[\p{L}\p{N}]",
+    "KANA": KANA,
+    "BORDER": border(r"[\p{L}\p{N}]"),
+    "JAPANESE": JAPANESE,
+}
 _BORDER = re.compile(border(r"[^\W_]"))
 
 

@@ -85,12 +85,26 @@ def test_the_right_page_comes_up(search, words, page):
 
 
 @pytest.mark.parametrize(
-    ("edition", "question"), [("", "What is differential privacy?"), ("ja/", "差分プライバシーとは何ですか？")]
+    ("edition", "question", "definition"),
+    [
+        ("", "What is differential privacy?", "The guarantee that a change to one person’s data"),
+        ("ja/", "差分プライバシーとは何ですか？", "保証"),
+    ],
 )
-def test_a_question_finds_the_definition_first(browser, search, edition, question):
+def test_a_question_finds_the_definition_first(browser, search, edition, question, definition):
     search(question, edition)
-    first = browser.driver.find_element("css selector", "ul.search > li > a").get_attribute("href")
-    assert "glossary.html" in first
+    first = browser.driver.find_element("css selector", "ul.search > li")
+    assert "glossary.html" in first.find_element("css selector", "a").get_attribute("href")
+    WebDriverWait(browser.driver, 60).until(lambda _: definition in first.text)
+    assert "e^ε" in first.text
+
+
+def test_the_number_of_results_is_said_in_words(browser, search):
+    for words, said in (("sensitivity", r"Found \d\d+ pages\."), ("xyzzyq", r"No page contains all of these words\.")):
+        search(words)
+        WebDriverWait(browser.driver, 60).until(
+            lambda _: re.fullmatch(said, browser.driver.find_element("css selector", ".search-summary").text)
+        )
 
 
 def test_an_excerpt_is_a_sentence_without_markup(browser, search):
