@@ -574,7 +574,7 @@ class Formulas(Made):
             lines += [
                 f"## {retold.cited(document)}",
                 "",
-                say("[`{key}`]({key}/summary.md): {title}.", key=key, title=retold.document(document).title),
+                f"[{retold.document(document).title}]({key}/summary.md)",
                 "",
                 numbered_items(key, found),
                 "",
