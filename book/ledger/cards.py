@@ -150,26 +150,39 @@ def _values(finding: Finding) -> str:
 
 
 def _readings(finding: Finding) -> str:
-    """Return the interpretations of the document's words, with the finding for each; those that agree are folded."""
+    """Return the interpretations of the document's words, with the finding for each; those that agree are folded.
+
+    If each interpretation combines several, the names of these are explained once, in a folded list at the end.
+    """
     claim = finding.claim
     found = by_reading(claim, finding.standing.reproduced)
     agreeing: dict[str, list[str]] = {}
     for name in claim.readings:
         agreeing.setdefault(found.get(name, ""), []).append(name)
     items = [_agreeing(claim, names, value) for value, names in agreeing.items()]
+    if len(claim.sets) > 1:
+        pairs = [pair for each in claim.sets for pair in each.items()]
+        told = "".join(f"<li>{_meaning(escape(name), meaning)}</li>" for name, meaning in pairs)
+        items.append(f"<li><details><summary>{say('What the names mean')}</summary><ul>{told}</ul></details></li>")
     return f'<ul class="claim-readings">{"".join(items)}</ul>' if items else ""
+
+
+def _meaning(name: str, meaning: str) -> str:
+    return say("{name}: {meaning}", name=name, meaning=markup(meaning))
 
 
 def _agreeing(claim: Claim, names: list[str], value: str) -> str:
     """Return list items with the interpretations `names`, which all gave `value`."""
     own = " " + say("(favoured by the text)")
     value = f"<b>{markup(value)}</b>" if value else ""
-    told = [
-        say("{name}: {meaning}", name=escape(name) + own * (name == claim.own), meaning=markup(claim.readings[name]))
-        for name in names
-    ]
+    told = [escape(name) + own * (name == claim.own) for name in names]
+    before = say("; ")
+    if len(claim.sets) > 1:
+        before = ": "
+    else:
+        told = [_meaning(each, claim.readings[name]) for each, name in zip(told, names)]
     if len(told) == 1 or not value:
-        return "".join(f"<li>{each}{say('; ') + value if value else ''}</li>" for each in told)
+        return "".join(f"<li>{each}{before + value if value else ''}</li>" for each in told)
     if claim.own in names:
         line = say("{n} interpretations, one of them favoured by the text: {found}", n=len(names), found=value)
     else:

@@ -112,8 +112,8 @@ class Claim:
     `setting` is the setting it holds for. `rule` says how it is judged, if in its own words. `readings` are the interpretations
     of the document's words, by name, and `own` is the name of the one that they favour, if any. `runs` is the number of the
     document's runs behind a printed spread. `apart` is why the readings differ from those of the table's or figure's other
-    claims. `sets` has the names of each set of readings that the claim combines. `no_erratum` is why a claim that differs is
-    not among the errata.
+    claims. `sets` has each set of readings that the claim combines, by name. `no_erratum` is why a claim that differs is not among
+    the errata.
     """
 
     id: str
@@ -130,7 +130,7 @@ class Claim:
     runs: int | None = None
     apart: str = ""
     no_erratum: str = ""
-    sets: tuple[tuple[str, ...], ...] = ()
+    sets: tuple[dict[str, str], ...] = ()
 
 
 OWN = Document(
@@ -220,7 +220,7 @@ def _claim(entry: dict, documents: dict, sets: dict[str, dict]) -> Claim:
     document = id.split(".")[0]
     if entry.get("readings"):
         chosen = _named_sets(id, entry["readings"], sets)
-        entry = entry | {"readings": _combined(chosen), "sets": tuple(map(tuple, chosen))}
+        entry = entry | {"readings": _combined(chosen), "sets": tuple(chosen)}
     try:
         claim = Claim(document=document, **{"setting": {}, **entry})
     except TypeError as error:
@@ -320,8 +320,8 @@ RULES = {
     "Otherwise the claim differs if the two are more than two standard errors of their difference apart, and is not determinable "
     "in between. The document's standard error is {error:f}, the spread over the square root of its {runs} runs; ours is "
     "that of our repetitions.",
-    "proof": "Reproduced if everything that the chapter computes for the claim comes out as claimed. Two numbers count as equal "
-    "if they differ by no more than the error of the computation.",
+    "proof": "Reproduced if the statement holds as printed in every case that the chapter derives or computes. Two numbers count "
+    "as equal if they differ by no more than the error of the computation.",
     READ: "Read, not computed: the note says where it was read and what the source says.",
 }
 
@@ -344,12 +344,14 @@ def template(claim: Claim) -> tuple[str, dict]:
 
 
 def _told_readings(claim: Claim) -> str:
-    """Return which readings are run, and how they decide the verdict."""
-    listed = "; ".join(f"{name}: {meaning}" for name, meaning in claim.readings.items())
+    """Return which readings are run, and how they decide the verdict; of several sets, each once and not their combinations."""
+    listed = ["; ".join(f"{name}: {meaning}" for name, meaning in each.items()) for each in claim.sets or [claim.readings]]
     deciding = (
         f"the document's own interpretation, “{claim.own}”, or all of them" if claim.own else "all interpretations"
     )
-    return f"The claim must hold under {deciding}: {listed}."
+    if len(listed) == 1:
+        return f"The claim must hold under {deciding}: {listed[0]}."
+    return f"The claim must hold under {deciding}. Each combines {' and '.join(f'one of ({each})' for each in listed)}."
 
 
 # ---------------------------------------------------------------- judging

@@ -112,11 +112,14 @@ def cited(one: Document) -> str:
 
 def claim(one: Claim) -> Claim:
     texts: dict = {name: _told(getattr(one, name), one.document) for name in ("item", "statement", "printed", "rule")}
-    readings = {
-        _reading(name, one): say("; ").join(_told(part, one.document) for part in meaning.split("; "))
-        for name, meaning in one.readings.items()
-    }
-    return replace(one, **texts, readings=readings, own=_reading(one.own, one))
+    readings, *sets = (
+        {
+            _reading(name, one): say("; ").join(_told(part, one.document) for part in meaning.split("; "))
+            for name, meaning in each.items()
+        }
+        for each in (one.readings, *one.sets)
+    )
+    return replace(one, **texts, readings=readings, sets=tuple(sets), own=_reading(one.own, one))
 
 
 def record(one: Record, ledger: Ledger) -> Record:

@@ -74,6 +74,15 @@ def test_readings_that_agree_are_folded_behind_what_they_found_and_after_the_not
     assert made.index("claim-note") < made.index("claim-readings")
 
 
+def test_readings_that_combine_sets_are_named_and_each_name_is_explained_once():
+    sets = ({"deep": "a deep tree", "flat": "a flat tree"}, {"all": "all records", "few": "a fifth"})
+    readings = {f"{one}, {other}": f"{sets[0][one]}; {sets[1][other]}" for one in sets[0] for other in sets[1]}
+    found = "; ".join(f"{name}: {value}" for name, value in zip(readings, (0.1, 0.2, 0.3, 0.3)))
+    made = cards.entry(finding(found=found, readings=readings, sets=sets), "#there")
+    assert "<li>deep, all: <b>0.1</b></li>" in made and "2 interpretations: <b>0.3</b>" in made
+    assert made.count("a deep tree") == made.count("<li>flat: a flat tree</li>") == made.count("a fifth") == 1
+
+
 def test_every_reading_of_the_book_has_a_value():
     """The text of a record is taken apart again: for each claim of the full run with readings, into all of them."""
     known = claims.load(ROOT / "book/claims.yml")

@@ -831,12 +831,17 @@ def test_a_claim_with_several_sets_has_each_combination(ledger):
         "readings: doc-pair", "readings: [doc-pair, doc-more]"
     )
     ledger.write_text(text, encoding="utf-8")
-    assert claims.load(ledger)["doc.either"].readings == {
+    claim = claims.load(ledger)["doc.either"]
+    assert claim.readings == {
         "deep, x": "a deep tree; here",
         "deep, y": "a deep tree; there",
         "flat, x": "a flat tree; here",
         "flat, y": "a flat tree; there",
     }
+    assert claims.rule(claim).endswith(
+        "The claim must hold under all interpretations. Each combines one of (deep: a deep tree; flat: a flat tree) and one of "
+        "(x: here; y: there)."
+    )
 
 
 # ---------------------------------------------------------------- results of our own
@@ -880,7 +885,7 @@ def test_a_rule_is_a_sentence_that_says_when_the_verdict_is_reproduced(book):
             "doc.either",
             "runs; ours is that of our repetitions. The claim must hold under all interpretations: deep: a deep tree; flat:",
         ),
-        ("doc.theorem", "comes out as claimed"),
+        ("doc.theorem", "holds as printed in every case"),
         ("doc.title", "Read, not computed"),
         ("doc.order", "It falls at each step."),
         ("later.sentence", ""),
