@@ -61,7 +61,10 @@ def epsilon():
 @delta
 @as_json
 def of_gaussian(sigma, sensitivity, delta, as_json):
-    """Compute the smallest epsilon of Gaussian noise at DELTA (Balle and Wang 2018), and its rho of zero-concentrated DP."""
+    """Compute the smallest epsilon of Gaussian noise.
+
+    The epsilon is that at DELTA (Balle and Wang 2018). The command also gives the rho of zero-concentrated DP.
+    """
     made = Gaussian(sigma, sensitivity)
     answer({"epsilon": made.epsilon_at(delta), "delta": delta, "rho": made.rho}, as_json)
 
@@ -72,7 +75,11 @@ def of_gaussian(sigma, sensitivity, delta, as_json):
 @option("delta", "The delta of the guarantee, in [0, 1).", default=0.0)
 @as_json
 def of_laplace(scale, sensitivity, delta, as_json):
-    """Compute the smallest epsilon of Laplace noise at DELTA, which may be 0 (Balle, Barthe and Gaboardi 2020)."""
+    """Compute the smallest epsilon of Laplace noise.
+
+    The epsilon is that at DELTA, which may be 0 (Balle, Barthe and Gaboardi 2020). The command also gives the rho of
+    zero-concentrated DP.
+    """
     made = Laplace(scale, sensitivity)
     answer({"epsilon": made.epsilon_at(delta), "delta": delta, "rho": made.rho}, as_json)
 
@@ -88,9 +95,9 @@ def of_laplace(scale, sensitivity, delta, as_json):
 @neighbours
 @as_json
 def of_dp_sgd(noise_multiplier, sampling, steps, delta, neighbours, as_json):
-    """Compute an upper bound on epsilon of DP-SGD, at most 5 % or 0.0002 above the exact value.
+    """Compute an upper bound on the epsilon of DP-SGD.
 
-    At each step, DP-SGD adds Gaussian noise to a sum over a Poisson sample of the records.
+    The bound is at most 5 % or 0.0002 above the exact value. At each step, DP-SGD adds Gaussian noise to a sum over a Poisson sample of the records.
     """
     found = sampled_gaussian.epsilon(noise_multiplier, sampling, steps, delta, neighbours)
     answer({"epsilon": found, "delta": delta, "neighbours": neighbours}, as_json)
@@ -112,7 +119,10 @@ def of_dp_sgd(noise_multiplier, sampling, steps, delta, neighbours, as_json):
 @neighbours
 @as_json
 def of_gaussian_synthesis(records, attributes, sigma, delta, made, neighbours, as_json):
-    """Compute the epsilon of records drawn from a fitted Gaussian (miura2022), by each theorem, minimized over all orders."""
+    """Compute the epsilon of records drawn from a Gaussian.
+
+    The Gaussian is fitted to the data (Miura et al. 2022). Each theorem gives an epsilon, minimized over all orders.
+    """
 
     def by(bound):
         return released_dp(records, delta, attributes, sigma, size=made, bound=bound).epsilon
@@ -136,7 +146,10 @@ def sigma():
 @sensitivity
 @as_json
 def for_gaussian(epsilon, delta, sensitivity, as_json):
-    """Compute the smallest sigma of Gaussian noise (Balle and Wang 2018), and the sigma by rho, which adds up over releases."""
+    """Compute the smallest sigma of Gaussian noise.
+
+    The sigma is that of Balle and Wang (2018). The command also gives the sigma by rho, which adds up over releases.
+    """
     by_rho = gaussian_sigma(epsilon, delta, sensitivity, "zcdp")
     found = {"sigma": gaussian_sigma(epsilon, delta, sensitivity), "sigma by zcdp": by_rho}
     answer(found | {"epsilon": epsilon, "delta": delta}, as_json)
@@ -161,7 +174,10 @@ def for_laplace(epsilon, sensitivity, as_json):
 @neighbours
 @as_json
 def for_dp_sgd(epsilon, delta, sampling, steps, neighbours, as_json):
-    """Compute the noise multiplier of DP-SGD, at most 0.3 % above the smallest that the accountant allows."""
+    """Compute the noise multiplier that DP-SGD needs.
+
+    It is at most 0.3 % above the smallest noise multiplier that the accountant allows.
+    """
     found = sampled_gaussian.noise_multiplier(epsilon, delta, sampling, steps, neighbours)
     answer({"noise multiplier": found, "epsilon": epsilon, "delta": delta, "neighbours": neighbours}, as_json)
 
@@ -193,9 +209,9 @@ class Mechanism(click.ParamType):
 @delta
 @as_json
 def compose(mechanisms, delta, as_json):
-    """Compute the total cost of several mechanisms by every available method, and mark the smallest.
+    """Compute the total cost of several mechanisms.
 
-    A mechanism is gaussian:SIGMA or laplace:SCALE for noise at sensitivity 1, or pure:EPSILON if only its epsilon is known.
+    Every available method gives a cost, and the smallest is marked. A mechanism is gaussian:SIGMA or laplace:SCALE for noise at sensitivity 1, or pure:EPSILON if only its epsilon is known.
     Append xCOUNT if it runs COUNT times. The mechanisms are fixed in advance and use the same records.
     """
     accountant = Accountant(mechanisms, delta)

@@ -48,9 +48,9 @@ from .costs import WHICH, option
 @option("output", "The folder for the release, new or empty.", default="released", kind=click.Path(path_type=Path))
 @as_json
 def synthesize(data, schema, epsilon, delta, neighbours, workload, records, within, table, output, as_json):
-    """Make differentially private synthetic records from DATA by AIM, with the operating system's randomness.
+    """Make differentially private synthetic records from DATA.
 
-    DATA is a CSV, Parquet or DuckDB file, or the address of an SQL database. SCHEMA is a YAML file with the attributes and their values;
+    The algorithm is AIM, with the operating system's randomness. DATA is a CSV, Parquet or DuckDB file, or the address of an SQL database. SCHEMA is a YAML file with the attributes and their values;
     write it without looking at the records. The command writes all of these files or none: synthetic.csv, synthetic.parquet, model.npz,
     errors.csv, schema.yml, and statement.txt, which states the guarantee. Another release of the same records adds its epsilon to the
     total, so the folder must be new or empty.
@@ -59,6 +59,8 @@ def synthesize(data, schema, epsilon, delta, neighbours, workload, records, with
     from ..release import sources
     from ..release import synthesizer as release
 
+    if not any("://" in name or Path(name).exists() for name in (data, schema)):
+        raise FileNotFoundError(f"DATA and SCHEMA must be existing files, got {data!r} and {schema!r}, which do not exist")
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise FileExistsError(
             f"{output} already exists; another release adds its epsilon to the total, so name a new folder with --output "

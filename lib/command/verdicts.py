@@ -27,7 +27,10 @@ LEDGER = Path(__file__).with_name("ledger.csv")
 @click.option("--text", help="Show only claims that contain each of these words, in the claim or its note.")
 @as_json
 def ledger(document, verdict, text, as_json):
-    """Show the claims of the five documents and their verdicts; without a filter, count the verdicts of each document."""
+    """Show the claims of the five documents and their verdicts.
+
+    Without a filter, the command counts the verdicts of each document.
+    """
     claims = read()
     documents, verdicts = (tuple(dict.fromkeys(claim[name] for claim in claims)) for name in ("document", "verdict"))
     chosen = claims

@@ -291,6 +291,13 @@ def test_help_has_an_example(run, path):
     assert status == 0 and f"dp-compendium {path[0]}" in out.partition("Example")[2]
 
 
+@pytest.mark.parametrize("path", [(), ("epsilon",), ("sigma",)], ids=" ".join)
+def test_no_line_of_the_help_is_cut(run, path):
+    status, out, _ = run(" ".join([*path, "--help"]))
+    listed = out.partition("Commands:")[2].partition("Example")[0].split("\n\n")[0].strip().splitlines()
+    assert status == 0 and listed and all(line.endswith(".") and not line.endswith("...") for line in listed)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("line", sorted({*EXAMPLES, *PROSE}))
 def test_the_examples_run(run, folder, line):
@@ -326,6 +333,7 @@ BAD = {
     "compose normal:1 --delta 1e-6": "Invalid value for 'MECHANISMS...': 'normal:1' must be gaussian:SIGMA, laplace:SCALE or pure:EPSILON",
     "compose gaussian:0 --delta 1e-6": "Invalid value for 'MECHANISMS...': 'gaussian:0': the number after the colon must be in (0, inf), got 0",
     "compose gaussian:1x0 --delta 1e-6": "count must be in [1, inf), got 0",
+    "synthesize people.csv nothing.yml": "DATA and SCHEMA must be existing files, got 'people.csv' and 'nothing.yml', which do not exist",
     "synthesize people.csv schema.yml": "data must be an existing file or folder, or an address, got 'people.csv'",
     "synthesize members.csv nothing.yml": "nothing.yml: No such file or directory",
     "synthesize members.csv schema.yml --epsilon 0": "epsilon must be ",
