@@ -20,7 +20,7 @@ def answer(found: Mapping, in_json: bool) -> None:
     for name, part in found.items():
         for key, value in part.items() if isinstance(part, Mapping) else [("", part)]:
             shown = f"{value:.6g}" if isinstance(value, float) else value
-            lines.append((f"{name} {key}".strip(), shown, "  least" if key and key == found.get("least") else ""))
+            lines.append((f"{name} {key}".strip(), shown, "  smallest" if key and key == found.get("least") else ""))
     width = max(len(name) for name, *_ in lines)
     for name, shown, mark in lines:
         if name != "least":

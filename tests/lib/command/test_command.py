@@ -114,7 +114,7 @@ def test_what_several_mechanisms_cost_together(run):
     assert found["epsilon"] == {name: getattr(accountant, name)() for name in accountant.bounds}
     assert found["least"] == min(found["epsilon"], key=found["epsilon"].get)
     lines = run("compose gaussian:9x4 laplace:8x3 pure:0.2 --delta 1e-6")[1].splitlines()
-    assert [line.split()[1] for line in lines if line.endswith("  least")] == [found["least"]]
+    assert [line.split()[1] for line in lines if line.endswith("  smallest")] == [found["least"]]
 
 
 @pytest.mark.slow
