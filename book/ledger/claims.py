@@ -345,7 +345,9 @@ def template(claim: Claim) -> tuple[str, dict]:
 
 def _told_readings(claim: Claim) -> str:
     """Return which readings are run, and how they decide the verdict; of several sets, each once and not their combinations."""
-    listed = ["; ".join(f"{name}: {meaning}" for name, meaning in each.items()) for each in claim.sets or [claim.readings]]
+    listed = [
+        "; ".join(f"{name}: {meaning}" for name, meaning in each.items()) for each in claim.sets or [claim.readings]
+    ]
     deciding = (
         f"the document's own interpretation, “{claim.own}”, or all of them" if claim.own else "all interpretations"
     )

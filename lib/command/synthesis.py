@@ -60,7 +60,9 @@ def synthesize(data, schema, epsilon, delta, neighbours, workload, records, with
     from ..release import synthesizer as release
 
     if not any("://" in name or Path(name).exists() for name in (data, schema)):
-        raise FileNotFoundError(f"DATA and SCHEMA must be existing files, got {data!r} and {schema!r}, which do not exist")
+        raise FileNotFoundError(
+            f"DATA and SCHEMA must be existing files, got {data!r} and {schema!r}, which do not exist"
+        )
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise FileExistsError(
             f"{output} already exists; another release adds its epsilon to the total, so name a new folder with --output "
