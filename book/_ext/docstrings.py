@@ -19,10 +19,13 @@ GREEK = {"eps": "ε"} | {
     name[:-1]: sign for name, sign in html5.items() if name in CAPITALS or (name.endswith(";") and "α" <= sign <= "ω")
 }
 SIGNS = GREEK | {"<=": "≤", ">=": "≥", "!=": "≠", "+-": "±", "-+": "∓", "<-": "←", "inf": "∞", "sqrt": "√", "sum": "∑"}
-_GROUP = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
+_GROUP = r"\([^()]*\)"
+for _ in range(4):  # brackets within brackets
+    _GROUP = rf"\((?:[^()]|{_GROUP})*\)"
 FORMULA = re.compile(
     rf"(?<=[\w)\]|'])\^(?P<power>-?(?:{_GROUP}|\d+(?:\.\d+)?|[A-Za-z]\w*'?))"
-    rf"|\b(?P<base>[A-Za-z]|sum|max|min|sup|{'|'.join(GREEK)})(?P<prime>'?)_(?P<index>\{{[^{{}}]*\}}|{'|'.join(GREEK)}|[A-Za-z0-9]{{1,3}})(?![A-Za-z0-9])"
+    rf"|(?:\b(?P<base>[A-Za-z]|sum|max|min|sup|{'|'.join(GREEK)}|[A-Za-z]+(?=_[a-z](?!\w)))(?P<prime>'?)|(?<=[|)]))"
+    rf"_(?P<index>\{{[^{{}}]*\}}|{'|'.join(GREEK)}|[A-Za-z0-9]{{1,3}})(?![A-Za-z0-9])"
     rf"|(?P<sign>\b(?:{'|'.join(GREEK)}|inf|sqrt(?=\())(?!\w)|[<>!]=|<-(?= )|\+-|-\+)"
 )
 
@@ -82,13 +85,13 @@ def _entries(text, arguments, mend) -> list[str]:
         match
         for match in re.finditer(ENTRY, text)
         if {name.strip(" *") for name in match["names"].split(",")} <= arguments
-        or (match["mark"].startswith(" ") and (match.start() == 0 or text[match.start() - 1] == "\n"))
+        or (match["mark"].startswith(" ") and (match.start() == 0 or text[: match.start()].endswith(("\n", "; "))))
     ]
     starts = [match.start() for match in found] + [len(text)]
     before = re.sub(r"\n-{3,}$", "", text[: starts[0]].strip())
     made = [f"**{before}**" if before in HEADS else flowing(before, mend, arguments), ""] if before else []
     for match, end in zip(found, starts[1:]):
-        said, *rest = re.split(r"\n(?=[A-Z])", text[match.end() : end].strip().removesuffix(";"), maxsplit=1)
+        said, *rest = re.split(r"\n(?=[A-Z`])", text[match.end() : end].strip().removesuffix(";"), maxsplit=1)
         names = ", ".join(f"``{name.strip()}``" for name in match["names"].split(","))
         made += [names, "    " + flowing(said, mend, arguments), ""]
         made += [flowing(rest[0], mend, arguments), ""] if rest else []
@@ -121,9 +124,10 @@ def typeset(text: str) -> list[nodes.Node]:
         last = found.end()
         if power := found["power"]:
             made.append(nodes.superscript("", "", *typeset(power[1:-1] if power.startswith("(") else power)))
-        elif base := found["base"]:
-            made.append(nodes.Text(SIGNS.get(base, base) + found["prime"]))
-            made.append(nodes.subscript("", "", *typeset(found["index"].strip("{}"))))
+        elif index := found["index"]:
+            if base := found["base"]:
+                made.append(nodes.Text(SIGNS.get(base, base) + found["prime"]))
+            made.append(nodes.subscript("", "", *typeset(index.strip("{}"))))
         else:
             made.append(nodes.Text(SIGNS[found["sign"]]))
     return [node for node in [*made, nodes.Text(text[last:])] if node.astext()]

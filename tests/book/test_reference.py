@@ -107,6 +107,13 @@ def test_arguments_are_found_in_lines_and_within_a_paragraph():
         "    whole",
         "Clipped at \\ ``n``\\  and \\ :house:`m`\\ \\.",
     ]
+    assert made("n : whole\n`m` is public.", "n").splitlines() == ["``n``", "    whole", "\\ :house:`m`\\  is public."]
+    assert made("gap_ : at the end; trace_ : before").splitlines() == [
+        "``gap_``",
+        "    at the end",
+        "``trace_``",
+        "    before",
+    ]
     assert made("Of two kinds: one and the other.", "kinds") == "Of two kinds: one and the other."
 
 
@@ -131,6 +138,9 @@ def test_what_would_be_markup_is_escaped():
         ("sum_c w_c/sigma_c^2", "∑<sub>c</sub> w<sub>c</sub>/σ<sub>c</sub><sup>2</sup>"),
         ("D_{1+z} and p_{r_i}(D)", "D<sub>1+z</sub> and p<sub>r<sub>i</sub></sub>(D)"),
         ("[0, inf), sqrt(rho log(1/delta))", "[0, ∞), √(ρ log(1/δ))"),
+        ("2^(f(g(min(e^x, 2k))) - 1)", "2<sup>f(g(min(e<sup>x</sup>, 2k))) - 1</sup>"),
+        ("|s - t|_1 and (T x)_y^2", "|s - t|<sub>1</sub> and (T x)<sub>y</sub><sup>2</sup>"),
+        ("truth_r, n_iter and max_value", "truth<sub>r</sub>, n_iter and max_value"),
         ("rho_used, log_mass, information, w^ and alphabet", "rho_used, log_mass, information, w^ and alphabet"),
     ],
 )
