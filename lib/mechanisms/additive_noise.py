@@ -35,6 +35,7 @@ class _AddedNoise:
 
     @property
     def worst_case(self) -> tuple[float, float]:
+        """Return two answers, 0 and `sensitivity`, which differ by the sensitivity."""
         return 0 * self.sensitivity, self.sensitivity
 
     def release(self, value: ArrayLike, *, rng: np.random.Generator | SystemRandomness) -> np.number | np.ndarray:
@@ -101,6 +102,7 @@ class Laplace(_AddedNoise, PositiveFields):
 
     @property
     def epsilon(self) -> float:
+        """Return the epsilon of pure DP, in (0, inf]: sensitivity / scale, rounded up."""
         return float(quotient_up(float(self.sensitivity), float(self.scale)))
 
     @property
@@ -115,6 +117,7 @@ class Laplace(_AddedNoise, PositiveFields):
 
     @property
     def prv(self) -> accounting.PrivacyLossVariable:
+        """Return the privacy loss of the worst neighbours, as `accounting.prv_compose` takes it."""
         return numerical.LaplaceLoss(float(ratio("scale", self.sensitivity, self.scale)))
 
     def delta(self, epsilon: ArrayLike) -> Numbers:
@@ -175,10 +178,12 @@ class Gaussian(_AddedNoise, PositiveFields):
 
     @property
     def rho(self) -> float:
+        """Return the zCDP parameter rho, in (0, inf): sensitivity^2 / (2 sigma^2), rounded up."""
         return float(accounting.gaussian_zcdp(self.sigma, self.sensitivity))
 
     @property
     def prv(self) -> accounting.PrivacyLossVariable:
+        """Return the privacy loss of the worst neighbours, as `accounting.prv_compose` takes it."""
         return numerical.GaussianLoss(float(ratio("sigma", self.sensitivity, self.sigma)))
 
     def delta(self, epsilon: ArrayLike) -> Numbers:
@@ -222,6 +227,7 @@ class DiscreteLaplace(_WholeNoise):
 
     @property
     def epsilon(self) -> float:
+        """Return the epsilon of pure DP, in (0, inf]: sensitivity / scale, rounded up."""
         return rounded_up(self.sensitivity / self.scale)
 
     @property
@@ -271,6 +277,7 @@ class DiscreteGaussian(_WholeNoise):
 
     @property
     def rho(self) -> float:
+        """Return the zCDP parameter rho, in (0, inf]: sensitivity^2 / (2 sigma^2), rounded up."""
         return rounded_up(self.sensitivity**2 / (2 * Fraction(self.sigma) ** 2))
 
     @property

@@ -28,10 +28,12 @@ class FromLoss:
 
     @property
     def loss(self) -> DiscreteLoss:
+        """Return the exact privacy loss of the worst neighbours, a `DiscreteLoss`."""
         raise NotImplementedError
 
     @property
     def prv(self) -> accounting.PrivacyLossVariable:
+        """Return `loss`, as `accounting.prv_compose` takes it."""
         return self.loss
 
     def delta(self, epsilon: ArrayLike) -> Numbers:

@@ -47,10 +47,12 @@ class RandomizedResponse(PureDP):
 
     @property
     def truth(self) -> float:
+        """Return the probability of reporting the true value, in (0, 1]."""
         return float(1 / (1 + (self.k - 1) * np.exp(-self.epsilon)))
 
     @property
     def lie(self) -> float:
+        """Return the probability of reporting one given other value, in (0, 1)."""
         return float(np.exp(-np.logaddexp(self.epsilon, np.log(self.k - 1))))
 
     @property
@@ -81,6 +83,7 @@ class RandomizedResponse(PureDP):
 
     @property
     def worst_case(self) -> tuple[int, int]:
+        """Return two different values, 0 and 1."""
         return 0, 1
 
     def release(self, value: ArrayLike, *, rng: np.random.Generator | SystemRandomness) -> NDArray[np.int64]:

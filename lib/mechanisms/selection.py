@@ -96,10 +96,12 @@ class Exponential(PositiveFields):
 
     @property
     def rho(self) -> float:
+        """Return the zCDP parameter rho, in (0, inf]: epsilon^2/8, that of bounded range."""
         return float(accounting.bounded_range_zcdp(self.epsilon))
 
     @property
     def prv(self) -> accounting.PrivacyLossVariable:
+        """Return a privacy loss that dominates that of all neighbours, as `accounting.prv_compose` takes it."""
         return accounting.numerical.BoundedRangeLoss(float(self.epsilon))
 
     @property

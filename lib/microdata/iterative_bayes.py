@@ -156,6 +156,7 @@ class ExpectationMaximisation:
         return shares * score, self.likelihood(density), self.total * (score.max() - 1)
 
     def likelihood(self, density: np.ndarray) -> float:
+        """Return the log-likelihood of the observed records, given the density of the cells after perturbation."""
         seen = self.observed > 0
         return float(self.observed[seen] @ np.log(density[seen]))
 

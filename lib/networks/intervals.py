@@ -42,6 +42,7 @@ class Intervals:
 
     @property
     def biases(self) -> list:
+        """Return the changes of biases, which are the errors: pairs (low, high) of arrays (n_l,), by layer."""
         return self.errors
 
 

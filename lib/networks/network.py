@@ -89,14 +89,17 @@ class Network:
 
     @property
     def size(self) -> int:
+        """Return the number of parameters."""
         return self.parameters.size
 
     @property
     def weights(self) -> list[np.ndarray]:
+        """Return the weights, L matrices (n_in, n_out): read-only views of `parameters`."""
         return [w for w, _ in layers(self.widths, self.parameters)]
 
     @property
     def biases(self) -> list[np.ndarray]:
+        """Return the biases, L vectors (n_out,): read-only views of `parameters`."""
         return [b for _, b in layers(self.widths, self.parameters)]
 
     def outputs(self, features: ArrayLike) -> list[np.ndarray]:

@@ -114,9 +114,11 @@ class PrivateNetwork:
     statement: Any
 
     def predict(self, features: ArrayLike) -> NDArray[np.int64]:
+        """Return the likeliest class of each record, integers (records,), for features (records, n_0) in [0, 1]."""
         return self.network.predict(features)
 
     def predict_proba(self, features: ArrayLike) -> np.ndarray:
+        """Return the probabilities of the classes, (records, classes), for features (records, n_0) in [0, 1]."""
         return self.network.predict_proba(features)
 
 

@@ -23,7 +23,10 @@ class Counted(Protocol):
 
     domain: Domain
 
-    def marginal(self, attributes: Collection[str]) -> NDArray[np.int64]: ...
+    def marginal(self, attributes: Collection[str]) -> NDArray[np.int64]:
+        """Return counts over `attributes`, integers of shape ``domain.shape(attributes)``; 0-d for none."""
+        ...
+
     def __len__(self) -> int: ...
 
 
