@@ -37,8 +37,8 @@ def basic(epsilons: ArrayLike, deltas: ArrayLike = 0.0) -> Cost:
     """Return the summed epsilons and deltas of any mechanisms, which may be chosen adaptively.
 
     epsilons : [0, inf); deltas : [0, 1], shape (k,) or one for all
+    Coq checks this for deltas of 0 and finitely many outcomes: `basic_composition` in proofs/.
     Source: Dwork, Kenthapadi, McSherry, Mironov, Naor 2006.
-    Checked by Coq, for deltas of 0 and finitely many outcomes: `basic_composition` in proofs/.
     """
     epsilons, deltas = _pairs(epsilons, deltas)
     return Cost(*_sums(epsilons, deltas))

@@ -132,7 +132,7 @@ def rdp_to_delta(
 def pure_dp_to_zcdp(epsilon: ArrayLike) -> Numbers:
     """Return rho = epsilon^2 / 2 of every epsilon-DP mechanism, epsilon in [0, inf) (Bun and Steinke 2016, Prop. 1.4).
 
-    Checked by Coq, of finitely many outcomes and but for rounding: `pure_dp_zcdp` in proofs/.
+    Coq checks this for finitely many outcomes, except for rounding: `pure_dp_zcdp` in proofs/.
 
     >>> from lib.accounting import pure_dp_to_zcdp
     >>> print(pure_dp_to_zcdp(0.5))
@@ -144,8 +144,8 @@ def pure_dp_to_zcdp(epsilon: ArrayLike) -> Numbers:
 def bounded_range_zcdp(epsilon: ArrayLike) -> Numbers:
     """Return rho = epsilon^2/8 of an epsilon-bounded-range mechanism, epsilon in [0, inf), any shape.
 
+    Coq checks this for finitely many outcomes, except for rounding: `bounded_range_zcdp` in proofs/.
     Source: Cesar and Rogers 2021; Rogers and Steinke 2021; miura2025, Definition 2.6.
-    Checked by Coq, of finitely many outcomes and but for rounding: `bounded_range_zcdp` in proofs/.
 
     >>> from lib.accounting import bounded_range_zcdp
     >>> print(bounded_range_zcdp(0.5))

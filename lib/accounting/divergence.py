@@ -85,7 +85,7 @@ def psi(t: ArrayLike, alpha: ArrayLike) -> Numbers:
     t < 0. With s = t / (1 + t) and phi(x) = log1p(x) - x, it is -phi(-s) - phi((alpha - 1) s) / (alpha - 1): two terms
     >= 0, so nothing cancels. The relative error is a few roundings, times 1 / (1 + alpha t) near the edge of the
     region, where rounding `t` has as large an effect.
-    Checked by Coq, but for rounding: `psi_nonneg`, `psi_increasing` and `psi_decreasing` in proofs/.
+    Coq checks this, except for rounding: `psi_nonneg`, `psi_increasing` and `psi_decreasing` in proofs/.
     """
     t = checks.real("t", t, "(-1, inf)")
     alpha = checks.real("alpha", alpha, "[1, inf]")

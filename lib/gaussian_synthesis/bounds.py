@@ -70,8 +70,8 @@ def unbounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) ->
     All broadcast. The result is the larger of epsilon_alpha1 (n against n + 1) and epsilon_alpha2 (n + 1 against n), rounded
     up by at most a relative 1e-14; ``inf`` where the theorem's condition fails.
     Raises ``ValueError`` for arguments outside these ranges.
+    Coq checks this, except for rounding: `theorem_3_1` in proofs/.
     Source: miura2022, Theorem 3.1 (Lemmas 4.2-4.5) and, times n, Table 1.
-    Checked by Coq, but for rounding: `theorem_3_1` in proofs/.
 
     >>> from lib.gaussian_synthesis import unbounded_epsilon
     >>> n = 10**7
@@ -87,7 +87,7 @@ def bounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> N
     """Return epsilon of Theorem 3.2 (bounded neighbours: one of n records replaced), per released record.
 
     Arguments, errors and accuracy as in `unbounded_epsilon`; ``inf`` unless alpha < n^2 / (tau (n - 1)).
-    Source: miura2022, Theorem 3.2 (Lemmas 4.6-4.9). Checked by Coq, but for rounding: `theorem_3_2` in proofs/.
+    Coq checks this, except for rounding: `theorem_3_2` in proofs/. Source: miura2022, Theorem 3.2 (Lemmas 4.6-4.9).
 
     >>> from lib.gaussian_synthesis import bounded_epsilon
     >>> n = 10**7
@@ -110,8 +110,8 @@ def bounded_epsilon_tight(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers
         epsilon = alpha/2 tau/(n^2 - alpha (n-1) tau) + psi(kappa)/2 + psi(-kappa)/2.
 
     Arguments and errors are as in `bounded_epsilon`; the result is finite on the same condition.
+    Coq checks this, except for rounding: `theorem_A` in proofs/.
     Source: "Beyond the document", Theorem A, the improvement that miura2022 (end of section 3.2) hopes for.
-    Checked by Coq, but for rounding: `theorem_A` in proofs/.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_tight
     >>> n = 10**7
@@ -133,7 +133,7 @@ def bounded_epsilon_joint(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers
         epsilon = alpha/2 tau/(n^2 - alpha (n-1) tau) + psi(-kappa)/2.
 
     Like Theorem 3.2, it covers all pairs whose first data set lies in D_sigma. Arguments and errors as in `bounded_epsilon`.
-    Source: "Beyond the document", Theorem B. Checked by Coq, but for rounding: `theorem_B` in proofs/.
+    Coq checks this, except for rounding: `theorem_B` in proofs/. Source: "Beyond the document", Theorem B.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_joint
     >>> n = 10**7
@@ -153,7 +153,7 @@ def bounded_epsilon_both(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers)
         epsilon = alpha/2 tau/n^2 / (1 - alpha q) + max(psi(-q), (1 + kappa)^2 psi(kappa))/2,
 
     ``inf`` unless alpha q < 1. Arguments and errors as in `bounded_epsilon`.
-    Source: "Beyond the document", Theorem G. Checked by Coq, but for rounding: `theorem_G` in proofs/.
+    Coq checks this, except for rounding: `theorem_G` in proofs/. Source: "Beyond the document", Theorem G.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_both
     >>> n = 10**7
@@ -170,7 +170,7 @@ def largest_radius(d: Numbers, sigma: Numbers) -> Numbers:
     """Return the largest squared Mahalanobis distance of a record in [-1, 1]^d: d (1 + sqrt(1 - sigma))^2 / sigma.
 
     Each variance is at least sigma and at most 1 - mean^2, so no mean exceeds sqrt(1 - sigma). The document has 4 d / sigma.
-    Source: "Beyond the document", Lemma C. Checked by Coq, but for rounding: `lemma_C` in proofs/.
+    Coq checks this, except for rounding: `lemma_C` in proofs/. Source: "Beyond the document", Lemma C.
 
     >>> from lib.gaussian_synthesis import largest_radius
     >>> print(round(float(largest_radius(d=6, sigma=0.01)), 1))
@@ -188,8 +188,8 @@ def divergence_added(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) ->
     radius : the squared Mahalanobis distance r = (x - mu)^T Sigma^-1 (x - mu) of the record from the mean of the n, in [0, 1e100]
 
     The divergence depends on the record only through r. It is ``inf`` for alpha >= n + 1 if d > 1 or r is too small.
+    Coq checks this, except for rounding: `theorem_D_added` in proofs/.
     Source: miura2022, Lemmas 4.2-4.5 (s = 1) without their inequalities; "Beyond the document", Theorem D.
-    Checked by Coq, but for rounding: `theorem_D_added` in proofs/.
 
     >>> from lib.gaussian_synthesis import divergence_added
     >>> print(f"{divergence_added(n=1000, alpha=4, d=6, radius=100.0):.5f}")
@@ -212,8 +212,8 @@ def divergence_removed(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) 
         covariance, in [0, 1e100]. (From the mean of the n + 1 it is n r / (n + 1 + r).)
 
     The result is ``inf`` unless n (alpha - 1) r < (n + 1) (n + alpha).
+    Coq checks this, except for rounding: `theorem_D_removed` in proofs/.
     Source: miura2022, Lemmas 4.2-4.5 (s = -1) without their inequalities; "Beyond the document", Theorem D.
-    Checked by Coq, but for rounding: `theorem_D_removed` in proofs/.
 
     >>> from lib.gaussian_synthesis import divergence_removed
     >>> print(f"{divergence_removed(n=1000, alpha=4, d=6, radius=100.0):.5f}")
@@ -238,7 +238,7 @@ def unbounded_epsilon_tight(
     It covers all pairs whose smaller data set has no eigenvalue below sigma. Both directions grow with the squared distance
     of the changed record from the smaller set's mean (adding may dip near 0 first, for alpha > (n+1)^2/(2n+1)), so the
     supremum over [0, `radius`] is at an end. Errors as in `unbounded_epsilon`.
-    Source: "Beyond the document", Theorem D. Checked by Coq, but for rounding: `theorem_D` in proofs/.
+    Coq checks this, except for rounding: `theorem_D` in proofs/. Source: "Beyond the document", Theorem D.
 
     >>> from lib.gaussian_synthesis import unbounded_epsilon_tight
     >>> n = 10**7

@@ -205,8 +205,8 @@ class DiscreteLaplace(_WholeNoise):
 
     The curves are those of the worst neighbours, which differ by `sensitivity` in one entry. At sensitivity 1 the
     mechanism is exactly as private as randomized response.
+    Coq checks this: `noise_is_law`, `discrete_laplace_private` and `discrete_laplace_no_better` in proofs/.
     Source: Ghosh, Roughgarden, Sundararajan 2012; Canonne, Kamath, Steinke 2020.
-    Checked by Coq: `noise_is_law`, `discrete_laplace_private` and `discrete_laplace_no_better` in proofs/.
 
     >>> import numpy as np
     >>> from lib.mechanisms import DiscreteLaplace

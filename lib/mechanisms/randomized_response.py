@@ -26,8 +26,8 @@ class RandomizedResponse(PureDP):
     value with probability `lie` = 1 / (e^epsilon + k - 1). Sampling is exact.
 
     epsilon : (0, 700]; k : integer in [2, 2^31]
+    Coq checks this: `grr_private` and `grr_no_better` in proofs/.
     Source: kiri2019, "Random Response" (equation 6, k = 2); Kairouz, Bonawitz, Ramage 2016 (k-RR).
-    Checked by Coq: `grr_private` and `grr_no_better` in proofs/.
 
     >>> import numpy as np
     >>> from lib.mechanisms import RandomizedResponse

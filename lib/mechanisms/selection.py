@@ -83,7 +83,7 @@ class Exponential(PositiveFields):
 
     The guarantee is that of bounded range (Durfee and Rogers 2019): see `accounting.numerical.BoundedRangeLoss`.
     For compositions, `accounting.compose_schedule` is sharper than `prv_compose`.
-    Checked by Coq, but for rounding: `exponential_private` and `exponential_zcdp` in proofs/.
+    Coq checks this, except for rounding: `exponential_private` and `exponential_zcdp` in proofs/.
 
     >>> from lib.mechanisms import Exponential
     >>> print(Exponential(epsilon=1.0).probabilities([3.0, 5.0, 4.0]).round(3))
@@ -165,8 +165,8 @@ class PermuteAndFlip(PositiveFields, PureDP):
     The expected score is never worse than that of the exponential mechanism of the same epsilon. But permute-and-flip has
     no bounded range, and composes like any epsilon-DP mechanism. It is equivalent to reporting the largest score after
     adding exponential noise of scale 2 sensitivity / epsilon to each (Ding et al. 2021).
+    Coq checks this: `permute_and_flip_private` and `law_is_integral` in proofs/.
     Source: McKenna and Sheldon 2020, Algorithm 1.
-    Checked by Coq: `permute_and_flip_private` and `law_is_integral` in proofs/.
 
     >>> from lib.mechanisms import PermuteAndFlip
     >>> print(PermuteAndFlip(epsilon=1.0).probabilities([3.0, 5.0, 4.0]).round(3))
