@@ -4,17 +4,17 @@ AIM (miura2025, Algorithm 2) selects by the exponential mechanism, which has bou
 neighbours, the log-likelihood ratios of its outputs lie in an interval [t - epsilon, t], 0 <= t <=
 epsilon (Durfee and Rogers 2019). The saving depends on the accountant:
 
-- `bounded_range_zcdp`: rho = epsilon^2/8 (Cesar and Rogers 2021), added up as zCDP
-- "bounded range" in `compose_schedule`: the smallest possible epsilon, to the error stated
-- "bounded range prv": `numerical.BoundedRangeLoss`, one privacy random variable for all t
-- "pure dp": randomised response, ignoring the range
+- `bounded_range_zcdp` gives rho = epsilon^2/8 (Cesar and Rogers 2021), which adds up as zCDP.
+- "bounded range" in `compose_schedule` gives the smallest possible epsilon, to the error stated.
+- "bounded range prv" uses `numerical.BoundedRangeLoss`, one privacy random variable for all t.
+- "pure dp" uses randomized response and ignores the range.
 
 The smallest epsilon. Let V(x) be the maximum, over all mechanisms, of the hockey-stick divergence E[(1 - e^(x - L))+] of
-the steps still to run, with privacy loss L. Before a step with loss L, V_before(x) = E[V_after(x - L)], and the worst
-exponential mechanism takes the maximum of that over t. For each t the worst has only two outputs: r V(x - log r) is
+the steps still to run, with privacy loss L. Before a step with loss L, V_{before}(x) = E[V_{after}(x - L)]; the worst
+exponential mechanism has the maximum of this over t. For each t the worst one has only two outputs: r V(x - log r) is
 convex in the likelihood ratio r, whose mean is 1, so its ends carry all mass. They are e^t with probability
-(1 - e^(t-epsilon)) / (1 - e^-epsilon) and e^(t-epsilon) with the rest. An adversary may choose a new t at each step,
-seeing all outputs before (Dong, Durfee, Rogers 2020). So t may depend on x, and the curve of k steps takes k sweeps.
+(1 - e^(t-epsilon)) / (1 - e^-epsilon), and e^(t-epsilon) otherwise. An adversary who has seen all earlier outputs may
+choose a new t at each step (Dong, Durfee, Rogers 2020). So t may depend on x, and the curve of k steps takes k sweeps.
 
 The order matters, since E max >= max E. An adversary who sees all the noisy measurements first gains most, and one who
 sees them last gains least. These two cases give an upper and a lower bound for any order of measurements among the selections.
@@ -50,7 +50,7 @@ def compose_schedule(mechanisms: numerical.Mechanisms, delta: float, *,
     The true epsilon lies in [lower, upper]; for "bounded range" it is the worst case over all mechanisms with the
     range, and `estimate` is the middle. The schedule counts as fixed in advance. For a run of AIM, which decides from
     noisy outputs, this is therefore a diagnostic and not a guarantee.
-    Raises ``ValueError`` also for schedules of an epsilon above 500.
+    Raises ``ValueError`` also for schedules whose epsilon is above 500.
 
     >>> from lib.accounting import compose_schedule
     >>> from lib.mechanisms import Exponential, Gaussian

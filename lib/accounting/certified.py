@@ -4,9 +4,9 @@ For every order 1 + x > 1, rho-zCDP implies (epsilon, delta)-DP for
 
     epsilon = rho (1 + x) - log(1 + 1/x) - log(1 + x)/x + log(1/delta)/x
 
-(Canonne, Kamath and Steinke 2020, Proposition 12; miura2025, Proposition 2.4). Floating point finds an x; any x would be
-valid. For this x the equation is solved for rho in fractions. Each logarithm is rounded so that rho only shrinks:
-Python's decimal logarithm is correctly rounded, so the true one lies between its two neighbours.
+(Canonne, Kamath and Steinke 2020, Proposition 12; miura2025, Proposition 2.4). Floating point gives an x; any x would
+be valid. For this x the equation is solved for rho in fractions. Each logarithm is rounded so that rho only shrinks:
+Python's decimal logarithm is correctly rounded, so the true value lies between its two neighbours.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _DOWN, _UP = Context(prec=50, rounding=ROUND_FLOOR), Context(prec=50, rounding=R
 def certified_zcdp(epsilon: float | Fraction, delta: float | Fraction) -> Fraction:
     """Return a rho such that rho-zCDP provably implies (epsilon, delta)-DP.
 
-    epsilon : [1e-6, 1e6]; delta : [1e-300, 1). A float means the fraction that it represents.
+    epsilon : [1e-6, 1e6]; delta : [1e-300, 1)
 
-    It is only slightly smaller than the value from `conversions.dp_to_zcdp`.
+    A float means the fraction that it represents. The rho is only slightly below that of `conversions.dp_to_zcdp`.
 
     >>> from lib.accounting import certified_zcdp
     >>> rho = certified_zcdp(1.0, 1e-9)

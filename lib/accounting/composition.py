@@ -4,10 +4,10 @@ A mechanism reports what one run of it costs (`mechanisms.guarantees`). An `Acco
 and bounds their joint cost; each of its methods is one bound. The theorems that need only an (epsilon, delta) of each
 mechanism are functions:
 
-- `basic`: epsilons and deltas add up;   `parallel`: on disjoint parts of the table they do not
-- `advanced`: Dwork, Rothblum, Vadhan 2010;   `optimal`: Kairouz, Oh, Viswanath 2015, the best bound possible from
-  the mechanisms' (epsilon, delta)
-- `gaussian`: Gaussian mechanisms are one Gaussian mechanism, exactly (Dong, Roth, Su 2022)
+- `basic` adds up epsilons and deltas; `parallel` is for mechanisms on disjoint parts of the table.
+- `advanced` is due to Dwork, Rothblum, Vadhan 2010.
+- `optimal` is the best bound possible from the mechanisms' (epsilon, delta) (Kairouz, Oh, Viswanath 2015).
+- `gaussian` is exact: Gaussian mechanisms together are one Gaussian mechanism (Dong, Roth, Su 2022).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def basic(epsilons: ArrayLike, deltas: ArrayLike = 0.0) -> Cost:
 def parallel(epsilons: ArrayLike, deltas: ArrayLike = 0.0, *, neighbours: str = "unbounded") -> Cost:
     """Return the cost of mechanisms that each see one part of a partition of the records by their values.
 
-    epsilons, deltas : as for `basic`, under unbounded neighbours
+    epsilons, deltas : as for `basic`, each for unbounded neighbours
     neighbours : "unbounded" or "bounded"
 
     Under unbounded neighbours the result is the largest cost, because an added or removed record is in one part only
@@ -69,7 +69,7 @@ def parallel(epsilons: ArrayLike, deltas: ArrayLike = 0.0, *, neighbours: str = 
 def advanced(epsilon: float, count: int, slack: float, delta: float = 0.0) -> Cost:
     """Return the cost of `count` mechanisms, each (`epsilon`, `delta`)-DP, by advanced composition.
 
-    epsilon : [0, inf); count : >= 1; slack : (0, 1); delta : [0, 1)
+    epsilon : [0, inf); count : integer >= 1; slack : (0, 1); delta : [0, 1)
 
     The cost is sqrt(2 count log(1/slack)) epsilon + count epsilon (e^epsilon - 1), at count delta + slack. It is worse
     than `basic` for large epsilon.
@@ -91,7 +91,7 @@ def optimal(epsilon: float, count: int, total_delta: float, delta: float = 0.0) 
     total_delta : [0, 1), at least 1 - (1 - delta)^count, or the epsilon is inf
 
     In the worst case everything is revealed with probability 1 - (1 - delta)^count, and otherwise randomized response runs
-    `count` times. The theorem names epsilons on a grid; between them delta is linear in e^epsilon; this is the inverse.
+    `count` times. The theorem gives delta at epsilons on a grid; between them, delta is linear in e^epsilon.
     Source: Kairouz, Oh, Viswanath 2015, Theorem 3.3.
 
     >>> from lib.accounting.composition import optimal
@@ -113,7 +113,7 @@ def optimal(epsilon: float, count: int, total_delta: float, delta: float = 0.0) 
 def gaussian(sigmas: ArrayLike, delta: float, sensitivities: ArrayLike = 1.0) -> Cost:
     """Return the exact cost of Gaussian mechanisms: that of one with mu = sqrt(sum (sensitivity/sigma)^2).
 
-    sigmas, sensitivities : (0, inf), shape (k,) or one for all, sensitivities in L2; delta : (0, 1)
+    sigmas, sensitivities : (0, inf), the latter in L2, each of shape (k,) or one for all; delta : (0, 1)
     The mechanisms may be chosen adaptively if their sigmas are fixed.
     Source: Dong, Roth, Su 2022, Corollary 3.3.
 
@@ -133,7 +133,7 @@ def gaussian(sigmas: ArrayLike, delta: float, sensitivities: ArrayLike = 1.0) ->
 class Accountant:
     """Bounds on the joint cost of mechanisms that are fixed in advance and see the same records.
 
-    mechanisms : one or more pairs (mechanism, count), a mechanism of `mechanisms` and how often it runs, >= 1
+    mechanisms : one or more pairs (mechanism, count): a mechanism of `mechanisms`, and how often it runs, >= 1
     delta : (0, 1)
 
     Each method is one bound on the epsilon at `delta` of all mechanisms. `basic`, `advanced` and `optimal` use the
@@ -162,7 +162,7 @@ class Accountant:
         return (*names, "gaussian") if exact else names
 
     def basic(self) -> float:
-        """Return the sum of the epsilons: see `basic`."""
+        """Return the sum of the epsilons; see the function `basic`."""
         needy = in_order.total(count for each, count in self.mechanisms if not np.isfinite(each.epsilon))
         costs = [
             each.epsilon if np.isfinite(each.epsilon) else each.epsilon_at(self.delta / needy)
@@ -171,11 +171,11 @@ class Accountant:
         return total_up(costs, [count for _, count in self.mechanisms])
 
     def advanced(self) -> float:
-        """Return the epsilon by Dwork, Rothblum, Vadhan 2010: see `advanced`."""
+        """Return the epsilon by Dwork, Rothblum, Vadhan 2010; see the function `advanced`."""
         return self._by(lambda epsilon, own, count: advanced(epsilon, count, self.delta - count * own, own).epsilon)
 
     def optimal(self) -> float:
-        """Return the epsilon by Kairouz, Oh, Viswanath 2015: see `optimal`."""
+        """Return the epsilon by Kairouz, Oh, Viswanath 2015; see the function `optimal`."""
         return self._by(lambda epsilon, own, count: optimal(epsilon, count, self.delta, own).epsilon)
 
     def rdp(self) -> float:

@@ -62,7 +62,7 @@ def compose_rdp(epsilons: Iterable[ArrayLike], counts: ArrayLike | None = None) 
     """Return the RDP epsilon of an adaptive composition: at equal order, epsilons add up.
 
     epsilons : K curves in [0, inf], scalars (one order) or arrays over one grid of orders; they
-        broadcast. Pass a single curve as ``[curve]``
+        broadcast; pass a single curve as ``[curve]``
     counts : K integers >= 0, how often each mechanism runs; default: once each
     Source: Mironov 2017, Proposition 1; miura2022, Proposition 2.4.
 
@@ -90,7 +90,7 @@ def rdp_to_dp(alpha: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, conversion
     - "canonne2020", never larger, is ``epsilon + log((alpha-1)/alpha) - (log(delta) + log(alpha))/(alpha-1)``.
 
     Negative epsilons become 0, because (negative, delta) implies (0, delta); `alpha` stays the minimiser before clipping.
-    A wholly infinite curve gives epsilon inf, alpha NaN.
+    If the curve is infinite everywhere, epsilon is inf and alpha is NaN.
 
     >>> import numpy as np
     >>> from lib.accounting import rdp_to_dp
@@ -112,7 +112,7 @@ def rdp_to_delta(
     """Return the smallest delta at `epsilon` that an RDP curve gives: the inverse of `rdp_to_dp`.
 
     alpha, epsilon_rdp : the curve, as for `rdp_to_dp`; epsilon : [0, inf), any shape
-    Clipped at 1, which every mechanism satisfies; a wholly infinite curve gives delta 1, alpha NaN.
+    The result is at most 1, and 1 with alpha NaN if the curve is infinite everywhere.
 
     >>> import numpy as np
     >>> from lib.accounting import rdp_to_delta
@@ -130,9 +130,10 @@ def rdp_to_delta(
 
 # Zero-concentrated DP. The optimal order is a root in u = log(alpha - 1).
 def pure_dp_to_zcdp(epsilon: ArrayLike) -> Numbers:
-    """Return rho = epsilon^2 / 2 of every epsilon-DP mechanism, epsilon in [0, inf) (Bun and Steinke 2016, Prop. 1.4).
+    """Return epsilon^2 / 2, the rho of every epsilon-DP mechanism, for epsilon in [0, inf), any shape.
 
     Coq checks this for finitely many outcomes, except for rounding: `pure_dp_zcdp` in proofs/.
+    Source: Bun and Steinke 2016, Proposition 1.4.
 
     >>> from lib.accounting import pure_dp_to_zcdp
     >>> print(pure_dp_to_zcdp(0.5))
@@ -142,7 +143,7 @@ def pure_dp_to_zcdp(epsilon: ArrayLike) -> Numbers:
 
 
 def bounded_range_zcdp(epsilon: ArrayLike) -> Numbers:
-    """Return rho = epsilon^2/8 of an epsilon-bounded-range mechanism, epsilon in [0, inf), any shape.
+    """Return epsilon^2/8, the rho of every mechanism of bounded range epsilon, for epsilon in [0, inf), any shape.
 
     Coq checks this for finitely many outcomes, except for rounding: `bounded_range_zcdp` in proofs/.
     Source: Cesar and Rogers 2021; Rogers and Steinke 2021; miura2025, Definition 2.6.
@@ -158,9 +159,9 @@ def bounded_range_zcdp(epsilon: ArrayLike) -> Numbers:
 def zcdp_to_dp(rho: ArrayLike, delta: ArrayLike, conversion: str = "canonne2020") -> Numbers:
     """Return epsilon such that rho-zCDP implies (epsilon, delta)-DP, optimised over all real orders > 1.
 
-    rho : [0, inf), delta : (0, 1); they broadcast. Clipped at 0 as in `rdp_to_dp`.
-    "canonne2020" is miura2025, Proposition 2.4, solved for epsilon; "mironov2017" is the closed
-    form ``rho + 2 sqrt(rho log(1/delta))`` (Bun and Steinke 2016, Proposition 1.3).
+    rho : [0, inf); delta : (0, 1); they broadcast
+    conversion : "canonne2020" (miura2025, Proposition 2.4, solved for epsilon), or "mironov2017", the closed form
+        ``rho + 2 sqrt(rho log(1/delta))`` (Bun and Steinke 2016, Proposition 1.3); a negative epsilon becomes 0
 
     >>> from lib.accounting import zcdp_to_dp
     >>> print(round(zcdp_to_dp(0.02, 1e-6), 4), round(zcdp_to_dp(0.02, 1e-6, "mironov2017"), 4))
@@ -186,7 +187,7 @@ def zcdp_to_dp(rho: ArrayLike, delta: ArrayLike, conversion: str = "canonne2020"
 def dp_to_zcdp(epsilon: ArrayLike, delta: ArrayLike, conversion: str = "canonne2020") -> Numbers:
     """Return the largest rho for which `zcdp_to_dp` gives at most `epsilon`, up to rounding; `certified_zcdp` rounds down.
 
-    epsilon : [0, inf), delta : (0, 1); they broadcast.
+    epsilon : [0, inf); delta : (0, 1); they broadcast; conversion : as for `zcdp_to_dp`
 
     >>> from lib.accounting import dp_to_zcdp
     >>> print(round(dp_to_zcdp(1.0, 1e-9), 6))

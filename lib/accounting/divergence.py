@@ -4,9 +4,9 @@ D_alpha(P||Q) = log E_P[(P/Q)^(alpha - 1)] / (alpha - 1) for alpha > 1, with the
 at alpha = 1 and the max-divergence at alpha = inf (miura2022, Definition 2.2, Lemma A.1.1).
 
 Two Gaussians are first brought to normal form (`gaussian_pair`): in new coordinates
-Sigma1 = I, Sigma2 = diag(1 + t) and the means differ by m. Every divergence is then a sum over
+Sigma_1 = I, Sigma_2 = diag(1 + t) and the means differ by m. Every divergence is then a sum over
 coordinates, and a small difference of covariances stays a small number t instead of vanishing
-in determinants. `lib.accounting.hockey_stick` has the hockey-stick divergence of such a pair.
+in determinants. `lib.accounting.hockey_stick` computes the hockey-stick divergence of such a pair.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _ABOVE_MINUS_ONE = np.nextafter(-1.0, 0.0)
 
 
 def log1pmx(x: ArrayLike) -> complex | np.ndarray:
-    """Return log(1 + x) - x to full relative accuracy, the shape of `x`: for real `x` never positive, about -x^2/2 near 0.
+    """Return log(1 + x) - x to full relative accuracy, in the shape of `x`.
 
     x : array_like, real in (-1, inf), or complex off the cut (-inf, -1]; any shape
 
-    For |x| < 0.4 the two leading terms are cancelled by hand: with r = x / (2 + x),
-    log1p(x) = 2 r + 2 r^3 (1/3 + r^2/5 + ...) and 2 r - x = -r x.
+    For real `x` the result is never positive, and about -x^2/2 near 0. For |x| < 0.4 the leading terms are cancelled
+    by hand: with r = x / (2 + x), log(1 + x) = 2 r + 2 r^3 (1/3 + r^2/5 + ...) and 2 r - x = -r x.
     """
     x = np.asarray(x)
     if not np.iscomplexobj(x):
@@ -55,7 +55,7 @@ def log1pmx(x: ArrayLike) -> complex | np.ndarray:
 
 
 def expm1mx(x: ArrayLike) -> Numbers:
-    """Return e^x - 1 - x to full relative accuracy: x in [-inf, 700], any shape; never negative, about x^2/2 near 0."""
+    """Return e^x - 1 - x to full relative accuracy, for x in [-inf, 700], any shape: >= 0, about x^2/2 near 0."""
     return _expm1mx(checks.real("x", x, "[-inf, 700]"))
 
 
@@ -82,9 +82,9 @@ def psi(t: ArrayLike, alpha: ArrayLike) -> Numbers:
 
     psi_alpha(t) = [alpha log(1 + t) - log(1 + alpha t)] / (alpha - 1) >= 0. Its limit is log(1 + t) - t / (1 + t)
     at alpha = 1, and log(1 + t) at alpha = inf. The result is ``inf`` where alpha t <= -1 (as rounded), and for alpha = inf where
-    t < 0. With s = t / (1 + t) and phi(x) = log1p(x) - x, it is -phi(-s) - phi((alpha - 1) s) / (alpha - 1): two terms
-    >= 0, so nothing cancels. The relative error is a few roundings, times 1 / (1 + alpha t) near the edge of the
-    region, where rounding `t` has as large an effect.
+    t < 0. With s = t / (1 + t) and phi(x) = log(1 + x) - x, psi is -phi(-s) - phi((alpha - 1) s) / (alpha - 1). Both
+    terms are >= 0, so nothing cancels. The relative error is a few roundings, times 1 / (1 + alpha t) near the edge of
+    the region, where rounding `t` has as large an effect.
     Coq checks this, except for rounding: `psi_nonneg`, `psi_increasing` and `psi_decreasing` in proofs/.
     """
     t = checks.real("t", t, "(-1, inf)")
@@ -100,7 +100,7 @@ def psi(t: ArrayLike, alpha: ArrayLike) -> Numbers:
 
 
 def kl_term(t: ArrayLike) -> Numbers:
-    """Return psi at alpha = 1: log(1 + t) - t / (1 + t) = -phi(-s), for t in (-1, inf); >= 0."""
+    """Return `psi` at alpha = 1, which is log(1 + t) - t / (1 + t) >= 0, for t in (-1, inf), any shape."""
     t = checks.real("t", t, "(-1, inf)")
     s = t / (1.0 + t)
     small = t < 0.5  # beyond, s rounds towards 1 and log1p(-s) would not notice t
@@ -123,9 +123,9 @@ class GaussianPair(NamedTuple):
 def gaussian_pair(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: ArrayLike) -> GaussianPair:
     """Whiten N(mean1, cov1) and rotate until N(mean2, cov2) has independent coordinates.
 
-    `mean1`, `mean2`: shape (d,), or numbers if d = 1; `cov1`, `cov2`: shape (d, d) or numbers. Raises ``ValueError`` if
-    shapes disagree, an entry is not finite, or a covariance is not symmetric and positive definite (in double precision).
-    Raises ``ArithmeticError`` if the two are too far apart for double precision.
+    mean1, mean2 : shape (d,), or numbers if d = 1; cov1, cov2 : shape (d, d), or numbers
+    Raises ``ValueError`` if shapes disagree, an entry is not finite, or a covariance is not symmetric and positive
+    definite (in double precision). Raises ``ArithmeticError`` if the two are too far apart for double precision.
     """
     mean1, cov1, factor1 = _gaussian("1", mean1, cov1)
     mean2, cov2, factor2 = _gaussian("2", mean2, cov2)
@@ -184,17 +184,17 @@ def _brief(matrix):
 
 
 def renyi_gaussian(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: ArrayLike, alpha: ArrayLike) -> Numbers:
-    """Return D_alpha(N(mean1, cov1) || N(mean2, cov2)) in nats, the shape of `alpha`; miura2022, Proposition 4.1.
+    """Return D_alpha(N(mean1, cov1) || N(mean2, cov2)) in nats, in the shape of `alpha` (miura2022, Proposition 4.1).
 
     mean1, mean2 : shape (d,), or numbers if d = 1
     cov1, cov2 : shape (d, d), symmetric positive definite, or positive numbers
-    alpha : array_like in [1, inf], any shape; 1 is the KL-divergence, inf the max-divergence, sup_x log(p1(x) / p2(x))
+    alpha : array_like in [1, inf], any shape; 1 is the KL-divergence, inf the max-divergence, sup_x log(p_1(x)/p_2(x))
 
-    The result is ``inf`` where Sigma_alpha = (1 - alpha) cov1 + alpha cov2 is not positive definite. At alpha = inf it is
-    finite only where cov2 - cov1 is positive semidefinite and the means differ within its range. In the normal form of
-    `gaussian_pair` the printed formula is sum_i [alpha m_i^2 / (1 + alpha t_i) + psi_alpha(t_i)] / 2. Where rounding in
-    the whitening leaves the case open, the edge of the region, alpha t_i = -1, counts as outside. At alpha = inf the edge
-    is equal variances, t_i = 0, and such t_i (with their m_i) count as zero. Raises ``ValueError`` as `gaussian_pair` does.
+    The result is ``inf`` where Sigma_alpha = (1 - alpha) cov1 + alpha cov2 is not positive definite. At alpha = inf it
+    is finite only where cov2 - cov1 is positive semidefinite and the means differ within its range. In the normal form
+    of `gaussian_pair` the printed formula is sum_i [alpha m_i^2 / (1 + alpha t_i) + psi_alpha(t_i)] / 2. If rounding in
+    the whitening leaves open whether a t_i is at the edge alpha t_i = -1, the result is ``inf``. At alpha = inf the
+    edge is t_i = 0 (equal variances); such t_i and their m_i count as zero. Raises ``ValueError`` like `gaussian_pair`.
     Source: M. Gil, F. Alajaji, T. Linder, Information Sciences 249 (2013) 124-131.
 
     >>> import numpy as np
@@ -220,8 +220,8 @@ def renyi_gaussian(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: Ar
 def renyi_discrete(p: ArrayLike, q: ArrayLike, alpha: ArrayLike) -> Numbers:
     """Return D_alpha of two distributions on the same finite set, in nats, an array of the shape of `alpha`.
 
-    `p`, `q`: shape (k,), entries >= 0 that sum to 1 (within 1e-9). `alpha`: array_like in [1, inf], any shape. The result
-    is ``inf`` where `p` has mass and `q` has none. Raises ``ValueError`` on other input.
+    p, q : shape (k,), entries >= 0 that sum to 1 (within 1e-9); alpha : array_like in [1, inf], any shape
+    The result is ``inf`` if `q` is 0 at an entry where `p` is not. Raises ``ValueError`` on other input.
 
     >>> from lib.accounting import renyi_discrete
     >>> print(round(float(renyi_discrete([0.75, 0.25], [0.25, 0.75], alpha=2.0)), 6))
@@ -273,7 +273,7 @@ def _excess(log_p, log_q, alpha):
 
 
 class Estimate(NamedTuple):
-    """A computed `value` and an estimate of its absolute `error` (inf: nothing is claimed)."""
+    """A computed `value` and an estimate of its absolute `error`; inf means that no accuracy is claimed."""
 
     value: float
     error: float
@@ -283,12 +283,12 @@ def renyi(log_p: Callable[[float], float], log_q: Callable[[float], float], alph
           support: tuple[float, float] = (-np.inf, np.inf), *, points: Iterable[float] = ()) -> Estimate:  # fmt: skip
     """Return D_alpha(P||Q) of two densities on the line, in nats, by adaptive quadrature.
 
-    log_p, log_q : callables, float -> logarithm of a density that integrates to 1 over `support` (-inf where it is 0)
+    log_p, log_q : functions, the logarithm of a density that integrates to 1 over `support` (-inf where it is 0)
     alpha : a number in [1, inf); 1 is the KL-divergence
     support : (low, high), either may be infinite; points : inside it, where the densities have kinks, jumps or narrow peaks
 
-    The error is the quadrature's own estimate, which is not a proof. The result is (inf, inf) if the integrand overflows:
-    the divergence is infinite or too large. A divergence that is infinite only by a logarithm can pass for finite.
+    The error is the quadrature's own estimate, which is not a proof. The result is (inf, inf) if the integrand
+    overflows because the divergence is infinite or too large. A logarithmically diverging integral may look finite.
     Raises ``ValueError`` for alpha or points out of range, or a density whose integral is not 1 to 1e-6 (a peak that the
     quadrature missed: name it in `points`), and ``ArithmeticError`` if the quadrature does not converge.
 

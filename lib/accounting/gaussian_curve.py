@@ -19,7 +19,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
 
 
 def gaussian_zcdp(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Numbers:
-    """Return rho = sensitivity^2 / (2 sigma^2) of the Gaussian mechanism (miura2025, Definition 2.5); both in (0, inf).
+    """Return the Gaussian mechanism's rho, sensitivity^2 / (2 sigma^2), both in (0, inf) (miura2025, Definition 2.5).
 
     >>> from lib.accounting import gaussian_zcdp
     >>> print(round(gaussian_zcdp(sigma=5.0), 4))
@@ -47,7 +47,7 @@ def _gaussian_log_delta(epsilon, mu):
 def gaussian_delta(sigma: ArrayLike, epsilon: ArrayLike, sensitivity: ArrayLike = 1.0) -> Numbers:
     """Return the exact delta(epsilon) of the Gaussian mechanism (Balle and Wang 2018, Theorem 8).
 
-    sigma (standard deviation), sensitivity (L2) : (0, inf), epsilon : [0, inf); they broadcast.
+    sigma : standard deviation, (0, inf); epsilon : [0, inf); sensitivity : in L2, (0, inf); they broadcast
 
     >>> from lib.accounting import gaussian_delta
     >>> print(f"{gaussian_delta(sigma=5.0, epsilon=1.0):.3e}")
@@ -58,7 +58,7 @@ def gaussian_delta(sigma: ArrayLike, epsilon: ArrayLike, sensitivity: ArrayLike 
 
 
 def gaussian_epsilon(sigma: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike = 1.0) -> Numbers:
-    """Return the inverse of `gaussian_delta` for delta in (0, 1); 0 where (0, delta)-DP already holds.
+    """Return the inverse of `gaussian_delta` for delta in (0, 1): 0 where (0, delta)-DP already holds.
 
     >>> from lib.accounting import gaussian_epsilon
     >>> print(round(gaussian_epsilon(sigma=5.0, delta=1e-6), 4))
@@ -80,9 +80,9 @@ def gaussian_sigma(
 ) -> Numbers:
     """Return the noise that makes the Gaussian mechanism (epsilon, delta)-DP.
 
-    epsilon : [0, 1e150], delta : (0, 1), sensitivity : (0, inf); they broadcast.
-    calibration : "balle2018", the smallest possible sigma (inverse of `gaussian_epsilon`), or
-        "zcdp", through ``rho = dp_to_zcdp(epsilon, delta)``: larger, but composes by addition.
+    epsilon : [0, 1e150]; delta : (0, 1); sensitivity : in L2, (0, inf); they broadcast
+    calibration : "balle2018", the smallest possible sigma (the inverse of `gaussian_epsilon`), or
+        "zcdp", a larger sigma from ``rho = dp_to_zcdp(epsilon, delta)``, which composes by addition
 
     >>> from lib.accounting import gaussian_sigma
     >>> print(round(gaussian_sigma(epsilon=1.0, delta=1e-6), 4))

@@ -1,12 +1,12 @@
 """The hockey-stick divergence of two Gaussians, numerically and with an error bound.
 
-delta(eps) = sup_S P(S) - e^eps Q(S) = E_P[max(0, 1 - e^(eps - L))], L = log(dP/dQ), is the smallest delta for which the
-pair P, Q is (eps, delta)-indistinguishable.
+Let L = log(dP/dQ). Then delta(eps) = sup_S P(S) - e^eps Q(S) = E_P[max(0, 1 - e^(eps - L))] is the smallest delta for
+which the pair P, Q is (eps, delta)-indistinguishable.
 
 The integral. Let K(z) = log E_P[e^(zL)] = z D_{1+z}(P||Q), analytic in a strip lo < Re z < hi around [-1, 0]. The
 two-sided Laplace transform of delta is exp(K(z)) / (z (1 + z)), so on any line Re z = r with 0 < r < hi
 
-    delta(eps) = 1/(2 pi) int F(u) du,  F(u) = exp(K(z) - z eps) / (z (1 + z)),  z = r + iu.
+    delta(eps) = 1/(2 pi) ∫ F(u) du,  F(u) = exp(K(z) - z eps) / (z (1 + z)),  z = r + iu.
 
 On the other side of the poles z = 0 and z = -1 the same integral gives delta - 1 for -1 < r < 0 and delta - 1 + e^eps
 for lo < r < -1. The minima of log|F(0)| over r are three saddle points. We take the lowest (`_choose_line`): it
@@ -43,7 +43,7 @@ _MOST_NODES = 2**20
 
 
 class HockeyStick(NamedTuple):
-    """`delta` and a bound `error` on |true delta - delta|; both of the shape of epsilon."""
+    """The computed `delta` and a bound, `error`, on its distance from the true one, both in the shape of epsilon."""
 
     delta: Numbers
     error: Numbers
@@ -51,15 +51,15 @@ class HockeyStick(NamedTuple):
 
 def hockey_stick_gaussian(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: ArrayLike, epsilon: ArrayLike,
                           count: int = 1, *, tolerance: float = 1e-14) -> HockeyStick:  # fmt: skip
-    """Return delta(epsilon) of N(mean1, cov1)^count against N(mean2, cov2)^count; the module gives method and references.
+    """Return delta(epsilon) of `count` draws from N(mean1, cov1) against as many from N(mean2, cov2), a `HockeyStick`.
 
     mean1, mean2, cov1, cov2 : as for `divergence.gaussian_pair`, whose errors it raises
-    epsilon : array_like of real numbers, any shape (0: total variation; negative ones as well)
+    epsilon : array_like of real numbers, any shape; negative ones are permitted, and 0 gives the total variation
     count : integer in [1, 1e15], the number of independent draws that are seen
-    tolerance : in (0, 0.1], the relative part of the integral that may be left out; `error` includes it
+    tolerance : in (0, 0.1], the proportion of the integral that may be left out; `error` includes it
 
-    `delta` lies in [max(0, 1 - e^epsilon), 1]. The error is near rounding level except where K(z) grows slowly (few
-    coordinates and few draws with different variances: 2^20 nodes then leave a relative error of about 1e-8).
+    `delta` lies in [max(0, 1 - e^epsilon), 1]. The error is near rounding level except where K(z) grows slowly: few
+    coordinates and few draws with different variances can leave a relative error of about 1e-8 with 2^20 nodes.
 
     >>> import numpy as np
     >>> from lib.accounting import hockey_stick_gaussian

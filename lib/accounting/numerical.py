@@ -2,7 +2,7 @@
 
 A privacy random variable (PRV) is all that numerical composition needs of a mechanism. Every function here and in
 `bounded_range` takes pairs (mechanism, count), like `composition.Accountant`. The mechanisms of `lib.mechanisms` give
-their variable as `prv`; a variable may also take a mechanism's place.
+their variable as `prv`. A pair may contain a variable in place of a mechanism.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class PrivacyLossVariable(ABC):
     """A privacy random variable as `prv_compose` takes it: the privacy loss of a mechanism's worst neighbours.
 
     Subclasses supply `cdf(t)`, at points t of any shape, and `truncated_mean(low, high)`, the mean on an interval
-    (low, high], exact for the grid's ends. They may sharpen `masses(edges)`, `rdp(alpha)`, `rho` and `largest`, but never
-    below the truth.
+    (low, high], exact for the grid's ends. They may compute `masses(edges)`, `rdp(alpha)`, `rho` and `largest` more
+    sharply, but never below the truth.
     """
 
     size: float  # (0, inf): epsilon of pure DP; sensitivity / scale or / sigma; so size^2 / 2 is a rho
@@ -81,7 +81,7 @@ class PrivacyLossVariable(ABC):
 
 
 class GaussianLoss(PrivacyLossVariable):
-    """The normal law N(size^2/2, size^2)."""
+    """The privacy loss of the Gaussian mechanism: the normal law N(size^2/2, size^2), `size` = sensitivity / sigma."""
 
     largest = np.inf
 
@@ -108,7 +108,7 @@ class GaussianLoss(PrivacyLossVariable):
 
 
 class LaplaceLoss(PrivacyLossVariable):
-    """Atoms at -size and size, between them a density proportional to e^(t/2)."""
+    """The privacy loss of the Laplace mechanism: atoms at -size and size, and between them a density like e^(t/2)."""
 
     def cdf(self, t: Numbers) -> Numbers:
         return np.where(t < -self.size, 0, np.where(t < self.size, np.exp(np.minimum(t - self.size, 0) / 2) / 2, 1))
@@ -118,7 +118,7 @@ class LaplaceLoss(PrivacyLossVariable):
 
 
 class BoundedRangeLoss(PrivacyLossVariable):
-    """A loss that dominates every mechanism of bounded range `size`: between -size and size a density proportional to e^(t/2).
+    """A loss that dominates every mechanism of bounded range `size`: between -size and size a density like e^(t/2).
 
     For the interval [t - epsilon, t] of log-likelihood ratios (see `bounded_range`) the worst pair has delta(x) =
     (e^epsilon - e^t)(1 - e^(x-t)) / (e^epsilon - 1) for t - epsilon <= x <= t (Dong, Durfee, Rogers 2020). The maximum
@@ -126,8 +126,8 @@ class BoundedRangeLoss(PrivacyLossVariable):
 
         delta(x) = (e^(epsilon/2) - e^(x/2))^2 / (e^epsilon - 1),    -epsilon <= x <= epsilon.
 
-    As it bounds each t, it also composes under adaptive choice (Zhu, Dong, Wang 2022). But no single mechanism attains
-    it, and it costs rho = epsilon^2/6, where zCDP charges epsilon^2/8 and pure DP epsilon^2/2.
+    The curve bounds that of each t, so the variable also composes under adaptive choice (Zhu, Dong, Wang 2022). But no
+    single mechanism attains the curve. Its rho is epsilon^2/6, while zCDP needs epsilon^2/8 and pure DP epsilon^2/2.
     `bounded_range.compose_schedule` comes as near to the optimum as its `resolution` allows.
     """
 
@@ -137,7 +137,7 @@ class BoundedRangeLoss(PrivacyLossVariable):
 
     @property
     def rho(self) -> float:
-        """Return the zCDP cost of the mechanism of range `size` that the variable stands for; the variable's own is size^2/6."""
+        """Return the zCDP cost of a mechanism of range `size`, size^2/8; that of the variable itself is size^2/6."""
         return float(bounded_range_zcdp(self.size))
 
     def cdf(self, t: Numbers) -> Numbers:
@@ -177,13 +177,13 @@ def prv_compose(mechanisms: Mechanisms, delta: float, *, eps_error: float = 0.01
                 ) -> EpsilonBounds:  # fmt: skip
     """Return bounds on the epsilon at `delta` of a composition; `upper` is the guarantee.
 
-    mechanisms : pairs (mechanism of `mechanisms` or variable, count >= 1).
-        Give equal mechanisms once with their count: time grows with pairs and sqrt(total count).
+    mechanisms : pairs (mechanism of `mechanisms` or variable, count >= 1); give equal mechanisms once with their count,
+        because time grows with the number of pairs and the square root of the total count
     delta : [1e-12, 1); eps_error : (0, inf)
 
     The true epsilon lies in [lower, upper], which is slightly wider than 2 eps_error; the estimate can lie below it.
-    Negative bounds become 0. The bounds allow for rounding errors as large as the result shows them. Raises
-    ``ArithmeticError`` if delta is lost in them, or if the grid would have more than 50 million points. The mechanisms
+    Negative bounds become 0. The bounds allow for rounding errors as large as the result shows them to be. Raises
+    ``ArithmeticError`` if delta is lost in these errors, or if the grid would exceed 50 million points. The mechanisms
     must be fixed in advance: for parameters chosen from earlier outputs this is a diagnostic, not a guarantee.
 
     >>> from lib.accounting import prv_compose

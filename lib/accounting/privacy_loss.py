@@ -1,7 +1,7 @@
 """The exact privacy loss of mechanisms with countably many outputs.
 
-If two neighbours give an output the probabilities p and q, its privacy loss is L = log(p/q). The law of L under p
-determines every guarantee: with m the mass at the loss l,
+An output that has the probabilities p and q under two neighbours has the privacy loss L = log(p/q). The law of L under
+the first neighbour determines every guarantee: with m the mass at the loss l,
 
     delta(epsilon) = sum m (1 - e^(epsilon - l))+,    D_alpha = log(sum m e^((alpha-1) l)) / (alpha-1).
 
@@ -29,7 +29,7 @@ MOST_SHIFT = "[1, 1e6]"  # likewise
 
 @dataclass(frozen=True, eq=False)
 class DiscreteLoss(PrivacyLossVariable):
-    """Losses, increasing, and the log of the mass of each, both of shape (n,).
+    """A law of the privacy loss: increasing `losses` and `log_mass`, the logarithm of the mass of each, both (n,).
 
     `size` is the largest loss or, with a `gaussian_rdp` below alpha size^2/2, the Gaussian mechanism's sensitivity / sigma.
     """
@@ -55,7 +55,7 @@ class DiscreteLoss(PrivacyLossVariable):
         return np.exp(self.log_mass)
 
     def delta(self, epsilon: ArrayLike) -> Numbers:
-        """Return the smallest delta at `epsilon` in [0, inf), any shape, rounded up, accurate also if small."""
+        """Return the smallest delta at `epsilon` in [0, inf), any shape, rounded up; small values are accurate too."""
         epsilon = checks.real("epsilon", epsilon, "[0, inf)")
         least = np.finfo(float).tiny if self.gaussian_rdp else 0.0  # a Gaussian's delta is never 0
         deltas = [self.mass @ np.maximum(-np.expm1(np.minimum(x - self.losses, 0)), 0) for x in epsilon.flat]
@@ -64,8 +64,8 @@ class DiscreteLoss(PrivacyLossVariable):
     def epsilon(self, delta: ArrayLike) -> Numbers:
         """Return the smallest epsilon at `delta` in [0, 1), any shape, rounded up.
 
-        It inverts `delta`, which is linear in e^epsilon between losses. It is 0 where (0, delta)-DP already holds. At a delta
-        below 1e-290 it is the largest loss, or inf for a Gaussian.
+        This is the inverse of `delta`, which is linear in e^epsilon between losses. The result is 0 where (0, delta)-DP
+        already holds. For a delta below 1e-290 it is the largest loss, or inf for a Gaussian.
         """
         delta = checks.real("delta", delta, "[0, 1)")
         return plain(np.reshape([self._epsilon(target) for target in delta.flat], delta.shape))
@@ -130,7 +130,7 @@ class DiscreteLoss(PrivacyLossVariable):
 
 @lru_cache(maxsize=256)
 def randomized_response(epsilon: float, k: int = 2) -> DiscreteLoss:
-    """Return the loss of randomized response: the truth among k values, with odds e^epsilon to 1 against each other value.
+    """Return the loss of randomized response over k values, the true one with odds e^epsilon to 1 against each other.
 
     epsilon : (0, 1e150]; k : integer in [2, inf)
     """
@@ -145,7 +145,7 @@ def randomized_response(epsilon: float, k: int = 2) -> DiscreteLoss:
 
 @lru_cache(maxsize=256)
 def discrete_laplace(scale: float, shift: int) -> DiscreteLoss:
-    """Return the loss between discrete Laplace noise of `scale` around 0 and around `shift`: two tails and the values between.
+    """Return the loss between discrete Laplace noise of `scale` around 0 and around `shift`.
 
     scale : [1e-150, 1e150]; shift : integer in [1, 1e6]
     """

@@ -1,8 +1,8 @@
 """The sampled Gaussian mechanism, repeated: normal noise on a sum of records, each drawn with probability q.
 
-A step of DP-SGD publishes this (`networks.dp_sgd`): the clipped changes, of L2 norm at most C, of the records drawn
-(Poisson sampling), plus normal noise of standard deviation sigma C. Neighbours are "unbounded" if a record is added or
-removed and "bounded" if one is replaced; the cost is given for each. q, C, sigma and the number of steps must be public.
+A step of DP-SGD (`networks.dp_sgd`) draws records by Poisson sampling. It publishes the sum of their changes, each
+clipped to L2 norm C, plus normal noise of standard deviation sigma C. Neighbours are "unbounded" if a record is added
+or removed and "bounded" if one is replaced; the cost is given for each. q, C, sigma and the step count must be public.
 
 Let N be normal with the standard deviation sigma, in units of C. With and without a record, and along the worst
 change, the sum has the laws
@@ -51,7 +51,7 @@ class SampledGaussian(PrivacyLossVariable):
 
     sigma : noise multiplier in [0.1, 1e6]; q : in (0, 1); direction : "remove", "add" or "replace"
 
-    Each law is (1 - q) N(0) + q N(m), with its m in `_MEANS` ("add" is reversed, so that the loss increases).
+    Each law is (1 - q) N(0) + q N(m) with m = -1, 0 or 1; "add" is reversed, so that the loss increases.
     """
 
     sigma: float = 1.0
@@ -67,7 +67,7 @@ class SampledGaussian(PrivacyLossVariable):
         return np.where(exponent < 1, near, np.logaddexp(math.log1p(-self.q), far))
 
     def loss(self, x: np.ndarray) -> np.ndarray:
-        """Return the log of the first law's density over the second's at x, increasing."""
+        """Return the log-ratio of the first law's density to the second's at x; it increases with x."""
         first, second = _MEANS[self.direction]
         return self._over_noise(x, first) - self._over_noise(x, second)
 
@@ -101,7 +101,7 @@ class SampledGaussian(PrivacyLossVariable):
         return (1 - self.q) * normal(x / self.sigma) + self.q * normal(moved / self.sigma)
 
     def rdp(self, alpha: float) -> float:
-        """Return D_alpha of the pair, by the trapezoidal rule, which for such functions errs by less than rounding."""
+        """Return D_alpha of the pair by the trapezoidal rule, whose error is below rounding for such functions."""
         return _rdp(self, alpha)
 
     def truncated_mean(self, low: float, high: float) -> float:
@@ -133,13 +133,13 @@ def _rdp(variable, alpha) -> float:
 
 @lru_cache(maxsize=1024)
 def epsilon(noise_multiplier: float, sampling: float, steps: int, delta: float, neighbours: str = "unbounded") -> float:
-    """Return an upper bound on epsilon at `delta` of `steps` steps, at most 5 % or 0.0002 above the truth.
+    """Return an upper bound on epsilon at `delta` of `steps` steps, at most 5 % or 0.0002 above the true value.
 
     noise_multiplier : sigma in [0.1, 1e6]; sampling : q in [1e-6, 1]; steps : integer >= 1; delta : [1e-12, 1)
     neighbours : "unbounded", a record is added or removed, or "bounded", one is replaced
 
-    If a `delta` near 1e-12 or a million steps allow no finer grid, the bound may be 0.03 or a twentieth of `rdp_epsilon` above.
-    Raises ``ArithmeticError`` if `delta` is lost in rounding errors, or the steps are too many for any grid.
+    If a `delta` near 1e-12 or a million steps allow no finer grid, the bound may be too large by 0.03, or by a
+    twentieth of `rdp_epsilon`. Raises ``ArithmeticError`` if `delta` is lost in rounding, or if no grid suffices.
 
     >>> from lib.accounting.sampled_gaussian import epsilon
     >>> print(round(epsilon(1.0, sampling=0.01, steps=1000, delta=1e-6), 1))
@@ -174,7 +174,7 @@ def rdp_epsilon(
 ) -> float:
     """Return the epsilon at `delta` in (0, 1) of `steps` steps by Rényi DP, the best of `ORDERS`.
 
-    It is fast, but seldom as small as `epsilon`.
+    This is fast, but the result is seldom as small as that of `epsilon`.
     sampling : q in [1e-6, 1); other arguments as for `epsilon`
     Source: Mironov, Talwar, Zhang 2019.
     """
