@@ -77,7 +77,7 @@ def _proportional(rho, alpha):
 
 @dataclass(frozen=True)
 class Laplace(_AddedNoise, PositiveFields):
-    """Adds Laplace noise of `scale` in (0, inf) to a query of L1 `sensitivity` in (0, inf).
+    """Add Laplace noise of `scale` in (0, inf) to a query of L1 `sensitivity` in (0, inf).
 
     Source: kiri2019, "Laplace Mechanism" (equations 3 and 4); sei2017, Theorem 1; Dwork, McSherry, Nissim, Smith 2006.
 
@@ -109,9 +109,9 @@ class Laplace(_AddedNoise, PositiveFields):
     def rho(self) -> float:
         """Return the zCDP parameter rho: the mean loss epsilon + e^-epsilon - 1, which is below pure DP's epsilon^2/2.
 
-        D_alpha / alpha is greatest as alpha goes to 1. With u = alpha - 1/2, e^((alpha-1) D_alpha) is a constant times
-        cosh(u epsilon) + sinh(u epsilon)/(2u). As a function of u^2, this has only real, negative zeros, so its
-        logarithm is concave.
+        The supremum of D_alpha / alpha is its limit as alpha goes to 1. With u = alpha - 1/2, e^((alpha-1) D_alpha) is
+        a constant times cosh(u epsilon) + sinh(u epsilon)/(2u). As a function of u^2, this has only real, negative
+        zeros, so its logarithm is concave.
         """
         return float(raised(expm1mx(-self.epsilon)))
 
@@ -121,7 +121,7 @@ class Laplace(_AddedNoise, PositiveFields):
         return numerical.LaplaceLoss(float(ratio("scale", self.sensitivity, self.scale)))
 
     def delta(self, epsilon: ArrayLike) -> Numbers:
-        """Return the smallest delta at `epsilon` in [0, inf), any shape: 1 - e^((epsilon - self.epsilon)/2).
+        """Return the smallest delta at `epsilon` in [0, inf), any shape: 1 - e^((epsilon - sensitivity/scale)/2), or 0.
 
         Source: Balle, Barthe, Gaboardi 2020, Theorem 3.
         """
@@ -149,7 +149,7 @@ class Laplace(_AddedNoise, PositiveFields):
 
 @dataclass(frozen=True)
 class Gaussian(_AddedNoise, PositiveFields):
-    """Adds normal noise of standard deviation `sigma` in (0, inf) to a query of L2 `sensitivity` in (0, inf).
+    """Add normal noise of standard deviation `sigma` in (0, inf) to a query of L2 `sensitivity` in (0, inf).
 
     >>> import numpy as np
     >>> from lib.mechanisms import Gaussian
@@ -201,10 +201,10 @@ class Gaussian(_AddedNoise, PositiveFields):
 
 @dataclass(frozen=True)
 class DiscreteLaplace(_WholeNoise):
-    """Adds exact discrete Laplace noise of `scale` in (0, inf) to integers of L1 `sensitivity`, an integer >= 1.
+    """Add exact discrete Laplace noise of `scale` in (0, inf) to integers of L1 `sensitivity`, an integer >= 1.
 
-    The curves are those of the worst neighbours, which differ by `sensitivity` in one entry. At sensitivity 1 the
-    mechanism is exactly as private as randomized response.
+    The curves are those of the worst neighbours, which differ by `sensitivity` in one entry. At sensitivity 1 these
+    curves are exactly those of randomized response.
     Coq checks this: `noise_is_law`, `discrete_laplace_private` and `discrete_laplace_no_better` in proofs/.
     Source: Ghosh, Roughgarden, Sundararajan 2012; Canonne, Kamath, Steinke 2020.
 
@@ -221,7 +221,7 @@ class DiscreteLaplace(_WholeNoise):
 
     @classmethod
     def calibrated(cls, epsilon: float | Fraction, sensitivity: int = 1) -> DiscreteLaplace:
-        """Return the `epsilon`-DP mechanism, of scale sensitivity / epsilon; epsilon in (0, inf), also a Fraction."""
+        """Return the `epsilon`-DP mechanism, of scale sensitivity / epsilon; epsilon in (0, inf) may be a Fraction."""
         epsilon = exact_noise.fraction("epsilon", epsilon)
         return cls(whole("sensitivity", sensitivity, "[1, inf)") / epsilon, sensitivity)
 
@@ -232,9 +232,9 @@ class DiscreteLaplace(_WholeNoise):
 
     @property
     def rho(self) -> float:
-        """Return the zCDP parameter rho: the mean loss. As for `Laplace`, D_alpha / alpha is greatest as alpha goes to 1.
+        """Return the zCDP parameter rho: the mean loss, which is the limit of D_alpha / alpha at 1, as for `Laplace`.
 
-        With e = 1/scale, rho is epsilon + (e^-epsilon - 1) e / sinh(e), summed in two positive terms.
+        With s = 1/scale, rho is epsilon + (e^-epsilon - 1) s / sinh(s), summed in two positive terms.
         """
         each = min(rounded_up(1 / self.scale), 700.0)
         rest = np.expm1(-self.epsilon) * (expm1mx(-each) - expm1mx(each)) / (2 * np.sinh(each))
@@ -247,7 +247,7 @@ class DiscreteLaplace(_WholeNoise):
 
 @dataclass(frozen=True)
 class DiscreteGaussian(_WholeNoise):
-    """Adds exact discrete Gaussian noise of `sigma` in (0, inf) to integers of `sensitivity`, an integer >= 1.
+    """Add exact discrete Gaussian noise of `sigma` in (0, inf) to integers of `sensitivity`, an integer >= 1.
 
     `rho` and `rdp` hold for all neighbours at L2 distance up to `sensitivity`. `delta`, `epsilon_at` and `prv` hold for
     neighbours that differ in one entry, and for sigma up to 1e4.
@@ -285,5 +285,5 @@ class DiscreteGaussian(_WholeNoise):
         return privacy_loss.discrete_gaussian(self._size_down, self.sensitivity)
 
     def rdp(self, alpha: ArrayLike) -> Numbers:
-        """Return an RDP epsilon at orders `alpha` in (1, inf), any shape: alpha rho, which is attained at integer orders."""
+        """Return an RDP epsilon at orders `alpha` in (1, inf), any shape: alpha rho, which integer orders attain."""
         return _proportional(self.rho, alpha)

@@ -32,9 +32,9 @@ _CHUNK = 2**16  # proposals at a time, which fit into the cache
 
 
 def bernoulli(num: ArrayLike, den: int, *, rng: np.random.Generator | SystemRandomness) -> NDArray[np.bool_]:
-    """Return independent coins, True with probability num/den; shape of `num`.
+    """Return independent coins in the shape of `num`, each True with probability num/den.
 
-    num : integers in [0, den], any shape; den : an integer >= 1. Python ints of any size.
+    num : integers in [0, den], any shape, also Python ints of any size; den : an integer >= 1
     """
     num, den = _counts(num, den)
     if num.max(initial=0) > den:
@@ -43,9 +43,9 @@ def bernoulli(num: ArrayLike, den: int, *, rng: np.random.Generator | SystemRand
 
 
 def bernoulli_exp(num: ArrayLike, den: int, *, rng: np.random.Generator | SystemRandomness) -> NDArray[np.bool_]:
-    """Return independent coins, True with probability exp(-num/den); shape of `num`.
+    """Return independent coins in the shape of `num`, each True with probability e^(-num/den).
 
-    num : integers >= 0, any shape; den : an integer >= 1. Python ints of any size.
+    num : integers >= 0, any shape, also Python ints of any size; den : an integer >= 1
     Source: Canonne, Kamath, Steinke 2020, Algorithm 1.
     """
     num, den = _counts(num, den)
@@ -55,7 +55,7 @@ def bernoulli_exp(num: ArrayLike, den: int, *, rng: np.random.Generator | System
 def uniform_integers(
     shape: int | Sequence[int], bound: int, *, rng: np.random.Generator | SystemRandomness
 ) -> np.ndarray:
-    """Return independent uniform draws of `shape` from 0, ..., bound - 1; `bound` an integer >= 1.
+    """Return independent uniform draws of `shape` from 0, ..., bound - 1, for an integer `bound` >= 1.
 
     They are int64, or Python ints (dtype object) for bounds above 2^62.
     """
@@ -257,7 +257,7 @@ def _long_words(count, bits, rng):
 def fraction(name: str, value: float | Fraction) -> Fraction:
     """Return `value`, an int, a Fraction or a float in (0, inf), as the Fraction that it represents exactly.
 
-    Raises ``ValueError`` that names the parameter, its value and the range.
+    Raises a ``ValueError`` that names the parameter, its value and the range.
     """
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]

@@ -4,9 +4,9 @@ A real Laplace variable takes every value. The sampler ``value +- scale * log(u)
 multiples of 2^-bits in (0, 1], does not. Many of the doubles near an output are impossible for one `value` and many
 for another, and anybody can compute which. An output that only one table can give identifies that table, whatever epsilon is.
 
-- `textbook_laplace`: the sampler;   `reachable`: can this output come from that value?
-- `attack`: how often an output identifies the table
-- `lattice_laplace`: the remedy, exact noise on the multiples of a power of two
+- `textbook_laplace` is the sampler; `reachable` decides whether an output can come from a value.
+- `attack` measures how often an output identifies the table.
+- `lattice_laplace` is the remedy, exact noise on the multiples of a power of two.
 
 `noise.laplace`, numpy's sampler, has the same flaw with other multiples of 2^-53; see `SAMPLERS`.
 """
@@ -42,9 +42,9 @@ def _log(x):
 def textbook_laplace(
     value: ArrayLike, scale: float, *, rng: np.random.Generator, bits: int = 53
 ) -> NDArray[np.float64]:
-    """Return ``value +- scale * log(u)`` with fair signs and u = k 2^-bits, k uniform in 1, ..., 2^bits: shape of `value`.
+    """Return ``value +- scale * log(u)`` with fair signs and u = k 2^-bits, k uniform in 1, ..., 2^bits.
 
-    value : finite; scale : (0, inf); bits : integer in [1, 53]
+    value : finite, any shape; scale : (0, inf); bits : integer in [1, 53]
     """
     value, scale, bits = _parameters(value, scale, bits)
     k = exact_noise.uniform_integers(value.shape, 2**bits, rng=rng) + 1
@@ -55,7 +55,7 @@ def textbook_laplace(
 def reachable(
     output: ArrayLike, value: ArrayLike, scale: float, *, sampler: str = "textbook", bits: int = 53
 ) -> np.ndarray:
-    """Return whether the sampler can output `output` when the true answer is `value`; they broadcast, the result is bool.
+    """Return whether the sampler can give `output` when the true answer is `value`: booleans, as the two broadcast.
 
     output, value : finite; scale, bits : as for `textbook_laplace`
     sampler : "textbook", or "numpy" for ``value + noise.laplace(shape, scale)``, with bits 53
@@ -100,8 +100,8 @@ def _reaches_down(output, value, scale, bits, possible):
 class Attack(NamedTuple):
     """Proportions of outputs that only one table can give, and their standard errors.
 
-    first, second : among the outputs of the first and of the second table
-    trials : outputs of each
+    first, second : proportions among the outputs of the first and of the second table
+    trials : number of outputs of each table
     """
 
     first: float
@@ -116,7 +116,7 @@ def attack(first: float, second: float, scale: float, *, trials: int, rng: np.ra
     """Run the sampler on the answers `first` and `second` of two tables, and count the outputs that identify their table.
 
     first, second : finite numbers; trials : integer >= 1; sampler, bits : as for `reachable`
-    Each output's verdict is exact; the proportions are estimates.
+    The decision about each output is exact; the proportions are estimates.
     """
     first, second = number("first", first, "(-inf, inf)"), number("second", second, "(-inf, inf)")
     trials = whole("trials", trials, "[1, inf)")
@@ -140,8 +140,8 @@ def lattice_laplace(value: ArrayLike, epsilon: float | Fraction, sensitivity: fl
     value : finite, any shape, at most 2^52 granularities from 0; epsilon : (0, inf), a float or a Fraction
     sensitivity : L1 sensitivity of the query in (0, inf). Rounding can increase it. In units of the granularity
         it becomes its ceiling for a single number, plus 1 for each further entry of the vector
-    granularity : a power of two, far below the scale of the noise
-    rng : also `noise.system_rng()`. Returns floats, exact unless the noise takes them beyond 2^53 granularities.
+    granularity : a power of two, far below the scale of the noise; rng : also `noise.system_rng()`
+    The result is an array of floats, exact unless the noise takes them beyond 2^53 granularities.
     """
     granularity = number("granularity", granularity, "(0, inf)")
     if math.frexp(granularity)[0] != 0.5:

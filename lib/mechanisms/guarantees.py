@@ -3,13 +3,13 @@
 A mechanism reports its `sensitivity` and what one run costs, in every notion of `accounting` (an `Accountant` totals
 several):
 
-- `epsilon`, of pure DP: inf if the mechanism has none;   `rho`, of zCDP
-- `delta(epsilon)` and `epsilon_at(delta)`: the curve of all its (epsilon, delta), and the inverse
-- `rdp(alpha)`: its RDP epsilon at orders in (1, inf);   `prv`, its privacy loss as a variable
+- `epsilon` is that of pure DP, inf if the mechanism has none, and `rho` is that of zCDP.
+- `delta(epsilon)` is the curve of all its (epsilon, delta), and `epsilon_at(delta)` is the inverse.
+- `rdp(alpha)` is its RDP epsilon at orders in (1, inf), and `prv` is its privacy loss as a variable.
 
 The guarantee is for the neighbours, unbounded or bounded, that the sensitivity was computed for. ``release(value, *,
 rng)`` applies the mechanism. For `audit`, `worst_case` is a pair of inputs whose outputs differ (nearly) as much as the
-guarantee allows, and `events` names the sets of outputs that do: "thresholds" or "categories".
+guarantee allows, and `events` names the kind of sets that show it: "thresholds" or "categories".
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..numerics.elementwise import raised
 
 
 class FromLoss:
-    """The guarantee of a mechanism whose worst neighbours have the `privacy_loss.DiscreteLoss` `self.loss`."""
+    """The guarantee of a mechanism whose worst neighbours have the `privacy_loss.DiscreteLoss` in `loss`."""
 
     @property
     def loss(self) -> DiscreteLoss:
@@ -50,7 +50,7 @@ class FromLoss:
 
 
 class PureDP(FromLoss):
-    """The guarantee that follows from `self.epsilon`-DP alone: the worst such mechanism is randomized response."""
+    """The guarantee that follows from `epsilon`-DP alone: the worst such mechanism is randomized response."""
 
     epsilon: float
 
@@ -60,10 +60,10 @@ class PureDP(FromLoss):
 
     @property
     def rho(self) -> float:
-        """Return the zCDP rho: randomized response's mean loss epsilon tanh(epsilon/2), the most of all epsilon-DP.
+        """Return the zCDP parameter rho, epsilon tanh(epsilon/2): the largest mean loss of any epsilon-DP mechanism.
 
-        The log-moment of randomized response is K((alpha - 1/2)^2), with D_alpha = K / (alpha - 1). K is log
-        cosh(epsilon (alpha - 1/2)) up to a constant, which is concave in the square, so D_alpha / alpha is greatest as
-        alpha goes to 1. This refines Bun and Steinke 2016, Proposition 1.4, which has epsilon^2/2.
+        It is that of randomized response, with D_alpha = K / (alpha - 1). Up to a constant, K is log cosh(epsilon
+        (alpha - 1/2)), which is concave in (alpha - 1/2)^2. So the supremum of D_alpha / alpha is its limit as alpha
+        goes to 1. This refines Bun and Steinke 2016, Proposition 1.4, which states epsilon^2/2.
         """
         return float(raised(self.epsilon * np.tanh(self.epsilon / 2)))

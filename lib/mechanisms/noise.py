@@ -39,7 +39,7 @@ def gaussian(shape: int | Sequence[int], sigma: ArrayLike, *, rng: np.random.Gen
 
 
 def laplace(shape: int | Sequence[int], scale: ArrayLike, *, rng: np.random.Generator) -> np.ndarray:
-    """Return independent draws of `shape` from the Laplace distribution with density exp(-|x|/scale)/(2 scale).
+    """Return independent draws of `shape` from the Laplace distribution with density e^(-|x|/scale)/(2 scale).
 
     scale : (0, inf); the standard deviation is sqrt(2) scale
     """

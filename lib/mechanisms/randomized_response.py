@@ -22,8 +22,8 @@ from .noise import SystemRandomness
 
 @dataclass(frozen=True)
 class RandomizedResponse(PureDP):
-    """Reports the true value among 0, ..., k - 1 with probability `truth` = e^epsilon / (e^epsilon + k - 1), and each other
-    value with probability `lie` = 1 / (e^epsilon + k - 1). Sampling is exact.
+    """Report the true value among 0, ..., k - 1 with probability `truth` = e^epsilon / (e^epsilon + k - 1), and each
+    other value with probability `lie` = 1 / (e^epsilon + k - 1). Sampling is exact.
 
     epsilon : (0, 700]; k : integer in [2, 2^31]
     Coq checks this: `grr_private` and `grr_no_better` in proofs/.
@@ -61,12 +61,12 @@ class RandomizedResponse(PureDP):
 
     @property
     def rho(self) -> float:
-        """Return the zCDP rho, sup D_alpha / alpha: epsilon tanh(epsilon/2) for k = 2, else rounded up by <= 1/2000.
+        """Return the zCDP rho, sup D_alpha/alpha: epsilon tanh(epsilon/2) for k = 2, else rounded up by at most 1/2000.
 
         The search covers a grid of orders from 1 to epsilon / D_1. D_alpha increases to epsilon, so between two orders
-        no quotient exceeds the D of the larger over the smaller, and beyond the grid none exceeds that at its start.
-        With v the mean square of the losses, quotients up to alpha lie below e^(alpha epsilon) v/2 and D_1 lies above
-        e^-epsilon v/2, so for small epsilon the grid can start later.
+        no quotient D_alpha / alpha exceeds D at the larger order over the smaller order, and beyond the grid none
+        exceeds that at its start. With v the mean square of the losses, quotients up to alpha lie below
+        e^(alpha epsilon) v/2 and D_1 lies above e^-epsilon v/2, so for small epsilon the grid can start later.
         """
         loss, ratio, tiny = self.loss, 1 + 1 / 2000, np.finfo(float).tiny
         if self.k == 2 or super().rho == tiny:
@@ -87,7 +87,7 @@ class RandomizedResponse(PureDP):
         return 0, 1
 
     def release(self, value: ArrayLike, *, rng: np.random.Generator | SystemRandomness) -> NDArray[np.int64]:
-        """Return reports for values in {0, ..., k - 1}, int64 of any shape. rng : also `noise.system_rng()`"""
+        """Return reports, int64, for values in {0, ..., k - 1} of any shape. rng : also `noise.system_rng()`"""
         value = checks.integer("value", value, f"[0, {self.k - 1}]").astype(np.int64)
         honest = _truths(value.size, float(self.epsilon), self.k, rng).reshape(value.shape)
         other = exact_noise.uniform_integers(value.shape, self.k - 1, rng=rng)

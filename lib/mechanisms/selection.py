@@ -29,8 +29,8 @@ def exponential(scores: ArrayLike, epsilon: float, sensitivity: float, *, rng: n
     sensitivity : the largest change of any score between neighbouring tables, (0, inf)
 
     Index i has probability proportional to exp(epsilon scores[i] / (2 sensitivity)). The choice is the largest exponent
-    plus Gumbel noise, so no exponential is computed. It is epsilon-DP. Its privacy loss has a range of epsilon, so it is
-    also epsilon^2/8-zCDP (miura2025, Definition 2.6; Cesar and Rogers 2021, Lemma 4).
+    plus Gumbel noise, so no exponential is computed. The choice is epsilon-DP. Its privacy loss has a range of epsilon,
+    so it is also epsilon^2/8-zCDP (miura2025, Definition 2.6; Cesar and Rogers 2021, Lemma 4).
     Raises ``ArithmeticError`` for exponents that overflow.
     """
     scores, epsilon = _scores(scores, 1), checks.number("epsilon", epsilon, "[0, inf)")
@@ -46,7 +46,7 @@ def exact_exponential(
     rng : also `noise.system_rng()`
 
     Candidates are proposed uniformly and accepted with probability e^(-epsilon gap / (2 sensitivity)), where the gap is
-    that below the largest score. At most k proposals are expected. An epsilon of few binary digits is faster.
+    the distance to the largest score. At most k proposals are expected. An epsilon of few binary digits is faster.
     """
     scores = list(scores)
     if not scores or not all(isinstance(score, numbers.Integral) and not isinstance(score, bool) for score in scores):
@@ -77,7 +77,7 @@ def _exponents(scores, epsilon, sensitivity):
 
 @dataclass(frozen=True)
 class Exponential(PositiveFields):
-    """Chooses index i with probability proportional to e^(epsilon scores[i] / (2 sensitivity)).
+    """Choose index i with probability proportional to e^(epsilon scores[i] / (2 sensitivity)).
 
     epsilon : (0, inf); sensitivity : the largest change of any score between neighbours, (0, inf)
 
@@ -106,7 +106,7 @@ class Exponential(PositiveFields):
 
     @property
     def worst_case(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return scores for two candidates; the odds of the worse go from e^-3 to e^(epsilon - 3). (epsilon needs odds of 0.)"""
+        """Return two pairs of scores: the odds of the worse are e^-3 and e^(epsilon - 3). (epsilon needs odds of 0.)"""
         gap = 6 * self.sensitivity / self.epsilon
         return np.array([0.0, gap]), np.array([self.sensitivity, gap - self.sensitivity])
 
@@ -124,10 +124,10 @@ class Exponential(PositiveFields):
         return plain(np.clip(self.epsilon + 2 * np.log1p(-root) + 2.0**-50 * self.epsilon, 0.0, self.epsilon))
 
     def rdp(self, alpha: ArrayLike) -> Numbers:
-        """Return the largest RDP epsilon over all mechanisms of the range, at orders `alpha` in (1, inf), any shape.
+        """Return the largest RDP epsilon of any mechanism of this range, at orders `alpha` in (1, inf), any shape.
 
         For the pair with the losses t and t - epsilon (see `accounting.bounded_range`), e^((alpha-1) D_alpha) is
-        y^(alpha-1) (a - b y) / (1 - e^-epsilon), y = e^t. This is greatest at y = a (alpha-1) / (b alpha). A margin of
+        y^(alpha-1) (a - b y) / (1 - e^-epsilon), y = e^t. The maximum is at y = a (alpha-1) / (b alpha). A margin of
         1e-12 covers rounding.
         """
         x, epsilon = checks.real("alpha", alpha, "(1, inf)") - 1, self.epsilon
@@ -157,7 +157,7 @@ class Exponential(PositiveFields):
 
 @dataclass(frozen=True)
 class PermuteAndFlip(PositiveFields, PureDP):
-    """Goes through the candidates in random order and takes the first whose coin, of probability
+    """Go through the candidates in random order and take the first whose coin, of probability
     e^(-epsilon (best - scores[i]) / (2 sensitivity)), succeeds. Sampling is exact, without rounding.
 
     epsilon : (0, inf); sensitivity : the largest change of any score between neighbours, (0, inf)
@@ -179,14 +179,14 @@ class PermuteAndFlip(PositiveFields, PureDP):
 
     @property
     def worst_case(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return scores for two candidates: one loses by twice the sensitivity, or not at all."""
+        """Return two pairs of scores: one candidate loses by twice the sensitivity, or not at all."""
         return np.array([0.0, 2.0 * self.sensitivity]), np.array([self.sensitivity, self.sensitivity], dtype=float)
 
     def probabilities(self, scores: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of each choice among `scores`, shape (k,).
 
         Random order means that each candidate comes at a uniform time in [0, 1]. So candidate i is chosen with probability
-        p_i times the integral over its time t of prod (1 - t p_j), j != i, a polynomial.
+        p_i times the integral, over its time t, of the product of the 1 - t p_j with j != i, a polynomial in t.
         """
         scores = _scores(scores, 1)
         p = np.exp(_exponents(scores - scores.max(), self.epsilon, self.sensitivity))
@@ -195,7 +195,7 @@ class PermuteAndFlip(PositiveFields, PureDP):
         return p * (weights / 2 @ (np.prod(1 - t * p, axis=1)[:, None] / (1 - t * p)))
 
     def release(self, value: ArrayLike, *, rng: np.random.Generator | SystemRandomness) -> int | NDArray[np.int64]:
-        """Return the index chosen from scores `value`, (k,), or m from (m, k). rng : also `noise.system_rng()`"""
+        """Return the index chosen among scores `value`, (k,), or m from (m, k). rng : also `noise.system_rng()`"""
         scores = _scores(value, 2)
         rows = np.atleast_2d(scores)
         heads = exact_noise.bernoulli_exp(*self._exponents(rows), rng=rng)

@@ -3,7 +3,7 @@
 Neighbours are "unbounded" if one record is added or removed, so that the number n of records differs. They are
 "bounded" if one record is replaced; n is then the same for both and counts as public.
 
-Records are numbers in [low, high]; clamp values outside first.
+Records are numbers in [low, high]; clamp values outside this range first.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ NEIGHBOURS = ("unbounded", "bounded")
 def of_sum(low: float, high: float, neighbours: str = "unbounded") -> float:
     """Return the sensitivity of a sum of numbers in [low, high].
 
-    It is max(|low|, |high|) for "unbounded" neighbours and high - low for "bounded" ones.
-    Source: kiri2019, "sensitivity" (equation 2), which has low 0, high 1.
+    The result is max(|low|, |high|) for "unbounded" neighbours and high - low for "bounded" ones.
+    Source: kiri2019, "sensitivity" (equation 2), with low 0 and high 1.
 
     >>> from lib.mechanisms.sensitivity import of_sum
     >>> print(of_sum(-1, 3), of_sum(-1, 3, "bounded"))
@@ -38,9 +38,9 @@ def of_sum(low: float, high: float, neighbours: str = "unbounded") -> float:
 
 
 def of_histogram(norm: float = 1, neighbours: str = "unbounded") -> float:
-    """Return the sensitivity of the cell counts of a partition, in the norm L1, L2 or L-infinity: `norm` one of 1, 2, inf.
+    """Return the sensitivity of the cell counts of a partition, in the norm L1, L2 or L-infinity (`norm` 1, 2 or inf).
 
-    "unbounded" neighbours differ by 1 in one cell: 1 in each norm. "bounded" ones differ in two: 2, sqrt 2 and 1.
+    "unbounded" neighbours differ by 1 in one cell: by 1 in each norm. "bounded" ones differ in two: 2, sqrt(2) and 1.
 
     >>> from lib.mechanisms.sensitivity import of_histogram
     >>> print(of_histogram(), round(of_histogram(2, "bounded"), 3))
@@ -54,11 +54,11 @@ def of_histogram(norm: float = 1, neighbours: str = "unbounded") -> float:
 def of_mean(low: float, high: float, n: float | None = None, *, neighbours: str) -> float:
     """Return the sensitivity of the mean of numbers in [low, high]; the mean of no records is the middle.
 
-    - "bounded" with n public, an integer >= 1: (high - low)/n, the "1/n" of kiri2019.
-    - "unbounded" without n: over tables of all sizes. The mean moves by up to (high - low)/2 (from one record to two).
-    - "unbounded" with n: the most that the mean moves from a table OF n RECORDS, (high - low)/n for n >= 2. This is a
-      local sensitivity. Noise scaled to it is not differentially private, for it reveals n. (Divide a noisy sum by a
-      noisy count.)
+    - "bounded", n public, an integer >= 1: the result is (high - low)/n, the "1/n" of kiri2019.
+    - "unbounded" without n: over tables of all sizes, the mean moves by up to (high - low)/2 (from one record to two).
+    - "unbounded" with n: the most that the mean moves from a table OF n RECORDS is (high - low)/n for n >= 2. This is a
+      local sensitivity. Noise scaled to it is not differentially private, because it reveals n. (Divide a noisy sum by
+      a noisy count.)
 
     >>> from lib.mechanisms.sensitivity import of_mean
     >>> print(of_mean(0, 100, n=1000, neighbours="bounded"), of_mean(0, 100, neighbours="unbounded"))
@@ -76,7 +76,7 @@ def of_mean(low: float, high: float, n: float | None = None, *, neighbours: str)
 
 
 class Witness(NamedTuple):
-    """The greatest distance, `value`, and neighbours `first` and `second` (tuples of records) at that distance."""
+    """The largest distance, `value`, and neighbours `first` and `second` (tuples of records) at that distance."""
 
     value: float
     first: tuple
@@ -86,7 +86,7 @@ class Witness(NamedTuple):
 def brute_force(
     query: Callable[[tuple], ArrayLike], domain: Iterable[Any], n: int, *, neighbours: str, norm: float = 1
 ) -> Witness:
-    """Return the sensitivity over all tables of records from `domain`, with neighbours that attain it.
+    """Return the sensitivity of a query over all tables of records from `domain`, with neighbours that attain it.
 
     query : symmetric function of a tuple of records, which returns a number or an array
     domain : the values a record can take, at least two; n : integer >= 1; norm : 1, 2 or inf
