@@ -21,7 +21,7 @@ from ..numerics.checks import Numbers
 def clopper_pearson(successes: ArrayLike, trials: ArrayLike, confidence: ArrayLike = 0.95) -> tuple[Numbers, Numbers]:
     """Return the exact two-sided interval (low, high) for a probability; each side errs with (1 - confidence)/2.
 
-    successes: integer in [0, trials]; trials: integer in [1, 1e15]; confidence: (0, 1). All broadcast.
+    successes : integer in [0, trials]; trials : integer in [1, 1e15]; confidence : (0, 1); they broadcast
     Source: Clopper and Pearson (1934).
 
     >>> from lib.attacks import clopper_pearson
@@ -64,7 +64,7 @@ def audit_mechanism(
 ) -> Audit:
     """Audit a mechanism of `mechanisms`, or any object with their `worst_case`, `events` and `release`, by running it.
 
-    trials : integer >= 4, runs on each input of its worst case; delta : [0, 1); confidence : (0, 1)
+    trials : integer >= 4, number of runs on each input of the worst case; delta : [0, 1); confidence : (0, 1)
     The audit does not use the guarantee that the mechanism states. See `epsilon_lower_bound`.
 
     >>> import numpy as np
@@ -85,9 +85,9 @@ def audit_mechanism(
 def audit_oracle(oracle: FrequencyOracle, *, trials: int, rng: np.random.Generator, confidence: float = 0.95) -> Audit:
     """Audit a frequency oracle by the reports of users with the values 0 and 1.
 
-    trials : integer >= 4, users of each value; confidence : (0, 1)
+    trials : integer >= 4, number of users of each value; confidence : (0, 1)
     The score is the log-ratio of a report's probabilities as the oracle states them. A wrong statement makes the audit
-    less sharp, not wrong. `report_audit` also covers other values and parts that the statement leaves out, such as a
+    less sharp, but not invalid. `report_audit` also covers other values and what the statement leaves out, such as a
     hash seed.
 
     >>> import numpy as np
@@ -107,7 +107,7 @@ def epsilon_lower_bound_of_categories(
 ) -> Audit:
     """Return a lower bound on epsilon from outputs that are categories (integers) under two neighbouring inputs.
 
-    As in `epsilon_lower_bound`; the first half teaches the score log((a + 1)/(b + 1)) of an output seen a and b times.
+    This works like `epsilon_lower_bound`. An output seen a and b times in the first half scores log((a + 1)/(b + 1)).
 
     >>> import numpy as np
     >>> from lib.attacks import epsilon_lower_bound_of_categories
@@ -130,7 +130,7 @@ def epsilon_lower_bound(first: ArrayLike, second: ArrayLike, *, delta: float = 0
     """Return a lower bound on epsilon, as an `Audit`, from scores of outputs under two neighbouring inputs.
 
     first, second : scores (trials,) of independent outputs under the two inputs; a likelihood ratio is the sharpest
-    delta : [0, 1); confidence : (0, 1); P and Q share the error equally
+    delta : [0, 1); confidence : (0, 1), its error divided equally between P and Q
 
     The first half of the scores chooses the event, a threshold and a direction; the second half judges it.
     Raises ``ValueError`` for fewer than 4 scores, unequal numbers, or NaN scores.
@@ -161,9 +161,9 @@ def epsilon_lower_bound(first: ArrayLike, second: ArrayLike, *, delta: float = 0
 
 
 def most_provable(trials: int, confidence: float = 0.95) -> float:
-    """Return the largest lower bound that `trials` runs on each input can give: all hits and no false hit.
+    """Return the largest lower bound for delta 0 that `trials` runs on each input can give: all hits and no false hit.
 
-    trials : integer >= 4; half of the runs choose the event. confidence : (0, 1). Delta is 0.
+    trials : integer >= 4, half of which choose the event; confidence : (0, 1)
 
     >>> from lib.attacks import most_provable
     >>> print(round(float(most_provable(1000)), 2))

@@ -1,15 +1,15 @@
 """The exact law of a local protocol's reports, by running its program on every outcome of its random draws.
 
 The protocol gets a generator whose draws branch. The program runs once for every combination of outcomes, and the
-probabilities of equal reports add up. The whole message counts: every byte, its type and its shape.
+probabilities of equal reports add up. Reports are equal if the whole messages are: every byte, the type and the shape.
 
 How a draw branches. An integer from a small range takes all its values. A number from a large range, or a real one
 from [0, 1), is decided only as far as the program asks: a comparison with a constant has two outcomes. A number from
 a large range that is used in another way, such as a hash seed, is one of `SEEDS`, all equally likely.
 
 The law is exact for the program with these few seeds (and for real draws that are not rounded to multiples of 2^-53).
-A protocol that is private for every seed passes. One that needs a uniform seed would be accused wrongly, and a leak
-that only other seeds show is missed. Probabilistic model checkers do the same (J. Katoen, LICS 2016).
+A protocol that is private for every seed passes. A protocol that needs a uniform seed would be accused wrongly, and a
+leak that only other seeds show is missed. Probabilistic model checkers do the same (J. Katoen, LICS 2016).
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _ROUNDING = 1e-9
 
 
 class NotEnumerable(ValueError):
-    """Error: an oracle draws in a way that has no list of outcomes."""
+    """An oracle draws in a way that has no list of outcomes."""
 
 
 @dataclass(frozen=True)
 class ExactLoss:
-    """The largest log-ratio of the probabilities of a report: `loss`, under the first of `values` over the second.
+    """The largest log-ratio, `loss`, of a report's probability under the first of `values` to that under the second.
 
     `reports` is the number of different reports. `loss` is infinite if a report is possible under one value only.
     """
@@ -84,7 +84,7 @@ def report_law(
 
     oracle : a frequency oracle, or anything with `k` and `perturb(values, rng=rng)`
     value : integer in [0, k-1]
-    beside : values of users whose reports are drawn in the same call and seen, for noise that users share
+    beside : values of further users, whose reports are drawn in the same call and seen, for noise that users share
     with_draws : whether the number of random draws is also seen, as a shared generator or a clock would reveal it
     seeds : outcomes of a draw from a large range, integers in [0, 2^64), taken modulo the range
 

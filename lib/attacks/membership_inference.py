@@ -1,7 +1,7 @@
 """Membership inference: how well a published model reveals whether a record was in its training data.
 
 In the game, a pool of n records is split at random, and the model is trained on one half. The attacker sees the model
-and the pool, and scores each record, high for a record that he believes was used.
+and the pool, and gives each record a score, high if he believes that it was used. There are two scores:
 
 - the loss (Yeom et al. 2018): log p of the record's label
 - `likelihood_ratio_scores` (LiRA, offline, Carlini et al. 2022): how unusual the model's confidence in the label is,
@@ -44,7 +44,7 @@ def likelihood_ratio_scores(target: ArrayLike, shadows: ArrayLike, used: ArrayLi
     """Return scores (n,): standard deviations of the target's log(p/(1-p)) above its mean over models without the record.
 
     target : (n,) in (0, 1), `confidence` of the attacked model in each record
-    shadows : (s, n) in (0, 1), those of the s shadow models; used : (s, n) of bool, whether each was trained on each record
+    shadows : (s, n) in (0, 1), that of s shadow models; used : (s, n) of bool, whether each was trained on each record
 
     Each record needs a model that was trained without it, and one record needs two. All records share one standard deviation.
     """
@@ -71,7 +71,7 @@ def _logit(p) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Attack:
-    """How well `scores` (n,) distinguish the members (n,), of bool, from the others; each group has at least two."""
+    """The `scores` (n,) of records, and which of them are `members` (n,), of bool; each group has at least two."""
 
     scores: np.ndarray
     members: np.ndarray
@@ -220,9 +220,9 @@ def posterior_bound(prior: ArrayLike, epsilon: float) -> Numbers:
 
     prior : the probability before, in [0, 1], any shape; epsilon : [0, inf]
 
-    The odds grow by at most e^epsilon. For an (epsilon, delta)-DP model the probability may exceed this bound b, on average
-    over all models by at most (1 - b) delta. The reason is that with probability delta the model reveals everything, and
-    otherwise it is epsilon-DP (Kairouz, Oh, Viswanath 2015, Theorem 2.1).
+    The odds grow by at most a factor e^epsilon. For an (epsilon, delta)-DP model the probability may exceed this bound
+    b, but on average over all models by at most (1 - b) delta. The reason is that the model reveals everything with
+    probability delta, and otherwise is epsilon-DP (Kairouz, Oh, Viswanath 2015, Theorem 2.1).
 
     >>> from lib.attacks.membership_inference import posterior_bound
     >>> print(round(posterior_bound(0.1, epsilon=1.0), 4))

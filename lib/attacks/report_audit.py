@@ -14,8 +14,8 @@ The score for one value against another is naive Bayes' (Bernoulli) over those f
 differs from their overall frequency by more than `_TELLING` standard errors.
 
 The bound. A quarter of the reports trains the score. A quarter chooses two values and the event "the score exceeds c".
-The other half judges that one event. So there is only one test, at the full confidence, whatever the number of values
-and events examined. (Jagielski et al. 2020 choose and judge in this way.)
+The other half judges only this event. So there is only one test, at the full confidence, for any number of values and
+events examined. (Jagielski et al. 2020 choose and judge in this way.)
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _FEW, _MANY = 3, 16  # values of the oracles that `examine` enumerates, and that
 
 @dataclass(frozen=True)
 class ReportAudit(Audit):
-    """An `Audit` of two `values`: the first's reports score above the threshold more often than the second's."""
+    """An `Audit` of two `values`: reports of the first exceed the threshold more often than those of the second."""
 
     values: tuple[int, int]
 
@@ -50,9 +50,9 @@ class ReportAudit(Audit):
 class Examination:
     """The findings of `examine`.
 
-    law : of one report, on few values; None if it cannot be enumerated
-    together : of two users' reports, on two values, the second user's known; None if `law` is None or already refutes
-    runs : learned from raw reports, on many values; draws : the values that `uneven_draws` gives
+    law : the loss of one report, on few values; None if it cannot be enumerated
+    together : that of two users' reports on two values, the second's known; None if `law` is None or already refutes
+    runs : the audit learned from raw reports, on many values; draws : the values that `uneven_draws` gives
     """
 
     law: ExactLoss | None
@@ -96,8 +96,8 @@ def audit_reports(
     """Audit a frequency oracle by raw reports of users of every value, and return the result for the worst pair.
 
     oracle : a frequency oracle: anything with `k`, `perturb` and `supports`
-    trials : integer >= 8, users of each value; confidence : (0, 1)
-    grid : [1e-100, 1e100]; real reports are first rounded to its multiples. None for no rounding
+    trials : integer >= 8, number of users of each value; confidence : (0, 1)
+    grid : [1e-100, 1e100], to whose multiples real reports are first rounded; None for no rounding
 
     Users must report independently; for shared noise, use `exact_law.exact_loss` with a user `beside`. The audit stores
     about k^2 `trials` numbers.
@@ -132,10 +132,10 @@ def audit_reports(
 
 
 def uneven_draws(oracle: Any, *, trials: int, rng: np.random.Generator) -> tuple[int, ...]:
-    """Return the values whose reports leave the generator in a different state from that after value 0's.
+    """Return the values whose reports leave the generator in a different state from those of value 0.
 
     oracle : a frequency oracle: anything with `k` and `perturb`
-    trials : integer >= 1, seeds; from each, one user reports every value in turn, with a new generator
+    trials : integer >= 1, number of seeds; for each, one user reports every value in turn, with a new generator
 
     A shared generator, or a clock, would distinguish such values. An honest sampler may draw more for some outcomes, so a
     value listed here is a reason to investigate, not a proof. `exact_law.report_law` with `with_draws` gives the law.

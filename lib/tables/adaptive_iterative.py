@@ -1,15 +1,15 @@
 """AIM, the adaptive and iterative mechanism (miura2025, Algorithms 2 to 4).
 
-In every round, AIM privately selects the marginal that its model gets most wrong, measures that marginal with noise, and
-fits the model again (`graphical_model`). At the end, it draws synthetic records from the model. The budget is one rho
-of zero-concentrated DP. The rounds together cost at most rho, though each round's cost, choice and noise depend on
-earlier rounds. At every order alpha, given the past, the moment E[e^((alpha-1)(L_t - alpha rho_t))] of a round's privacy
-loss is at most 1, and so is the moment of their sum (a Rényi filter; Feldman and Zrnic 2021). The settings of the
-algorithm are its `plan`: ours, or as printed.
+In every round, AIM privately selects the marginal that its model gets most wrong, measures that marginal with noise,
+and fits the model again (`graphical_model`). At the end, it draws synthetic records from the model. The budget is one
+rho of zero-concentrated DP. The rounds together cost at most rho, though each round's cost, choice and noise depend on
+earlier rounds. At every order alpha, given the past, the moment E[e^((alpha-1)(L_t - alpha rho_t))] of a round's
+privacy loss is at most 1. So is the moment of the sum of these losses (a Rényi filter; Feldman and Zrnic 2021). A
+`plan` contains the settings of the algorithm: ours, or those printed.
 
-Neighbouring tables: "unbounded" adds or removes a record, as in the code that the paper measured; "bounded" replaces
-one, as in its Definition 2.1, and treats the number of records as public.
-The original is McKenna, Mullins, Sheldon, Miklau 2022, "AIM".
+Neighbouring tables are "unbounded" if a record is added or removed, as in the code that the paper measured. They are
+"bounded" if one is replaced, as in its Definition 2.1; the number of records is then public.
+AIM was published by McKenna, Mullins, Sheldon, Miklau 2022.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ class Step:
     """One measurement of a run.
 
     attributes : those of the measured marginal; () for the number of records
-    sigma : scale of the noise in counts, the standard deviation of Gaussian, b of Laplace noise
-    epsilon : of the choice by the exponential mechanism; 0 in the initialisation, which makes no choice
-    rho_used : zCDP spent so far, this step included
+    sigma : scale of the noise in counts: the standard deviation of Gaussian noise, b of Laplace noise
+    epsilon : privacy cost of the choice by the exponential mechanism; 0 in the initialisation, which makes no choice
+    rho_used : zCDP spent so far, including this step
     cells : size of the model fitted after the step (cells of the junction tree's cliques)
-    gap, evaluations : the duality gap of that model, and the number of calls that its fit took
+    gap, evaluations : the duality gap of that model, and the number of calls of the oracle that its fit took
     annealed : whether the budget of a round became larger after the step (Algorithm 4)
-    errors : for the attribute sets asked for, L1 distance of the model's marginal from the true one, divided by
-        the number of records. They are not private: use them for study, and do not release them
+    errors : for each attribute set asked for, the L1 distance of the model's marginal from the true one, divided by
+        the number of records; these errors are not private: use them for study, and do not release them
     """
 
     attributes: tuple[str, ...]
@@ -68,10 +68,10 @@ class Step:
 class Choice:
     """The public part of a round's choice (see `FloatingDraws.choose`).
 
-    model : before the choice
+    model : the model before the choice
     weights : mapping from the candidates' attributes to the weights of their scores
-    epsilon, sensitivity : of the exponential mechanism, for scores in counts
-    expected : noise expected in a count. The scores subtract it for all cells or, if `clear`, for those that are off by more
+    epsilon, sensitivity : parameters of the exponential mechanism, for scores in counts
+    expected : noise expected in a count, which the scores subtract for all cells or, if `clear`, for those off by more
     """
 
     model: GraphicalModel
@@ -86,9 +86,9 @@ class Choice:
 class Result:
     """The result of a run.
 
-    synthetic : the records, a `Table`; model : the model they come from; measurements, steps : of the run
-    rho : the budget; rho_used : at most rho. Both are Fractions in an exact run, like the steps' scales and epsilons
-    noise : its kind; total : the number of records if it is public, else None; choice : of the last round
+    synthetic : the records, a `Table`; model : the model they come from; measurements, steps : those of the run
+    rho : the budget; rho_used : the part spent; in an exact run both are Fractions, like the steps' scales and epsilons
+    noise : its kind; total : the number of records if it is public, else None; choice : that of the last round
     """
 
     synthetic: Table
@@ -105,11 +105,11 @@ class Result:
 def aim(table: Counted, epsilon: float, delta: float, workload: Workload = 2, *, plan: Plan = plans.OURS,
         rng: np.random.Generator | None = None, neighbours: str = "unbounded", records: int | None = None,
         errors: Sequence[int] = ()) -> Result:  # fmt: skip
-    """Run AIM on a `Table`; the result satisfies (epsilon, delta)-DP for `neighbours`.
+    """Run AIM on a `Table` and return a `Result`, which satisfies (epsilon, delta)-DP for `neighbours`.
 
     epsilon : (0, inf); delta : (0, 1); for an exact run [1e-6, 1e6] and [1e-300, 1)
     workload : the marginals to preserve: k for all sets of k attributes, a collection of attribute
-        sets, or a mapping from them to weights c_s in [1e-100, 1e100]
+        sets, or a mapping from attribute sets to weights c_s in [1e-100, 1e100]
     plan : settings of the algorithm; `plan.PRINTED` has those of the paper
     rng : for study only, because anyone who knows its seed can remove the noise. With None, the default, the run is exact.
         It then draws from the operating system and computes only with integers and fractions until the noise is added

@@ -8,10 +8,10 @@ The first attributes, which have fewer than `parents` parents, need no separate 
 the first attribute that has all its parents. So d attributes cost d - 1 selections and max(d - parents, 1) measurements.
 
 The score, "dependence", is half the sum of |c(x, y) - c(x) c(y)/n|, with c the joint counts of an attribute x and its
-parents y, and n = sum(c): n times the score R of Zhang et al. Adding the record (x0, y0) to a table with proportions p of
-x and q of y moves
+parents y, and n the sum of c. This is n times the score R of Zhang et al. Adding the record (x_0, y_0) to a table with
+proportions p of x and q of y moves
 
-    c(x, y) - c(x) c(y) / n    by    n/(n+1) (1[x = x0] - p(x)) (1[y = y0] - q(y))
+    c(x, y) - c(x) c(y) / n    by    n/(n+1) (1[x = x_0] - p(x)) (1[y = y_0] - q(y))
 
 (put both sides over n + 1). The L1 norms of both factors are below 2, so the score moves by less than 2 for every n,
 which may be private. (Mutual information, as in the document, moves by up to about log(n), unbounded if n is private.)
@@ -42,7 +42,7 @@ class PrivBayes:
 
     table : the synthetic `Table`
     network : pairs (attribute, its parents), in the order of drawing
-    epsilon : the guarantee, pure and for unbounded neighbours
+    epsilon : the guarantee, of pure DP for unbounded neighbours
     """
 
     table: Table
@@ -56,8 +56,8 @@ def privbayes(table: Table, epsilon: float, *, rng: np.random.Generator, parents
     table : `Table` over a public domain; epsilon : (0, inf); rng : numpy Generator
     parents : integer >= 1, the number of parents of an attribute (for the first attributes, all earlier ones)
 
-    A table of counts has sensitivity 1, and Laplace noise. Noisy counts are moved to the nearest non-negative ones with a
-    common sum, the estimate of n. All of this is postprocessing. Raises ``ValueError`` for arguments out of range.
+    A table of counts has sensitivity 1 and gets Laplace noise. Noisy counts are moved to the nearest non-negative ones
+    with a common sum, the estimate of n; this is postprocessing. Raises ``ValueError`` for arguments out of range.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table, privbayes
@@ -85,7 +85,7 @@ def privbayes(table: Table, epsilon: float, *, rng: np.random.Generator, parents
 
 
 def dependence(counts: ArrayLike) -> float:
-    """Return half the L1 distance of a table of counts (x, y), shape (a, b), from that of independence."""
+    """Return half the L1 distance of a table of counts (x, y), shape (a, b), from what independence predicts."""
     counts = checks.real("counts", counts, "[0, 1e15]")
     if counts.ndim != 2 or counts.sum() <= 0:
         got = f"shape {counts.shape}, sum {counts.sum():g}"

@@ -15,7 +15,7 @@ _BITS = 13  # of a fraction, so that draws are fast, in 64-bit integers
 
 
 class Schedule:
-    """A spending plan for the budget rho; `used` never exceeds it but for rounding.
+    """A spending plan for the budget rho, which `used` never exceeds except for rounding.
 
     rho, rounds : [1e-100, 1e100]; alpha : [1e-9, 0.999999]
     `multiplier` and `epsilon` are those of the next round: sigma_t for sensitivity 1, and epsilon_t.
@@ -37,7 +37,7 @@ class Schedule:
 
     def measure(self, share: Any = None) -> Any:
         """Spend the cost of a round's measurement, or `share` of the budget, without a choice; return its multiplier.
-        Raises ``ValueError`` if no more than that is left, because something must remain for a round."""
+        Raises ``ValueError`` if no more than this cost is left, because something must remain for a round."""
         multiplier = self.multiplier if share is None else self.multiplier_of(share)
         cost, left = 1 / (2 * multiplier**2), self._left()
         if cost >= left:
@@ -64,7 +64,7 @@ class Schedule:
         self.exhausted = self.last
 
     def advance(self, anneal: bool, growth: int = 4) -> None:
-        """Set the next round's share, `growth` times as large if `anneal`: the last one taught too little."""
+        """Set the next round's share, `growth` times as large if `anneal`: the last round taught too little."""
         if anneal:
             self._grow(checks.whole("growth", growth, "[1, 1000]"))
         self._finish_if_short()
@@ -91,7 +91,7 @@ class Schedule:
 
 
 class ExactSchedule(Schedule):
-    """A `Schedule` in fractions, each scale rounded up and each epsilon down: `used` is exact, and never exceeds rho.
+    """A `Schedule` in fractions, with scales rounded up and epsilons down: `used` is exact and never exceeds rho.
 
     rho, rounds : Fractions in (0, inf); alpha : Fraction in (0, 1)
     """

@@ -24,7 +24,7 @@ class Counted(Protocol):
     domain: Domain
 
     def marginal(self, attributes: Collection[str]) -> NDArray[np.int64]:
-        """Return counts over `attributes`, integers of shape ``domain.shape(attributes)``; 0-d for none."""
+        """Return counts over `attributes`, integers of shape ``domain.shape(attributes)``, 0-d without attributes."""
         ...
 
     def __len__(self) -> int: ...
@@ -33,8 +33,8 @@ class Counted(Protocol):
 def downward_closure(domain: Domain, workload: Workload) -> dict[tuple[int, ...], float]:
     """Return the candidates, all non-empty subsets of the workload's sets, with their weights w_r = sum_s c_s |r & s|.
 
-    domain : `Domain`; workload : k for all sets of k attributes, a collection of attribute sets, or a mapping from them
-        to weights c_s in [1e-100, 1e100]
+    domain : `Domain`; workload : k for all sets of k attributes, a collection of attribute sets, or a mapping from
+        attribute sets to weights c_s in [1e-100, 1e100]
 
     A clique is the sorted tuple of its attributes' positions in the domain; small ones come first.
     Source: miura2025, Algorithm 2, line 7.
@@ -62,8 +62,8 @@ def downward_closure(domain: Domain, workload: Workload) -> dict[tuple[int, ...]
 class Counts:
     """The marginals of a table over `sets` of its attributes, each counted when it is first requested.
 
-    The smallest marginals, up to `_KEPT` cells together, are cached, and the others are counted each time. The domain
-    decides which.
+    The smallest marginals, up to a fixed number of cells together, are cached, and the others are counted each time.
+    Which ones are cached depends only on the domain.
     """
 
     def __init__(self, table: Counted, sets: Iterable[tuple[str, ...]]) -> None:

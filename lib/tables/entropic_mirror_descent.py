@@ -4,7 +4,7 @@ One step moves the potentials against the gradient of the loss with respect to t
 
     theta <- theta - eta_t grad L(mu(theta)),        L(mu) = 1/2 sum_c w_c |mu_c - y_c|^2,
 
-which is mirror descent on the marginals with the entropy as mirror map. It is the plain reference for
+which is mirror descent on the marginals with the entropy as mirror map. This is the plain reference for
 `graphical_model.fit`, which reaches the same distribution in far fewer calls of the oracle.
 """
 
@@ -24,7 +24,7 @@ WEIGHTS = ("inverse-variance", "inverse-deviation", "equal")  # sigma to the pow
 
 
 class Descent(NamedTuple):
-    """The last `model`, and before every step and after the last the loss and the calls of the oracle so far (T + 1,)."""
+    """The last `model`; `losses` and `calls` of the oracle so far, (T + 1,), before every step and after the last."""
 
     model: GraphicalModel
     losses: np.ndarray
@@ -38,7 +38,7 @@ def mirror_descent(domain: Domain, measurements: Iterable[Measurement], total: f
 
     domain : `Domain`; measurements : iterable of `graphical_model.Measurement`, at least one
     total : number of records, (0, 1e100]
-    step_size : eta_t for every t, (0, 1e100]; default: adaptive, see below
+    step_size : eta_t for every t, (0, 1e100]; by default the step size is adaptive, see below
     weights : w_c, "inverse-variance" 1/sigma_c^2 as in `graphical_model.fit`, "inverse-deviation" 1/sigma_c as
         Algorithm 2 prints it, or "equal" as section 2.3 prints it
     start : `GraphicalModel` over the same domain whose potentials, on the measured cliques, are the first theta;

@@ -6,7 +6,7 @@ marginals mu of a distribution over all records, times their number N, that mini
     sum_c w_c/2 |mu_c - y_c|^2 + tau N KL(mu/N, uniform),    w_c = 1/sigma_c^2,
 
 where the small second term makes the answer unique. (Algorithm 2 of the document weights measurements by
-1/sigma_c, as did the code that it ran; 1/sigma_c^2 is the likelihood of Gaussian noise.)
+1/sigma_c, as did its code; weights 1/sigma_c^2 give the likelihood of Gaussian noise.)
 McKenna, Sheldon, Miklau 2019 show that the best distribution is a graphical model on the cliques.
 
 Instead of descending on mu, as the document does (`mirror_descent`), `fit` ascends the dual: with
@@ -44,7 +44,7 @@ _KEPT = 2**18  # entries of matrices, at some 40 bytes each, with which effects 
 
 @dataclass(frozen=True)
 class Measurement:
-    """Noisy counts.
+    """The noisy counts of one marginal.
 
     attributes : names, in the order of the axes of `values`
     values : counts plus noise, a finite float array; a flat array is read in C order
@@ -56,7 +56,7 @@ class Measurement:
     sigma: float
 
     def checked(self, domain: Domain) -> tuple[tuple[int, ...], np.ndarray, float]:
-        """Return (clique, values, sigma): axes sorted as in `domain`, values laid out accordingly.
+        """Return (clique, values, sigma), with the axes sorted as in `domain` and the values in this order.
 
         Raises ``ValueError`` for unknown attributes, values that are not finite or misshapen, and a sigma out of range.
         """
@@ -77,8 +77,9 @@ class GraphicalModel:
         -inf for cells that cannot occur
     total : number of records, (0, inf)
 
-    `log_partition` is log Z, `oracle` the `MarginalOracle` at these potentials. Models that `fit` made also have
-    `gap` (a bound on their loss above the smallest possible one), `loss`, `evaluations` (calls of the oracle) and `converged`.
+    `log_partition` is log Z, and `oracle` is the `MarginalOracle` at these potentials. Models made by `fit` also have
+    `gap` (a bound on how far their loss is above the smallest one), `loss`, `evaluations` (calls of the oracle) and
+    `converged`.
     """
 
     gap = loss = float("nan")
@@ -118,7 +119,7 @@ class GraphicalModel:
 
     @property
     def size(self) -> int:
-        """Return the number of cells of the cliques of the junction tree, which a table-based oracle would have to store."""
+        """Return the number of cells of the junction tree's cliques, which a table-based oracle would have to store."""
         return self.oracle.tree.cells
 
     def fits(self, attributes: Collection[str], limit: float | Fraction) -> bool:
@@ -128,7 +129,7 @@ class GraphicalModel:
         return not clique or self.oracle.fits(clique, limit)
 
     def marginal(self, attributes: Collection[str]) -> NDArray[np.float64]:
-        """Return expected counts over `attributes`, an array of their shape; sums to `total`."""
+        """Return expected counts over `attributes`, an array of their shape with sum `total`."""
         axes = self.domain.axes(attributes)
         return self.counts(tuple(sorted(axes))).transpose([sorted(axes).index(axis) for axis in axes])
 
@@ -139,7 +140,7 @@ class GraphicalModel:
     def synthesize(self, n: int | None = None, *, rng: np.random.Generator) -> Table:
         """Return a `Table` of `n` records whose counts follow the model closely.
 
-        n : default `total`, rounded, but at most as many as have `MOST_CODES` codes, because a noisy total may be enormous
+        n : by default `total`, rounded, but at most as many as have `MOST_CODES` codes: a noisy total may be enormous
         """
         if n is None:
             n = max(min(round(self.total), MOST_CODES // len(self.domain)), 1)
@@ -199,8 +200,8 @@ def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | 
     tau : weight of the entropy, or a mapping from all effects measured (sorted positions of their attributes) to the
         weights for each, [1e-100, 1e100]. In the objective, and so in what the gap bounds, tau is then the smallest
         weight. An effect's part of the first term is multiplied by the smallest weight over its own
-    centre : `GraphicalModel` that replaces the uniform one in the second term, tau N KL(mu/N, centre). Default: uniform,
-        as in `fit`. Its potentials over cliques that were not measured are left out
+    centre : `GraphicalModel` that replaces the uniform one in the second term, tau N KL(mu/N, centre); its potentials
+        over cliques that were not measured are left out; default: uniform, as in `fit`
     """
     tolerance = checks.number("tolerance", tolerance, "(0, inf)")
     max_evaluations = checks.whole("max_evaluations", max_evaluations, "[1, inf)")
@@ -276,10 +277,10 @@ def loss(model: GraphicalModel, measurements: Iterable[Measurement]) -> float:
 
 
 def least_loss(domain: Domain, measurements: Iterable[Measurement], total: float | None = None) -> tuple[float, float]:
-    """Return (lower, upper) bounds on the smallest `loss` of any model of the domain; parameters as of `fit`.
+    """Return (lower, upper) bounds on the smallest `loss` of any model of the domain.
 
-    A fit with a small entropy term has a loss above the smallest one. That loss minus its gap and the entropy term is
-    below it, since entropies are not negative.
+    The parameters are as for `fit`. The loss of a fit with a small entropy term is an upper bound. This loss minus its
+    gap and the entropy term is a lower bound, because entropies are not negative.
     """
     measurements = list(measurements)
     tau = 0.001 / min((m.sigma for m in measurements), default=1.0)

@@ -27,7 +27,8 @@ class Effects:
     """The effects of tables on `cliques`, different sorted tuples of variables of `sizes` (a tuple).
 
     Flat arrays contain the tables of one clique after the other, or of one effect after the other (`subsets`; its table
-    has the axes of the subset), each in C order. `slices` are the positions of the effects, `cells` their total length.
+    has the axes of the subset), each in C order. `slices` gives the positions of the effects, `cells` their total
+    length.
     """
 
     def __init__(self, cliques: Iterable[tuple[int, ...]], sizes: Sequence[int]) -> None:

@@ -4,7 +4,7 @@ This is MARGINAL-ORACLE of miura2025 (Definition 2.10) for the model of its Defi
 
     p(x) = exp(sum_c theta_c(x_c)) / Z.
 
-Potentials and marginals are each one flat array, a vector, clique after clique, cells in C order.
+Potentials and marginals are each one flat array, clique after clique, with the cells in C order.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LOG_RANGE = 708  # plain numbers reach from exp(-708) to exp(708) at full preci
 
 
 class MarginalOracle:
-    """Marginals of models on the same cliques, prepared once.
+    """An oracle for the marginals of models on the same cliques, prepared once for all of them.
 
     cliques : different tuples of variables, each sorted and not empty
     sizes : number of values of each variable (a tuple, indexed by variable)

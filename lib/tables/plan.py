@@ -3,26 +3,22 @@
 Three devices are each as Algorithms 2 to 4 of miura2025 print them ("printed"), or an improvement of ours. All inputs
 of a device are public or noisy, except the scores, which the exponential mechanism protects.
 
-start
-    "printed" measures every attribute with the noise of a round, at d/T of the budget (Algorithm 3). "sized" first measures the number
-    of records, unless that number is public. The noise in the attributes' counts is then known relative to the number of records. The
-    attributes get more of the budget the larger this noise is, and the fewer attributes there are (`first_share`). An attribute of n
-    values has n noisy counts, so that its L1 error grows as n sigma. The sum of these errors is smallest, at the same budget, if each
-    attribute's part grows as n^(2/3) (`parts`). Option "none" measures nothing before the first round.
-
-choice
-    "printed" scores a marginal by its L1 distance from the model's, less the noise expected in all of its cells (Algorithm 2, line 11).
-    A large table with a few cells that are far off then has a negative score: the noise of its other cells counts
-    against it, though the fit does not follow that noise. Option "clear" adds up the distance of each cell beyond the noise
-    expected in it, and ignores cells with a smaller distance. Both scores have the same sensitivity:
-    one for each count that a record can change.
-
-pace
-    "printed" quarters the noise's variance after a round that moved the model by less than the noise expected in all cells
-    (Algorithm 4), nearly empty cells included. Option "tested" halves the variance after a measurement that noise alone explains. For
-    this its squared distance from the model before it, over the variance, is compared with the number of cells, its mean under noise
-    alone. It may exceed this number by at most a standard deviation. Option "steady" never changes the noise: every round but the last
-    costs the same.
+start : "printed" measures every attribute with the noise of a round, at d/T of the budget (Algorithm 3). "sized" first
+    measures the number of records, unless that number is public. The noise in the attributes' counts is then known
+    relative to the number of records. The attributes get more of the budget the larger this noise is, and the fewer
+    attributes there are (`first_share`). An attribute of n values has n noisy counts, so that its L1 error grows as n
+    sigma. The sum of these errors is smallest, at the same budget, if each attribute's part grows as n^(2/3) (`parts`).
+    Option "none" measures nothing before the first round.
+choice : "printed" scores a marginal by its L1 distance from the model's, less the noise expected in all of its cells
+    (Algorithm 2, line 11). A large table with a few cells that are far off then has a negative score: the noise of its
+    other cells lowers the score, though the fit does not follow that noise. Option "clear" adds up the distance of each
+    cell beyond the noise expected in it, and ignores cells with a smaller distance. Both scores have the same
+    sensitivity: one for each count that a record can change.
+pace : "printed" quarters the noise's variance after a round that moved the model by less than the noise expected in all
+    cells (Algorithm 4), including nearly empty ones. Option "tested" halves the variance after a measurement that noise
+    alone explains. The test compares the squared distance of the measurement from the model before it, over the
+    variance, with the number of cells, which is its mean under noise alone. The distance may exceed this number by at
+    most a standard deviation. Option "steady" never changes the noise: every round but the last costs the same.
 """
 
 from __future__ import annotations
@@ -62,24 +58,25 @@ class Plan:
     noise : "gaussian", or "laplace" at equal rho a round
     max_cells : size limit of the model, in cells of its junction tree, an integer in [1, inf); None: `max_cells_for`. A
         run uses the proportion of the limit that equals the proportion of the budget spent, so that early rounds leave
-        room for later ones. It does not count the records over attribute sets that never fit
+        room for later ones. The run does not count the records over attribute sets that never fit
     candidates : largest number of attribute sets that a round chooses from, an integer in [1, inf); None:
         `candidates_for`. If the workload has more sets, each round draws some anew without a look at the records. The
         guarantee is the same and a round is faster. The errors are larger (by 4 % with a fifth of 465 sets, in one run)
-    round_fit : of the models between rounds: weight of the entropy times sigma, [1e-6, 1e6], and accepted gap, [1e-6,
-        1] (`graphical_model.fit`). Smaller values take longer and follow the noise more closely
-    descent : an integer in [0, inf), the number of steps of mirror descent that fit every model, from the one before and
-        with weights 1/sigma (Algorithms 1 and 2). With 0 the dual method of `graphical_model.fit` does so, with weights
-        1/sigma^2, by `round_fit` and `last_fit`
+    round_fit : for the models between rounds, the weight of the entropy times sigma, [1e-6, 1e6], and the accepted gap,
+        [1e-6, 1] (`graphical_model.fit`). Smaller values take longer and follow the noise more closely
+    descent : an integer in [0, inf), the number of steps of mirror descent that fit every model, from the one before
+        and with weights 1/sigma (Algorithms 1 and 2). With 0, `graphical_model.fit` fits the models by its dual method,
+        with weights 1/sigma^2, as `round_fit` and `last_fit` say
     last_fit : "adaptive" or "plain"
 
     An "adaptive" last fit takes four steps, with a larger entropy for effects that exceed their noise by less. A "plain" one
     takes one step, with the same small entropy for all effects.
 
     `OURS` has our settings. `PRINTED` is the paper's algorithm as it is printed, with Algorithm 1 for line 13 of
-    Algorithm 2, plus a limit on the model's size, without which a run need not end. If the paper gives no number
-    (steps), and for that limit, the number is that of its authors' code. `AUTHORS_CODE` has the same devices and
-    numbers, and the weights 1/sigma^2 of that code since 2026; its models have the smallest loss, which that code approaches.
+    Algorithm 2, plus a limit on the model's size, without which a run need not end. For this limit, and for the number
+    of steps, which the paper does not give, the numbers are those of its authors' code. `AUTHORS_CODE` has the same
+    devices and numbers, and the weights 1/sigma^2 of that code since 2026; its models have the smallest loss, which
+    that code approaches.
     Raises ``ValueError`` for values outside these ranges.
 
     >>> from lib.tables.plan import PRINTED, Plan
@@ -116,7 +113,8 @@ class Plan:
     def rounds_for(self, d: int) -> float:
         """Return `rounds`, at least d, or by default the number for a table of `d` attributes.
 
-        The default is 16 d, as printed. If the pace is tested it is 5 d, and less from d = 32 on, as rounds take longer.
+        The default is 16 d, as printed. For the pace "tested" it is 5 d, and less from d = 32 on, as rounds take
+        longer.
         """
         d = checks.whole("d", d, "[1, inf)")
         if self.rounds is not None:
@@ -126,7 +124,7 @@ class Plan:
     def max_cells_for(self, d: int, rho: float, counted: int) -> int:
         """Return `max_cells`, or the default for `d` attributes, the budget `rho`, and candidates of `counted` cells.
 
-        A clear choice finds more to measure; with a small budget a small model is nearly as accurate, and faster.
+        A "clear" choice finds more to measure. With a small budget a small model is nearly as accurate, and faster.
         """
         if self.max_cells is not None:
             return self.max_cells
@@ -135,7 +133,7 @@ class Plan:
         return most if self.choice == "printed" else min(max(round(5_000_000 * rho), 60 * counted, 100_000), most)
 
     def candidates_for(self, d: int) -> int:
-        """Return `candidates`, or by default more than there can be if the choice is as printed.
+        """Return `candidates`, or by default more than there can be if the choice is "printed".
 
         For other choices it is 1000 up to `d` = 32 attributes and then 100, because each set takes long to size.
         """
@@ -155,7 +153,7 @@ AUTHORS_CODE = Plan("printed", "printed", "printed", round_fit=(0.05, 0.01), las
 
 
 def parts(sizes: Sequence[int]) -> list[Fraction]:
-    """Return the division of the budget for single attributes of these `sizes`: as n^(2/3), at most 1 in all.
+    """Return the division of the budget for single attributes of these `sizes`: parts grow as n^(2/3), up to 1 in all.
 
     The sum of n sigma_n is smallest, at the same sum of 1 / sigma_n^2, if n sigma_n^3 is the same for all.
     """
@@ -169,13 +167,13 @@ def parts(sizes: Sequence[int]) -> list[Fraction]:
 def first_share(noise: float, d: int) -> Fraction:
     """Return the proportion of the budget that `d` single attributes get.
 
-    noise : the L1 distance, as a proportion of all records and a mean over the attributes, that noise alone would make if
-        they got all of the budget; (0, inf)
+    noise : (0, inf), the L1 distance, as a proportion of all records and a mean over the attributes, that noise alone
+        would cause if the attributes got all of the budget
     d : [1, inf)
 
-    The proportion is three times the root of the noise, for d < 9 times another 3 / sqrt(d), as fewer attributes leave fewer
-    pairs to measure; but at least 0.1 and at most 0.5. It was found by trial, on the tables of
-    `notebooks.studies.aim_peers.TUNED`.
+    The proportion is three times the square root of the noise, at least 0.1 and at most 0.5. For d < 9 a further factor
+    is 3 / sqrt(d), because fewer attributes leave fewer pairs to measure. These numbers were found by trial, on the
+    tables of `notebooks.studies.aim_peers.TUNED`.
     """
     noise, d = checks.number("noise", noise, "(0, inf)"), checks.whole("d", d, "[1, inf)")
     share = _PER_ROOT * math.sqrt(noise * _FEW / min(d, _FEW))

@@ -33,8 +33,9 @@ _MOST_RECORDS = 2**50
 class FloatingDraws:
     """Draws with double-precision noise from a numpy generator.
 
-    noise : "gaussian" or "laplace"; changed : the number of counts of a marginal that one record changes, 1 or 2;
-    weights : of each candidate, a mapping from cliques; clear : whether scores omit differences within the noise (`plan`)
+    noise : "gaussian" or "laplace"; changed : the number of counts of a marginal that one record changes, 1 or 2
+    weights : mapping from each candidate's clique to its weight
+    clear : whether scores omit differences within the noise (`plan`)
     """
 
     weights: Mapping[tuple[int, ...], Any]  # integers in `ExactDraws`
@@ -62,14 +63,14 @@ class FloatingDraws:
         return 2.0 if self.noise == "gaussian" else 5.0
 
     def noisy(self, counts: np.ndarray, scale: Any) -> tuple[np.ndarray, float]:
-        """Return `counts` with noise, and its standard deviation."""
+        """Return `counts` with noise, and the standard deviation of this noise."""
         draw, deviation = (gaussian, scale) if self.noise == "gaussian" else (laplace, scale * math.sqrt(2))
         return counts + draw(counts.shape, scale, rng=self.rng), deviation
 
     def score(self, clique: tuple[int, ...], truth: np.ndarray, believed: np.ndarray, scale: Any) -> float:
-        """Return how wrong the model is about a candidate: the larger, the better a choice it is.
+        """Return the score of a candidate, which is higher the more wrong the model is about it.
 
-        truth : counts; believed : the model's; scale : of the noise with which the choice will be measured
+        truth : counts; believed : the model's counts; scale : of the noise with which the choice will be measured
         """
         off, expected = np.abs(truth - believed), self.per_cell(scale)
         return self.weights[clique] * self._beyond(off, expected)
@@ -79,13 +80,13 @@ class FloatingDraws:
         return np.maximum(off - expected, 0).sum() if self.clear else off.sum() - expected * off.size
 
     def choose(self, scores: Mapping[tuple[int, ...], float], epsilon: Any) -> tuple[int, ...]:
-        """Return a clique of high score, of a mapping from cliques, by the exponential mechanism with `epsilon`."""
+        """Return a clique of high score, of the mapping `scores`, by the exponential mechanism with `epsilon`."""
         sensitivity = self.changed * max(self.weights.values())
         return list(scores)[exponential(list(scores.values()), epsilon, sensitivity, rng=self.rng)]
 
 
 class ExactDraws(FloatingDraws):
-    """Draws of Gaussian noise and choices in integers; scales and epsilons are Fractions. See the module's text."""
+    """Draws of Gaussian noise and choices in integers, with Fractions as scales and epsilons; see the module's text."""
 
     def __init__(self, changed: int, weights: Mapping[tuple[int, ...], float],
                  rng: np.random.Generator | SystemRandomness, clear: bool = False) -> None:  # fmt: skip
@@ -101,7 +102,7 @@ class ExactDraws(FloatingDraws):
         return scale
 
     def noisy(self, counts: np.ndarray, scale: Fraction) -> tuple[np.ndarray, float]:
-        """Return integer counts with integer noise, and approximately its standard deviation."""
+        """Return integer counts with integer noise, and approximately the standard deviation of this noise."""
         return counts + discrete_gaussian(counts.shape, scale, rng=self.rng), float(scale)
 
     def score(self, clique: tuple[int, ...], truth: np.ndarray, believed: np.ndarray, scale: Fraction) -> int:

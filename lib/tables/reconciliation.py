@@ -46,14 +46,14 @@ class Reconciliation:
 
     @property
     def total(self) -> float:
-        """Return the number of records: public, or estimated with smallest variance, at least 1 (also without data)."""
+        """Return the number of records: public, or an estimate of smallest variance; at least 1 (also without data)."""
         if self._public_total is not None:
             return float(self._public_total)
         weight, weighted = self._effects.get((), (1.0, 0.0))
         return max(float(weighted / weight), 1.0)
 
     def effects(self, effects: Effects) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return (means, weights): for the subsets of an `Effects`, y_e and W_e as flat arrays."""
+        """Return (means, weights), the y_e and W_e of the subsets of an `Effects`, as flat arrays."""
         means, weights = np.empty(effects.cells), np.empty(effects.cells)
         for subset, part in zip(effects.subsets, effects.slices):
             weight, weighted = self._effects[subset]
@@ -62,16 +62,16 @@ class Reconciliation:
         return means, weights
 
     def deviations(self) -> dict[tuple[int, ...], float]:
-        """Return for each effect but the total the standard deviation of a cell's noise, before centring."""
+        """Return the standard deviation of a cell's noise, before centring, for each effect except the total."""
         return {subset: weight**-0.5 for subset, (weight, _) in self._effects.items() if subset}
 
     def strengths(
         self, expected: Callable[[tuple[int, ...]], NDArray[np.float64]] | None = None
     ) -> dict[tuple[int, ...], float]:
-        """Return how clearly each effect but the total exceeds its noise, [0, inf).
+        """Return how clearly each effect except the total exceeds its noise, in [0, inf).
 
-        expected : function from a clique to its expected counts. Default: even counts for one attribute, and for more those of
-            independent attributes with the noisy proportions
+        expected : function from a clique to its expected counts; default: even counts for one attribute, and for more
+            attributes the counts of independent ones with the noisy proportions
 
         A strength is the squared distance of the effect from that of the expected counts, over the noise expected in it. It is
         1 on average if the counts without noise are the expected ones. A sample's own randomness adds to it.

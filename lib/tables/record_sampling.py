@@ -21,10 +21,10 @@ def from_conditionals(
 ) -> np.ndarray:
     """Return `n` records, an integer array (n, d), in random order.
 
-    conditionals : for each of the d variables once, (variable, [(logarithms, axes), ...]). Along that
-        variable and up to a constant, the sum of the arrays is the logarithm of its probability given
-        the other variables among the axes. These come earlier in the list
-    marginals : for each variable in turn its distribution, an array of the probabilities of its values
+    conditionals : for each of the d variables once, (variable, [(logarithms, axes), ...]). Up to a constant, the sum of
+        the arrays is the logarithm of the variable's probability given the other variables among the axes, which come
+        earlier in the list
+    marginals : the distribution of each variable in turn, an array of the probabilities of its values
     """
     columns = [np.empty(0, dtype=np.min_scalar_type(max(map(len, marginals)) - 1))] * len(marginals)
     known: list[int] = []

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, init=False, repr=False)
 class Domain:
-    """Named attributes, in order, each with a finite number of values; immutable.
+    """An immutable list of named attributes, each with a finite number of values.
 
-    sizes : mapping from attribute to its number of values, an integer >= 1, or pairs of these
+    sizes : mapping from attribute to its number of values, an integer >= 1, or pairs (attribute, number)
     labels : mapping from attribute to its values, all different, as many as its size
 
     An attribute without labels has the values 0 to size - 1.
@@ -36,7 +36,7 @@ class Domain:
     >>> domain.attributes, domain.sizes, domain.size(), domain.size(["age"])
     (('sex', 'age'), (2, 5), 10, 5)
 
-    Two domains are equal if attributes, sizes and labels are. Raises ``ValueError`` for a domain
+    Two domains are equal if their attributes, sizes and labels are equal. Raises ``ValueError`` for a domain
     without attributes, a repeated attribute, a size below 1, and labels that do not fit.
     """
 
@@ -111,7 +111,7 @@ class Domain:
 
 
 class Table:
-    """Records over a `Domain`; read-only.
+    """A read-only table of records over a `Domain`.
 
     records : integer array (n, k), n >= 1, one row a record, one column for each of the domain's k
         attributes in its order, codes in [0, size)
@@ -169,7 +169,7 @@ class Table:
         return self._columns[self.domain.axes([attribute])[0]]
 
     def marginal(self, attributes: Collection[str]) -> NDArray[np.int64]:
-        """Return counts over `attributes`, integers of shape ``domain.shape(attributes)``; 0-d for none."""
+        """Return counts over `attributes`, integers of shape ``domain.shape(attributes)``, 0-d without attributes."""
         axes = self.domain.axes(attributes)
         shape = self.domain.shape(attributes)
         cells = np.zeros(len(self), dtype=np.intp)
@@ -179,7 +179,7 @@ class Table:
         return np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
 
     def project(self, attributes: Collection[str]) -> Table:
-        """Return the records' values of `attributes` alone, in the order given; one record each, as before."""
+        """Return a table of the same records with `attributes` alone, in the order given."""
         axes = self.domain.axes(attributes)
         projected = object.__new__(Table)
         projected.domain, projected._columns = self.domain.project(attributes), [self._columns[axis] for axis in axes]
@@ -202,7 +202,7 @@ def _refuse_repeated(attributes) -> None:
 
 
 def checked_codes(name: str, size: int, column: np.ndarray, first: int = 0) -> np.ndarray:
-    """Return the array `column` of codes, read-only, in the smallest unsigned type that holds all below `size`.
+    """Return the array `column` of codes, read-only, in the smallest unsigned type for all integers below `size`.
 
     Raises ``ValueError`` for a code outside [0, size), with the number of its record, counted from `first`.
     """

@@ -1,7 +1,7 @@
 """The quality of synthetic records (miura2025, section 3.2).
 
-- `workload_error`, `marginal_error`: how far counts of sets of attributes are off (Definition 3.1)
-- `mutual_information`, `mutual_information_error`: how strongly pairs of attributes depend (Figures 6 to 8)
+- `workload_error` and `marginal_error` measure how far counts of sets of attributes are off (Definition 3.1).
+- `mutual_information` and `mutual_information_error` measure how strongly pairs of attributes depend (Figures 6 to 8).
 
 All take a `Table`, or any object with a `domain` and a `marginal(attributes)` of counts, such as a `GraphicalModel`. So
 a model can be evaluated at every step of its fit.
@@ -20,10 +20,10 @@ from .table import Domain, Table
 
 
 def marginal_errors(real: Table, synthetic: Table, workload: Collection[Collection[str]]) -> NDArray[np.float64]:
-    """Return the L1 distance of the counts of each set of attributes, over the number of real records: shape (k,).
+    """Return the L1 distance of the counts of each set of attributes, over the number of real records, shape (k,).
 
-    real, synthetic : tables over one domain, neither of them empty. A wrong number of synthetic records is also an error
-    workload : k >= 1 sets of attributes of the domain; one such set may occur twice
+    real, synthetic : non-empty tables over one domain; a wrong number of synthetic records is part of the error
+    workload : k >= 1 sets of attributes of the domain; the same set may occur twice
     """
     common_domain(real, synthetic)
     workload = _workload(workload)
@@ -39,7 +39,7 @@ def workload_error(
     """Return L(D, S) = 1/(k |D|) sum_i c_i |p_{r_i}(D) - p_{r_i}(S)|_1 (miura2025, Definition 3.1).
 
     real, synthetic, workload : as for `marginal_errors`
-    weights : the c_i in [0, inf), shape (k,); default: all 1. The divisor stays k, as printed, whatever the weights add up to.
+    weights : the c_i in [0, inf), shape (k,); default: all 1; the divisor stays k, as printed, for all weights
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table
@@ -104,7 +104,7 @@ def _total(name, table) -> float:
 def mutual_information(table: Table) -> NDArray[np.float64]:
     """Return I(A_i, A_j) in nats of all pairs of attributes, shape (d, d), symmetric (miura2025, section 3.2).
 
-    It is not corrected for small samples. The diagonal, I(A_i, A_i), is the entropy of A_i.
+    The result is not corrected for small samples. The diagonal, I(A_i, A_i), is the entropy of A_i.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table
