@@ -1,6 +1,6 @@
 """Conversion of the project's docstrings to reStructuredText, for autodoc.
 
-A docstring is plain text: paragraphs, indented formulas, `- ` lists, `>>>` examples, names in backticks. The description of
+A docstring is plain text: paragraphs, indented formulas, `- ` and `1. ` lists, `>>>` examples, names in backticks. The description of
 an argument follows its name and a colon, `n : records, [1, inf); alpha : order`, on separate lines or within a paragraph.
 Formulas are read from plain text: `typeset` makes e^(epsilon/2) a letter with an exponent.
 """
@@ -71,10 +71,10 @@ def _prose(group, arguments, mend) -> list[str]:
         if part.startswith("Source"):
             made += [":Source: " + flowing(part.split(":", 1)[1], mend, arguments), ""]
             continue
-        for piece in re.split(r"(?m)^(?=- )", part):
-            if piece.startswith("- "):
-                item, *rest = re.split(r"\n(?! )", piece[2:], maxsplit=1)
-                made += ["- " + flowing(item, mend, arguments), ""]
+        for piece in re.split(r"(?m)^(?=- |\d\. )", part):
+            if mark := re.match(r"- |\d\. ", piece):
+                item, *rest = re.split(r"\n(?! )", piece[mark.end() :], maxsplit=1)
+                made += [mark[0] + flowing(item, mend, arguments), ""]
                 piece = rest[0] if rest else ""
             made += _entries(piece, arguments, mend)
     return made
