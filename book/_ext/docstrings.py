@@ -1,7 +1,8 @@
 """Conversion of the project's docstrings to reStructuredText, for autodoc.
 
-A docstring is plain text: paragraphs, indented formulas, `- ` and `1. ` lists, `>>>` examples, names in backticks. The description of
-an argument follows its name and a colon, `n : records, [1, inf); alpha : order`, on separate lines or within a paragraph.
+A docstring is plain text: paragraphs, indented formulas, `- ` and `1. ` lists, `>>>` examples, names in backticks. The
+description of an argument follows its name and a colon, `n : records, [1, inf); alpha : order`, on separate lines or
+within a paragraph.
 Formulas are read from plain text: `typeset` makes e^(epsilon/2) a letter with an exponent.
 """
 

@@ -12,8 +12,8 @@ splits into a mean term and, for each eigenvalue q = 1 + t of Sigma_1^-1 Sigma_2
 which vanishes at t = 0 and grows on both sides of it. The printed formulas let these terms cancel; here no two of
 opposite sign are added.
 
-"Checked by Coq" means: in real numbers, with Proposition 4.1's closed form as the divergence. For `divergence_added` it
-covers alpha < n + 1, and for `unbounded_epsilon_tight` the default radius.
+Coq checks the statements in real numbers, with Proposition 4.1's closed form as the divergence. For `divergence_added`
+the proof covers alpha < n + 1, and for `unbounded_epsilon_tight` the default radius.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def unbounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) ->
 
     n : records of the smaller neighbour, integer in [1, 1e30]; alpha : Rényi order, (1, 1e100]
     d : attributes, integer in [1, 1e30]; sigma : lower bound of the covariance's smallest eigenvalue, [1e-30, 1]
-    All broadcast. The result is the larger of epsilon_alpha1 (n against n + 1) and epsilon_alpha2 (n + 1 against n), rounded
-    up by at most a relative 1e-14; ``inf`` where the theorem's condition fails.
+    All broadcast. The result is the larger of epsilon_{alpha,1} (n against n + 1) and epsilon_{alpha,2} (n + 1 against
+    n), rounded up by at most a relative 1e-14. It is ``inf`` where the theorem's condition fails.
     Raises ``ValueError`` for arguments outside these ranges.
     Coq checks this, except for rounding: `theorem_3_1` in proofs/.
     Source: miura2022, Theorem 3.1 (Lemmas 4.2-4.5) and, times n, Table 1.
@@ -86,7 +86,7 @@ def unbounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) ->
 def bounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
     """Return epsilon of Theorem 3.2 (bounded neighbours: one of n records replaced), per released record.
 
-    Arguments, errors and accuracy as in `unbounded_epsilon`; ``inf`` unless alpha < n^2 / (tau (n - 1)).
+    Arguments, errors, accuracy are as in `unbounded_epsilon`. The result is ``inf`` unless alpha < n^2 / (tau (n - 1)).
     Coq checks this, except for rounding: `theorem_3_2` in proofs/. Source: miura2022, Theorem 3.2 (Lemmas 4.6-4.9).
 
     >>> from lib.gaussian_synthesis import bounded_epsilon
@@ -132,7 +132,7 @@ def bounded_epsilon_joint(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers
 
         epsilon = alpha/2 tau/(n^2 - alpha (n-1) tau) + psi(-kappa)/2.
 
-    Like Theorem 3.2, it covers all pairs whose first data set lies in D_sigma. Arguments and errors as in `bounded_epsilon`.
+    Like Theorem 3.2, this holds if the first data set lies in D_sigma. Arguments and errors are as in `bounded_epsilon`.
     Coq checks this, except for rounding: `theorem_B` in proofs/. Source: "Beyond the document", Theorem B.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_joint
@@ -152,7 +152,7 @@ def bounded_epsilon_both(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers)
 
         epsilon = alpha/2 tau/n^2 / (1 - alpha q) + max(psi(-q), (1 + kappa)^2 psi(kappa))/2,
 
-    ``inf`` unless alpha q < 1. Arguments and errors as in `bounded_epsilon`.
+    and the result is ``inf`` unless alpha q < 1. Arguments and errors are as in `bounded_epsilon`.
     Coq checks this, except for rounding: `theorem_G` in proofs/. Source: "Beyond the document", Theorem G.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_both
@@ -169,7 +169,7 @@ def bounded_epsilon_both(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers)
 def largest_radius(d: Numbers, sigma: Numbers) -> Numbers:
     """Return the largest squared Mahalanobis distance of a record in [-1, 1]^d: d (1 + sqrt(1 - sigma))^2 / sigma.
 
-    Each variance is at least sigma and at most 1 - mean^2, so no mean exceeds sqrt(1 - sigma). The document has 4 d / sigma.
+    Each variance is in [sigma, 1 - mean^2], so no mean exceeds sqrt(1 - sigma). The document uses 4 d / sigma.
     Coq checks this, except for rounding: `lemma_C` in proofs/. Source: "Beyond the document", Lemma C.
 
     >>> from lib.gaussian_synthesis import largest_radius
@@ -233,11 +233,11 @@ def unbounded_epsilon_tight(
     """Return an upper bound of D_alpha over unbounded neighbours (n, n + 1), per released record: Theorem D.
 
     n, alpha, d, sigma : as in `unbounded_epsilon`, but sigma in [1e-30, 1): at 1 no data set has a neighbour
-    radius : default `largest_radius(d, sigma)`; 4 d / sigma is the document's
+    radius : default `largest_radius(d, sigma)`; the document uses 4 d / sigma
 
-    It covers all pairs whose smaller data set has no eigenvalue below sigma. Both directions grow with the squared distance
-    of the changed record from the smaller set's mean (adding may dip near 0 first, for alpha > (n+1)^2/(2n+1)), so the
-    supremum over [0, `radius`] is at an end. Errors as in `unbounded_epsilon`.
+    This covers all pairs whose smaller data set has no eigenvalue below sigma. Both directions grow with the squared
+    distance of the changed record from the smaller set's mean (adding may dip near 0 first, for alpha >
+    (n+1)^2/(2n+1)), so the supremum over [0, `radius`] is at an end. Errors are as in `unbounded_epsilon`.
     Coq checks this, except for rounding: `theorem_D` in proofs/. Source: "Beyond the document", Theorem D.
 
     >>> from lib.gaussian_synthesis import unbounded_epsilon_tight
@@ -256,7 +256,7 @@ def regularised_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) 
     """Return the Rényi epsilon of one record drawn from N(mu, Sigma + sigma I), with no condition on Sigma.
 
     Neighbours are unbounded, of sizes n and n + 1. The mechanism adds the variance sigma, so every data set in [-1, 1]^d is
-    covered. Arguments and errors as in `unbounded_epsilon`; ``inf`` unless alpha (n + 1) tau < n^2.
+    covered. Arguments and errors are as in `unbounded_epsilon`. The result is ``inf`` unless alpha (n + 1) tau < n^2.
     Source: the chapter "What is the promise worth for a real table?", Theorem F.
 
     >>> from lib.gaussian_synthesis import regularised_epsilon

@@ -12,7 +12,7 @@ from ..numerics import checks
 
 
 def fit(data: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean (d,) and covariance (d, d) of `data` (n, d), with the document's 1/n.
+    """Return the mean (d,) and the covariance (d, d) of `data` (n, d), with divisor n as in the document.
 
     Raises ``ValueError`` unless `data` is a table of at least one record in [-1, 1]^d. Source: miura2022, section 2.3.
 
@@ -30,10 +30,10 @@ def fit(data: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def sample(mean: ArrayLike, cov: ArrayLike, size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return `size` records (size, d) from N(mean, cov), clipped to [-1, 1]^d; mean (d,), cov (d, d), both in [-1e6, 1e6].
+    """Return `size` records (size, d) from N(mean, cov), clipped to [-1, 1]^d.
 
-    `cov` may be singular (a constant attribute stays constant). Raises ``ValueError`` for other shapes or values, and a
-    `cov` that is not symmetric. Source: miura2022, section 2.3.
+    mean : (d,); cov : (d, d), possibly singular (a constant attribute stays constant); both in [-1e6, 1e6]
+    Raises ``ValueError`` for other shapes or values, and a `cov` that is not symmetric. Source: miura2022, section 2.3.
 
     >>> import numpy as np
     >>> from lib.gaussian_synthesis import sample

@@ -17,7 +17,7 @@ from .bounds import divergence_added, divergence_removed
 def unbounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -> Numbers:
     """Return a lower bound for `unbounded_epsilon_tight`: the D_alpha of `worst_case_neighbours`, both in D_sigma.
 
-    alpha: (1, inf), any shape; n, d, sigma: scalars, and errors, as in `unbounded_epsilon_tight`.
+    alpha : (1, inf), any shape; n, d, sigma : scalars as in `unbounded_epsilon_tight`, whose errors it raises
     Source: the chapter "Beyond the document", after Theorem D.
 
     >>> from lib.gaussian_synthesis import unbounded_epsilon_attained
@@ -34,7 +34,7 @@ def bounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -> 
 
     The common n - 1 records are those of `worst_case_neighbours` (with an eigenvalue of sigma once their mean is added as
     another record). One data set also has their mean, the other has (1, ..., 1).
-    n: [2, inf); other arguments and errors as in `unbounded_epsilon_attained`. Source: "Beyond the document", Theorem G.
+    n : [2, inf); the rest is as in `unbounded_epsilon_attained`. Source: "Beyond the document", Theorem G.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_attained
     >>> n = 10**7
@@ -75,8 +75,8 @@ def worst_case_neighbours(n: int, d: int, sigma: float) -> tuple[NDArray[np.floa
     kind lies in between, and everywhere else they are -1. So the smallest eigenvalue is that along (1, ..., 1), where the new record
     lies, and all others are larger by no more than the new record takes away.
 
-    n, d: integer in [1, inf); sigma: [1e-300, 1). Raises ``ValueError`` for d sigma >= 4, and for few records.
-    Source: the chapter "Beyond the document", after Theorem D.
+    n, d : integer in [1, inf); sigma : [1e-300, 1)
+    Raises ``ValueError`` for d sigma >= 4 or few records. Source: the chapter "Beyond the document", after Theorem D.
 
     >>> import numpy as np
     >>> from lib.gaussian_synthesis import worst_case_neighbours

@@ -23,11 +23,11 @@ ORDERS = 1 + np.geomspace(1e-2, 1e4, 1200)
 def released_dp(n: int, delta: float, d: int, sigma: float, *, size: int | None = None,
                 bound: Callable[..., Numbers] = unbounded_epsilon, conversion: str = "canonne2020",
                 orders: ArrayLike = ORDERS) -> ApproximateDP:  # fmt: skip
-    """Return (epsilon, delta)-DP of a release of `size` records (default n), the best over `orders`.
+    """Return the (epsilon, delta)-DP of a release of `size` records (default n), the best over `orders`.
 
-    n, d, sigma: scalars as in `bound` (any of this module's epsilons); delta: (0, 1);
-    conversion: see `accounting.rdp_to_dp`, whose result (with `.epsilon` and the minimising
-    `.alpha`) is returned. `size` is fixed in advance. Source: miura2022, Table 2, with the order optimised.
+    n, d, sigma : scalars as in `bound`, any epsilon of `bounds`; delta : (0, 1); size : fixed in advance
+    conversion : as for `accounting.rdp_to_dp`, whose result, with `.epsilon` and the minimising `.alpha`, is returned
+    Source: miura2022, Table 2, with the order optimised.
 
     >>> from lib.gaussian_synthesis import released_dp
     >>> print(round(released_dp(10**7, delta=1e-5, d=6, sigma=0.01).epsilon, 3))
@@ -44,7 +44,7 @@ def extremal_pair(
 
     They are the Gaussians that `divergence_added` (direction "added") and `divergence_removed` ("removed") compare. The
     changed record has squared Mahalanobis distance `radius` from the mean of the n, and the first Gaussian is N(0, I).
-    n, d: integer in [1, inf); radius: [0, inf). Source: "Beyond the document", Theorem D.
+    n, d : integer in [1, inf); radius : [0, inf). Source: "Beyond the document", Theorem D.
     """
     n, d = checks.whole("n", n, "[1, inf)"), checks.whole("d", d, "[1, inf)")
     checks.one_of("direction", direction, ("added", "removed"))
@@ -66,13 +66,13 @@ def released_delta(
 
     Neighbours are unbounded, of sizes n and n + 1, both in D_sigma.
 
-    epsilon: scalar or array, (-inf, inf); n, d, sigma: scalars as in `unbounded_epsilon_tight`; size: fixed in advance,
-    default n; tolerance: of the quadrature, see `hockey_stick_gaussian` (for a release of few records, 1e-6 is faster).
+    epsilon : number or array in (-inf, inf); n, d, sigma : scalars as in `unbounded_epsilon_tight`
+    size : fixed in advance, default n; tolerance : as for `hockey_stick_gaussian` (1e-6 is faster for few records)
 
-    The upper bound holds for all neighbours whose smaller data set lies in D_sigma. The reason is that a map that does not
-    depend on the data turns the extremal pair in d + 1 dimensions into the pair of any such neighbours in d. The lower
-    bound is attained by `worst_case_neighbours`, both in D_sigma; it is 0 if these do not exist. Both bounds are for the unclipped records,
-    include the error bound of the quadrature, and lie within [0, 1]. Source: "Beyond the document", Theorem E.
+    The upper bound holds for all neighbours whose smaller data set lies in D_sigma. The reason is that a map that does
+    not depend on the data turns the extremal pair in d + 1 dimensions into the pair of any such neighbours in d. The
+    lower bound is attained by `worst_case_neighbours`, both in D_sigma; it is 0 if these do not exist. Both are for
+    unclipped records, include the quadrature's error bound, and lie in [0, 1]. Source: "Beyond the document", Theorem E.
 
     >>> from lib.gaussian_synthesis import released_delta
     >>> lower, upper = released_delta(10**7, epsilon=1.0, d=6, sigma=0.01)
@@ -107,9 +107,9 @@ def released_epsilon(
 ) -> float:
     """Return the smallest epsilon (to 1e-9) whose `released_delta` upper bound is at most delta, in (0, 1).
 
-    radius: as in `unbounded_epsilon_tight`; other arguments, errors and source as in `released_delta`.
+    radius : as in `unbounded_epsilon_tight`; other arguments, errors and source are as in `released_delta`
     The guarantee holds for all neighbours, like that of `released_dp`, but comes from the privacy loss itself rather than
-    from its Rényi moments. Raises ``ArithmeticError`` if the quadrature cannot tell delta from 0.
+    from its Rényi moments. Raises ``ArithmeticError`` if the quadrature cannot distinguish delta from 0.
 
     >>> from lib.gaussian_synthesis import released_epsilon
     >>> print(round(released_epsilon(10**7, delta=1e-5, d=6, sigma=0.01), 3))
@@ -122,7 +122,7 @@ def released_epsilon(
 def released_epsilon_attained(n: int, delta: float, d: int, sigma: float, *, size: int | None = None) -> float:
     """Return a lower bound (to 1e-9) on the epsilon of unclipped draws, from an existing pair of `released_delta`.
 
-    The bound is 0 if no pair is known. Arguments, errors and source as in `released_epsilon`.
+    The bound is 0 if no pair is known. Arguments, errors and source are as in `released_epsilon`.
 
     >>> from lib.gaussian_synthesis import released_epsilon_attained
     >>> print(round(released_epsilon_attained(10**7, delta=1e-5, d=6, sigma=0.01), 3))

@@ -1,7 +1,7 @@
 """Hadamard response: a report is one of K cells, exp(epsilon) times as likely if it is +1 in the value's row.
 
-The rows are those of a Hadamard matrix (Sylvester's, of size b, a power of two: entry (-1)^popcount(r & c)) without the
-first row, which is all +1. With B blocks, also a power of two, value x has row x // B + 1 in block x % B of K = B b
+The rows are those of a Hadamard matrix (Sylvester's, of size b, a power of two: entry (-1)^(popcount(r & c))) without
+the first row, which is all +1. With B blocks, also a power of two, value x has row x // B + 1 in block x % B of K = B b
 cells. Half of a block's cells are +1 in a row. Two rows of a block agree in half of the cells, and rows of different
 blocks share none. Aggregation is a histogram and a fast Walsh-Hadamard transform of each block: O(n + K log b).
 

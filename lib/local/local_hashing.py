@@ -62,7 +62,7 @@ def bucket_start(index: NDArray[np.uint64], g: int) -> NDArray[np.uint64]:
 class LocalHashing(FrequencyOracle):
     """Randomized response over `g` buckets of a random hash function: p = e^eps/(e^eps + g - 1), q = 1/g.
 
-    g : buckets, integer in [2, 65536]
+    g : number of buckets, integer in [2, 65536]
     Reports are rows (a, b, bucket), uint64, shape (n, 3).
     """
 

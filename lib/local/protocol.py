@@ -138,7 +138,7 @@ class FrequencyOracle(ABC):
 
         counts : support counts, shape (..., k); n : number of users, integer in [1, inf)
         Raises ``ValueError`` for counts that cannot come from n users.
-        (Wang et al. 2017, Theorem 1; kiri2019, equation 7, prints it in counts rather than frequencies.)
+        Source: Wang et al. 2017, Theorem 1; kiri2019, equation 7, prints it in counts rather than frequencies.
         """
         users = float(checks.whole("n", n, "[1, inf)"))
         return (self._checked_counts(counts, users) / users - self.q) / self._gap
@@ -177,7 +177,8 @@ class FrequencyOracle(ABC):
     def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> np.ndarray:
         """Return support counts as `counts[v]` users of each value v would cause them, in time independent of n.
 
-        counts : integer in [0, 1e15], shape (k,). Every oracle states how much of the joint law is exact.
+        counts : integer in [0, 1e15], shape (k,)
+        Every oracle states how much of the joint law is exact.
         """
 
     def _variance_line(self, estimate=None) -> tuple:
@@ -254,8 +255,8 @@ def column_sums(bits: np.ndarray) -> NDArray[np.int64]:
 class GRR(FrequencyOracle):
     """Generalized randomized response: a report is the own value with probability p, each other one with probability q.
 
-    p = e^eps/(e^eps + k - 1), q = 1/(e^eps + k - 1). With k = 2 it is Warner's randomized response of 1965.
-    It supports itself.
+    Here p = e^eps/(e^eps + k - 1) and q = 1/(e^eps + k - 1). With k = 2 this is Warner's randomized response of 1965.
+    A report supports its own value.
     Coq checks this, except for rounding: `grr_private`, `grr_unbiased` and `grr_variance` in proofs/.
     """
 

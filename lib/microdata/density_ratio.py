@@ -58,7 +58,7 @@ def algorithm_1(P: np.ndarray | Pairwise, K: np.ndarray | Pairwise, *, rate: flo
                 start: ArrayLike | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:  # fmt: skip
     """Run Algorithm 1 of hasegawa2015, with corrections; return alpha (m,), the trace and whether it converged.
 
-    P : (n, n), K : (n, m), arrays or anything with ``@`` and ``.T``; for the linear model K is Y
+    P, K : shapes (n, n) and (n, m), arrays or anything with ``@`` and ``.T``; for the linear model K is Y
     rate : beta in (0, inf); default: adaptive, see below
     tol : e in [0, inf), the loop ends when |alpha_new - alpha|^2 < e
     start : alpha before the first step, >= 0; default, all equal
@@ -258,7 +258,7 @@ class _DensityRatio(BaseEstimator):
 
 
 class KernelDensityRatio(_DensityRatio):
-    """w(z) = sum_r alpha_r exp(-|z - y_r|^2 / width) over the perturbed records y_r (equation 14).
+    """The model w(z) = sum_r alpha_r exp(-|z - y_r|^2 / width) over the perturbed records y_r (equation 14).
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ class KernelDensityRatio(_DensityRatio):
         "none"; categories enter as 0/1 columns
     solver : "certified", or "algorithm 1", the document's, with two dense arrays of n^2 numbers
     rate : learning rate of algorithm 1 in (0, inf); default, see `algorithm_1`
-    tol : certified: the gap in (0, inf) below which it ends, default 0.01; algorithm 1: e, default 1e-12
+    tol : the gap in (0, inf) below which "certified" ends, default 0.01, or the e of algorithm 1, default 1e-12
     max_iter : integer >= 1, default 100 rounds, or 1000 iterations of algorithm 1
     folds, cv_records, rng : for a sequence of widths: number of folds >= 2, of at most `cv_records` records, drawn
         by the numpy Generator `rng`, which is then required
@@ -278,7 +278,8 @@ class KernelDensityRatio(_DensityRatio):
     ----------
     weights_ : (n,), w at the records, >= 0 with mean 1; alpha_ : (n,), mostly 0 if certified
     gap_ : the log-likelihood is at most this far below the maximum
-    trace_ : (n_iter_,) log-likelihoods (algorithm 1: n_iter_ + 1); n_iter_, converged_
+    trace_ : log-likelihoods, (n_iter_,), or (n_iter_ + 1,) for algorithm 1
+    n_iter_, converged_ : number of iterations, and whether the gap or the step became small enough
     width_ : the width used; scores_ : (candidates,), mean log-densities of cross-validation, if any
 
     >>> import numpy as np
@@ -329,7 +330,7 @@ class KernelDensityRatio(_DensityRatio):
 
 
 class LinearDensityRatio(_DensityRatio):
-    """w(z) = alpha . z, z the record with categories as 0/1 columns (hasegawa2015, end of section 3.2).
+    """The model w(z) = alpha . z, z the record with categories as 0/1 columns (hasegawa2015, end of section 3.2).
 
     A numeric attribute enters twice, as its position t in [0, 1] within its range and as 1 - t. Then alpha >= 0 means
     exactly w >= 0 on all possible records. A sum of functions of one attribute each is non-negative everywhere if and only

@@ -104,7 +104,7 @@ class Hierarchy:
         return self.positions[level][found]
 
     def generalize(self, values: ArrayLike, level: int) -> np.ndarray:
-        """Return the label of the group of each of `values` at `level`, texts, (n,). Errors as for `codes`."""
+        """Return the label of the group of each of `values` at `level`, texts, (n,). Raises as `codes` does."""
         return self.labels[checks.whole("level", level, f"[0, {self.height}]")][self.codes(values, level)]
 
     def losses(self, level: int) -> NDArray[np.float64]:
@@ -153,7 +153,7 @@ def intervals(attribute: str, starts: Iterable[ArrayLike]) -> Hierarchy:
 
     starts : for each level from 1 an increasing sequence of integers: where its intervals begin, and the end of the
         range, which is in the last interval. All have the same ends, each is part of the one before, the last has
-        only the ends.
+        only the ends
 
     Raises ``ValueError`` that names a number that is out of order, or at which a level splits an interval of the one below.
     """

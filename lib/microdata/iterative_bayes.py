@@ -37,7 +37,7 @@ class IterativeBayes(BaseEstimator):
     perturbation : the `Perturbation` that the records went through
     bins : of numeric attributes: a number >= 1 of bins of equal width for all, or a mapping from some of them
         to their number, or to increasing edges from the low to the high end of the range; 10 for the others.
-        A bin is closed at its lower edge, the last one at both. Originals count as uniform within a bin.
+        A bin is closed at its lower edge, the last one at both. Originals are taken to be uniform within a bin
     tol : ends when the log-likelihood is less than `tol` in (0, inf) below its maximum (`lib.numerics.mixing_proportions`'s gap)
     max_iter : EM steps, integer >= 1; EM is slow if the perturbation is strong
     accelerated : extrapolates from every two steps (Varadhan and Roland, Scand. J. Statist. 2008: SQUAREM), and
@@ -47,7 +47,8 @@ class IterativeBayes(BaseEstimator):
     ----------
     shares_ : probabilities of the cells, one axis an attribute; edges_ : mapping from numeric attribute to edges
     weights_ : (n,), share over observed share of each record's cell, scaled to mean 1
-    gap_, trace_ : the gap at the end, and the log-likelihoods, (n_iter_,), before each step; n_iter_, converged_
+    gap_, trace_ : the gap at the end, and the log-likelihoods, (n_iter_,), before each step
+    n_iter_, converged_ : number of steps, and whether the gap is below `tol`
     """
 
     def __init__(self, perturbation: Perturbation, *, bins: int | ArrayLike | Mapping[str, ArrayLike] = 10,

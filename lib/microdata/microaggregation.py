@@ -57,7 +57,7 @@ _CENTROID_SHARE = 0.3  # of epsilon, for the centroids if a column is numeric
 class Anonymized:
     """Records to train on, in place of the real ones.
 
-    features : float array (n, d) in [0, 1];   labels : integers (n,), 0 or 1
+    features : float array (n, d) in [0, 1]; labels : integers (n,), 0 or 1
     epsilon : of the records as released, for bounded neighbours; inf without a guarantee
     """
 
@@ -69,7 +69,7 @@ class Anonymized:
 def individual_ranking(values: ArrayLike, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return centroids (n // k,), increasing, of groups of k values in order, and the group of each value, (n,).
 
-    values : (n,) in [0, 1]; k : integer in [1, n]. The last group takes the remaining values, up to 2k - 1.
+    values : (n,) in [0, 1]; k : integer in [1, n]; the last group takes the remaining values, up to 2k - 1
     """
     values = checks.real("values", values, "[0, 1]")
     if values.ndim != 1 or values.size == 0:

@@ -9,7 +9,7 @@ Bridge to local differential privacy. Each mechanism is exactly eps_j-local DP:
 - bounded Laplace: eps_j = (b_j - a_j) / phi_j, although the normaliser gamma(v) differs between values.
 
 Theorem. Records perturbed by mechanisms whose levels add up to eps = sum eps_j satisfy Pk-anonymity with
-k = 1 + (N - 1) e^{-2 eps}, which is equation (4). An adversary who knows all N original records, and the perturbed ones
+k = 1 + (N - 1) e^(-2 eps), which is equation (4). An adversary who knows all N original records, and the perturbed ones
 in random order, gives no row to a person with probability above 1/k. No larger k holds for every table.
 
 The chapter "How private is a perturbed table?" proves both.
@@ -38,7 +38,7 @@ MOST_PERSONS = 16  # all matchings of their rows are weighed
 
 @dataclass(frozen=True)
 class RetentionReplacement:
-    """Keeps a category with probability rho, else draws one of all `size` uniformly, itself included (equation 1).
+    """Keep a category with probability rho, else draw one of all `size` uniformly, itself included (equation 1).
 
     size : number of categories, an integer >= 2; rho : in [0, 1), rounded up to a multiple of 2^-53, with which it is drawn
     """
@@ -85,7 +85,7 @@ class RetentionReplacement:
 class BoundedLaplace:
     """Laplace noise of scale phi, conditioned on staying in [low, high] (equations 2 and 3).
 
-    low < high : the attribute's public range, of finite width; phi : in (0, inf], infinite for a uniform draw
+    low, high : the attribute's public range, low < high, of finite width; phi : in (0, inf], inf for a uniform draw
     """
 
     low: float
@@ -264,7 +264,7 @@ class Perturbation:
 
 
 def pk_level(perturbation: Perturbation, n_records: int) -> float:
-    """Return k = 1 + (N - 1) e^{-2 eps} of `n_records` = N >= 1 records, in [1, N], rounded down.
+    """Return k = 1 + (N - 1) e^(-2 eps) of `n_records` = N >= 1 records, in [1, N], rounded down.
 
     Source: hasegawa2015, equation 4.
 

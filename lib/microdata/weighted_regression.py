@@ -27,7 +27,7 @@ def logistic_regression(
     features : (n, p); labels : (n,), 0 or 1, both present
     weights : (n,), not negative, with a positive sum, as of a density ratio; only their proportions matter
     penalty : in [1e-12, 1e6]; it leaves out the intercept. It makes the optimum unique if features add up to a constant,
-        as 0/1 columns do, and finite if the classes can be separated. The document gives none.
+        as 0/1 columns do, and finite if the classes can be separated. The document gives none
     Returns a fitted scikit-learn `LogisticRegression`.
 
     >>> from lib.microdata.weighted_regression import logistic_regression
@@ -71,7 +71,8 @@ def linear_regression(
 ) -> Ridge:
     """Minimise mean_i w_i (value_i - prediction_i)^2 + penalty |gamma|^2 (hasegawa2015, section 4.1).
 
-    values : (n,) numbers; other arguments as for `logistic_regression`. Returns a fitted scikit-learn `Ridge`.
+    values : (n,) numbers; other arguments are as for `logistic_regression`
+    Returns a fitted scikit-learn `Ridge`.
 
     >>> from lib.microdata.weighted_regression import linear_regression
     >>> model = linear_regression([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])

@@ -5,7 +5,7 @@ for every record. The document derives thresholds for AnonymizedLearning from th
 
 - "printed": equations (20) to (26) as they are printed. A layer whose largest input is negative gets negative "largest
   outputs" from equation (21); the intervals behind it can be empty or miss the truth.
-- "corrected": equation (21) with max(max(x), 0). Correct for every network and record.
+- "corrected": equation (21) with max(max(x), 0). This is correct for every network and record.
 - "tight": also equation (20) with the smallest output where the document takes 0, the error signals of the last layer
   from the range of the softmax, not from -1 and 1, and no signal through a node that no record can switch on.
 

@@ -53,8 +53,8 @@ def losses(law: ArrayLike) -> NDArray[np.float64]:
 def chain(first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:
     """Return the law of the outputs of two mechanisms; the second reads the data set and the outputs of the first.
 
-    first : shape (datasets, *outputs); second : (datasets, *outputs of the first, *outputs of the second), its
-    conditional laws. Returns shape (datasets, *outputs of the first, *outputs of the second).
+    first : shape (datasets, *outputs); second : its conditional laws, in the shape of the result
+    Returns an array of shape (datasets, *outputs of the first, *outputs of the second).
     Source: sei2017, Lemma 2, of sequential composition.
     """
     first, second = _law("first", first), checks.real("second", second, "[0, 1]")
@@ -81,7 +81,7 @@ def _check_sums(name, law, given, what) -> None:
 def atoms(centre: ArrayLike, scale: ArrayLike, low: float, high: float) -> tuple[Numbers, Numbers]:
     """Return the probabilities of the outputs `low` and `high` of min(high, max(low, centre + Lap(scale))).
 
-    centre : array_like in [low, high]; scale : in [1e-100, inf); low < high, both in [-1e100, 1e100]
+    centre : array_like in [low, high]; scale : in [1e-100, inf); low, high : in [-1e100, 1e100], low < high
     Returns two arrays of the shape of `centre`. Source: sei2017, Lemma 1, equations 10, 11, 13 and 14, corrected.
     """
     low, high = (checks.number(name, end, "[-1e100, 1e100]") for name, end in (("low", low), ("high", high)))

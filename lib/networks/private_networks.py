@@ -48,7 +48,7 @@ class PrivacyStatement:
 
     method : "LearningFirst" or "AnonymizedLearning"
     epsilon : in (0, inf), what the document states for each parameter separately
-    parameters, epochs, batches : their numbers; batches in an epoch. LearningFirst has 1 epoch of 1 batch
+    parameters, epochs, batches : numbers of parameters, of epochs, of batches in an epoch; LearningFirst has 1 and 1
     noise_covers_range : whether each change lies in a range no wider than its noise is made for, whatever the other
         parameters. False if thresholds are derived from the other parameters, or if records are cut one by one
 

@@ -7,11 +7,12 @@ Chaudhuri, Monteleoni and Sarwate 2011 perturb the minimiser w of
 where |(x_i, 1)| <= R, so that |v_i| <= 1. Neighbours are bounded: one of n records, n public, is replaced. With s(m) =
 1/(1 + e^m), the loss has the gradient -s(v.w) v, of norm < 1, and the Hessian s(1 - s) v v^T, with s(1 - s) <= 1/4.
 
-Output perturbation. Claim: the minimiser moves by at most 2/(n Lambda). J is Lambda-strongly convex: |grad J(u)| >= Lambda
-|u - w| for its minimiser w. Let u minimise the neighbour's J'. Then grad J(u) = grad J(u) - grad J'(u) is a difference of
-two gradients over n, of norm below 2/n. ∎  A w^ with |grad J(w^)| <= t is within t/Lambda of w, by the same inequality. So
-the solver's result moves by at most S = 2/(n Lambda) + 2t/Lambda. Noise b of density proportional to exp(-epsilon |b| / S)
-is added. Densities at any point then differ by a factor of at most e^epsilon, by the triangle inequality. ∎
+Output perturbation. Claim: the minimiser moves by at most 2/(n Lambda). J is Lambda-strongly convex: |grad J(u)| >=
+Lambda |u - w| for its minimiser w. Let u minimise the neighbour's J'. Then grad J(u) = grad J(u) - grad J'(u) is a
+difference of two gradients over n, of norm below 2/n. ∎  A w' with |grad J(w')| <= t is within t/Lambda of w, by the
+same inequality. So the solver's result moves by at most S = 2/(n Lambda) + 2t/Lambda. Noise b of density proportional
+to exp(-epsilon |b| / S) is added. Densities at any point then differ by a factor of at most e^epsilon, by the triangle
+inequality. ∎
 
 Objective perturbation. b . w / n is added to J before it is minimised, b of density proportional to exp(-e |b| / 2), and
 Lambda is raised to L if necessary. Claim: this is epsilon-DP for e = epsilon - log(1 + 1/(4 n L)), if e is positive. Each w
@@ -46,7 +47,7 @@ _TOLERANCE = 1e-10  # of the gradient's norm; what remains is paid for in output
 class LogisticRegression:
     """A published model: the probability of label 1 is 1/(1 + exp(-(x . weights + intercept))).
 
-    weights : (d,);   intercept : a number;   method : one of `METHODS`
+    weights : (d,); intercept : a number; method : one of `METHODS`
     epsilon : of the whole model, at record level, bounded neighbours; inf without noise
     regularization : Lambda, raised if necessary (objective perturbation)
     """
