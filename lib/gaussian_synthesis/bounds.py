@@ -132,7 +132,7 @@ def bounded_epsilon_joint(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers
 
         epsilon = alpha/2 tau/(n^2 - alpha (n-1) tau) + psi(-kappa)/2.
 
-    Like Theorem 3.2, this holds if the first data set lies in D_sigma. Arguments and errors are as in `bounded_epsilon`.
+    Like Theorem 3.2, it holds if the first data set lies in D_sigma. Arguments and errors are as in `bounded_epsilon`.
     Coq checks this, except for rounding: `theorem_B` in proofs/. Source: "Beyond the document", Theorem B.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_joint

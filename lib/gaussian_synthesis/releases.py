@@ -72,7 +72,7 @@ def released_delta(
     The upper bound holds for all neighbours whose smaller data set lies in D_sigma. The reason is that a map that does
     not depend on the data turns the extremal pair in d + 1 dimensions into the pair of any such neighbours in d. The
     lower bound is attained by `worst_case_neighbours`, both in D_sigma; it is 0 if these do not exist. Both are for
-    unclipped records, include the quadrature's error bound, and lie in [0, 1]. Source: "Beyond the document", Theorem E.
+    unclipped records, with the quadrature's error bound, and lie in [0, 1]. Source: "Beyond the document", Theorem E.
 
     >>> from lib.gaussian_synthesis import released_delta
     >>> lower, upper = released_delta(10**7, epsilon=1.0, d=6, sigma=0.01)

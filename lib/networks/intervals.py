@@ -31,8 +31,8 @@ VARIANTS = ("printed", "corrected", "tight")
 class Intervals:
     """Pairs (low, high) of arrays in lists over the layers 1 to L, and `outputs` over the layers 0 to L.
 
-    inputs, outputs, errors, biases : arrays (n_l,); weights : arrays (n_{l-1}, n_l), the changes of weights;
-    biases are the changes of biases, that is, the errors
+    inputs, outputs, errors : arrays (n_l,); biases : arrays (n_l,), the changes of biases, which are the errors
+    weights : arrays (n_{l-1}, n_l), the changes of weights
     """
 
     inputs: list
