@@ -24,7 +24,7 @@ from .protocol import FrequencyOracle, whole_numbers
 
 
 class HadamardResponse(FrequencyOracle):
-    """Hadamard response. Reports are cells, integers in [0, `blocks` * `size`), shape (n,).
+    """The Hadamard response protocol, whose reports are cells, integers in [0, `blocks` * `size`), shape (n,).
 
     blocks : B, a power of two; default 2^(ceil(log2(min(e^eps, 2k))) - 1), as published
     size : b, the smallest power of two above k/B (rounded up)

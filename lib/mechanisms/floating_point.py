@@ -1,8 +1,8 @@
 """The textbook Laplace sampler in floating point, and what its last bits reveal (Mironov 2012).
 
 A real Laplace variable takes every value. The sampler ``value +- scale * log(u)``, where u is one of the 2^bits
-multiples of 2^-bits in (0, 1], does not. Many of the doubles near an output are impossible for one `value` and many
-for another, and anybody can compute which. An output that only one table can give identifies that table, whatever epsilon is.
+multiples of 2^-bits in (0, 1], does not. Many of the doubles near an output are impossible for one `value` and many for
+another, and anybody can compute which. An output that only one table can give identifies that table for every epsilon.
 
 - `textbook_laplace` is the sampler; `reachable` decides whether an output can come from a value.
 - `attack` measures how often an output identifies the table.

@@ -89,7 +89,7 @@ class Hierarchy:
     def codes(self, values: ArrayLike, level: int) -> NDArray[np.int64]:
         """Return the group of each of `values` (n,) at `level` in [0, height], as a position in ``labels[level]``, (n,).
 
-        Raises ``ValueError`` that names a value missing from the hierarchy.
+        Raises a ``ValueError`` that names a value missing from the hierarchy.
         """
         level = checks.whole("level", level, f"[0, {self.height}]")
         if self.numeric:
@@ -155,7 +155,7 @@ def intervals(attribute: str, starts: Iterable[ArrayLike]) -> Hierarchy:
         range, which is in the last interval. All have the same ends, each is part of the one before, the last has
         only the ends
 
-    Raises ``ValueError`` that names a number that is out of order, or at which a level splits an interval of the one below.
+    Raises a ``ValueError`` that names a number out of order, or at which a level splits an interval of the one below.
     """
     cuts = [checks.integer(f"starts of {attribute!r}", level, "(-inf, inf)").astype(int) for level in starts]
     if not cuts:

@@ -164,9 +164,9 @@ class Perturbation:
 
     mechanisms : mapping from attribute to `RetentionReplacement` or `BoundedLaplace`, at least one
 
-    Records are an (n, M) array of numbers in the order of the mapping, or a pandas frame that has these columns
-    (others are left out). Attributes that are published unchanged do not belong here. Raises ``ValueError`` that names
-    the attribute whose value is not in its set.
+    Records are an (n, M) array of numbers in the order of the mapping, or a pandas frame that has these columns (others
+    are left out). Attributes that are published unchanged do not belong here. Raises a ``ValueError`` that names the
+    attribute whose value is not in its set.
 
     >>> import numpy as np
     >>> from lib.microdata import Perturbation

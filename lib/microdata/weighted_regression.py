@@ -25,7 +25,7 @@ def logistic_regression(
     """Minimise mean_i w_i (-log-likelihood)_i + penalty |gamma|^2 / 2 (hasegawa2015, equations 15 and 16).
 
     features : (n, p); labels : (n,), 0 or 1, both present
-    weights : (n,), not negative, with a positive sum, as of a density ratio; only their proportions matter
+    weights : (n,), not negative, with a positive sum, such as density ratios; only their proportions matter
     penalty : in [1e-12, 1e6]; it leaves out the intercept. It makes the optimum unique if features add up to a constant,
         as 0/1 columns do, and finite if the classes can be separated. The document gives none
     Returns a fitted scikit-learn `LogisticRegression`.

@@ -47,7 +47,7 @@ class Interval:
 def real(name: str, value: Any, interval: str) -> NDArray[np.float64]:
     """Return `value` as a float array (any shape), every element inside `interval`.
 
-    Raises ``ValueError`` that names the parameter, the first offending value and the range, also for non-numbers.
+    Raises a ``ValueError`` that names the parameter, the first offending value and the range, also for non-numbers.
     """
     try:
         array = _numbers(value)
@@ -110,7 +110,7 @@ def labels(value: Any, n: int, classes: int = 2) -> NDArray[np.int64]:
 
 
 def one_of(name: str, value: Any, allowed: Collection[Any]) -> None:
-    """Raise ``ValueError`` that names all `allowed` values if `value` is not among them."""
+    """Raise a ``ValueError`` that names all `allowed` values if `value` is not among them."""
     if value not in allowed:
         options = ", ".join(repr(option) for option in allowed)
         raise ValueError(f"{name} must be one of {options}, got {value!r}")

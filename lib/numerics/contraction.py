@@ -69,7 +69,7 @@ class Contraction:
         self._backward = [operation for operations in reversed(backward) for operation in operations]
 
     def run(self) -> None:
-        """Multiply and sum, into `roots` and `result`."""
+        """Multiply and sum, and write the results into `roots` and `result`."""
         _execute(self._forward)
 
     def run_backward(self, seed: float = 1.0) -> None:

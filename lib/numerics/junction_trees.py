@@ -55,7 +55,7 @@ def junction_tree(
 class Growth:
     """The size of a model's junction tree after one more factor.
 
-    scopes, sizes : as of `junction_tree`; tree : a `JunctionTree` of them, whose order is kept as a third rule
+    scopes, sizes : as for `junction_tree`; tree : a `JunctionTree` of them, whose order is kept as a third rule
 
     If the order is kept, joins are added along one path only: a variable's clique hands on what it gains to the variable's
     next companion. Under the greedy rules, only the components that the factor touches change.

@@ -24,7 +24,7 @@ class Counter:
     """Records counted over sets of attributes; empty at first.
 
     domain : `Domain`
-    workload : the sets, as of `aim`: k for all sets of k attributes, a collection of sets, or a mapping from them
+    workload : the sets, as for `aim`: k for all sets of k attributes, a collection of sets, or a mapping from sets
     max_cells : [1, inf); a set with more cells is not counted, but its smaller subsets are
 
     >>> import numpy as np

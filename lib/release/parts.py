@@ -22,7 +22,7 @@ def count(parts: Iterable[Any], batches: Callable[[Any], Iterable[Mapping[str, A
 
     parts : arguments of `batches`, for example paths
     batches : a function, from a part to its records in batches as `Counter.add` takes them
-    domain, workload, max_cells : as of `Counter`
+    domain, workload, max_cells : as for `Counter`
     client : a `distributed.Client`, whose workers count a part at a time each; None: this process counts all of them
 
     This process and each worker need memory for a few counters and a batch. A part whose worker is lost is counted again by

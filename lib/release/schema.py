@@ -181,7 +181,7 @@ def _text_of(path: str | Path) -> str:
 
 
 def parse(text: str, name: str = "schema") -> Schema:
-    """Return the schema in the YAML `text`. Raises ``ValueError`` that gives `name`, line and column.
+    """Return the schema in the YAML `text`. Raises a ``ValueError`` that gives `name`, line and column.
 
     >>> from lib.release.schema import parse
     >>> schema = parse("attributes: {sex: {values: [female, male]}, age: {range: [0, 99], bins: 10}}")

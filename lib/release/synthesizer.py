@@ -42,7 +42,7 @@ _EPOCH = 719_163  # the ordinal of 1970-01-01
 
 def run(table: Table | Counter, epsilon: float, delta: float, *, size: int = 2, neighbours: str = "unbounded",
         records: int = 0, seed: int | None = None) -> Result:  # fmt: skip
-    """Run AIM on `table`, a `Table` or a `Counter`, preserving all sets of `size` attributes; parameters and errors as of `aim`.
+    """Run AIM on `table`, a `Table` or a `Counter`, preserving all sets of `size` attributes; the rest is as for `aim`.
 
     records : the number to synthesise; 0 means the actual number, by public knowledge or by the noisy counts
     seed : None is for release: the operating system's randomness, and integers until the noise is added. With a seed, an
@@ -263,7 +263,7 @@ def marks(schema: Schema) -> str:
 
 
 def statement(epsilon: float, delta: float, neighbours: str, seed: int | None = None) -> str:
-    """Return the guarantee in words to publish with the table or, with a seed, that there is none; arguments as of `run`.
+    """Return the guarantee to publish, in words, or with a seed that there is none; arguments are as for `run`.
 
     >>> from lib.release.synthesizer import statement
     >>> print(statement(1.0, 1e-9, "unbounded").partition(", which is ")[2].partition(":")[0])

@@ -61,7 +61,7 @@ class Effects:
         self._collect = self._spread.T  # kept: making it takes longer than many a product with it
 
     def of_potentials(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the effects of the function sum_c theta_c(x_c), whichever cliques they belong to."""
+        """Return the effects of the function sum_c theta_c(x_c), for all cliques together."""
         return self._centred(self._collect @ theta)
 
     def of_counts(self, tables: NDArray[np.float64]) -> NDArray[np.float64]:

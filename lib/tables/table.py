@@ -116,7 +116,7 @@ class Table:
     records : integer array (n, k), n >= 1, one row a record, one column for each of the domain's k
         attributes in its order, codes in [0, size)
 
-    `len(table)` is n, `table.records` the (n, k) array of codes. Raises ``ValueError`` that names
+    `len(table)` is n, `table.records` the (n, k) array of codes. Raises a ``ValueError`` that names
     the column and the value for a code outside the domain, and for an empty or misshapen table.
 
     >>> import numpy as np
