@@ -127,7 +127,7 @@ def numbers(data: str | Path, schema: Schema, table: str = "") -> dict[str, np.n
 
 
 def count(data: str | Path, schema: Schema, workload: Workload, table: str = "") -> Counter:
-    r"""Return the records of `data`, counted in batches over the sets of `workload`, for `aim`; errors are as for `read`.
+    r"""Count the records of `data`, in batches, over the sets of `workload`, for `aim`; errors are as for `read`.
 
     >>> import tempfile
     >>> from pathlib import Path
