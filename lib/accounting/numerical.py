@@ -108,7 +108,7 @@ class GaussianLoss(PrivacyLossVariable):
 
 
 class LaplaceLoss(PrivacyLossVariable):
-    """The privacy loss of the Laplace mechanism: atoms at -size and size, and between them a density like e^(t/2)."""
+    """The loss of the Laplace mechanism: atoms at -size and size, a density proportional to e^(t/2) between them."""
 
     def cdf(self, t: Numbers) -> Numbers:
         return np.where(t < -self.size, 0, np.where(t < self.size, np.exp(np.minimum(t - self.size, 0) / 2) / 2, 1))
@@ -118,7 +118,7 @@ class LaplaceLoss(PrivacyLossVariable):
 
 
 class BoundedRangeLoss(PrivacyLossVariable):
-    """A loss that dominates every mechanism of bounded range `size`: between -size and size a density like e^(t/2).
+    """A loss that dominates every mechanism of range `size`: a density proportional to e^(t/2) from -size to size.
 
     For the interval [t - epsilon, t] of log-likelihood ratios (see `bounded_range`) the worst pair has delta(x) =
     (e^epsilon - e^t)(1 - e^(x-t)) / (e^epsilon - 1) for t - epsilon <= x <= t (Dong, Durfee, Rogers 2020). The maximum
