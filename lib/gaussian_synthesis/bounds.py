@@ -4,7 +4,7 @@ They hold for data sets in [-1, 1]^d whose covariance has no eigenvalue below si
 as for sigma = 1 or n <= d, the bounds are vacuous. Each bounds the Rényi divergence of ONE released record before it is
 clipped to the cube; m records, m fixed in advance, cost m times as much (`miura2022`, Proposition 2.4).
 
-Notation, after the document: N = n + 1, tau = 4 d / sigma, alpha the Rényi order. The divergence of two Gaussians
+Notation, after the paper: N = n + 1, tau = 4 d / sigma, alpha the Rényi order. The divergence of two Gaussians
 splits into a mean term and, for each eigenvalue q = 1 + t of Sigma_1^-1 Sigma_2, half of
 
     psi_alpha(t) = (alpha log(1 + t) - log(1 + alpha t)) / (alpha - 1)  >= 0,
@@ -111,7 +111,7 @@ def bounded_epsilon_tight(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers
 
     Arguments and errors are as in `bounded_epsilon`; the result is finite on the same condition.
     Coq checks this, except for rounding: `theorem_A` in proofs/.
-    Source: "Beyond the document", Theorem A, the improvement that miura2022 (end of section 3.2) hopes for.
+    Source: chapter 3 of miura2022, Theorem A, the improvement that miura2022 (end of section 3.2) hopes for.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_tight
     >>> n = 10**7
@@ -133,7 +133,7 @@ def bounded_epsilon_joint(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers
         epsilon = alpha/2 tau/(n^2 - alpha (n-1) tau) + psi(-kappa)/2.
 
     Like Theorem 3.2, it holds if the first data set lies in D_sigma. Arguments and errors are as in `bounded_epsilon`.
-    Coq checks this, except for rounding: `theorem_B` in proofs/. Source: "Beyond the document", Theorem B.
+    Coq checks this, except for rounding: `theorem_B` in proofs/. Source: chapter 3 of miura2022, Theorem B.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_joint
     >>> n = 10**7
@@ -153,7 +153,7 @@ def bounded_epsilon_both(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers)
         epsilon = alpha/2 tau/n^2 / (1 - alpha q) + max(psi(-q), (1 + kappa)^2 psi(kappa))/2,
 
     and the result is ``inf`` unless alpha q < 1. Arguments and errors are as in `bounded_epsilon`.
-    Coq checks this, except for rounding: `theorem_G` in proofs/. Source: "Beyond the document", Theorem G.
+    Coq checks this, except for rounding: `theorem_G` in proofs/. Source: chapter 3 of miura2022, Theorem G.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_both
     >>> n = 10**7
@@ -169,8 +169,8 @@ def bounded_epsilon_both(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers)
 def largest_radius(d: Numbers, sigma: Numbers) -> Numbers:
     """Return the largest squared Mahalanobis distance of a record in [-1, 1]^d: d (1 + sqrt(1 - sigma))^2 / sigma.
 
-    Each variance is in [sigma, 1 - mean^2], so no mean exceeds sqrt(1 - sigma). The document uses 4 d / sigma.
-    Coq checks this, except for rounding: `lemma_C` in proofs/. Source: "Beyond the document", Lemma C.
+    Each variance is in [sigma, 1 - mean^2], so no mean exceeds sqrt(1 - sigma). The paper uses 4 d / sigma.
+    Coq checks this, except for rounding: `lemma_C` in proofs/. Source: chapter 3 of miura2022, Lemma C.
 
     >>> from lib.gaussian_synthesis import largest_radius
     >>> print(round(float(largest_radius(d=6, sigma=0.01)), 1))
@@ -189,7 +189,7 @@ def divergence_added(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) ->
 
     The divergence depends on the record only through r. It is ``inf`` for alpha >= n + 1 if d > 1 or r is too small.
     Coq checks this, except for rounding: `theorem_D_added` in proofs/.
-    Source: miura2022, Lemmas 4.2-4.5 (s = 1) without their inequalities; "Beyond the document", Theorem D.
+    Source: miura2022, Lemmas 4.2-4.5 (s = 1) without their inequalities; chapter 3 of miura2022, Theorem D.
 
     >>> from lib.gaussian_synthesis import divergence_added
     >>> print(f"{divergence_added(n=1000, alpha=4, d=6, radius=100.0):.5f}")
@@ -213,7 +213,7 @@ def divergence_removed(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) 
 
     The result is ``inf`` unless n (alpha - 1) r < (n + 1) (n + alpha).
     Coq checks this, except for rounding: `theorem_D_removed` in proofs/.
-    Source: miura2022, Lemmas 4.2-4.5 (s = -1) without their inequalities; "Beyond the document", Theorem D.
+    Source: miura2022, Lemmas 4.2-4.5 (s = -1) without their inequalities; chapter 3 of miura2022, Theorem D.
 
     >>> from lib.gaussian_synthesis import divergence_removed
     >>> print(f"{divergence_removed(n=1000, alpha=4, d=6, radius=100.0):.5f}")
@@ -233,12 +233,12 @@ def unbounded_epsilon_tight(
     """Return an upper bound of D_alpha over unbounded neighbours (n, n + 1), per released record: Theorem D.
 
     n, alpha, d, sigma : as in `unbounded_epsilon`, but sigma in [1e-30, 1): at 1 no data set has a neighbour
-    radius : default `largest_radius(d, sigma)`; the document uses 4 d / sigma
+    radius : default `largest_radius(d, sigma)`; the paper uses 4 d / sigma
 
     This covers all pairs whose smaller data set has no eigenvalue below sigma. Both directions grow with the squared
     distance of the changed record from the smaller set's mean (adding may dip near 0 first, for alpha >
     (n+1)^2/(2n+1)), so the supremum over [0, `radius`] is at an end. Errors are as in `unbounded_epsilon`.
-    Coq checks this, except for rounding: `theorem_D` in proofs/. Source: "Beyond the document", Theorem D.
+    Coq checks this, except for rounding: `theorem_D` in proofs/. Source: chapter 3 of miura2022, Theorem D.
 
     >>> from lib.gaussian_synthesis import unbounded_epsilon_tight
     >>> n = 10**7

@@ -12,7 +12,7 @@ from ..numerics import checks
 
 
 def fit(data: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean (d,) and the covariance (d, d) of `data` (n, d), with divisor n as in the document.
+    """Return the mean (d,) and the covariance (d, d) of `data` (n, d), with divisor n as in the paper.
 
     Raises ``ValueError`` unless `data` is a table of at least one record in [-1, 1]^d. Source: miura2022, section 2.3.
 

@@ -18,7 +18,7 @@ def unbounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -
     """Return a lower bound for `unbounded_epsilon_tight`: the D_alpha of `worst_case_neighbours`, both in D_sigma.
 
     alpha : (1, inf), any shape; n, d, sigma : scalars as in `unbounded_epsilon_tight`, whose errors it raises
-    Source: the chapter "Beyond the document", after Theorem D.
+    Source: chapter 3 of miura2022, after Theorem D.
 
     >>> from lib.gaussian_synthesis import unbounded_epsilon_attained
     >>> n = 10**7
@@ -34,7 +34,7 @@ def bounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -> 
 
     The common n - 1 records are those of `worst_case_neighbours` (with an eigenvalue of sigma once their mean is added as
     another record). One data set also has their mean, the other has (1, ..., 1).
-    n : [2, inf); the rest is as in `unbounded_epsilon_attained`. Source: "Beyond the document", Theorem G.
+    n : [2, inf); the rest is as in `unbounded_epsilon_attained`. Source: chapter 3 of miura2022, Theorem G.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_attained
     >>> n = 10**7
@@ -55,7 +55,7 @@ def bounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -> 
 def attained_radius(n: int, d: int, sigma: float) -> float:
     """Return the squared Mahalanobis distance of the record of `worst_case_neighbours`, without building the data.
 
-    Arguments and errors are as in `worst_case_neighbours`. Source: the chapter "Beyond the document", after Theorem D.
+    Arguments and errors are as in `worst_case_neighbours`. Source: chapter 3 of miura2022, after Theorem D.
 
     >>> from lib.gaussian_synthesis import attained_radius
     >>> print(round(attained_radius(n=10**7, d=6, sigma=0.01), 1))
@@ -76,7 +76,7 @@ def worst_case_neighbours(n: int, d: int, sigma: float) -> tuple[NDArray[np.floa
     lies, and all others are larger by no more than the new record takes away.
 
     n, d : integer in [1, inf); sigma : [1e-300, 1)
-    Raises ``ValueError`` for d sigma >= 4 or few records. Source: the chapter "Beyond the document", after Theorem D.
+    Raises ``ValueError`` for d sigma >= 4 or few records. Source: chapter 3 of miura2022, after Theorem D.
 
     >>> import numpy as np
     >>> from lib.gaussian_synthesis import worst_case_neighbours

@@ -44,7 +44,7 @@ def extremal_pair(
 
     They are the Gaussians that `divergence_added` (direction "added") and `divergence_removed` ("removed") compare. The
     changed record has squared Mahalanobis distance `radius` from the mean of the n, and the first Gaussian is N(0, I).
-    n, d : integer in [1, inf); radius : [0, inf). Source: "Beyond the document", Theorem D.
+    n, d : integer in [1, inf); radius : [0, inf). Source: chapter 3 of miura2022, Theorem D.
     """
     n, d = checks.whole("n", n, "[1, inf)"), checks.whole("d", d, "[1, inf)")
     checks.one_of("direction", direction, ("added", "removed"))
@@ -72,7 +72,7 @@ def released_delta(
     The upper bound holds for all neighbours whose smaller data set lies in D_sigma. The reason is that a map that does
     not depend on the data turns the extremal pair in d + 1 dimensions into the pair of any such neighbours in d. The
     lower bound is attained by `worst_case_neighbours`, both in D_sigma; it is 0 if these do not exist. Both are for
-    unclipped records, with the quadrature's error bound, and lie in [0, 1]. Source: "Beyond the document", Theorem E.
+    unclipped records, with the quadrature's error bound, and lie in [0, 1]. Source: chapter 3 of miura2022, Theorem E.
 
     >>> from lib.gaussian_synthesis import released_delta
     >>> lower, upper = released_delta(10**7, epsilon=1.0, d=6, sigma=0.01)

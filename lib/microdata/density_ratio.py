@@ -3,7 +3,7 @@
 The mixture sum_j p(y|y_j) w(y_j)/N of the perturbed records is fitted to those records by maximum likelihood
 (equation 12). The weights are linear in non-negative coefficients alpha, w = K alpha, with mean b . alpha = 1,
 b the column means of K (equation 11). With theta_r = b_r alpha_r, on the simplex, and the columns of P K divided by
-N b_r, `lib.numerics.mixing_proportions` solves and certifies this problem. `algorithm_1` is the document's own algorithm.
+N b_r, `lib.numerics.mixing_proportions` solves and certifies this problem. `algorithm_1` is the paper's own algorithm.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def algorithm_1(P: np.ndarray | Pairwise, K: np.ndarray | Pairwise, *, rate: flo
     start : alpha before the first step, >= 0; default, all equal
     trace : the log-likelihood sum_i ln(P K alpha / n)_i before each step and after the last
 
-    The document gives no beta. By default it begins at 1000, and is permanently divided by ten whenever a step would lower
+    The paper gives no beta. By default it begins at 1000, and is permanently divided by ten whenever a step would lower
     the likelihood.
 
     Corrections: b holds the column means of K (printed: row sums, which are the same only for symmetric K), the gradient
@@ -263,11 +263,11 @@ class KernelDensityRatio(_DensityRatio):
     Parameters
     ----------
     perturbation : the `Perturbation` that the records went through
-    width : sigma^2 of the document in [1e-100, inf) (1000 there), or a sequence of candidates, of which
+    width : sigma^2 of the paper in [1e-100, inf) (1000 there), or a sequence of candidates, of which
         cross-validation on the perturbed records takes the one with the highest mean log-density
-    scaling : of numeric attributes in the kernel, on which the document is silent: "range", "standard" or
+    scaling : of numeric attributes in the kernel, on which the paper is silent: "range", "standard" or
         "none"; categories enter as 0/1 columns
-    solver : "certified", or "algorithm 1", the document's, with two dense arrays of n^2 numbers
+    solver : "certified", or "algorithm 1", the paper's, with two dense arrays of n^2 numbers
     rate : learning rate of algorithm 1 in (0, inf); default, see `algorithm_1`
     tol : the gap in (0, inf) below which "certified" ends, default 0.01, or the e of algorithm 1, default 1e-12
     max_iter : integer >= 1, default 100 rounds, or 1000 iterations of algorithm 1
@@ -337,7 +337,7 @@ class LinearDensityRatio(_DensityRatio):
     if their minima add up to 0 or more. So constants can be moved between the functions until each is non-negative, and
     such functions are the non-negative combinations.
 
-    With ``solver="algorithm 1"`` numeric attributes enter once, scaled by `scaling`, as in the document. Weights of values
+    With ``solver="algorithm 1"`` numeric attributes enter once, scaled by `scaling`, as in the paper. Weights of values
     below 0 can then be negative, and weights of values above 0 can only rise with the value.
 
     Parameters and attributes are those of `KernelDensityRatio`, without a width. P is multiplied by the M' columns once,

@@ -2,7 +2,7 @@
 
 With one probability x for each cell of the multidimensional histogram and the transition matrix T between cells,
 equation (6) maximises sum_y h_y ln (T x)_y, h the histogram of the perturbed records. The EM algorithm,
-x <- x * T^T(h / T x) / n, is the document's. T is a product over the attributes, so it is applied attribute by
+x <- x * T^T(h / T x) / n, is the paper's. T is a product over the attributes, so it is applied attribute by
 attribute and never formed: an iteration costs (cells) * (sum of the sizes) operations.
 """
 
@@ -41,7 +41,7 @@ class IterativeBayes(BaseEstimator):
     tol : ends when the log-likelihood is less than `tol` in (0, inf) below its maximum (`lib.numerics.mixing_proportions`'s gap)
     max_iter : EM steps, integer >= 1; EM is slow if the perturbation is strong
     accelerated : extrapolates from every two steps (Varadhan and Roland, Scand. J. Statist. 2008: SQUAREM), and
-        keeps the extrapolation only if it is no less likely; False is the algorithm of the document
+        keeps the extrapolation only if it is no less likely; False is the algorithm of the paper
 
     Attributes
     ----------

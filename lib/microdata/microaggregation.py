@@ -1,6 +1,6 @@
 """Microaggregation with Laplace noise: the first step of sei2017's AnonymizingFirst, as published and made private.
 
-The document (section 4-2 (1)) takes the step from Soria-Comas et al. 2014 and Sánchez et al. 2016. Records are put
+The paper (section 4-2 (1)) takes the step from Soria-Comas et al. 2014 and Sánchez et al. 2016. Records are put
 into groups of k or more, and each group is represented by its mean (its centroid). Laplace noise is added to the
 centroids, and every record is replaced by the noisy centroid of its group. Neighbours are bounded: one of n records,
 n public, is replaced. All values lie in [0, 1].

@@ -348,7 +348,7 @@ def pk_parameters(k: float, n_records: int, attributes: Mapping[str, int | tuple
     """Return the perturbation whose `pk_level` on `n_records` = N records is `k`: every rho_j and phi_j.
 
     k : real, in (1, N]; n_records : integer >= 2
-    attributes, split : see `Perturbation.from_epsilon`; the document does not say how the total is divided
+    attributes, split : see `Perturbation.from_epsilon`; the paper does not say how the total is divided
 
     >>> from lib.microdata import pk_level, pk_parameters
     >>> change = pk_parameters(k=11, n_records=30_000, attributes={"sex": 2, "age": (0.0, 100.0)})

@@ -27,7 +27,7 @@ def logistic_regression(
     features : (n, p); labels : (n,), 0 or 1, both present
     weights : (n,), not negative, with a positive sum, such as density ratios; only their proportions matter
     penalty : in [1e-12, 1e6]; it leaves out the intercept. It makes the optimum unique if features add up to a constant,
-        as 0/1 columns do, and finite if the classes can be separated. The document gives none
+        as 0/1 columns do, and finite if the classes can be separated. The paper gives none
     Returns a fitted scikit-learn `LogisticRegression`.
 
     >>> from lib.microdata.weighted_regression import logistic_regression

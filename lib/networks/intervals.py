@@ -1,12 +1,12 @@
 """Bounds on all quantities inside a network whose inputs lie in [0, 1] (sei2017, section 4-2 (3), equations 20 to 26).
 
 From the parameters alone, these intervals contain every layer's inputs x, outputs y, error signals delta and changes,
-for every record. The document derives thresholds for AnonymizedLearning from them. `change_bounds` has three variants:
+for every record. The paper derives thresholds for AnonymizedLearning from them. `change_bounds` has three variants:
 
 - "printed": equations (20) to (26) as they are printed. A layer whose largest input is negative gets negative "largest
   outputs" from equation (21); the intervals behind it can be empty or miss the truth.
 - "corrected": equation (21) with max(max(x), 0). This is correct for every network and record.
-- "tight": also equation (20) with the smallest output where the document takes 0, the error signals of the last layer
+- "tight": also equation (20) with the smallest output where the paper takes 0, the error signals of the last layer
   from the range of the softmax, not from -1 and 1, and no signal through a node that no record can switch on.
 
 All are bounds for one record. The sum over a batch of B records lies between B times the ends.

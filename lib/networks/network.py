@@ -63,7 +63,7 @@ class Network:
         """Return a network to start training from: random weights, biases 0.
 
         scheme : "he", normal of variance 2/n_in (He et al. 2015), or "glorot", uniform between
-            -+ sqrt(6 / (n_in + n_out)) (Glorot and Bengio 2010). The document does not specify it.
+            -+ sqrt(6 / (n_in + n_out)) (Glorot and Bengio 2010). The paper does not specify it.
         """
         checks.one_of("scheme", scheme, SCHEMES)
         checks.one_of("dtype", dtype, ("float32", "float64"))

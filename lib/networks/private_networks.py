@@ -47,7 +47,7 @@ class PrivacyStatement:
     """The guarantee of a network's noise if one record is replaced (bounded neighbours).
 
     method : "LearningFirst" or "AnonymizedLearning"
-    epsilon : in (0, inf), what the document states for each parameter separately
+    epsilon : in (0, inf), what the paper states for each parameter separately
     parameters, epochs, batches : numbers of parameters, of epochs, of batches in an epoch; LearningFirst has 1 and 1
     noise_covers_range : whether each change lies in a range no wider than its noise is made for, whatever the other
         parameters. False if thresholds are derived from the other parameters, or if records are cut one by one
@@ -127,7 +127,7 @@ def learning_first(features: ArrayLike, labels: ArrayLike, network: Network, *, 
                    **training: Any) -> PrivateNetwork:  # fmt: skip
     """Return the result of `train` inside the ranges and then `release` (section 4-2 (2), Theorem 3).
 
-    The document does not say when to apply thresholds; here every step ends inside them (projected descent).
+    The paper does not say when to apply thresholds; here every step ends inside them (projected descent).
 
     training : further arguments of `train`; other arguments and errors as for `train` and `release`
 
@@ -191,7 +191,7 @@ def anonymized_learning(features: ArrayLike, labels: ArrayLike, network: Network
     """Return `network` trained with Laplace noise of scale (high - low) epochs / epsilon on every change (Theorem 4).
 
     network : the start, chosen without the data
-    epsilon : (0, inf), per parameter as the document states it; `PrivacyStatement` gives the actual guarantee
+    epsilon : (0, inf), per parameter as the paper states it; `PrivacyStatement` gives the actual guarantee
     weight_thresholds, bias_thresholds : (low, high) for the changes of weights and biases, finite, low < high, chosen
         without the data; default, for both: "corrected" bounds (`intervals`) at the current parameters, a pair for each
         parameter
@@ -202,7 +202,7 @@ def anonymized_learning(features: ArrayLike, labels: ArrayLike, network: Network
     "records" each record's change is cut, and the result is cut to a batch times [low, high]. The same noise is then on a
     signal of up to a batch times the size. But one parameter separately is no better protected than the whole model.
 
-    The document prints the noise on w, not on its change, and min for max (its proof has them right). It prints no clipping
+    The paper prints the noise on w, not on its change, and min for max (its proof has them right). It prints no clipping
     before the noise, without which high - low bounds no sensitivity. The noise is float32, of resolution 2^-23 and range up
     to 28 times its scale, from a SplitMix64 stream that `rng` seeds. Other arguments and errors as for `network.train`.
 

@@ -14,7 +14,7 @@ proportions p of x and q of y moves
     c(x, y) - c(x) c(y) / n    by    n/(n+1) (1[x = x_0] - p(x)) (1[y = y_0] - q(y))
 
 (put both sides over n + 1). The L1 norms of both factors are below 2, so the score moves by less than 2 for every n,
-which may be private. (Mutual information, as in the document, moves by up to about log(n), unbounded if n is private.)
+which may be private. (Mutual information, as in the paper, moves by up to about log(n), unbounded if n is private.)
 
 The domain must be public. Noise is drawn in floating point, which leaves attacks on its low-order bits aside (Mironov 2012).
 """

@@ -23,10 +23,7 @@ class Counted(Protocol):
 
     domain: Domain
 
-    def marginal(self, attributes: Collection[str]) -> NDArray[np.int64]:
-        """Return counts over `attributes`, integers of shape ``domain.shape(attributes)``, 0-d without attributes."""
-        ...
-
+    def marginal(self, attributes: Collection[str]) -> NDArray[np.int64]: ...
     def __len__(self) -> int: ...
 
 

@@ -1,4 +1,4 @@
-"""Private-PGM as the document describes it: entropic mirror descent (miura2025, Algorithm 1, appendix A.1).
+"""Private-PGM as the paper describes it: entropic mirror descent (miura2025, Algorithm 1, appendix A.1).
 
 One step moves the potentials against the gradient of the loss with respect to the marginals,
 

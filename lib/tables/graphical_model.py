@@ -5,11 +5,11 @@ marginals mu of a distribution over all records, times their number N, that mini
 
     sum_c w_c/2 |mu_c - y_c|^2 + tau N KL(mu/N, uniform),    w_c = 1/sigma_c^2,
 
-where the small second term makes the answer unique. (Algorithm 2 of the document weights measurements by
+where the small second term makes the answer unique. (Algorithm 2 of the paper weights measurements by
 1/sigma_c, as did its code; weights 1/sigma_c^2 give the likelihood of Gaussian noise.)
 McKenna, Sheldon, Miklau 2019 show that the best distribution is a graphical model on the cliques.
 
-Instead of descending on mu, as the document does (`mirror_descent`), `fit` ascends the dual: with
+Instead of descending on mu, as the paper does (`mirror_descent`), `fit` ascends the dual: with
 mu(theta) the marginals of the model with potentials theta, the function
 
     N log Z(theta) - <y, theta> + tau/2 sum_c |theta_c|^2 / w_c

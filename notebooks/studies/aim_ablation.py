@@ -32,7 +32,7 @@ RESULTS = results.FOLDER / "miura2025/ablation.csv"
 ERRORS = ("error1", "error2", "error3")
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 WIDTHS = (3, 6, 9, 12, 15)
-DELTA = 1e-9  # the document's
+DELTA = 1e-9  # the paper's
 OURS = (
     "our start",
     "our choice",

@@ -7,7 +7,7 @@ resumes.
 
     python -m notebooks.studies.aim_comparison --output book/results/miura2025
 
-makes the committed results again: the document's settings on the real data, with more trials than its three.
+makes the committed results again: the paper's settings on the real data, with more trials than its three.
 The four AIM methods run under two plans, as printed and as in the authors' later code (`PLANS`).
 """
 
@@ -54,10 +54,10 @@ AS_PRINTED = ", as printed"  # after the name of a method, in the column of scor
 PRINTED_METHODS = {name + AS_PRINTED: options for name, options in _variants(PRINTED).items()}
 # The readings of the claims, and what they add to the name of a method
 PLANS = {"as printed": AS_PRINTED, "authors' code": ""}
-# Columns of scores, by the classifier's name there: the first settings of the document's three, and others of them.
+# Columns of scores, by the classifier's name there: the first settings of the paper's three, and others of them.
 MODELS = {"tree": "decision tree", "svm": "svm", "xgboost": "xgboost"}
 OTHERS = {"ten": "ten trees", "flat": "flat trees", "radial": "radial svm"}
-# Settings that the document leaves open, as in the claims of Tables 2 and 3: the columns of a model, and the cases of a data set.
+# Settings that the paper leaves open, as in the claims of Tables 2 and 3: the columns of a model, and the cases of a data set.
 SETTINGS = {
     "tree": {"five levels": "tree", "no limit": "grown"},
     "svm": {"linear": "svm", "radial": "radial"},
@@ -130,7 +130,7 @@ class Study:
 
 
 def cases(source="real") -> list[Case]:
-    """Return the document's two data sets, from the real files or the embedded synthetic ones; Bank twice.
+    """Return the paper's two data sets, from the real files or the embedded synthetic ones; Bank twice.
 
     Adult is tested on its own test part. Bank has none. It is tested on the records themselves, because the 30,488 of
     Table 1 are all, and on a fifth of them that is held out.
@@ -147,7 +147,7 @@ def cases(source="real") -> list[Case]:
 def synthesize(table, method, epsilon, delta, *, rng) -> Table:
     """Return synthetic records by one of `METHODS` or `PRINTED_METHODS`, (epsilon, delta)-DP under unbounded neighbours.
 
-    PrivBayes has two parents and Laplace noise, like the document's: it is epsilon-DP, and does not use
+    PrivBayes has two parents and Laplace noise, like the paper's: it is epsilon-DP, and does not use
     delta. (With Gaussian noise and a delta as small as 1e-9 it is less accurate.)
     """
     methods = METHODS | PRINTED_METHODS

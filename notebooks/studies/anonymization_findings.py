@@ -1,7 +1,7 @@
 """Findings of the study of Figure 1 (`notebooks.studies.anonymization_comparison`): tables, and evidence for the
 document's sentences.
 
-The document leaves settings open, so each sentence is judged under every sensible interpretation. An interpretation's
+The paper leaves settings open, so each sentence is judged under every sensible interpretation. An interpretation's
 name gives its settings, in this order and if the sentence depends on them: one of `KERNELS`, one of `BASELINES`, one of
 `LIMITS`.
 """
@@ -19,7 +19,7 @@ from notebooks.studies.anonymization_readings import WEIGHINGS
 from notebooks.studies.kernel_widths import PRINTED
 
 # Setup and method of the reconstruction: the width is the printed one, in unstated units, or it is chosen anew, as
-# the document chose its own. All are Pk-anonymous.
+# the paper chose its own. All are Pk-anonymous.
 KERNELS = {
     "variance 1": ("published", "kernel 1000 standard"),
     "variance 100": ("published", "kernel 10 standard"),  # a width of 10 at variance 1

@@ -1,6 +1,6 @@
 """Interpretations of the experiment of hasegawa2015, section 5: how Adult is anonymized and what is then predicted.
 
-The document leaves many decisive settings open. A `Setup` is one interpretation of how records are perturbed; `WEIGHINGS` and
+The paper leaves many decisive settings open. A `Setup` is one interpretation of how records are perturbed; `WEIGHINGS` and
 `BASELINES` are those of their further use. `notebooks.studies.anonymization_comparison` runs them all.
 """
 
@@ -223,7 +223,7 @@ def _kernel(width, scaling):
     return partial(reconstructed, estimator=KernelDensityRatio, width=width, scaling=scaling)
 
 
-# From perturbed records to weights. The document: a Gaussian kernel of width 1000; what scale the features have it
+# From perturbed records to weights. The paper: a Gaussian kernel of width 1000; what scale the features have it
 # does not say. The narrower two are about the best of several tried on one split, chosen with hindsight.
 WEIGHINGS = {
     "perturbed": unweighted,
@@ -235,7 +235,7 @@ WEIGHINGS = {
     "kernel 1000 range": _kernel(1000.0, "range"),
     "kernel cv standard": _kernel(WIDTHS, "standard"),
 }
-# From the records as they are; of these `NONE` is the setup. The document does not say which loss ARX used: "lm" measures
+# From the records as they are; of these `NONE` is the setup. The paper does not say which loss ARX used: "lm" measures
 # how wide the groups are, "precision" how high they are in their hierarchies.
 BASELINES = {
     "original": _original,

@@ -1,6 +1,6 @@
 """The width that cross-validation chooses for the kernel of hasegawa2015, section 5, which prints 1000.
 
-The document gives neither the features' scaling nor the k, the records and the candidates of its cross-validation. So each
+The paper gives neither the features' scaling nor the k, the records and the candidates of its cross-validation. So each
 combination is run on several splits of Adult. The perturbed records are those of Figure 1's study, and cross-validation
 sees the number of them that the cell gives. The committed results, of the real data, are made again by
 

@@ -93,5 +93,5 @@ def prediction(at, k, *, pairs=False, rng) -> dict:
     return {"auc": predict(records, adult_design.cells(at.test_numbers), sizes)}
 
 
-# Figure 1's methods of local differential privacy besides the document's, by name; all protect the income.
+# Figure 1's methods of local differential privacy besides the paper's, by name; all protect the income.
 LOCAL = {"local marginals": prediction, "local marginals, pairs too": partial(prediction, pairs=True)}

@@ -6,7 +6,7 @@ an interrupted study resumes (`notebooks.studies.grid`).
 
     python -m notebooks.studies.network_comparison --output book/results/sei2017/figure5.csv
 
-makes the committed results again: the document's settings on the real data, in all `VARIANTS`. Those of the variants at
+makes the committed results again: the paper's settings on the real data, in all `VARIANTS`. Those of the variants at
 epsilon = 10 were added later, with --variants for all but the first, --private and --few-epsilons 10; they have a separate file.
 """
 
@@ -51,7 +51,7 @@ SCORES = ("accuracy", "f_positive", "f_macro", "f_weighted")
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings that the document fixes (section 5-1), and those it leaves open.
+    """The settings that the paper fixes (section 5-1), and those it leaves open.
 
     learning_rate, batch, epochs, l2 : of all networks but DP-SGD's; folds : integer >= 2; seed : >= 0
     hidden : widths of the hidden layers; scheme : see `Network.initial`; encoding : see `adult_features`
@@ -85,7 +85,7 @@ class Settings:
         return {name: getattr(self, name) for name in ("learning_rate", "batch", "epochs", "l2")}
 
 
-# A variant changes one thing that the document leaves open; the first is the main one.
+# A variant changes one thing that the paper leaves open; the first is the main one.
 VARIANTS = {
     "main": {},
     "hidden widths 50": {"hidden": (50, 50, 50, 50)},
@@ -313,7 +313,7 @@ def places(variants=tuple(VARIANTS), *, count=10, few=3, parameter_epsilons=PARA
            few_epsilons=FEW_EPSILONS) -> list[tuple]:  # fmt: skip
     """Return the places of the grid: variant, level, method, epsilon, fold.
 
-    level : "none" (no epsilon) or "parameter" (epsilon for each parameter as the document states it; for methods without
+    level : "none" (no epsilon) or "parameter" (epsilon for each parameter as the paper states it; for methods without
         such an epsilon, that of the whole model). `run` also accepts "record", epsilon of the whole model at `DELTA`.
     count, few : folds for Figure 5, and for everything else: the variants and AnonymizingFirst as published, which
         have `few_epsilons`

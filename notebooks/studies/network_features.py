@@ -1,6 +1,6 @@
 """Adult as numbers in [0, 1], as sei2017 (section 5-1) feeds it to a network: 14 attributes, Salary to be predicted.
 
-The document says that 45,222 complete records have 14 attributes besides Salary and that inputs lie in [0, 1]. It does not
+The paper says that 45,222 complete records have 14 attributes besides Salary and that inputs lie in [0, 1]. It does not
 say how a category becomes a number. Here a numeric attribute is scaled by `datasets.PUBLIC_RANGES`, and a category becomes either
 
 - "codes": its place in the publisher's list (the file adult.names) over the number of places less one: 14

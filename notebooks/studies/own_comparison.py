@@ -10,7 +10,7 @@ from notebooks.studies import aim_comparison, own_table
 
 
 def cases(data: str, schema: str, target: str) -> list[aim_comparison.Case]:
-    """Return the user's table, a fifth held out; if `data` is one of `datasets.KINDS`, the document's two.
+    """Return the user's table, a fifth held out; if `data` is one of `datasets.KINDS`, the paper's two.
 
     target : the attribute whose prediction is compared
 

@@ -31,7 +31,7 @@ def train_synthetic_test_real(synthetic, real_test, target, model="decision tree
         same result
     depth : largest depth of the trees, integer in [1, 1e9]; the SVMs have none
 
-    The document names three classifiers and no settings. Here they are:
+    The paper names three classifiers and no settings. Here they are:
 
     - "decision tree": scikit-learn's, grown until its leaves are pure unless `depth` is given.
     - "svm": scikit-learn's linear SVM with C = 1.
