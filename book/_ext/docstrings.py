@@ -61,7 +61,7 @@ def _display(group) -> list[str]:
     """Return indented lines as code if they have an import or a comment, and else as formulas."""
     if any("import " in line or "#" in line for line in group):
         return [f".. code-block:: {'python' if '(' in group[0] + group[-1] else 'text'}", "", *group, ""]
-    return [".. rst-class:: formula", "", *(f"| {_escaped(line.strip())}" for line in group), ""]
+    return [".. rst-class:: formula", "", *(f"    | {_escaped(line.strip())}" for line in group), ""]
 
 
 def _prose(group, arguments, mend) -> list[str]:

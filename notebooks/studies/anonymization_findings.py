@@ -1,5 +1,5 @@
 """Findings of the study of Figure 1 (`notebooks.studies.anonymization_comparison`): tables, and evidence for the
-document's sentences.
+paper's sentences.
 
 The paper leaves settings open, so each sentence is judged under every sensible interpretation. An interpretation's
 name gives its settings, in this order and if the sentence depends on them: one of `KERNELS`, one of `BASELINES`, one of

@@ -121,7 +121,7 @@ def test_formulas_lists_examples_and_sources_stay_what_they_are():
     text = "Says:\n- one `a`\n  and more\n- two\n\n    x = y |z|\n\n>>> 1\n1\n\nGood. Source: kiri2019."
     lines = made(text).splitlines()
     assert lines[:3] == ["Says:", "- one \\ :house:`a`\\  and more", "- two"]
-    assert lines[3:5] == [".. rst-class:: formula", "| x = y \\|z\\|"]
+    assert lines[3:5] == [".. rst-class:: formula", "    | x = y \\|z\\|"]
     assert lines[5:] == [">>> 1", "1", "Good.", ":Source: kiri2019."]
     assert made("1. One\n   and more.\n2. Two.").splitlines() == ["1. One and more.", "2. Two."]
 
