@@ -153,7 +153,7 @@ def test_a_claim_is_judged_as_the_ledger_says(house):
     ledger_file.write_text(text.replace("a*b*c holds, judge: proof", "a*b*c holds, judge: read"))
     with pytest.raises(verdicts.LedgerError, match="^doc.theorem: .* did not judge it by read: execute it again$"):
         gather(house)
-    read = claims.read("doc.theorem", "differs", "page 4, a title")
+    read = claims.read("doc.theorem", "differs", "Page 4, a title.")
     write(house, "01_a.ipynb", [*records({id: GOOD[id] for id in GOOD if id != "doc.theorem"}), read])
     settled = gather(house)
     rows = [row for row in scorecard.page(claims.load(), settled).splitlines() if "judged-read" in row]
@@ -333,7 +333,7 @@ def test_the_books_own_ledger_makes_a_page_without_a_warning(house, monkeypatch)
 
 def full_run(house, values, **options):
     """What `make papers` leaves behind, gathered into claims.csv, and its path."""
-    found = [*records(values, **options), *records({"doc.number": 0.9}, reason="a slip: 1, 2")]
+    found = [*records(values, **options), *records({"doc.number": 0.9}, reason="A slip: 1, 2.")]
     write(house, "01_a.ipynb", found)
     verdicts.full(house / "executed", house / "notebooks", house / "results" / "claims.csv")
     return house / "results" / "claims.csv"

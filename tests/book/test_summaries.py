@@ -21,7 +21,7 @@ HEADINGS = [
     "Results",
     "What was easy",
     "What was difficult",
-    "What the document leaves open",
+    "What the {document} leaves open",
     "What we found beyond it",
     "Communication with the authors",
 ]
@@ -37,7 +37,8 @@ def frame(name: str):
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_every_summary_has_the_same_parts_in_the_same_order(document):
     text = (BOOK / document / "summary.md").read_text(encoding="utf-8")
-    assert re.findall(r"(?m)^## (.*)$", text) == HEADINGS
+    kind = "article" if document == "kiri2019" else "paper"
+    assert re.findall(r"(?m)^## (.*)$", text) == [heading.format(document=kind) for heading in HEADINGS]
     assert f"{{tally}}`{document}`" in text and f"<scorecard-{document}>" in text
     assert "not been contacted." in text
     assert "(summary.md)" in (BOOK / document / "index.md").read_text(encoding="utf-8")
