@@ -1,7 +1,7 @@
 """The user's table in chapters about Adult and Bank, whose parameters `data` and `schema` name it in place of these.
 
 `data` is "stand-in", "real", or the file of a table (`lib.release.sources`), whose public schema is the file `schema`. On such a
-table no claim of a document is judged, and cells that begin with `THEIRS` are left out, because both are about the paper's
+table no claim of a document is judged, and cells that begin with `THEIRS` are left out, because both are about the document's
 own records. An unusable table is refused by a ``ValueError`` of one sentence.
 
 The output of a chapter about the records is not private: it is for their owner.
@@ -23,7 +23,7 @@ from lib.release import sources
 from lib.tables.table import Table
 
 ROOT = Path(__file__).resolve().parents[2]
-THEIRS = "# The paper's own records only"
+THEIRS = "# The document's own records only"
 WAYS = ("observed", "public")
 
 
@@ -99,7 +99,7 @@ def place(data: str) -> str:
     return str(ROOT / data) if (ROOT / data).exists() else data
 
 
-# ---- cells that are about the paper's own records
+# ---- cells that are about the document's own records
 
 
 class _Unjudged(ast.NodeTransformer):

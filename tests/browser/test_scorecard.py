@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from book.ledger import claims
+from book.ledger import claims, retold
 from book.ledger import scorecard as made_by
 from tests.browser import needs
 from tests.browser.chromium import BOOK
@@ -238,7 +238,8 @@ def test_the_answer_of_a_chapter_has_the_tally_of_its_claims_and_leads_to_them(b
         "return [...document.querySelector('.admonition').querySelectorAll('p.tally a')].map(e => [e.textContent, e.hash.slice(1)])"
     )
     counted = Counter(judged.values())
-    assert {text: judged[id] for text, id in badges} == {f"{counted[each]} {each}": each for each in counted}
+    said = {each: retold.counted(number, each) for each, number in counted.items()}
+    assert {text: judged[id] for text, id in badges} == {said[each]: each for each in counted}
     browser.driver.find_element("css selector", "p.tally a").click()
     assert browser.script("return document.querySelectorAll('details.claims[open]').length") == 1
 

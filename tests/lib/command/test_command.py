@@ -403,9 +403,10 @@ def test_letters_that_a_terminal_lacks_are_named(encoding):
         for each in (encoding, "utf-8")
     )
     told = plain.stdout.decode()
-    for letter in "εδ":
+    for letter in "εδ“”":
         assert letter in told
-        told = told.replace(letter, f"\\N{{{unicodedata.name(letter)}}}")
+        if not letter.encode(encoding, "ignore"):
+            told = told.replace(letter, f"\\N{{{unicodedata.name(letter)}}}")
     assert (there.returncode, there.stderr) == (0, b"") and there.stdout.decode(encoding) == told
 
 
