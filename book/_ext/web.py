@@ -45,7 +45,7 @@ UNUSED = re.compile(r'\s*<script\b[^>]*\bsrc="[^"]*/scripts/fontawesome\.js[^"]*
 class Coloured(HtmlFormatter):
     """An element only for those words of code that have a colour: neither names, nor signs, nor what one of the `styles` leaves plain.
 
-    Names and signs are two thirds of a listing. With colours of their own they hide the few words that should stand out.
+    Names and signs are two thirds of a listing. In colour they hide the few words that should be seen.
     """
 
     styles: tuple[str, ...] = ()

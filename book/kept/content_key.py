@@ -87,7 +87,7 @@ def definitions(
 ) -> dict[str, str]:
     """Return the names of the definitions, files and notebooks' code in `key`, each with a short hash of its content.
 
-    What errors say does not count here: no result depends on it.
+    The texts of errors do not count here, because no result depends on them.
 
     as_commands : of a module with ``if __name__ == "__main__"``, only what running it as a command uses
 

@@ -163,7 +163,7 @@ def epsilon_lower_bound(first: ArrayLike, second: ArrayLike, *, delta: float = 0
 def most_provable(trials: int, confidence: float = 0.95) -> float:
     """Return the largest lower bound for delta 0 that `trials` runs on each input can give: all hits and no false hit.
 
-    trials : integer >= 4, half of which choose the event; confidence : (0, 1)
+    trials : integer >= 4 (half of them choose the event); confidence : (0, 1)
 
     >>> from lib.attacks import most_provable
     >>> print(round(float(most_provable(1000)), 2))

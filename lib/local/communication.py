@@ -18,8 +18,8 @@ from .unary_encoding import UnaryEncoding
 def report_bits(oracle: FrequencyOracle) -> float:
     """Return log2 of the number of reports that `oracle`, one of `lib.local`, may send: the bits of an uncompressed report.
 
-    GRR needs log2 k; SUE, OUE, THE need k; BLH, OLH 128 + log2 g, since the user draws the hash function; SHE 64 k; SS
-    log2 of the number of sets of d values; HR log2 of the number of cells. Raises ``ValueError`` for anything else.
+    GRR needs log2 k bits. SUE, OUE and THE need k. BLH and OLH need 128 + log2 g, since the user draws the hash function.
+    SHE needs 64 k. SS needs log2 of the number of sets of d values, and HR log2 of the number of cells. Raises ``ValueError`` for anything else.
 
     >>> from lib.local import GRR
     >>> from lib.local.communication import report_bits

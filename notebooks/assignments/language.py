@@ -1,4 +1,4 @@
-"""Assignments in languages other than English: texts in locale/ja/assignments/, graders' sentences in
+"""Translated assignments. Their texts are in locale/ja/assignments/, and graders' sentences in
 locale/ja/feedback.po.
 
 The English key is graded, whatever the language of the notebook, because cells are known by their ids. Only texts for

@@ -307,6 +307,64 @@ def test_coins_have_their_probability_past_the_byte():
         assert heads == part
 
 
+class Scripted:
+    """A generator that gives the uniform numbers it is told, in double precision only, and the largest integers or a given byte."""
+
+    def __init__(self, uniform, byte=255):
+        self.uniform, self.byte = uniform, byte
+
+    def random(self, size):
+        return np.resize(self.uniform, size)
+
+    def integers(self, low, high=None, size=None, dtype=np.int64, endpoint=False):
+        if dtype == np.uint64:
+            return np.full(8 * np.prod(size), self.byte, dtype=np.uint8).view(np.uint64).reshape(size)
+        return np.full(size, (low if high is None else high) - 1, dtype=dtype)
+
+
+def next_to(p):
+    """Return the uniform numbers of double precision next to `p`, the smallest one and the largest."""
+    near = np.array([0, p - 2.0**-53, p, p + 2.0**-53, 1 - 2.0**-53])
+    return near[(near >= 0) & (near < 1)]
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.2, 8.0, 20.0, 36.0])
+@pytest.mark.parametrize(("k", "n"), [(2, 9), (3, 9), (3, 70_001)])
+@pytest.mark.parametrize("name", sorted({*DISCRETE, *HASHING} - {"SUE", "OUE", "THE", "THE, theta 0.3"}))
+def test_a_coin_on_a_record_compares_a_number_of_double_precision(name, k, n, epsilon):
+    """A report depends on whether the number is below the coin's probability, and on nothing else of the number. The probability
+    may be closer to 1 than every number of single precision."""
+    oracle = EVERY[name](max(k, 3) if name == "SS, d = 2" else k, epsilon)
+    p = oracle._forced if isinstance(oracle, HadamardResponse) else oracle.p
+    values, uniform = np.zeros(n, dtype=int), np.resize(next_to(p), n)
+    kept, changed, reports = (oracle.perturb(values, rng=Scripted(each)) for each in (0.0, 1 - 2.0**-53, uniform))
+    assert not np.array_equal(kept[0], changed[0])
+    below = uniform < p
+    assert np.array_equal(reports[below], kept[below]) and np.array_equal(reports[~below], changed[~below])
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.2, 8.0, 20.0, 36.0, 70.0])
+@pytest.mark.parametrize("name", ["SUE", "OUE", "THE", "THE, theta 0.3"])
+def test_a_bit_is_a_coin_that_compares_a_byte_and_a_number_of_double_precision(name, epsilon, monkeypatch):
+    """A number next to the remaining fraction decides if the byte does not. Each coin has the probability that the oracle states."""
+    oracle, tossed = EVERY[name](5, epsilon), []
+    for p in (oracle.p, oracle.q):
+        byte, fraction = divmod(256 * p, 1)
+        uniform = np.resize(next_to(fraction), 70_000)
+        for drawn, heads in ((byte - 1, True), (byte, uniform < fraction), (byte + 1, False)):
+            if 0 <= drawn < 256:
+                assert (unary_encoding.coins(70_000, p, rng=Scripted(uniform, int(drawn))) == heads).all()
+
+    def coins(shape, probability, *, rng):
+        tossed.append((shape, probability))
+        return np.arange(math.prod(shape)).reshape(shape) % 3 == 0
+
+    monkeypatch.setattr(unary_encoding, "coins", coins)
+    bits = oracle.perturb([4, 0, 1], rng=None)
+    assert tossed == [((3, 5), oracle.q), ((3,), oracle.p)]
+    assert bits.astype(int).tolist() == [[1, 0, 0, 1, 1], [0, 1, 0, 0, 1], [0, 0, 1, 0, 0]]
+
+
 @PROPERTY
 @given(st.integers(0, 1100), st.integers(1, 9), st.integers(0, 2**32 - 1))
 def test_column_sums_are_sums_of_columns(rows, columns, seed):

@@ -5,6 +5,7 @@ The statistical tests have fixed seeds; each raises a false alarm in 1 of 100,00
 
 import ast
 import inspect
+import itertools
 import math
 from fractions import Fraction
 
@@ -175,6 +176,36 @@ def test_tiny_noise_is_none(size):
     rng = np.random.default_rng(7)
     assert not exact_noise.discrete_gaussian(1000, size, rng=rng).any()
     assert not exact_noise.discrete_laplace(1000, size, rng=rng).any()
+
+
+class Counter:
+    """Random bits whose words of 32 bits are 0, 1, 2, ..."""
+
+    def __init__(self):
+        self.given = 0
+
+    def bytes(self, length):
+        first, self.given = self.given, self.given + length // 4
+        return np.arange(first, self.given, dtype="<u4").tobytes()
+
+
+@pytest.mark.parametrize("shape", [65_537, (3, 700_001), (5 * 10**6, 1)], ids=str)
+@pytest.mark.parametrize("kind", ["laplace", "gaussian", "uniform", "coins"])
+def test_no_draw_repeats_an_earlier_one(kind, shape, monkeypatch):
+    """There are up to 5 million draws. Each comes from a proposal of its own, or from bits of its own."""
+    proposals, places = itertools.count(0, 30_000), np.arange(np.prod(shape)).reshape(shape)
+
+    def proposed(count, size, rng):
+        return next(proposals) + np.arange(min(count, 30_000))
+
+    if kind == "coins":  # of a probability just above or just below the number that the bits give
+        heads = exact_noise.bernoulli(places // 4 + (places % 3 > 0), 2**30, rng=Counter())
+        assert np.array_equal(heads, places % 3 > 0)
+    elif kind == "uniform":
+        assert np.array_equal(exact_noise.uniform_integers(shape, 2**32, rng=Counter()), places)
+    else:
+        monkeypatch.setattr(exact_noise, f"_{kind}_proposals", proposed)
+        assert np.array_equal(getattr(exact_noise, f"discrete_{kind}")(shape, 2, rng=Counter()), places)
 
 
 def test_draws_are_independent_of_their_neighbours():

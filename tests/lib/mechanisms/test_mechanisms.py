@@ -30,7 +30,7 @@ from lib.mechanisms import (
     noise,
     randomized_response,
 )  # fmt: skip
-from lib.mechanisms.selection import exponential
+from lib.mechanisms.selection import exact_exponential, exponential
 
 properties = settings(derandomize=True, deadline=None, max_examples=60)
 epsilons = st.floats(-2, 1).map(lambda exponent: 10.0**exponent)
@@ -81,6 +81,33 @@ def test_rows_of_different_scores_keep_their_places():
     rows = np.tile([[0.0, 1e6, 0.0], [1e6, 0.0, 0.0], [5.0, 5.0, -1e6]], (100, 1))
     chosen = PermuteAndFlip(1.0).release(rows, rng=np.random.default_rng(6)).reshape(100, 3)
     assert (chosen[:, 0] == 1).all() and (chosen[:, 1] == 0).all() and set(chosen[:, 2]) == {0, 1}
+
+
+class Lucky:
+    """Random bytes of which the first are `proposals`. Then `heads` times four coins of 1/e succeed, and the last coin too."""
+
+    def __init__(self, proposals, heads):
+        self.bits = itertools.chain(proposals, [b"\0"] * heads, [b"\xff"] * 9)
+
+    def bytes(self, length):
+        return next(self.bits) * length
+
+    def gumbel(self, size):
+        return np.arange(size[0]) * 1e40  # none can be so large
+
+
+@pytest.mark.parametrize("exponent", [0.75, 5.5, 37.25, 2001.5])
+@pytest.mark.parametrize("kind", ["exact", "floating", "permute and flip"])
+def test_a_candidate_that_is_far_worse_is_chosen_if_the_random_numbers_say_so(kind, exponent):
+    """The last of 2 or 4 candidates is up to 2^100 worse than the others. It is chosen with a probability of e^-2002 at least."""
+    for k, gap in itertools.product((2, 4), (1, 1000, 2**33, 2**40, 2**53, 2**62, 2**100)):
+        scores, epsilon, heads = [gap] * (k - 1) + [0], 6 * exponent / gap, math.ceil(int(exponent) / 4)
+        if kind == "exact":
+            assert exact_exponential(scores, epsilon, 3, rng=Lucky([bytes([k - 1])], heads)) == k - 1
+        elif kind == "floating":
+            assert exponential(scores, epsilon, 3.0, rng=Lucky([], heads)) == k - 1
+        else:
+            assert PermuteAndFlip(epsilon, 3.0).release(scores, rng=Lucky([], heads)) == k - 1
 
 
 @properties
@@ -142,9 +169,10 @@ def test_the_digits_of_the_truth(epsilon, k, words):
     assert randomized_response._digits(epsilon, k, 62 * words) == int(exact)
 
 
-def test_equal_digits_are_settled_by_further_ones():
-    first = randomized_response._digits(1.0, 3, 62)
-    following = randomized_response._digits(1.0, 3, 124) - (first << 62)
+@pytest.mark.parametrize("epsilon, k", [(1.0, 3), (20.0, 2), (60.0, 2)])
+def test_equal_digits_are_settled_by_further_ones(epsilon, k):
+    first = randomized_response._digits(epsilon, k, 62)
+    following = randomized_response._digits(epsilon, k, 124) - (first << 62)
 
     class Script:
         def __init__(self, *words):
@@ -155,7 +183,7 @@ def test_equal_digits_are_settled_by_further_ones():
             return word + b"\xff" * (length - 8)
 
     for last, honest in [(following - 1, True), (following + 1, False)]:
-        assert randomized_response._truths(1, 1.0, 3, Script(first, last)) == [honest]
+        assert randomized_response._truths(1, epsilon, k, Script(first, last)) == [honest]
 
 
 @every

@@ -117,6 +117,9 @@ class Uniform:
     def random(self, shape):
         return np.broadcast_to(self.values, shape)
 
+    def integers(self, high, size):
+        return np.full(size, high - 1)
+
 
 @pytest.mark.parametrize("one", LAPLACES)
 def test_the_sampler_inverts_the_distribution_function(one):
@@ -125,6 +128,18 @@ def test_the_sampler_inverts_the_distribution_function(one):
         draws = one.perturb(np.full(101, v), rng=Uniform(uniform))
         assert np.allclose(one.distribution(draws, v), uniform, rtol=0, atol=1e-9)
         assert (np.diff(draws) >= 0).all()
+
+
+@pytest.mark.parametrize("n", [1, 70_001])
+@pytest.mark.parametrize("size", [2, 3, 5000])
+@pytest.mark.parametrize("epsilon", [0.01, 1.2, 8.0, 20.0, 36.0])
+def test_a_category_is_kept_if_a_uniform_number_of_double_precision_is_below_rho(epsilon, size, n):
+    """The numbers are next to rho, which may be closer to 1 than every number of single precision."""
+    one = RetentionReplacement.from_epsilon(epsilon, size)
+    for uniform in (0, one.rho - 2.0**-53, one.rho, one.rho + 2.0**-53, 1 - 2.0**-53):
+        if uniform < 1:
+            draws = one.perturb(np.zeros(n), rng=Uniform(uniform))
+            assert (draws == (0 if uniform < one.rho else size - 1)).all()
 
 
 # ---------------------------------------------------------------- what a draw reads, and its law, for any number of records

@@ -257,16 +257,21 @@ RUNS = {  # widths, records, sampling, size of the start, clip: by default a lit
 }
 
 
-@pytest.mark.parametrize("kind", ["any", "none", "all", "equal"])
+SETTINGS = [(kind, 0.3, 0.5, 0.1) for kind in ("any", "none", "all", "equal")]
+SETTINGS += [("any", 1.0, 0.0, 0.0), ("any", 3.0, 0.95, 0.01), ("equal", 30.0, 0.2, 0.0)]
+
+
+@pytest.mark.parametrize("kind, rate, momentum, l2", SETTINGS)
 @pytest.mark.parametrize("widths, records, sampling, size, clip", RUNS.values(), ids=RUNS)
-def test_a_run_is_that_of_the_definition(widths, records, sampling, size, clip, kind):
-    """For few records or many, small networks or large: with the same random numbers, records act only through clipped sums."""
+def test_a_run_is_that_of_the_definition(widths, records, sampling, size, clip, kind, rate, momentum, l2):
+    """For few records or many, small networks or large, any learning rate: with the same random numbers, records act only
+    through clipped sums."""
     features, labels, network = setting(widths, records, 12)
     if kind != "any":
         features, labels = np.full_like(features, {"none": 0, "all": 1, "equal": 0.5}[kind]), np.zeros_like(labels)
     network = Network(widths, size * network.parameters)
     clip = clip or np.linalg.norm(changes(network, features[:1], labels[:1])) / (1 + 1e-4)
-    options = {"learning_rate": 0.3, "clip": clip, "momentum": 0.5, "l2": 0.1, "records": 2 * records + 1}
+    options = {"learning_rate": rate, "clip": clip, "momentum": momentum, "l2": l2, "records": 2 * records + 1}
     plan = Plan(sampling, 5, 0.7, 1e-5)
     found = train(features, labels, network, plan, rng=np.random.default_rng(7), **options).network.parameters
     wanted = by_definition(features, labels, network, plan, rng=np.random.default_rng(7), **options)

@@ -1,6 +1,7 @@
 """Private logistic regression: minimisers against scikit-learn, sensitivities and densities of neighbours, audits."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -163,10 +164,11 @@ def watched(monkeypatch, features, labels, **options):
 @pytest.mark.parametrize(("n", "d"), [(1, 1), (2, 3), (300, 2), (4, 600), (20_000, 3)])
 @pytest.mark.parametrize("method", ["output", "objective"])
 @pytest.mark.parametrize(("epsilon", "regularization"), [(0.3, 1e-5), (2.0, 0.1)])
-def test_the_records_speak_through_the_minimiser_alone(monkeypatch, method, n, d, epsilon, regularization):
+@pytest.mark.parametrize("limit", [None, 1e-3, 1.5, 1e50], ids="bound {}".format)
+def test_the_records_speak_through_the_minimiser_alone(monkeypatch, method, n, d, epsilon, regularization, limit):
     """The minimiser gets all rows, each shortened separately. The noise and everything else are the same for all records."""
-    bound, public = 1.5, []
-    options = {"epsilon": epsilon, "method": method, "regularization": regularization, "bound": bound}
+    bound, public = math.sqrt(d + 1) if limit is None else limit, []
+    options = {"epsilon": epsilon, "method": method, "regularization": regularization, "bound": limit}
     for features, labels in tables(n, d):
         told, (rows,) = watched(monkeypatch, features, labels, **options)
         public.append(told)

@@ -87,7 +87,7 @@ def test_one_record_of_many_changes_the_score_within_its_sensitivity(seed, a, b,
 # ---- the budget
 
 
-@pytest.mark.parametrize(("d", "parents"), [(1, 2), (2, 2), (3, 2), (5, 2), (5, 1), (5, 4), (5, 9)])
+@pytest.mark.parametrize(("d", "parents"), [(1, 2), (2, 2), (3, 2), (5, 2), (5, 1), (5, 4), (5, 9), (8, 5), (12, 20)])
 def test_what_is_drawn_adds_up_to_the_budget(monkeypatch, d, parents):
     choices, noises = [], []
     exponential, laplace = bayesian_network.exponential, bayesian_network.laplace
@@ -103,7 +103,7 @@ def test_what_is_drawn_adds_up_to_the_budget(monkeypatch, d, parents):
 
     monkeypatch.setattr(bayesian_network, "exponential", spied_choice)
     monkeypatch.setattr(bayesian_network, "laplace", spied_noise)
-    table = random_table(1, 50, (2, 3, 2, 2, 3)[:d])
+    table = random_table(1, 50, (2, 3, 2, 2, 3, *(2,) * 7)[:d])
     result = run(table, 0.7, parents=parents, rng=generator())
     assert (len(choices), len(noises)) == (d - 1, max(d - parents, 1))
     structure, values = sum(choices), sum(1 / scale for scale in noises)
@@ -196,10 +196,11 @@ def test_the_records_speak_through_the_noisy_counts_and_the_choices_alone(monkey
 
 
 def test_the_choice_is_among_all_candidates(monkeypatch):
-    """Up to 6,006 of them, as sets of 6 parents among 16 attributes: the mechanism gets the score of each."""
+    """Up to 6,006 of them, as sets of 6 parents among 16 attributes: the mechanism gets the score of each, and the same sensitivity."""
     scores, chosen = itertools.count(), []
 
     def choice(given, epsilon, sensitivity, *, rng):
+        assert sensitivity == 2
         chosen.append(len(set(given)))
         return [0, len(given) - 1, len(given) // 2][len(chosen) % 3]
 

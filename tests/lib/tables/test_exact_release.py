@@ -344,7 +344,7 @@ def test_every_candidate_can_be_chosen_however_many_there_are(count, exact, monk
     weights = {(place,): 1 + place % 3 for place in range(count)}
     made = ExactDraws(2, weights, None) if exact else FloatingDraws("gaussian", 2, weights, None)
     sensitivity = (GRAIN if exact else 1) * 2 * max(weights.values())
-    for scores, wanted in itertools.product((ranks, [0] * count, [10**9, *ranks[1:]]), {0, count // 2, count - 1}):
+    for scores, wanted in itertools.product((ranks, [0] * count, [2**60, *ranks[1:]]), {0, count // 2, count - 1}):
         assert made.choose(dict(zip(weights, scores, strict=True)), Fraction(1, 3)) == (wanted,)
         assert asked.pop() == (scores, Fraction(1, 3), sensitivity) and not asked
 
