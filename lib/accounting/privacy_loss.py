@@ -10,6 +10,7 @@ A `DiscreteLoss` is such a law, and also a variable for `numerical.prv_compose`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -135,11 +136,11 @@ def randomized_response(epsilon: float, k: int = 2) -> DiscreteLoss:
     epsilon : (0, 1e150]; k : integer in [2, inf)
     """
     epsilon, k = number("epsilon", epsilon, "(0, 1e150]"), whole("k", k, "[2, inf)")
-    log_truth = -np.log1p((k - 1) * np.exp(-epsilon))
+    log_truth = -np.logaddexp(0, math.log(k - 1) - epsilon)
     log_lie = log_truth - epsilon
     if k == 2:
         return DiscreteLoss(epsilon, np.array([-epsilon, epsilon]), np.array([log_lie, log_truth]))
-    log_mass = np.array([log_lie, np.log(k - 2) + log_lie, log_truth])
+    log_mass = np.array([log_lie, math.log(k - 2) + log_lie, log_truth])
     return DiscreteLoss(epsilon, np.array([-epsilon, 0.0, epsilon]), log_mass)
 
 

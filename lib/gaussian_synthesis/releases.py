@@ -116,7 +116,7 @@ def released_epsilon(
     2.146
     """
     epsilon = _epsilon_at(delta, lambda epsilon: _upper_delta(n, epsilon, d, sigma, size, radius))
-    return epsilon + 1e-9 if epsilon else 0.0
+    return epsilon * (1 + 2.0**-48) + 1e-9 if epsilon else 0.0
 
 
 def released_epsilon_attained(n: int, delta: float, d: int, sigma: float, *, size: int | None = None) -> float:
@@ -128,7 +128,8 @@ def released_epsilon_attained(n: int, delta: float, d: int, sigma: float, *, siz
     >>> print(round(released_epsilon_attained(10**7, delta=1e-5, d=6, sigma=0.01), 3))
     2.146
     """
-    return max(_epsilon_at(delta, lambda epsilon: released_delta(n, epsilon, d, sigma, size=size)[0]) - 1e-9, 0.0)
+    epsilon = _epsilon_at(delta, lambda epsilon: released_delta(n, epsilon, d, sigma, size=size)[0])
+    return max(epsilon * (1 - 2.0**-48) - 1e-9, 0.0)
 
 
 def _epsilon_at(delta, delta_at) -> float:

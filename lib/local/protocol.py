@@ -57,9 +57,15 @@ def count_law(own: int, n: int, p: float, q: float) -> NDArray[np.float64]:
     n = checks.whole("n", n, "[0, inf)")
     own = checks.whole("own", own, f"[0, {n}]")
     p, q = checks.number("p", p, "[0, 1]"), checks.number("q", q, "[0, 1]")
-    return scipy.signal.convolve(
-        scipy.stats.binom.pmf(np.arange(own + 1), own, p), scipy.stats.binom.pmf(np.arange(n - own + 1), n - own, q)
-    )
+    law, parts = np.zeros(n + 1), []
+    for users, chance in ((own, p), (n - own, q)):
+        masses = scipy.stats.binom.pmf(np.arange(users + 1), users, chance)
+        inside = np.flatnonzero(masses)
+        parts.append((inside[0], masses[inside[0] : inside[-1] + 1]))
+    (start, ours), (after, others) = parts
+    sums = np.convolve(ours, others)  # not by Fourier transforms, whose errors exceed small probabilities
+    law[start + after :][: len(sums)] = sums
+    return law
 
 
 class FrequencyOracle(ABC):
@@ -165,7 +171,7 @@ class FrequencyOracle(ABC):
         `confidence`, in (0, 1), asymptotically and for one value at a time, and is not cut to [0, 1].
         """
         estimate = self.estimate(counts, n)
-        z = scipy.special.ndtri((1 + checks.number("confidence", confidence, "(0, 1)")) / 2)
+        z = -scipy.special.ndtri((1 - checks.number("confidence", confidence, "(0, 1)")) / 2)
         intercept, slope = self._variance_line(estimate)
         shrink = z**2 / n
         middle = estimate + shrink * slope / 2

@@ -193,8 +193,8 @@ class Features:
             self.unit = ends - self.origin
         elif scaling == "standard":
             self.origin, self.unit = records.mean(axis=0), records.std(axis=0)
-            if (self.unit == 0).any():
-                name = perturbation.attributes[self.unit.argmin()]
+            if (constant := records.min(axis=0) == records.max(axis=0)).any():
+                name = perturbation.attributes[constant.argmax()]
                 raise ValueError(f"records of {name!r} must take at least two values to be scaled, got one")
         else:
             self.origin, self.unit = np.zeros(records.shape[1]), np.ones(records.shape[1])

@@ -153,7 +153,9 @@ class ExpectationMaximisation:
     def step(self, shares: np.ndarray) -> tuple[np.ndarray, float, float]:
         """Return the shares after a step, and the log-likelihood and the gap before it."""
         density = _applied(self.matrices, shares)
-        score = _applied([matrix.T for matrix in self.matrices], self.observed / density / self.total)
+        seen = self.observed > 0  # elsewhere the density can be 0
+        ratio = np.divide(self.observed, density * self.total, out=np.zeros_like(density), where=seen)
+        score = _applied([matrix.T for matrix in self.matrices], ratio)
         return shares * score, self.likelihood(density), self.total * (score.max() - 1)
 
     def likelihood(self, density: np.ndarray) -> float:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ from ..numerics import checks
 from ..numerics.elementwise import TINY, quotient_up, total_up
 from ..numerics.kernel_matrix import Pairwise, Points
 
+LEAST_PHI = 1e-300  # densities are finite
 MOST_PERSONS = 16  # all matchings of their rows are weighed
 
 
@@ -85,7 +86,8 @@ class RetentionReplacement:
 class BoundedLaplace:
     """Laplace noise of scale phi, conditioned on staying in [low, high] (equations 2 and 3).
 
-    low, high : the attribute's public range, low < high, of finite width; phi : in (0, inf], inf for a uniform draw
+    low, high : the attribute's public range, low < high, of finite width
+    phi : in [1e-300, inf], inf for a uniform draw
     """
 
     low: float
@@ -97,16 +99,16 @@ class BoundedLaplace:
         if not low < high:
             raise ValueError(f"low must be in (-inf, {high:g}), below high, got {low:g}")
         checks.number("high - low", of_sum(low, high, "bounded"), "(0, inf)")
-        phi = checks.number("phi", self.phi, "(0, inf]")
+        phi = checks.number("phi", self.phi, f"[{LEAST_PHI:g}, inf]")
         for name, value in (("low", low), ("high", high), ("phi", phi)):
             object.__setattr__(self, name, value)
 
     @classmethod
     def from_epsilon(cls, epsilon: float, low: float, high: float) -> BoundedLaplace:
-        """Return the mechanism whose local-DP level is `epsilon` in [0, inf)."""
+        """Return the mechanism whose local-DP level is `epsilon` in [0, inf), or less if phi would be below 1e-300."""
         epsilon = checks.number("epsilon", epsilon, "[0, inf)")
-        uniform = cls(low, high, math.inf)
-        return cls(low, high, float(quotient_up(uniform._width, epsilon))) if epsilon >= TINY else uniform
+        made = cls(low, high, math.inf)
+        return replace(made, phi=max(float(quotient_up(made._width, epsilon)), LEAST_PHI)) if epsilon >= TINY else made
 
     @property
     def _width(self) -> float:
@@ -246,21 +248,22 @@ class Perturbation:
         """
         right = self._points(self.check(outputs if inputs is None else inputs))
         left = right if inputs is None else self._points(self.check(outputs))
-        plain = Points(left.bilinear, left.steps, np.ones(len(left)))
+        ones = np.ones((len(left), 1))
+        plain = Points(np.concatenate([left.bilinear[:, :-1], ones], axis=1), left.steps, ones[:, 0])
         return Pairwise(plain, right, symmetric=inputs is None)
 
     def _points(self, records) -> Points:
         """Return the points; as inputs, `factors` holds everything that depends on the input alone."""
-        onehot, steps, factors = [np.empty((len(records), 0))], [np.empty((len(records), 0))], np.ones(len(records))
+        onehot, steps, factors = [], [np.empty((len(records), 0))], np.ones(len(records))
         for mechanism, column in zip(self.mechanisms.values(), records.T):
             if isinstance(mechanism, RetentionReplacement):
-                # equal categories multiply (1 - rho)/size by e^epsilon
+                # different categories divide the density of equal ones by e^epsilon
                 onehot.append(np.eye(mechanism.size)[column.astype(int)] * math.sqrt(mechanism.epsilon))
-                factors = factors * (1 - mechanism.rho) / mechanism.size
             else:
                 steps.append((column[:, None] - mechanism.low) / mechanism.phi)
-                factors = factors * mechanism.density(column, column)
-        return Points(np.concatenate(onehot, axis=1), np.concatenate(steps, axis=1), factors)
+            factors = factors * mechanism.density(column, column)
+        if_different = np.full((len(records), 1), -sum(part.max() ** 2 for part in onehot))
+        return Points(np.concatenate([*onehot, if_different], axis=1), np.concatenate(steps, axis=1), factors)
 
 
 def pk_level(perturbation: Perturbation, n_records: int) -> float:
@@ -290,7 +293,7 @@ def pk_epsilon(k: float, n_records: int) -> float:
     """
     n = checks.whole("n_records", n_records, "[2, inf)")
     k = checks.number("k", k, f"(1, {n}]")
-    return math.log((n - 1) / (k - 1)) / 2
+    return math.log1p((n - k) / (k - 1)) / 2
 
 
 def matching_posteriors(densities: ArrayLike) -> NDArray[np.float64]:

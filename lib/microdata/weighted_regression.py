@@ -5,9 +5,11 @@ Each minimises the mean loss with a weight for each record (equation 15), by sci
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 
 from ..numerics import checks
@@ -24,7 +26,8 @@ def logistic_regression(
 ) -> LogisticRegression:
     """Minimise mean_i w_i (-log-likelihood)_i + penalty |gamma|^2 / 2 (hasegawa2015, equations 15 and 16).
 
-    features : (n, p); labels : (n,), 0 or 1, both present
+    features : (n, p), of such sizes that a solution can be computed: a ``ValueError`` asks for scaling otherwise
+    labels : (n,), 0 or 1, both present
     weights : (n,), not negative, with a positive sum, such as density ratios; only their proportions matter
     penalty : in [1e-12, 1e6]; it leaves out the intercept. It makes the optimum unique if features add up to a constant,
         as 0/1 columns do, and finite if the classes can be separated. The paper gives none
@@ -40,8 +43,9 @@ def logistic_regression(
 
     features, labels, weights = _analysed(features, labels, weights)
     penalty = checks.number("penalty", penalty, "[1e-12, 1e6]")
-    model = LogisticRegression(C=1 / (penalty * len(labels)), solver="newton-cholesky", tol=1e-8)
-    return model.fit(features, _both(labels, weights), weights)
+    tol = min(1e-8, 1e-6 * penalty)  # of the gradient, of which the penalty is a part
+    model = LogisticRegression(C=1 / (penalty * len(labels)), solver="newton-cholesky", tol=tol)
+    return _fitted(model, features, labels, weights, [penalty, 0], lambda margins: scipy.special.expit(-margins))
 
 
 def support_vector_machine(
@@ -61,9 +65,11 @@ def support_vector_machine(
 
     features, labels, weights = _analysed(features, labels, weights)
     penalty = checks.number("penalty", penalty, "[1e-12, 1e6]")
-    # scikit-learn minimises C sum_i w_i hinge_i^2 + |gamma|^2 / 2
-    model = LinearSVC(C=1 / (penalty * len(labels)), dual=False, max_iter=10_000)
-    return model.fit(features, _both(labels, weights), weights)
+    # scikit-learn minimises C sum_i w_i hinge_i^2 + |gamma|^2 / 2, up to `tol` of the first gradient
+    sizes = np.append(np.abs(features).max(axis=0), 1.0)
+    tol = 1e-4 * min(sizes[sizes > 0]) / sizes.max()
+    model = LinearSVC(C=1 / (penalty * len(labels)), dual=False, max_iter=10_000, tol=tol)
+    return _fitted(model, features, labels, weights, [penalty, penalty], lambda margins: 2 * np.maximum(1 - margins, 0))
 
 
 def linear_regression(
@@ -97,6 +103,26 @@ def _analysed(features, values, weights) -> tuple[np.ndarray, np.ndarray, np.nda
     if weights.shape != values.shape:
         raise ValueError(f"weights must have shape {values.shape}, one for each record, got {weights.shape}")
     return features, values, weights
+
+
+def _fitted(model, features, labels, weights, penalties, slope):
+    """Return the fitted `model`, if the gradient of what it minimises is 0 up to a hundredth of the gradient's terms.
+
+    penalties : of the coefficients and of the intercept; slope : function of the margins, minus the loss's derivative
+    """
+    labels = _both(labels, weights)
+    with warnings.catch_warnings(action="ignore"):  # of what is checked below
+        model.fit(features, labels, weights)
+    sign, features = np.where(labels, 1.0, -1.0), np.column_stack([features, np.ones(len(labels))])
+    found = np.append(model.coef_[0], model.intercept_)
+    pulls = -sign * weights * slope(sign * (features @ found)) / len(labels)
+    shrinks = np.repeat(penalties, [len(found) - 1, 1]) * found
+    if (np.abs(pulls @ features + shrinks) > (np.abs(pulls) @ np.abs(features) + np.abs(shrinks)) / 100).any():
+        raise ValueError(
+            f"features must be scaled, for instance to [0, 1], for the solver to reach the minimum, got values"
+            f" from {features.min():g} to {features.max():g}"
+        )
+    return model
 
 
 def _both(labels, weights) -> np.ndarray:

@@ -53,7 +53,7 @@ class Plan:
     start, choice, pace : the devices that the module's text describes: "sized", "printed" or "none"; "clear" or
         "printed"; "tested", "printed" or "steady"
     rounds : T of Algorithm 2, the number of rounds the budget is initially divided into, at least the number d of
-        attributes; None: `rounds_for`
+        attributes; None: `rounds_for`. Near d, the budget may end within the first d measurements
     alpha : proportion of each round's budget that goes to measuring, [1e-9, 0.999999] (Algorithm 2, lines 1 and 2)
     noise : "gaussian", or "laplace" at equal rho a round
     max_cells : size limit of the model, in cells of its junction tree, an integer in [1, inf); None: `max_cells_for`. A

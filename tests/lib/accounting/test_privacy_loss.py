@@ -144,6 +144,14 @@ def test_bad_arguments_are_refused_by_name(name, call):
         call(privacy_loss.randomized_response(1.0))
 
 
+@pytest.mark.parametrize("k", [3, 10**9, 10**30, 10**300])
+def test_responses_over_any_number_of_values(k):
+    with mpmath.workdps(450):
+        odds = mpmath.exp(1)
+        expected = (odds - 1) / (odds + k - 1)
+    assert privacy_loss.randomized_response(1.0, k).kl == pytest.approx(float(expected), rel=1e-9)
+
+
 def test_no_delta_is_above_one():
     """Six masses of a sixth sum to a last digit more."""
     loss = privacy_loss.DiscreteLoss(60.0, np.linspace(50, 60, 6), np.log(np.full(6, 1 / 6)))

@@ -783,7 +783,10 @@ def test_intervals_cover_as_often_as_they_say(name):
 def test_more_confidence_takes_a_wider_interval():
     oracle = OUE(4, 1.0)
     counts = np.array([300, 400, 350, 380])
-    widths = [np.diff(oracle.interval(counts, 1_000, confidence), axis=0) for confidence in (0.5, 0.9, 0.99)]
+    widths = [
+        np.diff(oracle.interval(counts, 1_000, confidence), axis=0)
+        for confidence in (0.5, 0.9, 1 - 1e-15, 1 - 2.0**-53)
+    ]
     assert (np.diff(widths, axis=0) > 0).all()
 
 
@@ -909,6 +912,13 @@ def test_the_law_of_a_large_count_has_the_moments_of_the_protocol():
     estimates = oracle.estimate(np.stack([np.arange(n + 1)] * 8, axis=1), n)[:, 0]
     assert law.sum() == pytest.approx(1) and law @ estimates == pytest.approx(f)
     assert law @ (estimates - f) ** 2 == pytest.approx(oracle.variance(f, n))
+
+
+def test_no_probability_of_a_count_is_negative_or_lost():
+    law = count_law(5_000, 10_000, 0.75, 0.25)
+    assert law.min() >= 0 and law.sum() == pytest.approx(1)
+    law = count_law(300, 600, 0.75, 0.25)
+    assert law[[0, -1]] == pytest.approx([0.1875**300] * 2, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -253,6 +253,7 @@ def test_the_levels_of_the_document_as_local_epsilon():
     """By hand: 4.502, 4.156, 3.750, 2.903 on 16,281 records."""
     assert [round(pk_epsilon(k, 16_281), 3) for k in (3, 5, 10, 50)] == [4.502, 4.156, 3.750, 2.903]
     assert np.ptp(pk_parameters(3, 16_281, MIXED).epsilons) < 1e-12
+    assert pk_epsilon(math.nextafter(1e9, 0), 10**9) == pytest.approx(2.0**-24 / (10**9 - 1), rel=1e-12)  # k near n
 
 
 def test_k_equal_to_n_leaves_nothing_of_the_records():
@@ -340,6 +341,17 @@ def test_random_tables_never_exceed_1_in_k(seed):
 
 
 # ---------------------------------------------------------------- the operator
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 30, 300, 720, 5_000])
+def test_transitions_are_densities_at_any_level(epsilon):
+    found = Perturbation.from_epsilon(epsilon, {"age": (0, 1), **{f"answer {i}": 2 for i in range(40)}})
+    records = np.zeros((3, 41))
+    records[1, 1] = records[2] = 1
+    with np.errstate(all="raise", under="ignore"):
+        expected = np.stack([found.density(records, row[None]) for row in records], axis=1)
+        for operator in (found.transitions(records), found.transitions(records, records)):
+            np.testing.assert_allclose(operator.dense(), expected, rtol=1e-11, atol=1e-250)
 
 
 @pytest.mark.slow
@@ -453,10 +465,17 @@ def test_rho_outside_0_1_is_refused(rho):
         RetentionReplacement(3, rho)
 
 
+def test_densities_are_finite_at_the_least_scale():
+    least = BoundedLaplace.from_epsilon(1e308, 0, 1)
+    assert least.phi == 1e-300 and least.epsilon <= 1e308
+    with np.errstate(all="raise", under="ignore"):
+        assert 0 < least.density(0.5, 0.5) < math.inf and least.density(0.5, 0.25) == 0
+
+
 @QUICK
 @given(phi=st.one_of(st.floats(max_value=0), st.just(math.nan)))
 def test_phi_not_above_0_is_refused(phi):
-    with pytest.raises(ValueError, match=r"phi must be in \(0, inf\]"):
+    with pytest.raises(ValueError, match=r"phi must be in \[1e-300, inf\]"):
         BoundedLaplace(0, 1, phi)
 
 

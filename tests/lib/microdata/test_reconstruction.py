@@ -17,6 +17,7 @@ from lib.microdata import (
     IterativeBayes,
     KernelDensityRatio,
     LinearDensityRatio,
+    Perturbation,
     algorithm_1,
     duality_gap,
     effective_sample_size,
@@ -421,9 +422,18 @@ def test_records_must_be_perturbed_ones_of_this_perturbation():
             LinearDensityRatio(found).fit(bad)
 
 
+def test_bins_that_no_record_can_have_come_from_have_no_share():
+    found = Perturbation.from_epsilon(2_000, {"age": (0, 1), "answer": 2})
+    model = IterativeBayes(found).fit([[0.05, 0], [0.45, 1]] * 10)
+    expected = np.zeros((10, 2))
+    expected[0, 0] = expected[4, 1] = 0.5
+    np.testing.assert_allclose(model.shares_, expected, atol=1e-3)
+    assert model.converged_ and model.weights_ == pytest.approx(np.ones(20), rel=1e-3)
+
+
 def test_a_constant_column_cannot_be_standardised():
     found, records = perturbed(10, seed=0)
-    records[:, 1] = 20
+    records[:, 1] = 20.1  # whose mean is another number
     with pytest.raises(ValueError, match="records of 'age' must take at least two values"):
         KernelDensityRatio(found, scaling="standard").fit(records)
 

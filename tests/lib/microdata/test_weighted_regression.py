@@ -1,5 +1,6 @@
 """Regressions of weighted records: a weight is a number of copies, and each fit is at its optimum."""
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -53,6 +54,29 @@ def test_the_support_vector_machine_is_at_its_optimum():
     slack = np.maximum(0, 1 - signs * model.decision_function(features))
     gradient = -2 * (weights / weights.mean() * signs * slack) @ features / 300 + 0.1 * model.coef_[0]
     np.testing.assert_allclose(gradient, 0, atol=2e-3)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1, 1e3, 1e5, 1e7, 1e8, 1e20, 1e49])
+@pytest.mark.parametrize("penalty", [0.1, 1e-6, 1e-12])
+@pytest.mark.parametrize("analysis", ANALYSES[:2])
+def test_features_of_any_size_give_the_minimum_or_are_refused(analysis, penalty, scale):
+    """By mpmath's arithmetic, the gradient is 0: to a hundredth of its terms."""
+    features, labels = [0, scale, 2 * scale, 3 * scale], [0, 0, 1, 1]
+    try:
+        model = analysis(np.transpose([features]), labels, penalty=penalty)
+    except ValueError as error:
+        assert scale > 1e6 and "features must be scaled" in str(error)
+        return
+    slope, intercept = map(mpmath.mpf, [model.coef_[0, 0], model.intercept_[0]])
+    svm = analysis is weighted_regression.support_vector_machine
+    terms = [[penalty * slope], [penalty * intercept * svm]]
+    for x, label in zip(features, labels):
+        margin = (2 * label - 1) * (slope * x + intercept)
+        pull = (2 * max(1 - margin, 0) if svm else 1 / (1 + mpmath.exp(margin))) * (1 - 2 * label) / 4
+        terms[0].append(pull * x)
+        terms[1].append(pull)
+    for each in terms:
+        assert abs(sum(each)) <= 0.011 * sum(map(abs, each))
 
 
 @pytest.mark.parametrize("analysis", ANALYSES)
