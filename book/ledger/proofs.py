@@ -48,8 +48,8 @@ def derive(*lines, where=None) -> bool:
     name, before, *rest = lines if isinstance(lines[0], str) else ("", *lines)
     name = name if "&" in name else f"{name} &=" if name else ""
     before, why = before if isinstance(before, tuple) else (before, "")
-    rows, held = [f"{name} {latex(before)}" if name else f"{latex(before)} &"], []
-    rows[0] += f" && {_because(why)}" if why else ""
+    first = latex(before)
+    rows, held = _reasoned(f"{name} {first}" if name else f"&{first}", why), []
     for line in rest:
         relation, expression, holds, reason = "=", line, None, ""
         if isinstance(line, tuple) and len(line) == 2:
@@ -60,24 +60,31 @@ def derive(*lines, where=None) -> bool:
             difference = _evaluated(before, where) - _evaluated(expression, where)
             holds = zero(difference)
             relation = "=" if holds else r"\ne" if _differs(difference) else r"\overset{?}{=}"
-        because, mark = _because(reason), r"\checkmark" if holds else r"\times"
-        if holds and latex(expression) == latex(before) and "&&" not in rows[-1]:  # by definition, as sympy writes it
-            rows[-1] += f" && {because}{mark}"
+        mark = r"\checkmark" if holds else r"\times"
+        if name and not why and not held and holds and latex(expression) == first:  # by definition, as sympy writes it
+            rows = _reasoned(rows[0], reason, mark)
         else:
-            rows.append(f"&{relation} {latex(expression)} && {because}{mark}")
+            rows += _reasoned(f"&{relation} {latex(expression)}", reason, mark)
         held.append(bool(holds))
         before = expression
-    if not name and not why and len(rows) > 1:  # one line for the first equation, if there is room
-        rows[:2] = [rows[0] + rows[1][1:]] if len(rows[0] + rows[1]) < ROOM else [f"& {rows[0][:-2]}", *rows[1:]]
+    if rest and not name and not why and len(rows[0] + rows[1]) < ROOM:  # one line for the first equation
+        rows[:2] = [f"{first} {rows[1]}"]
     display(Math("\n".join([r"\begin{aligned}", " \\\\\n".join(rows), r"\end{aligned}"])))
     return all(held)
+
+
+def _reasoned(row: str, reason: str, mark: str = "") -> list[str]:
+    """Return the row with its mark, or above another row with reason and mark: beside long formulas there is no room."""
+    if reason:
+        return [row, rf"&\quad {_because(reason)}{mark}"]
+    return [rf"{row} \quad {mark}" if mark else row]
 
 
 def _because(reason: str) -> str:
     """Return `reason` as LaTeX. Its formulas are outside of the text, because MathML is made without formulas in texts."""
     pieces = enumerate(reason.split("$"))
     shown = [piece if i % 2 else rf"\text{{{piece}}}" for i, piece in pieces if piece]
-    return "".join(shown) + r"\ " if shown else ""
+    return "".join(shown) + r"\ "
 
 
 class _Printer(LatexPrinter):

@@ -66,16 +66,16 @@ A, B = sp.symbols("A B", commutative=False)
 @pytest.mark.parametrize(
     ("lines", "holds", "expected"),
     [
-        ((sp.Integral(y, (y, 0, x)), x**2 / 2), True, [r"\int\limits_{0}^{x} y\, dy &= \frac{x^{2}}{2} && \checkmark"]),
-        (("f &\\le", x, (sp.cos(0) * sp.exp(sp.log(x)), "why")), True, [r"f &\le x && \text{why}\ \checkmark"]),
-        (("f", (x, "for $x > 0$, say"), (x, "")), True, [r"f &= x && \text{for }x > 0\text{, say}\  \\", r"&= x && \checkmark"]),
-        (("f", sp.Derivative(x, x), (1, "$1$")), True, [r"f &= \frac{d}{d x} x \\", r"&= 1 && 1\ \checkmark"]),
-        (("f", sp.Derivative(x, x), (1, "why")), True, [r"f &= \frac{d}{d x} x \\", r"&= 1 && \text{why}\ \checkmark"]),
-        (("f", x - m, x + m), False, [r"f &= x - \mu \\", r"&\ne \mu + x && \times"]),
-        (("f", x, (r"\le", x + 1, True)), True, [r"f &= x \\", r"&\le x + 1 && \checkmark"]),
-        (("f", x, (r"\le", x - 1, False)), False, [r"f &= x \\", r"&\le x - 1 && \times"]),
-        ((sp.log(x * y), sp.log(x) + sp.log(y)), True, [r"\log{\left(x y \right)} &= \log{\left(x \right)} + \log{\left(y \right)} && \checkmark"]),
-        ((A * (A + B), A**2 + A * B), True, [r"A \left(A + B\right) &= A B + A^{2} && \checkmark"]),
+        ((sp.Integral(y, (y, 0, x)), x**2 / 2), True, [r"\int\limits_{0}^{x} y\, dy &= \frac{x^{2}}{2} \quad \checkmark"]),
+        (("f &\\le", x, (sp.cos(0) * sp.exp(sp.log(x)), "why")), True, [r"f &\le x \\", r"&\quad \text{why}\ \checkmark"]),
+        (("f", (x, "for $x > 0$, say"), (x, "")), True, [r"f &= x \\", r"&\quad \text{for }x > 0\text{, say}\  \\", r"&= x \quad \checkmark"]),
+        (("f", sp.Derivative(x, x), (1, "$1$")), True, [r"f &= \frac{d}{d x} x \\", r"&= 1 \\", r"&\quad 1\ \checkmark"]),
+        (("f", sp.Derivative(x, x), 1), True, [r"f &= \frac{d}{d x} x \\", r"&= 1 \quad \checkmark"]),
+        (("f", x - m, x + m), False, [r"f &= x - \mu \\", r"&\ne \mu + x \quad \times"]),
+        (("f", x, (r"\le", x + 1, True)), True, [r"f &= x \\", r"&\le x + 1 \quad \checkmark"]),
+        (("f", x, (r"\le", x - 1, False)), False, [r"f &= x \\", r"&\le x - 1 \quad \times"]),
+        ((sp.log(x * y), sp.log(x) + sp.log(y)), True, [r"\log{\left(x y \right)} &= \log{\left(x \right)} + \log{\left(y \right)} \quad \checkmark"]),
+        ((A * (A + B), A**2 + A * B), True, [r"A \left(A + B\right) &= A B + A^{2} \quad \checkmark"]),
         ((A * (A + B), A**2 + B * A), False, None),
         ((sp.Matrix([x, x**2]), sp.Matrix([x, x * x])), True, None),
         (("f", 2 * x), True, ["f &= 2 x"]),
@@ -84,6 +84,14 @@ A, B = sp.symbols("A B", commutative=False)
 def test_a_derivation_marks_each_line_by_what_sympy_makes_of_it(shown, lines, holds, expected):
     assert proofs.derive(*lines) is holds
     assert expected is None or shown == expected
+
+
+@pytest.mark.parametrize(("room", "first"), [(99, ["x &= x"]), (0, ["&x", "&= x"])])
+def test_a_derivation_without_a_name_shows_each_row_once(shown, monkeypatch, room, first):
+    monkeypatch.setattr(proofs, "ROOM", room)
+    assert proofs.derive(x, x, (x, "why"), x)
+    reasoned = [r"&= x", r"&\quad \text{why}\ \checkmark", r"&= x \quad \checkmark"]
+    assert [row.removesuffix(r" \\") for row in shown] == [*first[:-1], rf"{first[-1]} \quad \checkmark", *reasoned]
 
 
 def test_symbols_of_a_derivation_stand_for_what_is_given(shown):
