@@ -1,10 +1,9 @@
 """The parts of pages that show the ledger: claims, replies, changed verdicts, errata, planted faults, and Coq's
 theorems.
 
-A chapter's claims appear as on the scorecard (`book.ledger.cards`): as a table folded behind its tally, or a single
-claim unfolded. The box that opens the chapter gives their tally and links to them. The notebook's outputs are not
-changed; the page is made from the records that they contain. If the chapter ran on synthetic data, the verdict shown is
-the full run's.
+A chapter's claims appear as on the scorecard (`book.ledger.cards`), folded behind their tally. The box that opens the
+chapter gives the tally of all and links to them. The notebook's outputs are not changed; the page is made from the
+records that they contain. If the chapter ran on synthetic data, the verdict shown is the full run's.
 
 {replies}                   the replies to verdicts
 {changed-verdicts} 0.1.0    the verdicts that differ from that version's full run (book/results/claims-0.1.0.csv), and why
@@ -60,7 +59,7 @@ def shown(found, to_root: str, page: str, full: dict) -> str:
     """Return a record, or a table's records, as HTML for the page of the chapter."""
     listed = findings([found], page, full)
     entries = [cards.entry(each, f"{to_root}scorecard.html#{claims.anchor(each.claim.id)}") for each in listed]
-    return cards.folded(listed, entries) if isinstance(found, list) else entries[0]
+    return cards.folded(listed, entries)
 
 
 def findings(found: list, page: str, full: dict) -> list[cards.Finding]:

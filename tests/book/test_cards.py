@@ -1,4 +1,4 @@
-"""A claim as its readers see it: verdict first, each reading with its value, replies beside it; tables folded behind their tally."""
+"""A claim as its readers see it: verdict first, each reading with its value, replies beside it; claims of chapters folded behind their tally."""
 
 import json
 import re
@@ -122,7 +122,7 @@ def test_each_output_of_claims_carries_the_records_it_shows(path):
     assert len(found) == len(drawn)
     for records, markup in zip(found, drawn):
         made = shown_claims.shown(records, "../../", "notebooks/x", {})
-        assert made.startswith('<details class="claims">' if isinstance(records, list) else '<div class="claim" id=')
+        assert made.startswith('<details class="claims">')
         ids = re.findall(r'id="(claim-[^"]+)"', markup)
         assert re.findall(r'<div class="claim" id="(claim-[^"]+)"', made) == ids
         assert all(f'"../../scorecard.html#{id}"' in made for id in ids)
