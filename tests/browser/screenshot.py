@@ -15,11 +15,13 @@ def main() -> None:
     parser.add_argument("picture", type=Path)
     parser.add_argument("--width", type=int, default=1280)
     parser.add_argument("--height", type=int, default=900)
+    parser.add_argument("--at", default="html", help="the selector of what is at the top of the window")
     parser.add_argument("--dark", action="store_true")
     parser.add_argument("--full", action="store_true", help="the whole page, not the window")
     asked = parser.parse_args()
     with served(BOOK) as address, chromium() as browser:
         browser.open(f"{address}/{asked.page}", width=asked.width, height=asked.height, dark=asked.dark)
+        browser.script("document.querySelector(arguments[0]).scrollIntoView()", asked.at)
         browser.screenshot(asked.picture, full=asked.full)
 
 
