@@ -1,4 +1,4 @@
-"""Under each figure of each page: the way to its notebook, parameters, data and commit, and both of its files."""
+"""Under each figure of each page: the way to its notebook, parameters, data and commit, and both of its files; figures in dark mode."""
 
 import io
 import re
@@ -9,6 +9,7 @@ from urllib.parse import urljoin, urlsplit
 import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
+from PIL import Image
 
 from book.kept import results
 from tests.browser import needs
@@ -68,6 +69,20 @@ def test_the_links_are_shown_and_can_be_reached_with_the_keyboard(browser, book)
         "const e = document.activeElement, s = getComputedStyle(e); return [e.textContent, s.outlineStyle]"
     )
     assert focused[0].startswith("notebook") and focused[1] == "solid"
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_figure_has_the_ground_of_its_page_and_ink_that_contrasts(browser, book, dark):
+    browser.open(f"{book}/{PAGES[0]}", width=390, dark=dark)
+    left, top, right, bottom = browser.script(
+        "const e = document.querySelector('article .cell_output img'); e.scrollIntoView({block: 'center'});"
+        "const r = e.getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom].map(Math.round)"
+    )
+    seen = Image.open(io.BytesIO(browser.driver.get_screenshot_as_png())).convert("L")
+    page, ground = seen.getpixel((left - 5, top + 9)), seen.getpixel((left + 5, top + 9))
+    darkest, lightest = seen.crop((left + 9, top + 9, right - 9, bottom - 9)).getextrema()
+    assert abs(page - ground) < 9 and (ground < 32) == dark
+    assert lightest - darkest > 180
 
 
 def test_the_shipped_notebooks_do_not_carry_the_files_again():
