@@ -137,7 +137,7 @@ class Attack:
         for group in (~choose & self.members, ~choose & ~self.members):
             hits = int((self.scores[group] >= threshold).sum())
             rates.append(hits / group.sum())
-            ends.append(clopper_pearson(hits, int(group.sum()), (1 + level) / 2))
+            ends.append(clopper_pearson(hits, int(group.sum()), min((1 + level) / 2, 1 - 2.0**-53)))
         return rates[0] - rates[1], float(ends[0][0] - ends[1][1]), float(ends[0][1] - ends[1][0])
 
 

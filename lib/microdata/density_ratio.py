@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..numerics import checks, mixing_proportions
 from ..numerics.extras import extra
 from ..numerics.kernel_matrix import Pairwise, gaussian_kernel
-from .perturbation import Perturbation, RetentionReplacement
+from .perturbation import BoundedLaplace, Perturbation, RetentionReplacement
 
 with extra("classifiers"):
     from sklearn.base import BaseEstimator, clone
@@ -193,9 +193,9 @@ class Features:
             self.unit = ends - self.origin
         elif scaling == "standard":
             self.origin, self.unit = records.mean(axis=0), records.std(axis=0)
-            if (constant := records.min(axis=0) == records.max(axis=0)).any():
-                name = perturbation.attributes[constant.argmax()]
-                raise ValueError(f"records of {name!r} must take at least two values to be scaled, got one")
+            for name, one, column, unit in zip(perturbation.attributes, self.mechanisms, records.T, self.unit):
+                if isinstance(one, BoundedLaplace) and (unit == 0 or column.min() == column.max()):
+                    raise ValueError(f"records of {name!r} must take at least two values to be scaled, got one")
         else:
             self.origin, self.unit = np.zeros(records.shape[1]), np.ones(records.shape[1])
 

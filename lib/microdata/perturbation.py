@@ -30,10 +30,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..mechanisms.sensitivity import of_sum
 from ..numerics import checks
-from ..numerics.elementwise import TINY, quotient_up, total_up
+from ..numerics.elementwise import quotient_up, total_up
 from ..numerics.kernel_matrix import Pairwise, Points
 
-LEAST_PHI = 1e-300  # densities are finite
+LEAST = 1e-300  # of a numeric attribute's scale and level: densities are finite and positive
 MOST_PERSONS = 16  # all matchings of their rows are weighed
 
 
@@ -87,7 +87,7 @@ class BoundedLaplace:
     """Laplace noise of scale phi, conditioned on staying in [low, high] (equations 2 and 3).
 
     low, high : the attribute's public range, low < high, of finite width
-    phi : in [1e-300, inf], inf for a uniform draw
+    phi : in [1e-300 max(width, 1), 1e300 width], or inf for a uniform draw
     """
 
     low: float
@@ -98,17 +98,20 @@ class BoundedLaplace:
         low, high = (checks.number(name, getattr(self, name), "(-inf, inf)") for name in ("low", "high"))
         if not low < high:
             raise ValueError(f"low must be in (-inf, {high:g}), below high, got {low:g}")
-        checks.number("high - low", of_sum(low, high, "bounded"), "(0, inf)")
-        phi = checks.number("phi", self.phi, f"[{LEAST_PHI:g}, inf]")
+        width = checks.number("high - low", of_sum(low, high, "bounded"), "(0, inf)")
+        phi = checks.number("phi", self.phi, f"[{LEAST * max(width, 1)!r}, inf]")
+        if LEAST * phi > width and phi < math.inf:
+            raise ValueError(f"phi must be in (0, {width / LEAST:g}] or inf, got {phi:g}")
         for name, value in (("low", low), ("high", high), ("phi", phi)):
             object.__setattr__(self, name, value)
 
     @classmethod
     def from_epsilon(cls, epsilon: float, low: float, high: float) -> BoundedLaplace:
-        """Return the mechanism whose local-DP level is `epsilon` in [0, inf), or less if phi would be below 1e-300."""
+        """Return the mechanism whose local-DP level is `epsilon` in [0, inf), or less where phi would leave its range."""
         epsilon = checks.number("epsilon", epsilon, "[0, inf)")
         made = cls(low, high, math.inf)
-        return replace(made, phi=max(float(quotient_up(made._width, epsilon)), LEAST_PHI)) if epsilon >= TINY else made
+        least = LEAST * max(made._width, 1)
+        return made if epsilon < 2 * LEAST else replace(made, phi=max(float(quotient_up(made._width, epsilon)), least))
 
     @property
     def _width(self) -> float:

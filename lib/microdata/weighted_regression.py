@@ -16,6 +16,8 @@ from ..numerics import checks
 from ..numerics.extras import extra
 from .density_ratio import normalised
 
+MOST_STEPS = 200
+
 if TYPE_CHECKING:
     from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.svm import LinearSVC
@@ -26,7 +28,7 @@ def logistic_regression(
 ) -> LogisticRegression:
     """Minimise mean_i w_i (-log-likelihood)_i + penalty |gamma|^2 / 2 (hasegawa2015, equations 15 and 16).
 
-    features : (n, p), of such sizes that a solution can be computed: a ``ValueError`` asks for scaling otherwise
+    features : (n, p); if their sizes differ so much that no solver reaches the minimum, a ``ValueError`` asks for scaling
     labels : (n,), 0 or 1, both present
     weights : (n,), not negative, with a positive sum, such as density ratios; only their proportions matter
     penalty : in [1e-12, 1e6]; it leaves out the intercept. It makes the optimum unique if features add up to a constant,
@@ -45,7 +47,16 @@ def logistic_regression(
     penalty = checks.number("penalty", penalty, "[1e-12, 1e6]")
     tol = min(1e-8, 1e-6 * penalty)  # of the gradient, of which the penalty is a part
     model = LogisticRegression(C=1 / (penalty * len(labels)), solver="newton-cholesky", tol=tol)
-    return _fitted(model, features, labels, weights, [penalty, 0], lambda margins: scipy.special.expit(-margins))
+    labels = _both(labels, weights)
+    with warnings.catch_warnings(action="ignore"):  # of what is checked here
+        model.fit(features, labels, weights)
+    signs = np.where(labels, 1.0, -1.0)
+    pulls = -signs * weights * scipy.special.expit(-signs * model.decision_function(features)) / len(labels)
+    shrinks = penalty * model.coef_[0]
+    gradient, terms = pulls @ features + shrinks, np.abs(pulls) @ np.abs(features) + np.abs(shrinks)
+    if (np.abs(gradient) > terms / 100).any() or abs(pulls.sum()) > np.abs(pulls).sum() / 100:
+        raise _unscaled(features)
+    return model
 
 
 def support_vector_machine(
@@ -65,11 +76,13 @@ def support_vector_machine(
 
     features, labels, weights = _analysed(features, labels, weights)
     penalty = checks.number("penalty", penalty, "[1e-12, 1e6]")
-    # scikit-learn minimises C sum_i w_i hinge_i^2 + |gamma|^2 / 2, up to `tol` of the first gradient
-    sizes = np.append(np.abs(features).max(axis=0), 1.0)
-    tol = 1e-4 * min(sizes[sizes > 0]) / sizes.max()
-    model = LinearSVC(C=1 / (penalty * len(labels)), dual=False, max_iter=10_000, tol=tol)
-    return _fitted(model, features, labels, weights, [penalty, penalty], lambda margins: 2 * np.maximum(1 - margins, 0))
+    labels = _both(labels, weights)
+    # scikit-learn minimises C sum_i w_i hinge_i^2 + |gamma|^2 / 2, more or less closely
+    model = LinearSVC(C=1 / (penalty * len(labels)), dual=False).fit(features, labels, weights)
+    signed = np.where(labels, 1.0, -1.0)[:, None] * np.column_stack([features, np.ones(len(labels))])
+    found = _newton(signed, weights / len(labels), penalty, np.append(model.coef_[0], model.intercept_))
+    model.coef_, model.intercept_ = found[None, :-1], found[-1:]
+    return model
 
 
 def linear_regression(
@@ -105,24 +118,35 @@ def _analysed(features, values, weights) -> tuple[np.ndarray, np.ndarray, np.nda
     return features, values, weights
 
 
-def _fitted(model, features, labels, weights, penalties, slope):
-    """Return the fitted `model`, if the gradient of what it minimises is 0 up to a hundredth of the gradient's terms.
+def _newton(signed, weights, penalty, found) -> np.ndarray:
+    """Return where sum_i w_i (1 - m_i)_+^2 + penalty |found|^2 / 2 is least, m = `signed` @ found, by Newton's method."""
 
-    penalties : of the coefficients and of the intercept; slope : function of the margins, minus the loss's derivative
-    """
-    labels = _both(labels, weights)
-    with warnings.catch_warnings(action="ignore"):  # of what is checked below
-        model.fit(features, labels, weights)
-    sign, features = np.where(labels, 1.0, -1.0), np.column_stack([features, np.ones(len(labels))])
-    found = np.append(model.coef_[0], model.intercept_)
-    pulls = -sign * weights * slope(sign * (features @ found)) / len(labels)
-    shrinks = np.repeat(penalties, [len(found) - 1, 1]) * found
-    if (np.abs(pulls @ features + shrinks) > (np.abs(pulls) @ np.abs(features) + np.abs(shrinks)) / 100).any():
-        raise ValueError(
-            f"features must be scaled, for instance to [0, 1], for the solver to reach the minimum, got values"
-            f" from {features.min():g} to {features.max():g}"
-        )
-    return model
+    def at(found):
+        slack = np.maximum(1 - signed @ found, 0)
+        return slack, weights @ slack**2 + penalty / 2 * found @ found
+
+    slack, value = at(found)
+    for _ in range(MOST_STEPS):
+        gradient = penalty * found - 2 * (weights * slack) @ signed
+        active = signed[slack > 0] * np.sqrt(2 * weights[slack > 0, None])
+        curvature = active.T @ active + penalty * np.eye(len(found))
+        size = np.sqrt(np.diag(curvature))
+        step = np.linalg.lstsq(curvature / size / size[:, None], gradient / size)[0] / size
+        if gradient @ step <= 1e-9 * value:  # twice what is left, while the same records are within the margin
+            return found
+        length = 1.0
+        while (after := at(found - length * step))[1] > value - length / 4 * (gradient @ step) and length > 1e-9:
+            length /= 2
+        found, (slack, value) = found - length * step, after
+    raise _unscaled(signed)
+
+
+def _unscaled(features) -> ValueError:
+    largest = np.abs(features).max(axis=0)
+    return ValueError(
+        "features must be scaled, for instance to [0, 1], for the solver to reach the minimum, got columns whose largest"
+        f" absolute values are from {largest.min():g} to {largest.max():g}"
+    )
 
 
 def _both(labels, weights) -> np.ndarray:

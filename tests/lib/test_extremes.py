@@ -683,7 +683,7 @@ COSTS = {
     "perturbation.RetentionReplacement.density": case(
         lambda rho, k: perturbation.RetentionReplacement(round(k), rho).density(1, 0), lambda rho, k: (1 - _drawn(rho)) / mpmath.nint(k), (-300, -0.001), (0.31, 9), **NEAREST
     ),
-    "perturbation.BoundedLaplace.epsilon": case(lambda phi: perturbation.BoundedLaplace(0, 1, phi).epsilon, lambda phi: 1 / phi, (-300, 308), high=2**-52),
+    "perturbation.BoundedLaplace.epsilon": case(lambda phi: perturbation.BoundedLaplace(0, 1, phi).epsilon, lambda phi: 1 / phi, (-300, 300), high=2**-52),
     "perturbation.BoundedLaplace.density": case(
         lambda phi: perturbation.BoundedLaplace(0, 1, phi).density(0.25, 0.75),
         lambda phi: mpmath.exp(-1 / (2 * phi)) / phi / (2 - mpmath.exp(-3 / (4 * phi)) - mpmath.exp(-1 / (4 * phi))), (-2, 15), **NEAREST,

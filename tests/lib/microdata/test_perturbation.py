@@ -465,11 +465,15 @@ def test_rho_outside_0_1_is_refused(rho):
         RetentionReplacement(3, rho)
 
 
-def test_densities_are_finite_at_the_least_scale():
-    least = BoundedLaplace.from_epsilon(1e308, 0, 1)
-    assert least.phi == 1e-300 and least.epsilon <= 1e308
+@pytest.mark.parametrize("epsilon", [1e-308, 1e-299, 1e300, 1e308])
+@pytest.mark.parametrize("width", [1e-20, 1, 1e10, 1e300])
+def test_densities_are_finite_at_the_ends_of_the_scale(epsilon, width):
+    least = BoundedLaplace.from_epsilon(epsilon, 0, width)
+    assert 0 <= least.epsilon <= epsilon
     with np.errstate(all="raise", under="ignore"):
-        assert 0 < least.density(0.5, 0.5) < math.inf and least.density(0.5, 0.25) == 0
+        assert 0 < least.density(width / 2, width / 2) < math.inf
+        assert least.density(width / 2, width / 4) == pytest.approx(0 if epsilon > 1 else 1 / width)
+        assert np.isfinite(Perturbation({"age": least}).transitions([[0], [width]]).dense()).all()
 
 
 @QUICK

@@ -433,6 +433,8 @@ def test_bins_that_no_record_can_have_come_from_have_no_share():
 
 def test_a_constant_column_cannot_be_standardised():
     found, records = perturbed(10, seed=0)
+    records[:, 0] = 1  # of a category, which is not scaled
+    KernelDensityRatio(found, 1.0, scaling="standard").fit(records)
     records[:, 1] = 20.1  # whose mean is another number
     with pytest.raises(ValueError, match="records of 'age' must take at least two values"):
         KernelDensityRatio(found, scaling="standard").fit(records)

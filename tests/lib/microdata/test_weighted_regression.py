@@ -1,5 +1,8 @@
 """Regressions of weighted records: a weight is a number of copies, and each fit is at its optimum."""
 
+import itertools
+from fractions import Fraction
+
 import mpmath
 import numpy as np
 import pytest
@@ -56,27 +59,79 @@ def test_the_support_vector_machine_is_at_its_optimum():
     np.testing.assert_allclose(gradient, 0, atol=2e-3)
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1, 1e3, 1e5, 1e7, 1e8, 1e20, 1e49])
+SCALES = [1e-6, 1e-3, 1, 1e3, 1e5, 1e7, 1e8, 1e20, 1e49]
+
+
+@pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("penalty", [0.1, 1e-6, 1e-12])
-@pytest.mark.parametrize("analysis", ANALYSES[:2])
-def test_features_of_any_size_give_the_minimum_or_are_refused(analysis, penalty, scale):
+def test_a_logistic_regression_of_features_of_any_size_is_the_minimum_or_refused(penalty, scale):
     """By mpmath's arithmetic, the gradient is 0: to a hundredth of its terms."""
     features, labels = [0, scale, 2 * scale, 3 * scale], [0, 0, 1, 1]
     try:
-        model = analysis(np.transpose([features]), labels, penalty=penalty)
+        model = weighted_regression.logistic_regression(np.transpose([features]), labels, penalty=penalty)
     except ValueError as error:
         assert scale > 1e6 and "features must be scaled" in str(error)
         return
     slope, intercept = map(mpmath.mpf, [model.coef_[0, 0], model.intercept_[0]])
-    svm = analysis is weighted_regression.support_vector_machine
-    terms = [[penalty * slope], [penalty * intercept * svm]]
-    for x, label in zip(features, labels):
-        margin = (2 * label - 1) * (slope * x + intercept)
-        pull = (2 * max(1 - margin, 0) if svm else 1 / (1 + mpmath.exp(margin))) * (1 - 2 * label) / 4
-        terms[0].append(pull * x)
-        terms[1].append(pull)
-    for each in terms:
-        assert abs(sum(each)) <= 0.011 * sum(map(abs, each))
+    pulls = [
+        (1 - 2 * label) / (1 + mpmath.exp((2 * label - 1) * (slope * x + intercept))) / 4
+        for x, label in zip(features, labels)
+    ]
+    for terms in ([penalty * slope, *(pull * x for pull, x in zip(pulls, features))], pulls):
+        assert abs(sum(terms)) <= 0.011 * sum(map(abs, terms))
+
+
+def exact_support_vectors(records, penalty):
+    """The objective, as a function, and its minimum, by solving for each set of records within the margin, in fractions."""
+    n, penalty = len(records), Fraction(penalty)
+
+    def objective(t):
+        slacks = [max(1 - a * t[0] - b * t[1], 0) for a, b in records]
+        return sum(slack**2 for slack in slacks) / n + penalty / 2 * (t[0] ** 2 + t[1] ** 2)
+
+    for within in itertools.product([False, True], repeat=n):
+        chosen = [record for record, inside in zip(records, within) if inside]
+        (aa, ab, bb), (a, b) = (
+            [Fraction(2, n) * sum(x[i] * x[j] for x in chosen) for i, j in ((0, 0), (0, 1), (1, 1))],
+            [Fraction(2, n) * sum(x[i] for x in chosen) for i in (0, 1)],
+        )
+        aa, bb = aa + penalty, bb + penalty
+        t = (a * bb - b * ab) / (aa * bb - ab**2), (b * aa - a * ab) / (aa * bb - ab**2)
+        if all((1 - x * t[0] - y * t[1] > 0) == inside for (x, y), inside in zip(records, within)):
+            return objective, objective(t)
+    raise AssertionError
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("penalty", [0.1, 1e-6, 1e-12])
+def test_a_support_vector_machine_of_features_of_any_size_is_the_minimum(penalty, scale):
+    features, labels = np.array([0.0, 1.0, 2.0, 4.0]) * scale, [0, 1, 0, 1]
+    model = weighted_regression.support_vector_machine(features[:, None], labels, penalty=penalty)
+    signed = [((2 * label - 1) * Fraction(x), Fraction(2 * label - 1)) for x, label in zip(features, labels)]
+    objective, least = exact_support_vectors(signed, penalty)
+    found = Fraction(model.coef_[0, 0]), Fraction(model.intercept_[0])
+    assert least <= objective(found) <= least * Fraction(1.000001)
+
+
+@pytest.mark.parametrize("penalty", [1e-6, 1e-3, 1])
+@pytest.mark.parametrize("kind", ["separable", "rare categories", "weights"])
+def test_a_support_vector_machine_is_near_the_minimum(kind, penalty):
+    """The objective curves by the penalty at least, so it exceeds its minimum by at most |gradient|^2 / (2 penalty)."""
+    rng = np.random.default_rng(7)
+    features, weights = rng.random((2_000, 3)), np.ones(2_000)
+    labels = (features[:, 0] > 0.5).astype(int)
+    if kind != "separable":
+        labels = (features[:, 0] + rng.normal(size=2_000) > 0.5).astype(int)
+        categories = np.eye(41)[np.minimum(rng.geometric(0.2, size=2_000), 40)]
+        features = np.column_stack([features, categories])
+    if kind == "weights":
+        weights = np.exp(4 * rng.normal(size=2_000)) * (rng.random(2_000) < 0.5)
+    model = weighted_regression.support_vector_machine(features, labels, weights, penalty=penalty)
+    found = np.append(model.coef_[0], model.intercept_)
+    signed = (2 * labels - 1)[:, None] * np.column_stack([features, np.ones(2_000)])
+    slack, share = np.maximum(1 - signed @ found, 0), weights / weights.sum()
+    gradient = penalty * found - 2 * (share * slack) @ signed
+    assert gradient @ gradient / (2 * penalty) <= 1e-4 * (share @ slack**2 + penalty / 2 * found @ found)
 
 
 @pytest.mark.parametrize("analysis", ANALYSES)
