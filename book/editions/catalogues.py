@@ -25,6 +25,7 @@ from book.editions import numerals
 ROOT = Path(__file__).resolve().parents[2]
 LOCALE = ROOT / "locale"
 FOUND = ROOT / "build/messages.json"  # of each page, when it was last built
+MARKDOWN = MarkdownIt("commonmark")
 NO_PAGES = re.compile(r"reference/|scorecard$")  # made from docstrings, and written by the ledger in each language
 HEADER = """\
 msgid ""
@@ -177,7 +178,7 @@ def stars(text: str) -> int:
     """Return how many asterisks stay when `text` is read as Markdown."""
     for pattern in (ROLE, CODE, FORMULA):
         text = pattern.sub("`x`", text)
-    return MarkdownIt("commonmark").renderInline(text).count("*")
+    return MARKDOWN.renderInline(text).count("*")
 
 
 def problems(path: Path) -> list[str]:
