@@ -29,7 +29,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from ..mechanisms.sensitivity import of_sum
-from ..numerics import checks
+from ..numerics import checks, in_order
 from ..numerics.elementwise import quotient_up, total_up
 from ..numerics.kernel_matrix import Pairwise, Points
 
@@ -265,7 +265,7 @@ class Perturbation:
             else:
                 steps.append((column[:, None] - mechanism.low) / mechanism.phi)
             factors = factors * mechanism.density(column, column)
-        if_different = np.full((len(records), 1), -sum(part.max() ** 2 for part in onehot))
+        if_different = np.full((len(records), 1), -in_order.total(part.max() ** 2 for part in onehot))
         return Points(np.concatenate([*onehot, if_different], axis=1), np.concatenate(steps, axis=1), factors)
 
 
