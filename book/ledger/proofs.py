@@ -74,7 +74,7 @@ def derive(*lines, where=None) -> bool:
 
 
 def _reasoned(row: str, reason: str, mark: str = "") -> list[str]:
-    """Return the row with its mark, or above another row with reason and mark: beside long formulas there is no room."""
+    """Return the row with its mark, or, if there is a reason, a second row with reason and mark below it."""
     if reason:
         return [row, rf"&\quad {_because(reason)}{mark}"]
     return [rf"{row} \quad {mark}" if mark else row]

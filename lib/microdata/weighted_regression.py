@@ -28,7 +28,7 @@ def logistic_regression(
 ) -> LogisticRegression:
     """Minimise mean_i w_i (-log-likelihood)_i + penalty |gamma|^2 / 2 (hasegawa2015, equations 15 and 16).
 
-    features : (n, p); if their sizes differ so much that no solver reaches the minimum, a ``ValueError`` asks for scaling
+    features : (n, p). A ``ValueError`` asks for scaling if their sizes keep the solver from the minimum
     labels : (n,), 0 or 1, both present
     weights : (n,), not negative, with a positive sum, such as density ratios; only their proportions matter
     penalty : in [1e-12, 1e6]; it leaves out the intercept. It makes the optimum unique if features add up to a constant,

@@ -101,6 +101,14 @@ def test_the_interval_of_the_advantage_covers_it():
     assert np.mean([rate for rate, _, _ in found]) == pytest.approx(best, abs=0.05)
 
 
+def test_an_advantage_has_an_interval_at_every_level():
+    rng, members = np.random.default_rng(5), np.arange(100) % 2 == 0
+    attack = Attack(rng.normal(size=100) + members, members)
+    for level in (1e-300, 0.5, 1 - 2.0**-53):
+        found, low, high = attack.advantage(rng=np.random.default_rng(1), level=level)
+        assert -1 <= low <= found <= high <= 1
+
+
 @pytest.mark.parametrize(("separation", "rate"), [(0.0, 0.0), (10.0, 1.0)])
 def test_extremes(separation, rate):
     rng, members = np.random.default_rng(4), np.arange(2000) < 1000

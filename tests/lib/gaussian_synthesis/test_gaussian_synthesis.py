@@ -567,6 +567,16 @@ def test_released_epsilon_inverts_released_delta():
     assert gs.released_epsilon_attained(3, 1e-5, 3, 0.33) == 0.0
 
 
+def test_a_released_epsilon_is_on_the_safe_side_however_large(monkeypatch):
+    """For 200 thresholds up to 1e15, where 1e-9 vanishes in rounding; delta falls through 1e-5 exactly there."""
+    for root in 10 ** np.random.default_rng(3).uniform(0, 15, 200):
+        monkeypatch.setattr(gs.releases, "_upper_delta", lambda n, epsilon, *_: 1e-5 * (1 + (root - epsilon) / root))
+        monkeypatch.setattr(
+            gs.releases, "released_delta", lambda n, epsilon, *_, **__: [1e-5 * (1 + (root - epsilon) / root)]
+        )
+        assert gs.released_epsilon_attained(10, 1e-5, 1, 0.1) < root < gs.released_epsilon(10, 1e-5, 1, 0.1)
+
+
 def test_the_extremal_pair_has_the_divergences_of_theorem_d():
     n, d, radius, alpha = 500, 4, 30.0, 3.0
     added = divergence.renyi_gaussian(*extremal_pair(n, d, radius, "added"), alpha)

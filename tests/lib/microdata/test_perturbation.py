@@ -253,7 +253,9 @@ def test_the_levels_of_the_document_as_local_epsilon():
     """By hand: 4.502, 4.156, 3.750, 2.903 on 16,281 records."""
     assert [round(pk_epsilon(k, 16_281), 3) for k in (3, 5, 10, 50)] == [4.502, 4.156, 3.750, 2.903]
     assert np.ptp(pk_parameters(3, 16_281, MIXED).epsilons) < 1e-12
-    assert pk_epsilon(math.nextafter(1e9, 0), 10**9) == pytest.approx(2.0**-24 / (10**9 - 1), rel=1e-12)  # k near n
+    assert pk_epsilon(math.nextafter(1e9, 0), 10**9) == pytest.approx(
+        2.0**-24 / (10**9 - 1), rel=1e-12, abs=0
+    )  # k near n
 
 
 def test_k_equal_to_n_leaves_nothing_of_the_records():
@@ -474,6 +476,8 @@ def test_densities_are_finite_at_the_ends_of_the_scale(epsilon, width):
         assert 0 < least.density(width / 2, width / 2) < math.inf
         assert least.density(width / 2, width / 4) == pytest.approx(0 if epsilon > 1 else 1 / width)
         assert np.isfinite(Perturbation({"age": least}).transitions([[0], [width]]).dense()).all()
+    with pytest.raises(ValueError, match=r"^phi must be in \(0, 1e\+280\] or inf"):
+        BoundedLaplace(0, 1e-20, 1e308)
 
 
 @QUICK

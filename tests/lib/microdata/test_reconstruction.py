@@ -429,6 +429,8 @@ def test_bins_that_no_record_can_have_come_from_have_no_share():
     expected[0, 0] = expected[4, 1] = 0.5
     np.testing.assert_allclose(model.shares_, expected, atol=1e-3)
     assert model.converged_ and model.weights_ == pytest.approx(np.ones(20), rel=1e-3)
+    one = IterativeBayes(Perturbation.from_epsilon(2_000, {"age": (0, 1)})).fit([[0.05]] * 20)  # density 0 far away
+    assert one.shares_ == pytest.approx(np.eye(10)[0], abs=1e-3) and one.weights_ == pytest.approx(np.ones(20))
 
 
 def test_a_constant_column_cannot_be_standardised():
@@ -436,8 +438,10 @@ def test_a_constant_column_cannot_be_standardised():
     records[:, 0] = 1  # of a category, which is not scaled
     KernelDensityRatio(found, 1.0, scaling="standard").fit(records)
     records[:, 1] = 20.1  # whose mean is another number
-    with pytest.raises(ValueError, match="records of 'age' must take at least two values"):
-        KernelDensityRatio(found, scaling="standard").fit(records)
+    tiny = Perturbation.from_epsilon(1.0, {"age": (0, 1e-170)})  # whose variance is 0 in floating point
+    for one, rows in ((found, records), (tiny, [[0], [1e-170]])):
+        with pytest.raises(ValueError, match="records of 'age' must take at least two values"):
+            KernelDensityRatio(one, 1.0, scaling="standard").fit(rows)
 
 
 def test_what_has_not_converged_warns():
