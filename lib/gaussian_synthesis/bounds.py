@@ -257,7 +257,7 @@ def regularised_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) 
 
     Neighbours are unbounded, of sizes n and n + 1. The mechanism adds the variance sigma, so every data set in [-1, 1]^d is
     covered. Arguments and errors are as in `unbounded_epsilon`. The result is ``inf`` unless alpha (n + 1) tau < n^2.
-    Source: the chapter "What is the promise worth for a real table?", Theorem F.
+    Source: the chapter "What is the guarantee worth for a real table?", Theorem F.
 
     >>> from lib.gaussian_synthesis import regularised_epsilon
     >>> n = 10**7

@@ -2,7 +2,7 @@
 
 The adversary knows everything but whether one record is in the table, and sees the released records, clipped to the cube. The
 bet follows the likelihood ratio of the two fitted Gaussians (miura2022, section 2.3; `lib.attacks.audit` judges the bets). The
-chapter "What is the promise worth for a real table?" uses it.
+chapter "What is the guarantee worth for a real table?" uses it.
 """
 
 from __future__ import annotations
