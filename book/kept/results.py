@@ -100,9 +100,10 @@ def _used(code: str) -> dict[str, str]:
 
     code : paths below the repository, or patterns of such, with spaces between
 
-    Kept results count for chapters that read them; for studies they are output. If a study is a command, only the code that
-    the command runs counts, and not the code that reads its results. The code that writes kept results is left out, because
-    it changes none. Raises ``FileNotFoundError`` if a pattern matches no file.
+    Kept results count for chapters that read them, but not those of all chapters together, which lie directly in `FOLDER`;
+    for studies they are output. If a study is a command, only the code that the command runs counts, and not the code that
+    reads its results. The code that writes kept results is left out, because it changes none. Raises ``FileNotFoundError`` if
+    a pattern matches no file.
     """
     starts = []
     for pattern in code.split():
@@ -111,7 +112,7 @@ def _used(code: str) -> dict[str, str]:
             raise FileNotFoundError(f"no such file in the repository: {pattern}")
         starts += found
     chapters = any(path.suffix == ".ipynb" for path in starts)
-    made = () if chapters else FOLDER.rglob("*.csv")
+    made = FOLDER.glob("*.csv") if chapters else FOLDER.rglob("*.csv")
     return content_key.definitions(*starts, without=(Path(__file__).parent, *made), as_commands=True)
 
 
