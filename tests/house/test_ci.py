@@ -58,16 +58,16 @@ def test_everything_has_its_turn(tree):
     assert (status, said[-1]) == (0, "12 passed, 0 failed, 3 skipped")
     assert calls[:3] == ["make book", "make style", "make test"]
     assert calls[3] == "make quarter QUARTER=2"  # of 6 commits
-    assert calls[4].startswith("make -C ") and calls[4].endswith(" PYTHON3=python3.12 compare")
+    assert calls[4].startswith("make -C ") and calls[4].endswith(" PYTHON3=python3.12 HALF=1 compare")
     assert calls[5:] == ["python -m proofs.check unless-checked", "make package"]
 
 
 def test_the_other_pythons_take_turns(tree):
     tool(tree / "pyenv/versions/3.13.0/bin/python", "echo Python 3.13.0")
     pythons = ["python3.12", f"{tree}/pyenv/versions/3.13.0/bin/python"]
-    for commits in (6, 7):
+    for commits in range(4, 8):  # four runs cover both, with both halves
         status, said, calls = run(tree, commits=commits)
-        assert status == 0 and calls[4].endswith(f" PYTHON3={pythons[commits % 2]} compare")
+        assert status == 0 and calls[4].endswith(f" PYTHON3={pythons[commits % 2]} HALF={commits // 2 % 2} compare")
     status, said, calls = run(tree, "digits")
     assert said[-1].endswith("equal on 3.12.9 3.13.0; different on: none; not on this machine: none")
     assert [call.split("PYTHON3=")[1] for call in calls] == [f"{python} compare" for python in pythons]
