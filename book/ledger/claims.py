@@ -34,7 +34,7 @@ square root of its number of ``runs``, if the claim gives that. A plain number f
 
 If a document leaves a setting open, its claim lists the sensible interpretations as ``readings``, and names the document's
 ``own`` if the text favours one. The value is then an `evidence.Readings` with a value for each of them. The claim is
-``reproduced`` if the document's own interpretation holds or all do, ``differs`` if all fail, and else not determinable. The
+``reproduced`` if the interpretation that the paper favours holds or all do, ``differs`` if all fail, and else not determinable. The
 interpretations of each open setting of a table, figure or formula are declared once, below ``interpretations``, and its
 claims name that set. A claim that names several, ``[smith2026-kernel, smith2026-scaling]``, has an interpretation for each of
 their combinations. A claim of a table or figure whose set has some of another claim's readings, but not all, gives the reason
@@ -315,10 +315,10 @@ def _check_readings(claim: Claim) -> None:
 
 RULES = {
     "digits": "Reproduced if the value lies within {tolerance:f} of {printed}, half a unit of the last printed place.",
-    "within": "Reproduced if the value lies within {tolerance:f} of {printed}, the spread that the document prints.",
-    "within runs": "Reproduced if the value lies within {tolerance:f} of {printed}, the spread that the document prints. "
+    "within": "Reproduced if the value lies within {tolerance:f} of {printed}, the spread that the paper prints.",
+    "within runs": "Reproduced if the value lies within {tolerance:f} of {printed}, the spread that the paper prints. "
     "Otherwise the claim differs if the two are more than two standard errors of their difference apart, and is not determinable "
-    "in between. The document's standard error is {error:f}, the spread over the square root of its {runs} runs; ours is "
+    "in between. The paper's standard error is {error:f}, the spread over the square root of its {runs} runs; ours is "
     "that of our repetitions.",
     "proof": "Reproduced if the statement holds as printed in every case that the chapter derives or computes. Two numbers count "
     "as equal if they differ by no more than the error of the computation.",
@@ -349,7 +349,7 @@ def _told_readings(claim: Claim) -> str:
         "; ".join(f"{name}: {meaning}" for name, meaning in each.items()) for each in claim.sets or [claim.readings]
     ]
     deciding = (
-        f"the document's own interpretation, “{claim.own}”, or all of them" if claim.own else "all interpretations"
+        f"the interpretation that the paper favours, “{claim.own}”, or all of them" if claim.own else "all interpretations"
     )
     if len(listed) == 1:
         return f"The claim must hold under {deciding}: {listed[0]}."

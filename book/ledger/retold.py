@@ -20,7 +20,7 @@ PART = re.compile(r"(?:\([^()]*\)|\$[^$]*\$|[^;]|;(?! ))+")  # up to a semicolon
 _REST = r"[^.]*(?:\.\d[^.]*)*"  # of a sentence; a point in it is that of a number
 MADE = re.compile(rf"(?:{re.escape(claims.NOISE)} {_REST}|The claim (?:holds|fails|is) {_REST})\.(?: |$)")
 CLAUSE = re.compile(
-    r"(holds|fails|is within the noise) under ((?:“[^”]*”(?:, (?=“)| and (?=“))?)+|\d+(?: of \d+ interpretations)?)"
+    r"(holds|fails|is undecided) under ((?:“[^”]*”(?:, (?=“)| and (?=“))?)+|\d+(?: of \d+ interpretations)?)"
 )
 NUMBER = re.compile(r"\$[^$]*\$|[-+]?\d+(?:[.,]\d+)*")
 JUDGED = (*VERDICTS, *claims.RULES.values())  # passed to `say` unchanged
@@ -174,9 +174,7 @@ def _clause(found: str, them: str, one: Claim) -> str:
         told = say("{n} of {total} interpretations", n=counts[0], total=counts[1]) if len(counts) > 1 else counts[0]
     if found == "holds":
         return say("holds under {told}", told=told)
-    return (
-        say("fails under {told}", told=told) if found == "fails" else say("is within the noise under {told}", told=told)
-    )
+    return say("fails under {told}", told=told) if found == "fails" else say("is undecided under {told}", told=told)
 
 
 def badge(verdict: str) -> str:

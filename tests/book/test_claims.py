@@ -165,7 +165,7 @@ def test_means_of_several_readings_are_judged_one_by_one(ledger):
     for deep, flat, verdict in ((near, near, "reproduced"), (far, far, "differs"), (open_, far, "not determinable")):
         record = claims.check("doc.either", Readings({"deep": deep, "flat": flat}))
         assert record.verdict == verdict
-    assert record.note == "The claim fails under “flat” and is within the noise under “deep”."
+    assert record.note == "The claim fails under “flat” and is undecided under “deep”."
     assert record.reproduced == "deep: 0.88200; flat: 0.95000"
 
 
@@ -764,11 +764,11 @@ def test_readings_by_themselves_hold_in_all_or_in_none():
         found = Readings(dict(enumerate(values)))
         assert evidence.holds(found) is holds
     assert evidence.told(Readings({"a": CLEAR, "b": NOISE, "c": False})) == (
-        "The claim holds under “a”, fails under “c” and is within the noise under “b”."
+        "The claim holds under “a”, fails under “c” and is undecided under “b”."
     )
     seven = Readings(dict(zip("abcdefg", [CLEAR, CLEAR, NOISE, False, False, False, True])))
     assert evidence.told(seven) == (
-        "The claim holds under 3 of 7 interpretations, fails under 3 and is within the noise under 1."
+        "The claim holds under 3 of 7 interpretations, fails under 3 and is undecided under 1."
     )
 
 
@@ -778,7 +778,7 @@ def test_a_record_shows_each_reading(ledger):
     assert record.note == "The claim holds under “mean” and “first” and fails under “median”."
     rule = claims.rule(claims.load(ledger)["doc.open"])
     assert (
-        "The claim must hold under the document's own interpretation, “thick”, or all of them: thick: the thick line; thin: the thin line."
+        "The claim must hold under the interpretation that the paper favours, “thick”, or all of them: thick: the thick line; thin: the thin line."
         in rule
     )
     assert claims.check("doc.unclear", None, stand_in=True).verdict == "stand-in"
@@ -879,7 +879,7 @@ def test_a_rule_is_a_sentence_that_says_when_the_verdict_is_reproduced(book):
     "id, told",
     [
         ("doc.number", "within 0.0005 of 0.576, half a unit of the last printed place"),
-        ("doc.spread", "within 0.01 of 0.85, the spread that the document prints"),
+        ("doc.spread", "within 0.01 of 0.85, the spread that the paper prints"),
         ("doc.runs", "standard error is 0.01, the spread over the square root of its 9 runs"),
         (
             "doc.either",
