@@ -107,7 +107,7 @@ def report_law(
 def _seeds(seeds) -> tuple:
     seeds = tuple(seeds)
     if not seeds or not all(isinstance(seed, int) and 0 <= seed < 2**64 for seed in seeds):
-        raise ValueError(f"seeds must be whole numbers in [0, 2^64), at least one, got {seeds!r:.100}")
+        raise ValueError(f"seeds must be integers in [0, 2^64), at least one, got {seeds!r:.100}")
     return seeds
 
 
@@ -134,7 +134,7 @@ class _Walk:
         """Return an outcome, leaving out those of probability 0."""
         possible = [outcome for outcome, chance in enumerate(chances) if chance > 0]
         if not possible:  # the chances are NaN: see `view`
-            raise NotEnumerable("oracle must use a draw as a number or as bytes, not both, to be gone through")
+            raise NotEnumerable("oracle cannot be enumerated: it must use a draw as a number or as bytes, not both")
         if self._depth == len(self._taken):
             self._taken.append([0, len(possible)])
         outcome = possible[self._taken[self._depth][0]]
@@ -164,7 +164,7 @@ class _Cell:
     def value(self, walk):
         """Return the draw itself."""
         if not self.whole:
-            raise NotEnumerable("oracle must only compare its real draws with constants, to be gone through")
+            raise NotEnumerable("oracle cannot be enumerated: it must only compare its real draws with constants")
         width = self.high - self.low
         if math.isnan(width):
             walk.choose([])
@@ -239,7 +239,7 @@ class _Draws(np.lib.mixins.NDArrayOperatorsMixin):
         return _Draws(chosen, self.dtype, self._walk)
 
     def __setitem__(self, index, value):
-        raise NotEnumerable("oracle must not write into its draws, to be gone through")
+        raise NotEnumerable("oracle cannot be enumerated: it must not write into its draws")
 
     def view(self, dtype):
         """Return the bytes of undecided words, which are independent draws; the words are used up."""
@@ -274,7 +274,7 @@ class _Enumerated(np.random.Generator):
     def random(self, size=None, dtype=np.float64, out=None):
         """Return undecided draws, as numpy's method does."""
         if out is not None:
-            raise NotEnumerable("oracle must draw by rng.random without out, to be gone through")
+            raise NotEnumerable("oracle cannot be enumerated: it must draw by rng.random without out")
         shape = () if size is None else tuple(np.atleast_1d(size).tolist())
         return self._drawn([_Cell(0.0, 1.0, False) for _ in range(math.prod(shape))], shape, dtype)
 
@@ -299,7 +299,7 @@ class _Enumerated(np.random.Generator):
 
 def _refused(name):
     def draw(self, *arguments, **options):
-        raise NotEnumerable(f"oracle must draw by rng.random and rng.integers, to be gone through, got rng.{name}")
+        raise NotEnumerable(f"oracle cannot be enumerated: it must draw by rng.random and rng.integers, got rng.{name}")
 
     return draw
 

@@ -275,7 +275,7 @@ def fraction(name: str, value: float | Fraction) -> Fraction:
 def _whole(name, value, least) -> int:
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
     if not whole or value < least:
-        raise ValueError(f"{name} must be a whole number in [{least}, inf), got {value!r}")
+        raise ValueError(f"{name} must be an integer in [{least}, inf), got {value!r}")
     return int(value)
 
 
@@ -287,9 +287,9 @@ def _counts(num, den) -> tuple[np.ndarray, int]:
         array = array.astype(np.int64)
     unbounded = array.dtype == object and all(isinstance(value, numbers.Integral) for value in array.flat)
     if array.dtype.kind not in "iu" and not unbounded:
-        raise ValueError(f"num must be whole numbers in [0, inf), got {num!r}")
+        raise ValueError(f"num must be integers in [0, inf), got {num!r}")
     if array.min(initial=0) < 0:
-        raise ValueError(f"num must be whole numbers in [0, inf), got {array.min()}")
+        raise ValueError(f"num must be integers in [0, inf), got {array.min()}")
     large = max(int(array.max(initial=0)), den) >= 2**62
     return (np.vectorize(int, otypes=[object])(array) if large and array.size else array.astype(np.int64)), den
 
@@ -298,7 +298,7 @@ def _count(shape) -> int:
     """Return how many draws `shape` holds."""
     sizes = checks.integer("shape", shape, "[0, inf)")
     if sizes.ndim > 1:
-        raise ValueError(f"shape must be a whole number or a tuple of them, got {shape!r}")
+        raise ValueError(f"shape must be an integer or a tuple of integers, got {shape!r}")
     return math.prod(int(size) for size in sizes.ravel())
 
 

@@ -50,7 +50,7 @@ def exact_exponential(
     """
     scores = list(scores)
     if not scores or not all(isinstance(score, numbers.Integral) and not isinstance(score, bool) for score in scores):
-        raise ValueError(f"scores must be whole numbers of shape (k,), k >= 1, got {scores!r:.100}")
+        raise ValueError(f"scores must be integers of shape (k,), k >= 1, got {scores!r:.100}")
     rate = exact_noise.fraction("epsilon", epsilon) / (2 * checks.whole("sensitivity", sensitivity, "[1, inf)"))
     best = max(map(int, scores))
     below = [rate.numerator * (best - int(score)) for score in scores]

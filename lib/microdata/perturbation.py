@@ -372,7 +372,7 @@ def _shares(attributes, split) -> dict:
         checks.one_of("split", split, ("equal",))
         split = dict.fromkeys(attributes, 1.0)
     if set(split) != set(attributes):
-        raise ValueError(f"split must have a share for each of {', '.join(map(repr, attributes))}, got {dict(split)!r}")
+        raise ValueError(f"split must give a part for each of {', '.join(map(repr, attributes))}, got {dict(split)!r}")
     shares = {name: checks.number(f"share of {name!r}", share, "[0, inf)") for name, share in split.items()}
     total = math.fsum(shares.values())
     if not 0 < total < math.inf:

@@ -74,7 +74,7 @@ def integer(name: str, value: Any, interval: str) -> NDArray[np.float64]:
     whole = array == np.floor(array)
     if not whole.all():
         offender = array[~whole].flat[0]
-        raise ValueError(f"{name} must be a whole number in {interval}, got {offender:g}")
+        raise ValueError(f"{name} must be an integer in {interval}, got {offender:g}")
     return array
 
 

@@ -4,6 +4,7 @@ locale/ja/terms.yml lists the terms of the Japanese edition, and the exceptions 
 that the English pages do not use, with the terms that replace them.
 """
 
+import ast
 import re
 from functools import cache
 
@@ -11,11 +12,15 @@ import pytest
 import yaml
 
 from book.editions import catalogues
+from book.kept import results
+from book.ledger import claims, verdicts
 from tests.book import test_strong_words as pages
 
 FILES = sorted((catalogues.LOCALE / "ja").rglob("*.po"))
 TERMS = yaml.safe_load((catalogues.LOCALE / "ja/terms.yml").read_text(encoding="utf-8"))
 ENGLISH = yaml.safe_load((pages.ROOT / "book/terms-en.yml").read_text(encoding="utf-8"))["terms"]
+SUBPACKAGES = sorted(path.parent.name for path in (pages.ROOT / "lib").glob("*/__init__.py"))
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 QUOTATION = re.compile(r'"[^"]*"|“[^”]*”|「[^」]*」')
 # Where an English word is not the term: addresses, code, formulas, tags, the targets of roles, places for parts.
 ASIDE = (catalogues.CODE, catalogues.FORMULA, catalogues.LINK, catalogues.TAG, re.compile(r"\{\w+\}"))
@@ -100,6 +105,26 @@ def replaced(text: str, name: str) -> list[str]:
 @pytest.mark.parametrize("name", pages.pages())
 def test_no_english_page_uses_a_replaced_word(name):
     assert replaced((pages.ROOT / name).read_text(encoding="utf-8"), name) == []
+
+
+def said(name: str) -> list[str]:
+    """Return the texts of `name`: the rules or notes of the scorecard, or what docstrings and errors say in a folder of `lib`."""
+    if name == "rules":
+        judged = claims.load().claims.values()
+        return [text for each in judged for text in (each.statement, claims.rule(each))]
+    if name == "notes":
+        return [row["note"] for row in results.rows(verdicts.FULL)]
+    nodes = [node for path in (pages.ROOT / name).glob("*.py") for node in ast.walk(ast.parse(path.read_text("utf-8")))]
+    errors = [each for node in nodes if isinstance(node, ast.Raise) for each in ast.walk(node)]
+    told = [each.value for each in errors if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+    return told + [ast.get_docstring(node) or "" for node in nodes if isinstance(node, DOCUMENTED)]
+
+
+@pytest.mark.parametrize("name", ["rules", "notes", *(f"lib/{each}" for each in SUBPACKAGES)])
+def test_no_rule_note_docstring_or_error_uses_a_replaced_word(name):
+    texts = said(name)
+    assert len(texts) > 20
+    assert [found for text in texts for found in replaced(text, name)] == []
 
 
 @pytest.mark.parametrize(

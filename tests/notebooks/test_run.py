@@ -114,7 +114,7 @@ def test_good_values_take_the_parameters_type(run, notebook, name, value, accept
         ("sigma", "wide", ["sigma must be a number in (0, 1], got 'wide'"]),
         ("sigma", True, ["sigma must be a number in (0, 1], got True"]),
         ("sigma", [0.5], ["sigma must be a number in (0, 1], got [0.5]"]),
-        ("trials", 2.5, ["trials must be a whole number in [1, 1000], got 2.5"]),
+        ("trials", 2.5, ["trials must be an integer in [1, 1000], got 2.5"]),
         ("trials", 10**6, ["trials must be in [1, 1000]"]),
         ("sizes", [1e5, 0.5], ["sizes must be in [1, inf), got 0.5"]),
         ("sizes", 1e5, ["sizes must be a list, got 100000.0"]),

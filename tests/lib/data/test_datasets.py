@@ -708,13 +708,13 @@ NO_INNER = zipped({BANK_WAY[0]: zipped({"bank-additional/bank-additional.csv": B
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("adult.data", b"", ["not a sound zip archive"]),
-        ("adult.data", b"<html>Please log in</html>", ["not a sound zip archive"]),
-        ("adult.data", ADULT_ZIP[:-30], ["not a sound zip archive"]),
-        ("adult.data", bytes(FLIPPED), ["not a sound zip archive"]),
+        ("adult.data", b"", ["not a valid zip archive"]),
+        ("adult.data", b"<html>Please log in</html>", ["not a valid zip archive"]),
+        ("adult.data", ADULT_ZIP[:-30], ["not a valid zip archive"]),
+        ("adult.data", bytes(FLIPPED), ["not a valid zip archive"]),
         ("adult.data", zipped({"adult.test": TEST}), ["has no adult.data"]),
         ("adult.data", OTHER_TEST, ["adult.test from", sha256(TEST + b"\n"), sha256(TEST)]),
-        ("bank-additional-full.csv", BAD_INNER, ["not a sound zip archive"]),
+        ("bank-additional-full.csv", BAD_INNER, ["not a valid zip archive"]),
         ("bank-additional-full.csv", zipped({"bank.zip": b"old"}), ["has no bank-additional.zip"]),
         ("bank-additional-full.csv", NO_INNER, [f"has no {BANK_WAY[1]}", BANK_WAY[0]]),
     ],

@@ -216,7 +216,7 @@ def test_categories_refuse(rows, message):
         ([[0, 9], [1, 9]], "ends 0 and 9 at level 2, got 1 and 9"),
         ([[0, 5, 9], [0, 4, 9], [0, 9]], "nested, got level 2, which splits '0-4'"),
         ([[0, 5, 9]], "top level of 'steps'"),
-        ([[0, 4.5, 9], [0, 9]], "whole number"),
+        ([[0, 4.5, 9], [0, 9]], "integer"),
         ([[0, "x", 9]], "must be a number"),
     ],
 )

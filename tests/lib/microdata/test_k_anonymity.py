@@ -347,7 +347,7 @@ def test_k_is_a_whole_number_of_records_at_most_all(make, k):
         (lambda: k_anonymity.generalize(FOUR.drop(columns="sex"), SMALL, 2), "got 'sex'"),
         (lambda: k_anonymity.generalize(FOUR.assign(colour="green"), SMALL, 2), "colour must be .*got 'green'"),
         (lambda: k_anonymity.generalize(FOUR.assign(steps=8), SMALL, 2), r"steps must be in \[0, 7\], got 8"),
-        (lambda: k_anonymity.generalize(FOUR.assign(steps=0.5), SMALL, 2), "steps must be a whole number"),
+        (lambda: k_anonymity.generalize(FOUR.assign(steps=0.5), SMALL, 2), "steps must be an integer"),
         (lambda: k_anonymity.generalize(FOUR.head(0), SMALL, 1), "records must have at least one"),
         (lambda: k_anonymity.suppress(FOUR, 2, attributes=[]), "attributes must name at least one column"),
         (lambda: k_anonymity.suppress(FOUR, 2, attributes=["size"]), "attributes must be one of .*got 'size'"),

@@ -305,7 +305,7 @@ def test_private_data_teach_what_the_real_ones_do():
         ({"features": np.zeros((0, 2)), "labels": []}, "features must be a table"),
         ({"features": [0.5] * 4}, "features must be a table"),
         ({"labels": [0, 1, 2, 0]}, r"labels must be in \[0, 1\], got 2"),
-        ({"labels": [0, 1, 0.5, 0]}, "labels must be a whole number"),
+        ({"labels": [0, 1, 0.5, 0]}, "labels must be an integer"),
         ({"labels": [0, 1]}, "labels must be one for each of 4 records"),
         ({"epsilon": 0}, r"epsilon must be in \(0, inf\), got 0"),
         ({"epsilon": np.nan}, r"epsilon must be in \(0, inf\), got nan"),

@@ -415,7 +415,7 @@ def test_bad_input_is_refused(change, message):
         ((0, 1, 1.0, 1e-5), r"sampling must be in \[1e-6, 1\], got 0"),
         ((1.1, 1, 1.0, 1e-5), r"sampling must be in \[1e-6, 1\], got 1.1"),
         ((0.5, 0, 1.0, 1e-5), r"steps must be in \[1, inf\), got 0"),
-        ((0.5, 2.5, 1.0, 1e-5), "steps must be a whole number"),
+        ((0.5, 2.5, 1.0, 1e-5), "steps must be an integer"),
         ((0.5, 1, 0, 1e-5), r"noise_multiplier must be in \[0.1, 1e6\], got 0"),
         ((0.5, 1, 1.0, 0), r"delta must be in \[1e-12, 1\), got 0"),
     ],

@@ -72,9 +72,9 @@ def test_choices_have_the_exponential_mechanisms_law(scores, epsilon, sensitivit
 @pytest.mark.parametrize(
     "arguments, named",
     [
-        (([], 1.0, 1), "scores must be whole numbers of shape"),
-        (([0.5, 1], 1.0, 1), "scores must be whole"),
-        (([True, False], 1.0, 1), "scores must be whole"),
+        (([], 1.0, 1), "scores must be integers of shape"),
+        (([0.5, 1], 1.0, 1), "scores must be integers"),
+        (([True, False], 1.0, 1), "scores must be integers"),
         (([1, 2], 0.0, 1), "epsilon must be in .0, inf., got 0"),
         (([1, 2], 1.0, 0), "sensitivity must be in .1, inf., got 0"),
     ],
