@@ -38,6 +38,7 @@ _STRING_OR_LINE_END = re.compile(
     re.DOTALL,
 )
 _MODULE = re.compile(r"\w+(?:\.\w+)+")
+_IN_WORDS = re.compile(r"(?m)^#.*\n|^  (?:statement|rule):.*\n(?:    .*\n)*")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _IMPORTS = (ast.Import, ast.ImportFrom)
@@ -87,7 +88,7 @@ def definitions(
 ) -> dict[str, str]:
     """Return the names of the definitions, files and notebooks' code in `key`, each with a short hash of its content.
 
-    The texts of errors do not count here, because no result depends on them.
+    The texts of errors do not count here, nor the statements and rules of the ledger, because no result depends on them.
 
     as_commands : of a module with ``if __name__ == "__main__"``, only what running it as a command uses
 
@@ -151,7 +152,7 @@ def _named(node: _Node, root: str, silent: bool = False) -> tuple[str, str]:
     """Return the name of a definition or of a file of data, and the hash of its content, if `silent` without what errors say."""
     path, number = node
     if not _is_code(path):
-        return os.path.basename(path), content(path)
+        return os.path.basename(path), _unsaid(path) if silent else content(path)
     statement = _module(path, root).statements[number]
     return statement.name, statement.silent if silent else statement.meaning
 
@@ -160,6 +161,14 @@ def _named(node: _Node, root: str, silent: bool = False) -> tuple[str, str]:
 def content(path: str) -> str:
     """Return the SHA-256 of the file at `path`, in hexadecimal."""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+@cache
+def _unsaid(path: str) -> str:
+    """Return the hash of the file at `path`; of the ledger, without comments, statements and rules in words."""
+    if not path.endswith("book/claims.yml"):
+        return content(path)
+    return _hash(_IN_WORDS.sub("", Path(path).read_text(encoding="utf-8")))
 
 
 def _linked(node: _Node, found: set[_Node], root: str) -> str:

@@ -343,6 +343,21 @@ def test_the_names_of_what_counts(tree):
     assert content_key.definitions("n.ipynb", root=tree({"n.ipynb": prose})).keys() <= found.keys()
 
 
+def test_of_the_ledger_comments_statements_and_rules_do_not_count_as_content(tree):
+    claim = "- id: a.b\n  statement: One\n    line.\n  printed: '1'\n  judge: statement\n  rule: 'If\n    so.'\n  readings:\n    wide: 'x'\n"
+
+    def found(old="", new="", name="book/claims.yml"):
+        root = tree(
+            {"n.py": f"open('{name}')\n", name: "# Head.\nclaims:\n" + claim.replace(old, new, 1)}, f"{old}{new}{name}"
+        )
+        return content_key.definitions("n.py", root=root).keys()
+
+    assert found() == found("line.", "row.") == found("so.", "not.") == found("One", "Two")
+    for old, new in [("a.b", "a.c"), ("'1'", "'2'"), ("wide", "flat"), ("judge: statement", "judge: proof")]:
+        assert found() != found(old, new)
+    assert found(name="claims2.yml") != found("line.", "row.", name="claims2.yml")
+
+
 def test_the_key_is_the_same_whatever_python(tree):
     """Worked out with Python 3.11, 3.12 and 3.13."""
     root = tree(
