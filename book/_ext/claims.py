@@ -1,8 +1,8 @@
 """The parts of pages that show the ledger: claims, replies, changed verdicts, errata, planted faults, and Coq's
 theorems.
 
-A chapter's claims appear as on the scorecard (`book.ledger.cards`), folded behind their tally. The box that opens the
-chapter gives the tally of all and links to them. The notebook's outputs are not changed; the page is made from the
+A chapter's claims appear as on the scorecard (`book.ledger.cards`), those of a section in one list, folded behind their
+tally, at the place of the section's last ones. The box that opens the chapter gives the tally of all and links to them. The notebook's outputs are not changed; the page is made from the
 records that they contain. If the chapter ran on synthetic data, the verdict shown is the full run's.
 
 {replies}                   the replies to verdicts
@@ -56,8 +56,8 @@ def recorded(notebook: dict) -> list:
 
 
 def shown(found, to_root: str, page: str, full: dict) -> str:
-    """Return a record, or a table's records, as HTML for the page of the chapter."""
-    listed = findings([found], page, full)
+    """Return the records of `found`, which holds them one by one and in lists, as HTML for the page of the chapter."""
+    listed = findings(found, page, full)
     entries = [cards.entry(each, f"{to_root}scorecard.html#{claims.anchor(each.claim.id)}") for each in listed]
     return cards.folded(listed, entries)
 
@@ -79,14 +79,33 @@ def tally(listed: list[cards.Finding]) -> str:
     return f'<p class="tally">{say("Claims judged here: {badges}", badges=" ".join(badges))}</p>'
 
 
+def _section(node: nodes.Node) -> nodes.Node:
+    while not isinstance(node, nodes.section | nodes.document):
+        node = node.parent
+    return node
+
+
+def _drop(node: nodes.Node) -> None:
+    """Remove `node`, with the output and the cell that hold nothing else."""
+    while isinstance(node.parent, nodes.container) and len(node.parent) == 1:
+        node = node.parent
+    node.parent.remove(node)
+
+
 def show(app, doctree):
     if notebook := executed(app):
         found = recorded(notebook)
         raw = [each for each in doctree.findall(nodes.raw) if each.astext().startswith(SHOWN)]
         full = load_full(FULL, claims.load()) if found else {}
         to_root = "../" * app.env.docname.count("/")
-        for node, record in zip(raw, found, strict=True):
-            node.children = [nodes.Text(shown(record, to_root, app.env.docname, full))]
+        by_section: dict[nodes.Node, list] = {}
+        for node, records in zip(raw, found, strict=True):
+            by_section.setdefault(_section(node), []).append((node, records))
+        for judged_in in by_section.values():
+            (*others, last), records = zip(*judged_in)
+            last.children = [nodes.Text(shown(records, to_root, app.env.docname, full))]
+            for node in others:
+                _drop(node)
         answer = next(doctree.findall(nodes.admonition), None)
         if found and answer is not None:
             answer += nodes.raw("", tally(findings(found, app.env.docname, full)), format="html")

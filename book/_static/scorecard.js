@@ -65,6 +65,7 @@ document.addEventListener('DOMContentLoaded', () => {
 
   // ---- which claims are shown
 
+  const FEW = 50;  // claims that are laid out at once; more stay folded, under their headings
   const PLACES = /\b(tables?|figures?|equations?|sections?|theorems?|lemmas?|definitions?|propositions?|algorithms?|footnotes?)\s+\(?((?:[a-z]\.)?\d[\d.-]*)\)?/gi;
   const PLACES_IN_JAPANESE = /(表|図|式|定理|補題|定義|命題|アルゴリズム|脚注)[\s(（]*((?:[A-Z]\.)?\d(?:[\d.-]*\d)?)[)）]?|(\d(?:[\d.-]*\d)?)([節章])/gi;
   const literal = number => number.replace(/\W+$/, '').replace(/\W/g, '\\$&');
@@ -81,10 +82,11 @@ document.addEventListener('DOMContentLoaded', () => {
       card.element.hidden = !(card.id.startsWith(whose.value) && ['', card.judged].includes(judged.value) && verdicts.has(card.verdict)
         && patterns.every(pattern => pattern.test(card.item)) && wanted.every(word => card.text.includes(word)));
     const found = cards.filter(card => !card.element.hidden), shown = found.length, filtered = shown < cards.length;
-    if (filtered) for (const card of found) layOut(card.element);
+    const open = filtered && shown <= FEW;
+    if (open) for (const card of found) layOut(card.element);
     for (const part of document.querySelectorAll('.bd-article :is(details.claims, .verdicts, section section:has(.claim))')) {
       part.hidden = !part.querySelector('.claim:not([hidden])');
-      if (part.matches('details')) part.open = filtered && !part.hidden;
+      if (part.matches('details')) part.open = open && !part.hidden;
     }
     document.getElementById('totals').hidden = filtered;
     told.textContent = filtered ? say('{shown} of {all} claims', {shown, all: cards.length}) : '';

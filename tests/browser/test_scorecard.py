@@ -59,9 +59,13 @@ def test_words_and_verdicts_choose_the_claims(scorecard):
     assert ids(scorecard) == [*everything]
 
 
+@pytest.mark.parametrize("query", ["", "?verdict=reproduced", "?document=miura2025", "?words=a"])
+def test_the_page_stays_small_whatever_its_address_asks_for(browser, book, query):
+    assert opened(browser, book, query).script("return document.querySelectorAll('*').length") < 6000
+
+
 def test_what_is_folded_is_laid_out_when_it_is_opened(browser, book):
     page = opened(browser, book)
-    assert page.script("return document.querySelectorAll('*').length") < 6000
     folded = "document.querySelector('details.claims:has(.claim > noscript)')"
     page.script(f"window.part = {folded}; part.querySelector('summary').click()")
     page.turn()
