@@ -3,9 +3,11 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import jsonschema
 import pytest
+from docutils import nodes
 
 from book._ext import claims as shown_claims
 from book.kept import results
@@ -121,11 +123,35 @@ def test_each_output_of_claims_carries_the_records_it_shows(path):
     found = shown_claims.recorded(notebook)
     assert len(found) == len(drawn)
     for records, markup in zip(found, drawn):
-        made = shown_claims.shown(records, "../../", "notebooks/x", {})
+        made = shown_claims.shown([records], "../../", "notebooks/x", {})
         assert made.startswith('<details class="claims">')
         ids = re.findall(r'id="(claim-[^"]+)"', markup)
         assert re.findall(r'<div class="claim" id="(claim-[^"]+)"', made) == ids
         assert all(f'"../../scorecard.html#{id}"' in made for id in ids)
+
+
+def test_the_claims_of_a_section_are_one_list_at_the_place_of_its_last(monkeypatch):
+    """The outputs of claims before it are gone, with their cells; what else a cell shows stays."""
+    records = shown_claims.recorded(json.loads(CHAPTERS[0].read_text(encoding="utf-8")))[:3]
+    outputs = [{"outputs": [{"data": {claims.MIME: record}}]} for record in records]
+    monkeypatch.setattr(shown_claims, "executed", lambda app: {"cells": outputs})
+
+    def cell(*before):
+        return nodes.container("", *before, nodes.container("", nodes.raw("", '<div class="claims">', format="html")))
+
+    inner = nodes.section("", cell())
+    page = nodes.document(
+        "", "", "", nodes.section("", cell(), cell(nodes.paragraph("", "42")), nodes.paragraph("", "Hence"), inner)
+    )
+    env = SimpleNamespace(docname="notebooks/x/y", note_dependency=lambda file: None)
+    shown_claims.show(SimpleNamespace(env=env), page)
+    first, second = [each.astext() for each in page.findall(nodes.raw)]
+    for made, judged in ((first, records[:2]), (second, records[2:])):
+        ids = [each["id"] for one in judged for each in (one if isinstance(one, list) else [one])]
+        assert re.findall(r'<div class="claim" id="claim-([^"]+)"', made) == ids
+        assert made.count('<details class="claims">') == 1
+    assert [each.astext() for each in page[0].children if not isinstance(each, nodes.section)][1:] == ["Hence"]
+    assert page[0][0].astext().startswith("42") and len(page[0]) == 3
 
 
 # ---- replies
