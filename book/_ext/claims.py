@@ -286,7 +286,8 @@ def noticed_by(row: dict) -> tuple[str, str]:
         listed = ", ".join(f"`{id}`" for id in ids)
         return "verdicts", say("{n} verdict: {ids}", "{n} verdicts: {ids}", n=len(ids), ids=listed)
     if row["stopped"]:
-        return "error", scorecard.cell(row["stopped"])
+        error = row["stopped"].replace("`", "").replace("|", r"\|")
+        return "error", f"`{error}`"  # as code, in any language: Python's errors are in English
     why = told(row["explained"])
     explained = (
         say("{why}; `{test}`", why=why, test=row["test"])

@@ -53,14 +53,7 @@ IN_ENGLISH = {
     ],
     # a formula in letters
     "machine-checked.html": ["Pr[M(x) in event] <= e^eps Pr[M(x') in event]"],
-    # what programs say: errors, and the names of the leaks in a table of results
-    "trust.html": [
-        "01_perturbation: ValueError: densities must be in [0, inf), got inf",
-        "01_theory: ValueError: centre must be in [0.0, 0.1], got -0.0495",
-        "01_theory: ValueError: low must be below high, got low 0.2, high -0.2",
-        "02_local: ValueError: zero-size array to reduction operation minimum which has no identity",
-        "02_reconstruction: ValueError: densities must be positive, got -0.00371689: use a smaller rate or features >= 0",
-    ],
+    # the names of the leaks in a table of results
     "notebooks/kiri2019/05_audit.html": [
         "lies next to the truth",
         "low bits are the value",

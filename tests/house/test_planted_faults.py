@@ -105,7 +105,7 @@ def test_the_page_says_for_each_document_what_noticed_how_many():
     assert "it goes beyond; `tests/test_a.py`" in shown
     assert "2 leaks in functions that release: 1 fail a test, 1 are not detected" in shown
     assert "| a sum: one | `lib/a.py` | `test_a.py` |" in shown
-    assert "| one | `lib/a.py` | 2 verdicts: `a.b`, `c.d` |" in shown and r"ValueError: a\|b |" in shown
+    assert "| one | `lib/a.py` | 2 verdicts: `a.b`, `c.d` |" in shown and r"`01: ValueError: a\|b` |" in shown
 
 
 # ---- the runner, on a small repository
