@@ -10,7 +10,6 @@ from pathlib import Path
 import hypothesis
 import mpmath
 import pytest
-import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -19,9 +18,6 @@ if str(ROOT) not in sys.path:  # pytest was started without `make`
 os.environ.setdefault("MPLBACKEND", "agg")
 # jsonschema does without: grammars of addresses, which take seconds to make and which nothing here asks for.
 sys.modules.setdefault("rfc3987_syntax", None)
-
-# libyaml, where there is one, reads the claims in a tenth of the time; every worker and many a test reads them.
-yaml.SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 collect_ignore = [] if "RECHECK_SEED" in os.environ else ["recheck"]  # `make recheck` says which cells
 

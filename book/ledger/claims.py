@@ -350,7 +350,7 @@ def _told_readings(claim: Claim) -> str:
     ]
     deciding = (
         f"the interpretation that the paper favours, “{claim.own}”, or all of them" if claim.own else "all interpretations"
-    )
+    )  # fmt: skip
     if len(listed) == 1:
         return f"The claim must hold under {deciding}: {listed[0]}."
     return f"The claim must hold under {deciding}. Each combines {' and '.join(f'one of ({each})' for each in listed)}."

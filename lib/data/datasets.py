@@ -360,5 +360,5 @@ def _unpack(content: bytes, source: Source) -> bytes:
             way = " / ".join(source.members)
             raise DatasetError(f"the archive at {source.url} has no {member} (looked for {way})") from None
         except Exception as error:  # damage shows in a dozen types: BadZipFile, zlib.error, struct.error, ...
-            raise DatasetError(f"the file downloaded from {source.url} is not a valid zip archive ({type(error).__name__})") from error
+            raise DatasetError(f"the file downloaded from {source.url} is not a valid zip archive ({type(error).__name__})") from error  # fmt: skip
     return content

@@ -297,7 +297,9 @@ def test_totals_are_counted_from_the_records(house):
 def told(claim):
     """Return the rule, and the meaning of each reading separately; of readings that combine several, that of each part once."""
     sets = claim.sets if len(claim.sets) > 1 else [claim.readings]
-    return claims.rule(dataclasses.replace(claim, readings={})), *(meaning for each in sets for meaning in each.values())
+    return claims.rule(dataclasses.replace(claim, readings={})), *(
+        meaning for each in sets for meaning in each.values()
+    )
 
 
 @pytest.mark.slow
