@@ -114,13 +114,15 @@ PAPER := build/compendium$(PAPER_IN:%=.%).pdf
 # keys.py makes a key's file older than what was made with it, and newer than what was made with another, whatever the clock says.
 # With `+`, so that `make -n` tells what would be run.
 KEYS := $(patsubst build/%.ipynb,build/keys/%.key,$(EXECUTED) $(PAPERS)) $(addprefix build/keys/,claims.key scorecard.key html.key)
-KEEP = @mkdir -p $(dir $(<:build/keys/%=build/made/%)) && cp $< $(<:build/keys/%=build/made/%)
+# What is kept is what `keys` found for this make (`KEY.…`): another make may write other keys before this one ends.
+MADE = $(<:build/keys/%=build/made/%)
+KEEP = @mkdir -p $(dir $(MADE)) && printf %s $(KEY.$<) > $(MADE)
 .PHONY: keys FORCE
 keys: export ALIKE := $(ALIKE)
 keys: | $(READY)
 	+@$(if $(ENVIRONMENT),test -e $(PY) || exit 0;) $(PY) notebooks/tools/keys.py $(NOTEBOOKS) -- $(EDITIONS)
 $(KEYS): keys
-	+@:
+	+@:$(eval KEY.$@ := $(shell cat $@ 2>/dev/null))
 
 $(EXECUTED): build/executed/%.ipynb: build/keys/executed/%.key | $(READY)
 	@$(ALIKE) $(PY) notebooks/tools/run.py notebooks/$*.ipynb -o $@
@@ -152,7 +154,7 @@ book/scorecard.md: build/keys/scorecard.key | build/claims.json
 # Built from nothing in a scratch folder (Sphinx repeats no warning for a page that it kept), and swapped in when it stands:
 # a failed build leaves the last good book where it is. Of two that build at once the second waits, and finds it built.
 define HTML
-cmp -s build/keys/html.key build/made/html.key && exit
+test "$$(cat build/made/html.key 2>/dev/null)" != "$$KEY" || exit 0
 test -d build/html || test ! -d build/html.old || mv build/html.old build/html
 rm -rf build/scratch build/html.old && mkdir -p build/scratch build/made
 ln -sfn ../build/executed book/notebooks
@@ -164,13 +166,13 @@ $(PY) -m book.ledger downloads --output build/scratch/html
 $(PY) -m book.site.downloads zip build/scratch/html
 test ! -d build/html || mv build/html build/html.old
 mv build/scratch/html build/html
-cp build/keys/html.key build/made/html.key
+printf %s "$$KEY" > build/made/html.key
 rm -rf build/html.old build/scratch
 endef
 .PRECIOUS: build/html/index.html
 build/html/index.html: export HTML := $(HTML)
 build/html/index.html: build/keys/html.key | $(EXECUTED) book/scorecard.md $(READY)
-	@$(PY) notebooks/tools/alone.py build/html.lock sh -ec "$$HTML"
+	@KEY=$(KEY.$<) $(PY) notebooks/tools/alone.py build/html.lock sh -ec "$$HTML"
 
 # ---- commands; `make help` prints the text after ## in groups
 

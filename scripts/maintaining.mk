@@ -12,6 +12,9 @@ nbval: $(DEVELOPMENT) ## run the notebooks again in plain kernels, and compare t
 	  -p nbval --nbval --nbval-current-env --nbval-sanitize-with tests/notebooks/nbval-sanitize.cfg $(NOTEBOOKS)
 
 # Longest first, every second one, so that the halves take about as long.
+ifneq ($(filter-out 0 1,$(HALF)),)
+$(error HALF must be 0 or 1, got $(HALF))
+endif
 PART = $(if $(HALF),$(shell printf '%s\n' $(EXECUTED) | awk 'NR % 2 == $(HALF)'),$(EXECUTED))
 compare: $(PART) $(DEVELOPMENT) ## compare the outputs of make book with the committed outputs and pictures, and make the synthetic samples again (HALF=0 or 1)
 	@$(PY) -m pytest -n 2 -p no:cacheprovider tests/notebooks/test_outputs.py tests/notebooks/test_stand_in.py -k "outputs or bit_for_bit"

@@ -16,8 +16,8 @@ from fontTools.ttLib import TTFont
 from sphinx.ext.mathjax import html_visit_displaymath, html_visit_math
 from sphinx.util import logging
 
+from book._ext.mathml import mathml
 from book.editions import edition
-from book.mathml import mathml
 
 MARKED = re.compile(
     r'(?P<open><(?P<tag>span|div)(?: id="[^"]*")? class="(?:[^"]* )?math[ "][^>]*>(?:\s*<span class="eqno">.*?</span>)?)'

@@ -16,7 +16,7 @@ import nbformat
 from nbconvert.filters import markdown2html
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from book.mathml import mathml
+from book._ext.mathml import mathml
 from lib.numerics.in_order import total
 from lib.release.files import whole
 from notebooks.assignments import assignment, confinement, language

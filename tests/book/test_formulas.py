@@ -1,4 +1,4 @@
-"""Formulas in TeX become MathML (book/mathml.py, book/_ext/formulas.py)."""
+"""Formulas in TeX become MathML (book/_ext/mathml.py, book/_ext/formulas.py)."""
 
 import html
 import re
@@ -9,7 +9,7 @@ import pytest
 from fontTools.ttLib import TTFont
 
 from book._ext import formulas
-from book.mathml import mathml
+from book._ext.mathml import mathml
 
 
 def signs(tex: str, **how) -> str:

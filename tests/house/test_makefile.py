@@ -18,7 +18,8 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Plays every Python command of the Makefile but the keys, and notes it; a file named `broken-…` makes that step fail.
+# Plays every Python command of the Makefile but the keys, and notes it; a file named `broken-…` makes that step fail. What a file
+# named `meanwhile` says is done after a step that has its first line in the command.
 PYTHON = """\
 #!/bin/sh
 case "$*" in
@@ -30,6 +31,7 @@ case "$*" in
   *book.site.build*) echo "built" >> log; test ! -e broken-page || { echo 'x.md:1: WARNING: a bad page'; exit 1; }
     mkdir -p build/scratch/html; cat book/*.md > build/scratch/html/index.html ;;
 esac
+case "$*" in *"$(head -1 meanwhile 2>/dev/null || echo none)"*) mv meanwhile done; sed 1d done | sh ;; esac
 """
 
 
@@ -67,6 +69,7 @@ ONE, TWO, BUILT = "ran notebooks/doc/one.ipynb", "ran notebooks/doc/two.ipynb", 
 
 @pytest.fixture
 def tree(tmp_path):
+    tmp_path /= "a folder"
     programs = "notebooks/tools/keys.py", "notebooks/tools/alone.py"
     code = [path for path in content_key.closure(*programs) if path.suffix == ".py"]
     for path in (ROOT / "Makefile", *(ROOT / "scripts").iterdir(), *code):
@@ -183,6 +186,27 @@ def test_code_that_comes_back_is_run_again_if_its_outputs_may_be_of_other_code(t
     (tree / "build/executed/doc/one.ipynb").write_text(notebook("of other code"))
     (tree / "lib/a.py").write_text(FILES["lib/a.py"])
     assert make(tree) == {ONE, BUILT}
+
+
+@pytest.mark.parametrize(
+    ("step", "name", "text", "steps"),
+    [
+        ("doc/one", "lib/a.py", "A = 2\n", {ONE, BUILT}),
+        ("gather", "lib/a.py", "A = 2\n", {ONE, BUILT}),
+        ("page", "book/claims.yml", CLAIMS.replace('"2"', '"3"'), {BUILT}),
+        ("site.build", "book/page.md", "changed\n", {BUILT}),
+    ],
+)
+def test_a_change_during_a_build_is_in_the_next_one(tree, step, name, text, steps):
+    """Even if another make reads the new sources before the build ends."""
+    (tree / "lib/b.py").write_text("B = 2\n")
+    (tree / "notebooks/doc/one.ipynb").write_text(notebook("import lib.a\nlib.a.A + 1"))
+    (tree / "new").write_text(text)
+    other = "env -u MAKEFLAGS -u MAKELEVEL make -n PYTHON=./python book > /dev/null"
+    (tree / "meanwhile").write_text(f"{step}\ncp new {name}\n{other}\n")
+    assert make(tree) == {ONE, TWO, BUILT} and not (tree / "meanwhile").exists()
+    assert make(tree) == steps
+    assert make(tree) == set()
 
 
 def test_of_two_that_build_at_once_the_second_waits_and_finds_the_book(tree):
