@@ -33,7 +33,6 @@ from docutils import nodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
-from book.editions.edition import enumerated, say
 from book.kept import results
 from book.ledger import claims, retold
 from book.ledger.verdicts import standings
@@ -87,20 +86,8 @@ def verdicts(document: str, sources: Sources) -> Counter:
     return Counter(record.verdict for record in standing(sources) if record.document in chosen)
 
 
-def sentence(count: Counter) -> str:
-    """Return ``of 42 claims 32 are reproduced, 9 differ and 1 is not determinable``."""
-    told = {
-        "reproduced": say("{n} is reproduced", "{n} are reproduced", n=count["reproduced"]),
-        "differs": retold.counted(count["differs"], "differs"),
-        "not determinable": say("{n} is not determinable", "{n} are not determinable", n=count["not determinable"]),
-        "stand-in": say("{n} still needs the real data", "{n} still need the real data", n=count["stand-in"]),
-    }
-    listed = enumerated([sentence for verdict, sentence in told.items() if count[verdict]])
-    return say("of {n} claim {listed}", "of {n} claims {listed}", n=count.total(), listed=listed)
-
-
 def tally(text: str, sources: Sources) -> str:
-    return sentence(verdicts(text, sources))
+    return retold.sentence(verdicts(text, sources))
 
 
 def count(text: str, sources: Sources) -> str:

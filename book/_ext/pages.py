@@ -6,11 +6,14 @@ The scripts of the explorers, of the calculator and of the scorecard are on the 
 """
 
 import ast
+import html
 import json
 import re
+import unicodedata
 from pathlib import Path
 
 from docutils import nodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.fileutil import copy_asset
 from sphinx_design.shared import create_component, is_component
 
@@ -227,6 +230,66 @@ def fit(app, doctree):
             node.children = [nodes.Text(fitted(node.astext()))]
 
 
+# ---------------------------------------------------------------- hidden code
+
+
+def join(doctree):
+    """Put hidden code that shows nothing into the next cell, if that is hidden too: one bar instead of two."""
+    cells = [each for each in doctree.findall(nodes.container) if each.get("nb_element") == "cell_code"]
+    for cell, after in zip(cells, cells[1:]):
+        hidden = all(each.get("hide_mode") == "input" and each.children for each in (cell, after))
+        if hidden and len(cell) == 1 and cell.next_node(descend=False, siblings=True) is after:
+            source, code = after[0], cell[0]
+            if {source.get("nb_element"), code.get("nb_element")} == {"cell_code_source"}:
+                source.insert(0, code.children)
+                after["ids"] = cell["ids"] + after["ids"]
+                cell.parent.remove(cell)
+
+
+class Joined(SphinxPostTransform):
+    default_priority = 198  # once MyST-NB has chosen what of an output is shown, and before it hides code
+
+    def run(self, **_):
+        join(self.document)
+
+
+# ---------------------------------------------------------------- tables of text: on a phone each row is a block (compendium.css)
+
+
+TABLE = re.compile(r'<table class="((?:[\w-]+ )*)table"([^>]*>)(.*?)(<tbody>.*?</table>)', re.DOTALL)
+ROW = re.compile(r"<tr.*?</tr>", re.DOTALL)
+ROOM = 250  # number of columns times letters in the longest row; a table with fewer fits a phone
+
+
+def in_blocks(body: str) -> str:
+    """Return a page's HTML with tables of much text marked, and with the name of its column at each of their cells."""
+    return TABLE.sub(_in_blocks, body)
+
+
+def _in_blocks(table: re.Match) -> str:
+    classes, attributes, head, rows = table.groups()
+    names = [_text(cell) for cell in re.findall(r"<th\b.*?</th>", head, re.DOTALL)]
+    longest = max((_letters(_text(row)) for row in ROW.findall(rows)), default=0)
+    if "span=" in head + rows or len(names) * longest < ROOM:
+        return table[0]
+    rows = ROW.sub(lambda row: _labelled(row[0], names), rows)
+    return f'<table class="{classes}blocks table"{attributes}{head}{rows}'
+
+
+def _labelled(row: str, names: list[str]) -> str:
+    labels = iter(names)
+    return re.sub(r"<t[dh]\b", lambda cell: f'{cell[0]} data-label="{html.escape(next(labels, ""))}"', row)
+
+
+def _text(markup: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", "", markup)).split())
+
+
+def _letters(text: str) -> int:
+    """Return the length of a text; a Japanese letter is as wide as two others."""
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
 # ---------------------------------------------------------------- what assistive technology wants
 
 
@@ -239,7 +302,7 @@ def mend(app, page, template, context, doctree):
         return "" if again else match[0]
 
     body = context.get("body", "").replace('role="doc-biblioentry"', 'role="listitem"')
-    context["body"] = re.sub(r'(?<=[\w"])\s+id="([^"]+)"(?=[^<>]*>)', first_only, body)
+    context["body"] = in_blocks(re.sub(r'(?<=[\w"])\s+id="([^"]+)"(?=[^<>]*>)', first_only, body))
 
 
 def setup(app):
@@ -248,6 +311,7 @@ def setup(app):
     app.connect("doctree-read", add_calculator)
     app.connect("doctree-read", lambda app, doctree: keep(doctree))
     app.connect("doctree-read", fit)
+    app.add_post_transform(Joined)
     app.connect("html-page-context", mend)
     app.connect("html-page-context", add_scripts)
     app.connect("build-finished", copy_scripts)

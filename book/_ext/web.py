@@ -4,7 +4,7 @@ and public links.
 Files that no page uses are not sent, pictures of few colours are stored with a palette, and code without colour has no
 elements. The theme includes a script of 1.5 MB for icons that its font also has. It loads the search index on every
 page, although only the search page needs it. The book uses a fifth of its 0.5 MB of style sheets, and two dozen of the
-1,400 icons in its font. Thebe is left out.
+1,400 icons in its font. Thebe is left out. The last part of the sidebar, the reference, is folded.
 
 Sphinx's search indexes a run of Japanese as one word, and finds whole words, or parts with at least three letters. In
 Japanese two letters are a word, and words are written without spaces. Here any part of a run is found, and a query is
@@ -83,13 +83,32 @@ def _named(toggle: re.Match) -> str:
     return f'>{toggle["entry"]}{toggle["between"]} aria-label="{label}"'
 
 
+NAVIGATION = re.compile(r'<nav class="bd-links.*?</nav>', re.DOTALL)
+CAPTION = re.compile(r'<p( aria-level="2" class="caption" role="heading">.*?</)p>', re.DOTALL)
+ARROW = '<span class="toctree-toggle" role="presentation"><i class="fa-solid fa-chevron-down"></i></span>'
+
+
+def folded(page: str) -> str:
+    """Return the page with the last part of its sidebar, the reference, folded unless the page belongs to it."""
+    return NAVIGATION.sub(_folded, page, count=1)
+
+
+def _folded(navigation: re.Match) -> str:
+    *before, caption = re.split("(?=<p aria-level)", navigation[0])
+    close = caption.rfind("</ul>") + len("</ul>")
+    head, entries, after = *CAPTION.split(caption[:close])[1:], caption[close:]
+    shown = " open" if re.search(r'class="[^"]*\bcurrent\b', entries) else ""
+    part = f'<details class="part"{shown}><summary><span{head}span>{ARROW}</summary>{entries}</details>'
+    return "".join([*before, part, after]) if before else navigation[0]
+
+
 def lighten(app, error):
     if error is not None or app.builder.format != "html":
         return
     folder = Path(app.outdir)
     pages = [page for page in folder.rglob("*.html") if "_static" not in page.relative_to(folder).parts]
     for page in pages:
-        text = TOGGLE.sub(_named, UNUSED.sub("", page.read_text(encoding="utf-8")))
+        text = folded(TOGGLE.sub(_named, UNUSED.sub("", page.read_text(encoding="utf-8"))))
         page.write_text(text if page.name == "search.html" else FOR_SEARCH.sub("", text), encoding="utf-8")
     if edition.language != edition.SOURCE:  # its files are the English edition's
         return
@@ -225,27 +244,30 @@ if (!("FINISHED" in Documentation.TRANSLATIONS)) Object.defineProperty(Documenta
 });
 Documentation.TRANSLATIONS["NOTHING"] ??= "No page contains all of these words.";
 
-// An excerpt is the sentence with most of the words, and the next; a formula of more than one line of signs is left out.
+// An excerpt is the sentence with most of the words, and the next. A sentence is left out if it has a formula of more than one line of signs.
+const LEFT_OUT = "\uFFFC", TALL = "mfrac, msup, msubsup, munder, mover, munderover, mtable";
 Search.makeSearchSummary = (html, words, anchor) => {
   const page = new DOMParser().parseFromString(html, "text/html");
   const article = page.querySelector("article") ?? page.querySelector('[role="main"]');
   const found = (anchor && article?.querySelector(anchor)) || article;
   const definition = found?.matches(".glossary dt") && found.parentNode.querySelector(`${anchor} ~ dd`), part = definition || found;
-  part?.querySelectorAll("msup").forEach((each) => {
+  part?.querySelectorAll(`msup:not(:has(${TALL}))`).forEach((each) => {
     const [base, power] = [...each.children].map((child) => child.textContent);
-    if (![...each.children].some((child) => child.children.length)) each.replaceWith(`${base}^${power}`);
+    each.replaceWith(power.length > 1 ? `${base}^(${power})` : `${base}^${power}`);
   });
-  part?.querySelectorAll("h1, nav, script, style, pre, table, noscript, .headerlink, .cell, .calculator-link, .admonition-title").forEach((each) => each.remove());
-  part?.querySelectorAll("math:has(mfrac, msup, msubsup, munder, mover, munderover, mtable)").forEach((each) => each.replaceWith("…"));
+  part?.querySelectorAll("h1, nav, script, style, pre, table, noscript, .headerlink, .cell, .how-made, .calculator-link, .admonition-title").forEach((each) => each.remove());
+  part?.querySelectorAll(`math:has(${TALL})`).forEach((each) => each.replaceWith(LEFT_OUT));
   const term = definition ? `${found.firstChild.textContent}: ` : "";
   const text = (term + (part?.textContent ?? "")).replace(/\s+/g, " ").trim();
   const sentences = text.match(/.+?(?:[.!?](?= )|[。！？]|$)/g) ?? [];
+  const whole = sentences.filter((sentence) => !sentence.includes(LEFT_OUT));
   const count = (sentence) => [...words].filter((word) => sentence.toLowerCase().includes(word.toLowerCase())).length;
-  const best = sentences.reduce((first, each, i) => (count(each) > count(sentences[first]) ? i : first), 0);
-  if (!text) return null;
+  const best = whole.reduce((first, each) => (count(each) > count(first) ? each : first), whole[0]);
+  if (!best) return document.createDocumentFragment();
+  const next = sentences[sentences.indexOf(best) + 1];
   const summary = document.createElement("p");
   summary.classList.add("context");
-  const said = sentences.slice(best, best + 2).join("").trim();
+  const said = (whole.includes(next) ? best + next : best).trim();
   summary.textContent = said.length > 400 ? `${said.slice(0, 400).replace(/\s\S*$/, "")} …` : said;
   return summary;
 };

@@ -4,7 +4,7 @@
 
 (() => {
   'use strict';
-  const {QUESTIONS, SHARED, equal, toValue, toPosition, shown, element, chart, advantage, posterior, tradeOff} = compendium;
+  const {QUESTIONS, SHARED, equal, toValue, toPosition, shown, cost, element, chart, advantage, posterior, tradeOff} = compendium;
 
   const PRIORS = {'1 in 10': 0.1, '1 in 100': 0.01, '1 in 1,000': 0.001};
   const RISKS = ['advantage', ...Object.keys(PRIORS)];
@@ -72,9 +72,10 @@
 
   // ---- answers
 
-  const number = (value, key, attributes = {}) => element('td', {'data-value': value, 'data-key': key, ...attributes}, shown(value));
+  const number = (value, key, attributes = {}, text = cost) => element('td', {'data-value': value, 'data-key': key, ...attributes}, text(value));
 
-  /* A table of `question.tables`: of each column in which one row can beat another, the winners by value are marked. */
+  /* A table of `question.tables`: of each column in which one row can beat another, the winners by value are marked. What an
+     attacker can do is rounded up, as costs are. */
   function answered({caption, columns, rows, budgets}, delta) {
     const winners = columns.map(({better}, i) => {
       const values = rows.map(({cells}) => cells[i]).filter(Number.isFinite);
@@ -85,7 +86,7 @@
     const heads = [...columns.map(({name}) => name), ...(budgets ? RISKS.map(named) : [])];
     const body = rows.map(row => element('tr', {'data-row': row.key}, element('th', {scope: 'row'}, row.name),
       ...row.cells.map((value, i) => {
-        const cell = number(value, columns[i].key, {'data-label': columns[i].name});
+        const cell = number(value, columns[i].key, {'data-label': columns[i].name}, columns[i].text ?? shown);
         if (wins(row, i)) cell.append(' ', element('span', {class: 'winner'}, words[i]));
         return cell;
       }),

@@ -13,11 +13,19 @@
     return input.whole ? Math.round(value) : value;
   };
   const toPosition = (input, value) => (input.log ? Math.log(value) : value);
-  const shown = value => {
+  const shown = (value, whole = Number.isInteger(value)) => {
     if (!Number.isFinite(value)) return Number.isNaN(value) ? say('none') : say('∞ (no guarantee)');
-    if (Number.isInteger(value)) return value.toLocaleString('en');
+    if (whole) return value.toLocaleString('en');
     return value !== 0 && (value >= 1e5 || value < 1e-3) ? value.toExponential(3) : value.toPrecision(4);
   };
+
+  /* A cost of privacy is never rounded down: the smallest number of four digits that is not below the value. */
+  function upwards(value) {
+    if (!(value > 1e-300) || !Number.isFinite(value)) return value;
+    const unit = 10 ** (Math.floor(Math.log10(value)) - 3), up = Math.ceil(value / unit * (1 - 1e-14)) * unit;
+    return Number(up.toPrecision(4));
+  }
+  const cost = value => shown(upwards(value), Number.isInteger(value));
 
   function element(tag, attributes = {}, ...children) {
     const svg = ['svg', 'path', 'line', 'circle', 'text', 'g'].includes(tag);
@@ -90,5 +98,5 @@
     return made;
   }
 
-  Object.assign(compendium, {slider, choice, LOG, WHOLE, toValue, toPosition, shown, element, chart});
+  Object.assign(compendium, {slider, choice, LOG, WHOLE, toValue, toPosition, shown, upwards, cost, element, chart});
 })();

@@ -2,7 +2,7 @@
 
 (() => {
   'use strict';
-  const {slider, choice, LOG, WHOLE, toValue, toPosition, shown, element, chart, composed, renyi, local, spaced, METHODS, named, equal} = compendium;
+  const {slider, choice, LOG, WHOLE, toValue, toPosition, shown, cost, element, chart, composed, renyi, local, spaced, METHODS, named, equal} = compendium;
 
   /* All methods together for each number of releases; `total` is at the one asked for. */
   function composition(values) {
@@ -60,10 +60,10 @@
         slider('sigma', say('smallest eigenvalue σ'), 1e-3, 0.99, 0.01, LOG), slider('alpha', say('order α'), 1.01, 1000, 4, LOG),
         slider('delta', 'δ', 1e-12, 1e-2, 1e-5, LOG),
       ],
-      compute: renyi,
+      compute: renyi, text: cost,
       results: r => [[say('Rényi ε of one record, at α'), r.record], [say('of n records'), r.release],
         [say('ε at δ of n records, converted* from this α'), r.converted], [say('converted* from the best α'), r.best],
-        [say('the best α'), r.bestAlpha], ...(Number.isNaN(r.direct) ? [] : [[say('without any α (Theorem E)'), r.direct]])],
+        [say('the best α'), r.bestAlpha, shown], ...(Number.isNaN(r.direct) ? [] : [[say('without any α (Theorem E)'), r.direct]])],
       note: say('* by the conversion of Canonne, Kamath and Steinke (2020), which is tighter than the paper’s.'),
       curves: r => ({x: say('order α'), y: say('ε at δ, n records'), lines: {'ε': r.curve}}),
       mark: (values, r) => [values.alpha, r.converted],
@@ -85,7 +85,7 @@
         slider('size', say('ε of one release (Gaussian: sensitivity / σ)'), 0.01, 3, 0.1, LOG), slider('count', say('releases'), 1, 1000, 100, WHOLE),
         slider('delta', 'δ', 1e-12, 1e-2, 1e-5, LOG),
       ],
-      compute: composition,
+      compute: composition, text: cost,
       results: r => marked(Object.entries(r.total).map(([key, total]) => [METHODS[key], total])),
       heading: say('total ε at δ'),
       curves: r => ({x: say('releases'), y: say('total ε'), lines: r.curves}),
@@ -147,8 +147,8 @@
       const values = Object.fromEntries(controls.map(one => [one.name, one.read()]));
       const result = explorer.compute(values);
       table.replaceChildren(...(explorer.heading ? [element('caption', {}, explorer.heading)] : []),
-        ...explorer.results(result).map(([name, value]) => element('tr', {},
-          element('th', {scope: 'row'}, name), element('td', {'data-value': value}, shown(value)))));
+        ...explorer.results(result).map(([name, value, text = explorer.text ?? shown]) => element('tr', {},
+          element('th', {scope: 'row'}, name), element('td', {'data-value': value}, text(value)))));
       picture.replaceChildren(chart(explorer.curves(result), explorer.mark?.(values, result)));
     };
     const controls = explorer.inputs.map(input => control(input, `explorer-${index}-${input.name}`, update));

@@ -1,20 +1,20 @@
 /* The questions that the calculator answers. Each has
 
    - inputs, as in drawing.js;   compute(values), everything that is shown at once
-   - tables(result, values): {caption, columns, rows, budgets}. A column is {key, name, better}, better 'less' or 'more' where one row
-     can beat another; a row is {key, name, cells} with a number for each column. With `budgets`, the first column is an
-     epsilon, at delta, and each row is followed by what an attacker can do
+   - tables(result, values): {caption, columns, rows, budgets}. A column is {key, name, better, text}, better 'less' or 'more' where one
+     row can beat another, and text a function that writes its numbers as the statement does; a row is {key, name, cells} with a number
+     for each column. With `budgets`, the first column is an epsilon, at delta, and each row is followed by what an attacker can do
    - statement(result, values), a sentence;   call(result, values), lines of Python
    - mark(result), where the setting lies above its place on the curve
    - curve: {x, of, y, grid(values), at(x, values)}, a number for each of some lines at each point of the grid */
 
 (() => {
   'use strict';
-  const {slider, choice, LOG, WHOLE, spaced, BOUNDS, renyi, composed, oracles, aimBudget, dpSgd, converted} = compendium;
+  const {slider, choice, LOG, WHOLE, spaced, BOUNDS, renyi, composed, oracles, aimBudget, dpSgd, converted, cost, upwards} = compendium;
 
   const logarithmic = (low, high, count) => [low, ...spaced(Math.log(low), Math.log(high), count).slice(1, -1).map(Math.exp), high];
   const wholes = (low, high, count) => [...new Set(logarithmic(low, high, count).map(Math.round))];
-  const EPSILON = {key: 'epsilon', name: say('ε at δ'), better: 'less'};
+  const EPSILON = {key: 'epsilon', name: say('ε at δ'), better: 'less', text: cost};
 
   const TIE = 1e-12;  // numbers that differ by no more of them are equal: the last digits hang on the way of computing
 
@@ -22,13 +22,6 @@
 
   /* The key with the least number; the first of several. */
   const leastOf = numbers => Object.keys(numbers).reduce((a, b) => (numbers[b] < numbers[a] * (1 - TIE) || Number.isNaN(numbers[a]) ? b : a));
-
-  /* A number for a guarantee: rounded up, to four digits. */
-  function upwards(value) {
-    if (value === 0) return '0';
-    const unit = 10 ** (Math.floor(Math.log10(value)) - 3), up = Math.ceil(value / unit * (1 - 1e-14)) * unit;
-    return String(Number(up.toPrecision(4)));
-  }
 
   const NO_GUARANTEE = say('No theorem here gives a guarantee for this setting.');
   const CHANGED = {unbounded: say('added or removed'), bounded: say('replaced'), regularised: say('added or removed')};
@@ -73,8 +66,8 @@
           rows: Object.entries(names).map(([key, name]) => ({key, name, cells: [found[key]]}))},
         {caption: say('Rényi divergence at the order α'), rows: Object.entries(renyis).map(([key, one]) =>
           ({key: `renyi-${key}`, name: names[key], cells: [one.record, one.release, one.converted]})),
-        columns: [{key: 'record', name: say('of one record'), better: 'less'}, {key: 'release', name: say('of n records'), better: 'less'},
-          {key: 'converted', name: say('ε at δ, converted* from it'), better: 'less'}]},
+        columns: [{key: 'record', name: say('of one record'), better: 'less', text: cost}, {key: 'release', name: say('of n records'), better: 'less', text: cost},
+          {key: 'converted', name: say('ε at δ, converted* from it'), better: 'less', text: cost}]},
       ];
     },
     note: ({guarantee}) => [{
@@ -157,7 +150,7 @@
       {caption: say('The estimate of one proportion, and the size of a report'), rows: Object.entries(found).map(([key, {deviation, bits}]) =>
         ({key, name: key, cells: [deviation, bits]})),
       columns: [{key: 'deviation', name: say('standard deviation'), better: 'less'}, {key: 'bits', name: say('bits per report'), better: 'less'}]},
-      {caption: say('What a report reveals'), columns: [{key: 'epsilon', name: say('pure ε')}], budgets: true, rows: [{key: 'report', name: say('any protocol'), cells: [epsilon]}]},
+      {caption: say('What a report reveals'), columns: [{key: 'epsilon', name: say('pure ε'), text: String}], budgets: true, rows: [{key: 'report', name: say('any protocol'), cells: [epsilon]}]},
     ],
     note: () => say('Bits: the base-2 logarithm of the number of possible reports. BLH and OLH send their hash function with the bucket.'),
     statement: (result, {epsilon, k}) => say('Each user’s value, one of {k}, leaves the device only in a report that is {epsilon}-locally differentially private.',
@@ -185,11 +178,11 @@
         ['last.multiplier', say('σ of the last measurement'), slow.last.multiplier, quick.last.multiplier],
         ['last.epsilon', say('ε of the last choice'), slow.last.epsilon, quick.last.epsilon]];
       return [
-        {caption: say('The budget in zCDP'), columns: [{key: 'rho', name: 'ρ', better: 'more'}], rows: [
+        {caption: say('The budget in zCDP'), columns: [{key: 'rho', name: 'ρ', better: 'more', text: cost}], rows: [
           {key: 'canonne2020', name: say('by Canonne, Kamath and Steinke (2020)'), cells: [rho]}, {key: 'mironov2017', name: say('by the older conversion'), cells: [older]}]},
         {caption: say('How the larger budget is spent'), columns: [{key: 'slow', name: say('never annealed')}, {key: 'quick', name: say('annealed after every round')}],
           rows: schedule.map(([key, name, ...cells]) => ({key, name, cells}))},
-        {caption: say('What the synthetic table reveals'), columns: [{key: 'epsilon', name: say('ε at δ')}], budgets: true, rows: [{key: 'table', name: say('all rounds'), cells: [epsilon]}]},
+        {caption: say('What the synthetic table reveals'), columns: [{key: 'epsilon', name: say('ε at δ'), text: String}], budgets: true, rows: [{key: 'table', name: say('all rounds'), cells: [epsilon]}]},
       ];
     },
     note: () => say('σ is for sensitivity 1. Runs lie between the two columns: AIM anneals after each round that taught the model too little.'),

@@ -122,11 +122,11 @@ def _checked(claim: Claim, place: str) -> str:
     return f'<p class="claim-checked">{told}</p>' if links else ""
 
 
-def folded(found: list[Finding], entries: list[str], name: str = "") -> str:
-    """Return the `entries` of `found` behind one line: their number, verdicts and, if all are from one, their place or `name`."""
+def folded(found: list[Finding], entries: list[str], line: str = "") -> str:
+    """Return the `entries` of `found` behind one `line`: by default, their number, their verdicts and, if all have one, their place."""
     places = {each.section for each in found}
-    name = name or (places.pop() if len(places) == 1 else "")
-    line = say("{name}: {tally}", name=name, tally=tally(found)) if name else tally(found)
+    if not line:
+        line = say("{name}, {tally}", name=places.pop(), tally=tally(found)) if len(places) == 1 else tally(found)
     return f'<details class="claims"><summary>{markup(line)}</summary>{"".join(map(_later, entries))}</details>'
 
 

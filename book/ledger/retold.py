@@ -201,6 +201,23 @@ def tally(verdicts) -> str:
     return say("{n} claim: {listed}", "{n} claims: {listed}", n=count.total(), listed=listed)
 
 
+def counts(count: Counter) -> list[str]:
+    """Return ``32 are reproduced``, ``9 differ`` and so on, for each verdict that occurs."""
+    told = {
+        "reproduced": say("{n} is reproduced", "{n} are reproduced", n=count["reproduced"]),
+        "differs": counted(count["differs"], "differs"),
+        "not determinable": say("{n} is not determinable", "{n} are not determinable", n=count["not determinable"]),
+        "stand-in": say("{n} still needs the real data", "{n} still need the real data", n=count["stand-in"]),
+    }
+    return [clause for verdict, clause in told.items() if count[verdict]]
+
+
+def sentence(count: Counter) -> str:
+    """Return ``of 42 claims 32 are reproduced, 9 differ and 1 is not determinable``."""
+    listed = edition.enumerated(counts(count))
+    return say("of {n} claim {listed}", "of {n} claims {listed}", n=count.total(), listed=listed)
+
+
 def rule(one: Claim) -> str:
     """Return how the translated claim `one` is judged, without its interpretations."""
     told, parts = claims.template(one)

@@ -68,10 +68,9 @@ def page(ledger: Ledger, records: list[Record], full: dict[str, Record] | None =
     """Return the scorecard as MyST Markdown, from this build's `records` and the full run's, by id."""
     by_id = {each.claim.id: each for each in cards.findings(ledger, records, full or {})}
     found = [by_id[id] for id in ledger.claims if id in by_id]
-    here = retold.tally(each.here.verdict for each in found)
     name = "" if edition.language == edition.SOURCE else "(totals)=\n"  # an English title already has it
     parts = [_intro(), f"{name}## {say('Totals')}\n", _totals(ledger, found)]
-    parts.append(say("This build alone: {tally}.", tally=here) + "\n")
+    parts.append(_here(found) + "\n")
     for key, document in ledger.documents.items():
         own = [each for each in found if each.claim.document == key]
         if own:
@@ -79,7 +78,7 @@ def page(ledger: Ledger, records: list[Record], full: dict[str, Record] | None =
             texts = {
                 name: cell(text) for name, text in vars(retold.document(document)).items() if isinstance(text, str)
             }
-            parts.append(say("{authors}: *{title}*. {venue}.", **texts) + f"\n\n{cards.tally(own)}{say('.')}\n")
+            parts.append(say("{authors}: *{title}*. {venue}.", **texts) + f"\n\n{_tally(own)}\n")
             if (ROOT / f"book/{key}/summary.md").is_file():
                 link = f'<a href="{key}/summary.html">{say("summary")}</a>'
                 parts.append(say("In short: {summary}.", summary=link) + "\n")
@@ -92,7 +91,7 @@ def page(ledger: Ledger, records: list[Record], full: dict[str, Record] | None =
             )
             + "\n"
         )
-        parts += [f"{cards.tally(mine)}{say('.')}\n", *_verdicts(mine)]
+        parts += [f"{_tally(mine)}\n", *_verdicts(mine)]
     return "\n".join(parts)
 
 
@@ -104,8 +103,29 @@ def _totals(ledger: Ledger, found: list[Finding]) -> str:
             rows.insert(
                 -1, [f"[{cell(retold.cited(document))}](#scorecard-{key})", *_counts(own, f"document={key}&amp;")]
             )
-    lines = [[say("Document"), say("claims"), *map(say, VERDICTS)], ["---"] * (2 + len(VERDICTS)), *rows]
+    heads = [say("Document"), say("Claims"), *(_capital(say(verdict)) for verdict in VERDICTS)]
+    lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def _tally(found: list[Finding]) -> str:
+    """Return ``Of 42 claims 32 are reproduced and 10 differ.``, by the verdicts that count."""
+    return _capital(retold.sentence(Counter(each.standing.verdict for each in found))) + say(".")
+
+
+def _here(found: list[Finding]) -> str:
+    """Return the sentence about this build alone, which says whether it used synthetic samples."""
+    count = Counter(each.here.verdict for each in found)
+    first = say(
+        "{n} of the {total} claims is reproduced",
+        "{n} of the {total} claims are reproduced",
+        n=count.pop("reproduced", 0),
+        total=len(found),
+    )
+    listed = edition.enumerated([first, *retold.counts(count)])
+    if count["stand-in"]:
+        return say("In this build, which uses synthetic samples of the data, {listed}.", listed=listed)
+    return say("In this build, {listed}.", listed=listed)
 
 
 def _counts(found: list[Finding], query: str = "") -> list[str]:
@@ -119,7 +139,10 @@ def _counts(found: list[Finding], query: str = "") -> list[str]:
 
 
 def _verdicts(found: list[Finding]) -> list[str]:
-    """Return one part for each verdict, "differs" first; in it tables with many claims, and the others together."""
+    """Return one part for each verdict, "differs" first; in it tables with many claims, and the others together.
+
+    If all are in one group, the heading is the line that unfolds the group.
+    """
     parts = []
     for verdict in ("differs", "not determinable", "stand-in", "reproduced"):
         chosen = [each for each in found if each.standing.verdict == verdict]
@@ -128,12 +151,20 @@ def _verdicts(found: list[Finding]) -> list[str]:
         groups = [list(group) for _, group in groupby(chosen, key=lambda each: each.section)]
         many = [group for group in groups if len(group) >= FOLD_FROM]
         few = [each for group in groups if len(group) < FOLD_FROM for each in group]
-        blocks = [cards.folded(group, list(map(_entry, group))) for group in many]
-        if few:
-            blocks.append(cards.folded(few, list(map(_entry, few)), say("Elsewhere") if many else ""))
-        head = f'<p class="rubric">{say("{verdict} ({n})", verdict=_capital(say(verdict)), n=len(chosen))}</p>'
-        parts.append("\n".join(["``````{raw} html", '<div class="verdicts">', head, *blocks, "</div>", "``````", ""]))
+        named = [(group[0].section, group) for group in many] + [(say("Elsewhere"), few)] * bool(few)
+        head = say("{verdict} ({n})", verdict=_capital(say(verdict)), n=len(chosen))
+        if len(named) == 1:
+            blocks = [_folded(chosen, head)]
+        else:
+            lines = [say("{name}: {n} claim", "{name}: {n} claims", name=name, n=len(group)) for name, group in named]
+            blocks = [f'<p class="rubric">{head}</p>']
+            blocks += [_folded(group, line) for line, (_, group) in zip(lines, named)]
+        parts.append("\n".join(["``````{raw} html", '<div class="verdicts">', *blocks, "</div>", "``````", ""]))
     return parts
+
+
+def _folded(found: list[Finding], line: str) -> str:
+    return cards.folded(found, list(map(_entry, found)), line)
 
 
 def _entry(found: Finding) -> str:

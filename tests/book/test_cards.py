@@ -100,7 +100,7 @@ def test_a_table_is_folded_behind_its_tally():
     both = [finding(), finding(verdict="reproduced")]
     made = cards.folded(both, ['<div id="a"><p>A</p></div>', '<div id="b"><p>B</p></div>'])
     assert made == (
-        '<details class="claims"><summary>Table 1: 2 claims: 1 reproduced, 1 differs</summary>'
+        '<details class="claims"><summary>Table 1, 2 claims: 1 reproduced, 1 differs</summary>'
         '<div id="a"><noscript><p>A</p></noscript></div><div id="b"><noscript><p>B</p></noscript></div></details>'
     )
 

@@ -292,6 +292,17 @@ def test_totals_are_counted_from_the_records(house):
         "| All | 5 | 4 | 1 | 0 | 0 |",
     ]
     assert '<a href="?document=doc&amp;verdict=differs">1</a>' in text and '<a href="?verdict=reproduced">4</a>' in text
+    assert "| Document | Claims | Reproduced | Differs | Not determinable | Stand-in |" in text
+    assert "\nIn this build, 4 of the 5 claims are reproduced and 1 differs.\n" in text
+    assert "\nOf 4 claims 3 are reproduced and 1 differs.\n" in text
+
+
+def test_the_number_of_claims_with_a_verdict_is_given_once(house, monkeypatch):
+    monkeypatch.setattr(scorecard, "FOLD_FROM", 2)
+    write(house, "01_a.ipynb", records(GOOD))
+    text = scorecard.page(claims.load(), gather(house))
+    heads = re.findall(r'(?<=<p class="rubric">)[^<]+|(?<=<summary>)[^<]+', re.sub(r"<details class=.rule.*", "", text))
+    assert heads == ["Reproduced (4)", "Table 1: 2 claims", "Elsewhere: 2 claims", "Reproduced (1)"]
 
 
 def told(claim):
@@ -367,7 +378,10 @@ def test_the_full_run_decides_where_the_build_used_stand_in_data(house):
     text = scorecard.page(claims.load(), here, full)
     totals = [unlinked(line) for line in text.splitlines() if line.startswith("| [Somebody (2020)]")]
     assert totals == ["| [Somebody (2020)](#scorecard-doc) | 4 | 3 | 1 | 0 | 0 |"]
-    assert "This build alone: 5 claims: 3 reproduced, 2 stand-in." in text
+    assert (
+        "In this build, which uses synthetic samples of the data, "
+        "3 of the 5 claims are reproduced and 2 still need the real data." in text
+    )
     number = card(text, "doc.number")
     assert "<span>printed <b>0.576</b></span> <span>full run <b>0.900000</b></span>" in number
     assert "A slip: 1, 2." in number and "verdict-differs" in number
@@ -581,5 +595,8 @@ def test_our_own_results_have_a_part_of_the_scorecard_and_are_not_counted(house)
     page = scorecard.page(claims.load(), settled)
     documents, _, mine = page.partition("## Our own results")
     assert page.count('id="claim-compendium.doc.theorem"') == mine.count('id="claim-compendium.doc.theorem"') == 1
-    assert f"| All | {len(GOOD)} |" in documents and f"This build alone: {len(GOOD)} claims" in documents
-    assert mine.count('<div class="claim" id=') == 1 and "1 claim: 1 reproduced" in mine
+    assert (
+        f"| All | {len(GOOD)} |" in documents
+        and f"In this build, {len(GOOD)} of the {len(GOOD)} claims are reproduced." in documents
+    )
+    assert mine.count('<div class="claim" id=') == 1 and "\nOf 1 claim 1 is reproduced.\n" in mine

@@ -9,7 +9,7 @@ import pytest
 
 from book._ext import numbers
 from book.kept import results
-from book.ledger import claims, evidence, verdicts
+from book.ledger import claims, evidence, retold, verdicts
 from notebooks.studies import network_comparison, network_tuning
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,10 +49,10 @@ def test_every_summary_has_the_same_parts_in_the_same_order(document):
 
 def test_the_tally_is_a_sentence_with_every_verdict_that_occurs():
     count = Counter({"reproduced": 32, "differs": 9, "not determinable": 1})
-    assert numbers.sentence(count) == "of 42 claims 32 are reproduced, 9 differ and 1 is not determinable"
-    assert numbers.sentence(Counter(differs=1)) == "of 1 claim 1 differs"
+    assert retold.sentence(count) == "of 42 claims 32 are reproduced, 9 differ and 1 is not determinable"
+    assert retold.sentence(Counter(differs=1)) == "of 1 claim 1 differs"
     for verdict in claims.VERDICTS:
-        assert re.fullmatch(r"of 2 claims 2 \w.*", numbers.sentence(Counter({verdict: 2})))
+        assert re.fullmatch(r"of 2 claims 2 \w.*", retold.sentence(Counter({verdict: 2})))
 
 
 def test_the_full_run_decides_where_the_build_had_stand_in_data(tmp_path):

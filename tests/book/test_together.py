@@ -1,7 +1,8 @@
-"""Words that stay on a line with their formula (book/_ext/pages.py)."""
+"""Words that stay on a line with their formula, and hidden code in one bar (book/_ext/pages.py)."""
 
 import pytest
 from docutils import nodes
+from docutils.utils import new_document
 
 from book._ext import pages
 
@@ -42,3 +43,23 @@ def test_a_number_stays_with_its_symbol():
 
 def test_a_long_formula_may_have_a_line_of_its_own():
     assert kept(formula("x" * 61), nodes.Text(".")) == "x" * 61 + "."
+
+
+def cell(*parts: str, hide="input") -> nodes.container:
+    inner = [nodes.container("", nodes.paragraph(text=part), nb_element=f"cell_code_{part[:6]}") for part in parts]
+    return nodes.container("", *inner, nb_element="cell_code", hide_mode=hide)
+
+
+def test_hidden_code_that_shows_nothing_joins_the_next_hidden_code():
+    document = new_document("")
+    shown = cell("source 1", hide=None)
+    between = cell("source 5"), nodes.paragraph(text="words"), cell("source 6", "output 6")
+    document += [shown, cell("source 2"), cell("source 3"), cell("source 4", "output 4"), *between]
+    pages.join(document)
+    texts = [[part.astext().split("\n\n") for part in each] for each in document if isinstance(each, nodes.container)]
+    assert texts == [
+        [["source 1"]],
+        [["source 2", "source 3", "source 4"], ["output 4"]],
+        [["source 5"]],
+        [["source 6"], ["output 6"]],
+    ]

@@ -82,7 +82,7 @@ return problems.slice(0, 8);
 )
 
 # All that is folded is unfolded for it. A box that scrolls must show it, by its edge that fades (book/_static/scrolling.js), and on a
-# desktop no table may need to.
+# desktop no table may need to. On a phone the long texts of a table are in sight, and wide enough to read.
 COLUMNS = (
     COMMON
     + r"""
@@ -100,6 +100,12 @@ const measure = () => {
     const fades = box && (box.dataset.more || '').includes('right') && getComputedStyle(box).maskImage !== 'none';
     if (over > 1 && width >= 1400) problems.push(`${over} pixels of a table are cut: ${told(table)}`);
     else if (over > 1 && !fades) problems.push(`${over} pixels of a table are out of sight, and nothing says so: ${told(table)}`);
+    if (width >= 600 || table.matches('.dataframe')) continue;
+    for (const cell of [...table.querySelectorAll('td, th')].filter(e => e.textContent.trim().length >= 60 && shown(e))) {
+      const cut = Math.round(cell.getBoundingClientRect().right - edge(box));
+      if (cut > 1) problems.push(`${cut} pixels of a text are out of sight: ${told(cell)}`);
+      else if (cell.clientWidth < 100) problems.push(`a long text is ${cell.clientWidth} pixels wide: ${told(cell)}`);
+    }
   }
   for (const e of [...article.querySelectorAll('.verdict, .claim-note, .claim-says, .claim-values, .claim-reply')].filter(shown))
     if (e.getBoundingClientRect().right > Math.min(edge(scrolling(e)), width) + 1) problems.push(`out of sight: ${name(e)} ${told(e)}`);

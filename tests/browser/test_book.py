@@ -69,6 +69,20 @@ def test_page(browser, book, name):
     assert wrong_with(browser, f"{book}/{name}", views(name), axe=name in BY_AXE) == {}
 
 
+FOLDED = """
+const entries = [...document.querySelectorAll('.bd-links a')], shown = name => entries.find(e => e.href.endsWith(name)).checkVisibility();
+return [shown('/classroom/project.html'), shown('/changes.html')];
+"""
+
+
+@pytest.mark.parametrize(("name", "open"), [("index.html", False), ("ja/errata.html", False), ("cite.html", True)])
+def test_the_sidebar_folds_the_reference_except_on_its_own_pages(browser, book, name, open):
+    browser.open(f"{book}/{name}")
+    assert browser.script(FOLDED) == [True, open]
+    browser.driver.find_element("css selector", ".bd-links details.part > summary").click()
+    assert browser.script(FOLDED) == [True, not open]
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("name", PAGES)
 def test_page_in_its_other_views(browser, book, name):
@@ -158,6 +172,16 @@ BROKEN = {
         page.columns,
         '<details><summary>2 claims</summary><table><tr><td><div style="width: 40rem">wide</div></td></tr></table></details>',
         "out of sight, and nothing says so: wide",
+    ),
+    "long text in a narrow column": (
+        page.columns,
+        f'<table><tr><td><div style="width: 4rem">{"long text " * 7}</div></td></tr></table>',
+        "a long text is 6",
+    ),
+    "long text behind the edge": (
+        page.columns,
+        f'<div style="width: 9rem; overflow-x: auto"><table><tr><td><div style="width: 20rem">{"long text " * 7}</div></td></tr></table></div>',
+        "pixels of a text are out of sight: long text",
     ),
     "verdict that must be scrolled to": (
         page.columns,

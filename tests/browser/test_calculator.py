@@ -31,14 +31,15 @@ FEW = {
 READ = """
 const done = arguments[1];
 const collect = () => {
-  const rows = {};
+  const rows = {}, written = {};
   for (const row of document.querySelectorAll('.calculator tr[data-row]')) {
     const cells = rows[row.dataset.row] = {};
     for (const cell of row.querySelectorAll('td'))
-      cells[cell.dataset.key] = [cell.dataset.value, Boolean(cell.querySelector('.winner'))];
+      [cells[cell.dataset.key], (written[row.dataset.row] ??= {})[cell.dataset.key]] =
+        [[cell.dataset.value, Boolean(cell.querySelector('.winner'))], cell.firstChild.textContent];
   }
   const text = key => document.querySelector(`[data-text="${key}"]`)?.textContent;
-  done({rows, statement: text('statement'), call: text('call'), all: document.querySelector('.calculator').textContent,
+  done({rows, written, statement: text('statement'), call: text('call'), all: document.querySelector('.calculator').textContent,
     budgets: [...document.querySelectorAll('.calculator tr[data-row]')].filter(row => row.querySelector('[data-key=advantage]'))
       .map(row => row.dataset.row)});
 };
@@ -292,6 +293,32 @@ SAID = [
 @pytest.mark.parametrize(("question", "changes", "words"), SAID)
 def test_a_statement_says_for_whom(calculator, question, changes, words):
     assert words in calculator(question, changes | {"again": time.time()})["statement"]
+
+
+COSTS = {"epsilon", "record", "release", "converted", "rho", "advantage", *calculator_in_lib.PRIORS}
+
+
+def number(text):
+    """A number as the page writes it; inf where there is no guarantee, NaN where there is no number."""
+    return math.inf if text.startswith("∞") else math.nan if text == "none" else float(text.replace(",", ""))
+
+
+@pytest.mark.parametrize("question", SETTINGS)
+def test_costs_are_rounded_up_and_a_table_and_the_statement_give_the_same(calculator, question):
+    for setting in ({}, *drawn(calculator.inputs[question], 5, seed=2028)):
+        shown = calculator(question, setting | {"again": time.time()})
+        costs = {
+            (row, key): (number(text), float(shown["rows"][row][key][0]))
+            for row, columns in shown["written"].items()
+            for key, text in columns.items()
+            if key in COSTS
+        }
+        low = {name: pair for name, pair in costs.items() if pair[0] < pair[1] * (1 - 1e-12)}
+        assert costs and low == {}, setting
+        least = min(text for (_, key), (text, _) in costs.items() if key == "epsilon" and not math.isnan(text))
+        assert promised(shown) == least, setting
+        if found := re.search(r"satisfy ([\d.e+-]+)-zCDP", shown["statement"]):
+            assert float(found[1]) == max(text for (_, key), (text, _) in costs.items() if key == "rho")
 
 
 def quiet_address(browser):

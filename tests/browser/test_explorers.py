@@ -160,6 +160,17 @@ def test_a_key_moves_the_slider_and_the_numbers(browser, book, name, width):
     assert browser.script("return document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize("name", ["renyi", "composition"])
+def test_costs_are_rounded_up(browser, book, name):
+    browser.open(f"{book}/{PAGES[name]}")
+    rows = f"document.querySelectorAll('.explorer[data-explorer={name}] tr')"
+    texts = browser.script(
+        f"return [...{rows}].map(({{cells: [head, cell]}}) => [head.textContent, cell.textContent, cell.dataset.value])"
+    )
+    costs = [(float(text), float(value)) for head, text, value in texts if head != "the best α"]
+    assert len(costs) > 3 and all(text >= value * (1 - 1e-12) for text, value in costs)
+
+
 def test_a_key_moves_a_whole_number_by_one_at_least(browser, book):
     """On a logarithmic slider a hundredth of the way from 1 is less than one."""
     browser.open(f"{book}/{PAGES['reconstruction']}")

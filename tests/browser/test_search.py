@@ -2,6 +2,7 @@
 
 import html
 import re
+import time
 import unicodedata
 from urllib.parse import quote, urlsplit
 
@@ -99,6 +100,18 @@ def test_a_question_finds_the_definition_first(browser, search, edition, questio
     assert "e^ε" in first.text
 
 
+@pytest.mark.parametrize("edition", ["", "ja/"])
+@pytest.mark.parametrize(
+    ("query", "sign"), [("epsilon", "ε"), ("what is epsilon", "ε"), ("ε", "ε"), ("Delta", "δ"), ("δ", "δ"), ("ρ", "ρ")]
+)
+def test_a_letter_finds_its_definition_first(browser, search, edition, query, sign):
+    search(query, edition)
+    first = browser.driver.find_element("css selector", "ul.search > li")
+    assert "/glossary.html#term-" in first.find_element("css selector", "a").get_attribute("href")
+    WebDriverWait(browser.driver, 60).until(lambda _: first.find_elements("css selector", "p.context"))
+    assert sign in first.find_element("css selector", "p.context").text
+
+
 def test_the_number_of_results_is_said_in_words(browser, search):
     for words, said in (("sensitivity", r"Found \d\d+ pages\."), ("xyzzyq", r"No page contains all of these words\.")):
         search(words)
@@ -107,11 +120,15 @@ def test_the_number_of_results_is_said_in_words(browser, search):
         )
 
 
-def test_an_excerpt_is_a_sentence_without_markup(browser, search):
-    search("sampled Gaussian budget")
+@pytest.mark.parametrize("words", ["sampled Gaussian budget", "zCDP", "notebooks", "single person"])
+def test_an_excerpt_is_a_sentence_without_markup_and_without_what_is_left_out(browser, search, words):
+    search(words)
     WebDriverWait(browser.driver, 60).until(lambda _: browser.driver.find_elements("css selector", "p.context"))
+    time.sleep(1)  # each excerpt comes with its page
     excerpts = browser.script("return [...document.querySelectorAll('p.context')].map(each => each.textContent)")
     assert all(each and "\\(" not in each and not each.startswith("...") for each in excerpts)
+    assert [each for each in excerpts if "Source: notebooks" in each or "\ufffc" in each] == []
+    assert [each for each in excerpts if re.search("(?<!, )…(?!,)", each.removesuffix(" …"))] == []
 
 
 def test_the_page_that_a_result_opens_marks_the_word(browser, search):
