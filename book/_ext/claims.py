@@ -86,8 +86,10 @@ def _section(node: nodes.Node) -> nodes.Node:
 
 
 def _drop(node: nodes.Node) -> None:
-    """Remove `node`, with the output and the cell that hold nothing else."""
-    while isinstance(node.parent, nodes.container) and len(node.parent) == 1:
+    """Remove `node`, with its other forms in the output, and with the output and the cell if they hold nothing else."""
+    while isinstance(node.parent, nodes.container) and (
+        len(node.parent) == 1 or node.parent.get("nb_element") == "mime_bundle"
+    ):
         node = node.parent
     node.parent.remove(node)
 

@@ -137,7 +137,9 @@ def test_the_claims_of_a_section_are_one_list_at_the_place_of_its_last(monkeypat
     monkeypatch.setattr(shown_claims, "executed", lambda app: {"cells": outputs})
 
     def cell(*before):
-        return nodes.container("", *before, nodes.container("", nodes.raw("", '<div class="claims">', format="html")))
+        forms = nodes.raw("", '<div class="claims">', format="html"), nodes.literal_block("", "x.y printed 1 differs")
+        bundle = nodes.container("", *(nodes.container("", form) for form in forms), nb_element="mime_bundle")
+        return nodes.container("", *before, nodes.container("", bundle))
 
     inner = nodes.section("", cell())
     page = nodes.document(
@@ -152,6 +154,7 @@ def test_the_claims_of_a_section_are_one_list_at_the_place_of_its_last(monkeypat
         assert made.count('<details class="claims">') == 1
     assert [each.astext() for each in page[0].children if not isinstance(each, nodes.section)][1:] == ["Hence"]
     assert page[0][0].astext().startswith("42") and len(page[0]) == 3
+    assert len(list(page.findall(nodes.literal_block))) == 2  # the other forms of the two that are shown
 
 
 # ---- replies

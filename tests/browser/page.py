@@ -149,7 +149,7 @@ return [...article.querySelectorAll('a[href], button, input:not([type=hidden]), 
 )
 
 OBJECTS = r"""
-const shown = [...document.querySelectorAll('.cell_output')].map(e => e.textContent.match(/<[\w.]+ object[^>]*>/));
+const shown = [...document.querySelectorAll('.cell_output')].map(e => e.textContent.match(/<[\w.]+ object[^>]*>|^\w+\.\S+ +printed /m));
 return shown.filter(Boolean).map(found => 'instead of what it shows: ' + found[0]);
 """
 
@@ -214,7 +214,7 @@ def pictures(browser: Chromium) -> list[str]:
 
 
 def objects(browser: Chromium) -> list[str]:
-    """Outputs of cells that name a Python object, as one that shows nothing is."""
+    """Outputs of cells that name a Python object, as one that shows nothing is, or that show a claim as plain text."""
     return browser.script(OBJECTS)
 
 

@@ -201,6 +201,11 @@ BROKEN = {
         '<div class="cell_output"><pre>&lt;IPython.core.display.Markdown object&gt;</pre></div>',
         "instead of what it shows: <IPython.core.display.Markdown object>",
     ),
+    "claims as plain text": (
+        page.objects,
+        '<div class="cell_output"><pre>1 claim: 1 differs\nkiri2019.a.b  printed 1  here 2  differs</pre></div>',
+        "instead of what it shows: kiri2019.a.b",
+    ),
     "grey on white": (
         page.contrast,
         '<table><tr><td style="color: #999">17</td></tr></table>',
