@@ -238,6 +238,9 @@ const performSearch = Search.performSearch;
 Search.performSearch = (query) =>
   performSearch(query.replace(/[?？]\s*$/, "").replace(question, "").replace(/とは(?:(?:何|なに)(?:です)?か?)?\s*$/, "") || query);
 
+// A member of `lib` whose name is a word, such as epsilon, comes after the pages that speak of it.
+Scorer.score = ([, title, , , score]) => (/^lib\.[\w.]*\.[a-z]+$/.test(title) ? score - 15 : score);
+
 // The theme's sentences, unless the edition has its own; all results are listed when their number is said.
 if (!("FINISHED" in Documentation.TRANSLATIONS)) Object.defineProperty(Documentation.TRANSLATIONS, "FINISHED", {
   get: () => (Search.output.children.length === 1 ? "Found ${resultCount} page." : "Found ${resultCount} pages."),
@@ -255,7 +258,7 @@ Search.makeSearchSummary = (html, words, anchor) => {
     const [base, power] = [...each.children].map((child) => child.textContent);
     each.replaceWith(power.length > 1 ? `${base}^(${power})` : `${base}^${power}`);
   });
-  part?.querySelectorAll("h1, nav, script, style, pre, table, noscript, .headerlink, .cell, .how-made, .calculator-link, .admonition-title").forEach((each) => each.remove());
+  part?.querySelectorAll("h1, nav, script, style, pre, table, noscript, .headerlink, .cell, .how-made, .tally, .calculator-link, .admonition-title").forEach((each) => each.remove());
   part?.querySelectorAll(`math:has(${TALL})`).forEach((each) => each.replaceWith(LEFT_OUT));
   const term = definition ? `${found.firstChild.textContent}: ` : "";
   const text = (term + (part?.textContent ?? "")).replace(/\s+/g, " ").trim();

@@ -109,12 +109,12 @@
     return element('figure', {class: 'errors'}, made, element('figcaption', {}, say('At the smallest ε, an attacker’s error rates lie on or above the line. The dashed line is guessing.')));
   }
 
-  /* Said above a statement whose bound lets an attacker be nearly certain. */
+  /* Said below the table and in the statement, of a bound that lets an attacker be nearly certain. */
   const NEARLY = 0.99;
   function caution(epsilon, delta) {
     const most = advantage(epsilon, delta), right = Math.ceil(1e4 * (1 + most) / 2) / 100;
-    return most < NEARLY || !Number.isFinite(epsilon) ? [] : [element('p', {class: 'caution'},
-      say('At this ε the guarantee means little: with even odds, it allows an attacker to be right in up to {percent} % of cases.', {percent: right}))];
+    return most < NEARLY || !Number.isFinite(epsilon) ? []
+      : [say('This ε guarantees almost nothing: with even odds, an attacker may be right in up to {percent} % of cases.', {percent: right})];
   }
 
   /* A block of text, and a button that copies it. */
@@ -199,14 +199,15 @@
         return;
       }
       const result = question.compute(values), [epsilon, delta] = question.budget(result, values);
-      const button = element('button', {type: 'button'}, say('Save the curve (CSV)'));
+      const warned = caution(epsilon, delta), button = element('button', {type: 'button'}, say('Save the curve (CSV)'));
       button.addEventListener('click', () => save(`${name}.csv`, csv(question, values)));
-      answer.replaceChildren(...question.tables(result, values).map(table => answered(table, delta)), element('p', {class: 'note'}, question.note(values)),
+      answer.replaceChildren(...question.tables(result, values).map(table => answered(table, delta)),
+        ...warned.map(text => element('p', {class: 'caution'}, text)), element('p', {class: 'note'}, question.note(values)),
         element('div', {class: 'risk'}, errors(epsilon, delta), element('p', {class: 'note'}, `${say('Advantage: an attacker’s true positive rate minus the false positive rate. '
           + 'With even odds, the attacker’s success rate exceeds ½ by half the advantage.')} ${delta
           ? say('1 in 10: the highest probability that a suspicion of that size can reach. It may exceed this value, but by at most δ on average over all possible releases.')
           : say('1 in 10: the highest probability that a suspicion of that size can reach.')}`)),
-        ...caution(epsilon, delta), copyable(say('For a privacy statement'), 'p', question.statement(result, values), 'statement'), copyable(say('In Python'), 'pre', question.call(result, values), 'call'), button);
+        copyable(say('For a privacy statement'), 'p', [question.statement(result, values), ...warned].join(' '), 'statement'), copyable(say('In Python'), 'pre', question.call(result, values), 'call'), button);
       draw(question, values, [values[question.curve.of], question.mark(result)]);
     }
 

@@ -111,7 +111,7 @@ def optimal(epsilon: float, count: int, total_delta: float, delta: float = 0.0) 
 
 
 def gaussian(sigmas: ArrayLike, delta: float, sensitivities: ArrayLike = 1.0) -> Cost:
-    """Return the exact cost of Gaussian mechanisms: that of one with mu = sqrt(sum (sensitivity/sigma)^2).
+    """Return the exact cost of Gaussian mechanisms, rounded up: that of one with mu = sqrt(sum (sensitivity/sigma)^2).
 
     sigmas, sensitivities : (0, inf), the latter in L2, each of shape (k,) or one for all; delta : (0, 1)
     The mechanisms may be chosen adaptively if their sigmas are fixed.
@@ -126,8 +126,9 @@ def gaussian(sigmas: ArrayLike, delta: float, sensitivities: ArrayLike = 1.0) ->
     if sigmas.size == 0 or sensitivities.shape not in ((), sigmas.shape):
         raise ValueError(f"sensitivities must match one or more sigmas, got {sensitivities.shape} and {sigmas.shape}")
     with np.errstate(over="ignore", under="ignore"):
-        mu = checks.number("sensitivities / sigmas", np.linalg.norm(sensitivities / sigmas), "[1e-150, 1e150]")
-    return Cost(float(gaussian_curve.gaussian_epsilon(1 / mu, number("delta", delta, "(0, 1)"))), float(delta))
+        norm = raised(float(np.linalg.norm(sensitivities / sigmas)), 2.0**-52 * (sigmas.size + 4))
+        mu = checks.number("sensitivities / sigmas", norm, "[1e-150, 1e150]")
+    return Cost(float(gaussian_curve.gaussian_epsilon(1.0, number("delta", delta, "(0, 1)"), mu)), float(delta))
 
 
 class Accountant:
@@ -195,7 +196,8 @@ class Accountant:
         """Return the exact epsilon of Gaussian mechanisms. Raises ``ValueError`` if there are others."""
         if "gaussian" not in self.bounds:
             raise ValueError(f"mechanisms must all be Gaussian for the bound 'gaussian', got {self.mechanisms!r:.100}")
-        sensitivities = [each.sensitivity * np.sqrt(float(count)) for each, count in self.mechanisms]
+        own, counts = np.array([(each.sensitivity, float(count)) for each, count in self.mechanisms]).T
+        sensitivities = raised(own * np.sqrt(counts))
         return gaussian([each.sigma for each, _ in self.mechanisms], self.delta, sensitivities).epsilon
 
     def _by(self, theorem):

@@ -1,7 +1,7 @@
 """The exact curve of all (epsilon, delta) of the Gaussian mechanism, and the noise that a guarantee needs.
 
 Conventions are as in `conversions`; sensitivity / sigma is in [1e-150, 1e150]. In formulas, mu = sensitivity / sigma.
-The curve is rounded to the nearest, not up: log(delta) is off by about 1e-15 times itself and (epsilon / mu)^2.
+Deltas, epsilons and sigmas are rounded up: `_raised_log_delta` adds more than the rounding errors of log(delta).
 """
 
 from __future__ import annotations
@@ -44,6 +44,14 @@ def _gaussian_log_delta(epsilon, mu):
     return np.where(mu < 1, close, apart)
 
 
+def _raised_log_delta(epsilon, mu):
+    """Return `_gaussian_log_delta`, raised by three times the largest error in 7,318 random cases, relative to the terms here."""
+    log_delta = _gaussian_log_delta(epsilon, mu)
+    with np.errstate(over="ignore"):
+        middle = np.minimum(epsilon / mu, 1e100)
+    return log_delta + 2.0**-50 * (1 - log_delta + np.abs(middle - mu / 2) * (middle + mu / 2))
+
+
 def gaussian_delta(sigma: ArrayLike, epsilon: ArrayLike, sensitivity: ArrayLike = 1.0) -> Numbers:
     """Return the exact delta(epsilon) of the Gaussian mechanism (Balle and Wang 2018, Theorem 8).
 
@@ -54,7 +62,7 @@ def gaussian_delta(sigma: ArrayLike, epsilon: ArrayLike, sensitivity: ArrayLike 
     1.755e-08
     """
     epsilon = checks.real("epsilon", epsilon, "[0, inf)")
-    return delta_from_log(_gaussian_log_delta(epsilon, ratio("sigma", sensitivity, sigma)))
+    return delta_from_log(_raised_log_delta(epsilon, ratio("sigma", sensitivity, sigma)))
 
 
 def gaussian_epsilon(sigma: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike = 1.0) -> Numbers:
@@ -67,11 +75,15 @@ def gaussian_epsilon(sigma: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike 
     mu, log_delta = np.broadcast_arrays(
         ratio("sigma", sensitivity, sigma), np.log(checks.real("delta", delta, "(0, 1)"))
     )
-    log_delta_at_zero = _gaussian_log_delta(np.zeros_like(mu), mu)
+    log_delta_at_zero = _raised_log_delta(np.zeros_like(mu), mu)
     positive = log_delta_at_zero > log_delta
     target = np.where(positive, log_delta, log_delta_at_zero - 1)  # elsewhere: any solvable problem
     high = mu * (mu / 2 + 2 * np.sqrt(-2 * target))  # above the zCDP conversion's epsilon
-    found = root(lambda e, m, goal: _gaussian_log_delta(e, m) - goal, np.zeros_like(mu), high, mu, target)
+    found = root(lambda e, m, goal: _raised_log_delta(e, m) - goal, np.zeros_like(mu), high, mu, target)
+    for _ in range(20):  # by rounding, a few steps
+        if not (low := _raised_log_delta(found, mu) > target).any():
+            break
+        found = np.where(low, found * (1 + 2.0**-51) + TINY, found)
     return plain(np.where(positive, found, 0.0))
 
 
@@ -100,8 +112,8 @@ def gaussian_sigma(
     t = np.sqrt(2) * scipy.special.erfinv(delta)
     low = np.log(np.maximum(np.sqrt(2 * rho), delta) / 2)
     high = np.log(2 * (t + np.hypot(t, np.sqrt(2 * epsilon))))
-    log_mu = root(lambda v, e, goal: _gaussian_log_delta(e, np.exp(v)) - goal, low, high, epsilon, np.log(delta))
+    log_mu = root(lambda v, e, goal: _raised_log_delta(e, np.exp(v)) - goal, low, high, epsilon, np.log(delta))
     mu = np.exp(log_mu)
     for _ in range(20):  # by rounding, a few steps
-        mu = np.where(delta_from_log(_gaussian_log_delta(epsilon, mu)) > delta, np.nextafter(mu, 0), mu)
+        mu = np.where(delta_from_log(_raised_log_delta(epsilon, mu)) > delta, np.nextafter(mu, 0), mu)
     return plain(quotient_up(sensitivity, mu))

@@ -82,10 +82,13 @@ class HadamardResponse(FrequencyOracle):
             block it is 1; with more the default is f + (1 - f)/B, for other users spread evenly over the blocks
         """
         f = checks.real("f", f, "[0, 1]")
-        if block_share is None:
-            block_share = f + (1 - f) / self.blocks
-        share = checks.real("block_share", block_share, "[0, 1]")
-        return (self._at_zero(share) - f) / checks.integer("n", n, "[1, inf)")
+        beside = (1 - f) / self.blocks  # the others in the block
+        if block_share is not None:
+            beside = checks.real("block_share", block_share, "[0, 1]") - f
+        # All terms are positive if the share is at least f, so that no digits cancel.
+        own = f * (1 - self._forced) * (self._forced + 1 / self.blocks)
+        others = beside * self._inside + (1 - f - beside) * self._outside
+        return (own + others) / self._forced**2 / checks.integer("n", n, "[1, inf)")
 
     def variances(self, counts: ArrayLike) -> np.ndarray:
         """Return the variances as every oracle does, with the true block shares."""
@@ -112,12 +115,13 @@ class HadamardResponse(FrequencyOracle):
         """Return n times the variance at f = 0: a report scores +-1/d in the value's block and 0 elsewhere."""
         return (share * self._inside + (1 - share) * self._outside) / self._forced**2
 
-    def _variance_line(self, estimate=None) -> tuple:
-        """Return the line with estimated block shares: the sums of the block's estimates, kept within [0, 1]."""
+    def _variance_ends(self, estimate=None) -> tuple:
+        """Return the ends of the line with estimated block shares: the sums of the block's estimates, kept within [0, 1]."""
         missing = -self.k % self.blocks
         padded = np.pad(estimate, [(0, 0)] * (estimate.ndim - 1) + [(0, missing)])
         shares = padded.reshape(*estimate.shape[:-1], -1, self.blocks).sum(axis=-2).clip(0, 1)
-        return self._at_zero(shares[..., self._block]), -1.0
+        at_zero = self._at_zero(shares[..., self._block])
+        return at_zero, at_zero - 1
 
 
 def published_blocks(k: int, epsilon: float) -> int:

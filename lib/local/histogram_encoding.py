@@ -69,8 +69,8 @@ class SHE(FrequencyOracle):
         plus, minus = rng.standard_gamma(np.full((2, self.k), own.sum(), dtype=float))
         return own + self.scale * (plus - minus)
 
-    def _variance_line(self, estimate=None) -> tuple:
-        return 2 * self.scale**2, 0.0
+    def _variance_ends(self, estimate=None) -> tuple:
+        return (2 * self.scale**2,) * 2
 
     def _checked_counts(self, counts, n) -> np.ndarray:
         counts = checks.real("counts", counts, "(-inf, inf)")  # any real sum can come from any n

@@ -151,8 +151,9 @@ class FrequencyOracle(ABC):
 
     def variance(self, f: ArrayLike, n: ArrayLike) -> Numbers:
         """Return the exact variance of the raw estimate of a value of true frequency `f` in [0, 1] among `n` users."""
-        intercept, slope = self._variance_line()
-        return (intercept + slope * checks.real("f", f, "[0, 1]")) / checks.integer("n", n, "[1, inf)")
+        at_zero, at_one = self._variance_ends()
+        f = checks.real("f", f, "[0, 1]")
+        return ((1 - f) * at_zero + f * at_one) / checks.integer("n", n, "[1, inf)")
 
     def variances(self, counts: ArrayLike) -> np.ndarray:
         """Return the exact variance of the raw estimate of every value, shape (k,), if `counts[v]` users have the value v.
@@ -172,7 +173,8 @@ class FrequencyOracle(ABC):
         """
         estimate = self.estimate(counts, n)
         z = -scipy.special.ndtri((1 - checks.number("confidence", confidence, "(0, 1)")) / 2)
-        intercept, slope = self._variance_line(estimate)
+        intercept, at_one = self._variance_ends(estimate)
+        slope = at_one - intercept
         shrink = z**2 / n
         middle = estimate + shrink * slope / 2
         spread = np.maximum(shrink * (intercept + slope * estimate), 0)
@@ -187,10 +189,10 @@ class FrequencyOracle(ABC):
         Every oracle states how much of the joint law is exact.
         """
 
-    def _variance_line(self, estimate=None) -> tuple:
-        """Return (a, b) such that n times the variance is a + b f; `estimate` is for oracles that need it."""
+    def _variance_ends(self, estimate=None) -> tuple:
+        """Return n times the variance at f = 0 and at f = 1, between which it is linear; `estimate` is for oracles that need it."""
         at_zero = self.q * (1 - self.q) / self._gap**2
-        return at_zero, self.p * (1 - self.p) / self._gap**2 - at_zero
+        return at_zero, self.p * (1 - self.p) / self._gap**2
 
     def _independent_binomials(self, counts, rng) -> np.ndarray:
         own = self._checked_true_counts(counts)

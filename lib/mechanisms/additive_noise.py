@@ -238,7 +238,7 @@ class DiscreteLaplace(_WholeNoise):
         """
         each = min(rounded_up(1 / self.scale), 700.0)
         rest = np.expm1(-self.epsilon) * (expm1mx(-each) - expm1mx(each)) / (2 * np.sinh(each))
-        return float(raised(expm1mx(-self.epsilon) + rest))
+        return float(raised(expm1mx(-self.epsilon) + rest, 2.0**-48))
 
     @property
     def loss(self) -> accounting.DiscreteLoss:

@@ -248,6 +248,9 @@ class Perturbation:
         """Return the matrix of p(outputs_i | inputs_j), (n, m), as an operator that is multiplied block by block.
 
         inputs : default, the outputs: the matrix P of hasegawa2015, Algorithm 1
+
+        Entries are right to a relative 1e-5. Raises ``ValueError`` if the epsilon of a numeric attribute is above 1e10,
+        where distances lose their digits.
         """
         right = self._points(self.check(outputs if inputs is None else inputs))
         left = right if inputs is None else self._points(self.check(outputs))
@@ -258,11 +261,13 @@ class Perturbation:
     def _points(self, records) -> Points:
         """Return the points; as inputs, `factors` holds everything that depends on the input alone."""
         onehot, steps, factors = [], [np.empty((len(records), 0))], np.ones(len(records))
-        for mechanism, column in zip(self.mechanisms.values(), records.T):
+        for (name, mechanism), column in zip(self.mechanisms.items(), records.T):
             if isinstance(mechanism, RetentionReplacement):
                 # different categories divide the density of equal ones by e^epsilon
                 onehot.append(np.eye(mechanism.size)[column.astype(int)] * math.sqrt(mechanism.epsilon))
             else:
+                if mechanism.epsilon > 1e10:
+                    raise ValueError(f"the epsilon of {name} must be in [0, 1e10], got {mechanism.epsilon:g}")
                 steps.append((column[:, None] - mechanism.low) / mechanism.phi)
             factors = factors * mechanism.density(column, column)
         if_different = np.full((len(records), 1), -in_order.total(part.max() ** 2 for part in onehot))

@@ -332,7 +332,9 @@ def test_it_opens_on_many_releases_and_warns_of_a_cost_that_guarantees_little(br
         browser.open(f"{book}/calculator.html{address}")
         assert browser.driver.find_element("css selector", f"input[value={question}]").is_selected()
         cautions = [each.text for each in browser.driver.find_elements("css selector", ".caution")]
-        assert [each.startswith("At this ε the guarantee means little") for each in cautions] == [True] * warned
+        assert [each.startswith("This ε guarantees almost nothing") for each in cautions] == [True] * warned
+        statement = browser.driver.find_element("css selector", "[data-text=statement]").text
+        assert all(each in statement for each in cautions)
 
 
 @pytest.mark.full

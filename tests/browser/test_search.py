@@ -108,6 +108,10 @@ def test_a_letter_finds_its_definition_first(browser, search, edition, query, si
     search(query, edition)
     first = browser.driver.find_element("css selector", "ul.search > li")
     assert "/glossary.html#term-" in first.find_element("css selector", "a").get_attribute("href")
+    others = browser.script(
+        "return [...document.querySelectorAll('ul.search > li > a')].slice(1, 5).map(each => each.href)"
+    )
+    assert not any("/reference/" in each for each in others)
     WebDriverWait(browser.driver, 60).until(lambda _: first.find_elements("css selector", "p.context"))
     assert sign in first.find_element("css selector", "p.context").text
 
