@@ -55,6 +55,7 @@ DISCRETE = {
 }
 HASHING = {"BLH": BLH, "OLH": OLH, "LH, g = 3": lambda k, epsilon: LocalHashing(k, epsilon, 3)}
 EVERY = DISCRETE | HASHING | {"SHE": SHE}
+PATHS = ["GRR", "OUE", "SS", "HR, published blocks", "OLH", "SHE"]  # one for each way to draw reports
 
 
 def alphabet(oracle) -> np.ndarray:
@@ -328,9 +329,18 @@ def next_to(p):
     return near[(near >= 0) & (near < 1)]
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 1.2, 8.0, 20.0, 36.0])
-@pytest.mark.parametrize(("k", "n"), [(2, 9), (3, 9), (3, 70_001)])
-@pytest.mark.parametrize("name", sorted({*DISCRETE, *HASHING} - {"SUE", "OUE", "THE", "THE, theta 0.3"}))
+@pytest.mark.parametrize(
+    ("name", "k", "n", "epsilon"),
+    [
+        *itertools.product(
+            sorted({*DISCRETE, *HASHING} - {"SUE", "OUE", "THE", "THE, theta 0.3"}),
+            [2, 3],
+            [9],
+            [0.01, 1.2, 8.0, 20.0, 36.0],
+        ),
+        *((name, 3, 1_000_001, 20.0) for name in PATHS if name not in ("OUE", "SHE")),
+    ],
+)
 def test_a_coin_on_a_record_compares_a_number_of_double_precision(name, k, n, epsilon):
     """A report depends on whether the number is below the coin's probability, and on nothing else of the number. The probability
     may be closer to 1 than every number of single precision."""
@@ -422,21 +432,31 @@ def mixed_values(k, n, seed=1):
     return values
 
 
-@pytest.mark.parametrize(("k", "n"), [(3, 1), (3, 2), (5, 70_001), (3000, 150)])
-@pytest.mark.parametrize("name", EVERY)
-def test_a_report_reads_its_own_value_alone(name, k, n):
-    """There are up to 70,001 users and 3,000 values, with the generator fixed. It moves equally far whatever the values."""
-    for epsilon in (1.2, 8.0):
+@pytest.mark.parametrize(
+    ("name", "k", "n"),
+    [
+        *((name, *size) for name in EVERY for size in ((3, 1), (3, 2), (5, 70_001), (3000, 150))),
+        *((name, 3, 1_000_001) for name in PATHS),
+    ],
+)
+def test_a_report_reads_its_own_value_alone(name, k, n, monkeypatch):
+    """There are up to a million users and 3,000 values, with the generator fixed. It moves equally far whatever the values. Another state
+    of it gives other reports, also of the last thousand users, and no other generator is made."""
+    few = n < 10**6
+    for epsilon in (1.2, 8.0)[: 1 + few]:
         oracle, values = EVERY[name](k, epsilon), mixed_values(k, n)
 
-        def draw(values, oracle=oracle):
-            rng = np.random.default_rng(2)
-            return oracle.perturb(values, rng=rng), rng.random()
+        def draw(values, seed=2, oracle=oracle):
+            rng = np.random.default_rng(seed)
+            with monkeypatch.context() as alone:
+                alone.setattr(np.random, "default_rng", None)
+                return oracle.perturb(values, rng=rng), rng.random()
 
         before, stands = draw(values)
-        for other in (0, k - 1):
+        assert n < 1000 or not np.array_equal(draw(values, 4)[0][-1000:], before[-1000:])
+        for other in (0, k - 1)[: 1 + few]:
             all_alike, stands_there = draw(np.full(n, other))
-            for kept in (np.random.default_rng(3).random(n) < 0.5, np.arange(n) == n - 1):
+            for kept in (np.random.default_rng(3).random(n) < 0.5, np.arange(n) == n - 1)[: 1 + few]:
                 after, stands_after = draw(np.where(kept, values, other))
                 assert np.array_equal(after[kept], before[kept]) and np.array_equal(after[~kept], all_alike[~kept])
                 assert stands == stands_there == stands_after
@@ -450,13 +470,15 @@ def test_a_report_reads_its_own_value_alone(name, k, n):
                 before, _ = draw(values)
 
 
+SIZES = [(3, 70_001, 1.2), (30, 70_001, 1.2), (3000, 2001, 1.2), (30, 70_001, 8.0), (100_000, 40, 1.2)]
+
+
 @pytest.mark.parametrize(
-    ("k", "n", "epsilon"),
-    [(3, 70_001, 1.2), (30, 70_001, 1.2), (3000, 2001, 1.2), (30, 70_001, 8.0), (100_000, 40, 1.2)],
+    ("name", "k", "n", "epsilon"),
+    [*((name, *size) for name in EVERY for size in SIZES), *((name, 3, 1_000_001, 1.2) for name in PATHS)],
 )
-@pytest.mark.parametrize("name", EVERY)
 def test_reports_have_their_law_for_any_number_of_users_and_values(name, k, n, epsilon):
-    """There are up to 70,001 users and 100,000 values. The users of the first value, the last and others support their value and
+    """There are up to a million users and 100,000 values. The users of the first value, the last and others support their value and
     the rest. This support is compared for the first half of the users and the second, for all values and for groups with at least 50
     supports. The false alarm rate is 0.1 %. In no protocol are the supports of two values positively correlated, so the variance of
     a sum is at most that of its terms."""
@@ -480,9 +502,9 @@ def test_reports_have_their_law_for_any_number_of_users_and_values(name, k, n, e
     assert np.abs(scores).max() < stats.norm.isf(1e-3 / len(scores) / 2)
 
 
-@pytest.mark.parametrize(("k", "n"), [(2, 200_000), (300, 1000), (100_000, 3), (10**6, 1)])
+@pytest.mark.parametrize(("k", "n"), [(2, 1_000_001), (300, 1000), (100_000, 3), (10**6, 1)])
 def test_every_cell_of_she_has_noise_of_its_own(k, n):
-    """Kolmogorov-Smirnov tests up to 10^6 values in twenty parts, by cell and by user; false alarm 0.1 % each way."""
+    """Kolmogorov-Smirnov tests up to 10^6 users or values in twenty parts, by cell and by user; false alarm 0.1 % each way."""
     oracle, values = SHE(k, 1.2), mixed_values(k, n)
     noise = oracle.perturb(values, rng=np.random.default_rng(9))
     noise[np.arange(n), values] -= 1
@@ -503,25 +525,40 @@ def variances_of_support(oracle) -> tuple[float, float]:
     return oracle.p * (1 - oracle.p), oracle.q * (1 - oracle.q)
 
 
+class Own(protocol.FrequencyOracle):
+    """A protocol that supplies no more than it must."""
+
+    perturb, supports, simulate = GRR.perturb, GRR.supports, GRR.simulate
+
+    def __init__(self, k, epsilon):
+        super().__init__(k, epsilon)
+        self._support_with(*GRR.probabilities(epsilon, k))
+
+
 @pytest.mark.parametrize("bytes_at_a_time", [300, protocol._CHUNK_BYTES])
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", [*EVERY, "one's own"])
 def test_collecting_hands_every_value_over_once_and_reads_the_reports_alone(name, bytes_at_a_time, monkeypatch):
-    """In place of the reports are those of other users; the last chunk is full, or short, or of one user."""
+    """In place of the reports are those of other users; the last chunk is full, or short, or of one user. There are up to a million users,
+    or a hundred chunks, and the generator is that given, for each."""
     monkeypatch.setattr(protocol, "_CHUNK_BYTES", bytes_at_a_time)
-    step = max(1, bytes_at_a_time // EVERY[name](20, 1.0).report_bytes)
-    for n in {1, step, step + 1, 2 * step + 1, 3 * step - 1}:
-        oracle, values, handed = EVERY[name](20, 1.0), mixed_values(20, n), []
-        reports = oracle.perturb(mixed_values(20, n, seed=5)[::-1], rng=np.random.default_rng(6))
+    make, given = EVERY.get(name, Own), np.random.default_rng(7)
+    step = max(1, bytes_at_a_time // make(20, 1.0).report_bytes)
+    many = (3, 1_000_001) if step > 1000 else (20, 100 * step)
+    for k, n in {*((20, n) for n in (1, step, step + 1, 2 * step + 1, 3 * step - 1)), many}:
+        oracle, values, handed = make(k, 1.0), mixed_values(k, n), []
+        reports = oracle.perturb(mixed_values(k, n, seed=5)[::-1], rng=np.random.default_rng(6))
 
         def perturb(values, *, rng, handed=handed, reports=reports):
-            handed.extend(values)
-            return reports[len(handed) - len(values) : len(handed)]
+            assert rng is given
+            handed.append(values)
+            done = sum(map(len, handed))
+            return reports[done - len(values) : done]
 
         monkeypatch.setattr(oracle, "perturb", perturb)
-        counts = oracle.collect(values, rng=np.random.default_rng(7))
-        assert np.array_equal(handed, values)
+        counts = oracle.collect(values, rng=given)
+        assert np.array_equal(np.concatenate(handed), values)
         assert counts == pytest.approx(oracle.aggregate(reports), rel=1e-9, abs=1e-6)
-    assert np.array_equal(EVERY[name](6, 1.0).collect([], rng=np.random.default_rng(3)), np.zeros(6))
+    assert np.array_equal(make(6, 1.0).collect([], rng=np.random.default_rng(3)), np.zeros(6))
 
 
 @pytest.mark.slow

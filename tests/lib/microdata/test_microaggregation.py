@@ -20,20 +20,20 @@ QUICK = settings(derandomize=True, deadline=None, max_examples=50)
 
 @pytest.fixture
 def veiled(monkeypatch):
-    """In place of the noise; (what each draw was added to, its scale) of all draws since the start."""
-    hidden, scales, stream = [], [], np.random.default_rng(0)
+    """In place of the noise; (what each draw was added to, its scale) of all draws since the start, from the generator given."""
+    hidden, scales, sources, stream = [], [], [], np.random.default_rng(0)
 
     def noise(shape, scale, *, rng):
-        scales.append(scale)
+        scales.append(scale), sources.append(rng)
         drawn = (3 * stream.normal(size=shape)).view(Veil)
         drawn.hidden = hidden
         return drawn
 
-    def seen():
+    def seen(given):
         nonlocal stream
-        assert len(hidden) == len(scales)
+        assert len(hidden) == len(scales) and all(rng is given for rng in sources)
         found = list(zip(hidden, scales))
-        hidden.clear(), scales.clear()
+        hidden.clear(), scales.clear(), sources.clear()
         stream = np.random.default_rng(0)
         return found
 
@@ -105,13 +105,16 @@ def means_of_groups(column, k):
     return [column[g * k : (g + 1) * k if g < last else None].mean() for g in range(last + 1)]
 
 
-@pytest.mark.parametrize(("n", "k", "columns"), [(1, 1, 1), (5, 2, 3), (103, 10, 40), (999, 500, 2), (20_001, 7, 3)])
+@pytest.mark.parametrize(
+    ("n", "k", "columns"), [(1, 1, 1), (5, 2, 3), (103, 10, 40), (999, 500, 2), (20_001, 7, 3), (1_000_001, 90_001, 1)]
+)
 def test_every_group_of_every_column_gets_the_noise_booked(n, k, columns, veiled):
     """The last group too, and equal values; nothing but the centroids is read, and only through the noise."""
     released = []
     for features, _ in data_sets(n, [0] * columns):
-        released.append(noisy_centroids(features, k, 0.7, rng=np.random.default_rng(1)))
-        for (centroids, scale), column in zip(veiled(), features.T, strict=True):
+        rng = np.random.default_rng(1)
+        released.append(noisy_centroids(features, k, 0.7, rng=rng))
+        for (centroids, scale), column in zip(veiled(rng), features.T, strict=True):
             assert centroids == pytest.approx(np.array(means_of_groups(column, k)))
             assert np.all(scale == columns / (k * 0.7))
     assert all(np.array_equal(a, b) for other in released[1:] for a, b in zip(released[0], other, strict=True))
@@ -119,14 +122,16 @@ def test_every_group_of_every_column_gets_the_noise_booked(n, k, columns, veiled
 
 @pytest.mark.parametrize(("n", "groups", "levels"), [
     (1, 1, (0,)), (2, 2, (2, 0)), (47, 4, (0, 5, 0, 2)), (300, 16, (700, 0, 3)), (50, 3, (2,) * 40), (20_003, 16, (0, 0, 4)),
+    (1_000_003, 5, (0,)),
 ])  # fmt: skip
 def test_private_records_speak_through_noisy_centroids_and_counts_alone(n, groups, levels, veiled):
     """With the noisy values given, all records are drawn as if there were others; what is read is what epsilon pays for."""
     released, numeric, d, epsilon = [], [j for j, level in enumerate(levels) if not level], len(levels), 1.9
     for features, labels in data_sets(n, levels):
-        found = private(features, labels, epsilon, levels=levels, groups=groups, rng=np.random.default_rng(2))
+        rng = np.random.default_rng(2)
+        found = private(features, labels, epsilon, levels=levels, groups=groups, rng=rng)
         released.append(found)
-        seen = veiled()
+        seen = veiled(rng)
         k, share = n // groups, 0.3 if numeric else 0
         for j, (centroids, scale) in zip(numeric, seen[: len(numeric)], strict=True):
             assert centroids == pytest.approx(np.array(means_of_groups(features[:, j], k)))

@@ -130,9 +130,10 @@ def test_the_sampler_inverts_the_distribution_function(one):
         assert (np.diff(draws) >= 0).all()
 
 
-@pytest.mark.parametrize("n", [1, 70_001])
-@pytest.mark.parametrize("size", [2, 3, 5000])
-@pytest.mark.parametrize("epsilon", [0.01, 1.2, 8.0, 20.0, 36.0])
+@pytest.mark.parametrize(
+    ("epsilon", "size", "n"),
+    [*itertools.product([0.01, 1.2, 8.0, 20.0, 36.0], [2, 3, 5000], [1, 70_001]), (36.0, 3, 1_000_001)],
+)
 def test_a_category_is_kept_if_a_uniform_number_of_double_precision_is_below_rho(epsilon, size, n):
     """The numbers are next to rho, which may be closer to 1 than every number of single precision."""
     one = RetentionReplacement.from_epsilon(epsilon, size)
@@ -146,6 +147,8 @@ def test_a_category_is_kept_if_a_uniform_number_of_double_precision_is_below_rho
 
 ALARM = 1e-3  # of each of the tests below, their seeds fixed
 ALONE = [RetentionReplacement(2, 0.4), RetentionReplacement(5000, 0.3), *LAPLACES, BoundedLaplace(-3, 3, 1e-3)]
+
+PATHS = [ALONE[1], LAPLACES[0], next(one for one in LAPLACES if math.isinf(one.phi))]  # one for each way to draw
 
 
 def ends(one):
@@ -189,19 +192,26 @@ def least_doubt(uniform, groups):
     return 2 * len(chances) * min(min(p, 1 - p) for p in chances)
 
 
-@pytest.mark.parametrize("n", [1, 2, 999, 70_001])
-@pytest.mark.parametrize("one", ALONE, ids=repr)
-def test_a_draw_depends_on_its_own_value_alone(one, n):
-    """With the generator fixed; whatever the values, it has moved as far. In a table the draws are those in a row."""
+@pytest.mark.parametrize(
+    ("one", "n"), [*itertools.product(ALONE, [1, 2, 999, 70_001]), *((one, 1_000_001) for one in PATHS)], ids=repr
+)
+def test_a_draw_depends_on_its_own_value_alone(one, n, monkeypatch):
+    """With the generator fixed; whatever the values, it has moved as far. In a table the draws are those in a row. Another state of the
+    generator gives other draws, also for the last thousand of a million records, and no other
+    generator is made."""
     values = mixed_values(one, n, np.random.default_rng(1))
 
-    def draw(values):
-        rng = np.random.default_rng(2)
-        return one.perturb(values, rng=rng), rng.random()
+    def draw(values, seed=2):
+        rng = np.random.default_rng(seed)
+        with monkeypatch.context() as alone:
+            alone.setattr(np.random, "default_rng", None)
+            return one.perturb(values, rng=rng), rng.random()
 
     of_others = [draw(np.full(n, end)) for end in ends(one)]
-    for kept in (np.random.default_rng(3).random(n) < 0.5, np.arange(n) == 0, np.arange(n) == n - 1):
-        before, stands = draw(values)
+    before, stands = draw(values)
+    assert n < 999 or not np.array_equal(draw(values, 4)[0][-999:], before[-999:])
+    kinds = np.random.default_rng(3).random(n) < 0.5, np.arange(n) == 0, np.arange(n) == n - 1
+    for kept in kinds if n < 10**6 else kinds[:1]:
         for end, (all_alike, stands_there) in zip(ends(one), of_others):
             after, stands_after = draw(np.where(kept, values, end))
             assert np.array_equal(after[kept], before[kept]) and np.array_equal(after[~kept], all_alike[~kept])
@@ -209,10 +219,16 @@ def test_a_draw_depends_on_its_own_value_alone(one, n):
     assert np.array_equal(draw(values.reshape(-1, 1 if n % 3 else 3))[0].ravel(), before)
 
 
-@pytest.mark.parametrize(("calls", "n"), [(2000, 20), (300, 1500), (20, 70_001)])
-@pytest.mark.parametrize("one", ALONE, ids=repr)
+@pytest.mark.parametrize(
+    ("one", "calls", "n"),
+    [
+        *((one, *size) for one in ALONE for size in ((2000, 20), (300, 1500), (20, 70_001))),
+        *((one, 2, 1_000_001) for one in PATHS),
+    ],
+    ids=repr,
+)
 def test_draws_have_their_law_and_are_independent_for_any_number_of_values(one, calls, n):
-    """Each end, the middle and others, in the first half of the records and in the second."""
+    """Each end, the middle and others, in the first half of up to a million records and in the second."""
     rng = np.random.default_rng(5)
     values = mixed_values(one, n, rng)
     draws = np.array([one.perturb(values, rng=rng) for _ in range(calls)])
@@ -457,10 +473,13 @@ def test_perturbing_leaves_each_attribute_to_its_own_mechanism():
     assert (draws != records).any(axis=0).all()
 
 
-@pytest.mark.parametrize(("calls", "n"), [(1000, 1), (40, 500)])
-@pytest.mark.parametrize("attributes", [1, 4, 40])
+@pytest.mark.parametrize(
+    ("attributes", "calls", "n"),
+    [*((m, *size) for m in (1, 4, 40) for size in ((1000, 1), (40, 500))), (3, 1, 1_000_001)],
+)
 def test_every_attribute_of_every_record_has_draws_of_its_own(attributes, calls, n):
-    """Every other column is constant; attributes are alike, so that draws used twice show."""
+    """Every other column is constant; attributes are alike, so that draws used twice show. They are those of the mechanisms, one after
+    the other, with the generator given."""
     kinds = {f"{j}": (0.0, 2.0) if j % 4 > 1 else 3 for j in range(attributes)}
     found, rng = Perturbation.from_epsilon(0.7 * attributes, kinds), np.random.default_rng(6)
     mechanisms = list(found.mechanisms.values())
@@ -469,6 +488,12 @@ def test_every_attribute_of_every_record_has_draws_of_its_own(attributes, calls,
     columns = zip(mechanisms, np.moveaxis(drawn, 2, 0), records.T)
     uniform = np.stack([uniforms(one, draws, values, rng) for one, draws, values in columns], axis=-1)
     assert least_doubt(uniform, np.arange(attributes)) > ALARM
+    rngs = [np.random.default_rng(7) for _ in range(2)]
+    apart = [one.perturb(column, rng=rngs[0]) for one, column in zip(mechanisms, records.T)]
+    assert (
+        np.array_equal(found.perturb(records, rng=rngs[1]), np.transpose(apart))
+        and rngs[0].random() == rngs[1].random()
+    )
 
 
 # ---------------------------------------------------------------- refusals

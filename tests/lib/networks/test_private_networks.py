@@ -117,18 +117,19 @@ def test_released_parameters_are_clipped_laplace():
 
 @pytest.fixture
 def veiled(monkeypatch):
-    """In place of the noise; (what each draw was added to, its scale) of all draws since the last call."""
-    hidden, scales = [], []
+    """In place of the noise; (what each draw was added to, its scale) of all draws since the last call, from the generator given."""
+    hidden, scales, sources = [], [], []
 
     def laplace(shape, scale, *, rng):
-        scales.append(scale)
+        scales.append(scale), sources.append(rng)
         drawn = np.random.default_rng(len(scales)).normal(size=shape).view(Veil)
         drawn.hidden = hidden
         return drawn
 
-    def seen():
+    def seen(given):
+        assert all(rng is given for rng in sources)
         found = list(zip(hidden, scales, strict=True))
-        hidden.clear(), scales.clear()
+        hidden.clear(), scales.clear(), sources.clear()
         return found
 
     monkeypatch.setattr(private_networks.noise, "laplace", laplace)
@@ -143,21 +144,20 @@ def test_every_parameter_is_cut_to_its_range_and_veiled_by_the_noise_stated(widt
     values = np.random.default_rng(1).normal(size=(2, size)) * [[0.1], [50]]
     released = []
     for parameters in (np.zeros(size), np.full(size, -0.27), *values):
-        network = Network(widths, parameters.astype(dtype))
-        found = release(
-            network, epsilon=epsilon, weight_range=(low, high), bias_range=(least, most), rng=np.random.default_rng(2)
-        )
+        network, rng = Network(widths, parameters.astype(dtype)), np.random.default_rng(2)
+        found = release(network, epsilon=epsilon, weight_range=(low, high), bias_range=(least, most), rng=rng)
         released.append(found.network.parameters)
         parts = [part for pair in layers(widths, network.parameters) for part in pair]
-        for j, ((hidden, scale), part) in enumerate(zip(veiled(), parts, strict=True)):
+        for j, ((hidden, scale), part) in enumerate(zip(veiled(rng), parts, strict=True)):
             ends = (least, most) if j % 2 else (low, high)
             np.testing.assert_allclose(hidden, np.clip(part, *ends), rtol=1e-6)
             assert np.all(scale == pytest.approx((ends[1] - ends[0]) / epsilon))
     assert all(np.array_equal(other, released[0]) for other in released)
 
 
-@pytest.mark.parametrize("n", [1, 53, 20_001])
-@pytest.mark.parametrize("epsilon", [0.1, 500.0])
+@pytest.mark.parametrize(
+    ("epsilon", "n"), [(0.1, 1), (0.1, 53), (0.1, 20_001), (500.0, 1), (500.0, 53), (500.0, 1_000_001)]
+)
 def test_the_records_of_learning_first_speak_through_what_is_veiled_alone(epsilon, n, veiled):
     released = []
     for features, labels in record_sets(n, 3):
@@ -168,9 +168,10 @@ def test_the_records_of_learning_first_speak_through_what_is_veiled_alone(epsilo
             "epochs": 1,
             "batch": min(n, 50),
         }
-        found = learning_first(features, labels, start(), rng=np.random.default_rng(4), learning_rate=0.5, **options)
+        rng = np.random.default_rng(4)
+        found = learning_first(features, labels, start(), rng=rng, learning_rate=0.5, **options)
         released.append(found.network.parameters)
-        assert len(veiled()) == 4 and found.statement == PrivacyStatement("LearningFirst", epsilon, start().size)
+        assert len(veiled(rng)) == 4 and found.statement == PrivacyStatement("LearningFirst", epsilon, start().size)
     assert all(np.array_equal(other, released[0]) for other in released)
 
 
@@ -258,7 +259,8 @@ def by_hand(
         order = rng.permutation(len(labels)) if shuffle else np.arange(len(labels))
         for chosen in np.split(order, range(batch, len(labels), batch)):
             low, high = ends_of_changes(network, thresholds)
-            each, reach = np.array([changes(network, features[[r]], labels[[r]]) for r in chosen]), 1
+            kinds, of_each = np.unique(chosen % KINDS, return_inverse=True)
+            each, reach = np.array([changes(network, features[[r]], labels[[r]]) for r in kinds])[of_each], 1
             if clipping == "records":
                 each, reach = np.clip(each, low, high), len(chosen)
             noisy = np.clip(each.sum(axis=0), reach * low, reach * high) + (high - low) * epochs / epsilon * next(
@@ -270,20 +272,27 @@ def by_hand(
 
 
 THRESHOLDS = ((-0.05, 0.1), (-0.2, 0.0))
+KINDS = 100  # of records; further ones repeat them
 
 
 @pytest.mark.parametrize("clipping", ["sum", "records"])
 @pytest.mark.parametrize("thresholds", [THRESHOLDS, None], ids=["fixed", "equations"])
 @pytest.mark.parametrize(
     ("widths", "n", "batch"),
-    [((2, 2), 1, 1), ((4, 6, 3, 2), 21, 10), ((3, 8, 2), 7, 1), ((300, 220, 2), 25, 15)],
+    [((2, 2), 1, 1), ((4, 6, 3, 2), 21, 10), ((3, 8, 2), 7, 1), ((300, 220, 2), 25, 15), ((2, 2), 1_000_001, 300_000)],
     ids=str,
 )
 def test_every_step_takes_the_cut_change_and_fresh_noise_for_every_parameter(widths, n, batch, thresholds, clipping):
-    """Last batches of fewer records and of one; nodes that are off; more than 2^16 parameters."""
-    features, labels = records(n, widths[0])
+    """Last batches of fewer records and of one; nodes that are off; more than 2^16 parameters; a million records. For these the noise,
+    if it is on a sum over a batch, and otherwise the step are made larger, so that the noise shows."""
+    features, labels = records(min(n, KINDS), widths[0])
     features[:, 0] = 0
-    options = {"epsilon": 9.0, "learning_rate": 0.05, "batch": batch, "epochs": 3, "l2": 0.5, "clipping": clipping}
+    features, labels = np.resize(features, (n, widths[0])), np.resize(labels, n)
+    epochs, noise, rate = 3, 1, 0.05
+    if n > KINDS:
+        epochs, noise, rate = (1, batch, rate) if clipping == "records" else (1, 1, rate * batch)
+    options = {"learning_rate": rate, "batch": batch, "epochs": epochs, "l2": 0.5, "clipping": clipping}
+    options["epsilon"] = 9.0 / noise
     for shuffle in (True, False):
         options |= {"shuffle": shuffle}
         given = dict(zip(("weight_thresholds", "bias_thresholds"), thresholds or (None, None)))
@@ -292,7 +301,7 @@ def test_every_step_takes_the_cut_change_and_fresh_noise_for_every_parameter(wid
         np.testing.assert_allclose(found.network.parameters, expected, rtol=1e-5, atol=1e-6)
         covered = thresholds is not None and clipping == "sum"
         assert found.statement == PrivacyStatement(
-            "AnonymizedLearning", 9.0, start(widths).size, 3, -(-n // batch), covered
+            "AnonymizedLearning", 9.0 / noise, start(widths).size, epochs, -(-n // batch), covered
         )
 
 

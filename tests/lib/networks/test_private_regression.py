@@ -141,11 +141,12 @@ def tables(n, d):
 
 def watched(monkeypatch, features, labels, **options):
     """A fit whose noise and minimiser are given: all that is public of it, and the rows that the minimiser got."""
-    asked, read, rng = [], [], np.random.default_rng(5)
+    asked, read, given = [], [], np.random.default_rng(5)
     n, d = features.shape
     noise, found = np.arange(1.0, d + 2), np.linspace(-3, 2, d + 1)
 
     def drawn(size, scale, *, rng):
+        assert rng is given
         asked.append((size, scale))
         return noise
 
@@ -156,17 +157,23 @@ def watched(monkeypatch, features, labels, **options):
 
     monkeypatch.setattr(private_regression, "gamma_noise", drawn)
     monkeypatch.setattr(private_regression, "minimiser", minimised)
-    model = fit(features, labels, rng=rng, **options)
+    model = fit(features, labels, rng=given, **options)
     public = asked, model.weights.tolist(), model.intercept, model.method, model.epsilon, model.regularization
-    return (*public, rng.random()), read
+    return (*public, given.random()), read
 
 
-@pytest.mark.parametrize(("n", "d"), [(1, 1), (2, 3), (300, 2), (4, 600), (20_000, 3)])
+SETTINGS = list(
+    itertools.product(
+        [(1, 1), (2, 3), (300, 2), (4, 600), (20_000, 3)], [(0.3, 1e-5), (2.0, 0.1)], [None, 1e-3, 1.5, 1e50]
+    )
+)
+
+
 @pytest.mark.parametrize("method", ["output", "objective"])
-@pytest.mark.parametrize(("epsilon", "regularization"), [(0.3, 1e-5), (2.0, 0.1)])
-@pytest.mark.parametrize("limit", [None, 1e-3, 1.5, 1e50], ids="bound {}".format)
-def test_the_records_speak_through_the_minimiser_alone(monkeypatch, method, n, d, epsilon, regularization, limit):
-    """The minimiser gets all rows, each shortened separately. The noise and everything else are the same for all records."""
+@pytest.mark.parametrize(("shape", "level", "limit"), [*SETTINGS, ((1_000_001, 1), (0.3, 1e-5), 1.5)], ids=str)
+def test_the_records_speak_through_the_minimiser_alone(monkeypatch, method, shape, level, limit):
+    """The minimiser gets all rows, up to a million, each shortened separately. The noise and everything else are the same for all records."""
+    (n, d), (epsilon, regularization) = shape, level
     bound, public = math.sqrt(d + 1) if limit is None else limit, []
     options = {"epsilon": epsilon, "method": method, "regularization": regularization, "bound": limit}
     for features, labels in tables(n, d):
@@ -191,11 +198,13 @@ def test_the_records_speak_through_the_minimiser_alone(monkeypatch, method, n, d
     assert np.allclose([*weights, intercept], found / bound, rtol=1e-12)
 
 
-@pytest.mark.parametrize(("n", "d"), [(1, 1), (300, 2), (7, 300), (20_000, 4)])
-@pytest.mark.parametrize("regularization", [1e-5, 1.0])
-@pytest.mark.parametrize("size", [0.0, 50.0], ids=["no slope", "slope"])
-def test_the_minimiser_is_that_of_all_rows_to_rounding(n, d, regularization, size):
-    """As objective perturbation counts on it: for few rows and many, the same or separable ones."""
+ROWS = list(itertools.product([(1, 1), (300, 2), (7, 300), (20_000, 4)], [1e-5, 1.0], [0.0, 50.0]))
+
+
+@pytest.mark.parametrize(("shape", "regularization", "size"), [*ROWS, ((1_000_001, 1), 1e-5, 50.0)], ids=str)
+def test_the_minimiser_is_that_of_all_rows_to_rounding(shape, regularization, size):
+    """As objective perturbation counts on it, with a slope and without: for few rows and a million, the same or separable ones."""
+    n, d = shape
     slope = np.random.default_rng(9).normal(size=d) * size / n
     for signed in (drawn(n, n, d), np.full((n, d), 1 / np.sqrt(d)), np.zeros((n, d))):
         w = minimiser(signed, regularization, slope)

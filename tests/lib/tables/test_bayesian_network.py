@@ -130,28 +130,30 @@ class Answer:
 
 def watched(monkeypatch, table, parents, mean):
     """A run whose choices and noisy counts are given: all that is public of it, and what the mechanisms got of the records."""
-    asked, read, rng = [], [], generator(4)
+    asked, read, given = [], [], generator(4)
 
     def choice(scores, epsilon, sensitivity, *, rng):
+        assert rng is given
         asked.append((len(scores), epsilon, sensitivity))
         place = [len(scores) - 1, 0, len(scores) // 2][len(asked) % 3]
         read.append((place, list(scores)))
         return place
 
     def noise(shape, scale, *, rng):
+        assert rng is given
         asked.append((shape, scale))
         return Answer(read, np.arange(math.prod(shape)).reshape(shape) % 7 + mean)
 
     monkeypatch.setattr(bayesian_network, "exponential", choice)
     monkeypatch.setattr(bayesian_network, "laplace", noise)
-    found = run(table, 0.7, rng=rng, parents=parents)
-    return (asked, found.network, found.table.records.tobytes(), found.epsilon, rng.random()), read
+    found = run(table, 0.7, rng=given, parents=parents)
+    return (asked, found.network, found.table.records.tobytes(), found.epsilon, given.random()), read
 
 
 def counted(table, names):
-    counts = np.zeros(table.domain.shape(names), dtype=int)
-    np.add.at(counts, tuple(table.column(name) for name in names), 1)
-    return counts
+    shape = table.domain.shape(names)
+    cells = np.ravel_multi_index([table.column(name) for name in names], shape)
+    return np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
 
 
 def score(table, attribute, parents):
@@ -167,14 +169,17 @@ def score(table, attribute, parents):
 )  # fmt: skip
 def test_the_records_speak_through_the_noisy_counts_and_the_choices_alone(monkeypatch, sizes, parents, mean):
     """Each candidate's score and each cell goes where noise is added, and nothing goes anywhere else. This holds for tables of any size,
-    for one record, for equal records, and if every other attribute has only one value."""
+    for one record, for a million, for equal records, and if every other attribute has only one value."""
     domain = random_table(0, 1, sizes).domain
     same, spread = np.tile(np.array(sizes) - 1, (90, 1)), random_table(2, 3000, sizes)
     halves = [
         np.where(np.arange(len(sizes)) % 2 == odd, same[:40], random_table(1, 40, sizes).records) for odd in (0, 1)
     ]
+    tables = [spread, Table(same, domain), random_table(3, 1, sizes), *(Table(half, domain) for half in halves)]
+    if len(sizes) <= 4 and mean == 0:
+        tables.append(Table(np.resize(spread.records, (1_000_001, len(sizes))), domain))
     public = []
-    for table in (spread, Table(same, domain), random_table(3, 1, sizes), *(Table(half, domain) for half in halves)):
+    for table in tables:
         told, read = watched(monkeypatch, table, parents, mean)
         public.append(told)
         asked, network = told[:2]
