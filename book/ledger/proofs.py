@@ -2,6 +2,7 @@
 
 proofs.zero(sp.sin(x)**2 + sp.cos(x)**2 - 1)                        # True
 proofs.derive(sp.Integral(x, (x, 0, t)), t**2 / 2)                  # True, and the formula with a mark
+proofs.tabulate(["p"], {"f": [x / 2]}, "why", [True])                # True, and a table of formulas with a mark below it
 proofs.show({"a step, in random cases": [True, True], "the end": True}, "a remark")
 """
 
@@ -42,7 +43,8 @@ def derive(*lines, where=None) -> bool:
     lines : expressions of sympy. Each must equal the one before once integrals, derivatives and limits are evaluated and logarithms
         of products are split, as they are for positive factors. A string in the first place is LaTeX for what the first expression
         equals, or is related to as the string says after an &. A pair adds a reason to an expression, in words and formulas
-        between dollar signs. A triple (relation, expression, held) has another relation, in LaTeX, and whether it holds.
+        between dollar signs. A triple (relation, expression, held) has another relation, in LaTeX, and whether it holds; a reason may
+        follow.
     where : {symbol: expression}, put in before lines are compared
     """
     name, before, *rest = lines if isinstance(lines[0], str) else ("", *lines)
@@ -55,7 +57,7 @@ def derive(*lines, where=None) -> bool:
         if isinstance(line, tuple) and len(line) == 2:
             expression, reason = line
         elif isinstance(line, tuple):
-            relation, expression, holds = line
+            relation, expression, holds, reason = (*line, "")[:4]
         if holds is None:
             difference = _evaluated(before, where) - _evaluated(expression, where)
             holds = zero(difference)
@@ -103,6 +105,29 @@ def _evaluated(expression, where):
     if not expression.is_commutative:
         return sp.expand(expression)
     return expression if isinstance(expression, sp.MatrixBase) else sp.expand_log(expression, force=True)
+
+
+def tabulate(head, rows, reason="", held=True) -> bool:
+    """Display a table of formulas and, below it, a reason with a mark of whether it holds; return whether it does.
+
+    head : the columns, in LaTeX
+    rows : {name in LaTeX: expressions of sympy, or LaTeX}
+    held : true or false, or a sequence of these
+    """
+    lines = []
+    for name, row in rows.items():
+        cells = [each if isinstance(each, str) else rf"\displaystyle {latex(each)}" for each in row]
+        lines.append(" & ".join([name, *cells]) + r" \\")
+    table = [
+        rf"&\begin{{array}}{{l|{'l' * len(head)}}}",
+        " & ".join(["", *head]) + r" \\ \hline",
+        *lines,
+        r"\end{array}",
+    ]
+    if reason:
+        table += [r"\\", rf"&{_because(reason)}" + (r"\checkmark" if np.all(held) else r"\times")]
+    display(Math("\n".join([r"\begin{aligned}", *table, r"\end{aligned}"])))
+    return bool(np.all(held))
 
 
 def show(found, *remarks) -> None:

@@ -73,6 +73,7 @@ A, B = sp.symbols("A B", commutative=False)
         (("f", sp.Derivative(x, x), 1), True, [r"f &= \frac{d}{d x} x \\", r"&= 1 \quad \checkmark"]),
         (("f", x - m, x + m), False, [r"f &= x - \mu \\", r"&\ne \mu + x \quad \times"]),
         (("f", x, (r"\le", x + 1, True)), True, [r"f &= x \\", r"&\le x + 1 \quad \checkmark"]),
+        (("f", x, (r"\le", x + 1, True, "why")), True, [r"f &= x \\", r"&\le x + 1 \\", r"&\quad \text{why}\ \checkmark"]),
         (("f", x, (r"\le", x - 1, False)), False, [r"f &= x \\", r"&\le x - 1 \quad \times"]),
         ((sp.log(x * y), sp.log(x) + sp.log(y)), True, [r"\log{\left(x y \right)} &= \log{\left(x \right)} + \log{\left(y \right)} \quad \checkmark"]),
         ((A * (A + B), A**2 + A * B), True, [r"A \left(A + B\right) &= A B + A^{2} \quad \checkmark"]),
@@ -101,6 +102,22 @@ def test_symbols_of_a_derivation_stand_for_what_is_given(shown):
 def test_what_is_neither_proved_nor_refuted_is_a_question(shown, monkeypatch):
     monkeypatch.setattr(proofs, "zero", lambda _: False)
     assert not proofs.derive("f", x, x) and shown[1].startswith(r"&\overset{?}{=}")
+
+
+@pytest.mark.parametrize(("held", "mark"), [([True, True], r"\checkmark"), ([True, False], r"\times")])
+def test_a_table_of_formulas_has_one_mark_for_all_rows(shown, held, mark):
+    rows = {"f": [x / 2, ""], r"\text{g}": [x, sp.Integer(1)]}
+    assert proofs.tabulate(["p", "q"], rows, "why $x$", held) is all(held)
+    assert shown == [
+        r"&\begin{array}{l|ll}",
+        r" & p & q \\ \hline",
+        r"f & \displaystyle \frac{x}{2} &  \\",
+        r"\text{g} & \displaystyle x & \displaystyle 1 \\",
+        r"\end{array}",
+        r"\\",
+        rf"&\text{{why }}x\ {mark}",
+    ]
+    assert proofs.tabulate(["p"], {"f": [x]}) and shown[-1] == r"\end{array}"
 
 
 ROOT = Path(__file__).resolve().parents[2]
