@@ -427,7 +427,7 @@ def read(id: str, verdict: str, note: str) -> Record:
 def read_all(document: str, found: dict[str, tuple[str, str]]) -> Records:
     """Call `read` for many claims of one `document`, ``{name without it: (verdict, note)}``, and display one compact table."""
     if not found:
-        raise ValueError("found must hold at least one claim, got none")
+        raise ValueError("found must not be empty")
     records = Records(_read(f"{document}.{name}", *told) for name, told in found.items())
     _display(_table(records), _table_html(records), [asdict(record) for record in records])
     return records
@@ -453,7 +453,7 @@ def check_all(values: dict, *, reasons: dict | None = None, stand_in: bool = Fal
     ledger setting of at least one of the claims; each claim is compared with those it has.
     """
     if not values:
-        raise ValueError("values must hold at least one claim, got none")
+        raise ValueError("values must not be empty")
     reasons = reasons or {}
     unused = sorted(set(reasons) - set(values))
     if unused:

@@ -153,7 +153,7 @@ class Accountant:
         self.mechanisms = [(mechanism, whole("count", count, "[1, inf)")) for mechanism, count in mechanisms]
         self.delta = number("delta", delta, "(0, 1)")
         if not self.mechanisms:
-            raise ValueError("mechanisms must be one or more pairs (mechanism, count), got none")
+            raise ValueError("mechanisms must not be empty")
 
     @property
     def bounds(self) -> tuple[str, ...]:
@@ -163,7 +163,7 @@ class Accountant:
         return (*names, "gaussian") if exact else names
 
     def basic(self) -> float:
-        """Return the sum of the epsilons; see the function `basic`."""
+        """Return the sum of the epsilons; see `basic` of this module."""
         needy = in_order.total(count for each, count in self.mechanisms if not np.isfinite(each.epsilon))
         costs = [
             each.epsilon if np.isfinite(each.epsilon) else each.epsilon_at(self.delta / needy)
@@ -172,11 +172,11 @@ class Accountant:
         return total_up(costs, [count for _, count in self.mechanisms])
 
     def advanced(self) -> float:
-        """Return the epsilon by Dwork, Rothblum, Vadhan 2010; see the function `advanced`."""
+        """Return the epsilon by Dwork, Rothblum, Vadhan 2010; see `advanced` of this module."""
         return self._by(lambda epsilon, own, count: advanced(epsilon, count, self.delta - count * own, own).epsilon)
 
     def optimal(self) -> float:
-        """Return the epsilon by Kairouz, Oh, Viswanath 2015; see the function `optimal`."""
+        """Return the epsilon by Kairouz, Oh, Viswanath 2015; see `optimal` of this module."""
         return self._by(lambda epsilon, own, count: optimal(epsilon, count, self.delta, own).epsilon)
 
     def rdp(self) -> float:

@@ -160,7 +160,7 @@ def epsilon(noise_multiplier: float, sampling: float, steps: int, delta: float, 
             # A coarse grid suffices for a large epsilon.
             coarse = rdp_epsilon(noise_multiplier, sampling, steps, delta, neighbours) / 50
             if error >= coarse:
-                raise ArithmeticError(f"of steps = {steps:g} no epsilon is found: {refused}") from None
+                raise ArithmeticError(f"no epsilon found for {steps:g} steps: {refused}") from None
             error = coarse
             continue
         if error <= max(found / 40, 1e-4) or found == 0:

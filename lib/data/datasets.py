@@ -186,7 +186,7 @@ def adult_numeric(frame: pd.DataFrame, *, scaling: str = "observed") -> pd.DataF
     if absent:
         raise ValueError(f"frame must have the columns {', '.join(PUBLIC_RANGES)}; it lacks {', '.join(absent)}")
     if frame.empty:
-        raise ValueError("frame must have at least one record, got none")
+        raise ValueError("frame must not be empty")
     scaled = {}
     for column, (low, high) in PUBLIC_RANGES.items():
         permitted = f"[{low}, {high}]" if scaling == "public" else "(-inf, inf)"

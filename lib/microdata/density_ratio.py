@@ -302,7 +302,7 @@ class KernelDensityRatio(_DensityRatio):
     def _prepare(self):
         widths = checks.real("width", self.width, "[1e-100, inf)")
         if widths.size == 0:
-            raise ValueError("width must hold at least one candidate, got none")
+            raise ValueError("width must not be empty")
         self.width_ = float(widths) if widths.ndim == 0 else self._cross_validated(widths)
         self._features = Features(self.perturbation, self.records_, self.scaling)
         self._centres = self._features(self.records_)

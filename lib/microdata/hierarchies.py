@@ -136,11 +136,11 @@ def categories(attribute: str, rows: Iterable[Sequence[str]]) -> Hierarchy:
     """
     rows = [tuple(row) for row in rows]
     if not rows:
-        raise ValueError(f"hierarchy of {attribute!r} must have at least one value, got none")
+        raise ValueError(f"hierarchy of {attribute!r} must have at least one value")
     values = [row[0] for row in rows]
     for row in rows:
         if len(row) != len(rows[0]) or len(row) < 2 or not all(row):
-            wanted = "as many labels, one at least, for every value"
+            wanted = "the same number of labels, at least one, for every value"
             raise ValueError(f"hierarchy of {attribute!r} must have {wanted}, got {row!r}")
         if values.count(row[0]) > 1:
             raise ValueError(f"hierarchy of {attribute!r} must have each value once, got {row[0]!r} twice")
@@ -159,7 +159,7 @@ def intervals(attribute: str, starts: Iterable[ArrayLike]) -> Hierarchy:
     """
     cuts = [checks.integer(f"starts of {attribute!r}", level, "(-inf, inf)").astype(int) for level in starts]
     if not cuts:
-        raise ValueError(f"hierarchy of {attribute!r} must have at least one level, got none")
+        raise ValueError(f"hierarchy of {attribute!r} must have at least one level")
     low, high = cuts[0][0], cuts[0][-1]
     values = np.arange(low, high + 1)
     positions, labels = [np.arange(len(values))], [values.astype(str).astype(object)]

@@ -158,14 +158,14 @@ def class_sizes(frame: pd.DataFrame, attributes: Collection[str]) -> NDArray[np.
 def anonymity(frame: pd.DataFrame, attributes: Collection[str]) -> int:
     """Return the largest k for which `frame`, at least one record, is k-anonymous in `attributes`: its smallest class."""
     if len(frame) == 0:
-        raise ValueError("frame must have at least one record, got none")
+        raise ValueError("frame must not be empty")
     return int(class_sizes(frame, attributes).min())
 
 
 def _columns(frame, attributes) -> tuple:
     attributes = tuple(attributes)
     if not attributes:
-        raise ValueError("attributes must name at least one column, got none")
+        raise ValueError("attributes must not be empty")
     for name in attributes:
         checks.one_of("attributes", name, tuple(frame.columns))
     return attributes
@@ -173,7 +173,7 @@ def _columns(frame, attributes) -> tuple:
 
 def _level_k(k, records) -> int:
     if len(records) == 0:
-        raise ValueError("records must have at least one row, got none")
+        raise ValueError("records must not be empty")
     return checks.whole("k", k, f"[1, {len(records)}]")
 
 

@@ -26,7 +26,7 @@ KEPT = 4  # folders that stay, the last used
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `function`, of a module of this subpackage, compiled at its first call and cached for later processes."""
+    """Return a version of `function` that is compiled at its first call and cached on disk."""
     own, given = _folder(), _SETTINGS.CACHE_DIR
     _SETTINGS.CACHE_DIR = str(own or "")
     try:

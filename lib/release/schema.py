@@ -212,7 +212,7 @@ class _Reader:
         blanks = frozenset(["", *self._texts(parts["blanks"], "blanks")] if "blanks" in parts else [""])
         named = self._mapping(parts["attributes"], "attributes")
         if not named:
-            self._refuse(parts["attributes"], "attributes must name at least one attribute, got none")
+            self._refuse(parts["attributes"], "attributes must not be empty")
         attributes = tuple(self._attribute(name, node, blanks) for name, node in named.items())
         return Schema(attributes, blanks, self._truth(parts, "multiline", "no"))
 

@@ -98,7 +98,7 @@ def read(data: str | Path, schema: Schema, table: str = "") -> Table:
     """
     parts = [np.stack(list(batch.values()), axis=1) for batch in batches(data, schema, table)]
     if not any(map(len, parts)):
-        raise ValueError(f"{_shown(str(data))} must hold at least one record, got none")
+        raise ValueError(f"{_shown(str(data))} must have at least one record")
     return Table(np.concatenate(parts), schema.domain)
 
 
@@ -143,7 +143,7 @@ def count(data: str | Path, schema: Schema, workload: Workload, table: str = "")
     """
     counter = parts.count([data], lambda part: batches(part, schema, table), schema.domain, workload)
     if not len(counter):
-        raise ValueError(f"{_shown(str(data))} must hold at least one record, got none")
+        raise ValueError(f"{_shown(str(data))} must have at least one record")
     return counter
 
 
@@ -279,7 +279,7 @@ def _lacking(data, names, columns) -> None:
 def _csv(data: str, names, multiline: bool) -> Iterator[pa.RecordBatch]:
     header = _header(data)
     if header[-1] not in "\r\n":
-        raise ValueError(f"{data} must hold at least one record below the column names, got none")
+        raise ValueError(f"{data} must have at least one record below the column names")
     separator = next((each for each in _SEPARATORS if set(names) <= set(_cells(header, each))), ",")
     columns = _cells(header, separator)
     _lacking(f"{data}, line 1,", names, columns)

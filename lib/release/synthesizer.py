@@ -106,9 +106,7 @@ def intervals(result: Result, attributes: Collection[str], level: float = 0.95) 
     ['model', 'measured', 'at least', 'at most'] True
     """
     if not len(attributes):
-        raise ValueError(
-            "attributes must be at least one of the domain's, got none; `count_intervals` gives the number of records"
-        )
+        raise ValueError("attributes must not be empty; `count_intervals` gives the number of records")
     found, domain = count_intervals(result, attributes, level=level), result.model.domain
     values = pd.MultiIndex.from_product([domain.values(name) for name in attributes], names=attributes)
     counts = {

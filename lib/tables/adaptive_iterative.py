@@ -170,7 +170,7 @@ class _Run:
         checks.one_of("neighbours", neighbours, NEIGHBOURS)
         self.plan, self.domain, self.total_is_public = plan, table.domain, neighbours == "bounded"
         if self.total_is_public and not len(table):
-            raise ValueError("table must have at least one record where their number is public, got none")
+            raise ValueError("table must not be empty if the number of records is public")
         self.reconciliation = Reconciliation(self.domain.sizes, len(table) if self.total_is_public else None)
         self.weights = downward_closure(self.domain, workload)
         self.names = {clique: tuple(self.domain.attributes[v] for v in clique) for clique in [(), *self.weights]}

@@ -46,7 +46,7 @@ def downward_closure(domain: Domain, workload: Workload) -> dict[tuple[int, ...]
         weights = {tuple(sorted(domain.axes(names))): 1.0 for names in workload}
     weights.pop((), None)
     if not weights:
-        raise ValueError("workload must hold at least one set of attributes, got none")
+        raise ValueError("workload must contain a non-empty set of attributes")
     ordered = sorted({r for s in weights for r in subsets(s)}, key=lambda r: (len(r), r))
     sets, holding = list(weights.items()), [set[int]() for _ in domain.sizes]
     for number, (s, _) in enumerate(sets):

@@ -89,7 +89,7 @@ def _problem(domain, measurements, total, power, start):
     checked = [measurement.checked(domain) for measurement in measurements]
     checked = [each for each in checked if each[0]]  # the total, which is given, needs no potential
     if not checked:
-        raise ValueError("measurements must hold at least one measurement of an attribute, got none")
+        raise ValueError("measurements must include a measurement of an attribute")
     order = None if start is None else start.oracle.tree.order
     oracle = MarginalOracle(list(dict.fromkeys(clique for clique, _, _ in checked)), domain.sizes, order)
     precisions, means, apart = np.zeros(oracle.cells), np.zeros(oracle.cells), 0.0

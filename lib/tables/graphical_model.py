@@ -96,7 +96,7 @@ class GraphicalModel:
             cliques.append(tuple(sorted(axes)))
             tables.append(values.transpose(np.argsort(axes)))
         if len(set(cliques)) < len(cliques) or () in cliques:
-            raise ValueError("potentials must be of different cliques of one attribute or more")
+            raise ValueError("potentials must belong to distinct, non-empty cliques")
         oracle = MarginalOracle(cliques, domain.sizes)
         theta = np.concatenate([np.empty(0), *map(np.ravel, tables)])
         self._set(domain, oracle, theta, total, oracle(theta)[0])

@@ -49,7 +49,7 @@ class Domain:
         pairs = list(sizes.items() if isinstance(sizes, Mapping) else sizes)
         attributes = tuple(name for name, _ in pairs)
         if not attributes:
-            raise ValueError("domain must have at least one attribute, got none")
+            raise ValueError("domain must not be empty")
         _refuse_repeated(attributes)
         counts = tuple(checks.whole(f"size of {name!r}", size, "[1, inf)") for name, size in pairs)
         position = {name: index for index, name in enumerate(attributes)}
@@ -131,7 +131,7 @@ class Table:
         if records.ndim != 2 or records.shape[1] != len(domain):
             raise ValueError(f"records must have shape (n, {len(domain)}), got {records.shape}")
         if len(records) == 0:
-            raise ValueError("records must hold at least one record, got none")
+            raise ValueError("records must not be empty")
         names = zip(domain.attributes, domain.sizes)
         # Separate columns, in the smallest type that holds their codes, for counting.
         columns = [checked_codes(name, size, records[:, axis]) for axis, (name, size) in enumerate(names)]
@@ -144,7 +144,7 @@ class Table:
         Raises ``ValueError`` for a column that is absent or duplicated, a missing value, and a value that is not in the domain.
         """
         if len(frame) == 0:
-            raise ValueError("frame must hold at least one record, got none")
+            raise ValueError("frame must not be empty")
         columns = [_encode(_column(frame, name), name, domain) for name in domain.attributes]
         return cls(np.stack(columns, axis=1), domain)
 

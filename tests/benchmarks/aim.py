@@ -8,7 +8,7 @@ contractions read and write, over all the time of these calls. `copy_gb_per_s` i
 A line with `peer` is of one seed. `mbi` fits the last seed's measurements with its mirror descent. The line before it is
 our `fit` of the same measurements from a cold start, for comparison. There `loss` is half the sum of the squared distances
 from the measurements in units of their noise, and the errors are the model's. `dpmm` runs its AIM from the records to the
-synthetic records. `ratios` are theirs over ours.
+synthetic records. `ratios` divides their values by ours.
 """
 
 import itertools

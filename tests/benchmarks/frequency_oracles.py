@@ -5,7 +5,7 @@ square of the estimates' deviations from the true frequencies in units of their 
 near 1 if all is well. Epsilon is 1, and the values are uniform.
 
 On `olh_k1024`, the peers that `make bench PEERS=yes` installs follow, with their own clients and servers
-on fewer users, as their time grows in proportion. `us_per_user` is CPU time, and `ratios` are theirs over ours.
+on fewer users, as their time grows in proportion. `us_per_user` is CPU time, and `ratios` divides their values by ours.
 """
 
 from typing import NamedTuple

@@ -323,7 +323,7 @@ BAD = {
     "epsilon dp-sgd --noise-multiplier 1 --sampling 2 --steps 5 --delta 1e-5": "sampling must be in [1e-6, 1], got 2",
     "epsilon dp-sgd --noise-multiplier 1 --sampling 0.5 --steps 0 --delta 1e-5": "steps must be in [1, inf), got 0",
     "epsilon dp-sgd --noise-multiplier 1 --sampling 0.5 --steps 1 --delta 1e-5 --neighbours both": "Invalid value for '--neighbours'",
-    "epsilon dp-sgd --noise-multiplier 1 --sampling 0.5 --steps 99999999999999999999999 --delta 1e-5": "of steps = 1e+23 no epsilon is found",
+    "epsilon dp-sgd --noise-multiplier 1 --sampling 0.5 --steps 99999999999999999999999 --delta 1e-5": "no epsilon found for 1e+23 steps",
     "epsilon gaussian-synthesis --records 9 --attributes 2 --sigma 0.1 --delta 1e-6 --made 0": "Invalid value for '--made'",
     "epsilon gaussian-synthesis --records 0 --attributes 2 --sigma 0.1 --delta 1e-6": "n must be in [1, ",
     "sigma gaussian --epsilon -1 --delta 1e-6": "epsilon must be in [0, 1e150], got -1",

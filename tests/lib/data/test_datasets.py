@@ -200,7 +200,7 @@ def test_scaling_is_affine_and_stays_inside(ages, scaling):
     [
         (two_records(), "minmax", ["scaling", "'minmax'", "'observed'", "'public'"]),
         (two_records().drop(columns=["age", "fnlwgt"]), "observed", ["columns", "lacks age, fnlwgt"]),
-        (two_records().iloc[:0], "observed", ["at least one record"]),
+        (two_records().iloc[:0], "observed", ["frame must not be empty"]),
         (two_records(**{"capital-loss": 0}), "observed", ["capital-loss", "only 0"]),
         (two_records(age=np.nan), "observed", ["age", "nan"]),
         (two_records(age=np.inf), "observed", ["age", "inf"]),

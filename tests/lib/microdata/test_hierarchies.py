@@ -190,9 +190,9 @@ def test_categories_have_no_midpoints():
     "rows, message",
     [
         ([], "at least one value"),
-        ([("red",)], "as many labels"),
-        ([("red", "warm", "*"), ("blue", "*")], r"as many labels.*'blue'"),
-        ([("red", "", "*")], r"as many labels.*'red'"),
+        ([("red",)], "the same number of labels"),
+        ([("red", "warm", "*"), ("blue", "*")], r"the same number of labels.*'blue'"),
+        ([("red", "", "*")], r"the same number of labels.*'red'"),
         ([("red", "*"), ("red", "*")], "'red' twice"),
         ([("red", "warm"), ("blue", "cold")], r"top level of 'colour' must be '\*'"),
         ([("red", "warm"), ("blue", "warm")], r"top level of 'colour' must be '\*'"),

@@ -394,7 +394,7 @@ def test_bins_that_do_not_fit_are_refused(bins, message):
     "change, message",
     [
         ({"width": 0}, r"width must be in \[1e-100, inf\)"),
-        ({"width": []}, "width must hold at least one candidate"),
+        ({"width": []}, "width must not be empty"),
         ({"width": [1, 2]}, "rng must be a numpy Generator"),
         ({"width": [1, 2], "rng": np.random.default_rng(0), "folds": 1}, r"folds must be in \[2, 5\]"),
         ({"scaling": "log"}, "scaling must be one of"),

@@ -134,7 +134,7 @@ def test_a_day_lies_in_its_period(by, first, length, after):
         ("- a", "s.yml, line 1, column 1: the schema must be a mapping of names to values"),
         ("attribute: {}", "s.yml, line 1, column 1: the schema may contain only blanks, multiline, attributes, got 'attribute'"),
         ("blanks: [x]", "s.yml, line 1, column 1: the schema must contain attributes"),
-        ("attributes: {}", "s.yml, line 1, column 13: attributes must name at least one attribute, got none"),
+        ("attributes: {}", "s.yml, line 1, column 13: attributes must not be empty"),
         ("attributes:\n  a: {values: [x]}\n  a: {values: [y]}", "s.yml, line 3, column 3: attributes must contain 'a' only once"),
         ("attributes:\n  a: {}", "s.yml, line 2, column 6: attribute 'a' must have exactly one of values, range, dates, got none"),
         ("attributes:\n  a: {values: [x], range: [0, 1]}", "attribute 'a' must have exactly one of values, range, dates, got values, range"),

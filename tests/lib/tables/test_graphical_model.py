@@ -369,7 +369,10 @@ def test_bad_measurements_are_refused(measurement, message):
         (lambda: GraphicalModel(DOMAIN, {("a",): np.zeros(3)}), r"potentials of \('a',\) must have shape \(2,\)"),
         (lambda: GraphicalModel(DOMAIN, {("a",): np.array([0, np.nan])}), "got nan"),
         (lambda: GraphicalModel(DOMAIN, {("a",): np.array([0, np.inf])}), "got inf"),
-        (lambda: GraphicalModel(DOMAIN, {("a", "b"): np.zeros((2, 3)), ("b", "a"): np.zeros((3, 2))}), "different"),
+        (
+            lambda: GraphicalModel(DOMAIN, {("a", "b"): np.zeros((2, 3)), ("b", "a"): np.zeros((3, 2))}),
+            "distinct, non-empty cliques",
+        ),
         (lambda: GraphicalModel(DOMAIN, {}).synthesize(0, rng=np.random.default_rng(0)), "n must be in"),
         (lambda: GraphicalModel(DOMAIN, {}).marginal(("z",)), "got 'z'"),
     ],

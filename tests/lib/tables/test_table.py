@@ -49,7 +49,7 @@ def test_a_domain_from_labels():
 @pytest.mark.parametrize(
     "make, message",
     [
-        (lambda: Domain({}), "at least one attribute"),
+        (lambda: Domain({}), "domain must not be empty"),
         (lambda: Domain([("a", 2), ("a", 3)]), "'a' twice"),
         (lambda: Domain({"a": 0}), r"size of 'a' must be in \[1, inf\), got 0"),
         (lambda: Domain({"a": 2.5}), "size of 'a' must be an integer"),
@@ -121,7 +121,7 @@ def frame(**columns):
         (frame(age=["a", "b"]), "column 'age' must be a number"),
         (frame().drop(columns="age"), "one column 'age', got none"),
         (pd.concat([frame(), frame()[["age"]]], axis=1), "one column 'age', got 2"),
-        (frame().iloc[:0], "at least one record"),
+        (frame().iloc[:0], "frame must not be empty"),
     ],
 )
 def test_bad_frames_are_refused(bad, message):
@@ -132,7 +132,7 @@ def test_bad_frames_are_refused(bad, message):
 @pytest.mark.parametrize(
     "records, message",
     [
-        (np.zeros((0, 3), int), "at least one record"),
+        (np.zeros((0, 3), int), "records must not be empty"),
         (np.zeros((4, 2), int), r"shape \(n, 3\), got \(4, 2\)"),
         ([[0, 0, 300]], r"column 'city' must hold codes in \[0, 300\), got 300"),
         ([[-1, 0, 0]], "column 'sex'.*got -1"),
