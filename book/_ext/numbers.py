@@ -1,6 +1,6 @@
 """The numbers in prose: roles that quote or compute them, so that no page contains hand-written ones.
 
-{tally}`miura2022`                    the verdicts on the claims of a document, or of `all`: of 42 claims 32 are reproduced and 10 differ
+{tally}`miura2022`                    the verdicts on the claims of a document, or of `all`: of 42 claims, 32 are reproduced and 10 differ
 {count}`miura2022.table1.* differs`   the number of claims of such names with this verdict, or this value (within the noise)
 {printed}`miura2022.headline.rdp`     the document's printed value
 {here}`miura2022.headline.rdp :.4f`   the value that was found, in this format

@@ -213,9 +213,9 @@ def counts(count: Counter) -> list[str]:
 
 
 def sentence(count: Counter) -> str:
-    """Return ``of 42 claims 32 are reproduced, 9 differ and 1 is not determinable``."""
+    """Return ``of 42 claims, 32 are reproduced, 9 differ and 1 is not determinable``."""
     listed = edition.enumerated(counts(count))
-    return say("of {n} claim {listed}", "of {n} claims {listed}", n=count.total(), listed=listed)
+    return say("of {n} claim, {listed}", "of {n} claims, {listed}", n=count.total(), listed=listed)
 
 
 def rule(one: Claim) -> str:

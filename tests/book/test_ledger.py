@@ -294,7 +294,7 @@ def test_totals_are_counted_from_the_records(house):
     assert '<a href="?document=doc&amp;verdict=differs">1</a>' in text and '<a href="?verdict=reproduced">4</a>' in text
     assert "| Document | Claims | Reproduced | Differs | Not determinable | Stand-in |" in text
     assert "\nIn this build, 4 of the 5 claims are reproduced and 1 differs.\n" in text
-    assert "\nOf 4 claims 3 are reproduced and 1 differs.\n" in text
+    assert "\nOf 4 claims, 3 are reproduced and 1 differs.\n" in text
 
 
 def test_the_number_of_claims_with_a_verdict_is_given_once(house, monkeypatch):
@@ -599,4 +599,4 @@ def test_our_own_results_have_a_part_of_the_scorecard_and_are_not_counted(house)
         f"| All | {len(GOOD)} |" in documents
         and f"In this build, {len(GOOD)} of the {len(GOOD)} claims are reproduced." in documents
     )
-    assert mine.count('<div class="claim" id=') == 1 and "\nOf 1 claim 1 is reproduced.\n" in mine
+    assert mine.count('<div class="claim" id=') == 1 and "\nOf 1 claim, 1 is reproduced.\n" in mine

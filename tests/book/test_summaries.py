@@ -49,10 +49,10 @@ def test_every_summary_has_the_same_parts_in_the_same_order(document):
 
 def test_the_tally_is_a_sentence_with_every_verdict_that_occurs():
     count = Counter({"reproduced": 32, "differs": 9, "not determinable": 1})
-    assert retold.sentence(count) == "of 42 claims 32 are reproduced, 9 differ and 1 is not determinable"
-    assert retold.sentence(Counter(differs=1)) == "of 1 claim 1 differs"
+    assert retold.sentence(count) == "of 42 claims, 32 are reproduced, 9 differ and 1 is not determinable"
+    assert retold.sentence(Counter(differs=1)) == "of 1 claim, 1 differs"
     for verdict in claims.VERDICTS:
-        assert re.fullmatch(r"of 2 claims 2 \w.*", retold.sentence(Counter({verdict: 2})))
+        assert re.fullmatch(r"of 2 claims, 2 \w.*", retold.sentence(Counter({verdict: 2})))
 
 
 def test_the_full_run_decides_where_the_build_had_stand_in_data(tmp_path):
@@ -107,7 +107,7 @@ def test_every_number_that_a_page_quotes_is_there(page, sources):
         ("here", "miura2022.headline.rdp", "0.576462"),
         ("here", "miura2022.headline.rdp :.2f", "0.58"),
         ("here", "miura2025.table1.adult.records", "30162"),  # of the full run: the chapter has stand-in data
-        ("noted", "miura2022.adult.sigma-min: it is # to", "0.0196"),
+        ("noted", "miura2022.adult.sigma-min: eigenvalue is # to", "0.0196"),
         ("kept", "miura2025/ablation: trial where study == 'epsilon' and trial == 1 and variant == '1.0'", "1.0"),
         ("kept", "sei2017/tuned: CPU time", "877"),
         ("shown", "kiri2019/04_floating_point: textbook sampler #%", "67.4"),
