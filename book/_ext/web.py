@@ -95,11 +95,13 @@ def folded(page: str) -> str:
 
 def _folded(navigation: re.Match) -> str:
     *before, caption = re.split("(?=<p aria-level)", navigation[0])
+    if not before:  # a book without parts
+        return navigation[0]
     close = caption.rfind("</ul>") + len("</ul>")
     head, entries, after = *CAPTION.split(caption[:close])[1:], caption[close:]
     shown = " open" if re.search(r'class="[^"]*\bcurrent\b', entries) else ""
     part = f'<details class="part"{shown}><summary><span{head}span>{ARROW}</summary>{entries}</details>'
-    return "".join([*before, part, after]) if before else navigation[0]
+    return "".join([*before, part, after])
 
 
 def lighten(app, error):

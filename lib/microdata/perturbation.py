@@ -183,7 +183,7 @@ class Perturbation:
     def __init__(self, mechanisms: Mapping) -> None:
         self.mechanisms = dict(mechanisms)
         if not self.mechanisms:
-            raise ValueError("mechanisms must hold at least one attribute, got none")
+            raise ValueError("mechanisms must not be empty")
         for name, mechanism in self.mechanisms.items():
             if not isinstance(mechanism, (RetentionReplacement, BoundedLaplace)):
                 wanted = "RetentionReplacement or BoundedLaplace"
@@ -201,7 +201,7 @@ class Perturbation:
         epsilon = checks.number("epsilon", epsilon, "[0, inf)")
         attributes = dict(attributes)
         if not attributes:
-            raise ValueError("attributes must hold at least one attribute, got none")
+            raise ValueError("attributes must not be empty")
         shares = _shares(attributes, split)
         part, step = epsilon, 2.0**-52
         while (

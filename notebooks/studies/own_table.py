@@ -1,7 +1,7 @@
 """The user's table in chapters about Adult and Bank, whose parameters `data` and `schema` name it in place of these.
 
 `data` is "stand-in", "real", or the file of a table (`lib.release.sources`), whose public schema is the file `schema`. On such a
-table no claim of a document is judged, and cells that begin with one of `THEIRS` are left out, because both are about the document's
+table no claim of a document is judged, and cells that begin with `THEIRS` are left out, because both are about the document's
 own records. An unusable table is refused by a ``ValueError`` of one sentence.
 
 The output of a chapter about the records is not private: it is for their owner.
@@ -23,7 +23,7 @@ from lib.release import sources
 from lib.tables.table import Table
 
 ROOT = Path(__file__).resolve().parents[2]
-THEIRS = "# Only for the paper's own records", "# The document's own records only"  # the first words of such cells
+THEIRS = "# Only for the paper's own records"  # the first words of such cells
 WAYS = ("observed", "public")
 
 
@@ -127,6 +127,6 @@ def _leave_out(data: str) -> None:
     if shell := get_ipython():
         said = f"print({f'Left out: this cell is about other records than those of {data}.'!r})\n"
         shell.input_transformers_cleanup.append(
-            lambda lines: [said] if lines and lines[0].rstrip("\n") in THEIRS else lines
+            lambda lines: [said] if lines and lines[0].rstrip("\n") == THEIRS else lines
         )
         shell.ast_transformers.append(_Unjudged())
