@@ -246,11 +246,22 @@ def join(doctree):
                 cell.parent.remove(cell)
 
 
-class Joined(SphinxPostTransform):
+def entitle(doctree):
+    """Write a title in bold above a hidden cell into the bar that shows the cell."""
+    for cell in list(doctree.findall(nodes.container)):
+        place = cell.parent.index(cell) if cell.get("hide_mode") == "all" else 0
+        title = cell.parent[place - 1] if place else None
+        if isinstance(title, nodes.paragraph) and [type(each) for each in title] == [nodes.strong]:
+            cell["prompt_show"] = cell["prompt_hide"] = title.astext().rstrip(":：")
+            cell.parent.remove(title)
+
+
+class Hidden(SphinxPostTransform):
     default_priority = 198  # once MyST-NB has chosen what of an output is shown, and before it hides code
 
     def run(self, **_):
         join(self.document)
+        entitle(self.document)
 
 
 # ---------------------------------------------------------------- tables of text: on a phone each row is a block (compendium.css)
@@ -311,7 +322,7 @@ def setup(app):
     app.connect("doctree-read", add_calculator)
     app.connect("doctree-read", lambda app, doctree: keep(doctree))
     app.connect("doctree-read", fit)
-    app.add_post_transform(Joined)
+    app.add_post_transform(Hidden)
     app.connect("html-page-context", mend)
     app.connect("html-page-context", add_scripts)
     app.connect("build-finished", copy_scripts)

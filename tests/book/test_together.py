@@ -63,3 +63,12 @@ def test_hidden_code_that_shows_nothing_joins_the_next_hidden_code():
         [["source 5"]],
         [["source 6"], ["output 6"]],
     ]
+
+
+def test_a_title_above_a_hidden_cell_is_in_its_bar():
+    document, title = new_document(""), nodes.paragraph("", "", nodes.strong("", "Errors:"))
+    document += [title, cell("source", hide="all"), title.deepcopy(), cell("source")]
+    pages.entitle(document)
+    first, other, second = document
+    assert first["prompt_show"] == first["prompt_hide"] == "Errors" and "prompt_show" not in second
+    assert other.astext() == "Errors:"
