@@ -298,7 +298,7 @@ def _text(markup: str) -> str:
 
 def _letters(text: str) -> int:
     """Return the length of a text; a Japanese letter is as wide as two others."""
-    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+    return len(text) + len([letter for letter in text if unicodedata.east_asian_width(letter) in "WF"])
 
 
 # ---------------------------------------------------------------- what assistive technology wants

@@ -30,7 +30,7 @@ KEY = re.compile(r"([a-z]+)((?:19|20)\d\d)[a-z]?")
 WHOLE = r"(?s)\A.*\Z"
 INSERTIONS = [
     ("book/claims.yml", r"^documents:\n(?:  .*\n)*", "document.yml"),
-    ("book/_toc.yml", r"^- caption: The papers\n(?:  .*\n)*", "contents.yml"),
+    ("book/_toc.yml", r"^- caption: The documents\n(?:  .*\n)*", "contents.yml"),
     ("book/documents.bib", WHOLE, "entry.bib"),
     ("README.md", r"^\| Key \|.*\n(?:\|.*\n)*", "row.md"),
     ("README.ja.md", r"^\| キー \|.*\n(?:\|.*\n)*", "row.md"),

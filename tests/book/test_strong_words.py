@@ -29,7 +29,13 @@ CODE = r"(?<!`)(`+)(?!`)(?:.*?[^`])\1(?!`)"
 def pages() -> list[str]:
     """Return the committed pages and notebooks whose sentences are read."""
     books = [path for path in (ROOT / "book").glob("**/*.md") if "notebooks" not in path.parts[len(ROOT.parts) :]]
-    found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *books, *(ROOT / "notebooks").glob("**/*.ipynb")]
+    found = [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "proofs/README.md",
+        *books,
+        *(ROOT / "notebooks").glob("**/*.ipynb"),
+    ]
     names = {path.relative_to(ROOT).as_posix() for path in found if not path.name.startswith(".")}
     return sorted(name for name in names if name != "book/scorecard.md" and ".ipynb_checkpoints" not in name)
 

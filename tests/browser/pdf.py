@@ -102,8 +102,8 @@ const assemble = async () => {
   const logo = document.querySelector('.navbar-brand img').cloneNode();
   const front = element('div', 'title-page', logo, element('h1', '', title.name), ...title.lines.map(line => element('p', '', line)));
   const contents = element('div', 'contents', element('h1', 'chapter-title', title.contents));
-  nav.querySelectorAll('p.caption, nav > div > ul, ul.nav').forEach(e => {
-    if (!e.parentElement.closest('ul')) contents.append(e.cloneNode(true));
+  nav.querySelectorAll('.caption, nav > div > ul, ul.nav').forEach(e => {
+    if (!e.parentElement.closest('ul')) contents.append(e.matches('.caption') ? element('p', 'caption', e.textContent) : e.cloneNode(true));
   });
   contents.querySelectorAll('details, input, label, i').forEach(e => e.tagName === 'DETAILS' ? e.replaceWith(...e.childNodes) : e.remove());
   contents.querySelectorAll('summary').forEach(e => e.remove());

@@ -11,7 +11,7 @@ pytestmark = [
 ]
 
 PLACES = [
-    "index.html#the-papers",
+    "index.html#the-documents",
     "how-to.html",
     "glossary.html#term-sensitivity",
     "choose.html",
