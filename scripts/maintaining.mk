@@ -37,7 +37,7 @@ stand-in: $(READY) ## make the embedded synthetic samples again from the real da
 	@$(PY) -m notebooks.studies.stand_in
 
 screenshot: build/html/index.html $(DEVELOPMENT) ## retake the picture in the README
-	@$(PY) -m tests.browser.screenshot index.html book/_static/screenshot.png --at "#a-finding-from-each-paper" --width 900 --height 330
+	@$(PY) -m tests.browser.screenshot index.html book/_static/screenshot.png --at "#a-finding-from-each-document" --width 900 --height 330
 
 # Each lock takes the versions of the one before it.
 LOCK = $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command 'make lock'
