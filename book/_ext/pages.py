@@ -251,7 +251,7 @@ def entitle(doctree):
     for cell in list(doctree.findall(nodes.container)):
         place = cell.parent.index(cell) if cell.get("hide_mode") == "all" else 0
         title = cell.parent[place - 1] if place else None
-        if isinstance(title, nodes.paragraph) and [type(each) for each in title] == [nodes.strong]:
+        if isinstance(title, nodes.paragraph) and [type(each) for each in title if each.astext()] == [nodes.strong]:
             cell["prompt_show"] = cell["prompt_hide"] = title.astext().rstrip(":：")
             cell.parent.remove(title)
 

@@ -66,7 +66,7 @@ def test_hidden_code_that_shows_nothing_joins_the_next_hidden_code():
 
 
 def test_a_title_above_a_hidden_cell_is_in_its_bar():
-    document, title = new_document(""), nodes.paragraph("", "", nodes.strong("", "Errors:"))
+    document, title = new_document(""), nodes.paragraph("", "", nodes.Text(""), nodes.strong("", "Errors:"))
     document += [title, cell("source", hide="all"), title.deepcopy(), cell("source")]
     pages.entitle(document)
     first, other, second = document
