@@ -109,7 +109,7 @@ def _totals(ledger: Ledger, found: list[Finding]) -> str:
 
 
 def _tally(found: list[Finding]) -> str:
-    """Return ``Of 42 claims 32 are reproduced and 10 differ.``, by the verdicts that count."""
+    """Return ``Of 42 claims, 32 are reproduced and 10 differ.``, by the verdicts that count."""
     return _capital(retold.sentence(Counter(each.standing.verdict for each in found))) + say(".")
 
 

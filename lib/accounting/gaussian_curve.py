@@ -1,7 +1,7 @@
 """The exact curve of all (epsilon, delta) of the Gaussian mechanism, and the noise that a guarantee needs.
 
 Conventions are as in `conversions`; sensitivity / sigma is in [1e-150, 1e150]. In formulas, mu = sensitivity / sigma.
-Deltas, epsilons and sigmas are rounded up: `_raised_log_delta` adds more than the rounding errors of log(delta).
+Deltas, epsilons and the smallest sigma are raised by three times the largest rounding error that was seen (`_raised_log_delta`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _gaussian_log_delta(epsilon, mu):
 
 
 def _raised_log_delta(epsilon, mu):
-    """Return `_gaussian_log_delta`, raised by three times the largest error in 7,318 random cases, relative to the terms here."""
+    """Return `_gaussian_log_delta`, raised. In 7,318 random cases, its error was at most 0.32 of what is added."""
     log_delta = _gaussian_log_delta(epsilon, mu)
     with np.errstate(over="ignore"):
         middle = np.minimum(epsilon / mu, 1e100)
