@@ -173,7 +173,7 @@ def _meaning(name: str, meaning: str) -> str:
 
 def _agreeing(claim: Claim, names: list[str], value: str) -> str:
     """Return list items with the interpretations `names`, which all gave `value`."""
-    own = " " + say("(favoured by the text)")
+    own = " " + say("(selected by the text)")
     value = f"<b>{markup(value)}</b>" if value else ""
     told = [escape(name) + own * (name == claim.own) for name in names]
     before = say("; ")
@@ -184,7 +184,7 @@ def _agreeing(claim: Claim, names: list[str], value: str) -> str:
     if len(told) == 1 or not value:
         return "".join(f"<li>{each}{before + value if value else ''}</li>" for each in told)
     if claim.own in names:
-        line = say("{n} interpretations, one of them favoured by the text: {found}", n=len(names), found=value)
+        line = say("{n} interpretations, one of them selected by the text: {found}", n=len(names), found=value)
     else:
         line = say("{n} interpretations: {found}", n=len(names), found=value)
     folded = "".join(f"<li>{each}</li>" for each in told)

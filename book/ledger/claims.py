@@ -33,8 +33,8 @@ A standard error combines two: that of our runs, if the value is an `evidence.Me
 square root of its number of ``runs``, if the claim gives that. A plain number for a claim without ``runs`` has none.
 
 If a document leaves a setting open, its claim lists the sensible interpretations as ``readings``, and names the document's
-``own`` if the text favours one. The value is then an `evidence.Readings` with a value for each of them. The claim is
-``reproduced`` if the interpretation that the paper favours holds or all do, ``differs`` if all fail, and else not determinable. The
+``own`` if the text selects one. The value is then an `evidence.Readings` with a value for each of them. The document's own
+interpretation decides. Without one, the claim is ``reproduced`` if it holds in all, ``differs`` if it fails in all, and else not determinable. The
 interpretations of each open setting of a table, figure or formula are declared once, below ``interpretations``, and its
 claims name that set. A claim that names several, ``[smith2026-kernel, smith2026-scaling]``, has an interpretation for each of
 their combinations. A claim of a table or figure whose set has some of another claim's readings, but not all, gives the reason
@@ -110,7 +110,7 @@ class Claim:
     """One claim as the document prints it.
 
     `setting` is the setting it holds for. `rule` says how it is judged, if in its own words. `readings` are the interpretations
-    of the document's words, by name, and `own` is the name of the one that they favour, if any. `runs` is the number of the
+    of the document's words, by name, and `own` is the name of the one that they select, if any. `runs` is the number of the
     document's runs behind a printed spread. `apart` is why the readings differ from those of the table's or figure's other
     claims. `sets` has each set of readings that the claim combines, by name. `no_erratum` is why a claim that differs is not among
     the errata.
@@ -348,9 +348,7 @@ def _told_readings(claim: Claim) -> str:
     listed = [
         "; ".join(f"{name}: {meaning}" for name, meaning in each.items()) for each in claim.sets or [claim.readings]
     ]
-    deciding = (
-        f"the interpretation that the paper favours, “{claim.own}”, or all of them" if claim.own else "all interpretations"
-    )  # fmt: skip
+    deciding = f"the interpretation that the document's words select, “{claim.own}”" if claim.own else "all interpretations"
     if len(listed) == 1:
         return f"The claim must hold under {deciding}: {listed[0]}."
     return f"The claim must hold under {deciding}. Each combines {' and '.join(f'one of ({each})' for each in listed)}."
@@ -578,7 +576,9 @@ def _agrees(claim: Claim, value) -> bool | None:
     """Return whether `value` agrees with the claim; None if noise, or an open setting, leaves it undecided."""
     if isinstance(value, evidence.Readings):
         found = {name: _agrees(claim, each) for name, each in value.values.items()}
-        if found.get(claim.own) or all(found.values()):
+        if claim.own:
+            return found[claim.own]
+        if all(found.values()):
             return True
         return False if all(each is False for each in found.values()) else None
     if claim.judge not in NUMERIC_JUDGES:

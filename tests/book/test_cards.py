@@ -49,7 +49,7 @@ def test_each_reading_has_its_own_value():
     )
     assert cards.by_reading(found.claim, found.here.reproduced) == {"every, wide": "holds", "every": "does not hold"}
     made = cards.entry(found, "#there")
-    assert "<li>every (favoured by the text): at one; <b>does not hold</b></li>" in made
+    assert "<li>every (selected by the text): at one; <b>does not hold</b></li>" in made
     assert "Printed: so it is" in made and "here" not in made.replace("#there", "")
 
 
@@ -71,8 +71,8 @@ def test_readings_that_agree_are_folded_behind_what_they_found_and_after_the_not
         verdict="reproduced",
     )
     made = cards.entry(found, "#there")
-    assert "<summary>2 interpretations, one of them favoured by the text: <b>holds</b></summary>" in made
-    assert "<li>every (favoured by the text): at one</li>" in made
+    assert "<summary>2 interpretations, one of them selected by the text: <b>holds</b></summary>" in made
+    assert "<li>every (selected by the text): at one</li>" in made
     assert made.index("claim-note") < made.index("claim-readings")
 
 
