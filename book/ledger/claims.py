@@ -348,7 +348,8 @@ def _told_readings(claim: Claim) -> str:
     listed = [
         "; ".join(f"{name}: {meaning}" for name, meaning in each.items()) for each in claim.sets or [claim.readings]
     ]
-    deciding = f"the interpretation that the document's words select, “{claim.own}”" if claim.own else "all interpretations"
+    selected = f"the interpretation that the document's words select, “{claim.own}”"
+    deciding = selected if claim.own else "all interpretations"
     if len(listed) == 1:
         return f"The claim must hold under {deciding}: {listed[0]}."
     return f"The claim must hold under {deciding}. Each combines {' and '.join(f'one of ({each})' for each in listed)}."
