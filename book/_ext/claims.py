@@ -17,6 +17,7 @@ built book. A theorem's box in a chapter ends with a line that names the headlin
 proofs/headlines.yml.
 """
 
+import re
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -313,6 +314,7 @@ class PlantedFaults(Made):
 
 COPIES = "_proofs"  # in the built book
 DEFINING = ("Definition", "Fixpoint", "Inductive", "Record")
+GREEK = dict(eps="ε", alpha="α", delta="δ", Delta="Δ", kappa="κ", psi="ψ", rho="ρ", sigma="σ", tau="τ")
 
 
 def theorems(headlines: list[Headline], files: str = "") -> str:
@@ -325,8 +327,13 @@ def theorems(headlines: list[Headline], files: str = "") -> str:
         stands = each.statement
         of = say(", ").join([*(f"`{name.rsplit('.', 1)[-1]}`" for name in each.lib), *map(linked, each.claims)])
         name = f"{{ref}}`{stands.name} <{label(stands)}>` ({source(stands, files)}; {_axioms(each.axioms)})"
-        rows.append([f"{scorecard.cell(told(stands.says))}{say(' ({of})', of=of) if of else ''}", name])
+        rows.append([f"{scorecard.cell(greek(told(stands.says)))}{say(' ({of})', of=of) if of else ''}", name])
     return table([say("What is proved"), say("Theorem (file and line; axioms)")], rows)
+
+
+def greek(text: str) -> str:
+    """Return a comment of Coq with its Greek letters, which the files spell out, as letters."""
+    return re.sub(rf"\b({'|'.join(GREEK)})\b", lambda found: GREEK[found[1]], text).replace("^2", "²")
 
 
 def source(statement: Statement, files: str) -> str:

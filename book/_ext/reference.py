@@ -538,8 +538,7 @@ def numbered_items(key: str, standings: list) -> str:
         chapters = "<br>".join(f"{{doc}}`/{each}`" for each in pages) or "–"
         count = Counter(record.verdict for record in own)
         verdicts = say(", ").join(
-            say("{n} {verdict}", n=number, verdict=name) if len(own) > 1 else name
-            for name, number in ((say(verdict), number) for verdict, number in count.items())
+            retold.counted(number, verdict) if len(own) > 1 else say(verdict) for verdict, number in count.items()
         )
         rows.append([_numbered(item), shown, chapters, verdicts or say("no claim")])
     return table([say("Item"), say("Function"), say("Chapter"), say("Verdict")], rows)

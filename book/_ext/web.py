@@ -250,7 +250,8 @@ if (!("FINISHED" in Documentation.TRANSLATIONS)) Object.defineProperty(Documenta
 Documentation.TRANSLATIONS["NOTHING"] ??= "No page contains all of these words.";
 
 // An excerpt is the sentence with most of the words, and the next. A sentence is left out if it has a formula of more than one line of signs.
-const LEFT_OUT = "\uFFFC", TALL = "mfrac, msup, msubsup, munder, mover, munderover, mtable";
+// A paragraph or an item of a list ends a sentence.
+const LEFT_OUT = "\uFFFC", END = "\uFFFB", TALL = "mfrac, msup, msubsup, munder, mover, munderover, mtable";
 Search.makeSearchSummary = (html, words, anchor) => {
   const page = new DOMParser().parseFromString(html, "text/html");
   const article = page.querySelector("article") ?? page.querySelector('[role="main"]');
@@ -260,11 +261,14 @@ Search.makeSearchSummary = (html, words, anchor) => {
     const [base, power] = [...each.children].map((child) => child.textContent);
     each.replaceWith(power.length > 1 ? `${base}^(${power})` : `${base}^${power}`);
   });
-  part?.querySelectorAll("h1, nav, script, style, pre, table, noscript, .headerlink, .cell, .how-made, .tally, .calculator-link, .admonition-title").forEach((each) => each.remove());
+  part?.querySelectorAll("msub").forEach((each) => each.replaceWith([...each.children].map((child) => child.textContent).join("_")));
+  part?.querySelectorAll("h1, h2, h3, h4, h5, h6, nav, script, style, pre, table, noscript, .headerlink, .cell, .how-made, .tally, .calculator-link, .admonition-title").forEach((each) => each.remove());
   part?.querySelectorAll(`math:has(${TALL})`).forEach((each) => each.replaceWith(LEFT_OUT));
+  part?.querySelectorAll("p, li, dt, dd, figcaption").forEach((each) => each.append(END));
   const term = definition ? `${found.firstChild.textContent}: ` : "";
   const text = (term + (part?.textContent ?? "")).replace(/\s+/g, " ").trim();
-  const sentences = text.match(/.+?(?:[.!?](?= )|[。！？]|$)/g) ?? [];
+  const parts = text.match(/.+?(?:[.!?](?= |\uFFFB)|[。！？]|\uFFFB|$)/g) ?? [];
+  const sentences = parts.map((each) => each.replaceAll(END, " ").trim()).filter(Boolean);
   const whole = sentences.filter((sentence) => !sentence.includes(LEFT_OUT));
   const count = (sentence) => [...words].filter((word) => sentence.toLowerCase().includes(word.toLowerCase())).length;
   const best = whole.reduce((first, each) => (count(each) > count(first) ? each : first), whole[0]);
@@ -272,7 +276,7 @@ Search.makeSearchSummary = (html, words, anchor) => {
   const next = sentences[sentences.indexOf(best) + 1];
   const summary = document.createElement("p");
   summary.classList.add("context");
-  const said = (whole.includes(next) ? best + next : best).trim();
+  const said = whole.includes(next) && /[.!?。！？]$/.test(best) ? `${best} ${next}` : best;
   summary.textContent = said.length > 400 ? `${said.slice(0, 400).replace(/\s\S*$/, "")} …` : said;
   return summary;
 };

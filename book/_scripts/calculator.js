@@ -8,7 +8,7 @@
 
   const PRIORS = {'1 in 10': 0.1, '1 in 100': 0.01, '1 in 1,000': 0.001};
   const RISKS = ['advantage', ...Object.keys(PRIORS)];
-  const NAMES = {advantage: say('advantage'), '1 in 10': say('1 in 10'), '1 in 100': say('1 in 100'), '1 in 1,000': say('1 in 1,000')};
+  const NAMES = {advantage: say('advantage'), '1 in 10': say('prior 1 in 10'), '1 in 100': say('prior 1 in 100'), '1 in 1,000': say('prior 1 in 1,000')};
   const named = risk => NAMES[risk];
   const risks = (epsilon, delta) => [advantage(epsilon, delta), ...Object.values(PRIORS).map(prior => posterior(prior, epsilon))];
 
@@ -113,8 +113,9 @@
   const NEARLY = 0.99;
   function caution(epsilon, delta) {
     const most = advantage(epsilon, delta), right = Math.ceil(1e4 * (1 + most) / 2) / 100;
+    const told = right < 100 ? say('up to {percent} %', {percent: right}) : say('more than 99.99 %');
     return most < NEARLY || !Number.isFinite(epsilon) ? []
-      : [say('This ε guarantees almost nothing: with even odds, an attacker may be right in up to {percent} % of cases.', {percent: right})];
+      : [say('This ε guarantees almost nothing: with even odds, an attacker may be right in {told} of cases.', {told})];
   }
 
   /* A block of text, and a button that copies it. */

@@ -120,7 +120,7 @@
       rows: Object.entries(METHODS).map(([key, name]) => ({key, name, cells: [total[key]]}))}],
     note: ({mechanism}) => (mechanism === 'gaussian'
       ? say('The first three rows use only that each release is (ε, δ)-private, with the best division of δ for each row. Several Gaussian mechanisms together are one Gaussian mechanism, so the last row is exact.')
-      : say('The third row uses only each release’s ε. Randomized response is the worst case for a given ε.')),
+      : say('The third row uses only each release’s ε. It covers every mechanism with this ε; randomized response attains it.')),
     statement: ({total, best}, {mechanism, neighbours, size, count, delta}) =>
       say('{releases} by {mechanism}, each with {size}, are together (ε = {epsilon}, δ = {delta})-differentially private when one record is {changed}.',
         {releases: many(count, '{n} release', '{n} releases'), mechanism: BY[mechanism], changed: CHANGED[neighbours], epsilon: upwards(total[best]), delta,

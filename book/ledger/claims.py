@@ -749,7 +749,10 @@ def tally(verdicts) -> str:
     """Return ``32 claims: 31 reproduced, 1 differs`` (in the order of `VERDICTS`)."""
     count = Counter(verdicts)
     total = sum(count.values())
-    parts = [f"{count[verdict]} {verdict}" for verdict in (*VERDICTS, "not judged") if count[verdict]]
+    shown = {"differs": "differs" if count["differs"] == 1 else "differ"}
+    parts = [
+        f"{count[verdict]} {shown.get(verdict, verdict)}" for verdict in (*VERDICTS, "not judged") if count[verdict]
+    ]
     return f"{total} claim{'s' * (total != 1)}: {', '.join(parts)}"
 
 

@@ -28,14 +28,21 @@ SCHEMA = ROOT / "book/claims.schema.json"
 
 
 def _intro() -> str:
+    return f"""\
+# {say("Scorecard")}
+
+{say("This page lists every claim of the documents, as printed, beside what we found. The name of a claim's place, such as Table 1, is a link to that claim, which you can copy and send. Under each claim you will find a link to the cell that tests it and the rule that decides the verdict. *Here* means this build of the book. The *full run* uses the documents' own settings on the real data, and it decides where this build had only a synthetic sample.")}
+"""
+
+
+def _legend() -> str:
+    """Return what the verdicts mean, folded, and the place of the filter."""
     badges = {verdict.replace(" ", "_").replace("-", "_"): retold.badge(verdict) for verdict in VERDICTS}
     links = {name: f'<a href="{name}" download>{name}</a>' for name in ("claims.json", "claims.csv")}
     citation = _citation(**{name: f"{{{name}}}" for name in ("place", "verdict", "id", "address")})
     schema = f'<a href="{SCHEMA.name}" download>{say("schema")}</a>'
     return f"""\
-# {say("Scorecard")}
-
-{say("This page lists every claim of the documents, as printed, beside what we found. The name of a claim's place, such as Table 1, is a link to that claim, which you can copy and send. Under each claim you will find a link to the cell that tests it and the rule that decides the verdict. *Here* means this build of the book. The *full run* uses the documents' own settings on the real data, and it decides where this build had only a synthetic sample.")}
+<details class="legend"><summary>{say("How the verdicts are decided")}</summary>
 
 - {say("{reproduced}: the value has the printed digits (or lies within the printed spread), we find the same order or trend, or the theorem holds as printed.", **badges)}
 - {say("{differs}: our result disagrees with the document, and the note explains why.", **badges)}
@@ -48,9 +55,11 @@ def _intro() -> str:
 
 {say("Most verdicts are computed. Claims that cannot be computed, such as titles, indices and matters of record, were checked by a person. They are marked {read}, and the note gives the source.", read=retold.read_mark())}
 
-<div class="scorecard-filter" data-cite="{escape(citation)}" hidden></div>
-
 {say("The ledger as data: {json}, {csv} and the {schema} of the JSON file.", json=links["claims.json"], csv=links["claims.csv"], schema=schema)}
+
+</details>
+
+<div class="scorecard-filter" data-cite="{escape(citation)}" hidden></div>
 """
 
 
@@ -70,7 +79,7 @@ def page(ledger: Ledger, records: list[Record], full: dict[str, Record] | None =
     found = [by_id[id] for id in ledger.claims if id in by_id]
     name = "" if edition.language == edition.SOURCE else "(totals)=\n"  # an English title already has it
     parts = [_intro(), f"{name}## {say('Totals')}\n", _totals(ledger, found)]
-    parts.append(_here(found) + "\n")
+    parts += [_here(found) + "\n", _legend()]
     for key, document in ledger.documents.items():
         own = [each for each in found if each.claim.document == key]
         if own:
