@@ -274,7 +274,7 @@ class _Enumerated(np.random.Generator):
     def random(self, size=None, dtype=np.float64, out=None):
         """Return undecided draws, as numpy's method does."""
         if out is not None:
-            raise NotEnumerable("oracle cannot be enumerated: it must draw by rng.random without out")
+            raise NotEnumerable("oracle cannot be enumerated: it must call rng.random without the argument out")
         shape = () if size is None else tuple(np.atleast_1d(size).tolist())
         return self._drawn([_Cell(0.0, 1.0, False) for _ in range(math.prod(shape))], shape, dtype)
 

@@ -12,7 +12,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON; an i
 
 
 def answer(found: Mapping, in_json: bool) -> None:
-    """Print `found`, which maps names to numbers, texts or mappings of these; in lines, mark the value that "least" names."""
+    """Print `found`, which maps names to numbers, strings or mappings of these; in lines, mark the value that "least" names."""
     if in_json:
         click.echo(json.dumps(_finite(found), allow_nan=False, indent=1))
         return

@@ -138,7 +138,7 @@ def _corner_weights(n, d, sigma) -> tuple[_Weights, _Weights]:
     ones = max(int(np.ceil(n * root)), 0)
     farther = 2 * np.sqrt(d) * (1 - (own.sum + ones) / n) > np.sqrt(sigma * (1 + 1 / n))
     if d * sigma / 4 >= 1:
-        raise ValueError(f"sigma must be below 4 / d = {4 / d:g}: beyond, no such pair is known; got {sigma:g}")
+        raise ValueError(f"sigma must be below 4 / d = {4 / d:g}: no known pair has a larger sigma; got {sigma:g}")
     if d * own.rows + ones > n or excess(ones) < 0 or not farther:
         raise ValueError(f"n must be large enough for a smallest eigenvalue of {sigma:g} at d = {d}, got {n}")
     if not ones or excess(ones - 1) >= 0:

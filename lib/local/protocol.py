@@ -289,7 +289,7 @@ class GRR(FrequencyOracle):
         return np.where(rng.random(values.size) < self.p, values, other)
 
     def supports(self, reports: ArrayLike) -> NDArray[np.bool_]:
-        """Return whether each report is each value, shape (n, k)."""
+        """Return a boolean array (n, k): which values each report supports."""
         return whole_numbers("reports", reports, self.k)[:, None] == np.arange(self.k)
 
     def aggregate(self, reports: ArrayLike) -> NDArray[np.int64]:

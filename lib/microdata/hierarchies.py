@@ -44,7 +44,7 @@ class Hierarchy:
     """An immutable generalization of the values of one attribute. Made by `categories`, `intervals` or `load`.
 
     attribute : its name
-    values : all its values, (d,), texts or the integers from the smallest to the greatest
+    values : all its values, (d,), strings or the integers from the smallest to the greatest
     positions : for each level, the group of each value, (d,); groups are unions of those of the level below
     labels : for each level, the name of each group
 
@@ -104,7 +104,7 @@ class Hierarchy:
         return self.positions[level][found]
 
     def generalize(self, values: ArrayLike, level: int) -> np.ndarray:
-        """Return the label of the group of each of `values` at `level`, texts, (n,). Raises as `codes` does."""
+        """Return the label of the group of each of `values` at `level`, strings, (n,). Raises as `codes` does."""
         return self.labels[checks.whole("level", level, f"[0, {self.height}]")][self.codes(values, level)]
 
     def losses(self, level: int) -> NDArray[np.float64]:
@@ -128,7 +128,7 @@ class Hierarchy:
 
 
 def categories(attribute: str, rows: Iterable[Sequence[str]]) -> Hierarchy:
-    """Return a hierarchy of texts.
+    """Return a hierarchy of strings.
 
     rows : for each value (at least one) a sequence: the value, and its groups' labels at level 1, 2, ...; ``*`` last
 

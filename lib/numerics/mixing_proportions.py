@@ -76,7 +76,7 @@ def fit(columns: Callable[[NDArray[np.int64]], NDArray[np.float64]],
 
 
 def _joining(g, pool, slack, batch) -> np.ndarray:
-    """Return columns with large g, mostly the largest of interleaved parts: the largest of all are near copies."""
+    """Return columns with large g, mostly the largest of interleaved parts, because the largest of all are nearly equal."""
     better = np.setdiff1d(np.flatnonzero(g > 1 + slack / 10), pool)
     better = better[np.argsort(-g[better], kind="stable")]
     first, rest = better[: batch // 4], better[batch // 4 :]

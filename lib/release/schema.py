@@ -3,7 +3,7 @@
 Write a schema before anybody looks at the records, from a codebook or the questionnaire. Values derived from the records
 (which values occur, the smallest and the largest number) would disclose them, without any noise. In YAML:
 
-    blanks: [NA, "?"]             # texts that mean a missing value, beside the empty one
+    blanks: [NA, "?"]             # strings that mean a missing value, beside the empty one
     attributes:
       sex:
         values: [female, male]
@@ -137,7 +137,7 @@ def _complete(form: str) -> bool:
 
 @dataclass(frozen=True)
 class Schema:
-    """The `attributes`, in order, and `blanks`, the texts that mean a missing value. `read` makes it from a file.
+    """The `attributes`, in order, and `blanks`, the strings that mean a missing value. `read` makes it from a file.
 
     multiline : whether a record of a CSV file may continue over several lines
     """
@@ -198,7 +198,7 @@ def parse(text: str, name: str = "schema") -> Schema:
 
 
 class _Reader:
-    """A reader that makes attributes from the nodes of a YAML document; scalars stay texts, so a value `no` is "no"."""
+    """A reader that makes attributes from the nodes of a YAML document; scalars stay strings, so a value `no` is "no"."""
 
     def __init__(self, name):
         self.name = name
@@ -350,7 +350,7 @@ class _Reader:
         texts = [self._text(each) for each in node.value]
         for place, text in enumerate(texts):
             if not text or text in texts[:place]:
-                self._refuse(node.value[place], f"{what} must be distinct texts, none of them empty, got {text!r}")
+                self._refuse(node.value[place], f"{what} must be distinct strings, none of them empty, got {text!r}")
         return texts
 
     def _choice(self, parts, key, allowed, default) -> str:

@@ -208,7 +208,7 @@ def _values(column) -> pa.Array:
 
 
 def _texts(column):
-    """Return a column as texts, stripped of white space; NaN becomes null, and integral floats have all digits."""
+    """Return a column as strings, stripped of white space; NaN becomes null, and integral floats have all digits."""
     if not pa.types.is_floating(column.type):
         return pc.utf8_trim(pc.cast(column, pa.string()), _WHITE)
     numbers = pc.cast(column, pa.float64())
@@ -400,7 +400,7 @@ def _holds_records(file: Path, folder: Path) -> bool:
 
 
 def _of_folders(file: Path, folder: Path) -> dict[str, str | None]:
-    """Return the columns given by the names of folders between `folder` and `file`, such as year=2001, as texts."""
+    """Return the columns given by the names of folders between `folder` and `file`, such as year=2001, as strings."""
     parts = file.relative_to(folder).parts[:-1]
     said = (map(unquote, part.split("=", 1)) for part in parts if "=" in part)
     return {name: None if value == _NO_VALUE else value for name, value in said}
@@ -442,7 +442,7 @@ def _sql(data: str, scheme: str, names, table) -> Iterator[pa.RecordBatch]:
 
 
 def _as_text(name: str) -> str:
-    """Return a column as texts, also for NULL, which `_told` converts: SQLite's driver guesses a type from the first records."""
+    """Return SQL for a column as strings; `_told` converts NULL back. Otherwise SQLite's driver guesses types from the first records."""
     return f"CASE WHEN {_quoted(name)} IS NULL THEN '' ELSE '=' || CAST({_quoted(name)} AS TEXT) END"
 
 

@@ -414,7 +414,7 @@ class Release:
 
 
 def save(result: Result, path: str | Path) -> None:
-    """Write the `Release` of a `Result` whose labels are texts to `path`, as numpy's .npz; `load` reads it.
+    """Write the `Release` of a `Result` whose labels are strings to `path`, as numpy's .npz; `load` reads it.
 
     >>> import os, tempfile
     >>> import numpy as np

@@ -139,7 +139,7 @@ def aim(table: Counted, epsilon: float, delta: float, workload: Workload = 2, *,
         if plan.noise != "gaussian":
             raise ValueError(f"plan.noise must be 'gaussian' for an exact run, got {plan.noise!r}")
         if list(errors):
-            raise ValueError(f"errors must not be asked for of an exact run, as they are not private, got {errors!r}")
+            raise ValueError(f"errors must be empty for an exact run, because they are not private, got {errors!r}")
         later = np.random.default_rng()  # for uses of noisy numbers only
         schedule = ExactSchedule(accounting.certified_zcdp(epsilon, delta), Fraction(rounds), Fraction(plan.alpha))
     else:

@@ -133,9 +133,9 @@ class Plan:
         return most if self.choice == "printed" else min(max(round(5_000_000 * rho), 60 * counted, 100_000), most)
 
     def candidates_for(self, d: int) -> int:
-        """Return `candidates`, or by default more than there can be if the choice is "printed".
+        """Return `candidates`, or the default for `d` attributes, which sets no limit if the choice is "printed".
 
-        For other choices it is 1000 up to `d` = 32 attributes and then 100, because each set takes long to size.
+        For other choices the default is 1000 up to `d` = 32 and then 100, because computing the size of a set takes long.
         """
         default = 1000 if checks.whole("d", d, "[1, inf)") <= 32 else 100
         default = sys.maxsize if self.choice == "printed" else default

@@ -474,7 +474,7 @@ def test_errors_are_those_of_floating_point(seeded):
     "options, named",
     [
         ({"plan": Plan(noise="laplace")}, "plan.noise must be 'gaussian' for an exact run, got 'laplace'"),
-        ({"errors": (1,)}, "errors must not be asked for of an exact run"),
+        ({"errors": (1,)}, "errors must be empty for an exact run"),
         ({"delta": 0.0}, "delta must be in .1e-300, 1., got 0"),
         ({"epsilon": 1e9}, "epsilon must be in .1e-6, 1e6."),
         (
