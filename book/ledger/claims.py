@@ -317,8 +317,8 @@ RULES = {
     "digits": "Reproduced if the value lies within {tolerance:f} of {printed}, half a unit of the last printed place.",
     "within": "Reproduced if the value lies within {tolerance:f} of {printed}, the spread that the paper prints.",
     "within runs": "Reproduced if the value lies within {tolerance:f} of {printed}, the spread that the paper prints. "
-    "Otherwise the claim differs if the two are more than two standard errors of their difference apart, and is not determinable "
-    "in between. The paper's standard error is {error:f}, the spread over the square root of its {runs} runs; ours is "
+    "Otherwise the claim differs if the value and {printed} differ by more than two standard errors of their difference, and is "
+    "not determinable in between. The paper's standard error is {error:f}, the spread over the square root of its {runs} runs; ours is "
     "that of our repetitions.",
     "proof": "Reproduced if the statement holds as printed in every case that the chapter derives or computes. Two numbers count "
     "as equal if they differ by no more than the error of the computation.",
