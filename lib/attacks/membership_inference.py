@@ -131,7 +131,7 @@ class Attack:
         choose = generator(rng).permutation(self.scores.size) % 2 == 0
         for part in (choose, ~choose):
             if min((self.members & part).sum(), (~self.members & part).sum()) == 0:
-                raise ValueError("members must be so many that each half has some, and others; got a half without")
+                raise ValueError("members must be such that each half has members and others; got a half without")
         threshold = _best_threshold(self.scores[choose & self.members], self.scores[choose & ~self.members])
         rates, ends = [], []
         for group in (~choose & self.members, ~choose & ~self.members):

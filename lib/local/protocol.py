@@ -261,7 +261,7 @@ def column_sums(bits: np.ndarray) -> NDArray[np.int64]:
 
 
 class GRR(FrequencyOracle):
-    """Generalized randomized response: a report is the own value with probability p, each other one with probability q.
+    """Generalized randomized response: a report is the own value with probability p, each other value with probability q.
 
     Here p = e^eps/(e^eps + k - 1) and q = 1/(e^eps + k - 1). With k = 2 this is Warner's randomized response of 1965.
     A report supports its own value.

@@ -5,6 +5,7 @@ that the English pages do not use, with the terms that replace them.
 """
 
 import ast
+import json
 import re
 from functools import cache
 
@@ -88,8 +89,11 @@ def test_each_exception_is_one():
 # ---- the English pages
 
 
-def replaced(text: str, name: str) -> list[str]:
-    """Return the words of the page `name` that book/terms-en.yml replaces, each with its sentence; `text` is what the page contains."""
+def replaced(text: str, name: str, page: str = "") -> list[str]:
+    """Return the words of `text` that book/terms-en.yml replaces, each with its sentence.
+
+    `text` is what the page `name` contains, or, if `page` is given, prose that belongs to that page.
+    """
     found = []
     for sentence in (each for block in pages.blocks(pages.prose(text, name)) for each in pages.sentences(block)):
         own = QUOTATION.sub(" ", re.sub(pages.CODE, " ", re.sub(pages.MATH, " ", sentence)))
@@ -97,14 +101,36 @@ def replaced(text: str, name: str) -> list[str]:
             f"{word} (write: {entry['term']}): {sentence}"
             for entry in ENGLISH
             for word in entry["not"]
-            if name not in entry.get("left", ()) and pattern(word).search(own)
+            if (page or name) not in entry.get("left", ()) and pattern(word).search(own)
         ]
     return found
 
 
+def docstrings(tree: ast.AST) -> list[str]:
+    """Return the docstrings in `tree`."""
+    return [ast.get_docstring(node) or "" for node in ast.walk(tree) if isinstance(node, DOCUMENTED)]
+
+
+def documented(text: str, name: str) -> str:
+    """Return the docstrings in the code cells of the notebook `name`; a page has none."""
+    cells = json.loads(text)["cells"] if name.endswith(".ipynb") else []
+    sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    return "\n\n".join(each for source in sources if "def " in source for each in docstrings(ast.parse(source)))
+
+
 @pytest.mark.parametrize("name", pages.pages())
 def test_no_english_page_uses_a_replaced_word(name):
-    assert replaced((pages.ROOT / name).read_text(encoding="utf-8"), name) == []
+    text = (pages.ROOT / name).read_text(encoding="utf-8")
+    assert replaced(text, name) + replaced(documented(text, name), "", name) == []
+
+
+def test_a_replaced_word_is_found_in_a_docstring_of_a_code_cell():
+    cells = [
+        {"cell_type": "code", "source": ["def f():\n", '    """Return a whole number."""\n']},
+        {"cell_type": "code", "source": ["whole_number = 1  # a whole number\n"]},
+    ]
+    found = documented(json.dumps({"cells": cells}), "a.ipynb")
+    assert replaced(found, "") == ["whole number (write: integer): Return a whole number."]
 
 
 def said(name: str) -> list[str]:
