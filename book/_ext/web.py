@@ -304,7 +304,7 @@ class SearchEnglishAndJapanese(SearchEnglish):
     js_splitter_code = re.sub("|".join(_IN_JAVASCRIPT), lambda name: _IN_JAVASCRIPT[name[0]], IN_THE_BROWSER)
 
     def split(self, text: str) -> list[str]:
-        """Return words with full-width letters and half-width kana normalised and Latin letters apart, in index and
+        """Return words with full-width letters and half-width kana normalized and Latin letters apart, in index and
         query alike."""
         return super().split(_BORDER.sub(" ", unicodedata.normalize("NFKC", text)))
 

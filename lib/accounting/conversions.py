@@ -89,7 +89,7 @@ def rdp_to_dp(alpha: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, conversion
     - "mironov2017" is ``epsilon + log(1/delta)/(alpha-1)``.
     - "canonne2020", never larger, is ``epsilon + log((alpha-1)/alpha) - (log(delta) + log(alpha))/(alpha-1)``.
 
-    Negative epsilons become 0, because (negative, delta) implies (0, delta); `alpha` stays the minimiser before clipping.
+    Negative epsilons become 0, because (negative, delta) implies (0, delta); `alpha` stays the minimizer before clipping.
     If the curve is infinite everywhere, epsilon is inf and alpha is NaN.
 
     >>> import numpy as np
@@ -157,7 +157,7 @@ def bounded_range_zcdp(epsilon: ArrayLike) -> Numbers:
 
 
 def zcdp_to_dp(rho: ArrayLike, delta: ArrayLike, conversion: str = "canonne2020") -> Numbers:
-    """Return epsilon such that rho-zCDP implies (epsilon, delta)-DP, optimised over all real orders > 1.
+    """Return epsilon such that rho-zCDP implies (epsilon, delta)-DP, optimized over all real orders > 1.
 
     rho : [0, inf); delta : (0, 1); they broadcast
     conversion : "canonne2020" (miura2025, Proposition 2.4, solved for epsilon), or "mironov2017", the closed form

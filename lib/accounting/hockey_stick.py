@@ -201,7 +201,7 @@ def _choose_line(loss: _Loss, x: float) -> _Line:
 
 
 def _saddle(loss: _Loss, x, low, high, residue) -> _Line:
-    """Minimise the convex log|F(0)| = K(r) - r x - log|r (1 + r)| over (low, high), by bisection."""
+    """Minimize the convex log|F(0)| = K(r) - r x - log|r (1 + r)| over (low, high), by bisection."""
     s, b, half = loss.s, loss.b, loss.draws / 2
     origin, sign = (low, 1.0) if low == 0 else (high, -1.0)  # an end at a pole
     shortest = (1 + 1e-9) / (high - low)

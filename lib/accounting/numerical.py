@@ -40,7 +40,7 @@ class EpsilonBounds(NamedTuple):
 
 
 # Numerical composition (Gopi, Lee, Wutschitz 2021). prv-accountant, slow to import, supplies the grid and the FFT. Its
-# pure-DP variable has an RDP curve below the truth, hence too small a grid. The means of its discretisation, by
+# pure-DP variable has an RDP curve below the truth, hence too small a grid. The means of its discretization, by
 # quadrature, can miss a jump. The e^epsilon of its final search overflows. So these are ours.
 @dataclass(frozen=True)
 class PrivacyLossVariable(ABC):

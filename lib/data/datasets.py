@@ -178,7 +178,7 @@ def adult_numeric(frame: pd.DataFrame, *, scaling: str = "observed") -> pd.DataF
     scaling : "observed" sends each column's minimum and maximum to -1 and 1, which a guarantee must treat as public; "public"
         does so with `PUBLIC_RANGES`
 
-    miura2022 (section 3.2) says only "normalised to [-1, 1]". Raises ``ValueError`` naming a column that is absent, has a
+    miura2022 (section 3.2) says only "normalized to [-1, 1]". Raises ``ValueError`` naming a column that is absent, has a
     missing or out-of-range value, or (observed) one value only.
     """
     checks.one_of("scaling", scaling, ("observed", "public"))

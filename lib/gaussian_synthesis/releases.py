@@ -17,7 +17,7 @@ from .bounds import largest_radius, unbounded_epsilon
 from .pairs import attained_radius
 
 ORDERS = 1 + np.geomspace(1e-2, 1e4, 1200)
-"""Default grid of Rényi orders over which a conversion to (epsilon, delta) is optimised."""
+"""Default grid of Rényi orders over which a conversion to (epsilon, delta) is optimized."""
 
 
 def released_dp(n: int, delta: float, d: int, sigma: float, *, size: int | None = None,
@@ -26,8 +26,8 @@ def released_dp(n: int, delta: float, d: int, sigma: float, *, size: int | None 
     """Return the (epsilon, delta)-DP of a release of `size` records (default n), the best over `orders`.
 
     n, d, sigma : scalars as in `bound`, any epsilon of `bounds`; delta : (0, 1); size : fixed in advance
-    conversion : as for `accounting.rdp_to_dp`, whose result, with `.epsilon` and the minimising `.alpha`, is returned
-    Source: miura2022, Table 2, with the order optimised.
+    conversion : as for `accounting.rdp_to_dp`, whose result, with `.epsilon` and the minimizing `.alpha`, is returned
+    Source: miura2022, Table 2, with the order optimized.
 
     >>> from lib.gaussian_synthesis import released_dp
     >>> print(round(released_dp(10**7, delta=1e-5, d=6, sigma=0.01).epsilon, 3))

@@ -27,14 +27,14 @@ from .local_hashing import (
     LocalHashing,  # local hashing to g buckets
 )
 from .protocol import (
-    GRR,  # generalised randomized response, also k-RR and direct encoding
+    GRR,  # generalized randomized response, also k-RR and direct encoding
     FrequencyOracle,  # what all frequency oracles share
     count_law,  # the law of a support count
     pure_variance,  # the variance of an estimate of a pure protocol
 )
 from .subset_selection import SubsetSelection  # subset selection
 from .unary_encoding import (
-    OUE,  # optimised unary encoding
+    OUE,  # optimized unary encoding
     SUE,  # symmetric unary encoding, also basic RAPPOR
     UnaryEncoding,  # unary encoding with probabilities p and q
 )

@@ -111,7 +111,7 @@ def _cycle(alpha, b) -> np.ndarray:
 def _rescaled(alpha, b) -> np.ndarray:
     total = b @ alpha
     if not 0 < total < np.inf:
-        raise ValueError(f"weights must have a finite positive mean to be normalised, got {total:g}")
+        raise ValueError(f"weights must have a finite positive mean to be normalized, got {total:g}")
     return alpha / total
 
 
@@ -139,7 +139,7 @@ def duality_gap(P: np.ndarray | Pairwise, K: np.ndarray | Pairwise, alpha: NDArr
 def maximum_likelihood(
     P: np.ndarray | Pairwise, K: np.ndarray | Pairwise, *, tol: float = 0.01, max_iter: int = 100
 ) -> tuple[NDArray[np.float64], mixing_proportions.Mixture]:
-    """Return alpha (m,) >= 0 with b . alpha = 1 that maximises sum_i ln(P K alpha)_i (equation 14), and its certificate.
+    """Return alpha (m,) >= 0 with b . alpha = 1 that maximizes sum_i ln(P K alpha)_i (equation 14), and its certificate.
 
     P, K : as in `algorithm_1`, P > 0 and K >= 0
     tol : (0, inf), the iteration ends below this gap; max_iter : rounds, integer >= 1

@@ -1,7 +1,7 @@
 """Iterative Bayes: the histogram of the original records from perturbed ones (hasegawa2015, section 2.2.2).
 
 With one probability x for each cell of the multidimensional histogram and the transition matrix T between cells,
-equation (6) maximises sum_y h_y ln (T x)_y, h the histogram of the perturbed records. The EM algorithm,
+equation (6) maximizes sum_y h_y ln (T x)_y, h the histogram of the perturbed records. The EM algorithm,
 x <- x * T^T(h / T x) / n, is the paper's. T is a product over the attributes, so it is applied attribute by
 attribute and never formed: an iteration costs (cells) * (sum of the sizes) operations.
 """

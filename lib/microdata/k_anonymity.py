@@ -87,7 +87,7 @@ def generalize(records: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], k: i
     hierarchies : mapping from each quasi-identifier to its `hierarchies.Hierarchy`
     k : integer in [1, n]
     max_suppression : in [0, 1], the proportion of records that may be left out, which are those in smaller classes
-    loss : what is minimised, the mean over all cells of "lm", (values in the group - 1)/(values of the attribute - 1)
+    loss : what is minimized, the mean over all cells of "lm", (values in the group - 1)/(values of the attribute - 1)
         (Iyengar, KDD 2002), or "precision", level/height (1 - Prec of Sweeney, Int. J. Uncertain. Fuzz. 10(5), 2002)
 
     Among nodes with equal loss (to 1e-12) the one that leaves out fewest records is taken, and among those the one whose

@@ -6,7 +6,7 @@ A `Perturbation` has one mechanism for each attribute; records are rows of a flo
 Bridge to local differential privacy. Each mechanism is exactly eps_j-local DP:
 
 - retention-replacement: the two probabilities of (1) have the ratio e^eps_j = (1 + (|A_j| - 1) rho_j) / (1 - rho_j);
-- bounded Laplace: eps_j = (b_j - a_j) / phi_j, although the normaliser gamma(v) differs between values.
+- bounded Laplace: eps_j = (b_j - a_j) / phi_j, although the normalizer gamma(v) differs between values.
 
 Theorem. Records perturbed by mechanisms whose levels add up to eps = sum eps_j satisfy Pk-anonymity with
 k = 1 + (N - 1) e^(-2 eps), which is equation (4). An adversary who knows all N original records, and the perturbed ones

@@ -1,6 +1,6 @@
 """Uses of weighted records (hasegawa2015, section 4.1): logistic and linear regression, a support vector machine.
 
-Each minimises the mean loss with a weight for each record (equation 15), by scikit-learn.
+Each minimizes the mean loss with a weight for each record (equation 15), by scikit-learn.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def logistic_regression(
     features: ArrayLike, labels: ArrayLike, weights: ArrayLike | None = None, *, penalty: float = 1e-6
 ) -> LogisticRegression:
-    """Minimise mean_i w_i (-log-likelihood)_i + penalty |gamma|^2 / 2 (hasegawa2015, equations 15 and 16).
+    """Minimize mean_i w_i (-log-likelihood)_i + penalty |gamma|^2 / 2 (hasegawa2015, equations 15 and 16).
 
     features : (n, p). A ``ValueError`` asks for scaling if their sizes keep the solver from the minimum
     labels : (n,), 0 or 1, both present
@@ -62,7 +62,7 @@ def logistic_regression(
 def support_vector_machine(
     features: ArrayLike, labels: ArrayLike, weights: ArrayLike | None = None, *, penalty: float = 1e-6
 ) -> LinearSVC:
-    """Minimise mean_i w_i (hinge loss)_i^2 + penalty |gamma|^2 / 2: a linear SVM (hasegawa2015, section 4.1).
+    """Minimize mean_i w_i (hinge loss)_i^2 + penalty |gamma|^2 / 2: a linear SVM (hasegawa2015, section 4.1).
 
     Arguments as for `logistic_regression`. Returns a fitted scikit-learn `LinearSVC`, whose penalty includes the intercept.
 
@@ -77,7 +77,7 @@ def support_vector_machine(
     features, labels, weights = _analysed(features, labels, weights)
     penalty = checks.number("penalty", penalty, "[1e-12, 1e6]")
     labels = _both(labels, weights)
-    # scikit-learn minimises C sum_i w_i hinge_i^2 + |gamma|^2 / 2, more or less closely
+    # scikit-learn minimizes C sum_i w_i hinge_i^2 + |gamma|^2 / 2, more or less closely
     model = LinearSVC(C=1 / (penalty * len(labels)), dual=False).fit(features, labels, weights)
     signed = np.where(labels, 1.0, -1.0)[:, None] * np.column_stack([features, np.ones(len(labels))])
     found = _newton(signed, weights / len(labels), penalty, np.append(model.coef_[0], model.intercept_))
@@ -88,7 +88,7 @@ def support_vector_machine(
 def linear_regression(
     features: ArrayLike, values: ArrayLike, weights: ArrayLike | None = None, *, penalty: float = 1e-6
 ) -> Ridge:
-    """Minimise mean_i w_i (value_i - prediction_i)^2 + penalty |gamma|^2 (hasegawa2015, section 4.1).
+    """Minimize mean_i w_i (value_i - prediction_i)^2 + penalty |gamma|^2 (hasegawa2015, section 4.1).
 
     values : (n,) numbers; other arguments are as for `logistic_regression`
     Returns a fitted scikit-learn `Ridge`.

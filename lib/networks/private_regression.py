@@ -1,26 +1,26 @@
 """Logistic regression that is epsilon-DP for the whole model at once: a reference for the networks of sei2017.
 
-Chaudhuri, Monteleoni and Sarwate 2011 perturb the minimiser w of
+Chaudhuri, Monteleoni and Sarwate 2011 perturb the minimizer w of
 
     J(w) = 1/n sum_i log(1 + exp(-v_i . w)) + Lambda/2 |w|^2,    v_i = y_i (x_i, 1) / R,    y_i = -1 or 1,
 
 where |(x_i, 1)| <= R, so that |v_i| <= 1. Neighbours are bounded: one of n records, n public, is replaced. With s(m) =
 1/(1 + e^m), the loss has the gradient -s(v.w) v, of norm < 1, and the Hessian s(1 - s) v v^T, with s(1 - s) <= 1/4.
 
-Output perturbation. Claim: the minimiser moves by at most 2/(n Lambda). J is Lambda-strongly convex: |grad J(u)| >=
-Lambda |u - w| for its minimiser w. Let u minimise the neighbour's J'. Then grad J(u) = grad J(u) - grad J'(u) is a
+Output perturbation. Claim: the minimizer moves by at most 2/(n Lambda). J is Lambda-strongly convex: |grad J(u)| >=
+Lambda |u - w| for its minimizer w. Let u minimize the neighbour's J'. Then grad J(u) = grad J(u) - grad J'(u) is a
 difference of two gradients over n, of norm below 2/n. ∎  A w' with |grad J(w')| <= t is within t/Lambda of w, by the
 same inequality. So the solver's result moves by at most S = 2/(n Lambda) + 2t/Lambda. Noise b of density proportional
 to exp(-epsilon |b| / S) is added. Densities at any point then differ by a factor of at most e^epsilon, by the triangle
 inequality. ∎
 
-Objective perturbation. b . w / n is added to J before it is minimised, b of density proportional to exp(-e |b| / 2), and
+Objective perturbation. b . w / n is added to J before it is minimized, b of density proportional to exp(-e |b| / 2), and
 Lambda is raised to L if necessary. Claim: this is epsilon-DP for e = epsilon - log(1 + 1/(4 n L)), if e is positive. Each w
-is the minimiser for one b only, b(w) = sum_i s(v_i.w) v_i - n L w. So its density is that of b(w) times |det| of the
+is the minimizer for one b only, b(w) = sum_i s(v_i.w) v_i - n L w. So its density is that of b(w) times |det| of the
 Jacobian of b, which up to the sign is A = n L I + sum_i s(1 - s) v_i v_i^T. A neighbour's b(w) differs by s v - s' v', of
 norm < 2: a factor of at most e^e. Its A' is at most A + v' v'^T / 4 in the order of positive matrices. So det A' <= det A
 (1 + v'^T A^-1 v' / 4) <= det A (1 + 1/(4 n L)). ∎  (The authors have the square of this factor. If Lambda makes e less than
-epsilon/2, L is the smallest with e = epsilon/2.) This holds for exact minimisers; here Newton's method runs until rounding stops it.
+epsilon/2, L is the smallest with e = epsilon/2.) This holds for exact minimizers; here Newton's method runs until rounding stops it.
 
 Noise is drawn in floating point (`floating_point` shows what that reveals). Lambda and R must be public: trying several
 costs privacy again.
@@ -77,7 +77,7 @@ def fit(features: ArrayLike, labels: ArrayLike, epsilon: float = inf, *, method:
     epsilon : (0, inf); not used, and no rng needed, for `method` "none"
     regularization : Lambda in (0, inf), public
     bound : R in [1e-100, 1e100], public: the largest norm of a row with a 1 appended (for the intercept, which is also
-        regularised). A longer row is scaled down to it separately. Default sqrt(d + 1), for features in [0, 1]; the six
+        regularized). A longer row is scaled down to it separately. Default sqrt(d + 1), for features in [0, 1]; the six
         numbers and eight categories of Adult, one-hot, allow sqrt(15)
 
     >>> import numpy as np
@@ -130,7 +130,7 @@ def gamma_noise(d: int, scale: float, *, rng: np.random.Generator) -> NDArray[np
 
 
 def minimiser(signed: NDArray[np.float64], regularization: float, slope: Numbers = 0.0) -> NDArray[np.float64]:
-    """Return w (d,) that minimises J(w) + slope . w for the v_i in `signed` (n, d), by Newton's method with backtracking.
+    """Return w (d,) that minimizes J(w) + slope . w for the v_i in `signed` (n, d), by Newton's method with backtracking.
 
     It stops when the gradient g is as small as rounding allows, 1e-15 (1 + |slope|), or shrinks no more.
     Raises ``ArithmeticError`` if |g| is not below 1e-10 (1 + |slope|) by then.

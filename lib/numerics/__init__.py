@@ -1,1 +1,1 @@
-"""Arithmetic without privacy, for the other subpackages: argument checks, exact sums, tensors, trees, minimisers."""
+"""Arithmetic without privacy, for the other subpackages: argument checks, exact sums, tensors, trees, minimizers."""

@@ -1,4 +1,4 @@
-"""L-BFGS with a diagonal start, to minimise a smooth, strictly convex function.
+"""L-BFGS with a diagonal start, to minimize a smooth, strictly convex function.
 
 The usual start is a multiple of the identity. Here the caller gives, with each gradient, the inverse of a diagonal that
 resembles the Hessian, and the memory corrects it. Source: Liu and Nocedal 1989; Nocedal and Wright 2006, algorithm 7.4.
@@ -17,7 +17,7 @@ _SUFFICIENT = 1e-4  # of the decrease that the slope predicts (Armijo's rule)
 
 def minimise(evaluate: Callable[[np.ndarray], tuple[float, np.ndarray, np.ndarray, bool]], x: np.ndarray, *,
              max_evaluations: float = 10_000) -> tuple[np.ndarray, int, bool]:  # fmt: skip
-    """Minimise a convex function from `x` on; return (x, evaluations used, whether the minimiser was reached).
+    """Minimize a convex function from `x` on; return (x, evaluations used, whether the minimizer was reached).
 
     evaluate : x -> (value, gradient, inverse_diagonal, done), arrays shaped like x that the next
         call leaves alone; `done` ends the search, because only the caller knows what is close enough

@@ -1,6 +1,6 @@
 """Maximum-likelihood mixing proportions, with a certificate, when the components are too many to store.
 
-Maximise F(theta) = sum_i ln u_i, u = A theta, over theta >= 0 with sum 1; A is (n, m), non-negative. F is
+Maximize F(theta) = sum_i ln u_i, u = A theta, over theta >= 0 with sum 1; A is (n, m), non-negative. F is
 concave, and for g = A^T (1/u) / n (whose mean under theta is 1) no theta' is better than theta by more than
 
     F(theta') - F(theta) <= grad F . (theta' - theta) = n (theta' . g - 1) <= n (max g - 1),
@@ -87,7 +87,7 @@ def _joining(g, pool, slack, batch) -> np.ndarray:
 def newton(a: NDArray[np.float64], theta: NDArray[np.float64], *, tol: float) -> NDArray[np.float64]:
     """Return the best proportions of the columns of `a` (n, s), starting at `theta`, with a gap below `tol`.
 
-    The method minimises sum(theta) - mean(ln a theta) over theta >= 0, whose minimum has sum 1. A step goes to the minimum
+    The method minimizes sum(theta) - mean(ln a theta) over theta >= 0, whose minimum has sum 1. A step goes to the minimum
     of the quadratic model, a problem of non-negative least squares, and is halved until it descends. If rounding prevents
     further descent, the current proportions are returned.
     """

@@ -44,7 +44,7 @@ def run(table: Table | Counter, epsilon: float, delta: float, *, size: int = 2, 
         records: int = 0, seed: int | None = None) -> Result:  # fmt: skip
     """Run AIM on `table`, a `Table` or a `Counter`, preserving all sets of `size` attributes; the rest is as for `aim`.
 
-    records : the number to synthesise; 0 means the actual number, by public knowledge or by the noisy counts
+    records : the number to synthesize; 0 means the actual number, by public knowledge or by the noisy counts
     seed : None is for release: the operating system's randomness, and integers until the noise is added. With a seed, an
         integer, the run can be repeated, and anyone who knows it can remove the noise: for reading only
 

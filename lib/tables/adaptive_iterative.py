@@ -44,7 +44,7 @@ class Step:
 
     attributes : those of the measured marginal; () for the number of records
     sigma : scale of the noise in counts: the standard deviation of Gaussian noise, b of Laplace noise
-    epsilon : privacy cost of the choice by the exponential mechanism; 0 in the initialisation, which makes no choice
+    epsilon : privacy cost of the choice by the exponential mechanism; 0 in the initialization, which makes no choice
     rho_used : zCDP spent so far, including this step
     cells : size of the model fitted after the step (cells of the junction tree's cliques)
     gap, evaluations : the duality gap of that model, and the number of calls of the oracle that its fit took
@@ -114,7 +114,7 @@ def aim(table: Counted, epsilon: float, delta: float, workload: Workload = 2, *,
     rng : for study only, because anyone who knows its seed can remove the noise. With None, the default, the run is exact.
         It then draws from the operating system and computes only with integers and fractions until the noise is added
         (`private_draws`, `budget_schedule`), so that the guarantee holds for the program
-    records : number of records to synthesise. The default is the model's total, which is noisy under unbounded neighbours,
+    records : number of records to synthesize. The default is the model's total, which is noisy under unbounded neighbours,
         but at most as many records as have `graphical_model.MOST_CODES` codes
     errors : sizes k of attribute sets whose errors each `Step` records, for example (1, 2, 3)
 
@@ -292,7 +292,7 @@ class _Run:
 
     def _affordable(self, drawn, share) -> list:
         """Return the attribute sets of `drawn` with which the model stays within `share` of its size limit, or does not
-        grow. If there are none, as in a first round without initialisation, return the smallest set of the workload."""
+        grow. If there are none, as in a first round without initialization, return the smallest set of the workload."""
         limit = self.max_cells * share
         candidates = [clique for clique in drawn if self.model.oracle.fits(clique, limit)]
         return candidates or [min(self.weights, key=self._smallest_with)]

@@ -1,7 +1,7 @@
 """Private-PGM: the graphical model that fits noisy marginals best (miura2025, section 2.3).
 
 Given noisy counts y_c of cliques c with noise of standard deviation sigma_c, `fit` finds the
-marginals mu of a distribution over all records, times their number N, that minimise
+marginals mu of a distribution over all records, times their number N, that minimize
 
     sum_c w_c/2 |mu_c - y_c|^2 + tau N KL(mu/N, uniform),    w_c = 1/sigma_c^2,
 
@@ -268,7 +268,7 @@ def _beside_each(tau, effects) -> dict:
 
 
 def loss(model: GraphicalModel, measurements: Iterable[Measurement]) -> float:
-    """Return the sum of the squared residuals of `model` over 2 sigma^2, which `fit` minimises apart from the entropy.
+    """Return the sum of the squared residuals of `model` over 2 sigma^2, which `fit` minimizes apart from the entropy.
 
     `model.loss` is smaller by the disagreement among the measurements, which no model can change.
     """

@@ -8,7 +8,7 @@ orthogonal, so the weighted squared distance of any records' marginals mu from t
     sum_c w_c |mu_c - y_c|^2 = constant + sum_e W_e |mu_e - y_e|^2,    w_c = 1 / sigma_c^2,
 
 with y_e the inverse-variance mean of effect e over the tables that contain it. Recombining those means gives tables with
-the same minimiser that agree where they overlap. They no longer contradict one another, and fitting takes fewer steps.
+the same minimizer that agree where they overlap. They no longer contradict one another, and fitting takes fewer steps.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from lib.release.files import whole
 
 
 def table(path: Path, rows: list[dict], header=None) -> None:
-    """Write `rows` as CSV, with a byte-order mark, from which spreadsheets recognise UTF-8."""
+    """Write `rows` as CSV, with a byte-order mark, from which spreadsheets recognize UTF-8."""
     with whole(path) as draft, draft.open("w", encoding="utf-8-sig", newline="") as stream:
         writer = csv.DictWriter(stream, header or list(rows[0] if rows else []))
         writer.writeheader()

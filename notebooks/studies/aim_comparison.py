@@ -71,9 +71,9 @@ RESULTS = SCORES.parent
 
 @dataclass(frozen=True)
 class Case:
-    """A data set: its `name`, the `real` records to synthesise, the `test` records and the `target` to predict.
+    """A data set: its `name`, the `real` records to synthesize, the `test` records and the `target` to predict.
 
-    held : proportion in [0, 1) of the real records that each trial draws for testing, synthesising the others; 0: none
+    held : proportion in [0, 1) of the real records that each trial draws for testing, synthesizing the others; 0: none
     """
 
     name: str

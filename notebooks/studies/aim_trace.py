@@ -29,7 +29,7 @@ def annealed(steps) -> list[int]:
 
 
 def initial(steps) -> int:
-    """Return the number of steps in the initialisation, which chooses nothing."""
+    """Return the number of steps in the initialization, which chooses nothing."""
     return sum(step.epsilon == 0 for step in steps)
 
 
@@ -163,7 +163,7 @@ def printed_schedule(run, rounds, share=0.9) -> np.ndarray:
     """Return (sigma_t, epsilon_t) of each step of `run`, an `adaptive_iterative.Result`, by Algorithms 2 to 4; shape (steps, 2).
 
     rounds : T, integer in [1, inf); share : alpha, the measurements' part of the budget, (0, 1)
-    Only the run's rho and the rounds after which it annealed are used; epsilon is 0 in the initialisation.
+    Only the run's rho and the rounds after which it annealed are used; epsilon is 0 in the initialization.
     """
     rounds, share = checks.integer("rounds", rounds, "[1, 1e100]"), checks.real("share", share, "[1e-9, 1)")
     sigma, epsilon, used = np.sqrt(rounds / (2 * share * run.rho)), np.sqrt(8 * (1 - share) * run.rho / rounds), 0.0

@@ -23,7 +23,7 @@ KINDS = ("add", "remove", "replace")
 def weights(k, *, rng, decades=4):
     """Return positive integer weights (k,) spread over `decades` powers of ten: a distribution on k points.
 
-    Normalised by their sum they are probabilities, far apart, so that likelihood ratios are extreme.
+    Normalized by their sum they are probabilities, far apart, so that likelihood ratios are extreme.
     """
     k, decades = checks.whole("k", k, "[1, inf)"), checks.number("decades", decades, "[0, 15]")
     return np.ceil(10.0 ** rng.uniform(0, decades, k)).astype(int)

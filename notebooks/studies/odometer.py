@@ -1,6 +1,6 @@
 """Why composing a schedule after the fact guarantees nothing: the smallest example, exactly.
 
-A mechanism has two steps. The first is Gaussian. The second is either Gaussian or randomised response, depending on the
+A mechanism has two steps. The first is Gaussian. The second is either Gaussian or randomized response, depending on the
 outcome of the first. Either way the two steps, composed as if they had been fixed in advance, cost the same (epsilon,
 delta), and an odometer that reads off what was run would always show that. But the privacy loss of the release follows
 neither of the two compositions. For a loss L of the first step and a curve V of the second,
@@ -31,7 +31,7 @@ class TwoSteps:
 
     epsilon, delta : what either choice costs if fixed in advance
     first, second : sensitivity over sigma of the Gaussian steps
-    response : epsilon of the randomised response
+    response : epsilon of the randomized response
     """
 
     epsilon: float

@@ -128,7 +128,7 @@ def irremovable_bias(data: Perturbed) -> float:
 def best_weights(data: Perturbed, penalty) -> np.ndarray:
     """Return weights (n,) of mean 1 with the best trade-off of bias and unevenness; not a reconstruction, as originals are used.
 
-    Minimises |weighted means - original means|^2 + penalty mean((w - 1)^2) over w >= 0; means as in `irremovable_bias`
+    Minimizes |weighted means - original means|^2 + penalty mean((w - 1)^2) over w >= 0; means as in `irremovable_bias`
     penalty : in (0, inf). Raises ``ArithmeticError`` if the solver fails.
     """
     penalty = checks.number("penalty", penalty, "(0, inf)")

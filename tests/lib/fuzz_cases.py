@@ -537,7 +537,7 @@ def gaussian():
 
 
 def models():
-    """Tables, graphical models, AIM and the other synthesisers, and what they are judged by."""
+    """Tables, graphical models, AIM and the other synthesizers, and what they are judged by."""
     from lib.release import counter
     from lib.tables import adaptive_iterative, budget_schedule, graphical_model, plan, reconciliation
     from lib.tables.table import Domain, Table

@@ -7,7 +7,7 @@ How near a cell must come depends on what its last digits decide:
 
 - AIM's and PrivBayes's next choice hangs on last digits, and these on the processor's instructions. With those that
   the results were made with, every kept digit must come back; with others, a draw from the same distribution.
-- An optimiser ends within its own tolerance: the AUC of logistic regression within 2e-5, as the book's chapters say,
+- An optimizer ends within its own tolerance: the AUC of logistic regression within 2e-5, as the book's chapters say,
   support vectors, the least bias and effective sample sizes within a thousandth.
 - Of sei2017, only a prediction right at the border may change sides: three of the 4,522 test records.
 """

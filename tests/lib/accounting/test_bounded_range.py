@@ -153,7 +153,7 @@ def test_one_selection_costs_what_the_envelope_says(epsilon, delta):
 
 
 def optimum(epsilons, x, tops=801):
-    """V(x) by the definition: nested maximisation over t, a grid of tops at each step (below the truth)."""
+    """V(x) by the definition: nested maximization over t, a grid of tops at each step (below the truth)."""
     if len(epsilons) == 1:
         return envelope(epsilons[0], x)
     t = np.linspace(0, epsilons[0], tops).reshape(-1, *[1] * np.ndim(x))

@@ -111,7 +111,7 @@ def test_incomes_of_adult_counted_in_the_text():
 @pytest.mark.parametrize("part", ["train", "all"])
 @pytest.mark.parametrize("complete", [False, True])
 def test_smallest_eigenvalue_of_adult_is_the_printed_one(part, scaling, complete):
-    """miura2022, section 3.2: 0.02; whichever normalisation and part were meant."""
+    """miura2022, section 3.2: 0.02; whichever normalization and part were meant."""
     frame = datasets.adult(part, download=False)
     scaled = datasets.adult_numeric(frame.dropna() if complete else frame, scaling=scaling)
     values = scaled.to_numpy()

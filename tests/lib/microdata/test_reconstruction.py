@@ -1,4 +1,4 @@
-"""Reconstruction: maxima against scipy's optimiser, gradients against differences, histograms against brute force."""
+"""Reconstruction: maxima against scipy's optimizer, gradients against differences, histograms against brute force."""
 
 import itertools
 import math
@@ -209,7 +209,7 @@ def test_linear_weights_are_non_negative_everywhere_with_mean_1(seed, n):
 
 
 def test_the_documents_linear_weights_can_be_negative():
-    """Algorithm 1 with a standardised column keeps alpha >= 0, but not w >= 0. Here all people are 80 or older: every sixth
+    """Algorithm 1 with a standardized column keeps alpha >= 0, but not w >= 0. Here all people are 80 or older: every sixth
     perturbed record has a negative weight, and the likelihood is larger than true densities permit."""
     rng = np.random.default_rng(8)
     found = pk_parameters(1.05, 400, {"sex": 2, "age": (17, 90)})
@@ -466,9 +466,9 @@ def test_weights_that_cannot_be_normalised_are_refused(weights):
 
 def test_algorithm_1_refuses_what_it_cannot_normalise():
     P = np.eye(3)
-    with pytest.raises(ValueError, match="positive mean to be normalised"):
+    with pytest.raises(ValueError, match="positive mean to be normalized"):
         algorithm_1(P, np.zeros((3, 2)))
-    with pytest.raises(ValueError, match="positive mean to be normalised"):
+    with pytest.raises(ValueError, match="positive mean to be normalized"):
         algorithm_1(P, np.ones((3, 2)), start=[0, 0])
     with pytest.raises(ValueError, match="densities must be positive"):
         algorithm_1(P, np.array([[1.0, 5], [1, -3], [1, 1]]))

@@ -1,4 +1,4 @@
-"""Private logistic regression: minimisers against scikit-learn, sensitivities and densities of neighbours, audits."""
+"""Private logistic regression: minimizers against scikit-learn, sensitivities and densities of neighbours, audits."""
 
 import itertools
 import math
@@ -31,12 +31,12 @@ def data(n, seed=0):
     return features, (rng.random(n) < 1 / (1 + np.exp(4 - 8 * features[:, 0]))).astype(int)
 
 
-# ---- the minimiser
+# ---- the minimizer
 
 
 @pytest.mark.parametrize("regularization", [1e-5, 1e-2, 1.0])
 def test_the_model_is_that_of_scikit_learn(regularization):
-    """An appended column of ones makes its intercept regularised as ours is."""
+    """An appended column of ones makes its intercept regularized as ours is."""
     features, labels = data(300)
     ours = fit(features, labels, method="none", regularization=regularization, bound=2.0)
     rows = np.column_stack([features, np.ones(300)]) / 2
@@ -73,7 +73,7 @@ def test_replacing_a_record_moves_the_minimiser_by_no_more_than_the_sensitivity(
 
 
 def test_the_sensitivity_is_nearly_attained():
-    """All neighbours on a circle, the others pulling the minimiser far away from both records."""
+    """All neighbours on a circle, the others pulling the minimizer far away from both records."""
     n, regularization = 2000, 5e-3
     others = np.tile([0.0, 1.0], (n - 1, 1))
     angles = np.linspace(0, 2 * np.pi, 60, endpoint=False)
@@ -140,7 +140,7 @@ def tables(n, d):
 
 
 def watched(monkeypatch, features, labels, **options):
-    """A fit whose noise and minimiser are given: all that is public of it, and the rows that the minimiser got."""
+    """A fit whose noise and minimizer are given: all that is public of it, and the rows that the minimizer got."""
     asked, read, given = [], [], np.random.default_rng(5)
     n, d = features.shape
     noise, found = np.arange(1.0, d + 2), np.linspace(-3, 2, d + 1)
@@ -172,7 +172,7 @@ SETTINGS = list(
 @pytest.mark.parametrize("method", ["output", "objective"])
 @pytest.mark.parametrize(("shape", "level", "limit"), [*SETTINGS, ((1_000_001, 1), (0.3, 1e-5), 1.5)], ids=str)
 def test_the_records_speak_through_the_minimiser_alone(monkeypatch, method, shape, level, limit):
-    """The minimiser gets all rows, up to a million, each shortened separately. The noise and everything else are the same for all records."""
+    """The minimizer gets all rows, up to a million, each shortened separately. The noise and everything else are the same for all records."""
     (n, d), (epsilon, regularization) = shape, level
     bound, public = math.sqrt(d + 1) if limit is None else limit, []
     options = {"epsilon": epsilon, "method": method, "regularization": regularization, "bound": limit}

@@ -163,7 +163,7 @@ def noisy(rng, domain, cliques, n=1000):
 
 
 def best_records(domain, measurements, tau, total):
-    """The least value of the objective that `fit` minimises, by Newton's method over the table of all records.
+    """The least value of the objective that `fit` minimizes, by Newton's method over the table of all records.
 
     `design` has a row for every measured cell and a column for every record. The dual value is a lower
     bound of the objective, so their agreement proves the solution.
@@ -228,7 +228,7 @@ def test_the_certificate_holds_against_a_high_precision_solution(name):
 def test_the_certificate_holds_around_a_centre_with_weights_of_the_entropy_for_each_effect(name, times, more):
     """The weight is equal for main effects, `times` as much for interactions, and `more` from each to the next.
 
-    The reference is a minimisation over the table of all records, with residuals that projections split into effects.
+    The reference is a minimization over the table of all records, with residuals that projections split into effects.
     """
     rng = np.random.default_rng([9, *map(ord, name)])
     domain = Domain({f"x{v}": int(size) for v, size in enumerate(rng.integers(2, 4, 4))})

@@ -49,7 +49,7 @@ def test_parts_are_a_budget(sizes):
 
 @pytest.mark.parametrize("sizes", [(2, 9), (3, 3, 40), (2, 5, 17, 90)])
 def test_parts_make_the_sum_of_errors_least(sizes):
-    """Against a minimiser that knows nothing of the formula."""
+    """Against a minimizer that knows nothing of the formula."""
 
     def errors(logs):
         shares = np.exp(logs - np.logaddexp.reduce(logs))

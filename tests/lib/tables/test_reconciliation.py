@@ -1,4 +1,4 @@
-"""`reconciliation`: the same minimiser, agreement where tables overlap, the total of least variance."""
+"""`reconciliation`: the same minimizer, agreement where tables overlap, the total of least variance."""
 
 import functools
 import itertools
