@@ -46,7 +46,7 @@ OURS = (
 )
 QUICK = replace(AUTHORS_CODE, round_fit=(0.1, 0.02), last_fit="adaptive")  # as printed, but for the fits
 OUR_EPSILON = "epsilon, our plan"
-ON_BANK = ("AIM", "no initialization", "Laplace noise", "least loss", "least loss, no initialization", *OURS)
+ON_BANK = ("AIM", "no initialisation", "Laplace noise", "least loss", "least loss, no initialisation", *OURS)
 
 
 def devices(d) -> dict:
@@ -56,7 +56,7 @@ def devices(d) -> dict:
     """
     changes: dict[str, dict] = {
         "AIM": {},
-        "no initialization": {"start": "none"},
+        "no initialisation": {"start": "none"},
         "Laplace noise": {"noise": "laplace"},
         "T = 4d": {"rounds": 4 * d},
         "T = 64d": {"rounds": 64 * d},
@@ -67,7 +67,7 @@ def devices(d) -> dict:
         "plain last fit": {"last_fit": "plain"},
     }
     variants = {name: replace(QUICK, **change) for name, change in changes.items()}
-    variants |= {"least loss": AUTHORS_CODE, "least loss, no initialization": replace(AUTHORS_CODE, start="none")}
+    variants |= {"least loss": AUTHORS_CODE, "least loss, no initialisation": replace(AUTHORS_CODE, start="none")}
     return {name: {"plan": plan} for name, plan in variants.items()} | plans(d)
 
 
