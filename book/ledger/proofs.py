@@ -8,6 +8,8 @@ proofs.show({"a step, in random cases": [True, True], "the end": True}, "a remar
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import sympy as sp
 from IPython.display import Math, display
@@ -97,7 +99,8 @@ class _Printer(LatexPrinter):
 
 
 def latex(expression) -> str:
-    return _Printer().doprint(expression)
+    stacked = re.compile(r"\\substack\{([^{}]*)\}")  # which MathML is not made of here
+    return stacked.sub(lambda found: found[1].replace(r"\\", r",\ ").strip(), _Printer().doprint(expression))
 
 
 def _evaluated(expression, where):
