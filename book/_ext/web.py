@@ -269,14 +269,15 @@ Search.makeSearchSummary = (html, words, anchor) => {
   const text = (term + (part?.textContent ?? "")).replace(/\s+/g, " ").trim();
   const parts = text.match(/.+?(?:[.!?](?= |\uFFFB)|[。！？]|\uFFFB|$)/g) ?? [];
   const sentences = parts.map((each) => each.replaceAll(END, " ").trim()).filter(Boolean);
-  const whole = sentences.filter((sentence) => !sentence.includes(LEFT_OUT));
+  const known = sentences.filter((sentence) => !sentence.includes(LEFT_OUT));
+  const ended = known.filter((sentence) => /[.!?。！？]$/.test(sentence)), whole = ended.length ? ended : known;
   const count = (sentence) => [...words].filter((word) => sentence.toLowerCase().includes(word.toLowerCase())).length;
   const best = whole.reduce((first, each) => (count(each) > count(first) ? each : first), whole[0]);
   if (!best) return document.createDocumentFragment();
   const next = sentences[sentences.indexOf(best) + 1];
   const summary = document.createElement("p");
   summary.classList.add("context");
-  const said = whole.includes(next) && /[.!?。！？]$/.test(best) ? `${best} ${next}` : best;
+  const said = ended.includes(best) && whole.includes(next) ? `${best} ${next}` : best;
   summary.textContent = said.length > 400 ? `${said.slice(0, 400).replace(/\s\S*$/, "")} …` : said;
   return summary;
 };

@@ -28,18 +28,20 @@ SCHEMA = ROOT / "book/claims.schema.json"
 
 
 def _intro() -> str:
+    citation = _citation(**{name: f"{{{name}}}" for name in ("place", "verdict", "id", "address")})
     return f"""\
 # {say("Scorecard")}
 
 {say("This page lists every claim of the documents, as printed, beside what we found. The name of a claim's place, such as Table 1, is a link to that claim, which you can copy and send. Under each claim you will find a link to the cell that tests it and the rule that decides the verdict. *Here* means this build of the book. The *full run* uses the documents' own settings on the real data, and it decides where this build had only a synthetic sample.")}
+
+<div class="scorecard-filter" data-cite="{escape(citation)}" hidden></div>
 """
 
 
 def _legend() -> str:
-    """Return what the verdicts mean, folded, and the place of the filter."""
+    """Return what the verdicts mean, folded."""
     badges = {verdict.replace(" ", "_").replace("-", "_"): retold.badge(verdict) for verdict in VERDICTS}
     links = {name: f'<a href="{name}" download>{name}</a>' for name in ("claims.json", "claims.csv")}
-    citation = _citation(**{name: f"{{{name}}}" for name in ("place", "verdict", "id", "address")})
     schema = f'<a href="{SCHEMA.name}" download>{say("schema")}</a>'
     return f"""\
 <details class="legend"><summary>{say("How the verdicts are decided")}</summary>
@@ -58,8 +60,6 @@ def _legend() -> str:
 {say("The ledger as data: {json}, {csv} and the {schema} of the JSON file.", json=links["claims.json"], csv=links["claims.csv"], schema=schema)}
 
 </details>
-
-<div class="scorecard-filter" data-cite="{escape(citation)}" hidden></div>
 """
 
 

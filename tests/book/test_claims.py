@@ -897,3 +897,8 @@ def test_the_rule_of_the_other_judges_is_made(ledger, id, told):
     )
     rule = claims.rule(claims.load(ledger)[id])
     assert told in rule and bool(told) == bool(rule)
+
+
+def test_a_tally_has_the_plural():
+    assert claims.tally(["differs", "reproduced"]) == "2 claims: 1 reproduced, 1 differs"
+    assert claims.tally(["differs", "differs"]) == "2 claims: 2 differ"

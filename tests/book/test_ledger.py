@@ -302,7 +302,9 @@ def test_the_number_of_claims_with_a_verdict_is_given_once(house, monkeypatch):
     write(house, "01_a.ipynb", records(GOOD))
     text = scorecard.page(claims.load(), gather(house))
     heads = re.findall(r'(?<=<p class="rubric">)[^<]+|(?<=<summary>)[^<]+', re.sub(r"<details class=.rule.*", "", text))
-    assert heads == ["Reproduced (4)", "Table 1: 2 claims", "Elsewhere: 2 claims", "Reproduced (1)"]
+    legend, *others = heads
+    assert legend == "How the verdicts are decided"
+    assert others == ["Reproduced (4)", "Table 1: 2 claims", "Elsewhere: 2 claims", "Reproduced (1)"]
 
 
 def told(claim):

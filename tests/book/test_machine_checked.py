@@ -271,6 +271,11 @@ def test_each_definition_that_the_page_shows_has_a_sentence_and_the_cells_are_am
     assert "```coq\nVariable a : R.\nVariable n : R.\nDefinition turn" in page.stated(turn)
 
 
+def test_greek_letters_that_the_files_spell_out_are_letters_on_the_page():
+    told = "eps'-private, (eps^2 / 8), L1 sensitivity Delta, eps_added(n) and epsilon"
+    assert page.greek(told) == "ε'-private, (ε² / 8), L1 sensitivity Δ, eps_added(n) and epsilon"
+
+
 def test_what_a_theorem_is_said_to_be_about_exists():
     for theorem in machine_checked.headlines():
         for name in theorem.lib:

@@ -130,6 +130,13 @@ def derivations(notebook):
     return [each for each in shown if r"\begin{aligned}" in each]
 
 
+def test_bounds_of_a_sum_stand_in_one_line():
+    a, b = sp.symbols("a b")
+    both = proofs.latex(sp.Sum(a * b, (a, 1, 3), (b, 1, 2)))
+    assert both == r"\sum_{1 \leq a \leq 3,\ 1 \leq b \leq 2} a b"
+    assert proofs.latex(sp.Subs(sp.Function("f")(a), a, 1)).endswith(r"\right|_{a=1}")
+
+
 def refuted(derivation):
     return [mark for mark in (r"\times", r"\ne ", r"\overset{?}{=}") if mark in derivation]
 

@@ -135,6 +135,14 @@ def test_an_excerpt_is_a_sentence_without_markup_and_without_what_is_left_out(br
     assert [each for each in excerpts if re.search("(?<!, )…(?!,)", each.removesuffix(" …"))] == []
 
 
+def test_an_excerpt_has_no_heading_and_ends_with_its_paragraph_or_item(browser, search):
+    search("zCDP")
+    page = "<article><h2>A word</h2><ul><li>learn a word;</li><li>learn two</li></ul><p>The word is here. It ends.</p></article>"
+    said = "return Search.makeSearchSummary(arguments[0], new Set(['word']), null).textContent"
+    assert browser.script(said, page) == "The word is here. It ends."
+    assert browser.script(said, page.partition("<p>")[0]) == "learn a word;"
+
+
 def test_the_page_that_a_result_opens_marks_the_word(browser, search):
     search("感度")
     browser.driver.find_element("css selector", "ul.search > li > a").click()
