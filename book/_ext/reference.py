@@ -571,9 +571,9 @@ class Formulas(Made):
         found, lines = judged(), []
         for key, document in claims.load().documents.items():
             lines += [
-                f"## {retold.cited(document)}",
+                f"## {retold.headed(document)}",
                 "",
-                f"[{retold.document(document).title}]({key}/summary.md)",
+                f"[{say('summary')}]({key}/summary.md)",
                 "",
                 numbered_items(key, found),
                 "",

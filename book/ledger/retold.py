@@ -110,6 +110,11 @@ def cited(one: Document) -> str:
     return _told(one.cited, one.key)
 
 
+def headed(one: Document) -> str:
+    """Return the heading of what a page says of the document: how it is cited, and its title."""
+    return say("{cited}: {title}", cited=cited(one), title=document(one).title)
+
+
 def claim(one: Claim) -> Claim:
     texts: dict = {name: _told(getattr(one, name), one.document) for name in ("item", "statement", "printed", "rule")}
     readings, *sets = (

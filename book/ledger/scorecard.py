@@ -83,11 +83,11 @@ def page(ledger: Ledger, records: list[Record], full: dict[str, Record] | None =
     for key, document in ledger.documents.items():
         own = [each for each in found if each.claim.document == key]
         if own:
-            parts.append(f"(scorecard-{key})=\n## {cell(retold.cited(document))}\n")
+            parts.append(f"(scorecard-{key})=\n## {cell(retold.headed(document))}\n")
             texts = {
                 name: cell(text) for name, text in vars(retold.document(document)).items() if isinstance(text, str)
             }
-            parts.append(say("{authors}: *{title}*. {venue}.", **texts) + f"\n\n{_tally(own)}\n")
+            parts.append(say("{authors}. {venue}.", **texts) + f"\n\n{_tally(own)}\n")
             if (ROOT / f"book/{key}/summary.md").is_file():
                 link = f'<a href="{key}/summary.html">{say("summary")}</a>'
                 parts.append(say("In short: {summary}.", summary=link) + "\n")

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # The least that each chapter may be asked for.
 CHAPTERS = {
     "miura2025/01_private_pgm": {"epsilons": [1.0], "steps": 30, "draws": 2},
-    "miura2025/02_accuracy": {"target": "member", "trials": 2},
+    "miura2025/05_details": {"target": "member", "trials": 2},
     "miura2025/03_budget": {"epsilons": [1.0], "trials": 2, "points": 0},
     "miura2025/04_beyond": {"epsilons": [1.0], "trials": 2},
     "miura2022/04_adult": {"sigma": 0.1, "sizes": [10], "trials": 1000, "audit_n": 3200},
