@@ -96,7 +96,7 @@ def count(text: str, sources: Sources) -> str:
         found in (record.verdict, record.reproduced) for record in standing(sources) if fnmatchcase(record.id, names)
     )
     if not number:
-        raise ValueError(f"count must be of claims and a verdict or value that some of them have, got {text!r}")
+        raise ValueError(f"count must name claims, and a verdict or value that some of them have, got {text!r}")
     return str(number)
 
 

@@ -90,7 +90,7 @@ def definitions(
 
     The texts of errors do not count here, nor the statements and rules of the ledger, because no result depends on them.
 
-    as_commands : of a module with ``if __name__ == "__main__"``, only what running it as a command uses
+    as_commands : whether a module with ``if __name__ == "__main__"`` counts only with what it uses as a command
 
     >>> from book.kept import content_key
     >>> print(*content_key.definitions("lib/numerics/in_order.py").values())

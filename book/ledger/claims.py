@@ -277,7 +277,7 @@ def _check_spread(claim: Claim) -> None:
         raise ValueError(f"{claim.id}: spread must be in (0, inf), got {claim.spread!r}")
     whole = isinstance(claim.runs, int) and not isinstance(claim.runs, bool)
     if claim.runs is not None and not (claim.spread is not None and whole and claim.runs >= 2):
-        raise ValueError(f"{claim.id}: runs must be an integer from 2 on, beside a spread, got {claim.runs!r}")
+        raise ValueError(f"{claim.id}: runs must be an integer of at least 2, beside a spread, got {claim.runs!r}")
 
 
 def _check_setting(claim: Claim) -> None:
@@ -436,7 +436,7 @@ def _read(id: str, verdict: str, note: str) -> Record:
     ledger = load()
     claim = ledger[id]
     if claim.judge != READ:
-        raise ValueError(f"id must be of a claim with the judge {READ}, got {id!r} (judge {claim.judge})")
+        raise ValueError(f"id must name a claim with the judge {READ}, got {id!r} (judge {claim.judge})")
     if verdict not in READ_VERDICTS:
         raise ValueError(f"verdict must be one of {READ_VERDICTS} for {id}, got {verdict!r}")
     if not isinstance(note, str) or not note.strip():
@@ -669,7 +669,7 @@ def _check_differences(claim: Claim, value) -> None:
         if not all(math.isfinite(number) for number in numbers) or each.error < 0:
             told = f" ({name})" if name else ""
             raise ValueError(
-                f"value must be of finite numbers, its error at least 0, for {claim.id}{told}, got {each!r}"
+                f"value must have finite numbers and an error of at least 0, for {claim.id}{told}, got {each!r}"
             )
 
 

@@ -156,7 +156,7 @@ def features(reports: ArrayLike, supports: ArrayLike, *, learn_from: int) -> NDA
     """Return the features listed at the head of this module for n reports: booleans, shape (features, n), without constant ones.
 
     reports : booleans, integers or real numbers, shape (n,) or (n, ...); supports : numbers, shape (n, k)
-    learn_from : the number of reports, from the first on, that determine the quantiles; integer in [1, n]
+    learn_from : the number of reports, counted from the first, that determine the quantiles; integer in [1, n]
     """
     reports, supports = np.asarray(reports), checks.real("supports", supports, "(-inf, inf)")
     shapes = (reports.shape[:1], supports.shape[:1])

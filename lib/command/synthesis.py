@@ -65,8 +65,8 @@ def synthesize(data, schema, epsilon, delta, neighbours, workload, records, with
         )
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise FileExistsError(
-            f"{output} already exists; another release adds its epsilon to the total, so name a new folder with --output "
-            "if you want one"
+            f"{output} already exists; to make another release, whose epsilon adds to the total, name a new folder "
+            "with --output"
         )
     sources.check(data, public := schemas.read(schema), table)
     workload = workload or min(2, len(public.attributes))

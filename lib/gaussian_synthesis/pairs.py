@@ -30,10 +30,11 @@ def unbounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -
 
 
 def bounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -> Numbers:
-    """Return a lower bound for `bounded_epsilon_both`: the D_alpha of an existing pair.
+    """Return a lower bound for `bounded_epsilon_both`: the D_alpha of an explicit pair of data sets.
 
-    The common n - 1 records are those of `worst_case_neighbours` (with an eigenvalue of sigma once their mean is added as
-    another record). One data set also has their mean, the other has (1, ..., 1).
+    The common n - 1 records are those of `worst_case_neighbours`. (The covariance has an eigenvalue of sigma once the
+    mean of these records is added as another record.) The first data set also contains that mean, and the second the
+    record (1, ..., 1).
     n : [2, inf); the rest is as in `unbounded_epsilon_attained`. Source: chapter 3 of miura2022, Theorem G.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_attained

@@ -120,7 +120,7 @@ def released_epsilon(
 
 
 def released_epsilon_attained(n: int, delta: float, d: int, sigma: float, *, size: int | None = None) -> float:
-    """Return a lower bound (to 1e-9) on the epsilon of unclipped draws, from an existing pair of `released_delta`.
+    """Return a lower bound (to 1e-9) on the epsilon of unclipped draws, from the explicit pair of `released_delta`.
 
     The bound is 0 if no pair is known. Arguments, errors and source are as in `released_epsilon`.
 

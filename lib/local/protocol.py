@@ -47,7 +47,7 @@ def pure_variance(p: Any, q: Any, f: Any, n: Any) -> Any:
 def count_law(own: int, n: int, p: float, q: float) -> NDArray[np.float64]:
     """Return the distribution of the support count of a value that `own` of the `n` users hold, shape (n + 1,).
 
-    own : integer in [0, n]; n : integer in [0, inf); p, q : of a pure protocol, [0, 1]
+    own : integer in [0, n]; n : integer in [0, inf); p, q : the probabilities of a pure protocol, [0, 1]
     The count is the sum of two binomial counts.
 
     >>> from lib.local import count_law

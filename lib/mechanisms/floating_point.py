@@ -140,7 +140,7 @@ def lattice_laplace(value: ArrayLike, epsilon: float | Fraction, sensitivity: fl
     value : finite, any shape, at most 2^52 granularities from 0; epsilon : (0, inf), a float or a Fraction
     sensitivity : L1 sensitivity of the query in (0, inf). Rounding can increase it. In units of the granularity
         it becomes its ceiling for a single number, plus 1 for each further entry of the vector
-    granularity : a power of two, far below the scale of the noise; rng : also `noise.system_rng()`
+    granularity : a power of two, far below the scale of the noise; rng : may also be `noise.system_rng()`
     The result is an array of floats, exact unless the noise takes them beyond 2^53 granularities.
     """
     granularity = number("granularity", granularity, "(0, inf)")

@@ -87,7 +87,7 @@ class RandomizedResponse(PureDP):
         return 0, 1
 
     def release(self, value: ArrayLike, *, rng: np.random.Generator | SystemRandomness) -> NDArray[np.int64]:
-        """Return reports, int64, for values in {0, ..., k - 1} of any shape. rng : also `noise.system_rng()`"""
+        """Return reports, int64, for values in {0, ..., k - 1} of any shape. rng : may also be `noise.system_rng()`"""
         value = checks.integer("value", value, f"[0, {self.k - 1}]").astype(np.int64)
         honest = _truths(value.size, float(self.epsilon), self.k, rng).reshape(value.shape)
         other = exact_noise.uniform_integers(value.shape, self.k - 1, rng=rng)

@@ -43,7 +43,7 @@ def exact_exponential(
     """Return the choice of `exponential` for integer scores, with exact probabilities and no floating-point arithmetic.
 
     scores : integers of any size, shape (k,), k >= 1; epsilon : (0, inf); sensitivity : integer in [1, inf)
-    rng : also `noise.system_rng()`
+    rng : may also be `noise.system_rng()`
 
     Candidates are proposed uniformly and accepted with probability e^(-epsilon gap / (2 sensitivity)), where the gap is
     the distance to the largest score. At most k proposals are expected. An epsilon of few binary digits is faster.
@@ -195,7 +195,10 @@ class PermuteAndFlip(PositiveFields, PureDP):
         return p * (weights / 2 @ (np.prod(1 - t * p, axis=1)[:, None] / (1 - t * p)))
 
     def release(self, value: ArrayLike, *, rng: np.random.Generator | SystemRandomness) -> int | NDArray[np.int64]:
-        """Return the index chosen among scores `value`, (k,), or m from (m, k). rng : also `noise.system_rng()`"""
+        """Return the index chosen among the scores `value`, shape (k,), or m indices for shape (m, k).
+
+        rng : may also be `noise.system_rng()`
+        """
         scores = _scores(value, 2)
         rows = np.atleast_2d(scores)
         heads = exact_noise.bernoulli_exp(*self._exponents(rows), rng=rng)

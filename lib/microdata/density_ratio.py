@@ -181,8 +181,8 @@ def _mixture(P, K, live, sums):
 class Features:
     """Records as the rows of a real matrix: 0/1 columns for categories, one column for a numeric attribute.
 
-    scaling : of numeric values, "range" (to [0, 1] over the public range), "standard" (mean 0 and variance 1
-        over the `records` given here) or "none"
+    scaling : how numeric values are scaled: "range" (to [0, 1] over the public range), "standard" (mean 0 and
+        variance 1 over the `records` given here) or "none"
     """
 
     def __init__(self, perturbation: Perturbation, records: NDArray[np.float64], scaling: str) -> None:
@@ -265,8 +265,8 @@ class KernelDensityRatio(_DensityRatio):
     perturbation : the `Perturbation` that the records went through
     width : sigma^2 of the paper in [1e-100, inf) (1000 there), or a sequence of candidates, of which
         cross-validation on the perturbed records takes the one with the highest mean log-density
-    scaling : of numeric attributes in the kernel, on which the paper is silent: "range", "standard" or
-        "none"; categories enter as 0/1 columns
+    scaling : how numeric attributes are scaled in the kernel, on which the paper is silent: "range", "standard"
+        or "none"; categories enter as 0/1 columns
     solver : "certified", or "algorithm 1", the paper's, with two dense arrays of n^2 numbers
     rate : learning rate of algorithm 1 in (0, inf); default, see `algorithm_1`
     tol : the gap in (0, inf) below which "certified" ends, default 0.01, or the e of algorithm 1, default 1e-12
@@ -354,6 +354,6 @@ class LinearDensityRatio(_DensityRatio):
         self._features = Features(self.perturbation, self.records_, scaling)
 
     def basis(self, records: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Return K at perturbed `records` (default: those of the fit): their features, (h, M')."""
+        """Return K, the features (h, M') of perturbed `records` (default: the records of the fit)."""
         records = self.records_ if records is None else self.perturbation.check(records)
         return self._features(records, both_ways=self.solver == "certified")

@@ -132,7 +132,8 @@ def categories(attribute: str, rows: Iterable[Sequence[str]]) -> Hierarchy:
 
     rows : for each value (at least one) a sequence: the value, and its groups' labels at level 1, 2, ...; ``*`` last
 
-    Raises ``ValueError`` naming a value that occurs twice, lacks a level, or where a level splits a group below.
+    Raises ``ValueError`` if a value occurs twice or lacks a level, or if a level splits a group of the level below. The
+    error names the value.
     """
     rows = [tuple(row) for row in rows]
     if not rows:
@@ -152,10 +153,11 @@ def intervals(attribute: str, starts: Iterable[ArrayLike]) -> Hierarchy:
     """Return a hierarchy of integers.
 
     starts : for each level from 1 an increasing sequence of integers: where its intervals begin, and the end of the
-        range, which is in the last interval. All have the same ends, each is part of the one before, the last has
-        only the ends
+        range, which is in the last interval. All sequences have the same ends, each is part of the one before, and the
+        last contains only the ends
 
-    Raises a ``ValueError`` that names a number out of order, or at which a level splits an interval of the one below.
+    Raises ``ValueError`` if a number is out of order, or if a level splits an interval of the level below. The error
+    names the number.
     """
     cuts = [checks.integer(f"starts of {attribute!r}", level, "(-inf, inf)").astype(int) for level in starts]
     if not cuts:

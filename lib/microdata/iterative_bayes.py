@@ -35,8 +35,8 @@ class IterativeBayes(BaseEstimator):
     Parameters
     ----------
     perturbation : the `Perturbation` that the records went through
-    bins : of numeric attributes: a number >= 1 of bins of equal width for all, or a mapping from some of them
-        to their number, or to increasing edges from the low to the high end of the range; 10 for the others.
+    bins : the bins of numeric attributes: a number >= 1 of bins of equal width for all, or a mapping from some
+        attributes to their number, or to increasing edges from the low to the high end of the range; 10 for the others.
         A bin is closed at its lower edge, the last one at both. Originals are taken to be uniform within a bin
     tol : ends when the log-likelihood is less than `tol` in (0, inf) below its maximum (`lib.numerics.mixing_proportions`'s gap)
     max_iter : EM steps, integer >= 1; EM is slow if the perturbation is strong

@@ -58,7 +58,7 @@ class Anonymized:
     """Records to train on, in place of the real ones.
 
     features : float array (n, d) in [0, 1]; labels : integers (n,), 0 or 1
-    epsilon : of the records as released, for bounded neighbours; inf without a guarantee
+    epsilon : the guarantee of the records as released, for bounded neighbours; inf without a guarantee
     """
 
     features: np.ndarray

@@ -53,7 +53,10 @@ class RetentionReplacement:
 
     @classmethod
     def from_epsilon(cls, epsilon: float, size: int) -> RetentionReplacement:
-        """Return the mechanism of largest rho and a level of at most `epsilon` in [0, inf): from 30 on, clearly less."""
+        """Return the mechanism with the largest rho whose level is at most `epsilon`, in [0, inf).
+
+        If `epsilon` is at least 30, the level is clearly smaller.
+        """
         epsilon = checks.number("epsilon", epsilon, "[0, inf)")
         size = checks.whole("size", size, "[2, inf)")
         # (e^eps - 1) / (e^eps - 1 + size), for any epsilon

@@ -33,7 +33,7 @@ def _gather(features, labels, chosen, outputs):
 
 @compiled
 def forward(parameters: np.ndarray, widths: NDArray[np.int64], outputs: np.ndarray, rows: int) -> None:
-    """Fill the blocks of all layers from the input block of `outputs` on, by equations (1) and (16)."""
+    """Fill the blocks of all layers of `outputs`, starting from the input block, by equations (1) and (16)."""
     last = widths.size - 1
     for layer in range(1, last + 1):
         outcome, b = block(outputs, widths, layer, rows), biases_of(parameters, widths, layer)

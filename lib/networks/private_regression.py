@@ -48,7 +48,7 @@ class LogisticRegression:
     """A published model: the probability of label 1 is 1/(1 + exp(-(x . weights + intercept))).
 
     weights : (d,); intercept : a number; method : one of `METHODS`
-    epsilon : of the whole model, at record level, bounded neighbours; inf without noise
+    epsilon : the guarantee of the whole model, at record level, for bounded neighbours; inf without noise
     regularization : Lambda, raised if necessary (objective perturbation)
     """
 

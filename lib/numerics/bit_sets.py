@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 
 def of(variables: Iterable[int]) -> int:
-    """Return the set of `variables`, numbers from 0 on."""
+    """Return the set of `variables`, non-negative integers."""
     found = 0
     for v in variables:
         found |= 1 << v

@@ -17,7 +17,7 @@ _SUFFICIENT = 1e-4  # of the decrease that the slope predicts (Armijo's rule)
 
 def minimise(evaluate: Callable[[np.ndarray], tuple[float, np.ndarray, np.ndarray, bool]], x: np.ndarray, *,
              max_evaluations: float = 10_000) -> tuple[np.ndarray, int, bool]:  # fmt: skip
-    """Minimize a convex function from `x` on; return (x, evaluations used, whether the minimizer was reached).
+    """Minimize a convex function, starting at `x`; return (x, evaluations used, whether the minimizer was reached).
 
     evaluate : x -> (value, gradient, inverse_diagonal, done), arrays shaped like x that the next
         call leaves alone; `done` ends the search, because only the caller knows what is close enough

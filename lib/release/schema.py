@@ -29,8 +29,8 @@ A record of a CSV file is one line. With `multiline: yes` beside `attributes`, q
 One record can then end others, unless the program that wrote the file escapes quotation marks.
 
 The treatment of a value depends only on this text and on the value, so each record becomes one record of the domain, whatever
-the others are. Texts are compared without white space at their ends; 1.0 is 1. A value that is not a number, or not a date,
-where one is expected is missing.
+the others are. Strings are compared without white space at their ends; 1.0 is 1. A value that is not a number, or not
+a date, where one is expected is missing.
 """
 
 from __future__ import annotations
@@ -66,11 +66,12 @@ _KEYS = {"values": ("unseen",), "range": ("bins", "whole"), "dates": ("by", "for
 class Attribute:
     """One attribute, and the codes of its values.
 
-    name : of the column; kind : one of `KINDS`; labels : of the codes 0, 1, ... in the domain; the schema gives the first
-        `declared` of them
-    missing, unseen : codes; `unseen` of "values" only
-    starts : where the bins start, increasing, numbers or (of "dates") ordinals of days; last : where the last bin ends, included
-    form : of "dates", as `datetime.strptime` takes it; "" is 2001-12-31
+    name : the name of the column; kind : one of `KINDS`
+    labels : the labels of the codes 0, 1, ... in the domain; the schema gives the first `declared` of them
+    missing, unseen : the codes of missing and unlisted values; `unseen` only if the kind is "values"
+    starts : where the bins start, in increasing order: numbers, or ordinals of days if the kind is "dates"
+    last : where the last bin ends, included
+    form : the format of dates, as `datetime.strptime` takes it; "" means dates such as 2001-12-31
     """
 
     name: str
@@ -90,7 +91,7 @@ class Attribute:
 
     @property
     def own_unseen(self) -> bool:
-        """Return whether an unlisted text is a separate value."""
+        """Return whether an unlisted string is a separate value."""
         return self.unseen >= self.declared and self.labels[self.unseen] == OTHER
 
     @property
@@ -277,7 +278,8 @@ class _Reader:
             if starts[:1] != [low] or any(a >= b for a, b in zip(starts, [*starts[1:], high + whole])):
                 self._refuse(
                     node,
-                    f"bins of {name!r} must be increasing starts of bins, from {low:.12g} to below {high + whole:.12g}",
+                    f"bins of {name!r} must be increasing bin starts: the first must be {low:.12g}, and all must be "
+                    f"below {high + whole:.12g}",
                 )
             return starts
         most = min(high + 1 - low, MOST_VALUES) if whole else MOST_VALUES
@@ -317,7 +319,8 @@ class _Reader:
         except ValueError:  # its text speaks of numbers alone
             value = math.nan
         if not starts[0] <= value <= last:
-            self._refuse(stated, f"missing of {name!r} must be missing or within its range, got {self._text(stated)!r}")
+            wanted = f"the word {MISSING!r} or a value within the range of {name!r}"
+            self._refuse(stated, f"missing of {name!r} must be {wanted}, got {self._text(stated)!r}")
         return replace(made, missing=int(made.binned(np.array([value]))[0]))
 
     # ---- nodes
@@ -341,12 +344,12 @@ class _Reader:
 
     def _text(self, node) -> str:
         if not isinstance(node, yaml.ScalarNode):
-            self._refuse(node, "a single text or number is expected here")
+            self._refuse(node, "a single string or number is expected here")
         return node.value.strip()
 
     def _texts(self, node, what) -> list[str]:
         if not isinstance(node, yaml.SequenceNode) or not node.value:
-            self._refuse(node, f"{what} must be a list of at least one text, such as [a, b]")
+            self._refuse(node, f"{what} must be a list of at least one string, such as [a, b]")
         texts = [self._text(each) for each in node.value]
         for place, text in enumerate(texts):
             if not text or text in texts[:place]:

@@ -2,7 +2,7 @@
 
 For every source, a batch is a mapping from attribute to its codes, an array of unsigned integers, and memory holds a few batches
 at a time. The code of a value depends only on the schema and on the value (`schema`): no type is guessed from the records, the
-type of one file is not imposed on another, and the names of folders are text.
+type of one file is not imposed on another, and the names of folders are strings.
 
 Errors in a source raise a ``ValueError`` of one sentence. It may quote the records: it is for their owner, not for release.
 """
@@ -307,7 +307,7 @@ def _csv(data: str, names, multiline: bool) -> Iterator[pa.RecordBatch]:
             if last > first and not multiline:
                 raise ValueError(
                     f"{data}, line {first} must hold a whole record, but an extra quotation mark may have merged it with others; if "
-                    "texts in the file extend over several lines, write multiline: yes in the schema"
+                    "strings in the file extend over several lines, write multiline: yes in the schema"
                 )
 
 

@@ -13,7 +13,7 @@ that both permit:
 1. The first covering measurement y_1, of noise Z_1: |y_1 - truth| <= h, with P(|Z_1| > h) <= 3/4 of the error probability.
 2. All covering measurements y_t together. Let theta_t > 0 be fixed before the noise Z_t, and psi_t at least
    log E e^(theta_t Z_t). Then the product of the e^(theta_t Z_t - psi_t) is a supermartingale that starts at 1, and so
-   is that with -theta_t. By Ville's inequality one of them reaches 2/beta at some time with probability beta at most.
+   is that with -theta_t. By Ville's inequality one of them reaches 2/beta at some time with probability at most beta.
    Otherwise |sum theta_t (y_t - truth)| < log(2/beta) + sum psi_t, however many measurements there were and whatever
    they depended on (Howard, Ramdas, McAuliffe, Sekhon 2020, Theorem 1). We take theta_t in proportion to 1/variance. Its
    factor makes the interval, with Gaussian noise, the narrowest of its kind where all measurements together are `_GAIN`
@@ -59,8 +59,8 @@ class Intervals:
     """Counts, each field a number or an array of the counts' shape.
 
     low, high : integers, as floats; the interval includes both
-    unbiased : of the first covering measurement: the truth on average, given that it was measured; NaN without one
-    expected_error : the mean of its absolute error (with discrete Gaussian noise, that of the continuous); NaN without one
+    unbiased : the first covering measurement: the truth on average, given that it was measured; NaN without one
+    expected_error : its mean absolute error (with discrete Gaussian noise, that of continuous noise); NaN without one
     measured : the number of measurements that cover the counts; also 0 for a public number of records, which is exact
     """
 
@@ -164,9 +164,9 @@ def _covering(result, attributes) -> list:
 
 
 def marginal_bounds(result: Result, error: float) -> dict[tuple[str, ...], float]:
-    """Return for each candidate of `aim`'s last round a bound on the L1 distance, in counts, of true and synthetic marginal.
+    """Return bounds on the L1 distance between true and synthetic marginals, for each candidate of `aim`'s last round.
 
-    The probability that any of the bounds fails is at most `error`.
+    The distances are in counts. The probability that any of the bounds fails is at most `error`.
 
     result : `Result` of `aim`; error : (0, 1)
 
@@ -192,7 +192,7 @@ def marginal_bounds(result: Result, error: float) -> dict[tuple[str, ...], float
     """
     error, law, choice = checks.number("error", error, "(0, 1)"), _Law.of(result), result.choice
     if choice is None:
-        raise ValueError("result must be of a run that has chosen a measurement, got one without a choice")
+        raise ValueError("result must come from a run that chose at least one measurement, got a run without a choice")
     last, weights = result.measurements[-1], choice.weights
     believed = {names: choice.model.marginal(names) for names in weights}
     rounding, expected = 0.0, choice.expected

@@ -89,7 +89,7 @@ def dependence(counts: ArrayLike) -> float:
     counts = checks.real("counts", counts, "[0, 1e15]")
     if counts.ndim != 2 or counts.sum() <= 0:
         got = f"shape {counts.shape}, sum {counts.sum():g}"
-        raise ValueError(f"counts must be a table (a, b) of positive sum, got {got}")
+        raise ValueError(f"counts must be a table (a, b) with a positive sum, got {got}")
     return float(np.abs(counts - np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()).sum() / 2)
 
 

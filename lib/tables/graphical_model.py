@@ -217,7 +217,7 @@ def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | 
     )
     parts = weights * (min(beside.values(), default=1.0) / taus)
     at_centre = effects.of_potentials(_carried_over(centre, oracle))
-    # The curvature in a cell, from noise and entropy, times how often effects are shared at most.
+    # The curvature in a cell, from noise and entropy, times the largest number of cliques that share an effect.
     most = [max(beside[subset] for subset in subsets(clique)) for clique in cliques]
     ridge = np.repeat([tau / reconciliation.weights[clique] for tau, clique in zip(most, cliques)], cells)
     sharing = max((sum(v in clique for clique in cliques) for v in range(len(domain))), default=1)

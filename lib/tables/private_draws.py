@@ -70,7 +70,8 @@ class FloatingDraws:
     def score(self, clique: tuple[int, ...], truth: np.ndarray, believed: np.ndarray, scale: Any) -> float:
         """Return the score of a candidate, which is higher the more wrong the model is about it.
 
-        truth : counts; believed : the model's counts; scale : of the noise with which the choice will be measured
+        truth : counts; believed : the model's counts; scale : the scale of the noise with which the choice will be
+            measured
         """
         off, expected = np.abs(truth - believed), self.per_cell(scale)
         return self.weights[clique] * self._beyond(off, expected)
@@ -93,7 +94,7 @@ class ExactDraws(FloatingDraws):
         super().__init__("gaussian", changed, _whole(weights), rng, clear)
 
     def scale(self, multiplier: Fraction) -> Fraction:
-        """Return the scale as in floating point, a Fraction, rounded up. Raises ``ValueError`` from 2^50 on."""
+        """Return the scale as in floating point, a Fraction, rounded up. Raises ``ValueError`` at 2^50 or above."""
         scale = root_up(multiplier**2 * self.changed, bits=20)
         if scale >= _MOST_RECORDS:
             raise ValueError(

@@ -138,7 +138,7 @@ def widths(table, trials, *, seed, counts=WIDTHS, **how) -> pd.DataFrame:
 def differences(frame, reference, column, spread=2.0) -> pd.DataFrame:
     """Return how much larger `column` is for each variant than for the variant `reference`, in per cent of its mean.
 
-    frame : of `compare`, at least two trials. Columns: `excess`, the mean over the trials; `low` and
+    frame : the result of `compare`, at least two trials. Columns: `excess`, the mean over the trials; `low` and
         `high`, `spread` standard errors below and above it (2: about 95 %). The differences of different trials
         are independent, though the variants of one trial, which share a seed, are not.
     """

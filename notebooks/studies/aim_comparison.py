@@ -98,7 +98,7 @@ class Settings:
     """The common settings of a grid's cells.
 
     delta : (0, 1); seed : integer >= 0
-    depth : of the decision trees, integer >= 1; with None they grow until their leaves are pure
+    depth : the depth of the decision trees, integer >= 1; with None they grow until their leaves are pure
     kernels : integer >= 0, how many of the first trials also train a radial kernel, which takes longest
     """
 

@@ -76,8 +76,8 @@ def grid(
     The result has one row for each cell, with `COLUMNS` and the CPU seconds it took.
 
     setup : "-" for the methods that perturb nothing; k : 1 for the original records
-    auc : on the test records, not a number where the training records that are left lack a class
-    effective : effective sample size of the weights; removed : share of records left out; width : of the kernel
+    auc : the AUC on the test records, not a number where the training records that are left lack a class
+    effective : effective sample size of the weights; removed : share of records left out; width : width of the kernel
     """
     trials, records, jobs, seed = (
         checks.whole(name, value, interval)

@@ -96,7 +96,7 @@ class _OneUnprotected(GRR):
 
 
 class _NoNoiseFromTwo(HadamardResponse):
-    """Values from 2 on report +1 cells only."""
+    """Report only +1 cells for values of at least 2."""
 
     def perturb(self, values, *, rng):
         values, reports = np.asarray(values), super().perturb(values, rng=rng)

@@ -34,7 +34,8 @@ from notebooks.studies.anonymization_readings import predict
 def measured(table, sets, epsilon, *, rng) -> list[Measurement]:
     """Return estimated counts of all records over each of `sets` of attributes, from one report of each record.
 
-    table : `Table`, a record for each user; sets : of attributes, at most as many as users; epsilon : in (0, inf), of a report
+    table : `Table`, a record for each user; sets : sets of attributes, at most as many as users
+    epsilon : the epsilon of a report, in (0, inf)
     """
     found = []
     for users, names in zip(np.array_split(rng.permutation(len(table)), len(sets)), sets):

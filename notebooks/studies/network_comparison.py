@@ -57,9 +57,9 @@ class Settings:
     hidden : widths of the hidden layers; scheme : see `Network.initial`; encoding : see `adult_features`
     weight_range : half-width of the range of weights and biases in LearningFirst, (0, inf)
     thresholds : half-width of the changes' thresholds in AnonymizedLearning, or None for equations (20) to (26)
-    clipping : see `anonymized_learning`; groups : of each numeric attribute in AnonymizingFirst
+    clipping : see `anonymized_learning`; groups : the number of groups of each numeric attribute in AnonymizingFirst
     dp_rate, dp_steps : learning rate and steps of DP-SGD, which takes each record in 20 of its steps on average
-    regularization, perturbation : of private logistic regression, see `private_regression.fit`
+    regularization, perturbation : arguments of private logistic regression, see `private_regression.fit`
     """
 
     learning_rate: float = 0.01

@@ -29,7 +29,7 @@ class Features:
     """The training data of a classifier.
 
     values : float array (n, d) in [0, 1];   labels : integers (n,), 1 if the salary exceeds 50K
-    names : of the d inputs, ``"attribute"`` or ``"attribute=value"``
+    names : the names of the d inputs, ``"attribute"`` or ``"attribute=value"``
     levels : number of values of each input, 0 for a numeric one, (d,)
     """
 

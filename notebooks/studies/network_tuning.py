@@ -76,7 +76,7 @@ def run(at, *, settings=DEFAULT, selection=SELECTION, reported=REPORTED, known=N
     """Return all candidates of all methods on the fold `selection`, and the chosen and the first on the folds `reported`.
 
     at : as `places` makes it; known : rows of `network_comparison.run`, or None; these are not run again
-    options : of `network_comparison.run`, which also describes the frame
+    options : arguments of `network_comparison.run`, which also describes the frame
     """
     named = candidates(settings)
     variants = {name: changes for each in named.values() for name, changes in each.items()}

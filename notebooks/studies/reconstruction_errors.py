@@ -18,7 +18,7 @@ from lib.numerics import checks
 def true_joint(m, shares, *, stay=0.6) -> np.ndarray:
     """Return the probabilities of the chain of `m` attributes, an axis of ``len(shares)`` categories for each.
 
-    m : integer >= 1; shares : of the categories of each attribute, a vector >= 0 with sum 1
+    m : integer >= 1; shares : the probabilities of the categories of each attribute, a vector >= 0 with sum 1
     stay : probability in [0, 1] of repeating the category before; else the next one is drawn from `shares`
     """
     m, stay = checks.whole("m", m, "[1, inf)"), checks.number("stay", stay, "[0, 1]")

@@ -45,7 +45,8 @@ LIBRARIES = ("numpy", "scipy", "sklearn", "pandas")
 def sample(frame, records, epsilon, *, income="published", rng) -> tuple[Perturbed, pd.DataFrame]:
     """Return `records` of the frame, drawn and perturbed, and the others for testing (all of them, if none is left).
 
-    frame : of numbers, `adult_design.adult_records`; records : integer in [2, its length]; income : one of `INCOMES`
+    frame : a frame of numbers, `adult_design.adult_records`; records : integer in [2, its length]
+    income : one of `INCOMES`
     epsilon : total local-DP level in (0, inf), an equal part for each attribute that is perturbed
     """
     checks.one_of("income", income, INCOMES)
@@ -67,7 +68,7 @@ def sample(frame, records, epsilon, *, income="published", rng) -> tuple[Perturb
 def analyses(records, weights, test, kinds) -> dict:
     """Return scores of predictions from weighted `records` on the original `test` records.
 
-    auc, svm : of the income, by logistic regression and by a linear support vector machine
+    auc, svm : the AUCs of the income, by logistic regression and by a linear support vector machine
     hours : proportion of the variance of hours-per-week that linear regression on the other attributes explains. It is
         below 0 if the mean of the test records would predict better
     """
@@ -206,9 +207,10 @@ def _joint(data, name) -> np.ndarray:
 
 
 def cell(frame, income, records, epsilon, method, split, seed) -> dict:
-    """Return a method's scores at one place of the grid: those of `COLUMNS` from "auc" on that it has.
+    """Return a method's scores at one place of the grid: those that it has of `COLUMNS`, starting with "auc".
 
-    frame : of numbers, `adult_design.adult_records`; method : one of `METHODS`; epsilon : not used by "original"
+    frame : a frame of numbers, `adult_design.adult_records`; method : one of `METHODS`
+    epsilon : not used by "original"
     """
     checks.one_of("method", method, METHODS)
     # the same draws for all methods, and for all epsilons
@@ -245,7 +247,7 @@ def central_auc(records, test, kinds, epsilon, *, rng) -> float:
 def study(frame, plan, *, seed=2015, folder=None, jobs=1, progress=False) -> pd.DataFrame:
     """Return every cell of the plan, a row each, with `COLUMNS`.
 
-    frame : of numbers, `adult_design.adult_records`
+    frame : a frame of numbers, `adult_design.adult_records`
     plan : (income, records, epsilons, methods, splits) of parts, splits a number; "original" is run once, epsilon infinite
     seed, folder, jobs, progress : see `grid`
     """
@@ -267,7 +269,7 @@ def widths(data: Perturbed, test, candidates, *, rng) -> pd.DataFrame:
 
     held out : mean log-density of a random half of the perturbed records under the fit to the other, less that of equal
         weights, in nats; the classes are fitted separately. Cross-validation compares this
-    auc, effective : of the fit to all records, on the original `test` records
+    auc, effective : the AUC of the fit to all records on the original `test` records, and its effective sample size
     """
     if TARGET in data.perturbation.attributes:
         raise ValueError("data must have the income published, got it perturbed")
@@ -292,7 +294,8 @@ def widths(data: Perturbed, test, candidates, *, rng) -> pd.DataFrame:
 def joint_errors(frame, names, epsilon, *, records, rng) -> dict:
     """Return half the sum of absolute errors of the joint histogram of some categorical attributes, which divide `epsilon`.
 
-    frame : of numbers; names : of categorical attributes; epsilon : in (0, inf); records : integer in [2, rows of the frame]
+    frame : a frame of numbers; names : the names of categorical attributes; epsilon : (0, inf)
+    records : integer in [2, rows of the frame]
     The methods are the perturbed records, both density ratios, and iterative Bayes.
     """
     checks.real("epsilon", epsilon, "(0, inf)")

@@ -422,7 +422,7 @@ def test_on_stand_in_data_and_in_other_settings_a_difference_judges_nothing(ledg
     "value, message",
     [
         (D(math.nan, 0.1), "for doc.order, got Difference.value=nan"),
-        (D(0.1, math.nan), "its error at least 0, for doc.order"),
+        (D(0.1, math.nan), "an error of at least 0, for doc.order"),
         (D(0.1, math.inf), "for doc.order"),
         (D(math.inf, 0.1), "for doc.order"),
         (D(0.1, 0.1, limit=math.nan), "for doc.order"),
@@ -606,8 +606,8 @@ def with_claim(**changes):
             "^doc.x: readings must name interpretations of its document .doc-pair., got 'b'",
         ),
         (with_claim(apart="It is another."), "^doc.x: apart must be a .quoted. string, beside readings"),
-        (with_claim(runs=3), "^doc.x: runs must be an integer from 2 on, beside a spread, got 3"),
-        (with_claim(judge="within", spread=0.1, runs=1), "^doc.x: runs must be an integer from 2 on"),
+        (with_claim(runs=3), "^doc.x: runs must be an integer of at least 2, beside a spread, got 3"),
+        (with_claim(judge="within", spread=0.1, runs=1), "^doc.x: runs must be an integer of at least 2"),
     ],
 )
 def test_a_malformed_ledger_is_refused_by_id(tmp_path, text, message):

@@ -125,7 +125,7 @@ def test_a_role_finds_its_number(role, text, found, sources):
     "role, text, told",
     [
         ("tally", "nobody", "must be one of kiri2019, .*'nobody'"),
-        ("count", "miura2022.table9.* reproduced", "must be of claims and a verdict"),
+        ("count", "miura2022.table9.* reproduced", "must name claims, and a verdict"),
         ("count", "miura2022.table1.* differing", "that some of them have"),
         ("printed", "miura2022.headline.rpd", "nearest: miura2022.headline.rdp"),
         ("printed", "kiri2019.laplace.variance", "must have a number to quote"),
