@@ -8,10 +8,10 @@ Write a schema before anybody looks at the records, from a codebook or the quest
       sex:
         values: [female, male]
         missing: female           # what a missing value counts as
-        unseen: other             # what a text counts as that is not listed
+        unseen: other             # what an unlisted string counts as
       age:
         range: [0, 120]           # integers, the ends included
-        bins: [0, 18, 30, 45, 65] # where each bin starts; or how many
+        bins: [0, 18, 30, 45, 65] # where each bin starts, or the number of bins
       income:
         range: [0, 200000]
         bins: 20

@@ -183,9 +183,9 @@ def measured(result: Result) -> str:
     sigmas = [float(step.sigma) for step in result.steps]
     return (
         f"AIM measured {len(result.steps)} tables of counts, {chosen} of them chosen by the exponential mechanism. The standard deviation "
-        f"of its Gaussian noise was {max(sigmas):.4g} at most, and {sigmas[-1]:.4g} in the last round. It spent {float(result.rho_used):.6g} "
+        f"of its Gaussian noise was at most {max(sigmas):.4g}, and {sigmas[-1]:.4g} in the last round. It spent {float(result.rho_used):.6g} "
         f"of its budget rho = {float(result.rho):.6g} of zero-concentrated differential privacy. "
-        f"By the model, which has {len(result.model.cliques)} potential{'s' * (len(result.model.cliques) != 1)}, there are {result.model.total:,.0f} records."
+        f"The model has {len(result.model.cliques)} potential{'s' * (len(result.model.cliques) != 1)} and estimates the number of records at {result.model.total:,.0f}."
     )
 
 
