@@ -10,8 +10,8 @@
 
 `gather` and `full` fail, naming every id, if a claim is judged nowhere, an id is unknown,
 notebooks disagree about a claim, or a value differs without a reason.
-`full` is for the documents' own settings on the real data (`make papers`). Its file is committed, and gives the verdict
-if a build on synthetic data has none. `full --only miura2025/05_details` updates the rows of the named notebooks and
+`full` is for the documents' own settings on the real data (`make papers`). Its file is committed. It gives the verdict
+where a build on synthetic data has none. `full --only miura2025/05_details` updates the rows of the named notebooks and
 keeps the others. `make claim` runs `chapters`, then the printed commands, then `claim`.
 """
 

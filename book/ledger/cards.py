@@ -1,8 +1,9 @@
 """A claim as readers see it, in HTML: the same entry in the chapter that judges it and on the scorecard.
 
-The verdict comes first, then the claim's place and text, the printed and the found value, the reason, what a machine has
-checked, and the replies. It is not a table, so it fits a phone, a sheet of paper and a screen. A folded claim becomes
-part of the page when it is shown (book/_static/scrolling.js), because thousands of formulas take long to lay out.
+The verdict comes first, then the claim's place and text, the printed and the found value, the reason, what a machine
+has checked, and the replies. The entry is not a table, so it fits a phone, a sheet of paper and a screen. A folded
+claim becomes part of the page when it is shown (book/_static/scrolling.js), because thousands of formulas take long to
+lay out.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ REPLIES = Path(__file__).resolve().parents[1] / "replies.yml"
 
 
 def markup(text: str) -> str:
-    """Return the result of `claims.markup` in fewer words: a page may have thousands of formulas."""
+    """Return the HTML of `claims.markup`, shortened because a page may have thousands of formulas."""
     return claims.markup(text).replace(' class="math notranslate nohighlight"', ' class="math"')
 
 
@@ -75,7 +76,7 @@ class Finding:
 
     @property
     def section(self) -> str:
-        """Return which table, theorem or section of the document it is from."""
+        """Return the table, theorem or section of the document that the claim is from."""
         return re.split("[,、]", self.claim.item)[0]
 
 
@@ -131,7 +132,7 @@ def folded(found: list[Finding], entries: list[str], line: str = "") -> str:
 
 
 def _later(entry: str) -> str:
-    """Return `entry` with its content in a `noscript`: one text for browsers with scripts, and shown by all others."""
+    """Return `entry` with its content in a `noscript`: browsers with scripts keep it as one text, others show it."""
     return re.sub(r"(?s)^(<div[^>]*>)(.*)(</div>)$", r"\1<noscript>\2</noscript>\3", entry)
 
 
@@ -172,7 +173,7 @@ def _meaning(name: str, meaning: str) -> str:
 
 
 def _agreeing(claim: Claim, names: list[str], value: str) -> str:
-    """Return list items with the interpretations `names`, which all gave `value`."""
+    """Return list items for the interpretations `names`, which all gave `value`."""
     own = " " + say("(selected by the text)")
     value = f"<b>{markup(value)}</b>" if value else ""
     told = [escape(name) + own * (name == claim.own) for name in names]

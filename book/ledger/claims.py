@@ -5,8 +5,8 @@ value, displays one line and leaves the verdict as a JSON record in the cell's o
 so that the executed notebook is the record.
 
 The ledger is one YAML file with ``documents`` and ``claims``. It is the file that the
-environment variable ``COMPENDIUM_CLAIMS`` names, else the first ``book/claims.yml``
-found by walking up from the working directory, else from this file.
+environment variable ``COMPENDIUM_CLAIMS`` names. Without that variable, it is the first
+``book/claims.yml`` found by walking up from the working directory or, failing that, from this file.
 
 How a claim is judged:
 
@@ -16,29 +16,32 @@ judge       value      ``reproduced`` where
 digits      number     it rounds to the printed digits: |value - printed| <= half a unit of
                        the last printed place (``"11.3620"`` has four decimals; a trailing
                        ``%`` is a unit, the value is given in per cent)
-within      number,    |value - printed| <= the spread that the document prints; ``differs`` where it is more, and more
-            mean       than two standard errors of the difference; else the claim is not determinable
+within      number,    |value - printed| <= the spread that the document prints; ``differs`` where it exceeds both
+            mean       that spread and two standard errors of the difference; otherwise not determinable
 ordering    bool       the order or trend that the document asserts was found to hold
 proof       bool       the mathematical claim was found to hold as printed
 statement   bool       the sentence was found to be true
 read        a verdict  a person read it in the document: a title, an index, a matter of record,
-                       which nothing computes; ``claims.read`` gives the source in a note
+                       which cannot be computed; ``claims.read`` gives the source in a note
 =========== ========== ==================================================================
 
 For an ordering or a statement about noisy means, the value is an ``evidence.Difference`` (`book.ledger.evidence`), or a
 list or mapping of several. The claim is ``reproduced`` if each difference exceeds its limit by more than two standard
-errors. It ``differs`` if one lies below its limit by more than two. Otherwise the noise leaves it "not determinable".
+errors. It ``differs`` if one lies below its limit by more than two. Otherwise the noise makes it not determinable.
 
-A standard error combines two: that of our runs, if the value is an `evidence.Mean`, and the document's, the spread over the
-square root of its number of ``runs``, if the claim gives that. A plain number for a claim without ``runs`` has none.
+A standard error combines two: ours, if the value is an `evidence.Mean`, and the document's, if the claim gives its
+number of ``runs``. The document's is the spread divided by the square root of ``runs``. A plain number for a claim
+without ``runs`` has no standard error.
 
 If a document leaves a setting open, its claim lists the sensible interpretations as ``readings``, and names the document's
 ``own`` if the text selects one. The value is then an `evidence.Readings` with a value for each of them. The document's own
-interpretation decides. Without one, the claim is ``reproduced`` if it holds in all, ``differs`` if it fails in all, and else not determinable. The
-interpretations of each open setting of a table, figure or formula are declared once, below ``interpretations``, and its
-claims name that set. A claim that names several, ``[smith2026-kernel, smith2026-scaling]``, has an interpretation for each of
-their combinations. A claim of a table or figure whose set has some of another claim's readings, but not all, gives the reason
-in ``apart``. A set's name begins with the key of its document.
+interpretation decides. Without one, the claim is ``reproduced`` if it holds in all, ``differs`` if it fails in all, and
+is not determinable otherwise.
+
+The interpretations of each open setting of a table, figure or formula are declared once, below ``interpretations``,
+and its claims name that set. A claim that names several, ``[smith2026-kernel, smith2026-scaling]``, has an
+interpretation for each of their combinations. A claim of a table or figure whose set has some of another claim's
+readings, but not all, gives the reason in ``apart``. A set's name begins with the key of its document.
 
 Claims whose id begins with ``compendium.``, and then the document whose chapters judge them, are our results. They are
 judged like the others, and counted separately from the claims of the documents.
@@ -109,11 +112,11 @@ class Document:
 class Claim:
     """One claim as the document prints it.
 
-    `setting` is the setting it holds for. `rule` says how it is judged, if in its own words. `readings` are the interpretations
-    of the document's words, by name, and `own` is the name of the one that they select, if any. `runs` is the number of the
-    document's runs behind a printed spread. `apart` is why the readings differ from those of the table's or figure's other
-    claims. `sets` has each set of readings that the claim combines, by name. `no_erratum` is why a claim that differs is not among
-    the errata.
+    `setting` contains the parameters that it holds for. `rule` says how it is judged, if the ledger does. `readings`
+    are the interpretations of the document's words, by name. `own` is the name of the interpretation that these words
+    select, if any. `runs` is the number of the document's runs behind a printed spread. `apart` says why the readings
+    differ from those of the table's or figure's other claims. `sets` contains each set of readings that the claim
+    combines, by name. `no_erratum` says why a claim that differs is not among the errata.
     """
 
     id: str
@@ -327,14 +330,14 @@ RULES = {
 
 
 def rule(claim: Claim) -> str:
-    """Return how `claim` is judged, in words: its own rule, or one from its judge, printed value and spread; "" if unwritten."""
+    """Return in words how `claim` is judged: by its own rule, or by one from its judge and printed numbers; or ""."""
     told, parts = template(claim)
     told = told.format(**parts) if parts else told
     return f"{told} {_told_readings(claim)}" if claim.readings else told
 
 
 def template(claim: Claim) -> tuple[str, dict]:
-    """Return the rule of `claim` without its readings, and the numbers that are missing in it."""
+    """Return the rule of `claim` without its readings, and the numbers to put in."""
     if claim.judge not in NUMERIC_JUDGES:
         return claim.rule or RULES.get(claim.judge, ""), {}
     parts = {"printed": claim.printed, "tolerance": tolerance(claim)}
@@ -344,7 +347,7 @@ def template(claim: Claim) -> tuple[str, dict]:
 
 
 def _told_readings(claim: Claim) -> str:
-    """Return which readings are run, and how they decide the verdict; of several sets, each once and not their combinations."""
+    """Return which readings are run, and how they decide the verdict. Sets are listed, not their combinations."""
     listed = [
         "; ".join(f"{name}: {meaning}" for name, meaning in each.items()) for each in claim.sets or [claim.readings]
     ]
@@ -411,7 +414,7 @@ def check(id: str, value, *, reason: str = "", stand_in: bool = False, undetermi
 
 
 def read(id: str, verdict: str, note: str) -> Record:
-    """Judge the claim `id`, which nothing computes, by reading; display one line, and return the `Record`.
+    """Judge the claim `id`, which cannot be computed, by reading; display one line, and return the `Record`.
 
     verdict : reproduced, differs or not determinable.
     note : where it was read, and what the source says.
@@ -605,7 +608,7 @@ def standard_error(claim: Claim) -> float:
 
 
 def _told_open(claim: Claim, value) -> str:
-    """Return a sentence on why `value` leaves the claim open: the noise, or the readings, with which of them hold."""
+    """Return a sentence on why `value` leaves the claim open: the noise, or the readings and which of them hold."""
     if not isinstance(value, evidence.Readings):
         return f"{NOISE} {evidence.told(_from_printed(claim, value) if claim.judge == 'within' else value)}"
     return evidence.told(evidence.Readings({name: _agrees(claim, each) for name, each in value.values.items()}))
@@ -688,7 +691,7 @@ def _unit(number: Decimal) -> Decimal:
 
 
 def _display(plain: str, markup: str, record) -> None:
-    """Show it in a notebook, with the record as a separate mime type; elsewhere do nothing."""
+    """Show the text in a notebook, with the record as a separate mime type; elsewhere do nothing."""
     ipython = sys.modules.get("IPython")  # if it is not imported, this is not a notebook
     if ipython is not None and ipython.get_ipython() is not None:
         from IPython.display import display

@@ -9,15 +9,15 @@ of a document is ``<document>-….txt`` in the folder that the environment varia
 
 How a text is split (`split`). Blocks are separated by blank lines:
 
-- A heading (a line that begins with ``#`` or a section number, or a short line by itself that is no sentence) sets the
-  section.
+- A heading (a line that begins with ``#`` or a section number, or a separate short line that is not a sentence) sets
+  the section.
 - A caption, a footnote, an affiliation, a reference, an item of a list and a line of an algorithm are one entry each.
-- Each cell of a table but those of its first row and first column is one entry. Its words are the cell and the row's
+- Each cell of a table is one entry, except in the first row and the first column. Its words are the cell and the row's
   name.
-- All else is prose. A sentence ends at ``。`` or at a full stop, question mark or exclamation mark before a space or a
+- The rest is prose. A sentence ends at ``。`` or at a full stop, question mark or exclamation mark before a space or a
   Japanese letter, and at the next heading. It runs on over captions, tables, footnotes, algorithms and the ends of
-  pages. A displayed formula belongs to the sentence before it, unless that has ended. What follows the formula belongs
-  to it if it begins with a particle of Japanese, such as で, が or と; else a new sentence begins.
+  pages. A displayed formula belongs to the sentence before it, unless that has ended. The text after the formula
+  continues this sentence if it begins with a Japanese particle, such as で, が or と; otherwise it begins a new one.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _prose(found: list, section: str, block: str, running, formula: bool):
 
 
 def _cells(section: str, lines: list[str]) -> list[list]:
-    """Return the cells of a table but those of its heads. A line without a tab is not a row."""
+    """Return the cells of a table except those of its heads. A line without a tab is not a row."""
     rows = [line.split("\t") for line in lines if "\t" in line]
     return [
         [section, f"{cell.strip()} {row[0].strip()}", "cell"] for row in rows[1:] for cell in row[1:] if cell.strip()
@@ -164,7 +164,7 @@ def text(document: str) -> str | None:
 def load(document: str, folder: Path = FOLDER) -> list[dict]:
     """Return the lines of a document's file.
 
-    Raises ``ValueError`` that names the first line that is malformed, out of order, or without claims or a reason.
+    Raises ``ValueError`` naming the first line that is malformed, out of order, or without claims or a reason.
     """
     lines = yaml.safe_load((folder / f"{document}.yml").read_text(encoding="utf-8"))
     for number, line in enumerate(lines, start=1):
@@ -181,7 +181,7 @@ def load(document: str, folder: Path = FOLDER) -> list[dict]:
 
 
 def skeleton(document: str, folder: Path = FOLDER) -> str:
-    """Return the lines of a document's file with its information on each sentence; references and names need none."""
+    """Return the lines of a document's file, with its information on each sentence. References and names need none."""
     told = text(document)
     if told is None:
         raise ValueError(f"document must have its text in {papers()}, got {document!r}")
@@ -206,7 +206,7 @@ def skeleton(document: str, folder: Path = FOLDER) -> str:
 
 
 def _counted(lines):
-    """Return each line with the number of earlier lines with its section and its words."""
+    """Return each line with the number of earlier lines that have the same section and words."""
     seen = Counter()
     for line in lines:
         yield line, seen[line["at"], line["words"]]

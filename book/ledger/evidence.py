@@ -1,7 +1,7 @@
 """Evidence for a comparison of noisy means: a difference, its standard error, and the conclusion from both.
 
-A difference exceeds a limit if it is above by more than two standard errors, and does not if it is below by more than two.
-Between the two it is within the noise, and nothing is concluded.
+A difference exceeds a limit if it is above the limit by more than two standard errors, and does not if it is below the
+limit by more than two. Otherwise it is within the noise, and nothing is concluded.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Difference:
 
     @property
     def errors(self) -> float:
-        """Return by how many standard errors it exceeds the limit; without error, plus or minus infinity."""
+        """Return by how many standard errors it exceeds the limit; plus or minus infinity if it has no error."""
         margin = self.value - self.limit
         if self.error == 0:
             return math.inf if margin > 0 else -math.inf  # at the limit it does not exceed it, and there is no noise
@@ -45,13 +45,13 @@ class Difference:
 
     @property
     def _figures(self) -> tuple[str, str]:
-        """Its value and two standard errors, to two digits of the latter."""
+        """Return the value and two standard errors, to two digits of the latter."""
         noise = ERRORS * self.error
         places = max(0, 1 - math.floor(math.log10(noise))) if noise else 4
         return f"{self.value:+.{places}f}", f"{noise:.{places}f}"
 
     def sentence(self, name: str = "") -> str:
-        """A sentence that gives its numbers and, if it is one of several, its `name` or number among them."""
+        """Return a sentence with the numbers of the difference and, if it is one of several, its `name` or number."""
         value, noise = self._figures
         subject = f"For {'comparison ' * name.isdigit()}{name}, the difference" if name else "The difference"
         limit = f", the limit is {self.limit:g}" if self.limit else ""
@@ -94,7 +94,7 @@ def mean(runs) -> Mean:
 def between(above, below, *, limit=0.0, paired=False) -> Difference:
     """Return the evidence that the mean of the runs `above` exceeds that of the runs `below` by more than `limit`.
 
-    paired : run by run, if both used the same split of the data; else the runs are independent
+    paired : whether runs are compared one by one, since both used the same split; otherwise the runs are independent
     """
     a, b = np.asarray(above, dtype=float), np.asarray(below, dtype=float)
     if paired:
@@ -110,7 +110,7 @@ def _error(runs) -> float:
 
 
 def near(difference: Difference, tolerance: float) -> dict[str, Difference]:
-    """Return the evidence that the difference is less than `tolerance` on either side, by two standard errors."""
+    """Return the evidence that the difference lies between minus `tolerance` and `tolerance`."""
     value, error = difference.value, difference.error
     return {
         f"below {tolerance:g}": Difference(tolerance - value, error),
@@ -119,7 +119,7 @@ def near(difference: Difference, tolerance: float) -> dict[str, Difference]:
 
 
 def many(value) -> dict[str, Difference] | None:
-    """Return the differences in `value`, one or a mapping or a list of several, by name; None if it has anything else."""
+    """Return the differences in `value`, one or a mapping or list of several, by name; None if it is anything else."""
     if isinstance(value, Difference):
         return {"": value}
     if not isinstance(value, (Mapping, list, tuple)):

@@ -29,7 +29,7 @@ NAMED = re.compile(r"(?:Local )?(Definition|Fixpoint|Inductive|Record|Theorem|Le
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence of Coq, to its full stop: `says` is the comment right before it, `proving` whether it is in a proof."""
+    """One sentence of Coq, with its full stop: `says` is the comment before it, `proving` whether it is in a proof."""
 
     line: int
     text: str
@@ -38,7 +38,7 @@ class Sentence:
 
     @property
     def clause(self) -> str:
-        """Return its text from the first effective word on."""
+        """Return its text, starting at the first effective word."""
         return LEADING.sub("", self.text)
 
 

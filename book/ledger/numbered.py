@@ -1,4 +1,4 @@
-"""The documents' numbers of equations, theorems, definitions, algorithms and tables: from their texts, numbers only.
+"""The numbers of the documents' equations, theorems, definitions, algorithms and tables, found in their texts.
 
     python -m book.ledger.numbered folder-of-texts    prints the lists that are in book/formulas.yml
 
@@ -26,7 +26,7 @@ DISPLAYED = r"\\(?:quad|tag) ?[({]+(\d+)[)}]"
 
 
 def numbers(text: str) -> dict[str, list[str]]:
-    """Return the numbers of each kind that `text` names, in their order."""
+    """Return the numbers of each kind that `text` contains, in their order."""
     found = {kind: set(re.findall(rf"(?:{words}) ?({NUMBER})", text)) for kind, words in KINDS.items()}
     found["Equation"] = set(re.findall(DISPLAYED, text))
     return {kind: sorted(each, key=order) for kind, each in found.items() if each}

@@ -29,7 +29,7 @@ def zero(expression) -> bool:
 
 
 def _differs(expression) -> bool:
-    """Whether `expression` is far from 0 at some point: then it need not be rewritten, which can take hours."""
+    """Return whether `expression` is far from 0 at some point. Then it need not be rewritten, which can take hours."""
     if isinstance(expression, sp.MatrixBase):
         return any(map(_differs, expression))
     symbols = sorted(expression.free_symbols, key=str)
@@ -42,12 +42,12 @@ def _differs(expression) -> bool:
 def derive(*lines, where=None) -> bool:
     """Display a chain of equations, each with a mark of whether sympy has checked it; return whether all of them hold.
 
-    lines : expressions of sympy. Each must equal the one before once integrals, derivatives and limits are evaluated and logarithms
-        of products are split, as they are for positive factors. A string in the first place is LaTeX for what the first expression
-        equals, or is related to as the string says after an &. A pair adds a reason to an expression, in words and formulas
-        between dollar signs. A triple (relation, expression, held) has another relation, in LaTeX, and whether it holds; a reason may
-        follow.
-    where : {symbol: expression}, put in before lines are compared
+    lines : expressions of sympy. Each must equal the one before once integrals, derivatives and limits are evaluated
+        and logarithms of products are split, as they are for positive factors. A string in the first place is LaTeX
+        for the left-hand side of the chain; after an & it may give a relation other than equality. A pair (expression,
+        reason) adds a reason, in words and formulas between dollar signs. A triple (relation, expression, held) gives
+        another relation, in LaTeX, and whether it holds; a reason may follow.
+    where : {symbol: expression}, substituted before lines are compared
     """
     name, before, *rest = lines if isinstance(lines[0], str) else ("", *lines)
     name = name if "&" in name else f"{name} &=" if name else ""
@@ -85,14 +85,14 @@ def _reasoned(row: str, reason: str, mark: str = "") -> list[str]:
 
 
 def _because(reason: str) -> str:
-    """Return `reason` as LaTeX. Its formulas are outside of the text, because MathML is made without formulas in texts."""
+    """Return `reason` as LaTeX. Its formulas stay outside of the text, since MathML texts cannot hold them."""
     pieces = enumerate(reason.split("$"))
     shown = [piece if i % 2 else rf"\text{{{piece}}}" for i, piece in pieces if piece]
     return "".join(shown) + r"\ "
 
 
 class _Printer(LatexPrinter):
-    """Terms with a plus come first: x - mu, not -mu + x."""
+    """Print terms with a plus first: x - mu, not -mu + x."""
 
     def _as_ordered_terms(self, expr, order=None):
         return sorted(super()._as_ordered_terms(expr, order), key=lambda term: term.could_extract_minus_sign())

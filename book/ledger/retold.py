@@ -79,13 +79,13 @@ def _texts(claim: Claim):
 
 
 def _own(claim: Claim, note: str) -> list[str]:
-    """The parts of a note but those that say of readings what was found."""
+    """Return the parts of a note except those that say what was found under the readings."""
     made = {f"{name}: {found}" for name in claim.readings for found in SAID}
     return [part for part in parts(note) if part not in made and not _clauses(part)]
 
 
 def _clauses(part: str) -> list[tuple[str, str]]:
-    """What `evidence.told` has found, and under which readings or how many; [] for another part."""
+    """Return what `evidence.told` has found, and under which readings or how many; [] for another part."""
     told = CLAUSE.findall(part)
     whole = part.removeprefix("The claim ").replace(", ", " and ") == " and ".join(
         f"{found} under {them}" for found, them in told
@@ -111,7 +111,7 @@ def cited(one: Document) -> str:
 
 
 def headed(one: Document) -> str:
-    """Return the heading of what a page says of the document: how it is cited, and its title."""
+    """Return the heading of a page's part on the document: how the document is cited, and its title."""
     return say("{cited}: {title}", cited=cited(one), title=document(one).title)
 
 
@@ -146,7 +146,7 @@ def source(one: Claim, ledger: Ledger) -> str:
 
 
 def claims_found(one: Claim, reproduced: str) -> str:
-    """Return the value, or whether it holds, for each of the claim's interpretations, with names and words translated."""
+    """Return the value, or whether the claim holds, for each interpretation, with names and words translated."""
     pieces = reproduced.split("; ") if one.readings else [reproduced]
     return "; ".join(_part(piece, one) for piece in pieces)
 

@@ -138,7 +138,7 @@ def _here(found: list[Finding]) -> str:
 
 
 def _counts(found: list[Finding], query: str = "") -> list[str]:
-    """Return how many there are, and how many of each verdict, as links to them."""
+    """Return the number of claims, and the number with each verdict as a link to them."""
     count = Counter(each.standing.verdict for each in found)
     linked = [
         f'<a href="?{query}verdict={quote_plus(verdict)}">{count[verdict]}</a>' if count[verdict] else "0"
@@ -148,7 +148,7 @@ def _counts(found: list[Finding], query: str = "") -> list[str]:
 
 
 def _verdicts(found: list[Finding]) -> list[str]:
-    """Return one part for each verdict, "differs" first; in it tables with many claims, and the others together.
+    """Return one part for each verdict, "differs" first. Tables with many claims are separate, the rest together.
 
     If all are in one group, the heading is the line that unfolds the group.
     """
@@ -218,7 +218,7 @@ def _address(claim: Claim) -> str:
 
 
 def _place(record: Record) -> str:
-    """Return the cell that judges it, as an address within the book."""
+    """Return the address, within the book, of the cell that judges the claim."""
     return f"{record.notebook.removesuffix('.ipynb')}.html#{claims.anchor(record.id)}"
 
 

@@ -22,7 +22,7 @@ GATHERED, FULL = ROOT / "build/claims.json", ROOT / "book/results/claims.csv"
 
 
 class LedgerError(Exception):
-    """The notebooks and the ledger do not fit together; one line for each problem."""
+    """The notebooks and the ledger do not agree; one line for each problem."""
 
 
 # ---------------------------------------------------------------- gather
@@ -116,8 +116,8 @@ KEPT = ["id", "published", "reproduced", "verdict", "note", "notebook"]
 def full(executed: Path, sources: Path, output: Path, only=(), id: str = "") -> list[Record]:
     """Settle every claim by the notebooks that `make papers` ran, and write the judged ones to `output`.
 
-    only : notebooks, as `miura2025/02_accuracy`. If there are any, `output` keeps the rows of the other notebooks.
-    id : one claim, which the notebooks `only` judge. If it is given, `output` keeps the rows of all other claims.
+    only : notebooks, such as `miura2025/02_accuracy`. If there are any, `output` keeps the rows of the other notebooks.
+    id : one claim, which the notebooks in `only` judge. If it is given, `output` keeps the rows of all other claims.
     """
     known, found = claims.load(), collect(executed, sources)
     kept, made = pd.DataFrame(columns=KEPT), _made()
@@ -194,7 +194,7 @@ def _made_again(output: Path, only) -> dict[str, str]:
 
 
 def load_full(path: Path, ledger: Ledger) -> dict[str, Record]:
-    """Return the committed full run by id, without "read" claims and those judged by another printed value; {} if none."""
+    """Return the committed full run by id, except "read" claims and those of another printed value; {} if none."""
     if not path.is_file():
         return {}
     found, known = {}, ledger.all
