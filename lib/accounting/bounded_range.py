@@ -5,14 +5,14 @@ neighbours, the log-likelihood ratios of its outputs lie in an interval [t - eps
 epsilon (Durfee and Rogers 2019). The saving depends on the accountant:
 
 - `bounded_range_zcdp` gives rho = epsilon^2/8 (Cesar and Rogers 2021), which adds up as zCDP.
-- "bounded range" in `compose_schedule` gives the smallest possible epsilon, to the error stated.
+- "bounded range" in `compose_schedule` gives the smallest possible epsilon, up to the stated error.
 - "bounded range prv" uses `numerical.BoundedRangeLoss`, one privacy random variable for all t.
-- "pure dp" uses randomized response and ignores the range.
+- "pure dp" ignores the range and uses randomized response, the worst epsilon-DP mechanism.
 
 The smallest epsilon. Let V(x) be the maximum, over all mechanisms, of the hockey-stick divergence E[(1 - e^(x - L))+] of
 the steps still to run, with privacy loss L. Before a step with loss L, V_{before}(x) = E[V_{after}(x - L)]; the worst
-exponential mechanism has the maximum of this over t. For each t the worst one has only two outputs: r V(x - log r) is
-convex in the likelihood ratio r, whose mean is 1, so its ends carry all mass. They are e^t with probability
+exponential mechanism attains the maximum of this over t. For each t the worst one has only two outputs: r V(x - log r)
+is convex in the likelihood ratio r, whose mean is 1, so all mass is at its two ends: e^t with probability
 (1 - e^(t-epsilon)) / (1 - e^-epsilon), and e^(t-epsilon) otherwise. An adversary who has seen all earlier outputs may
 choose a new t at each step (Dong, Durfee, Rogers 2020). So t may depend on x, and the curve of k steps takes k sweeps.
 
@@ -44,13 +44,13 @@ def compose_schedule(mechanisms: numerical.Mechanisms, delta: float, *,
     exponential : one of `TREATMENTS`, which the module describes
     eps_error : (0, inf), the error of the numerical composition (of the measurements only, for "bounded range");
         default: 0.2 % of the epsilon by zCDP, at least 2e-4
-    resolution : integer >= 2, steps of the mesh to an exponential mechanism's epsilon. With "bounded range" each
+    resolution : integer >= 2, the number of mesh steps to an exponential mechanism's epsilon. With "bounded range" each
         such epsilon grows by up to 2/resolution; time is proportional to resolution^2 and selections^(3/2)
 
     The true epsilon lies in [lower, upper]; for "bounded range" it is the worst case over all mechanisms with the
-    range, and `estimate` is the middle. The schedule counts as fixed in advance. For a run of AIM, which decides from
-    noisy outputs, this is therefore a diagnostic and not a guarantee.
-    Raises ``ValueError`` also for schedules whose epsilon is above 500.
+    range, and `estimate` is the midpoint. The schedule is treated as fixed in advance. For a run of AIM, which decides
+    from noisy outputs, this is therefore a diagnostic and not a guarantee.
+    Also raises ``ValueError`` for a schedule whose epsilon is above 500.
 
     >>> from lib.accounting import compose_schedule
     >>> from lib.mechanisms import Exponential, Gaussian
@@ -102,21 +102,21 @@ def _counted(pairs):
 def _least_epsilon(measured, ranges, delta, rho, eps_error, resolution) -> EpsilonBounds:
     """Return both bounds of "bounded range", from sweeps over curves on the lattice x = mesh * (-n, ..., n)."""
     delta_error = delta / 1000
-    points, mass = np.zeros(1), np.ones(1)  # the privacy loss of no measurement
+    points, mass = np.zeros(1), np.ones(1)  # the privacy loss without measurements
     if measured:
         distribution = numerical.prv_distribution(measured, eps_error=eps_error, delta_error=delta_error)
         points, mass = distribution.domain.ts().astype(float), np.maximum(distribution.pmf, 0)
     else:
         eps_error = delta_error = 0.0
     epsilons, counts = np.array(ranges).T
-    # As fine as the selections' epsilons, but not finer than the measurements warrant.
+    # The mesh is as fine as the selections' epsilons, but not finer than the measurements warrant.
     measured_rho = max(rho - counts @ bounded_range_zcdp(epsilons), 0)
     mesh = np.sqrt(max(counts @ epsilons**2, measured_rho / 2) / counts.sum()) / resolution
     strides = np.maximum(epsilons / mesh // resolution, 1).astype(int)
     widest = np.ceil(epsilons / mesh - 1e-9).astype(int) + strides  # a little too wide: see _sweeps
     narrowest = np.floor(epsilons / mesh + 1e-9).astype(int)
 
-    # Beyond the reach lies less than delta / 1000 (by zCDP), and no loss exceeds the sum of its parts.
+    # A mass below delta / 1000 lies beyond the reach (by zCDP), and no loss exceeds the sum of its parts.
     reach = conversions.zcdp_to_dp(rho + counts @ bounded_range_zcdp(widest * mesh), delta / 1000)
     n = int(np.ceil(reach / mesh)) + 1 if measured else int(min(np.ceil(reach / mesh) + 1, counts @ widest))
     x = mesh * np.arange(-n, n + 1)
@@ -139,7 +139,7 @@ def _least_epsilon(measured, ranges, delta, rho, eps_error, resolution) -> Epsil
 def _sweeps(curve, x, mesh, count, stride, width, beyond):
     """Return `curve`, before `count` selections whose losses are mesh * top or mesh * (top - width). The tops tried are
     `stride` apart. A mechanism with the interval [t - epsilon, t] is no worse than one with a wider interval around it.
-    With width >= epsilon / mesh + stride, one top has such an interval for every t, so the maximum bounds that over t.
+    With width >= epsilon / mesh + stride, each t has a top with such an interval, so the tops bound the maximum over t.
     """
     tops = np.arange(stride, width + 1, stride)
     of_top = np.expm1(mesh * (tops - width)) / np.expm1(-mesh * width)

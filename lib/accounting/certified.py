@@ -1,11 +1,11 @@
-"""Conversions rounded provably on the safe side: what a release may spend, as a fraction.
+"""Conversions that are provably rounded in the safe direction: the rho that a release may spend, as a fraction.
 
 For every order 1 + x > 1, rho-zCDP implies (epsilon, delta)-DP for
 
     epsilon = rho (1 + x) - log(1 + 1/x) - log(1 + x)/x + log(1/delta)/x
 
-(Canonne, Kamath and Steinke 2020, Proposition 12; miura2025, Proposition 2.4). Floating point gives an x; any x would
-be valid. For this x the equation is solved for rho in fractions. Each logarithm is rounded so that rho only shrinks:
+(Canonne, Kamath and Steinke 2020, Proposition 12; miura2025, Proposition 2.4). A good x is found in floating point; any
+x would be valid. For this x the equation is solved for rho in fractions. Each logarithm is rounded so that rho shrinks:
 Python's decimal logarithm is correctly rounded, so the true value lies between its two neighbours.
 """
 
@@ -18,7 +18,7 @@ from fractions import Fraction
 from ..numerics import checks
 from . import conversions
 
-_BITS = 64  # of the returned fractions
+_BITS = 64  # binary digits of the returned fractions
 _DOWN, _UP = Context(prec=50, rounding=ROUND_FLOOR), Context(prec=50, rounding=ROUND_CEILING)
 
 

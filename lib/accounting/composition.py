@@ -71,8 +71,8 @@ def advanced(epsilon: float, count: int, slack: float, delta: float = 0.0) -> Co
 
     epsilon : [0, inf); count : integer >= 1; slack : (0, 1); delta : [0, 1)
 
-    The cost is sqrt(2 count log(1/slack)) epsilon + count epsilon (e^epsilon - 1), at count delta + slack. It is worse
-    than `basic` for large epsilon.
+    The cost is an epsilon of sqrt(2 count log(1/slack)) epsilon + count epsilon (e^epsilon - 1) and a delta of
+    count delta + slack. It is worse than that of `basic` for large epsilon.
     Source: Dwork, Rothblum, Vadhan 2010, Theorem III.3.
     """
     epsilon, runs = number("epsilon", epsilon, "[0, inf)"), float(whole("count", count, "[1, inf)"))
@@ -88,7 +88,7 @@ def optimal(epsilon: float, count: int, total_delta: float, delta: float = 0.0) 
     """Return the smallest epsilon at `total_delta` that holds for any `count` mechanisms, each (`epsilon`, `delta`)-DP.
 
     epsilon : [0, inf); count : integer in [1, 1e6]; delta : [0, 1)
-    total_delta : [0, 1), at least 1 - (1 - delta)^count, or the epsilon is inf
+    total_delta : [0, 1); below 1 - (1 - delta)^count the epsilon is inf
 
     In the worst case everything is revealed with probability 1 - (1 - delta)^count, and otherwise randomized response runs
     `count` times. The theorem gives delta at epsilons on a grid; between them, delta is linear in e^epsilon.
@@ -134,13 +134,13 @@ def gaussian(sigmas: ArrayLike, delta: float, sensitivities: ArrayLike = 1.0) ->
 class Accountant:
     """Bounds on the joint cost of mechanisms that are fixed in advance and see the same records.
 
-    mechanisms : one or more pairs (mechanism, count): a mechanism of `mechanisms`, and how often it runs, >= 1
+    mechanisms : one or more pairs (mechanism, count): a mechanism of `mechanisms`, and how many times it runs, >= 1
     delta : (0, 1)
 
     Each method is one bound on the epsilon at `delta` of all mechanisms. `basic`, `advanced` and `optimal` use the
-    mechanisms' pure epsilons. If one of these is infinite, they use the epsilons at some delta of each run: an equal part
-    of `delta` for `basic`, else the best of many parts. The theorems behind `advanced` and `optimal` are about equal
-    mechanisms, so all are taken to cost as much as the most expensive.
+    mechanisms' pure epsilons. If one of these is infinite, they use the epsilon of each run at a part of
+    `delta`: `basic` divides `delta` equally, and the others use the best of many divisions. The theorems behind
+    `advanced` and `optimal` are about equal mechanisms, so each one is assumed to cost as much as the most expensive.
 
     >>> from lib.accounting import Accountant
     >>> from lib.mechanisms import Laplace
@@ -180,7 +180,7 @@ class Accountant:
         return self._by(lambda epsilon, own, count: optimal(epsilon, count, self.delta, own).epsilon)
 
     def rdp(self) -> float:
-        """Return the epsilon by Rényi DP, the best of `ORDERS`."""
+        """Return the epsilon by Rényi DP, the best over `ORDERS`."""
         curves, counts = zip(*((each.rdp(ORDERS), count) for each, count in self.mechanisms))
         return float(conversions.rdp_to_dp(ORDERS, conversions.compose_rdp(curves, counts), self.delta).epsilon)
 

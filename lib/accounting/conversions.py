@@ -8,7 +8,7 @@ computed for. `conversion` to (epsilon, delta) is "canonne2020" (Canonne, Kamath
 Prop. 12) or the older, looser "mironov2017" (Mironov 2017, Prop. 3; miura2022, Prop. 2.5).
 
 Arguments broadcast; results are plain floats if every argument is a scalar. Bad arguments raise ``ValueError``, and
-inputs too extreme raise ``ArithmeticError``. A cost too large for a double is inf. A cost or delta that underflows
+extreme inputs raise ``ArithmeticError``. A cost too large for a double is inf. A cost or delta that underflows
 becomes the smallest normal double, not 0: rounding must not turn an approximate guarantee into a pure one.
 """
 
@@ -63,7 +63,7 @@ def compose_rdp(epsilons: Iterable[ArrayLike], counts: ArrayLike | None = None) 
 
     epsilons : K curves in [0, inf], scalars (one order) or arrays over one grid of orders; they
         broadcast; pass a single curve as ``[curve]``
-    counts : K integers >= 0, how often each mechanism runs; default: once each
+    counts : K integers >= 0, how many times each mechanism runs; default: once
     Source: Mironov 2017, Proposition 1; miura2022, Proposition 2.4.
 
     >>> from lib.accounting import compose_rdp
@@ -83,13 +83,13 @@ def rdp_to_dp(alpha: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, conversion
     """Return the smallest epsilon at `delta` that an RDP curve gives over its grid of orders.
 
     alpha, epsilon : orders in (1, inf) and RDP epsilons in [0, inf] (inf: no guarantee), of one shape
-    delta : in (0, 1), any shape, which the result takes
+    delta : in (0, 1), any shape; the result has the same shape
     conversion : "mironov2017" or "canonne2020"
 
     - "mironov2017" is ``epsilon + log(1/delta)/(alpha-1)``.
     - "canonne2020", never larger, is ``epsilon + log((alpha-1)/alpha) - (log(delta) + log(alpha))/(alpha-1)``.
 
-    Negative epsilons become 0, because (negative, delta) implies (0, delta); `alpha` stays the minimizer before clipping.
+    Negative epsilons become 0, because (negative, delta) implies (0, delta); `alpha` is the minimizer before clipping.
     If the curve is infinite everywhere, epsilon is inf and alpha is NaN.
 
     >>> import numpy as np
@@ -200,7 +200,7 @@ def dp_to_zcdp(epsilon: ArrayLike, delta: ArrayLike, conversion: str = "canonne2
         return plain((epsilon / (np.sqrt(epsilon + log_inverse) + np.sqrt(log_inverse))) ** 2)
 
     def epsilon_at(u, target, c):
-        # With rho = (c - log(1+x)) / x^2, for which the order 1 + x is optimal; decreasing in u.
+        # For rho = (c - log(1+x)) / x^2 the order 1 + x is optimal. The epsilon decreases in u.
         x = np.exp(u)
         return (2 + 1 / x) * (c - np.logaddexp(0, u)) / x - np.logaddexp(0, -u) - target
 

@@ -33,7 +33,7 @@ def log1pmx(x: ArrayLike) -> complex | np.ndarray:
     x : array_like, real in (-1, inf), or complex off the cut (-inf, -1]; any shape
 
     For real `x` the result is never positive, and about -x^2/2 near 0. For |x| < 0.4 the leading terms are cancelled
-    by hand: with r = x / (2 + x), log(1 + x) = 2 r + 2 r^3 (1/3 + r^2/5 + ...) and 2 r - x = -r x.
+    analytically: with r = x / (2 + x), log(1 + x) = 2 r + 2 r^3 (1/3 + r^2/5 + ...) and 2 r - x = -r x.
     """
     x = np.asarray(x)
     if not np.iscomplexobj(x):
@@ -70,7 +70,7 @@ def beyond_line(log_mass: np.ndarray, u: np.ndarray) -> np.ndarray:
 
     Where e^u dominates, the result is up to a relative 1e-15 larger. For a privacy loss L of law P, sum this over its mass
     at u = (alpha - 1) L, and add alpha - 1 times the sum at u = -L. As E[e^-L] = 1, this gives e^((alpha - 1) D_alpha) - 1
-    in non-negative terms, so that the divergence of nearly equal laws keeps its digits.
+    as a sum of non-negative terms, so the divergence of nearly equal laws keeps its digits.
     """
     return np.where(u > 40, np.exp(log_mass + u), np.exp(log_mass) * _expm1mx(np.minimum(u, 40)))
 
@@ -81,10 +81,10 @@ def psi(t: ArrayLike, alpha: ArrayLike) -> Numbers:
     t : array_like in (-1, inf), the relative difference of the variances; alpha : in [1, inf]; they broadcast
 
     psi_alpha(t) = [alpha log(1 + t) - log(1 + alpha t)] / (alpha - 1) >= 0. Its limit is log(1 + t) - t / (1 + t)
-    at alpha = 1, and log(1 + t) at alpha = inf. The result is ``inf`` where alpha t <= -1 (as rounded), and for alpha = inf where
-    t < 0. With s = t / (1 + t) and phi(x) = log(1 + x) - x, psi is -phi(-s) - phi((alpha - 1) s) / (alpha - 1). Both
-    terms are >= 0, so nothing cancels. The relative error is a few roundings, times 1 / (1 + alpha t) near the edge of
-    the region, where rounding `t` has as large an effect.
+    at alpha = 1, and log(1 + t) at alpha = inf. The result is ``inf`` where alpha t <= -1 (after rounding), and for
+    alpha = inf where t < 0. With s = t / (1 + t) and phi(x) = log(1 + x) - x, psi is -phi(-s) - phi((alpha - 1) s) /
+    (alpha - 1). Both terms are >= 0, so nothing cancels. The relative error is a few roundings, times 1 / (1 + alpha t)
+    near the edge of the region, where rounding `t` has an equally large effect.
     Coq checks this, except for rounding: `psi_nonneg`, `psi_increasing` and `psi_decreasing` in proofs/.
     """
     t = checks.real("t", t, "(-1, inf)")
@@ -218,7 +218,7 @@ def renyi_gaussian(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: Ar
 
 
 def renyi_discrete(p: ArrayLike, q: ArrayLike, alpha: ArrayLike) -> Numbers:
-    """Return D_alpha of two distributions on the same finite set, in nats, an array of the shape of `alpha`.
+    """Return D_alpha of two distributions on the same finite set, in nats, as an array of the shape of `alpha`.
 
     p, q : shape (k,), entries >= 0 that sum to 1 (within 1e-9); alpha : array_like in [1, inf], any shape
     The result is ``inf`` if `q` is 0 at an entry where `p` is not. Raises ``ValueError`` on other input.
@@ -283,9 +283,9 @@ def renyi(log_p: Callable[[float], float], log_q: Callable[[float], float], alph
           support: tuple[float, float] = (-np.inf, np.inf), *, points: Iterable[float] = ()) -> Estimate:  # fmt: skip
     """Return D_alpha(P||Q) of two densities on the line, in nats, by adaptive quadrature.
 
-    log_p, log_q : functions, the logarithm of a density that integrates to 1 over `support` (-inf where it is 0)
+    log_p, log_q : functions that return the logarithm of a density with integral 1 over `support` (-inf where it is 0)
     alpha : a number in [1, inf); 1 is the KL-divergence
-    support : (low, high), either may be infinite; points : inside it, where the densities have kinks, jumps or narrow peaks
+    support : (low, high), possibly infinite; points : where, inside it, the densities have kinks, jumps or narrow peaks
 
     The error is the quadrature's own estimate, which is not a proof. The result is (inf, inf) if the integrand
     overflows because the divergence is infinite or too large. A logarithmically diverging integral may look finite.

@@ -1,4 +1,4 @@
-"""The exact curve of all (epsilon, delta) of the Gaussian mechanism, and the noise that a guarantee needs.
+"""The exact curve of all pairs (epsilon, delta) of the Gaussian mechanism, and the noise that a guarantee needs.
 
 Conventions are as in `conversions`; sensitivity / sigma is in [1e-150, 1e150]. In formulas, mu = sensitivity / sigma.
 Deltas, epsilons and the smallest sigma are raised by three times the largest rounding error that was seen (`_raised_log_delta`).
@@ -80,7 +80,7 @@ def gaussian_epsilon(sigma: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike 
     target = np.where(positive, log_delta, log_delta_at_zero - 1)  # elsewhere: any solvable problem
     high = mu * (mu / 2 + 2 * np.sqrt(-2 * target))  # above the zCDP conversion's epsilon
     found = root(lambda e, m, goal: _raised_log_delta(e, m) - goal, np.zeros_like(mu), high, mu, target)
-    for _ in range(20):  # by rounding, a few steps
+    for _ in range(20):  # a few steps, because of rounding
         if not (low := _raised_log_delta(found, mu) > target).any():
             break
         found = np.where(low, found * (1 + 2.0**-51) + TINY, found)
@@ -107,13 +107,13 @@ def gaussian_sigma(
         with np.errstate(divide="ignore", over="ignore"):  # no finite sigma: rho underflows for tiny epsilon and delta
             return plain(sensitivity / np.sqrt(2 * rho))
     epsilon, delta = np.asarray(epsilon, dtype=float), np.asarray(delta, dtype=float)
-    # mu by zCDP and mu = delta (as delta(0) < mu) are too small. Too large is the mu with t0 = -t
-    # (above) where Phi(t) - Phi(-t) = delta, since R decreases. Factors of 2 absorb rounding.
+    # mu by zCDP and mu = delta (as delta(0) < mu) are too small. The mu with t0 = -t (above), where
+    # Phi(t) - Phi(-t) = delta, is too large, since R decreases. Factors of 2 absorb rounding.
     t = np.sqrt(2) * scipy.special.erfinv(delta)
     low = np.log(np.maximum(np.sqrt(2 * rho), delta) / 2)
     high = np.log(2 * (t + np.hypot(t, np.sqrt(2 * epsilon))))
     log_mu = root(lambda v, e, goal: _raised_log_delta(e, np.exp(v)) - goal, low, high, epsilon, np.log(delta))
     mu = np.exp(log_mu)
-    for _ in range(20):  # by rounding, a few steps
+    for _ in range(20):  # a few steps, because of rounding
         mu = np.where(delta_from_log(_raised_log_delta(epsilon, mu)) > delta, np.nextafter(mu, 0), mu)
     return plain(quotient_up(sensitivity, mu))

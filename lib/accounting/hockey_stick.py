@@ -16,11 +16,11 @@ accountant of Alghamdi et al. (2023), with quadrature in place of an asymptotic 
 The trapezoid rule with step h has three errors, all bounded and reported:
 - Aliasing. By Poisson's summation formula (Abate and Whitt, Queueing Systems 10, 1992) the infinite sum is exactly
   sum_j e^(r j w) delta(eps + j w), w = 2 pi / h. By Chernoff's bound delta(x) <= C(r') exp(K(r') - r' x) for every r'
-  of the same strip, with C(r') = r'^r' / (1 + r')^(1 + r') (Canonne, Kamath and Steinke 2020, for r' > 0). So j < 0 and
-  j > 0 add at most C exp(K(r') - r' eps) q / (1 - q), q = e^(-|r - r'| w), r' on either side of r; r' = 0 is the
-  trivial delta <= 1.
-- Truncation at u = U. |exp(K(r + iu))| decreases in |u| (see `_log_moment`), and |z (1 + z)| >= u^2, so what is left
-  out is at most |exp(K(r + iU) - r eps)| / (pi U).
+  of the same strip, with C(r') = r'^r' / (1 + r')^(1 + r') (Canonne, Kamath and Steinke 2020, for r' > 0). So the
+  terms with j < 0, and those with j > 0, add at most C exp(K(r') - r' eps) q / (1 - q), where q = e^(-|r - r'| w) and
+  r' is on their side of r; r' = 0 gives the trivial bound delta <= 1.
+- Truncation at u = U. |exp(K(r + iu))| decreases in |u| (see `_log_moment`), and |z (1 + z)| >= u^2, so the omitted
+  part is at most |exp(K(r + iU) - r eps)| / (pi U).
 - Rounding, to first order, of every exponent and of the whitening of the Gaussians.
 """
 
@@ -51,7 +51,7 @@ class HockeyStick(NamedTuple):
 
 def hockey_stick_gaussian(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: ArrayLike, epsilon: ArrayLike,
                           count: int = 1, *, tolerance: float = 1e-14) -> HockeyStick:  # fmt: skip
-    """Return delta(epsilon) of `count` draws from N(mean1, cov1) against as many from N(mean2, cov2), a `HockeyStick`.
+    """Return the `HockeyStick` delta(epsilon) of `count` draws from N(mean1, cov1) against `count` from N(mean2, cov2).
 
     mean1, mean2, cov1, cov2 : as for `divergence.gaussian_pair`, whose errors it raises
     epsilon : array_like of real numbers, any shape; negative ones are permitted, and 0 gives the total variation
@@ -95,7 +95,7 @@ class _Loss(NamedTuple):
         K(z) = draws/2 sum_i [b z (1 + z) / (1 + z s) + z slope - curve(z s)].
 
     For small t, slope = -phi(-s) and curve = phi, where phi(x) = log1p(x) - x: nothing cancels. For `wide` ones, |t| > 1/2,
-    slope = log1p(t) and curve = log1p: there z s would cancel. The `_error`s allow for the rounding of the whitening.
+    slope = log1p(t) and curve = log1p, as there z s would cancel. The `_error`s allow for rounding in the whitening.
     """
 
     draws: float
@@ -109,7 +109,7 @@ class _Loss(NamedTuple):
 
     @classmethod
     def of(cls, pair: GaussianPair, count: float) -> _Loss:
-        """Return the loss of `count` draws of `pair`, with the errors that the pair's own cause."""
+        """Return the loss of `count` draws of `pair`, with the errors that follow from those of the pair."""
         m, t, m_error, t_error = pair
         s, q, wide = t / (1 + t), 1 + t, np.abs(t) > 0.5
         b = m**2 / q

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from prv_accountant.domain import Domain
 
 
-Mechanisms = Iterable[tuple[Any, int]]  # pairs (mechanism of `lib.mechanisms` or variable, how often it runs)
-_MOST_POINTS = 50_000_000  # which take some gigabytes
+Mechanisms = Iterable[tuple[Any, int]]  # pairs (mechanism of `lib.mechanisms` or variable, how many times it runs)
+_MOST_POINTS = 50_000_000  # these take some gigabytes
 
 
 class EpsilonBounds(NamedTuple):
@@ -39,9 +39,9 @@ class EpsilonBounds(NamedTuple):
     upper: float
 
 
-# Numerical composition (Gopi, Lee, Wutschitz 2021). prv-accountant, slow to import, supplies the grid and the FFT. Its
-# pure-DP variable has an RDP curve below the truth, hence too small a grid. The means of its discretization, by
-# quadrature, can miss a jump. The e^epsilon of its final search overflows. So these are ours.
+# Numerical composition (Gopi, Lee, Wutschitz 2021). prv-accountant, slow to import, supplies the grid and the FFT. We
+# replace three of its parts: the RDP curve of its pure-DP variable is below the truth, so its grid is too small; its
+# discretization finds means by quadrature, which can miss a jump; and the e^epsilon of its final search overflows.
 @dataclass(frozen=True)
 class PrivacyLossVariable(ABC):
     """A privacy random variable as `prv_compose` takes it: the privacy loss of a mechanism's worst neighbours.
@@ -51,7 +51,7 @@ class PrivacyLossVariable(ABC):
     sharply, but never below the truth.
     """
 
-    size: float  # (0, inf): epsilon of pure DP; sensitivity / scale or / sigma; so size^2 / 2 is a rho
+    size: float  # (0, inf): epsilon of pure DP, sensitivity / scale or sensitivity / sigma; size^2 / 2 is a rho
 
     def rdp(self, alpha: float) -> float:
         """Return an RDP epsilon at one order `alpha` in (1, inf): here that of a pure-DP mechanism."""
@@ -127,8 +127,8 @@ class BoundedRangeLoss(PrivacyLossVariable):
         delta(x) = (e^(epsilon/2) - e^(x/2))^2 / (e^epsilon - 1),    -epsilon <= x <= epsilon.
 
     The curve bounds that of each t, so the variable also composes under adaptive choice (Zhu, Dong, Wang 2022). But no
-    single mechanism attains the curve. Its rho is epsilon^2/6, while zCDP needs epsilon^2/8 and pure DP epsilon^2/2.
-    `bounded_range.compose_schedule` comes as near to the optimum as its `resolution` allows.
+    single mechanism attains the curve. The rho is epsilon^2/6 for the variable, epsilon^2/8 for bounded range and
+    epsilon^2/2 for pure DP. `bounded_range.compose_schedule` comes as near to the optimum as its `resolution` allows.
     """
 
     def rdp(self, alpha: float) -> float:
@@ -181,8 +181,8 @@ def prv_compose(mechanisms: Mechanisms, delta: float, *, eps_error: float = 0.01
         because time grows with the number of pairs and the square root of the total count
     delta : [1e-12, 1); eps_error : (0, inf)
 
-    The true epsilon lies in [lower, upper], which is slightly wider than 2 eps_error; the estimate can lie below it.
-    Negative bounds become 0. The bounds allow for rounding errors as large as the result shows them to be. Raises
+    The true epsilon lies in [lower, upper], which is slightly wider than 2 eps_error; it can exceed `estimate`.
+    Negative bounds become 0. The bounds allow for rounding errors, whose size is estimated from the result. Raises
     ``ArithmeticError`` if delta is lost in these errors, or if the grid would exceed 50 million points. The mechanisms
     must be fixed in advance: for parameters chosen from earlier outputs this is a diagnostic, not a guarantee.
 
@@ -212,7 +212,7 @@ def prv_compose(mechanisms: Mechanisms, delta: float, *, eps_error: float = 0.01
 
 def _epsilons(composed, deltas) -> list[float]:
     """Return the epsilon of a variable on a grid at each of `deltas`, or -inf where its total mass is smaller. At t_i,
-    delta is the mass from there on less damped_i, the sum over j >= i of p_j e^(t_i - t_j): no overflow."""
+    delta is the mass from t_i on minus damped_i, the sum over j >= i of p_j e^(t_i - t_j), which cannot overflow."""
     backwards = composed.pmf[::-1]
     fall = np.exp(-np.longdouble(composed.domain.dt()))
     mass, damped = backwards.cumsum()[::-1], scipy.signal.lfilter([1], [1, -fall], backwards)[::-1]
@@ -227,8 +227,8 @@ def prv_distribution(mechanisms: Mechanisms, *, eps_error: float, delta_error: f
 
     mechanisms : as for `prv_compose`; eps_error : (0, inf); delta_error : [1e-300, 1)
 
-    The variable can be drawn together with the true one so that they differ by more than eps_error with probability at
-    most delta_error.
+    The variable can be coupled with the true one so that they differ by more than eps_error with probability at most
+    delta_error.
 
     >>> from lib.accounting import prv_distribution
     >>> from lib.mechanisms import Gaussian
@@ -265,7 +265,7 @@ def _composed(pairs, grid) -> DiscretePrivacyRandomVariable:
     from prv_accountant.discrete_privacy_random_variable import DiscretePrivacyRandomVariable
 
     composer = Heterogeneous([_discretised(prv, grid) for prv, _ in pairs])
-    with warnings.catch_warnings():  # scipy 1.15 and 1.16 announce an end of longdouble that 1.17 did not bring
+    with warnings.catch_warnings():  # scipy 1.15 and 1.16 warn that longdouble will go; in 1.17 it did not
         warnings.filterwarnings("ignore", "dtype=float128", DeprecationWarning)
         found = composer.compute_composition([count for _, count in pairs])
     # Many small shifts to the exact means may carry the grid, a circle, away from the loss; rotate it back.

@@ -24,8 +24,8 @@ from ..numerics.elementwise import TINY, quotient_up, raised, raised_delta, tota
 from .divergence import beyond_line
 from .numerical import PrivacyLossVariable
 
-WIDEST_SIGMA = 1e4  # of discrete Gaussians whose losses are enumerated
-MOST_SHIFT = "[1, 1e6]"  # likewise
+WIDEST_SIGMA = 1e4  # largest sigma of the discrete Gaussians whose losses are enumerated
+MOST_SHIFT = "[1, 1e6]"  # range of the shifts whose losses are enumerated
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class DiscreteLoss(PrivacyLossVariable):
 
     @cached_property
     def _error(self) -> float:
-        """Return more than the relative rounding error of a sum over the masses."""
+        """Return an upper bound on the relative rounding error of a sum over the masses."""
         return float(2.0**-47 * min(1 - self.log_mass.min(), 1000) + 2.0**-50 * scipy.special.gammaln(len(self.losses)))
 
     @property
@@ -94,7 +94,7 @@ class DiscreteLoss(PrivacyLossVariable):
     def _renyi(self, x):
         if x > 1e150:  # beyond, the result is the largest loss, up to rounding
             return self._largest
-        if self.size < 1e-140:  # the sum would underflow; but that is of all laws
+        if self.size < 1e-140:  # the sum would underflow; this bound holds for all laws
             return min(raised((1 + x) * self.size / 2 * self.size), self._largest)
         total = scipy.special.logsumexp(self.log_mass + x * self.losses)
         if total < 0.1:
@@ -105,7 +105,7 @@ class DiscreteLoss(PrivacyLossVariable):
     @property
     def kl(self) -> float:
         """Return the mean loss, D_1, rounded up."""
-        excess = beyond_line(self.log_mass, -self.losses).sum()  # l + e^-l - 1; the addition sums to 0
+        excess = beyond_line(self.log_mass, -self.losses).sum()  # the mean of l + e^-l - 1; that of e^-l - 1 is 0
         return float(raised(excess, self._error))
 
     def rdp(self, alpha: float) -> float:
@@ -131,7 +131,7 @@ class DiscreteLoss(PrivacyLossVariable):
 
 @lru_cache(maxsize=256)
 def randomized_response(epsilon: float, k: int = 2) -> DiscreteLoss:
-    """Return the loss of randomized response over k values, the true one with odds e^epsilon to 1 against each other.
+    """Return the loss of randomized response over k values, with odds e^epsilon to 1 for the truth against another.
 
     epsilon : (0, 1e150]; k : integer in [2, inf)
     """

@@ -51,7 +51,7 @@ class SampledGaussian(PrivacyLossVariable):
 
     sigma : noise multiplier in [0.1, 1e6]; q : in (0, 1); direction : "remove", "add" or "replace"
 
-    Each law is (1 - q) N(0) + q N(m) with m = -1, 0 or 1; "add" is reversed, so that the loss increases.
+    Each law is (1 - q) N(0) + q N(m) with m = -1, 0 or 1; "add" reverses the axis, so the loss increases with x.
     """
 
     sigma: float = 1.0
@@ -138,7 +138,7 @@ def epsilon(noise_multiplier: float, sampling: float, steps: int, delta: float, 
     noise_multiplier : sigma in [0.1, 1e6]; sampling : q in [1e-6, 1]; steps : integer >= 1; delta : [1e-12, 1)
     neighbours : "unbounded", a record is added or removed, or "bounded", one is replaced
 
-    If a `delta` near 1e-12 or a million steps allow no finer grid, the bound may be too large by 0.03, or by a
+    If the grid cannot be finer, as for a `delta` near 1e-12 or a million steps, the bound may be too large by 0.03 or a
     twentieth of `rdp_epsilon`. Raises ``ArithmeticError`` if `delta` is lost in rounding, or if no grid suffices.
 
     >>> from lib.accounting.sampled_gaussian import epsilon
@@ -172,7 +172,7 @@ def epsilon(noise_multiplier: float, sampling: float, steps: int, delta: float, 
 def rdp_epsilon(
     noise_multiplier: float, sampling: float, steps: int, delta: float, neighbours: str = "unbounded"
 ) -> float:
-    """Return the epsilon at `delta` in (0, 1) of `steps` steps by Rényi DP, the best of `ORDERS`.
+    """Return the epsilon at `delta` in (0, 1) of `steps` steps by Rényi DP, the best over `ORDERS`.
 
     This is fast, but the result is seldom as small as that of `epsilon`.
     sampling : q in [1e-6, 1); other arguments as for `epsilon`
@@ -209,7 +209,7 @@ def noise_multiplier(
     one_of("neighbours", neighbours, tuple(NEIGHBOURS))
 
     @cache
-    def surplus(log_sigma):  # in log sigma nearly a straight line
+    def surplus(log_sigma):  # nearly linear in log sigma
         return math.log(max(epsilon(math.exp(log_sigma), sampling, steps, delta, neighbours), 1e-300) / wanted)
 
     least, low, high = math.log(0.1), 0.0, 0.0

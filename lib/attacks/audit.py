@@ -19,7 +19,7 @@ from ..numerics.checks import Numbers
 
 
 def clopper_pearson(successes: ArrayLike, trials: ArrayLike, confidence: ArrayLike = 0.95) -> tuple[Numbers, Numbers]:
-    """Return the exact two-sided interval (low, high) for a probability; each side errs with (1 - confidence)/2.
+    """Return the exact interval (low, high) for a probability; each side errs with probability (1 - confidence)/2.
 
     successes : integer in [0, trials]; trials : integer in [1, 1e15]; confidence : (0, 1); they broadcast
     Source: Clopper and Pearson (1934).
@@ -45,7 +45,7 @@ class Audit:
 
     epsilon_lower: float
     threshold: float
-    direction: str  # "first" or "second": under which input the event is the likelier
+    direction: str  # "first" or "second": under which input the event is more likely
     hits: int
     false_hits: int
     trials: int
@@ -129,8 +129,8 @@ def epsilon_lower_bound_of_categories(
 def epsilon_lower_bound(first: ArrayLike, second: ArrayLike, *, delta: float = 0.0, confidence: float = 0.95) -> Audit:
     """Return a lower bound on epsilon, as an `Audit`, from scores of outputs under two neighbouring inputs.
 
-    first, second : scores (trials,) of independent outputs under the two inputs; a likelihood ratio is the sharpest
-    delta : [0, 1); confidence : (0, 1), its error divided equally between P and Q
+    first, second : scores (trials,) of independent outputs under the two inputs; likelihood ratios are sharpest
+    delta : [0, 1); confidence : (0, 1); the error is divided equally between P and Q
 
     The first half of the scores chooses the event, a threshold and a direction; the second half judges it.
     Raises ``ValueError`` for fewer than 4 scores, unequal numbers, or NaN scores.

@@ -1,7 +1,7 @@
 """The exact law of a local protocol's reports, by running its program on every outcome of its random draws.
 
 The protocol gets a generator whose draws branch. The program runs once for every combination of outcomes, and the
-probabilities of equal reports add up. Reports are equal if the whole messages are: every byte, the type and the shape.
+probabilities of equal reports add up. Reports are equal if they agree in type, shape and every byte.
 
 How a draw branches. An integer from a small range takes all its values. A number from a large range, or a real one
 from [0, 1), is decided only as far as the program asks: a comparison with a constant has two outcomes. A number from
@@ -55,7 +55,7 @@ def exact_loss(
 ) -> ExactLoss:
     """Return the largest privacy loss of a frequency oracle's reports over all pairs of values and all reports.
 
-    oracle : a frequency oracle of few values, k of them: anything with `k` and `perturb`
+    oracle : a frequency oracle with few values, or anything with `k` and `perturb`
     beside, with_draws, seeds, errors : as for `report_law`, which runs for every value
 
     >>> from lib.attacks import exact_loss
@@ -84,7 +84,7 @@ def report_law(
 
     oracle : a frequency oracle, or anything with `k` and `perturb(values, rng=rng)`
     value : integer in [0, k-1]
-    beside : values of further users, whose reports are drawn in the same call and seen, for noise that users share
+    beside : values of further users, whose reports are drawn in the same call and also seen; for noise that users share
     with_draws : whether the number of random draws is also seen, as a shared generator or a clock would reveal it
     seeds : outcomes of a draw from a large range, integers in [0, 2^64), taken modulo the range
 

@@ -1,7 +1,7 @@
 """Membership inference: how well a published model reveals whether a record was in its training data.
 
 In the game, a pool of n records is split at random, and the model is trained on one half. The attacker sees the model
-and the pool, and gives each record a score, high if he believes that it was used. There are two scores:
+and the pool, and gives each record a score, which is high if the record seems to have been used. There are two scores:
 
 - the loss (Yeom et al. 2018): log p of the record's label
 - `likelihood_ratio_scores` (LiRA, offline, Carlini et al. 2022): how unusual the model's confidence in the label is,
@@ -33,7 +33,7 @@ _LEAST = 1e-12  # distance of probabilities from 0 and 1
 def confidence(model: Any, features: ArrayLike, labels: ArrayLike) -> NDArray[np.float64]:
     """Return the model's probability of each record's own label, (n,), in (0, 1).
 
-    model : has `predict_proba(features)`, shape (n, classes); labels : (n,) integers from 0 to classes - 1
+    model : an object with `predict_proba(features)`, shape (n, classes); labels : (n,) integers from 0 to classes - 1
     """
     probabilities = np.asarray(model.predict_proba(features), dtype=float)
     labels = checks.labels(labels, *probabilities.shape)
@@ -41,12 +41,13 @@ def confidence(model: Any, features: ArrayLike, labels: ArrayLike) -> NDArray[np
 
 
 def likelihood_ratio_scores(target: ArrayLike, shadows: ArrayLike, used: ArrayLike) -> NDArray[np.float64]:
-    """Return scores (n,): standard deviations of the target's log(p/(1-p)) above its mean over models without the record.
+    """Return scores (n,): how far the target's log(p/(1-p)) is above its mean over models without the record.
 
     target : (n,) in (0, 1), `confidence` of the attacked model in each record
     shadows : (s, n) in (0, 1), that of s shadow models; used : (s, n) of bool, whether each was trained on each record
 
-    Each record needs a model that was trained without it, and one record needs two. All records share one standard deviation.
+    The unit is a standard deviation shared by all records. Each record needs a model that was trained without it, and
+    one record needs two.
     """
     target = _logit(checks.real("target", target, "(0, 1)"))
     shadows = _logit(checks.real("shadows", shadows, "(0, 1)"))
@@ -90,7 +91,7 @@ class Attack:
 
     @cached_property
     def _placements(self):
-        """Return for each member the proportion of others below it, and for each other that of members above; ties count half."""
+        """Return the proportions of others below each member and of members above each other; ties count half."""
         inside, outside = self.scores[self.members], self.scores[~self.members]
         ranks = scipy.stats.rankdata(np.concatenate([inside, outside]))
         first = (ranks[: inside.size] - scipy.stats.rankdata(inside)) / outside.size
@@ -111,7 +112,7 @@ class Attack:
         """Return (rate, low, high): the true positive rate at a false positive rate of at most `fpr` in [0, 1].
 
         The threshold is the smallest that admits at most that rate of the sampled non-members. The interval is Clopper and
-        Pearson's of confidence 0.95 for that threshold; it does not include the randomness of the threshold itself.
+        Pearson's with confidence 0.95 for that threshold; it does not include the randomness of the threshold itself.
         """
         fpr = checks.number("fpr", fpr, "[0, 1]")
         falling = np.sort(self.scores[~self.members])[::-1]
@@ -235,7 +236,7 @@ def posterior_bound(prior: ArrayLike, epsilon: float) -> Numbers:
 
 
 def auc_bound(epsilon: float, delta: float = 0.0) -> float:
-    """Return the largest area under the curve: that under `tpr_bound`, a line through two corners and a level piece.
+    """Return the largest area under the ROC curve: that under `tpr_bound`, two sloping sides and a level piece.
 
     >>> from lib.attacks.membership_inference import auc_bound
     >>> print(round(float(auc_bound(epsilon=1.0)), 4))

@@ -1,16 +1,16 @@
-"""An audit of local protocols that learns from raw reports which features distinguish values, over all values.
+"""An audit of local protocols over all values, which learns from raw reports the features that distinguish values.
 
 `audit.audit_oracle` scores reports by the probabilities that the protocol states, and so misses an unstated leak, such
 as a seed. Here the score is learned from the reports.
 
 The features of a report are boolean:
-- for integers: every bit of every number, their parity, and how many bits are ones
+- for integers: every bit of every number, the parities of the ones, and how many bits are ones
 - for real numbers: which quantiles they exceed, which is the largest, the last 16 bits, and whether each is a multiple
   of 2^-53, as all sums with a 1 in them are
 - for both: which values the report supports, as the collector reads it, and which of the supports, the lowest two bits
   and the highest bit of each number differ from one another
 
-The score for one value against another is naive Bayes' (Bernoulli) over those features whose frequency under a value
+The score for one value against another is that of Bernoulli naive Bayes over the features whose frequency under a value
 differs from their overall frequency by more than `_TELLING` standard errors.
 
 The bound. A quarter of the reports trains the score. A quarter chooses two values and the event "the score exceeds c".
@@ -33,10 +33,10 @@ from .audit import Audit, _bound
 from .exact_law import SEEDS, ExactLoss, NotEnumerable, exact_loss
 
 _TELLING = 3.5
-_MOST_COUPLED = 40  # features that are looked at two by two
+_MOST_COUPLED = 40  # features that are compared in pairs
 _CUTS = 41  # thresholds that are tried for each pair of values
 _CHUNK = 2**13  # reports that are scored at a time
-_FEW, _MANY = 3, 16  # values of the oracles that `examine` enumerates, and that it runs
+_FEW, _MANY = 3, 16  # numbers of values of the oracles that `examine` enumerates and runs
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Examination:
     """The findings of `examine`.
 
     law : the loss of one report, on few values; None if it cannot be enumerated
-    together : that of two users' reports on two values, the second's known; None if `law` is None or already refutes
+    together : that of two users' reports on two values, if the second value is known; None if `law` is None or refutes
     runs : the audit learned from raw reports, on many values; draws : the values that `uneven_draws` gives
     """
 
@@ -97,7 +97,7 @@ def audit_reports(
 
     oracle : a frequency oracle: anything with `k`, `perturb` and `supports`
     trials : integer >= 8, number of users of each value; confidence : (0, 1)
-    grid : [1e-100, 1e100], to whose multiples real reports are first rounded; None for no rounding
+    grid : [1e-100, 1e100]; real reports are first rounded to its multiples; None for no rounding
 
     Users must report independently; for shared noise, use `exact_law.exact_loss` with a user `beside`. The audit stores
     about k^2 `trials` numbers.

@@ -55,4 +55,4 @@ def one_line(error: Exception) -> str:
     """Return the message of `error` as one sentence."""
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split()) or "there is not enough memory"  # of which a MemoryError says nothing
+    return " ".join(str(error).split()) or "there is not enough memory"  # a MemoryError has no message

@@ -63,7 +63,7 @@ def epsilon():
 def of_gaussian(sigma, sensitivity, delta, as_json):
     """Compute the smallest epsilon of Gaussian noise.
 
-    The epsilon is that at DELTA (Balle and Wang 2018). The command also gives the rho of zero-concentrated DP.
+    This is the epsilon at DELTA (Balle and Wang 2018). The command also gives the rho of zero-concentrated DP.
     """
     made = Gaussian(sigma, sensitivity)
     answer({"epsilon": made.epsilon_at(delta), "delta": delta, "rho": made.rho}, as_json)
@@ -77,7 +77,7 @@ def of_gaussian(sigma, sensitivity, delta, as_json):
 def of_laplace(scale, sensitivity, delta, as_json):
     """Compute the smallest epsilon of Laplace noise.
 
-    The epsilon is that at DELTA, which may be 0 (Balle, Barthe and Gaboardi 2020). The command also gives the rho of
+    This is the epsilon at DELTA, which may be 0 (Balle, Barthe and Gaboardi 2020). The command also gives the rho of
     zero-concentrated DP.
     """
     made = Laplace(scale, sensitivity)
@@ -148,7 +148,7 @@ def sigma():
 def for_gaussian(epsilon, delta, sensitivity, as_json):
     """Compute the smallest sigma of Gaussian noise.
 
-    The sigma is that of Balle and Wang (2018). The command also gives the sigma by rho, which adds up over releases.
+    The sigma is that of Balle and Wang (2018). The command also gives a sigma by rho; rho adds up over releases.
     """
     by_rho = gaussian_sigma(epsilon, delta, sensitivity, "zcdp")
     found = {"sigma": gaussian_sigma(epsilon, delta, sensitivity), "sigma by zcdp": by_rho}

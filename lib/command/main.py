@@ -38,7 +38,7 @@ def main(words=None) -> int:
             sys.stdout.reconfigure(
                 errors="namereplace"
             )  # a letter that the terminal lacks: \N{GREEK SMALL LETTER EPSILON}
-        # Not by `commands.main`, which answers a closed pipe with 1.
+        # `commands.main` is not used, because it answers a closed pipe with 1.
         with commands.make_context("dp-compendium", sys.argv[1:] if words is None else list(words)) as context:
             commands.invoke(context)
         return 0

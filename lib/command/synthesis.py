@@ -55,7 +55,7 @@ def synthesize(data, schema, epsilon, delta, neighbours, workload, records, with
     errors.csv, schema.yml, and statement.txt, which states the guarantee. Another release of the same records adds its epsilon to the
     total, so the folder must be new or empty.
     """
-    from ..release import schema as schemas  # of the extra `data`, and slow to import
+    from ..release import schema as schemas  # needs the extra `data`, and is slow to import
     from ..release import sources
     from ..release import synthesizer as release
 

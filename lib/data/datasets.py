@@ -27,7 +27,7 @@ from pathlib import Path
 from ..numerics import checks
 from ..numerics.extras import extra
 
-with extra("data"), warnings.catch_warnings():  # of progress bars, which we do not use
+with extra("data"), warnings.catch_warnings():  # warnings of progress bars, which we do not use
     warnings.filterwarnings("ignore", message="IProgress not found")
     import pandas as pd
     import pooch
@@ -41,7 +41,7 @@ class DatasetError(RuntimeError):
 class Source:
     """One real file: its data set, its name, its SHA-256, and where it is published.
 
-    `members` is the path into the archive at `url`: all but the last name archives within archives, the last names the file.
+    `members` is the path into the archive at `url`: all but the last name nested archives, and the last names the file.
     """
 
     dataset: str
@@ -54,7 +54,7 @@ class Source:
 _ADULT_URL = "https://archive.ics.uci.edu/static/public/2/adult.zip"
 _BANK_URL = "https://archive.ics.uci.edu/static/public/222/bank+marketing.zip"
 
-# The archives are not pinned (their packing has changed over the years), the files are.
+# The files are pinned, but the archives are not, because their packing has changed over the years.
 _SOURCES = (
     Source("adult", "adult.data", "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
            _ADULT_URL, ("adult.data",)),
@@ -65,16 +65,16 @@ _SOURCES = (
 )  # fmt: skip
 SOURCES = {source.name: source for source in _SOURCES}
 
-ADULT_FILES = ("adult.data", "adult.test")  # of training and test records
+ADULT_FILES = ("adult.data", "adult.test")  # training records, test records
 ADULT_COLUMNS = (
     "age", "workclass", "fnlwgt", "education", "education-num", "marital-status",
     "occupation", "relationship", "race", "sex", "capital-gain", "capital-loss",
     "hours-per-week", "native-country", "income",
 )  # fmt: skip
 
-# Age, the code of the education and the hours have the ends that the survey gave them
-# (records under 17 were left out, ages are cut at 90); gains fill five digits. No range is
-# published for fnlwgt and capital-loss: round numbers that hold for both parts of Adult.
+# The ranges of age, education code and hours are those of the survey, which left out records
+# under 17 and cut ages at 90; gains have up to five digits. No range is published for fnlwgt
+# and capital-loss; theirs are round numbers that hold for both parts of Adult.
 PUBLIC_RANGES = {
     "age": (17, 90),
     "fnlwgt": (0, 1_500_000),
@@ -93,14 +93,14 @@ _PARTS = {"train": slice(0, 32_561), "test": slice(32_561, None), "all": slice(N
 
 
 def adult(part: str = "train", *, missing: str = "nan", source: str = "real", download: bool = True) -> pd.DataFrame:
-    """Return Adult under UCI's column names (`ADULT_COLUMNS`), six integer columns and nine of text.
+    """Return Adult under UCI's column names (`ADULT_COLUMNS`), six integer and nine string columns.
 
     part : "train" (32,561 records), "test" (16,281) or "all" (48,842, the training records first)
     missing : "nan" makes UCI's ``?`` missing, so that ``.dropna()`` leaves the complete records (30,162; 15,060; 45,222);
         "category" keeps ``?`` as a value
     source : "real", or "stand-in" for synthetic records with the same columns and types, the same number in each part
 
-    Raises `DatasetError` for a file that is missing or damaged, ``ValueError`` for another argument.
+    Raises `DatasetError` for a file that is missing or damaged, and ``ValueError`` for other arguments.
 
     >>> from lib.data.datasets import adult
     >>> frame = adult(source="stand-in")
@@ -126,9 +126,9 @@ def bank(*, missing: str = "nan", source: str = "real", download: bool = True) -
 
     missing : "nan" makes the label ``unknown`` missing, so that ``.dropna()`` leaves the 30,488 complete records of
         miura2025 (Table 1); "category" keeps it as a value
-    source : "real", or "stand-in" for the same number of synthetic records of the 11 columns of text
+    source : "real", or "stand-in" for the same number of synthetic records of the 11 string columns
 
-    Raises `DatasetError` for a file that is missing or damaged, ``ValueError`` for another argument.
+    Raises `DatasetError` for a file that is missing or damaged, and ``ValueError`` for other arguments.
 
     >>> from lib.data.datasets import bank
     >>> print(bank(source="stand-in").columns[:3].tolist())
@@ -145,7 +145,7 @@ def bank(*, missing: str = "nan", source: str = "real", download: bool = True) -
 def stand_in_provenance() -> dict:
     """Return how the synthetic samples were made: epsilon, delta, neighbours, seed, and each data set's hashes and errors.
 
-    The data sets are ``["datasets"]`` ``"adult"`` and ``"bank"``. Raises `DatasetError` if it cannot be read.
+    The data sets are ``"adult"`` and ``"bank"`` under ``"datasets"``. Raises `DatasetError` if the file cannot be read.
     """
     file = STAND_INS / "provenance.json"
     try:
@@ -178,8 +178,8 @@ def adult_numeric(frame: pd.DataFrame, *, scaling: str = "observed") -> pd.DataF
     scaling : "observed" sends each column's minimum and maximum to -1 and 1, which a guarantee must treat as public; "public"
         does so with `PUBLIC_RANGES`
 
-    miura2022 (section 3.2) says only "normalized to [-1, 1]". Raises ``ValueError`` naming a column that is absent, has a
-    missing or out-of-range value, or (observed) one value only.
+    miura2022 (section 3.2) says only "normalized to [-1, 1]". Raises ``ValueError``, naming the column, if one is
+    absent, has a missing or out-of-range value or, for "observed", has only one value.
     """
     checks.one_of("scaling", scaling, ("observed", "public"))
     absent = [column for column in PUBLIC_RANGES if column not in frame.columns]
@@ -200,9 +200,9 @@ def adult_numeric(frame: pd.DataFrame, *, scaling: str = "observed") -> pd.DataF
 
 
 def available(dataset: str) -> bool:
-    """Return whether all files of "adult" or "bank" are on this machine and undamaged; never fetch.
+    """Return whether all files of "adult" or "bank" are on this machine and undamaged, without fetching any.
 
-    A damaged file in the cache counts as absent. Raises `DatasetError` for a damaged one in ``COMPENDIUM_DATA``.
+    A damaged file in the cache counts as absent. Raises `DatasetError` for a damaged file in ``COMPENDIUM_DATA``.
 
     >>> from lib.data.datasets import adult, available
     >>> source = "real" if available("adult") else "stand-in"
@@ -248,7 +248,7 @@ def fingerprints(source: str, *names: str) -> dict[str, str]:
 
 
 def given_folder() -> Path | None:
-    """Return the full path that ``COMPENDIUM_DATA`` names, or None if unset. Raises `DatasetError` if it cannot be read."""
+    """Return the full path that ``COMPENDIUM_DATA`` names, or None if unset. Raises `DatasetError` if unreadable."""
     given = os.environ.get("COMPENDIUM_DATA", "")
     if not given:
         return None
@@ -256,7 +256,7 @@ def given_folder() -> Path | None:
         folder = Path(given).expanduser().absolute()
         if folder.is_dir() and os.access(folder, os.R_OK | os.X_OK):
             return folder
-    except (OSError, RuntimeError):  # a name too long, a home that is unknown
+    except (OSError, RuntimeError):  # the name is too long, or the home unknown
         pass
     raise DatasetError(
         f"COMPENDIUM_DATA must name a folder that can be read, got {given!r}: "
@@ -265,7 +265,7 @@ def given_folder() -> Path | None:
 
 
 def cache_folder() -> Path:
-    """Return the user cache: one folder a data set, so that it may serve as ``COMPENDIUM_DATA`` elsewhere."""
+    """Return the user cache: one folder for each data set, so that it may serve as ``COMPENDIUM_DATA`` elsewhere."""
     return Path(pooch.os_cache("dp-compendium"))
 
 
@@ -274,7 +274,7 @@ def _cached(source: Source) -> Path:
 
 
 def _search(source: Source) -> tuple[Path | None, list[str]]:
-    """Return the undamaged copy on this machine (``None`` if there is none), and in words where it is not."""
+    """Return the undamaged copy on this machine (``None`` if there is none), and, in words, where it was not found."""
     looked: list[str] = []
     folder = given_folder()
     if folder is not None:

@@ -45,7 +45,7 @@ ADULT_BINS = {
     "age": (*range(17, 90, 3), 91),
     "fnlwgt": tuple(range(0, 1_550_001, 50_000)),
     "education-num": tuple(range(1, 18)),
-    # 99,999, the greatest number that five digits hold, stands for all beyond it
+    # 99,999, the greatest number that five digits hold, stands for all values beyond it
     "capital-gain": (0, 1, *range(1_000, 8_001, 1_000), 10_000, 15_000, 20_000, 50_000, 99_999, 100_000),
     "capital-loss": (0, 1, *range(250, 5_251, 250)),
     "hours-per-week": (1, 5, 10, 15, 20, 21, 25, 30, 35, 36, 40, 41, 45, 46, 50, 51, 55, 60, 61, 65, 70, 80, 90, 100),
@@ -91,7 +91,7 @@ def adult_table(
     """Return Adult's 9 categorical attributes or, if `numeric`, all 15, the numeric ones in `ADULT_BINS`.
 
     part : "train", "test" or "all"; source : "real" or "stand-in", as for `datasets.adult`
-    missing : "drop" leaves the complete records (30,162 for training, miura2025, Table 1), "category" keeps ``?`` as a value
+    missing : "drop" leaves the complete records (30,162 for training: miura2025, Table 1); "category" keeps ``?``
 
     >>> from lib.data.encodings import adult_table
     >>> print(adult_table(source="stand-in").domain.attributes[:3])
@@ -167,7 +167,7 @@ def codes(name: str, column: pd.Series, labels: Sequence[str]) -> NDArray[np.int
 
 
 def bin_positions(name: str, labels: Iterable[str]) -> NDArray[np.int64]:
-    """Return which bin of ``ADULT_BINS[name]``, from 0, each of its `labels` in a `Table` stands for."""
+    """Return the bin of ``ADULT_BINS[name]``, from 0, that each of its `labels` in a `Table` stands for."""
     cuts = ADULT_BINS[name]
     position = {_interval(low, high): index for index, (low, high) in enumerate(zip(cuts, cuts[1:]))}
     return np.array([position[label] for label in labels])

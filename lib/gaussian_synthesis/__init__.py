@@ -1,16 +1,16 @@
 """Synthetic data from one multivariate Gaussian, and the Rényi privacy of its sampling randomness (`miura2022`)."""
 
 from .bounds import (
-    bounded_epsilon,  # Theorem 3.2: another record, n public
-    bounded_epsilon_both,  # Theorem G: another record, both data sets in the class
-    bounded_epsilon_joint,  # Theorem B: another record, the two eigenvalues bounded together
-    bounded_epsilon_tight,  # Theorem A: another record, the two eigenvalues bounded one by one
-    divergence_added,  # the divergence when a record is added, for its Mahalanobis distance
-    divergence_removed,  # the divergence when a record is removed, for its Mahalanobis distance
+    bounded_epsilon,  # Theorem 3.2: a record is replaced, n public
+    bounded_epsilon_both,  # Theorem G: a record is replaced, both data sets in the class
+    bounded_epsilon_joint,  # Theorem B: a record is replaced, the two eigenvalues bounded together
+    bounded_epsilon_tight,  # Theorem A: a record is replaced, the two eigenvalues bounded one by one
+    divergence_added,  # the divergence when a record is added, given its Mahalanobis distance
+    divergence_removed,  # the divergence when a record is removed, given its Mahalanobis distance
     largest_radius,  # the largest Mahalanobis distance of a record in the class
     regularised_epsilon,  # Theorem F: a ridge is added to the covariance
-    unbounded_epsilon,  # Theorem 3.1: one record more or less
-    unbounded_epsilon_tight,  # Theorem D: one record more or less, from exact divergences
+    unbounded_epsilon,  # Theorem 3.1: a record is added or removed
+    unbounded_epsilon_tight,  # Theorem D: a record is added or removed, from exact divergences
 )
 from .mechanism import (
     fit,  # mean and covariance of the records

@@ -1,16 +1,16 @@
 """Bounds on the Rényi privacy of one record that Gaussian synthesis releases: the printed ones, and sharper ones.
 
-They hold for data sets in [-1, 1]^d whose covariance has no eigenvalue below sigma. If no two of these are neighbours,
-as for sigma = 1 or n <= d, the bounds are vacuous. Each bounds the Rényi divergence of ONE released record before it is
-clipped to the cube; m records, m fixed in advance, cost m times as much (`miura2022`, Proposition 2.4).
+The bounds hold for data sets in [-1, 1]^d whose covariance has no eigenvalue below sigma. If no two of these are
+neighbours, as for sigma = 1 or n <= d, they are vacuous. Each bounds the Rényi divergence of ONE released record before
+it is clipped to the cube; m records, m fixed in advance, cost m times as much (`miura2022`, Proposition 2.4).
 
 Notation, after the paper: N = n + 1, tau = 4 d / sigma, alpha the Rényi order. The divergence of two Gaussians
 splits into a mean term and, for each eigenvalue q = 1 + t of Sigma_1^-1 Sigma_2, half of
 
     psi_alpha(t) = (alpha log(1 + t) - log(1 + alpha t)) / (alpha - 1)  >= 0,
 
-which vanishes at t = 0 and grows on both sides of it. The printed formulas let these terms cancel; here no two of
-opposite sign are added.
+which vanishes at t = 0 and grows on both sides of it. The printed formulas let these terms cancel; here no two terms
+of opposite sign are added.
 
 Coq checks the statements in real numbers, with Proposition 4.1's closed form as the divergence. For `divergence_added`
 the proof covers alpha < n + 1, and for `unbounded_epsilon_tight` the default radius.
@@ -30,13 +30,13 @@ from ..numerics.checks import Numbers
 from ..numerics.elementwise import raised
 
 _RANGES = {
-    "n": (checks.integer, "[1, 1e30]"),  # the products of these are numbers
+    "n": (checks.integer, "[1, 1e30]"),  # the products of these are finite
     "alpha": (checks.real, "(1, 1e100]"),
     "d": (checks.integer, "[1, 1e30]"),
     "sigma": (checks.real, "[1e-30, 1]"),
     "radius": (checks.real, "[0, 1e100]"),
 }
-_BLOCK = 2**14  # elements worked on at a time: their intermediate arrays stay in the cache
+_BLOCK = 2**14  # elements worked on at a time: the intermediate arrays stay in the cache
 
 
 def _elementwise(formula):
@@ -95,7 +95,7 @@ def bounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> N
     3201
     """
     margin, kappa, one_minus = _bounded_terms(n, alpha, d, sigma)
-    # The second from 1 - alpha kappa itself if alpha kappa is so near 1 that its digits are lost.
+    # The second logarithm is that of 1 - alpha kappa itself if alpha kappa is so near 1 that its digits are lost.
     logs = alpha * np.log1p(kappa) - np.where(alpha * kappa > 0.5, np.log(one_minus), np.log1p(-alpha * kappa))
     return np.where(margin > 0, 2 * alpha * d / margin + logs / (2 * (alpha - 1)), np.inf)
 
@@ -104,8 +104,8 @@ def bounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> N
 def bounded_epsilon_tight(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
     """Return Theorem 3.2 with the two non-zero eigenvalues of Sigma_1^-1 X kept apart.
 
-    One lies in [0, kappa], the other in [-kappa, 0], kappa = (n - 1) tau / n^2, and the divergence grows with the distance
-    of each from 0:
+    One lies in [0, kappa] and the other in [-kappa, 0], with kappa = (n - 1) tau / n^2. The divergence grows with the
+    distance of each from 0:
 
         epsilon = alpha/2 tau/(n^2 - alpha (n-1) tau) + psi(kappa)/2 + psi(-kappa)/2.
 
@@ -236,8 +236,8 @@ def unbounded_epsilon_tight(
     radius : default `largest_radius(d, sigma)`; the paper uses 4 d / sigma
 
     This covers all pairs whose smaller data set has no eigenvalue below sigma. Both directions grow with the squared
-    distance of the changed record from the smaller set's mean (adding may dip near 0 first, for alpha >
-    (n+1)^2/(2n+1)), so the supremum over [0, `radius`] is at an end. Errors are as in `unbounded_epsilon`.
+    distance of the changed record from the smaller set's mean (for alpha > (n+1)^2/(2n+1), that of adding may first dip
+    near 0), so the supremum over [0, `radius`] is at an end. Errors are as in `unbounded_epsilon`.
     Coq checks this, except for rounding: `theorem_D` in proofs/. Source: chapter 3 of miura2022, Theorem D.
 
     >>> from lib.gaussian_synthesis import unbounded_epsilon_tight

@@ -33,7 +33,7 @@ def sample(mean: ArrayLike, cov: ArrayLike, size: int, *, rng: np.random.Generat
     """Return `size` records (size, d) from N(mean, cov), clipped to [-1, 1]^d.
 
     mean : (d,); cov : (d, d), possibly singular (a constant attribute stays constant); both in [-1e6, 1e6]
-    Raises ``ValueError`` for other shapes or values, and a `cov` that is not symmetric. Source: miura2022, section 2.3.
+    Raises ``ValueError`` for other shapes or values, or if `cov` is not symmetric. Source: miura2022, section 2.3.
 
     >>> import numpy as np
     >>> from lib.gaussian_synthesis import sample
@@ -55,7 +55,7 @@ def sample(mean: ArrayLike, cov: ArrayLike, size: int, *, rng: np.random.Generat
 def synthesize(data: ArrayLike, size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return `size` synthetic records (size, d) for `data` (n, d), by the mechanism M_G of miura2022.
 
-    For the guarantee, `size` must not depend on the data: under unbounded neighbours, n records would reveal n.
+    For the guarantee, `size` must not depend on the data: under unbounded neighbours, a size of n would reveal n.
 
     >>> import numpy as np
     >>> from lib.gaussian_synthesis import synthesize
@@ -70,7 +70,7 @@ def synthesize(data: ArrayLike, size: int, *, rng: np.random.Generator) -> NDArr
 
 
 def smallest_eigenvalue(data: ArrayLike) -> float:
-    """Return the smallest eigenvalue of the 1/n covariance of `data` (n, d): the largest sigma it satisfies.
+    """Return the smallest eigenvalue of the 1/n covariance of `data` (n, d): the largest sigma that they satisfy.
 
     >>> from lib.gaussian_synthesis import smallest_eigenvalue
     >>> print(round(float(smallest_eigenvalue([[0.0, 0.5], [1.0, -0.5], [-1.0, 0.0]])), 4))
@@ -82,7 +82,7 @@ def smallest_eigenvalue(data: ArrayLike) -> float:
 def squared_mahalanobis(data: ArrayLike, records: ArrayLike) -> NDArray[np.float64]:
     """Return the squared Mahalanobis distance (m,) of `records` (m, d) from the Gaussian fitted to `data` (n, d).
 
-    Raises ``ValueError`` for data outside [-1, 1] or of another width, ``LinAlgError`` for a singular covariance.
+    Raises ``ValueError`` for data outside [-1, 1] or of another width, and ``LinAlgError`` for a singular covariance.
 
     >>> from lib.gaussian_synthesis import squared_mahalanobis
     >>> data = [[0.0, 0.5], [1.0, -0.5], [-1.0, 0.0]]

@@ -1,4 +1,4 @@
-"""Pairs of existing neighbours, whose divergences are lower bounds for the quantities that `bounds` bounds from above."""
+"""Explicit pairs of neighbours: their divergences are lower bounds for what `bounds` bounds from above."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ def attained_radius(n: int, d: int, sigma: float) -> float:
 
 
 def worst_case_neighbours(n: int, d: int, sigma: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return a data set (n, d) in D_sigma and a record (d,) whose addition stays in D_sigma and nearly attains Theorem D.
+    """Return a data set (n, d) in D_sigma and a record (d,) whose addition keeps it there and nearly attains Theorem D.
 
-    Each attribute is 1 on k records where all others are -1. All attributes are 1 on a few more records, one more of either
-    kind lies in between, and everywhere else they are -1. So the smallest eigenvalue is that along (1, ..., 1), where the new record
-    lies, and all others are larger by no more than the new record takes away.
+    Each attribute is 1 on k records where all others are -1. All attributes are 1 on a few more records. On one more
+    record of either kind the value may lie in between, and everywhere else it is -1. So the smallest eigenvalue is that
+    along (1, ..., 1), where the new record lies, and all others are larger by at most what the new record takes away.
 
     n, d : integer in [1, inf); sigma : [1e-300, 1)
     Raises ``ValueError`` for d sigma >= 4 or few records. Source: chapter 3 of miura2022, after Theorem D.

@@ -71,8 +71,8 @@ def released_delta(
 
     The upper bound holds for all neighbours whose smaller data set lies in D_sigma. The reason is that a map that does
     not depend on the data turns the extremal pair in d + 1 dimensions into the pair of any such neighbours in d. The
-    lower bound is attained by `worst_case_neighbours`, both in D_sigma; it is 0 if these do not exist. Both are for
-    unclipped records, with the quadrature's error bound, and lie in [0, 1]. Source: chapter 3 of miura2022, Theorem E.
+    lower bound is attained by `worst_case_neighbours`, both in D_sigma; it is 0 if no pair is known. Both are for
+    unclipped records, allow for the quadrature's error and lie in [0, 1]. Source: chapter 3 of miura2022, Theorem E.
 
     >>> from lib.gaussian_synthesis import released_delta
     >>> lower, upper = released_delta(10**7, epsilon=1.0, d=6, sigma=0.01)
@@ -95,7 +95,7 @@ def _upper_delta(n, epsilon, d, sigma, size, radius=None, tolerance=1e-14):
 
 
 def _hockey_stick(n, epsilon, d, radius, size, tolerance) -> HockeyStick:
-    """Return the larger of both directions of the extremal pair, with the larger error."""
+    """Return the larger delta of the two directions of the extremal pair, with the larger error."""
     size = n if size is None else checks.whole("size", size, "[1, inf)")
     pairs = [extremal_pair(n, d, radius, direction) for direction in ("added", "removed")]
     both = [hockey_stick_gaussian(*pair, epsilon, count=size, tolerance=tolerance) for pair in pairs]
@@ -155,9 +155,9 @@ def records_needed(epsilon: float, cost: Callable[[int], Numbers], *, tolerance:
     """Return the fewest records n, at most 10^15, for which ``cost(n) <= epsilon``, by bisection; `cost` must decrease in n.
 
     epsilon: (0, inf); tolerance: [0, 1), the relative excess allowed in the answer.
-    For example ``records_needed(1, lambda n: n * unbounded_epsilon(n, 4, d, sigma))``. The `cost` of `bounded_epsilon` rises
-    in places by parts in a thousand for orders near 1. Then n suffices and n - 1 does not, but a smaller n may.
-    Raises ``ValueError`` if 10^15 records are too few.
+    For example ``records_needed(1, lambda n: n * unbounded_epsilon(n, 4, d, sigma))``. A `cost` from
+    `bounded_epsilon` rises in places by some thousandths for orders near 1. Then n suffices and n - 1 does not, but a
+    smaller n may. Raises ``ValueError`` if 10^15 records are too few.
 
     >>> from lib.gaussian_synthesis import records_needed, unbounded_epsilon
     >>> n = records_needed(1, lambda n: n * unbounded_epsilon(n, alpha=4, d=6, sigma=0.01), tolerance=0.001)

@@ -29,10 +29,10 @@ class HadamardResponse(FrequencyOracle):
     blocks : B, a power of two; default 2^(ceil(log2(min(e^eps, 2k))) - 1), as published
     size : b, the smallest power of two above k/B (rounded up)
 
-    A report supports a value by 1 if it is a +1 of its row, by 0 if a -1, and by 1/2 if it is in another block. The mean
-    support is then p = (1 + d)/2 for the own value, d = (e^eps - 1)/(e^eps + 2B - 1), and q = 1/2 for all others. With one
-    block the protocol is pure. With more, the variance of the support for other values depends on their block, so
-    `variance` depends on how many users share it.
+    A report supports a value by 1 if its cell is a +1 of the value's row, by 0 if it is a -1, and by 1/2 if it is in
+    another block. The mean support is then p = (1 + d)/2 for the own value, where d = (e^eps - 1)/(e^eps + 2B - 1), and
+    q = 1/2 for all others. With one block the protocol is pure. With more, the variance of the support for other values
+    depends on their block, so `variance` depends on how many users share the block.
     """
 
     def __init__(self, k: int, epsilon: float, blocks: int | None = None) -> None:
@@ -72,20 +72,20 @@ class HadamardResponse(FrequencyOracle):
         return np.where(cells // self.size == self._block, np.where(negative, 0.0, 1.0), 0.5)
 
     def aggregate(self, reports: ArrayLike) -> NDArray[np.float64]:
-        """Return support counts, shape (k,), from the histogram of the reports by one transform a block."""
+        """Return support counts, shape (k,), from the histogram of the reports by one transform for each block."""
         return self._support_of(np.bincount(whole_numbers("reports", reports, self.cells), minlength=self.cells))
 
     def variance(self, f: ArrayLike, n: ArrayLike, block_share: ArrayLike | None = None) -> Numbers:
         """Return the exact variance of the raw estimate of a value of true frequency `f` in [0, 1] among `n` users.
 
         block_share : proportion of users whose value is in the same block, including the value itself, [0, 1]. With one
-            block it is 1; with more the default is f + (1 - f)/B, for other users spread evenly over the blocks
+            block it is 1; with more the default is f + (1 - f)/B, as if other users were spread evenly over the blocks
         """
         f = checks.real("f", f, "[0, 1]")
         beside = (1 - f) / self.blocks  # the others in the block
         if block_share is not None:
             beside = checks.real("block_share", block_share, "[0, 1]") - f
-        # All terms are positive if the share is at least f, so that no digits cancel.
+        # All terms are positive if the share is at least f, so no digits cancel.
         own = f * (1 - self._forced) * (self._forced + 1 / self.blocks)
         others = beside * self._inside + (1 - f - beside) * self._outside
         return (own + others) / self._forced**2 / checks.integer("n", n, "[1, inf)")

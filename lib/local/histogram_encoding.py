@@ -24,12 +24,12 @@ from .unary_encoding import UnaryEncoding
 
 
 class SHE(FrequencyOracle):
-    """Summation with histogram encoding: reports are the noisy one-hot vectors, support counts their sum.
+    """Summation with histogram encoding: reports are the noisy one-hot vectors, and support counts are their sum.
 
     epsilon : [1e-150, inf)
 
-    The protocol is not pure: a report lends each value a real number of mean p = 1 or q = 0 and variance 8/eps^2, so the
-    variance of the estimate is 8/(n eps^2) at every frequency. `probability` gives the density of a report.
+    The protocol is not pure: a report lends each value a real number with mean p = 1 or q = 0 and variance 8/eps^2, so
+    the variance of the estimate is 8/(n eps^2) at every frequency. `probability` gives the density of a report.
 
     This holds for real numbers. In floating point the last digits of a report reveal values that are not the user's,
     unless reports are rounded before they are sent, for example to multiples of 2^-20.
@@ -82,7 +82,7 @@ class SHE(FrequencyOracle):
 class THE(UnaryEncoding):
     """Thresholding with histogram encoding: a bit for each noisy cell, 1 if it is above `theta`.
 
-    theta : [0, 1]; default, the one of smallest variance at frequency 0
+    theta : [0, 1]; default: the one with the smallest variance at frequency 0
 
     The bits are independent, so the client draws them with their probabilities p and q and never draws the noise. The law
     is the same, without the rounding of Laplace variables. Post-processing makes `privacy_loss` smaller than `epsilon`.
@@ -100,17 +100,16 @@ class THE(UnaryEncoding):
 
 
 def optimal_threshold(epsilon: float) -> float:
-    """Return the threshold in [1/2, 1] of smallest variance at frequency 0 (Wang et al. 2017 also solve for it
-    numerically).
+    """Return the threshold in [1/2, 1] with the smallest variance at frequency 0.
 
-    epsilon : (0, inf); above 1000 the result is that for 1000, and any would do
+    epsilon : (0, inf); above 1000 the result is that for 1000, and any threshold would do
 
-    With c = e^(-epsilon/2), y = 2 e^(epsilon theta/2) - 1 solves 3 c y^2 = (4 - 2 c) y + c. The slope finds it without
-    losing digits.
+    With c = e^(-epsilon/2), y = 2 e^(epsilon theta/2) - 1 solves 3 c y^2 = (4 - 2 c) y + c. A search by the slope
+    loses no digits. Wang et al. 2017 also solve for the threshold numerically.
     """
     epsilon = min(checks.number("epsilon", epsilon, "(0, inf)"), 1000.0)
 
-    def slope(theta):  # of log((p - q)^2 / (q (1 - q))), but for a positive factor
+    def slope(theta):  # of log((p - q)^2 / (q (1 - q))), up to a positive factor
         q = math.exp(-epsilon * theta / 2) / 2
         gap = -(math.expm1(epsilon * (theta - 1) / 2) + math.expm1(-epsilon * theta / 2)) / 2  # p - q
         return gap * (1 - 2 * q) - 2 * q * math.expm1(epsilon * (theta - 0.5)) * (1 - q)  # q e^... = 1 - p

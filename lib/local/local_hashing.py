@@ -1,6 +1,6 @@
 """Local hashing: every user hashes the k values to g buckets and randomizes the bucket of the true value (BLH, OLH).
 
-A report is a hash function, freshly drawn by the user, and a randomized bucket. It supports the values that its
+A report is a hash function, freshly drawn by the user, and a randomized bucket. It supports the values that the
 function sends to the bucket. The function does not depend on the value, so randomized response protects only the bucket.
 
 The hash family. With a and b uniform in [0, 2^64),
@@ -80,7 +80,7 @@ class LocalHashing(FrequencyOracle):
         return 1 / (1 + (g - 1) * exp(-epsilon)), 1 / g
 
     def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.uint64]:
-        """Return for each of the `values` a random hash function and its bucket by randomized response: rows (a, b, bucket)."""
+        """Return, for each of the `values`, a random hash function and the randomized bucket: rows (a, b, bucket)."""
         values = self._checked_values(values)
         reports = np.empty((values.size, 3), dtype=np.uint64)
         reports[:, :2] = rng.integers(0, 2**64 - 1, size=(values.size, 2), dtype=np.uint64, endpoint=True)
@@ -114,8 +114,8 @@ class LocalHashing(FrequencyOracle):
     def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return counts, each from its exact law; their joint law is that of ideal random hash functions.
 
-        The functions used here are independent for any two values, which makes each count's law exact. Under the ideal law a
-        user supports every value by a separate coin. For more than two values jointly this is an approximation.
+        The functions used here are independent for any two values, which makes each count's law exact. The ideal law
+        is that of a separate coin for each user and value. For more than two values jointly it is an approximation.
         """
         return self._independent_binomials(counts, rng)
 
@@ -136,15 +136,15 @@ class BLH(LocalHashing):
 
 
 class OLH(LocalHashing):
-    """Optimized local hashing: g is the integer next to e^eps + 1 of smaller variance at frequency 0."""
+    """Optimized local hashing: g is the integer next to e^eps + 1 with the smaller variance at frequency 0."""
 
     def __init__(self, k: int, epsilon: float) -> None:
         super().__init__(k, epsilon, optimal_buckets(checks.number("epsilon", epsilon, "(0, inf)")))
 
 
 def optimal_buckets(epsilon: float) -> int:
-    """Return the g in [2, 65536] of smallest variance at frequency 0; over real g the smallest is at e^eps + 1."""
+    """Return the g in [2, 65536] with the smallest variance at frequency 0; over real g the minimum is at e^eps + 1."""
     epsilon = checks.number("epsilon", epsilon, "(0, inf)")
     odds = math.exp(min(epsilon, math.log(MOST_BUCKETS)))
     nearest = (min(round_(odds + 1), MOST_BUCKETS) for round_ in (math.floor, math.ceil))
-    return min(nearest, key=lambda g: (odds + g - 1) ** 2 / (g - 1))  # q (1-q) / (p-q)^2 but for (odds - 1)^2
+    return min(nearest, key=lambda g: (odds + g - 1) ** 2 / (g - 1))  # q (1-q) / (p-q)^2 up to the factor (odds - 1)^2

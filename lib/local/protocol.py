@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..numerics import checks
 from ..numerics.checks import Numbers
 
-_CHUNK_BYTES = 2**19  # of reports at a time: they stay in the processor's cache
+_CHUNK_BYTES = 2**19  # bytes of reports at a time, which stay in the processor's cache
 
 
 def pure_variance(p: Any, q: Any, f: Any, n: Any) -> Any:
@@ -72,8 +72,8 @@ class FrequencyOracle(ABC):
     """A local protocol for the frequencies of `k` values, each report `epsilon`-differentially private.
 
     k : number of values, which are 0, ..., k-1; integer in [2, 2^32]
-    epsilon : (0, inf); neighbours are any two values of one user. Coins are those of double precision, rounded towards more
-        privacy: a large epsilon is not fully used, and one too small to show in `p` is refused
+    epsilon : (0, inf); neighbours are any two values of one user. The probabilities of coins are doubles, rounded
+        towards more privacy: a large epsilon is not fully used, and one too small to affect `p` is refused
 
     Attributes
     p, q : expected support that a report lends to its sender's value, and to any other value
@@ -85,8 +85,8 @@ class FrequencyOracle(ABC):
     p: float
     q: float
     _unsupported: float  # the probability of a report under a value that it does not support
-    _unit: float = 1  # what a report lends is a multiple of it,
-    _lent: int | None = None  # and this in all, if that is fixed
+    _unit: float = 1  # the support that a report lends is a multiple of it
+    _lent: int | None = None  # the total support that a report lends, if fixed
 
     def __init__(self, k: int, epsilon: float) -> None:
         self.k = checks.whole("k", k, f"[2, {2**32}]")
@@ -110,13 +110,13 @@ class FrequencyOracle(ABC):
 
     def _coin(self, p: float, odds: Callable[[Fraction], Fraction]) -> float:
         """Return the largest multiple of 2^-53 up to `p`, below 1, at which the ratio `odds(p)` is at most e^epsilon.
-        `odds(p)` is that of a report's probabilities. ``rng.random() < p`` has exactly the returned probability. The
+        It is the ratio of a report's probabilities. ``rng.random() < p`` has exactly the returned probability. The
         method sets `privacy_loss`, the logarithm of the ratio."""
         units = min(math.floor(p * 2**53), 2**53 - 1) + 1
         self.privacy_loss = math.inf
         while self.privacy_loss > self.epsilon:
             units -= 1
-            self.privacy_loss = math.log1p(odds(Fraction(units, 2**53)) - 1) * (1 + 2**-51)  # or rounded down
+            self.privacy_loss = math.log1p(odds(Fraction(units, 2**53)) - 1) * (1 + 2**-51)  # to round up
         return units / 2**53
 
     def probability(self, reports: ArrayLike) -> NDArray[np.float64]:
@@ -129,7 +129,7 @@ class FrequencyOracle(ABC):
         return representable(np.where(self.supports(reports) == 1, supported, self._unsupported))
 
     def aggregate(self, reports: ArrayLike) -> np.ndarray:
-        """Return support counts, shape (k,). Raises ``ValueError`` for reports outside the alphabet."""
+        """Return support counts, shape (k,). Raises ``ValueError`` for reports that no user can send."""
         return self.supports(reports).sum(axis=0)
 
     def collect(self, values: ArrayLike, *, rng: np.random.Generator) -> np.ndarray:
@@ -140,7 +140,7 @@ class FrequencyOracle(ABC):
         return reduce(np.add, (self.aggregate(self.perturb(chunk, rng=rng)) for chunk in chunks))
 
     def estimate(self, counts: ArrayLike, n: int) -> NDArray[np.float64]:
-        """Return the raw, unbiased estimate of every frequency, shape of `counts`; it may be negative or exceed 1.
+        """Return the raw, unbiased estimate of every frequency, shaped like `counts`; it may be negative or exceed 1.
 
         counts : support counts, shape (..., k); n : number of users, integer in [1, inf)
         Raises ``ValueError`` for counts that cannot come from n users.
@@ -210,7 +210,7 @@ class FrequencyOracle(ABC):
         return counts
 
     def _checked_counts(self, counts, n) -> np.ndarray:
-        """Return support counts that n users can cause: multiples of `_unit` in [0, n], of sum n `_lent` if that is fixed."""
+        """Return support counts that n users can cause: multiples of `_unit` in [0, n], with sum n `_lent` if fixed."""
         counts, unit = checks.real("counts", counts, f"[0, {n:.0f}]"), self._unit
         if counts.shape[-1:] != (self.k,):
             raise ValueError(f"counts must have shape (..., {self.k}), got {counts.shape}")
@@ -243,7 +243,7 @@ def whole_numbers(name: str, array: ArrayLike, size: int) -> NDArray[np.int64]:
 
 
 def bit_rows(reports: ArrayLike, k: int) -> NDArray[np.bool_]:
-    """Return `reports` as a boolean array of shape (n, k). Raises ``ValueError`` for another shape or entries but 0 and 1."""
+    """Return `reports`, of entries 0 and 1, as booleans, shape (n, k). Raises ``ValueError`` for any other input."""
     reports = np.asarray(reports)
     if reports.ndim != 2 or reports.shape[1] != k:
         raise ValueError(f"reports must have shape (n, {k}), got {reports.shape}")
@@ -261,7 +261,7 @@ def column_sums(bits: np.ndarray) -> NDArray[np.int64]:
 
 
 class GRR(FrequencyOracle):
-    """Generalized randomized response: a report is the own value with probability p, each other value with probability q.
+    """Generalized randomized response: a report is the own value with probability p, and each other value with q.
 
     Here p = e^eps/(e^eps + k - 1) and q = 1/(e^eps + k - 1). With k = 2 this is Warner's randomized response of 1965.
     A report supports its own value.

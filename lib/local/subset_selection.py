@@ -26,7 +26,7 @@ from .protocol import FrequencyOracle, bit_rows, column_sums
 class SubsetSelection(FrequencyOracle):
     """Subset selection: reports are boolean rows of shape (k,) with d ones; a set supports its members.
 
-    d : integer in [1, k-1]; default, the one of smallest total variance. d = 1 is GRR.
+    d : integer in [1, k-1]; default: the one with the smallest total variance. d = 1 is GRR.
     """
 
     def __init__(self, k: int, epsilon: float, d: int | None = None) -> None:
@@ -108,12 +108,12 @@ def _take(users, chance, rng) -> tuple[np.ndarray, int]:
 
 
 def optimal_size(k: int, epsilon: float) -> int:
-    """Return the d in [1, k-1] next to k/(e^eps + 1) of smallest total variance, the same for every histogram."""
+    """Return the d in [1, k-1] next to k/(e^eps + 1) with the smallest total variance, the same for every histogram."""
     k, epsilon = checks.whole("k", k, f"[2, {2**32}]"), checks.number("epsilon", epsilon, "(0, inf)")
     odds = math.exp(-epsilon)
     nearest = (min(max(round_(k * odds / (1 + odds)), 1), k - 1) for round_ in (math.floor, math.ceil))
 
-    def total_variance(d):  # but for a factor that all d share
+    def total_variance(d):  # up to a factor that all d share
         p, q = SubsetSelection.probabilities(epsilon, k, d)
         gap = d * (k - d) / (d + (k - d) * odds)  # (k - 1) (p - q) / (1 - odds)
         return (p * (1 - p) + (k - 1) * q * (1 - q)) / gap**2

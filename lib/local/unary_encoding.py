@@ -24,8 +24,8 @@ from .protocol import FrequencyOracle, bit_rows, column_sums, representable
 def coins(shape: int | tuple[int, ...], probability: float, *, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Return independent booleans of `shape`, each True with `probability` in [0, 1] (exact to 2^-61).
 
-    A random byte below floor(256 probability) means True, one above it False; the one time in 256
-    that it is equal, a uniform number decides for the remaining fraction.
+    A random byte below floor(256 probability) means True, and a byte above it means False. If the byte is equal to it,
+    which happens once in 256 times, a uniform number decides for the remaining fraction.
     """
     shape = tuple(checks.integer("shape", shape, "[0, inf)").astype(int).ravel().tolist())
     probability, size = checks.number("probability", probability, "[0, 1]"), math.prod(shape)
@@ -49,7 +49,7 @@ class UnaryEncoding(FrequencyOracle):
     def __init__(self, k: int, epsilon: float, *parameters: float) -> None:
         super().__init__(k, epsilon)
         p, q = self.probabilities(self.epsilon, *parameters)
-        q = max(math.ceil(q * 2**61), 1) / 2**61  # as `coins` draws it; p is 1/2 at least, and so is drawn as it is
+        q = max(math.ceil(q * 2**61), 1) / 2**61  # as `coins` draws it; p is at least 1/2, so it is drawn as it is
         self._support_with(min(p, 1 - 2.0**-53), q)
         self.report_bytes = self.k
         while self._loss() > self.epsilon:  # by rounding
@@ -58,7 +58,7 @@ class UnaryEncoding(FrequencyOracle):
 
     def _loss(self) -> float:
         gap = self.p - self.q
-        return (math.log1p(gap / self.q) + math.log1p(gap / (1 - self.p))) * (1 + 2**-50)  # or rounded down
+        return (math.log1p(gap / self.q) + math.log1p(gap / (1 - self.p))) * (1 + 2**-50)  # to round up
 
     @staticmethod
     @abstractmethod
@@ -101,7 +101,7 @@ class SUE(UnaryEncoding):
 
 
 class OUE(UnaryEncoding):
-    """Optimized unary encoding: p = 1/2, q = 1/(e^eps + 1), the smallest variance at frequency 0.
+    """Optimized unary encoding: p = 1/2, q = 1/(e^eps + 1), which give the smallest variance at frequency 0.
 
     >>> import numpy as np
     >>> from lib.local import OUE

@@ -41,7 +41,7 @@ class _AddedNoise:
     def release(self, value: ArrayLike, *, rng: np.random.Generator | SystemRandomness) -> np.number | np.ndarray:
         """Return `value` plus noise, as a float array of the same shape. `value` must be finite and may have any shape.
 
-        The discrete mechanisms accept and return integers, `value` in [-2^53, 2^53], also with `noise.system_rng()`.
+        The discrete mechanisms accept and return integers, `value` in [-2^53, 2^53]; `rng` may be `noise.system_rng()`.
         """
         value = self._checked(value)
         return value + self._noise(value.shape, getattr(self, self._size), rng=rng)
@@ -167,7 +167,7 @@ class Gaussian(_AddedNoise, PositiveFields):
 
     @classmethod
     def calibrated(cls, epsilon: float, delta: float, sensitivity: float = 1.0) -> Gaussian:
-        """Return the mechanism of smallest sigma that is (`epsilon`, `delta`)-DP, for epsilon in [0, inf) and delta in (0, 1).
+        """Return the (`epsilon`, `delta`)-DP mechanism with the smallest sigma; epsilon in [0, inf), delta in (0, 1).
 
         Source: Balle and Wang 2018, Theorem 8.
         """
@@ -261,7 +261,7 @@ class DiscreteGaussian(_WholeNoise):
 
     @classmethod
     def calibrated(cls, epsilon: float, delta: float, sensitivity: int = 1) -> DiscreteGaussian:
-        """Return an (`epsilon`, `delta`)-DP mechanism of nearly smallest sigma; epsilon in [0, inf), delta in (0, 1)."""
+        """Return an (`epsilon`, `delta`)-DP mechanism of nearly minimal sigma; epsilon in [0, inf), delta in (0, 1)."""
         epsilon, delta = number("epsilon", epsilon, "[0, inf)"), number("delta", delta, "(0, 1)")
         sensitivity = whole("sensitivity", sensitivity, "[1, inf)")
         high = float(accounting.gaussian_sigma(epsilon, delta, sensitivity))  # nearly right, unless very small
@@ -285,5 +285,5 @@ class DiscreteGaussian(_WholeNoise):
         return privacy_loss.discrete_gaussian(self._size_down, self.sensitivity)
 
     def rdp(self, alpha: ArrayLike) -> Numbers:
-        """Return an RDP epsilon at orders `alpha` in (1, inf), any shape: alpha rho, which integer orders attain."""
+        """Return an RDP epsilon at orders `alpha` in (1, inf), any shape: alpha rho, attained at integer orders."""
         return _proportional(self.rho, alpha)

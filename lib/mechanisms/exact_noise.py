@@ -65,7 +65,7 @@ def uniform_integers(
 
 def _bernoulli(num, den, rng, which=None):
     """Return coins of probability num[i]/den, for all i or for those in `which`. A uniform number in [0, 1) is compared
-    with num/den digit by digit; after equal ones the rest is a fraction over den."""
+    with num/den digit by digit; after equal digits the rest is a fraction over den."""
     bits = 32 if den < 2**31 else 16 if den < 2**47 else 8 if den < 2**55 else 32
     if den >= 2**55:
         num = num.astype(object)

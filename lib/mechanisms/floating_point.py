@@ -25,7 +25,7 @@ from ..numerics.checks import Numbers, number, whole
 from . import exact_noise, noise
 from .noise import SystemRandomness
 
-# The possible k of noise below and above 0. numpy takes the logarithm of U + U for a U < 1/2, else of
+# The possible k of noise below and above 0. numpy takes the logarithm of U + U for a U < 1/2, otherwise of
 # (2 - U) - U, whose first difference is rounded. (U is a multiple of 2^-53.)
 SAMPLERS = {
     "textbook": (lambda k: k >= 1, lambda k: k >= 1),

@@ -62,7 +62,7 @@ class PureDP(FromLoss):
     def rho(self) -> float:
         """Return the zCDP parameter rho, epsilon tanh(epsilon/2): the largest mean loss of any epsilon-DP mechanism.
 
-        It is that of randomized response, with D_alpha = K / (alpha - 1). Up to a constant, K is log cosh(epsilon
+        Randomized response attains it, with D_alpha = K / (alpha - 1). Up to a constant, K is log cosh(epsilon
         (alpha - 1/2)), which is concave in (alpha - 1/2)^2. So the supremum of D_alpha / alpha is its limit as alpha
         goes to 1. This refines Bun and Steinke 2016, Proposition 1.4, which states epsilon^2/2.
         """

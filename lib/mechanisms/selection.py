@@ -28,9 +28,9 @@ def exponential(scores: ArrayLike, epsilon: float, sensitivity: float, *, rng: n
     scores : finite, shape (k,), k >= 1, higher is better; epsilon : [0, inf)
     sensitivity : the largest change of any score between neighbouring tables, (0, inf)
 
-    Index i has probability proportional to exp(epsilon scores[i] / (2 sensitivity)). The choice is the largest exponent
-    plus Gumbel noise, so no exponential is computed. The choice is epsilon-DP. Its privacy loss has a range of epsilon,
-    so it is also epsilon^2/8-zCDP (miura2025, Definition 2.6; Cesar and Rogers 2021, Lemma 4).
+    Index i has probability proportional to exp(epsilon scores[i] / (2 sensitivity)). The index chosen has the largest
+    exponent plus Gumbel noise, so no exponential is computed. The choice is epsilon-DP. Its privacy loss has a range of
+    epsilon, so it is also epsilon^2/8-zCDP (miura2025, Definition 2.6; Cesar and Rogers 2021, Lemma 4).
     Raises ``ArithmeticError`` for exponents that overflow.
     """
     scores, epsilon = _scores(scores, 1), checks.number("epsilon", epsilon, "[0, inf)")
@@ -46,7 +46,7 @@ def exact_exponential(
     rng : may also be `noise.system_rng()`
 
     Candidates are proposed uniformly and accepted with probability e^(-epsilon gap / (2 sensitivity)), where the gap is
-    the distance to the largest score. At most k proposals are expected. An epsilon of few binary digits is faster.
+    the distance to the largest score. At most k proposals are expected. An epsilon with few binary digits is faster.
     """
     scores = list(scores)
     if not scores or not all(isinstance(score, numbers.Integral) and not isinstance(score, bool) for score in scores):
@@ -106,7 +106,7 @@ class Exponential(PositiveFields):
 
     @property
     def worst_case(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return two pairs of scores: the odds of the worse are e^-3 and e^(epsilon - 3). (epsilon needs odds of 0.)"""
+        """Return two pairs of scores: the odds of the worse are e^-3 and e^(epsilon - 3). (Odds 0 attain epsilon.)"""
         gap = 6 * self.sensitivity / self.epsilon
         return np.array([0.0, gap]), np.array([self.sensitivity, gap - self.sensitivity])
 

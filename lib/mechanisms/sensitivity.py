@@ -40,7 +40,7 @@ def of_sum(low: float, high: float, neighbours: str = "unbounded") -> float:
 def of_histogram(norm: float = 1, neighbours: str = "unbounded") -> float:
     """Return the sensitivity of the cell counts of a partition, in the norm L1, L2 or L-infinity (`norm` 1, 2 or inf).
 
-    "unbounded" neighbours differ by 1 in one cell: by 1 in each norm. "bounded" ones differ in two: 2, sqrt(2) and 1.
+    "unbounded" neighbours differ by 1 in one cell, so the result is 1. For "bounded" ones it is 2, sqrt(2) or 1.
 
     >>> from lib.mechanisms.sensitivity import of_histogram
     >>> print(of_histogram(), round(of_histogram(2, "bounded"), 3))
@@ -104,7 +104,7 @@ def brute_force(
     if len(domain) < 2:
         raise ValueError(f"domain must hold at least two values, got {domain!r}")
     worst = Witness(-1.0, (), ())
-    # Neighbours add to a common rest a record or none, or one record or another.
+    # Neighbours share a rest; to it, one adds a record and the other none, or the two add different records.
     sizes = range(n) if neighbours == "unbounded" else (n - 1,)
     for rest in itertools.chain.from_iterable(itertools.combinations_with_replacement(domain, size) for size in sizes):
         tables = [(*rest, record) for record in domain]
