@@ -15,19 +15,19 @@ from .perturbation import (
     pk_parameters,  # the parameters of a perturbation for a level of Pk-anonymity
 )
 
-if TYPE_CHECKING:  # the extra `classifiers` brings what these need, so each is imported when it is first used
+if TYPE_CHECKING:  # the extra `classifiers` installs what these modules need, so each name is imported at its first use
     from .density_ratio import (
         KernelDensityRatio,  # weights of perturbed records, a density ratio with Gaussian kernels
         LinearDensityRatio,  # weights of perturbed records, a density ratio linear in the attributes
         algorithm_1,  # the paper's Algorithm 1
-        duality_gap,  # how far at most a solution lies below the optimum
-        effective_sample_size,  # how many equal weights would tell as much
+        duality_gap,  # a bound on how far a solution lies below the optimum
+        effective_sample_size,  # the number of equal weights that would be as informative
     )
     from .hierarchies import Hierarchy  # a generalization hierarchy of one attribute
     from .iterative_bayes import IterativeBayes  # a maximum-likelihood histogram of the original records
     from .k_anonymity import (
         generalize,  # the best full-domain generalization that is k-anonymous
-        suppress,  # the records without those in classes below k
+        suppress,  # the records without those in classes smaller than k
     )
     from .weighted_regression import (
         linear_regression,  # linear regression on weighted records

@@ -1,13 +1,13 @@
 """Generalization hierarchies: which values become one, level by level, up to `*` (hasegawa2015, sections 1.1.1 and 5).
 
-Adult's are in ``adult_hierarchies`` in this folder, one readable file for each attribute. hasegawa2015 designed its own
-after Fung, Wang and Yu, Top-Down Specialization for Information and Privacy Preservation (ICDE 2005), and prints none of
-them. The files that Fung et al. published were unavailable. The parts here that follow them are taken from the taxonomy
+The folder ``adult_hierarchies`` holds those of Adult, a readable file for each attribute. hasegawa2015 modelled its own
+on Fung, Wang and Yu, Top-Down Specialization for Information and Privacy Preservation (ICDE 2005), and prints none of
+them. The files that Fung et al. published were unavailable. The parts here that follow Fung et al. come from taxonomy
 trees in public implementations of their method (two give them in full, a third differs on marital-status and workclass).
-The head of each file says which parts are ours. Theirs are the groups of workclass, education (and of education-num,
-where they are intervals), marital-status, occupation, relationship, sex and most of native-country. Ours are race, the
-value ``?``, and all intervals of age, capital-gain, capital-loss and hours-per-week, which they let their algorithm cut.
-They leave out records with ``?``; here it stays a separate value up to the top.
+The head of each file says which parts are ours. Fung et al. chose the groups of workclass, education (and, as intervals,
+education-num), marital-status, occupation, relationship, sex and most of native-country. We chose those of race, the
+value ``?``, and all intervals of age, capital-gain, capital-loss and hours-per-week, which Fung et al. let their
+algorithm cut. They leave out records with ``?``; here ``?`` stays a separate value up to the top.
 
 A file of categories has a row ``value,level 1,level 2,...`` for each value. A file of intervals has a row for each
 level: where its intervals begin, and the end of the range. Lines that start with ``#`` are comments.
@@ -41,11 +41,11 @@ QUASI_IDENTIFIERS = (
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """An immutable generalization of the values of one attribute. Made by `categories`, `intervals` or `load`.
+    """An immutable generalization of the values of one attribute, made by `categories`, `intervals` or `load`.
 
     attribute : its name
     values : all its values, (d,), strings or the integers from the smallest to the greatest
-    positions : for each level, the group of each value, (d,); groups are unions of those of the level below
+    positions : for each level, the group of each value, (d,); groups are unions of groups of the level below
     labels : for each level, the name of each group
 
     Level 0 leaves the values unchanged, and level `height` makes all of them ``*``.
@@ -110,7 +110,7 @@ class Hierarchy:
     def losses(self, level: int) -> NDArray[np.float64]:
         """Return Iyengar's loss of a cell in each group at `level`, in [0, 1]: (values in the group - 1)/(values - 1).
 
-        For intervals of integers, this is (greatest - least)/range.
+        For intervals of integers, this is (largest - smallest)/range.
         Source: V. S. Iyengar, Transforming data to satisfy privacy constraints, KDD 2002.
         """
         level = checks.whole("level", level, f"[0, {self.height}]")
@@ -130,7 +130,7 @@ class Hierarchy:
 def categories(attribute: str, rows: Iterable[Sequence[str]]) -> Hierarchy:
     """Return a hierarchy of strings.
 
-    rows : for each value (at least one) a sequence: the value, and its groups' labels at level 1, 2, ...; ``*`` last
+    rows : for each value (at least one) the value and then its groups' labels at levels 1, 2, ..., the last ``*``
 
     Raises ``ValueError`` if a value occurs twice or lacks a level, or if a level splits a group of the level below. The
     error names the value.
@@ -152,9 +152,9 @@ def categories(attribute: str, rows: Iterable[Sequence[str]]) -> Hierarchy:
 def intervals(attribute: str, starts: Iterable[ArrayLike]) -> Hierarchy:
     """Return a hierarchy of integers.
 
-    starts : for each level from 1 an increasing sequence of integers: where its intervals begin, and the end of the
-        range, which is in the last interval. All sequences have the same ends, each is part of the one before, and the
-        last contains only the ends
+    starts : for each level from 1 an increasing sequence of integers: the starts of its intervals, and the end of the
+        range, which is in the last interval. All sequences have the same ends, each is part of the sequence before, and
+        the last contains only the ends
 
     Raises ``ValueError`` if a number is out of order, or if a level splits an interval of the level below. The error
     names the number.
@@ -195,7 +195,7 @@ def load(file: str | Path, attribute: str) -> Hierarchy:
 def adult(attributes: Iterable[str] = QUASI_IDENTIFIERS) -> dict[str, Hierarchy]:
     """Return Adult's hierarchies by attribute: by default the ten of hasegawa2015, Table 2.
 
-    attributes : any that have a file, which are those ten, education, race and native-country
+    attributes : any of those that have a file: these ten, education, race and native-country
     """
     known = sorted(file.stem for file in FOLDER.glob("*.csv"))
     for attribute in attributes:
@@ -206,7 +206,7 @@ def adult(attributes: Iterable[str] = QUASI_IDENTIFIERS) -> dict[str, Hierarchy]
 def apply(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], levels: Mapping[str, int]) -> pd.DataFrame:
     """Return `frame` with each attribute in `levels` replaced by its labels at that level; level 0 leaves it unchanged.
 
-    frame : has these columns; hierarchies : mapping from attribute to `Hierarchy`; levels : mapping from attribute to level
+    frame : contains these columns; hierarchies, levels : mappings from attribute to `Hierarchy` and to level
     """
     columns = {}
     for name, level in levels.items():

@@ -1,8 +1,8 @@
 """Iterative Bayes: the histogram of the original records from perturbed ones (hasegawa2015, section 2.2.2).
 
-With one probability x for each cell of the multidimensional histogram and the transition matrix T between cells,
-equation (6) maximizes sum_y h_y ln (T x)_y, h the histogram of the perturbed records. The EM algorithm,
-x <- x * T^T(h / T x) / n, is the paper's. T is a product over the attributes, so it is applied attribute by
+With a probability x for each cell of the multidimensional histogram and the transition matrix T between cells,
+equation (6) maximizes sum_y h_y ln (T x)_y, h the histogram of the perturbed records. The paper uses the EM
+algorithm, x <- x * T^T(h / T x) / n. T is a product over the attributes, so it is applied attribute by
 attribute and never formed: an iteration costs (cells) * (sum of the sizes) operations.
 """
 
@@ -35,18 +35,18 @@ class IterativeBayes(BaseEstimator):
     Parameters
     ----------
     perturbation : the `Perturbation` that the records went through
-    bins : the bins of numeric attributes: a number >= 1 of bins of equal width for all, or a mapping from some
-        attributes to their number, or to increasing edges from the low to the high end of the range; 10 for the others.
-        A bin is closed at its lower edge, the last one at both. Originals are taken to be uniform within a bin
-    tol : ends when the log-likelihood is less than `tol` in (0, inf) below its maximum (`lib.numerics.mixing_proportions`'s gap)
-    max_iter : EM steps, integer >= 1; EM is slow if the perturbation is strong
-    accelerated : extrapolates from every two steps (Varadhan and Roland, Scand. J. Statist. 2008: SQUAREM), and
-        keeps the extrapolation only if it is no less likely; False is the algorithm of the paper
+    bins : the number >= 1 of bins of equal width for each numeric attribute, or a mapping from some of them to this
+        number or to increasing edges, from the low to the high end of the range; the others then have 10 bins.
+        A bin includes its lower edge, and the last bin both edges. Originals are assumed to be uniform within a bin
+    tol : in (0, inf); the fit ends when the gap of the log-likelihood (`lib.numerics.mixing_proportions`) is below `tol`
+    max_iter : the largest number of EM steps, integer >= 1; EM is slow if the perturbation is strong
+    accelerated : whether to extrapolate from every two steps (Varadhan and Roland, Scand. J. Statist. 2008: SQUAREM)
+        and keep extrapolations that are not less likely; False gives the algorithm of the paper
 
     Attributes
     ----------
-    shares_ : probabilities of the cells, one axis an attribute; edges_ : mapping from numeric attribute to edges
-    weights_ : (n,), share over observed share of each record's cell, scaled to mean 1
+    shares_ : probabilities of the cells, an axis for each attribute; edges_ : mapping from numeric attribute to edges
+    weights_ : (n,), the estimated over the observed proportion of each record's cell, scaled to mean 1
     gap_, trace_ : the gap at the end, and the log-likelihoods, (n_iter_,), before each step
     n_iter_, converged_ : number of steps, and whether the gap is below `tol`
     """
@@ -106,7 +106,7 @@ class IterativeBayes(BaseEstimator):
         return np.ravel_multi_index(codes, shape)
 
     def _matrices(self) -> list[np.ndarray]:
-        """Return Pr[perturbed value in cell r | original value in cell s], one (size, size) matrix an attribute."""
+        """Return Pr[perturbed value in cell r | original value in cell s], a (size, size) matrix for each attribute."""
         return [
             _between_bins(one, self.edges_[name])
             if name in self.edges_
@@ -136,8 +136,8 @@ def _edges(perturbation, bins) -> dict:
 
 
 def _between_bins(mechanism, edges) -> np.ndarray:
-    """Return the mean over an original uniform in bin s. It is smooth there, because outputs of one bin lie on one side
-    of it. So Gauss-Legendre quadrature is exact to rounding unless a bin is many times as wide as phi."""
+    """Return the probability of each output bin, averaged over an original uniform in bin s. It is smooth there, as no
+    edge is inside a bin. So Gauss-Legendre quadrature is exact to rounding unless a bin is many times as wide as phi."""
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     inputs = edges[:-1, None] + np.diff(edges)[:, None] * (nodes + 1) / 2
     below = mechanism.distribution(edges[:, None, None], np.clip(inputs, mechanism.low, mechanism.high))
@@ -151,7 +151,7 @@ class ExpectationMaximisation:
         self.matrices, self.observed, self.total = matrices, observed, observed.sum()
 
     def step(self, shares: np.ndarray) -> tuple[np.ndarray, float, float]:
-        """Return the shares after a step, and the log-likelihood and the gap before it."""
+        """Return the proportions after a step, and the log-likelihood and the gap before it."""
         density = _applied(self.matrices, shares)
         seen = self.observed > 0  # elsewhere the density can be 0
         ratio = np.divide(self.observed, density * self.total, out=np.zeros_like(density), where=seen)
@@ -185,7 +185,7 @@ def _extrapolated(em, start, first, second) -> np.ndarray:
         return second
     length = max(float(np.linalg.norm(change)) / norm, 1.0)
     far = start + 2 * length * change + length**2 * bend
-    # EM can never revive a share of 0, so none is set to 0
+    # EM can never revive a proportion of 0, so none is set to 0
     far = np.maximum(far, second * 1e-3)
     far /= far.sum()
     better = em.likelihood(_applied(em.matrices, far)) >= em.likelihood(_applied(em.matrices, second))

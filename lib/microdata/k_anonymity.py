@@ -1,24 +1,24 @@
 """k-anonymity by generalization and by suppression of records: the two baselines of hasegawa2015, section 5.
 
-- `generalize`: full-domain generalization (all values of an attribute at one level of its hierarchy) of smallest information
+- `generalize`: full-domain generalization (all values of an attribute at one level of its hierarchy) with the smallest
   loss, by an exact search of the lattice of levels; with `max_suppression`, records in small classes may be left out
 - `suppress`: leaves out every record whose class is smaller than k
 - `class_sizes`, `anonymity`: the k of a table (Sweeney 2002)
 
 Every table returned has been counted again and is k-anonymous.
 
-The search. A node x is a level for each attribute. G(x), the loss of the table with nothing left out, is a sum of one
-term an attribute, so it is known for every node, and it rises with the levels. S(x), the records that would have to be
-left out, are those in classes smaller than k: classes merge as levels rise, so S shrinks. A record left out counts as
-fully generalized, so with n records, g_i(x) the loss of record i,
+The search. A node x gives a level for each attribute. G(x), the loss of the table with nothing left out, has one term
+for each attribute. So it is known for every node, and it rises with the levels. S(x), the records that would have to be
+left out, are those in classes smaller than k. Classes merge as levels rise, so S shrinks. A record left out counts as
+fully generalized. So for n records, where g_i(x) is the loss of record i,
 
     L(x) = G(x) + p(x),  p(x) = 1/n sum over S(x) of (1 - g_i(x)),  and p(x) = infinity where S(x) is larger than permitted.
 
 As levels rise, both the terms and the set S(x) of the sum shrink, so p falls. Once p(y) is known, every node x <= y has
-L(x) >= G(x) + p(y), and every node x >= y has p(x) <= p(y). This is predictive tagging in both directions (LeFevre, DeWitt
-and Ramakrishnan, Incognito, SIGMOD 2005) with a bound in place of a yes or no. Nodes are taken by rising G. A node whose
-bound does not exceed the best loss so far is evaluated. If it is worse, it is pushed upwards, attribute by attribute, as
-long as p stays large enough to rule it out; the p found there rules out all nodes below.
+L(x) >= G(x) + p(y), and every node x >= y has p(x) <= p(y). This is predictive tagging in both directions (LeFevre,
+DeWitt and Ramakrishnan, Incognito, SIGMOD 2005) with a bound in place of a yes or no. Nodes are taken in order of
+rising G. A node whose bound does not exceed the best loss so far is evaluated. If it is worse, it is pushed upwards,
+attribute by attribute, as long as p stays large enough to rule it out; the p found there rules out all nodes below.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ with extra("classifiers"):
 
 LOSSES = ("lm", "precision")
 MAX_NODES = 10_000_000
-SPARSE = 4  # up to this many places a record, empty classes are also counted: quicker than numbering the others
-# Rows and records of a node that leaves out more than is allowed.
+SPARSE = 4  # up to this number of places for each record, counting empty classes too is quicker than leaving them out
+# The rows and the number of records of a node that leaves out more than is allowed.
 REFUSED = np.zeros(0, dtype=int), math.inf
-TIE = 1e-12  # losses that differ by no more are equal: rounding depends on the order of a sum
+TIE = 1e-12  # losses that differ by at most this are equal, because rounding depends on the order of a sum
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Suppression:
     """A table made k-anonymous by leaving records out.
 
     levels : mapping from attribute to its level, in the order of the attributes
-    frame : the records kept, generalized, under their old index; all other columns as they were
+    frame : the records kept, generalized, with their old index; other columns are unchanged
     suppressed : (n,), True for each record left out
     """
 
@@ -69,9 +69,9 @@ class Suppression:
 class Generalization(Suppression):
     """A table made k-anonymous by `generalize`.
 
-    loss : in [0, 1], by the measure asked for; a record left out counts 1 in every cell
-    nodes, checked : the number of nodes in the lattice, and of those whose classes were counted (by all attributes, or by
-        some that already leave out too many records)
+    loss : in [0, 1], by the chosen measure; a record left out counts 1 in every cell
+    nodes, checked : the numbers of nodes in the lattice and of nodes whose classes were counted (by all attributes, or
+        by some that already leave out too many records)
     """
 
     loss: float
@@ -86,13 +86,13 @@ def generalize(records: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], k: i
     records : frame of n >= 1 records; columns without a hierarchy pass through
     hierarchies : mapping from each quasi-identifier to its `hierarchies.Hierarchy`
     k : integer in [1, n]
-    max_suppression : in [0, 1], the proportion of records that may be left out, which are those in smaller classes
+    max_suppression : in [0, 1], the largest proportion of records (those in smaller classes) that may be left out
     loss : what is minimized, the mean over all cells of "lm", (values in the group - 1)/(values of the attribute - 1)
         (Iyengar, KDD 2002), or "precision", level/height (1 - Prec of Sweeney, Int. J. Uncertain. Fuzz. 10(5), 2002)
 
-    Among nodes with equal loss (to 1e-12) the one that leaves out fewest records is taken, and among those the one whose
-    levels come first in lexicographic order. Raises ``ValueError`` for a hierarchy that lacks a value, an attribute that
-    `records` lacks, or a lattice of more than 10^7 nodes.
+    Among nodes with equal loss (to 1e-12) the one that leaves out the fewest records is taken, and among those the one
+    whose levels come first in lexicographic order. Raises ``ValueError`` for a hierarchy that lacks a value, an
+    attribute that `records` lacks, or a lattice of more than 10^7 nodes.
 
     >>> import pandas as pd
     >>> from lib.microdata.hierarchies import adult
@@ -117,8 +117,8 @@ def suppress(records: pd.DataFrame, k: int, *, attributes: Collection[str], leve
     """Return `records` without those that share their values of `attributes` with fewer than k - 1 others.
 
     records : frame of n >= 1 records; k : integer in [1, n]; attributes : names of columns, at least one
-    levels : mapping from some of the attributes to a level; these are first generalized to it by `hierarchies` (mapping
-        from attribute to `Hierarchy`), and the frame returned has the labels of the level. Default: none
+    levels : mapping from some of the attributes to a level, to which `hierarchies` (mapping from attribute to
+        `Hierarchy`) first generalize them; the frame returned then contains the labels of this level. Default: none
 
     >>> import pandas as pd
     >>> from lib.microdata.k_anonymity import suppress
@@ -156,7 +156,7 @@ def class_sizes(frame: pd.DataFrame, attributes: Collection[str]) -> NDArray[np.
 
 
 def anonymity(frame: pd.DataFrame, attributes: Collection[str]) -> int:
-    """Return the largest k for which `frame`, at least one record, is k-anonymous in `attributes`: its smallest class."""
+    """Return the largest k for which `frame` (n >= 1 records) is k-anonymous in `attributes`, its smallest class size."""
     if len(frame) == 0:
         raise ValueError("frame must not be empty")
     return int(class_sizes(frame, attributes).min())
@@ -178,7 +178,7 @@ def _level_k(k, records) -> int:
 
 
 def _classes(columns) -> np.ndarray:
-    """Return each row's class, numbered by first occurrence. columns : at least one pair of codes (n,) and their number."""
+    """Return each row's class, numbered by first occurrence. columns : at least one pair (codes (n,), their number)."""
     key, span = columns[0]
     for codes, size in columns[1:]:
         if span * size > 2**62:
@@ -188,10 +188,10 @@ def _classes(columns) -> np.ndarray:
 
 
 class _Lattice:
-    """The nodes, tuples of levels, with what is known of each. See the head of the module.
+    """The nodes, tuples of levels, and what is known about each of them; see the module's text.
 
-    rising : G of every node; lower, upper : bounds of p of every node, all of one shape, level + 1 entries an axis
-    known : p and the number of records left out of each node that was counted
+    rising : G of every node; lower, upper : bounds of p of every node; each axis has an entry for every level
+    known : for each node that was counted, p and the number of records left out
     """
 
     def __init__(self, records, hierarchies, k, allowed, loss):
@@ -205,10 +205,10 @@ class _Lattice:
             return_counts=True,
         )
         self.weights, self.known = weights.astype(float), {}
-        self._number = np.min_scalar_type(self.n)  # of a class: thousands of halves are kept
-        # The row of every record, every row first once, so that counting needs no weights.
+        self._number = np.min_scalar_type(self.n)  # for the numbers of classes: thousands of halves are kept
+        # The row of each record, beginning with each row once, so that counting needs no weights.
         self._records = np.concatenate([np.arange(len(rows)), np.repeat(np.arange(len(rows)), weights - 1)])
-        self._attributes = []  # for each attribute and level: codes of the records, their number, losses of the rows
+        self._attributes = []  # for each attribute and level: codes of the records, number of codes, losses of the rows
         self.rising = np.zeros(self.shape)
         for axis, hierarchy in enumerate(hierarchies.values()):
             levels = [self._level(hierarchy, rows[:, axis], level, loss) for level in range(hierarchy.height + 1)]
@@ -227,17 +227,17 @@ class _Lattice:
         return codes.astype(self._number), len(distinct), cells / len(self.shape)
 
     def by_groups(self) -> list[int]:
-        """Return the axes, those with most values first, because raising these merges most."""
+        """Return the axes, those with the most values first, because raising these merges the most classes."""
         return sorted(range(len(self.shape)), key=lambda axis: -self._attributes[axis][0][1])
 
     def p(self, node) -> float:
-        """Return p of the head of the module, by counting unless it is known."""
+        """Return p of the module's text, and count only if it is not known."""
         if node not in self.known:
             self.known[node] = self._count(node)
         return self.known[node][0]
 
     def exceeds(self, node, need) -> bool:
-        """Return whether p(node) > need, counting only if the bounds do not decide; if not, bound the nodes above."""
+        """Return whether p(node) > need, counting only if the bounds do not decide; if not so, bound the nodes above."""
         if self.lower[node] > need or not self.upper[node] > need:
             return bool(self.lower[node] > need)
         if self.p(node) > need:
@@ -270,16 +270,16 @@ class _Lattice:
         return self._penalty(node, rows), gone
 
     def _left_out(self, node) -> tuple[np.ndarray, float]:
-        """Return the rows that would have to be left out, and their records: infinite if more than allowed."""
-        # Few nodes share all levels, many share half of them.
+        """Return the rows that would have to be left out, and the number of their records, infinite if not allowed."""
+        # Few nodes have all levels in common, but many have half of them in common.
         first, second = (self._half(half, node[half.start : half.stop]) for half in self._halves)
         (key, many, by_first), (other, few, by_second) = first, second
-        if max(by_first, by_second) > self.allowed:  # by all attributes classes are no larger than by half of them
+        if max(by_first, by_second) > self.allowed:  # classes by all attributes are at most as large as by half of them
             return REFUSED
         places = many * few
         classes = _pairs(key, few, other, places)
         if places > SPARSE * self.n:
-            # Classes that share a place count as one, so that no more records are left out than in truth.
+            # Classes that share a place count as one, so this number of records is at most the true one.
             if self._small(np.bincount(classes % (SPARSE * self.n + 1)))[1] > self.allowed:
                 return REFUSED
             classes = pd.factorize(classes)[0]
@@ -294,9 +294,9 @@ class _Lattice:
         return ~large, float(self.n - counts[large].sum())
 
     def _half_classes(self, axes: range, levels: tuple[int, ...]) -> tuple[np.ndarray, int, float]:
-        """Return each record's class by `axes`, the number of classes, and that of records in small ones.
+        """Return each record's class by `axes`, the number of classes, and the number of records in small ones.
 
-        If the first few `axes` already leave out too many records, the results are by those.
+        If the first few `axes` already leave out too many records, the results are for these axes alone.
         """
         if not axes:
             return np.zeros(self.n, dtype=self._number), 1, 0.0
@@ -308,15 +308,15 @@ class _Lattice:
         if many * few > SPARSE * self.n:
             pairs = pd.factorize(pairs)[0]
         counts = np.bincount(pairs)
-        numbers = np.cumsum(counts > 0)  # of those that there are, from 1
+        numbers = np.cumsum(counts > 0)  # of the classes that occur, from 1
         return (numbers - 1).astype(self._number)[pairs], int(numbers[-1]), self._small(counts)[1]
 
 
 def _pairs(first, few, second, places) -> np.ndarray:
     """Return an integer below `places` for each pair of codes; the second codes are below `few`."""
-    pairs = np.multiply(first, few, dtype=np.uint16 if places < 2**16 else np.int64)  # two bytes are faster to compute
+    pairs = np.multiply(first, few, dtype=np.uint16 if places < 2**16 else np.int64)  # two bytes are faster
     pairs += second
-    return pairs.astype(np.intp, copy=False)  # as numpy looks them up: once, not at each look-up
+    return pairs.astype(np.intp, copy=False)  # numpy's type for look-ups: converted once, not at each of them
 
 
 def _search(lattice) -> tuple[int, ...]:
@@ -338,7 +338,7 @@ def _search(lattice) -> tuple[int, ...]:
 
 
 def _graded(rising, most) -> list[np.ndarray]:
-    """Return the nodes whose `rising`, in [0, 1], is at most `most`, in blocks: all of one below all of the next."""
+    """Return the nodes whose `rising`, in [0, 1], is at most `most`, in blocks, all values below those of the next."""
     nodes = np.flatnonzero(rising <= most)
     # Sorting bytes is fast, and most nodes are ruled out before the order within their block matters.
     grades = (rising[nodes] * 255).astype(np.uint8)
@@ -352,7 +352,7 @@ def _push_upwards(lattice, node, need) -> None:
         levels = range(lattice.shape[axis] - 1, node[axis], -1)
         higher = (node[:axis] + (level,) + node[axis + 1 :] for level in levels)
         node = next((one for one in higher if lattice.exceeds(one, need)), node)
-    if node in lattice.known:  # else one above it has been ruled out already
+    if node in lattice.known:  # otherwise a node above it has been ruled out already
         lattice.rule_out(node)
 
 

@@ -10,29 +10,29 @@ Individual ranking (2016) groups each attribute separately: the k smallest value
 Lemma. Replacing one value moves the vector of the n // k centroids of one attribute by at most 1/k in L1.
 Proof. Let x and x' be the values in order, before and after; a was replaced by b, say a <= b. Removing a and inserting b
 shifts the values between them by one place down, so x'_i >= x_i for all i. Every value but one occurs on both sides, so
-sum_i (x'_i - x_i) = b - a <= 1. Groups are places, at least k of them each, the same before and after.
-So sum_g |c'_g - c_g| = sum_g sum_{i in g} (x'_i - x_i) / |g| <= (b - a) / k. ∎  (Attained: k zeros, all others ones; one
-zero becomes a one.)
+sum_i (x'_i - x_i) = b - a <= 1. A group is a set of at least k places, the same before and after.
+So sum_g |c'_g - c_g| = sum_g sum_{i in g} (x'_i - x_i) / |g| <= (b - a) / k. ∎  (Attained if one
+of k zeros becomes a one, and all other values are ones.)
 
 Hence noise of scale m / (k epsilon) on the centroids of m attributes makes the lists of centroids epsilon-DP. The method
-relies on this sensitivity, but it does not cover the assignment. The assignment of records to groups is a function of the
-data, and a record replaced by the centroid of its group shows it: equal values are equal groups, whatever the noise. Two
-records share a group with probability 1 under one database and 0 under its neighbour (the tests have five records), so
-no epsilon holds, and no delta below 1. Clipping to [0, 1], which `published` does for the network, can make two
+relies on this sensitivity, which does not cover the assignment. The assignment of records to groups is a function of the
+data, and records replaced by the centroids of their groups show it: equal values mean equal groups, whatever the noise.
+Two records share a group with probability 1 under one database and 0 under its neighbour (five records in the tests),
+so no epsilon holds, and no delta below 1. Clipping to [0, 1], which `published` does for the network, can make two
 centroids equal by chance. But two records that differ with probability p > 0 under one database and never under the
-other still leave no epsilon for any delta below p. Shuffling the records does not help if there are two columns or
+other still rule out every epsilon with a delta below p. Shuffling the records does not help if there are two columns or
 more: the counts of the pairs of groups are released exactly. Fresh noise for every record would hide the groups, but a
-record can move from the first group to the last, by 1, in all m attributes: at least k epsilon instead of epsilon.
+record can move from the first group to the last, by 1, in all m attributes, which costs k epsilon or more, not epsilon.
 
 These functions are private:
 
 - `noisy_centroids`: the lists of centroids, one for each attribute, without the records (the lemma).
-- `private`: the private part of individual ranking. First, `noisy_centroids` of the numeric attributes, for a part of
-  epsilon. Then every value is rounded to the nearest of the released centroids. This needs no other records, so
+- `private`: the private part of individual ranking. First it takes `noisy_centroids` of the numeric attributes, for a
+  part of epsilon. Then every value is rounded to the nearest of the released centroids. This needs no other records, so
   neighbours stay neighbours, and the data become categorical over a public domain. The joint structure is released as
-  noisy counts of each attribute with the label (a naive Bayes model; Laplace, see `_naive_bayes`), for the rest of
-  epsilon. Records are drawn from the noisy counts, so the released records belong to nobody. Basic composition over
-  the two steps, the second chosen by the outcome of the first, gives epsilon.
+  noisy counts of each attribute with the label (a naive Bayes model with Laplace noise, see `_naive_bayes`), for the
+  rest of epsilon. Records are drawn from the noisy counts, so the released records belong to nobody. Basic composition
+  of the two steps, in which the second depends on the outcome of the first, gives epsilon.
 
 Noise is drawn in floating point (`floating_point` shows what that reveals).
 """
@@ -50,7 +50,7 @@ from ..mechanisms.noise import generator, laplace
 from ..numerics import checks
 from ..tables.table import Domain, Table
 
-_CENTROID_SHARE = 0.3  # of epsilon, for the centroids if a column is numeric
+_CENTROID_SHARE = 0.3  # the part of epsilon for the centroids, if a column is numeric
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Anonymized:
 
 
 def individual_ranking(values: ArrayLike, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return centroids (n // k,), increasing, of groups of k values in order, and the group of each value, (n,).
+    """Return the increasing centroids (n // k,) of groups of k values in order, and the group of each value, (n,).
 
     values : (n,) in [0, 1]; k : integer in [1, n]; the last group takes the remaining values, up to 2k - 1
     """
@@ -103,9 +103,9 @@ def published(
     """Return AnonymizingFirst's data as the literature has them: NOT differentially private (see above).
 
     features : (n, d) in [0, 1]; labels : (n,) of 0 and 1, treated as another attribute
-    epsilon : (0, inf), that of the centroids; k : integer in [1, n]
+    epsilon : (0, inf), the epsilon of the centroids; k : integer in [1, n]
 
-    Each value is the noisy centroid of its group, clipped to [0, 1]; a label is 1 where its noisy centroid exceeds 1/2.
+    Each value is the noisy centroid of its group, clipped to [0, 1]; a label is 1 if its noisy centroid exceeds 1/2.
     """
     features, labels = _records(features, labels)
     table = np.column_stack([features, labels])
@@ -116,7 +116,7 @@ def published(
 
 def private(features: ArrayLike, labels: ArrayLike, epsilon: float, *, levels: ArrayLike, rng: np.random.Generator,
             groups: int = 16) -> Anonymized:  # fmt: skip
-    """Return `epsilon`-DP records (bounded neighbours): individual ranking of numeric columns, then noisy counts with the label.
+    """Return `epsilon`-DP records (bounded), by individual ranking of numeric columns and noisy counts with the label.
 
     features : (n, d) in [0, 1]; labels : (n,) of 0 and 1; epsilon : (0, inf)
     levels : (d,) integers, public: 0 for a numeric column; L >= 2 for one that has only the L values 0, 1/(L-1), ..., 1.
@@ -145,13 +145,13 @@ def private(features: ArrayLike, labels: ArrayLike, epsilon: float, *, levels: A
 
 
 def _naive_bayes(table, epsilon, rng) -> np.ndarray:
-    """Return as many records (n, d + 1) as `table` has, each attribute drawn given only the label: epsilon-DP, bounded.
-    Replacing a record moves 1 from one cell to another in each of the d tables (attribute, label): 2d in L1. The
+    """Return as many records (n, d + 1) as `table` has, each attribute drawn given only the label; epsilon-DP, bounded.
+    Replacing a record moves 1 from one cell to another in each of the d tables (attribute, label), so 2d in L1. The
     labels' distribution is the mean over the d noisy tables, each summed over its attribute, at no further cost."""
     *attributes, label = table.domain.attributes
     scale = 2 * len(attributes) / epsilon
     counts = [table.marginal((name, label)) for name in attributes]
-    noisy = [np.maximum(c + laplace(c.shape, scale, rng=rng), 0) + 1e-9 for c in counts]  # a cell at least is not 0
+    noisy = [np.maximum(c + laplace(c.shape, scale, rng=rng), 0) + 1e-9 for c in counts]  # at least one cell is not 0
     shares = np.mean([c.sum(axis=0) / c.sum() for c in noisy], axis=0)
     labels = (rng.random(len(table)) < shares[1]).astype(np.int64)
     columns = []
@@ -163,7 +163,7 @@ def _naive_bayes(table, epsilon, rng) -> np.ndarray:
 
 
 def _nearest(column, known):
-    """Return the index of the nearest of the increasing values `known`, the lower of two equally near."""
+    """Return the index of the nearest of the increasing values `known`, the lower of two equally near ones."""
     return np.searchsorted((known[1:] + known[:-1]) / 2, column, side="left")
 
 

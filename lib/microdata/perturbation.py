@@ -14,7 +14,7 @@ in random order, gives no row to a person with probability above 1/k. No larger 
 
 The chapter "How private is a perturbed table?" proves both.
 
-Everything is computed in floating point and, like any such noise, exact up to rounding (Mironov, CCS 2012).
+Everything is computed in floating point and is, like any such noise, exact only up to rounding (Mironov, CCS 2012).
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from ..numerics import checks, in_order
 from ..numerics.elementwise import quotient_up, total_up
 from ..numerics.kernel_matrix import Pairwise, Points
 
-LEAST = 1e-300  # of a numeric attribute's scale and level: densities are finite and positive
-MOST_PERSONS = 16  # all matchings of their rows are weighed
+LEAST = 1e-300  # smallest scale and level of a numeric attribute, so that densities are finite and positive
+MOST_PERSONS = 16  # the sum is over all matchings of their rows
 
 
 @dataclass(frozen=True)
 class RetentionReplacement:
     """Keep a category with probability rho, else draw one of all `size` uniformly, itself included (equation 1).
 
-    size : number of categories, an integer >= 2; rho : in [0, 1), rounded up to a multiple of 2^-53, with which it is drawn
+    size : number of categories, an integer >= 2; rho : in [0, 1), rounded up to a multiple of 2^-53, as in the draws
     """
 
     size: int
@@ -80,7 +80,7 @@ class RetentionReplacement:
         return np.where(rng.random(values.shape) < self.rho, values, rng.integers(self.size, size=values.shape))
 
     def density(self, outputs: ArrayLike, inputs: ArrayLike) -> np.ndarray:
-        """Return P(output | input), elementwise, shapes broadcast."""
+        """Return P(output | input), elementwise, with broadcasting."""
         same = self.check("outputs", outputs) == self.check("inputs", inputs)
         return np.where(same, self.rho, 0.0) + (1 - self.rho) / self.size
 
@@ -110,7 +110,7 @@ class BoundedLaplace:
 
     @classmethod
     def from_epsilon(cls, epsilon: float, low: float, high: float) -> BoundedLaplace:
-        """Return the mechanism whose local-DP level is `epsilon` in [0, inf), or less where phi would leave its range."""
+        """Return the mechanism whose local-DP level is `epsilon` in [0, inf), or less if phi would leave its range."""
         epsilon = checks.number("epsilon", epsilon, "[0, inf)")
         made = cls(low, high, math.inf)
         least = LEAST * max(made._width, 1)
@@ -122,7 +122,7 @@ class BoundedLaplace:
 
     @property
     def epsilon(self) -> float:
-        """Return ln of the largest ratio of densities, exactly (high - low)/phi: see the head of the module."""
+        """Return ln of the largest ratio of densities, exactly (high - low)/phi; see the module's text."""
         return 0.0 if math.isinf(self.phi) else float(quotient_up(self._width, self.phi))
 
     def check(self, name: str, values: ArrayLike) -> NDArray[np.float64]:
@@ -140,35 +140,35 @@ class BoundedLaplace:
         uniform = rng.random(values.shape)
         if math.isinf(self.phi):
             return self.low + uniform * (self.high - self.low)
-        # The doubled density has the mass 1 - e^{-(v - low)/phi} below v. What the draw's mass exceeds it by
-        # (negative below v) is that between v and the draw y: sign (1 - e^{-|y - v|/phi}).
+        # The doubled density has the mass 1 - e^{-(v - low)/phi} below v. The excess of the draw's mass
+        # over it (negative below v) is the mass between v and the draw y: sign (1 - e^{-|y - v|/phi}).
         excess = uniform * self.normaliser(values) + np.expm1(-(values - self.low) / self.phi)
-        within = np.minimum(np.abs(excess), 1 - 2.0**-53)  # 1 by rounding would be infinitely far
+        within = np.minimum(np.abs(excess), 1 - 2.0**-53)  # a 1 from rounding would be infinitely far away
         draws = values - np.sign(excess) * self.phi * np.log1p(-within)
         return np.clip(draws, self.low, self.high)  # rounding alone could leave the range
 
     def density(self, outputs: ArrayLike, inputs: ArrayLike) -> np.ndarray:
-        """Return p(output | input), per unit of the attribute, elementwise, shapes broadcast."""
+        """Return p(output | input), per unit of the attribute, elementwise, with broadcasting."""
         outputs, inputs = self.check("outputs", outputs), self.check("inputs", inputs)
         if math.isinf(self.phi):
             return np.full(np.broadcast_shapes(outputs.shape, inputs.shape), 1 / (self.high - self.low))
         return np.exp(-np.abs(outputs - inputs) / self.phi) / (self.phi * self.normaliser(inputs))
 
     def distribution(self, outputs: ArrayLike, inputs: ArrayLike) -> np.ndarray:
-        """Return Pr[draw <= output | input], elementwise, shapes broadcast."""
+        """Return Pr[draw <= output | input], elementwise, with broadcasting."""
         outputs, inputs = self.check("outputs", outputs), self.check("inputs", inputs)
         outputs, inputs = np.broadcast_arrays(outputs, inputs)
         if math.isinf(self.phi):
             return (outputs - self.low) / (self.high - self.low)
         below, above = np.minimum(outputs, inputs), np.maximum(outputs, inputs)
-        # from low to the output or v, whichever comes first, and from v on to an output beyond it
+        # from low to the output or v, whichever comes first, and from v to an output beyond v
         first = -np.exp((below - inputs) / self.phi) * np.expm1((self.low - below) / self.phi)
         second = -np.expm1((inputs - above) / self.phi)
         return (first + second) / self.normaliser(inputs)
 
 
 class Perturbation:
-    """An immutable collection of one mechanism for each attribute, each drawn independently (equation 13).
+    """An immutable collection of mechanisms, one for each attribute, drawn independently (equation 13).
 
     mechanisms : mapping from attribute to `RetentionReplacement` or `BoundedLaplace`, at least one
 
@@ -210,7 +210,7 @@ class Perturbation:
         while (
             made := cls({name: _mechanism(name, kind, part * shares[name]) for name, kind in attributes.items()})
         ).epsilon > epsilon:
-            part, step = part * (1 - step), 2 * step  # by rounding
+            part, step = part * (1 - step), 2 * step  # rounding can make it exceed epsilon
         return made
 
     @property
@@ -243,17 +243,17 @@ class Perturbation:
         return np.column_stack([mechanism.perturb(column, rng=rng) for mechanism, column in columns])
 
     def density(self, outputs: ArrayLike, inputs: ArrayLike) -> NDArray[np.float64]:
-        """Return p(output | input) of records side by side, (n,): (n, M) and (n, M), either of one row."""
+        """Return p(output | input) for pairs of records, (n,), from outputs and inputs (n, M); either may have one row."""
         columns = zip(self.mechanisms.values(), self.check(outputs).T, self.check(inputs).T)
         return math.prod(mechanism.density(y, x) for mechanism, y, x in columns)
 
     def transitions(self, outputs: ArrayLike, inputs: ArrayLike | None = None) -> Pairwise:
         """Return the matrix of p(outputs_i | inputs_j), (n, m), as an operator that is multiplied block by block.
 
-        inputs : default, the outputs: the matrix P of hasegawa2015, Algorithm 1
+        inputs : by default the outputs, which gives the matrix P of hasegawa2015, Algorithm 1
 
-        Entries are right to a relative 1e-5. Raises ``ValueError`` if the epsilon of a numeric attribute is above 1e10,
-        where distances lose their digits.
+        Entries have a relative error of at most 1e-5. Raises ``ValueError`` if the epsilon of a numeric attribute is
+        above 1e10, at which distances lose their digits.
         """
         right = self._points(self.check(outputs if inputs is None else inputs))
         left = right if inputs is None else self._points(self.check(outputs))
@@ -278,7 +278,7 @@ class Perturbation:
 
 
 def pk_level(perturbation: Perturbation, n_records: int) -> float:
-    """Return k = 1 + (N - 1) e^(-2 eps) of `n_records` = N >= 1 records, in [1, N], rounded down.
+    """Return k = 1 + (N - 1) e^(-2 eps) for `n_records` = N >= 1 records, in [1, N], rounded down.
 
     Source: hasegawa2015, equation 4.
 
@@ -296,7 +296,7 @@ def pk_level(perturbation: Perturbation, n_records: int) -> float:
 def pk_epsilon(k: float, n_records: int) -> float:
     """Return the total local-DP level ln((N - 1)/(k - 1))/2 that gives k on `n_records` = N >= 2 records.
 
-    k : real, in (1, N]: 1 would need an infinite level, N level 0
+    k : real, in (1, N]; k = 1 would need an infinite level, and k = N needs level 0
 
     >>> from lib.microdata import pk_epsilon
     >>> print(round(pk_epsilon(k=11, n_records=30_000), 4))
@@ -313,7 +313,7 @@ def matching_posteriors(densities: ArrayLike) -> NDArray[np.float64]:
     densities : (N, N), p(y_r | x_i) >= 0 in row i and column r, up to a positive factor for each row or column;
         N in [1, 16]. All matchings of persons to rows are equally likely beforehand (see the head of the module)
 
-    The sum over N! matchings runs over the first persons' 2^N sets of rows. Raises ``ValueError`` if none is possible.
+    The sum over N! matchings runs over the first persons' 2^N sets of rows. Raises ``ValueError`` if no matching can occur.
 
     >>> from lib.microdata import matching_posteriors
     >>> print(matching_posteriors([[0.8, 0.2], [0.2, 0.8]]).round(3))
@@ -328,7 +328,7 @@ def matching_posteriors(densities: ArrayLike) -> NDArray[np.float64]:
     sets = np.arange(2**n)
     has = (sets[:, None] >> np.arange(n)) & 1
     without = [[sets[(has.sum(axis=1) == i) & (has[:, r] == 0)] for r in range(n)] for i in range(n)]
-    first, last = np.zeros((2, 2**n))  # of persons before i who hold the set; of the others, who hold the rest
+    first, last = np.zeros((2, 2**n))  # sums if persons before i hold the set, and if the others hold the rest
     first[0] = last[-1] = 1
     for i in range(n):
         for r, held in enumerate(without[i]):
@@ -343,10 +343,10 @@ def matching_posteriors(densities: ArrayLike) -> NDArray[np.float64]:
 
 
 def _balanced(a) -> np.ndarray:
-    """Return `a` with rows and columns times powers of two, so that the best matching's product is about 1, none far
-    above. Powers are the dual solution of the assignment problem: with the best matching on the diagonal, shortest
+    """Return `a` with rows and columns times powers of two, so that the best matching's product is about 1 and none is far
+    above. The powers are the dual solution of the assignment problem: with the best matching on the diagonal, shortest
     paths."""
-    logs = np.where(a > 0, np.log2(np.where(a > 0, a, 1)), -1e6)  # of no matching, if there is any other
+    logs = np.where(a > 0, np.log2(np.where(a > 0, a, 1)), -1e6)  # a matching avoids these if it can
     columns = scipy.optimize.linear_sum_assignment(logs, maximize=True)[1]
     of_best = logs[range(len(a)), columns]
     ahead, moved = logs[:, columns] - of_best[:, None], np.zeros(len(a))
@@ -370,7 +370,7 @@ def pk_parameters(k: float, n_records: int, attributes: Mapping[str, int | tuple
     11.0
     """
     epsilon, step = pk_epsilon(k, n_records), 2.0**-53
-    while pk_level(made := Perturbation.from_epsilon(epsilon, attributes, split), n_records) < k:  # by rounding
+    while pk_level(made := Perturbation.from_epsilon(epsilon, attributes, split), n_records) < k:  # due to rounding
         epsilon, step = max(epsilon - step, 0.0), 2 * step
     return made
 

@@ -1,6 +1,6 @@
 """Uses of weighted records (hasegawa2015, section 4.1): logistic and linear regression, a support vector machine.
 
-Each minimizes the mean loss with a weight for each record (equation 15), by scikit-learn.
+Each function minimizes the mean loss with a weight for each record (equation 15), using scikit-learn.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ def logistic_regression(
 ) -> LogisticRegression:
     """Minimize mean_i w_i (-log-likelihood)_i + penalty |gamma|^2 / 2 (hasegawa2015, equations 15 and 16).
 
-    features : (n, p). A ``ValueError`` asks for scaling if their sizes keep the solver from the minimum
+    features : (n, p). A ``ValueError`` asks for scaling if their magnitudes keep the solver from the minimum
     labels : (n,), 0 or 1, both present
     weights : (n,), not negative, with a positive sum, such as density ratios; only their proportions matter
     penalty : in [1e-12, 1e6]; it leaves out the intercept. It makes the optimum unique if features add up to a constant,
-        as 0/1 columns do, and finite if the classes can be separated. The paper gives none
+        as 0/1 columns do, and finite if the classes can be separated. The paper gives no penalty
     Returns a fitted scikit-learn `LogisticRegression`.
 
     >>> from lib.microdata.weighted_regression import logistic_regression
@@ -45,10 +45,10 @@ def logistic_regression(
 
     features, labels, weights = _analysed(features, labels, weights)
     penalty = checks.number("penalty", penalty, "[1e-12, 1e6]")
-    tol = min(1e-8, 1e-6 * penalty)  # of the gradient, of which the penalty is a part
+    tol = min(1e-8, 1e-6 * penalty)  # for the gradient, which the penalty is a part of
     model = LogisticRegression(C=1 / (penalty * len(labels)), solver="newton-cholesky", tol=tol)
     labels = _both(labels, weights)
-    with warnings.catch_warnings(action="ignore"):  # of what is checked here
+    with warnings.catch_warnings(action="ignore"):  # convergence is checked below
         model.fit(features, labels, weights)
     signs = np.where(labels, 1.0, -1.0)
     pulls = -signs * weights * scipy.special.expit(-signs * model.decision_function(features)) / len(labels)
@@ -119,7 +119,7 @@ def _analysed(features, values, weights) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 def _newton(signed, weights, penalty, found) -> np.ndarray:
-    """Return where sum_i w_i (1 - m_i)_+^2 + penalty |found|^2 / 2 is least, m = `signed` @ found, by Newton's method."""
+    """Return the minimizer of sum_i w_i (1 - m_i)_+^2 + penalty |found|^2 / 2, m = `signed` @ found, by Newton's method."""
 
     def at(found):
         slack = np.maximum(1 - signed @ found, 0)
@@ -132,7 +132,7 @@ def _newton(signed, weights, penalty, found) -> np.ndarray:
         curvature = active.T @ active + penalty * np.eye(len(found))
         size = np.sqrt(np.diag(curvature))
         step = np.linalg.lstsq(curvature / size / size[:, None], gradient / size)[0] / size
-        if gradient @ step <= 1e-9 * value:  # twice what is left, while the same records are within the margin
+        if gradient @ step <= 1e-9 * value:  # twice the rest, while the records within the margin stay the same
             return found
         length = 1.0
         while (after := at(found - length * step))[1] > value - length / 4 * (gradient @ step) and length > 1e-9:

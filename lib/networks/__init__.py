@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..numerics.extras import on_demand
 
-if TYPE_CHECKING:  # the extra `networks` brings numba, so each is imported when it is first used
+if TYPE_CHECKING:  # the extra `networks` installs numba, so each name is imported at its first use
     from .intervals import change_bounds  # bounds of every parameter's change, for any record
     from .network import Network  # a fully connected network
     from .private_networks import (

@@ -5,8 +5,8 @@ Widths are an int64 array (n_0, …, n_L); everything else is a flat vector of t
 - parameters and changes: layer by layer the weights (n_in, n_out), row by row, then the biases (n_out,)
 - outputs and errors of `rows` records: layer by layer, input included, a block (rows, n); see `block`
 
-The matrix products are BLAS's. A run repeats to the last digit on one processor. On another kind it does so only with
-the same kernels (OPENBLAS_CORETYPE) and instructions (NUMBA_CPU_NAME).
+BLAS computes the matrix products. On one processor, a run repeats to the last digit. On another kind it does so only
+with the same kernels (OPENBLAS_CORETYPE) and instructions (NUMBA_CPU_NAME).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _relu(x, b):
 
 @compiled
 def _softmax(x, b):
-    """Replace x (rows, classes) by equation (16) of x + b. Exponentials are double: once rounded, they are the same anywhere."""
+    """Replace x (rows, classes) by equation (16) of x + b. Exponentials in double, once rounded, are the same anywhere."""
     for r in range(x.shape[0]):
         high = x[r, 0] + b[0]
         for j in range(b.size):
@@ -122,9 +122,9 @@ def summed(widths: NDArray[np.int64], outputs: np.ndarray, errors: np.ndarray, r
 @compiled
 def descend(parameters: np.ndarray, widths: NDArray[np.int64], change: np.ndarray, step: float, shrink: float,
             ranges: np.ndarray) -> None:  # fmt: skip
-    """Update parameters by equations (5) and (6): subtract step change and shrink parameters (weights only), cut to the ranges.
+    """Update parameters by equations (5) and (6): subtract step * change (from weights also shrink * weight), cut to ranges.
 
-    ranges : (low, high) of weights, then of biases, shape (4,), -inf and inf for none
+    ranges : (low, high) of weights, then of biases, shape (4,), -inf and inf for no range
     """
     kind = parameters.dtype.type
     step, shrink, none = kind(step), kind(shrink), kind(0)

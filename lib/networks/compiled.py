@@ -1,8 +1,8 @@
 """Functions compiled by numba and cached on disk, in a folder for the current state of this subpackage's files.
 
 numba's own cache is reused as long as the file of a function is unchanged, even if functions of other files that are
-compiled into it have changed. All functions compiled into one another are of this subpackage, so the folder's name
-follows the age and the size of each of its files, which are quick to read.
+compiled into it have changed. All functions compiled into one another belong to this subpackage. So the folder's
+name depends on the age and the size of each of its files, which are quick to find out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ with extra("networks"):
 
 HERE = Path(__file__).resolve().parent
 _SETTINGS: Any = numba.config  # it makes its attributes when it is imported
-KEPT = 4  # folders that stay, the last used
+KEPT = 4  # number of folders kept, the last used
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,7 +37,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @cache
 def _folder() -> Path | None:
-    """Return a writable folder for compiled functions or None, and remove all but the `KEPT` last used earlier ones."""
+    """Return a writable folder for compiled functions or None, and remove all earlier folders but the `KEPT` last used."""
     for place in _places():
         own = place / _state()
         if _can_be_used(own):

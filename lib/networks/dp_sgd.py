@@ -10,7 +10,7 @@ the batch size that divides the sum must be public. `accounting.sampled_gaussian
 No gradient of a single record is ever formed. The change of layer l is the outer product y d^T of the outputs below and
 the error signals, with d for the biases. Its squared norm is therefore (|y|^2 + 1) |d|^2, and shortening d clips it.
 
-The guarantee is that of real numbers (`floating_point` shows the difference): in float32, norms are clipped to a relative 1e-6.
+The guarantee holds for real numbers (see `floating_point`). In float32, norms are clipped with a relative error of 1e-6.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def train(features: ArrayLike, labels: ArrayLike, network: Network, plan: Plan, 
     return PrivateNetwork(Network(network.widths, parameters), plan)
 
 
-_LEAST = 2.0**-126  # of the numbers that float32 holds with all their digits
+_LEAST = 2.0**-126  # the smallest number that float32 holds with all digits
 
 
 @compiled
@@ -143,7 +143,7 @@ def _scale(vector, factor):
 
 @compiled
 def _square(vector):
-    total = 0.0  # in double precision, whatever the network's
+    total = 0.0  # in double precision, whatever the network uses
     for j in range(vector.size):
         total += np.float64(vector[j]) * np.float64(vector[j])
     return total
@@ -173,7 +173,7 @@ def _run(parameters, widths, features, labels, sizes, order, rate, limit, sigma,
             summed(widths, outputs, errors, rows, change)
         for k in range(change.size):
             velocity[k] = kind(momentum) * velocity[k] + change[k]
-        if sigma > 0:  # it is 0 only where the cost of clipping alone is measured
+        if sigma > 0:  # it is 0 only if the cost of clipping alone is measured
             for k in range(change.size):
                 velocity[k] += kind(sigma * rng.standard_normal())
         descend(parameters, widths, velocity, rate * scale, rate * l2, unlimited)

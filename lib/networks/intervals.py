@@ -4,12 +4,12 @@ From the parameters alone, these intervals contain every layer's inputs x, outpu
 for every record. The paper derives thresholds for AnonymizedLearning from them. `change_bounds` has three variants:
 
 - "printed": equations (20) to (26) as they are printed. A layer whose largest input is negative gets negative "largest
-  outputs" from equation (21); the intervals behind it can be empty or miss the truth.
+  outputs" from equation (21); the intervals of later layers can be empty or miss the truth.
 - "corrected": equation (21) with max(max(x), 0). This is correct for every network and record.
-- "tight": also equation (20) with the smallest output where the paper takes 0, the error signals of the last layer
-  from the range of the softmax, not from -1 and 1, and no signal through a node that no record can switch on.
+- "tight": equation (20) also uses the smallest output where the paper takes 0, the error signals of the last layer come
+  from the range of the softmax instead of -1 and 1, and no signal passes a node that no record can switch on.
 
-All are bounds for one record. The sum over a batch of B records lies between B times the ends.
+All three bound the changes of one record. The sum over a batch of B records lies between B times the ends.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ VARIANTS = ("printed", "corrected", "tight")
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """Pairs (low, high) of arrays in lists over the layers 1 to L, and `outputs` over the layers 0 to L.
+    """Lists of pairs (low, high) of arrays, one pair for each layer 1 to L, and for `outputs` from layer 0.
 
     inputs, outputs, errors : arrays (n_l,); biases : arrays (n_l,), the changes of biases, which are the errors
     weights : arrays (n_{l-1}, n_l), the changes of weights
@@ -87,8 +87,8 @@ def _softmax(low, high):
     """Return the smallest and largest softmax outputs for inputs between `low` and `high`, shape (classes,)."""
 
     def probabilities(own, others):
-        """Return each class's output if its input is its `own` and the other inputs are the `others`."""
-        gaps = others - own[:, None]  # of the others' inputs, in columns, over one's own
+        """Return each class's output if its own input is in `own` and the other classes' inputs are in `others`."""
+        gaps = others - own[:, None]  # by which the others' inputs, in columns, exceed the own input
         np.fill_diagonal(gaps, 0)
         top = gaps.max(axis=1, keepdims=True)
         return np.exp(-top[:, 0]) / np.exp(gaps - top).sum(axis=1)
@@ -111,7 +111,7 @@ def _backward(pairs, inputs, probabilities, variant):
 
 @compiled
 def fill_change_bounds(parameters: np.ndarray, widths: NDArray[np.int64], low: np.ndarray, high: np.ndarray) -> None:
-    """Write the "corrected" bounds of every change into the flat vectors `low` and `high`; widths an int64 array."""
+    """Write the "corrected" bounds of every change into the flat vectors `low` and `high`; `widths` is int64."""
     last = widths.size - 1
     most = np.ones(widths[0], parameters.dtype)
     # Equations (20), (21): the largest outputs, stored in the change bounds of the weights that they feed.

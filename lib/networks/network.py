@@ -1,7 +1,7 @@
 """A multilayer perceptron and its training, whole epochs compiled (sei2017, section 2-2, equations 1 to 6 and 16 to 19).
 
-Hidden layers are ReLU, the last one is softmax, the loss is cross-entropy; depth and widths are free. `Network` holds
-the parameters, and `train` returns a new network. The steps of an epoch are in `backpropagation`.
+Hidden layers are ReLU, the last layer is softmax, and the loss is cross-entropy; depth and widths are free. `Network`
+holds the parameters, and `train` returns a new network. The steps of an epoch are in `backpropagation`.
 
 Parameters and changes are flat vectors: layer by layer the weights (n_in, n_out), row by row, then the biases (n_out,).
 """
@@ -27,7 +27,7 @@ SCHEMES = ("he", "glorot")
 class Network:
     """A network of `widths` (n_0, …, n_L), inputs first, L >= 1; its `parameters` are one flat vector, read-only.
 
-    `size` parameters in all, float32 or float64, in the order that the module's text describes; `weights` and
+    There are `size` parameters, float32 or float64, in the order that the module's text describes; `weights` and
     `biases` show them as L matrices (n_in, n_out) and L vectors (n_out,). Numbers that are not finite are refused.
 
     >>> import numpy as np
@@ -63,7 +63,7 @@ class Network:
         """Return a network to start training from: random weights, biases 0.
 
         scheme : "he", normal of variance 2/n_in (He et al. 2015), or "glorot", uniform between
-            -+ sqrt(6 / (n_in + n_out)) (Glorot and Bengio 2010). The paper does not specify it.
+            -+ sqrt(6 / (n_in + n_out)) (Glorot and Bengio 2010). The paper does not name a scheme.
         """
         checks.one_of("scheme", scheme, SCHEMES)
         checks.one_of("dtype", dtype, ("float32", "float64"))
@@ -78,7 +78,7 @@ class Network:
 
     @classmethod
     def of(cls, weights: Sequence[ArrayLike], biases: Sequence[ArrayLike], *, dtype: str = "float32") -> Network:
-        """Return the network of L matrices `weights` (n_in, n_out) and L vectors `biases` (n_out,) that fit."""
+        """Return the network of L matrices `weights` (n_in, n_out) and L vectors `biases` (n_out,) of fitting shapes."""
         matrices, vectors = [np.asarray(w) for w in weights], [np.asarray(b) for b in biases]
         shapes = [w.shape for w in matrices]
         chained = all(len(shape) == 2 for shape in shapes) and all(a[1] == b[0] for a, b in zip(shapes, shapes[1:]))
@@ -182,12 +182,12 @@ def train(features: ArrayLike, labels: ArrayLike, network: Network, *, learning_
 
     features : shape (records, n_0), in [0, 1]; labels : (records,), integers from 0 to classes - 1
     network : the start, which is not modified
-    learning_rate : alpha in (0, inf); batch : B, integer >= 1, at most the records; epochs : integer >= 1
+    learning_rate : alpha in (0, inf); batch : B, integer >= 1, at most the number of records; epochs : integer >= 1
     l2 : lambda in [0, inf), on weights only: w - alpha (change + lambda w) / B, as printed and as in scikit-learn
     weight_range, bias_range : pairs (low, high); the start and every step's result are projected to these ranges
     shuffle : False takes the records in their order in each epoch; rng : numpy Generator, which shuffles them
 
-    An epoch's last batch has the remaining records, and is divided by its own size.
+    An epoch's last batch holds the remaining records, and its change is divided by its own size.
     Raises ``ValueError`` for bad input, ``FloatingPointError`` if parameters are no longer finite.
     """
     features, labels = checked_records(features, labels, network)
@@ -205,7 +205,7 @@ def train(features: ArrayLike, labels: ArrayLike, network: Network, *, learning_
 def checked_plan(
     records: int, learning_rate: float, batch: int, epochs: int, l2: float, rng: np.random.Generator
 ) -> tuple[int, int]:
-    """Return `batch` and `epochs` as int, everything checked."""
+    """Return `batch` and `epochs` as int, after checking all arguments."""
     checks.real("learning_rate", learning_rate, "(0, inf)")
     checks.real("l2", l2, "[0, inf)")
     generator(rng)

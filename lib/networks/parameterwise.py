@@ -5,7 +5,7 @@ factor e^epsilon from one data set to a neighbour. It is jointly epsilon-DP, whi
 of all P together does. The smallest such epsilon is called the loss here.
 
 A finite mechanism is an array `law` of shape (datasets, k_1, ..., k_P): for each data set the probabilities of the
-outputs, one axis a parameter. All data sets are neighbours of one another.
+outputs, an axis for each parameter. All data sets are neighbours of one another.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def loss(law: ArrayLike, parameters: Iterable[int] | None = None) -> float:
     """Return the smallest epsilon for the `parameters` (numbers from 0 to P - 1; default all) of `law` jointly.
 
     law : shape (datasets, k_1, ..., k_P), entries >= 0 that sum to 1 for each data set; see the module's text
-    The result is inf if an output is possible for one data set and not for another. Raises ``ValueError`` otherwise.
+    The result is inf if an output is possible for one data set and not for another. Raises ``ValueError`` for bad input.
 
     >>> import numpy as np
     >>> from lib.networks.parameterwise import loss
@@ -55,7 +55,7 @@ def chain(first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:
 
     first : shape (datasets, *outputs); second : its conditional laws, in the shape of the result
     Returns an array of shape (datasets, *outputs of the first, *outputs of the second).
-    Source: sei2017, Lemma 2, of sequential composition.
+    Source: sei2017, Lemma 2 (sequential composition).
     """
     first, second = _law("first", first), checks.real("second", second, "[0, 1]")
     if second.ndim <= first.ndim or second.shape[: first.ndim] != first.shape:

@@ -6,7 +6,7 @@
 Each returns a `PrivateNetwork`: the network together with its `PrivacyStatement`, which says what the same noise means
 for the whole model. Per-parameter epsilon is far weaker than it sounds, because a model is published with all its parameters.
 
-Noise is drawn in floating point, and the guarantees are those of real numbers (`floating_point` shows the difference).
+Noise is drawn in floating point, and the guarantees hold for real numbers (`floating_point` shows the difference).
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ CLIPPING = ("sum", "records")
 
 @dataclass(frozen=True)
 class PrivacyStatement:
-    """The guarantee of a network's noise if one record is replaced (bounded neighbours).
+    """The guarantee that a network's noise gives if one record is replaced (bounded neighbours).
 
     method : "LearningFirst" or "AnonymizedLearning"
     epsilon : in (0, inf), what the paper states for each parameter separately
-    parameters, epochs, batches : numbers of parameters, of epochs, of batches in an epoch; LearningFirst has 1 and 1
+    parameters, epochs, batches : numbers of parameters, epochs and batches in an epoch; for LearningFirst, 1 and 1
     noise_covers_range : whether each change lies in a range no wider than its noise is made for, whatever the other
-        parameters. False if thresholds are derived from the other parameters, or if records are cut one by one
+        parameters are; False if thresholds derive from the other parameters, or if records are cut one by one
 
-    AnonymizedLearning splits epsilon over the E epochs: every step adds noise of range times E/epsilon to every change.
-    A record takes part in one step of each epoch, but later steps read all parameters. The guarantees are:
+    AnonymizedLearning splits epsilon over the E epochs: every step adds noise of scale range times E/epsilon to every
+    change. A record takes part in one step of each epoch, but later steps read all parameters. The guarantees are:
 
     - All P parameters together depend on the record only through the steps that it takes part in, given all that was
-      released before. Each of these costs P epsilon / E, the whole model P epsilon.
-    - One parameter separately: if the noise covers the range, each of the E K steps costs at most epsilon / E given the
-      parameter's own past, whatever the others did, together K epsilon; never more than the whole model.
+      released before. Each step costs P epsilon / E, and the whole model P epsilon.
+    - One parameter separately: if the noise covers the range, each of the E K steps (K an epoch) costs epsilon / E or less
+      given the parameter's own past, whatever the others did. Together they cost at most K epsilon or P epsilon.
     """
 
     method: str
@@ -76,7 +76,7 @@ class PrivacyStatement:
 
     @property
     def one_parameter(self) -> float:
-        """Return the epsilon proved for one parameter: `epsilon` times min(batches, parameters), or times parameters."""
+        """Return one parameter's proven epsilon: `epsilon` times parameters, or batches if fewer and `noise_covers_range`."""
         times = min(self.batches, self.parameters) if self.noise_covers_range else self.parameters
         return total_up([self.epsilon], [times])
 
@@ -199,12 +199,12 @@ def anonymized_learning(features: ArrayLike, labels: ArrayLike, network: Network
     shuffle : False takes the records in their order, so that batches are the same in each epoch
 
     Clipping "sum" is as printed: a batch's summed change is cut to [low, high], before the noise and after it. With
-    "records" each record's change is cut, and the result is cut to a batch times [low, high]. The same noise is then on a
-    signal of up to a batch times the size. But one parameter separately is no better protected than the whole model.
+    "records" each record's change is cut, and their sum is cut to `batch` times [low, high]. The same noise then hides
+    a signal of up to `batch` times the size. But one parameter separately is no better protected than the whole model.
 
-    The paper prints the noise on w, not on its change, and min for max (its proof has them right). It prints no clipping
-    before the noise, without which high - low bounds no sensitivity. The noise is float32, of resolution 2^-23 and range up
-    to 28 times its scale, from a SplitMix64 stream that `rng` seeds. Other arguments and errors as for `network.train`.
+    The paper prints the noise on w instead of its change, and min instead of max (its proof is right). It prints no
+    clipping before the noise, without which high - low does not bound the sensitivity. The noise is float32 (resolution
+    2^-23, up to 28 times its scale), from SplitMix64, seeded by `rng`. Other arguments and errors as for `network.train`.
 
     >>> import numpy as np
     >>> from lib.networks import Network, anonymized_learning
@@ -264,7 +264,7 @@ def _epoch(parameters, widths, features, labels, order, batch, plan, low, high, 
 
 @compiled
 def _clipped_sum(widths, outputs, errors, rows, low, high, change):
-    """Write the change summed over the records, each record's part of every parameter cut to [low, high]."""
+    """Write the change summed over the records, after cutting each record's part of every parameter to [low, high]."""
     change[:] = 0
     ones = np.ones(rows, change.dtype)
     for layer in range(1, widths.size):
@@ -282,18 +282,18 @@ def _add_clipped(total, factors, signals, low, high):
     for r in range(factors.size):
         for j in range(total.size):
             value = factors[r] * signals[r, j]
-            total[j] += low[j] if value < low[j] else (value if value < high[j] else high[j])  # NaN too
+            total[j] += low[j] if value < low[j] else (value if value < high[j] else high[j])  # NaN: high
 
 
 @compiled
 def _disturb(change, low, high, reach, factor, draws):
-    """Clip to reach times [low, high], add Laplace noise of scale (high - low) factor, clip again."""
+    """Clip to reach times [low, high], add Laplace noise of scale (high - low) * factor, and clip again."""
     kind = change.dtype.type
     reach, factor = kind(reach), kind(factor)
     for k in range(change.size):
         least, most = reach * low[k], reach * high[k]
         value = change[k]
-        value = least if value < least else (value if value < most else most)  # NaN too
+        value = least if value < least else (value if value < most else most)  # NaN: most
         value += (high[k] - low[k]) * factor * draws[k]
         change[k] = least if value < least else (most if value > most else value)
 
@@ -316,8 +316,8 @@ def _leading_zeros(z):
 def fill_laplace(draws: NDArray[np.float32], state: NDArray[np.uint64]) -> None:
     """Write standard Laplace variates into the float32 vector `draws`; state : one uint64, advanced.
 
-    Each takes one word of SplitMix64 (Steele, Lea, Flood 2014): one bit is the sign, 22 a fraction f, and the leading zeros
-    of the other 41 a number g. Then U = 2^-(g+1) (1 + f) is uniform and the magnitude is -log U = (g+1) log 2 - log(1+f).
+    Each takes a word of SplitMix64 (Steele, Lea, Flood 2014): one bit gives the sign, 22 bits a fraction f, and the leading
+    zeros of the other 41 bits a number g. U = 2^-(g+1) (1 + f) is uniform; the magnitude is -log U = (g+1) log 2 - log(1+f).
     Magnitudes lie between 1e-7 and 28.4. The logarithm is the series of 2 artanh(f / (2 + f)), with error at most 2e-7.
     """
     start = state[0]

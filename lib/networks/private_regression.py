@@ -14,16 +14,16 @@ same inequality. So the solver's result moves by at most S = 2/(n Lambda) + 2t/L
 to exp(-epsilon |b| / S) is added. Densities at any point then differ by a factor of at most e^epsilon, by the triangle
 inequality. ∎
 
-Objective perturbation. b . w / n is added to J before it is minimized, b of density proportional to exp(-e |b| / 2), and
+Objective perturbation. Before J is minimized, b . w / n is added, with b of density proportional to exp(-e |b| / 2), and
 Lambda is raised to L if necessary. Claim: this is epsilon-DP for e = epsilon - log(1 + 1/(4 n L)), if e is positive. Each w
 is the minimizer for one b only, b(w) = sum_i s(v_i.w) v_i - n L w. So its density is that of b(w) times |det| of the
 Jacobian of b, which up to the sign is A = n L I + sum_i s(1 - s) v_i v_i^T. A neighbour's b(w) differs by s v - s' v', of
-norm < 2: a factor of at most e^e. Its A' is at most A + v' v'^T / 4 in the order of positive matrices. So det A' <= det A
+norm < 2, a factor of at most e^e. Its A' is at most A + v' v'^T / 4 in the order of positive matrices. So det A' <= det A
 (1 + v'^T A^-1 v' / 4) <= det A (1 + 1/(4 n L)). ∎  (The authors have the square of this factor. If Lambda makes e less than
 epsilon/2, L is the smallest with e = epsilon/2.) This holds for exact minimizers; here Newton's method runs until rounding stops it.
 
 Noise is drawn in floating point (`floating_point` shows what that reveals). Lambda and R must be public: trying several
-costs privacy again.
+values costs privacy again.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from ..numerics import checks
 from ..numerics.checks import Numbers, number, whole
 
 METHODS = ("output", "objective", "none")
-_TOLERANCE = 1e-10  # of the gradient's norm; what remains is paid for in output perturbation
+_TOLERANCE = 1e-10  # for the gradient's norm; output perturbation accounts for the rest
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ def fit(features: ArrayLike, labels: ArrayLike, epsilon: float = inf, *, method:
     epsilon : (0, inf); not used, and no rng needed, for `method` "none"
     regularization : Lambda in (0, inf), public
     bound : R in [1e-100, 1e100], public: the largest norm of a row with a 1 appended (for the intercept, which is also
-        regularized). A longer row is scaled down to it separately. Default sqrt(d + 1), for features in [0, 1]; the six
-        numbers and eight categories of Adult, one-hot, allow sqrt(15)
+        regularized). Each longer row is scaled down to it. Default sqrt(d + 1), for features in [0, 1]; Adult's six
+        numeric and eight one-hot categorical attributes allow sqrt(15)
 
     >>> import numpy as np
     >>> from lib.networks.private_regression import fit
@@ -107,7 +107,7 @@ def fit(features: ArrayLike, labels: ArrayLike, epsilon: float = inf, *, method:
 
 
 def output_sensitivity(n: float, regularization: float) -> float:
-    """Return S, the most that replacing one of n >= 1 records moves the result in L2; Lambda in [1e-100, 1e100]."""
+    """Return S, a bound on how far in L2 replacing one of n >= 1 records moves the result; Lambda in [1e-100, 1e100]."""
     n, regularization = number("n", n, "[1, 1e15]"), number("regularization", regularization, "[1e-100, 1e100]")
     return 2 / (n * regularization) + 2 * _TOLERANCE / regularization
 
@@ -132,7 +132,7 @@ def gamma_noise(d: int, scale: float, *, rng: np.random.Generator) -> NDArray[np
 def minimiser(signed: NDArray[np.float64], regularization: float, slope: Numbers = 0.0) -> NDArray[np.float64]:
     """Return w (d,) that minimizes J(w) + slope . w for the v_i in `signed` (n, d), by Newton's method with backtracking.
 
-    It stops when the gradient g is as small as rounding allows, 1e-15 (1 + |slope|), or shrinks no more.
+    It stops when the gradient g is as small as rounding allows, 1e-15 (1 + |slope|), or no longer shrinks.
     Raises ``ArithmeticError`` if |g| is not below 1e-10 (1 + |slope|) by then.
     """
     n, d = signed.shape

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Numbers = float | np.ndarray  # one, or an array of them
+Numbers = float | np.ndarray  # one number, or an array of numbers
 
 _INTERVAL = re.compile(r"^([\[(])\s*([^,\s]+)\s*,\s*([^,\s]+)\s*([\])])$")
 
@@ -47,7 +47,7 @@ class Interval:
 def real(name: str, value: Any, interval: str) -> NDArray[np.float64]:
     """Return `value` as a float array (any shape), every element inside `interval`.
 
-    Raises a ``ValueError`` that names the parameter, the first offending value and the range, also for non-numbers.
+    Raises a ``ValueError`` that names the parameter, the first offending value and the range, including for non-numbers.
     """
     try:
         array = _numbers(value)

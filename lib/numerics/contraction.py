@@ -6,9 +6,9 @@ repeating it costs little beyond the arithmetic.
 
 Variables are eliminated one by one (Zhang and Poole 1996; Koller and Friedman 2009, section 9.3). The tensors that
 contain a variable are multiplied in two groups, chosen for the smallest tables, and one batched matrix product sums the
-variable out. The table over all variables involved never exists. Running the list backwards gives the derivatives with
-respect to every input at about twice the cost (reverse mode; Darwiche 2003). Each tensor is used once, so no
-derivatives add up.
+variable out. The table over all variables involved is never formed. Running the list backwards gives the derivatives
+with respect to every input at about twice the cost (reverse mode; Darwiche 2003). Each tensor is used once, so
+derivatives need not be added up.
 
 Tensors hold plain numbers, not logarithms: `graphical_model` falls back on `log_space` when products leave the range.
 """
@@ -43,7 +43,7 @@ class Contraction:
         place; either all of them have derivatives or none
     sizes : number of values of each variable (a tuple, indexed by variable)
     order : the variables in `inputs` but not in `keep`, in the order of their elimination
-    keep : the variables that stay, only without derivatives; each must occur in `inputs`
+    keep : the variables that stay, permitted only without derivatives; each must occur in `inputs`
 
     After `run`, `roots` holds one number for each connected component. Their product is the sum over everything (which
     could be too small for a float). With `keep`, `result` holds the sums, an array whose axes are `keep`.
@@ -134,7 +134,7 @@ def _execute(operations) -> None:
 
 
 def _undo_product(product: Tensor, factor: Tensor, other: Tensor):
-    """Return the operation that derives the derivative of one of two factors from that of their product."""
+    """Return the operation that computes the derivative of one of two factors from that of their product."""
     if len(factor.axes) == len(product.axes):
         aligned, wide = _along(factor, product.axes), _along(other, product.axes)
         return np.multiply, (product.derivative, wide.array), aligned.derivative
@@ -163,7 +163,7 @@ def _along(tensor: Tensor, along) -> Tensor:
 def _alignment(axes, along) -> tuple:
     """Return the transposition and then the index that give an array of `axes` the axes `along`."""
     order = [axes.index(v) for v in along if v in axes]
-    return order, (*(slice(None) if v in axes else None for v in along), ...)  # with ..., a view even of a number
+    return order, (*(slice(None) if v in axes else None for v in along), ...)  # the ... gives a view even of a number
 
 
 def _reshaped(tensor: Tensor, shape) -> Tensor:
@@ -173,9 +173,9 @@ def _reshaped(tensor: Tensor, shape) -> Tensor:
 
 
 class _Step(NamedTuple):
-    """Sum `variable` out of the product of the tensors `left` and `right` (numbers into `tensors`). The result has the
-    axes `batch` (in both groups), then `rows` (in left only), then `columns` (in right only). `shape` is the number of
-    cells of each of these and the number of values of the variable."""
+    """Sum `variable` out of the product of the tensors `left` and `right` (indices into `tensors`). The result has the
+    axes `batch` (in both groups), then `rows` (in left only), then `columns` (in right only). `shape` gives the number
+    of cells of each of these and the number of values of the variable."""
 
     variable: int
     left: tuple[int, ...]
@@ -202,7 +202,7 @@ def _schedule(scopes, sizes, order, keep):
 
 @functools.lru_cache(maxsize=16384)
 def _best_split(scopes, sizes):
-    """Split the tensors of one variable into two groups for the matrix product: places in `scopes`, and the groups' unions."""
+    """Split the tensors of one variable into two groups for the matrix product; return their places and unions."""
     if len(scopes) == 1:
         return (0,), (), scopes[0], 0
     # Places and union of each set of groups; sets are numbered by bits, the last group's bit lowest.

@@ -37,7 +37,7 @@ def raised_delta(delta: Numbers, error: float = 2.0**-49) -> Numbers:
 
 
 def total_up(costs: Iterable[float], counts: Iterable[int]) -> float:
-    """Return the sum of `costs` >= 0, each times its integer count >= 0 (0 omits it), rounded up once at the end."""
+    """Return the sum of `costs` >= 0, each times its integer count >= 0 (0 omits the cost), rounded up once at the end."""
     pairs = [pair for pair in zip(costs, counts, strict=True) if pair[1]]
     if any(math.isinf(cost) for cost, _ in pairs):
         return math.inf
@@ -74,7 +74,7 @@ def delta_from_log(log_delta: ArrayLike) -> Numbers:
 
 def root(function: Callable[..., Any], low: Numbers, high: Numbers, *args: Numbers) -> Numbers:
     """Return the root of an elementwise monotone `function(x, *args)` between `low` and `high`, which must bracket it."""
-    from scipy.optimize import elementwise  # slow to import, and no attribute of scipy.optimize
+    from scipy.optimize import elementwise  # slow to import, and not an attribute of scipy.optimize
 
     with np.errstate(over="ignore"):  # a value far from the root may be inf
         solution = elementwise.find_root(function, (low, high), args=args)

@@ -1,8 +1,8 @@
 """Junction trees: an order for summing variables out, and the sizes of the resulting tables.
 
-A model over variables 0 to d - 1 is given here by the scopes of its factors, tuples of variables. Eliminating a
-variable joins everything that shares a factor with it. The joined sets that are not inside others are the cliques of
-a junction tree. The cells of their tables are the size of the model (McKenna, Mullins, Sheldon, Miklau 2022, section 4: JT-SIZE).
+A model over variables 0 to d - 1 is given by the scopes of its factors, tuples of variables. Eliminating a variable
+joins all that share a factor with it. The joined sets not inside others are the cliques of a junction tree. The size of
+the model is the number of cells of their tables (McKenna, Mullins, Sheldon, Miklau 2022, section 4: JT-SIZE).
 
 Finding the best order is NP-hard. Two greedy rules are tried and the smaller result is kept, because either alone is
 up to 30 times worse on some structures. One rule eliminates the variable whose joint table is smallest (min-size), the
@@ -21,14 +21,14 @@ from typing import NamedTuple
 
 from . import bit_sets
 
-_SMALL = 50_000  # cells whose summation takes no longer than looking for a better order
+_SMALL = 50_000  # summing this number of cells takes no longer than looking for a better order
 
 
 class JunctionTree(NamedTuple):
     """A junction tree and its elimination order.
 
     order : all variables, first eliminated first; cliques : sorted tuples of variables, none inside another
-    cells : the cells of their tables, added up
+    cells : the number of cells of all their tables together
     """
 
     order: tuple[int, ...]
@@ -55,7 +55,7 @@ def junction_tree(
 class Growth:
     """The size of a model's junction tree after one more factor.
 
-    scopes, sizes : as for `junction_tree`; tree : a `JunctionTree` of them, whose order is kept as a third rule
+    scopes, sizes : as for `junction_tree`; tree : a `JunctionTree` of them, whose order serves as a third rule
 
     If the order is kept, joins are added along one path only: a variable's clique hands on what it gains to the variable's
     next companion. Under the greedy rules, only the components that the factor touches change.
@@ -67,11 +67,11 @@ class Growth:
         self._cells = [tuple(self._by_rule(*part)) for part in self._parts]
         self._all = [sum(cells) for cells in zip(*self._cells)]
         self._held = [[set(held) for held in tree.cliques if v in held] for v in range(len(sizes))]
-        # From here on, variables are their places in the order, so that the lowest bit of a set is eliminated first.
+        # From here on, variables are numbered by place in the order, so that the lowest bit of a set is eliminated first.
         self._place = {v: place for place, v in enumerate(tree.order)}
         renamed = [tuple(self._place[v] for v in scope) for scope in scopes]
         neighbours = list(_graph(renamed, len(sizes)))
-        self._left = [_join(v, neighbours) & ~(1 << v) for v in range(len(sizes))]  # behind, by each variable
+        self._left = [_join(v, neighbours) & ~(1 << v) for v in range(len(sizes))]  # what each variable leaves behind
         self._behind = set(self._left)
         self._size_at = tuple(sizes[v] for v in tree.order)
         self._kept_order = sum(self._maximal(v, left) for v, left in enumerate(self._left))
@@ -105,7 +105,7 @@ class Growth:
             left[v] = self._left[v] | gained
             first = left[v] & -left[v]
             v, gained = first.bit_length() - 1, left[v] ^ first
-        # A clique inside an earlier one stays so. A new one is inside if all of it is newly left behind.
+        # A clique inside an earlier one stays so. A new clique is inside one if all of it is newly left behind.
         behind = set(left.values())
         changed = {*left, *((each & -each).bit_length() - 1 for each in behind if each)}
         cells = self._kept_order
@@ -182,7 +182,7 @@ def components(scopes: Iterable[Sequence[int]], d: int) -> list[int]:
 
 
 def _graph(scopes, d: int) -> tuple[int, ...]:
-    """Return for each variable the set of the others that share a factor with it."""
+    """Return for each variable the set of other variables that share a factor with it."""
     neighbours = [0] * d
     for scope in scopes:
         members = bit_sets.of(scope)
@@ -207,7 +207,7 @@ def _values(variables: int, sizes) -> int:
 
 
 def _greedy_steps(graph, sizes, cost, variables) -> list:
-    """Return (cost, variable) of each step that eliminates `variables`, always the first of those that cost least."""
+    """Return (cost, variable) of each step that eliminates `variables`, always the first of the cheapest ones."""
     neighbours = list(graph)
     costs = {v: cost(v, neighbours, sizes) for v in variables}
     steps = []
@@ -217,7 +217,7 @@ def _greedy_steps(graph, sizes, cost, variables) -> list:
         near = bit_sets.members(neighbours[v])
         _join(v, neighbours)
         changed = set(near)
-        if cost is _fill:  # a new edge may also spare a common neighbour of its ends
+        if cost is _fill:  # a new edge may also lower the cost of common neighbours of its ends
             changed.update(u for w in near for u in bit_sets.members(neighbours[w]))
         for u in changed & costs.keys():
             costs[u] = cost(u, neighbours, sizes)
@@ -225,7 +225,7 @@ def _greedy_steps(graph, sizes, cost, variables) -> list:
 
 
 def _join(v: int, neighbours: list[int]) -> int:
-    """Take v out of the graph and join its neighbours to each other; return the set of v and them."""
+    """Take v out of the graph and join its neighbours to each other; return the set of v and its neighbours."""
     near = neighbours[v]
     for u in bit_sets.members(near):
         neighbours[u] = (neighbours[u] | near) & ~(1 << u | 1 << v)
@@ -233,9 +233,9 @@ def _join(v: int, neighbours: list[int]) -> int:
 
 
 def _tree(order, graph, sizes) -> JunctionTree:
-    """Return the tree of `order`. A clique is inside an earlier one exactly if an earlier one left all of it behind. Let a
-    clique be inside that of u, u the last such variable. The set that u left is inside the clique of its first variable to
-    be eliminated, which comes after u, so that it is this clique.
+    """Return the tree of `order`. A clique is inside an earlier one if and only if an earlier one left it all behind. Let
+    a clique be inside that of u, where u is the last such variable. The set that u left is inside the clique of the first
+    of its variables to be eliminated. This variable comes after u, so its clique is the given one.
     """
     neighbours, maximal, left_behind = list(graph), list[int](), set[int]()
     for v in order:

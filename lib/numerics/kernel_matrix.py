@@ -1,8 +1,8 @@
 """Matrices of exponentials over pairs of points, multiplied block by block and never stored.
 
 The matrices of hasegawa2015, the transition densities P and the Gaussian kernel K, have entries
-c_i d_j exp(l_i . r_j - |s_i - t_j|_1). In the bilinear part, one-hot columns count the common values and squared
-distances expand. The other part is for numeric attributes under Laplace noise.
+c_i d_j exp(l_i . r_j - |s_i - t_j|_1). The bilinear part counts common values by one-hot columns and
+expands squared distances. The other part is for numeric attributes under Laplace noise.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Points:
 class Pairwise(LinearOperator):
     """The (n, m) matrix with entries c_i d_j exp(l_i . r_j - |s_i - t_j|_1), a scipy `LinearOperator`.
 
-    left, right : `Points` (n of them, m of them)
+    left, right : `Points`, n on the left and m on the right
     symmetric : declares that exp(...) is the same for (i, j) and (j, i), the points being the same;
         products then evaluate each pair once, which halves their cost
 
@@ -70,7 +70,7 @@ class Pairwise(LinearOperator):
         return full
 
     def thinned(self, least: float) -> Pairwise | csc_array:
-        """Return the matrix without entries of exponents below `least`, sparse; itself if over one in fifty remain."""
+        """Return a sparse matrix without entries of exponents below `least`, or itself if over one in fifty remain."""
         smallest = np.exp(least)
         some = np.linspace(0, self.shape[1] - 1, min(self.shape[1], 64)).astype(int)
         sample = Pairwise(self.left, self.right[some])
@@ -83,7 +83,7 @@ class Pairwise(LinearOperator):
             values, i, j = block[i, j], i + rows.start, j + cols.start
             parts.append((values, i, j))
             if self.symmetric:
-                below = j >= rows.stop  # the columns before are rows of this block, done in full
+                below = j >= rows.stop  # earlier columns are rows of this block, which is done in full
                 parts.append((values[below], j[below], i[below]))
         values, i, j = map(np.concatenate, zip(*parts))
         return csc_array((values * self.left.factors[i] * self.right.factors[j], (i, j)), shape=self.shape)
@@ -105,15 +105,15 @@ class Pairwise(LinearOperator):
         for rows, cols, block in self._blocks(upper=self.symmetric):
             out[rows] += block @ vectors[cols]
             if self.symmetric:
-                below = max(cols.start, rows.stop)  # the columns before are rows of this block, done in full
+                below = max(cols.start, rows.stop)  # earlier columns are rows of this block, which is done in full
                 out[below : cols.stop] += block[:, below - cols.start :].T @ vectors[rows]
         return out
 
     def _blocks(self, *, upper=False):
         """Yield pairs of slices and their exponentials, in an array that the next block overwrites.
 
-        upper : only columns from the first row of the block on, so that every pair i <= j occurs once
-        and the square of a block's own rows in full
+        upper : whether to yield only columns from the first row of the block on, so that every pair i <= j
+        occurs once and the square of a block's own rows occurs in full
         """
         height, width = BLOCK
         n, m = self.shape
@@ -137,8 +137,8 @@ def gaussian_kernel(centres: np.ndarray, width: float, *, points: np.ndarray | N
 
     width : sigma^2 of hasegawa2015 in (0, inf); no factor 2, as printed. points : default, the centres
 
-    Squared distances are differences of squares. Raises ``ValueError`` for a width below 1e-12 of the largest square
-    |z|^2, at which an entry could lose more than a relative 3e-3, if there are up to 1,000 columns.
+    Squared distances are computed as differences of squares. Raises ``ValueError`` for a width below 1e-12 times the
+    largest square |z|^2, at which an entry could lose more than a relative 3e-3, if there are up to 1,000 columns.
     """
     right = _squared(np.asarray(centres, dtype=float), width)
     if points is None:

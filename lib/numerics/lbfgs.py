@@ -22,7 +22,7 @@ def minimise(evaluate: Callable[[np.ndarray], tuple[float, np.ndarray, np.ndarra
     evaluate : x -> (value, gradient, inverse_diagonal, done), arrays shaped like x that the next
         call leaves alone; `done` ends the search, because only the caller knows what is close enough
 
-    The search also ends, not reached, if no step decreases the value (the limit of rounding).
+    The search also ends, short of the minimizer, if no step decreases the value (the limit of rounding).
     """
     value, gradient, inverse_diagonal, done = evaluate(x)
     pairs: deque[tuple] = deque(maxlen=_MEMORY)

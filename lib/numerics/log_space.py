@@ -90,7 +90,7 @@ def _add(tensors, along, shape):
 
 
 def _log_sum(array):
-    """Return the logarithm of the sum of exponentials over the last axis; -inf where all are."""
+    """Return the logarithm of the sum of exponentials over the last axis; -inf where all entries are."""
     highest = np.maximum(array.max(axis=-1, keepdims=True), np.finfo(float).min)
     with np.errstate(divide="ignore"):
         return np.log(np.exp(array - highest).sum(axis=-1)) + highest[..., 0]

@@ -5,9 +5,9 @@ concave, and for g = A^T (1/u) / n (whose mean under theta is 1) no theta' is be
 
     F(theta') - F(theta) <= grad F . (theta' - theta) = n (theta' . g - 1) <= n (max g - 1),
 
-which is called the gap. Few components carry weight at the optimum. So a Newton method works on a pool of columns. The
-columns with the largest g join the pool, and the other columns enter only through g (Lindsay, Ann. Statist. 1983; the
-Newton step is that of Wang, J. R. Statist. Soc. B 2007).
+whose right-hand side is called the gap. Few components carry weight at the optimum. So a Newton method works on a pool
+of columns. The columns with the largest g join the pool, and the other columns enter only through g (Lindsay, Ann.
+Statist. 1983; the Newton step is that of Wang, J. R. Statist. Soc. B 2007).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Mixture:
     """The result of `fit`.
 
     support : components with positive proportion, (s,) positions; theta : their proportions, (s,), sum 1
-    density : u, (n,); gap : the log-likelihood is at most this far below the maximum
+    density : u, (n,); gap : a bound on how far the log-likelihood is below the maximum
     trace : (rounds, 2), log-likelihood and gap of each round
     """
 
@@ -60,7 +60,7 @@ def fit(columns: Callable[[NDArray[np.int64]], NDArray[np.float64]],
     for _ in range(max_iter):
         theta = newton(a, theta, tol=tol / 10)
         if len(pool) > 4 * batch:
-            used = theta > 0  # what leaves the pool may join again
+            used = theta > 0  # columns that leave the pool may join again
             pool, a, theta = pool[used], a[:, used], theta[used]
         density = a @ theta
         g = scores(1 / density) / len(density)
@@ -76,7 +76,7 @@ def fit(columns: Callable[[NDArray[np.int64]], NDArray[np.float64]],
 
 
 def _joining(g, pool, slack, batch) -> np.ndarray:
-    """Return columns with large g, mostly the largest of interleaved parts, because the largest of all are nearly equal."""
+    """Return columns of large g, mostly the largest of each interleaved part, as the largest overall are nearly equal."""
     better = np.setdiff1d(np.flatnonzero(g > 1 + slack / 10), pool)
     better = better[np.argsort(-g[better], kind="stable")]
     first, rest = better[: batch // 4], better[batch // 4 :]
@@ -99,7 +99,7 @@ def newton(a: NDArray[np.float64], theta: NDArray[np.float64], *, tol: float) ->
         if n * (g.max() - 1) < tol:
             return theta
         hessian = ratios.T @ ratios / n
-        # Near copies among the columns leave it singular. The ridge damps the step and does not move the optimum.
+        # Near copies among the columns make it singular. The ridge damps the step and does not move the optimum.
         ridge = 1e-10 * np.trace(hessian) / len(hessian)
         hessian[np.diag_indices(len(hessian))] += ridge
         lower = np.linalg.cholesky(hessian)

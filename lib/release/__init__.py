@@ -1,7 +1,7 @@
 """The release of the user's table: its records, a public schema, synthetic records, a report and a statement of the guarantee.
 
-`schema` and `sources` read the inputs, `counter` counts the records, `synthesizer` has most functions below and those of the
-report, `uncertainty` bounds how far counts may be from the truth, and `files` writes a file whole.
+`schema` and `sources` read the inputs, `counter` counts the records, `synthesizer` has most functions below and the
+functions of the report, `uncertainty` bounds how far counts may be from the truth, and `files` writes a file whole.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..numerics.extras import on_demand
 
-if TYPE_CHECKING:  # the extra `data` brings pyarrow, so each is imported when it is first used
+if TYPE_CHECKING:  # the extra `data` installs pyarrow, so each name is imported at its first use
     from .counter import Counter  # the counts of records that come in batches
     from .synthesizer import (
         decoded,  # synthetic codes as values of the schema

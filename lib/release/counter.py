@@ -16,7 +16,7 @@ from ..numerics import checks
 from ..tables.counting import Workload, downward_closure
 from ..tables.table import Domain, checked_codes
 
-_TOGETHER = 2**14  # sets of up to this many cells are counted as one: their table stays in the processor's cache
+_TOGETHER = 2**14  # sets are counted together in a table of at most this size, which stays in the processor's cache
 _AT_A_TIME = 2**14  # records, for the same reason
 
 
@@ -38,7 +38,7 @@ class Counter:
     `len(counter)` is the number of records, and ``counter += other`` adds the records of another one, whose domain and sets must
     be the same. Each cell takes eight bytes. Small sets are counted together, in the table of a larger set that contains them.
 
-    Raises ``ValueError`` for a workload without sets, for sets that the domain lacks, and if all are too large.
+    Raises ``ValueError`` for a workload without sets, for attributes that the domain lacks, and if all sets are too large.
     """
 
     def __init__(self, domain: Domain, workload: Workload = 2, *, max_cells: int = 10_000_000) -> None:
@@ -47,7 +47,7 @@ class Counter:
         if not wanted:
             raise ValueError(f"max_cells must be at least {min(domain.sizes)}, got {max_cells}")
         self.domain, self._records = domain, 0
-        self._block = _blocks(tuple(wanted), domain.sizes)  # of each set that is counted
+        self._block = _blocks(tuple(wanted), domain.sizes)  # by each set that is counted
         self._counts = {block: np.zeros(_cells(block, domain.sizes), np.int64) for block in self._block.values()}
         self._columns = sorted({v for block in self._counts for v in block})
 
@@ -56,8 +56,8 @@ class Counter:
 
         batch : mapping from each attribute that is counted to its codes, integer arrays (n,); other keys are ignored
 
-        Raises ``ValueError`` for an absent attribute, columns of different lengths, and a code outside the domain, with the number of its
-        record among all records added, from 0. No record of the batch is then counted.
+        Raises ``ValueError`` for an absent attribute, columns of different lengths, and a code outside the domain; the
+        error gives the number of its record among all records added, from 0. No record of the batch is then counted.
         """
         columns = {v: self._column(batch, v) for v in self._columns}
         lengths = {len(column) for column in columns.values()}
@@ -98,7 +98,7 @@ class Counter:
     def marginal(self, attributes: Collection[str]) -> NDArray[np.int64]:
         """Return counts over `attributes`, integers of shape ``domain.shape(attributes)``; 0-d for none.
 
-        Raises ``ValueError`` if they are not all in one of the sets counted.
+        Raises ``ValueError`` if none of the sets counted contains them all.
         """
         axes = self.domain.axes(attributes)
         if not self.holds(attributes):
@@ -122,10 +122,10 @@ def _cells(clique, sizes) -> int:
 
 @functools.lru_cache(maxsize=8)
 def _blocks(cliques, sizes) -> dict:
-    """Return for each clique, and for none, a set of attributes that contains it, few in all.
+    """Return for each clique, and for the empty one, a set of attributes that contains it; there are few such sets.
 
     Large cliques are unchanged. A small one repeatedly takes in, as far as `_TOGETHER` allows, the attribute that completes
-    most of the others.
+    the most other cliques.
     """
     left = sorted(cliques, key=lambda clique: _cells(clique, sizes))
     holding = {v: {clique for clique in cliques if v in clique} for v in range(len(sizes))}

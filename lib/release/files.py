@@ -16,9 +16,9 @@ def whole(path: str | Path) -> Iterator[Path]:
     """Provide an empty draft for the block to write; when the block ends, the draft replaces `path` at once.
 
     An existing file keeps its permissions; if `path` is a link, its target is written. If the block raises, or is killed,
-    `path` is unchanged. (If it is killed, the draft stays in the same folder, hidden, without an ending.)
+    `path` is unchanged. (If it is killed, the draft stays in the same folder, as a hidden file without an ending.)
 
-    Raises ``OSError``, if possible before the block, if `path` cannot be written.
+    Raises ``OSError`` if `path` cannot be written, and does so before the block if possible.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -64,7 +64,7 @@ def check_writable(path: str | Path, size: int = 1) -> None:
 def _draft(path: Path) -> Path:
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a folder, but must be a file", str(path))
-    if path.exists() and not path.is_file():  # a device, which a rename would do away with
+    if path.exists() and not path.is_file():  # a device, which a rename would replace
         raise FileExistsError(errno.EEXIST, "exists and is not a regular file", str(path))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -23,10 +23,10 @@ def count(parts: Iterable[Any], batches: Callable[[Any], Iterable[Mapping[str, A
     parts : arguments of `batches`, for example paths
     batches : a function, from a part to its records in batches as `Counter.add` takes them
     domain, workload, max_cells : as for `Counter`
-    client : a `distributed.Client`, whose workers count a part at a time each; None: this process counts all of them
+    client : a `distributed.Client`, each of whose workers counts a part at a time; None: this process counts all parts
 
     This process and each worker need memory for a few counters and a batch. A part whose worker is lost is counted again by
-    another. Sums of integers do not depend on their order, so the counts are those of one process.
+    another. Sums of integers do not depend on their order, so the counts are the same as with one process.
 
     Raises ``ValueError``, which names the part, for records that do not fit the domain, and any error of `batches`.
 

@@ -26,11 +26,11 @@ Write a schema before anybody looks at the records, from a codebook or the quest
 A value beyond a range counts as its nearest end.
 
 A record of a CSV file is one line. With `multiline: yes` beside `attributes`, quoted text may continue over several lines.
-One record can then end others, unless the program that wrote the file escapes quotation marks.
+One record can then change where others end, unless the program that wrote the file escapes quotation marks.
 
 The treatment of a value depends only on this text and on the value, so each record becomes one record of the domain, whatever
-the others are. Strings are compared without white space at their ends; 1.0 is 1. A value that is not a number, or not
-a date, where one is expected is missing.
+the others are. Strings are compared without white space at their ends; 1.0 equals 1. If a number or a date is
+expected, a value that is neither counts as missing.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Attribute:
 
     @property
     def mixed(self) -> tuple[int, ...]:
-        """Return the codes of declared values that also stand for missing or unlisted ones or, of a range, for all beyond its end."""
+        """Return the codes of declared values that also stand for missing or unlisted values, or for all beyond the range."""
         ends = () if self.kind == "values" else (0, self.declared - 1)
         return tuple(sorted({code for code in (self.missing, self.unseen, *ends) if 0 <= code < self.declared}))
 
@@ -106,7 +106,7 @@ class Attribute:
         return np.where(np.isnan(numbers), self.missing, np.maximum(codes, 0))
 
     def treatment(self) -> str:
-        """Return in words how a value is treated that is missing or not declared."""
+        """Return, in words, how a missing or undeclared value is treated."""
         missing = "a value of its own" if self.own_missing else self.labels[self.missing]
         if self.kind == "values":
             return f"missing: {missing}; unlisted: {self.labels[self.unseen]}"
@@ -115,7 +115,7 @@ class Attribute:
 
 
 def day(text: str, form: str = "") -> float:
-    """Return the ordinal of the day that `text` names, NaN if it names none; `form` as that of an `Attribute`.
+    """Return the ordinal of the day that `text` names, NaN if it names none; `form` is as in an `Attribute`.
 
     >>> from lib.release.schema import day
     >>> print(day("1970-01-01"), day("01/01/1970", "%d/%m/%Y"), day("01/01/1970"))
@@ -130,7 +130,7 @@ def day(text: str, form: str = "") -> float:
 
 
 def _complete(form: str) -> bool:
-    """Return whether `form` distinguishes days, and names them so that they can be read."""
+    """Return whether `form` distinguishes days, and writes them so that they can be read again."""
     days = [datetime.date(*each) for each in ((2001, 12, 31), (2002, 12, 31), (2001, 10, 31), (2001, 12, 30))]
     texts = [each.strftime(form) for each in days]
     return len(set(texts)) == len(days) and [day(text, form) for text in texts] == [each.toordinal() for each in days]
@@ -298,7 +298,7 @@ class _Reader:
             )
         by = self._choice(parts, "by", tuple(PERIODS), "year")
         first, last = self._ends(parts["dates"], f"dates of {name!r}", self._day)
-        for end in (first, last) if form else ():  # two digits of a year stand for one of 1969 to 2068
+        for end in (first, last) if form else ():  # a year of two digits means one of 1969 to 2068
             here = datetime.date.fromordinal(int(end))
             if day(here.strftime(form), form) != end:
                 self._refuse(
@@ -316,7 +316,7 @@ class _Reader:
             return replace(made, labels=(*labels, MISSING))
         try:
             value = number(stated)
-        except ValueError:  # its text speaks of numbers alone
+        except ValueError:  # its message mentions only numbers
             value = math.nan
         if not starts[0] <= value <= last:
             wanted = f"the word {MISSING!r} or a value within the range of {name!r}"
@@ -410,8 +410,8 @@ COLUMNS = ("attribute", "kind", "values", "low", "high", "bins", "by", "format",
 def template(codebook: str | Path) -> str:
     r"""Return a draft schema in YAML, to check and complete, from the CSV file `codebook`; no data are read.
 
-    Its columns are among `COLUMNS`, and the first two are required: kind is one of `KINDS`, values are separated by "|", low and high
-    are the ends of a range, or the first and the last day. Raises ``ValueError`` with line and column of unusable input.
+    Its columns are among `COLUMNS`; the first two are required. Kind is one of `KINDS`, values are separated by "|", and low
+    and high are the ends of a range, or its first and last day. Raises ``ValueError`` with line and column of unusable input.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -488,6 +488,6 @@ def _plain(text: str):
     """Return `text`, as a number or a date if it is written like one, so that YAML shows it without quotation marks."""
     try:
         found = yaml.safe_load(text)
-    except (ValueError, yaml.YAMLError):  # 2001-13-45, or >=0: `parse` says what it must be
+    except (ValueError, yaml.YAMLError):  # such as 2001-13-45 or >=0; `parse` says what it must be
         return text
     return found if isinstance(found, (int, float, datetime.date)) and str(found) == text else text

@@ -1,10 +1,10 @@
 """The user's tables as codes of a public schema, in batches: CSV, Parquet, DuckDB, and SQL databases through ADBC.
 
-For every source, a batch is a mapping from attribute to its codes, an array of unsigned integers, and memory holds a few batches
-at a time. The code of a value depends only on the schema and on the value (`schema`): no type is guessed from the records, the
-type of one file is not imposed on another, and the names of folders are strings.
+For every source, a batch is a mapping from attribute to its codes, an array of unsigned integers. Memory holds a few
+batches at a time. The code of a value depends only on the schema and on the value (`schema`): no type is guessed from
+the records, the type of one file is not imposed on another, and the names of folders are strings.
 
-Errors in a source raise a ``ValueError`` of one sentence. It may quote the records: it is for their owner, not for release.
+Errors in a source raise a ``ValueError`` of one sentence. It may quote the records, so it is for their owner only.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _DUCKDB, _PARQUET = (".duckdb", ".ddb"), (".parquet", ".pq")
 _SEPARATORS = (",", ";", "\t", "|")
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _WHOLE = re.compile(r"([+-]?[0-9]+)\.0+")
-_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # in the name of a folder
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # a missing value, in the name of a folder
 _DATABASES = {b"SQLite format 3": "an SQLite file; give its address, such as sqlite:///people.db, and the table",
             b"DUCK": "a DuckDB file; rename it so that it ends in .duckdb, and give the table"}  # fmt: skip
 _ESCAPED = re.compile("[\udc80-\udcff]")
@@ -103,7 +103,7 @@ def read(data: str | Path, schema: Schema, table: str = "") -> Table:
 
 
 def numbers(data: str | Path, schema: Schema, table: str = "") -> dict[str, np.ndarray]:
-    r"""Return the values of each number of `schema` in the records of `data` (see `batches`): (n,), NaN where missing.
+    r"""Return the values of each numeric attribute of `schema` in `data` (see `batches`): (n,), NaN where missing.
 
     Values beyond the range become its ends. The values are not binned, and are for the owner of the records only.
 
@@ -169,7 +169,7 @@ def check(data: str | Path, schema: Schema, table: str = "") -> None:
 def codes(
     attribute: Attribute, column: pa.Array | pa.ChunkedArray, blanks: Collection[str] = frozenset([""])
 ) -> np.ndarray:
-    """Return the Arrow `column` (n,) as codes (n,) of `attribute`, in the smallest unsigned type; `blanks` are also missing.
+    """Return the Arrow `column` (n,) as codes (n,) of `attribute`, in the smallest unsigned type; `blanks` mean missing.
 
     >>> import pyarrow
     >>> from lib.release.schema import parse
@@ -184,10 +184,10 @@ def codes(
     else:
         encoded = _texts(column).dictionary_encode()
         texts = encoded.dictionary.to_pylist()
-        if attribute.kind == "dates":  # a column of dates needs no form, unlike a text
+        if attribute.kind == "dates":  # a column of dates needs no form, unlike strings
             form = "" if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type) else attribute.form
             each = attribute.binned(np.array([np.nan if t in blanks else day(t, form) for t in texts], dtype=float))
-        else:  # a number that is whole may come as 1.0
+        else:  # an integer may come as 1.0
             known = dict.fromkeys((_whole(text) for text in blanks), attribute.missing)
             known |= {label: code for code, label in enumerate(attribute.labels)}
             known |= dict.fromkeys(blanks, attribute.missing)
@@ -224,7 +224,7 @@ def _numbers(column, blanks) -> np.ndarray:
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         column = _texts(column)
         column = pc.if_else(pc.match_substring_regex(column, _NUMBER), column, None)
-    elif pa.types.is_floating(kind):  # the text "inf" is not a number either
+    elif pa.types.is_floating(kind):  # the string "inf" is not a number either
         column = pc.cast(column, pa.float64())
         column = pc.if_else(pc.is_finite(column), column, None)
     column = pc.cast(column, pa.float64(), safe=False)
@@ -232,7 +232,7 @@ def _numbers(column, blanks) -> np.ndarray:
     return pc.if_else(pc.is_in(column, none), None, column).to_numpy(zero_copy_only=False)
 
 
-# ---- the sources: each gives record batches whose columns are those asked for, in their order
+# ---- the sources: each yields record batches with the requested columns, in their order
 
 
 def _open(data: str, names, table: str, multiline: bool) -> Iterator[pa.RecordBatch]:
@@ -298,10 +298,10 @@ def _csv(data: str, names, multiline: bool) -> Iterator[pa.RecordBatch]:
                 yield batch
     except (pa.ArrowInvalid, OSError) as error:
         wrong = ""
-        with suppress(OSError):  # a compressed file that was cut off has no more to say
+        with suppress(OSError):  # a compressed file that was cut off cannot be read again
             wrong = _what_is_wrong(data, columns, separator)
         raise ValueError(wrong or f"{data} cannot be read: {_one_line(error)}") from None
-    # A record of several lines may be one whose quote is not closed, and all after it, or all up to another such one.
+    # A record of several lines may be one with an unclosed quote and all records after it, or up to another such quote.
     if records != _count_lines(data) - 1:
         for first, last, _ in _rows(data, separator, strict=True):
             if last > first and not multiline:
@@ -331,7 +331,7 @@ def _header(data: str) -> str:
 
 
 def _lines(data: str):
-    """Return a file as text, also if it is compressed; bytes that are not UTF-8 become `_ESCAPED` letters."""
+    """Return a file as text, even if it is compressed; bytes that are not UTF-8 become `_ESCAPED` letters."""
     return io.TextIOWrapper(pa.input_stream(data), encoding="utf-8-sig", errors="surrogateescape", newline="")
 
 
@@ -340,7 +340,7 @@ def _cells(header: str, separator: str) -> list[str]:
 
 
 def _rows(data: str, separator: str, strict: bool = False) -> Iterator[tuple[int, int, list[str]]]:
-    """Yield the rows of a CSV file below the first line, with their first and last lines; `strict` is about text after a quote."""
+    """Yield a CSV file's rows below the first line, with their first and last lines; `strict` refuses text after a quote."""
     with _lines(data) as file:
         file.readline()
         rows, begins = csv.reader(file, delimiter=separator, strict=strict), 2
@@ -354,7 +354,7 @@ def _rows(data: str, separator: str, strict: bool = False) -> Iterator[tuple[int
 
 
 def _what_is_wrong(data, columns, separator) -> str:
-    """Return the first line of a CSV file with a wrong number of cells, or that is not UTF-8; "" if there is none."""
+    """Return what is wrong with the first bad line of a CSV file (number of cells, or not UTF-8); "" if there is none."""
     for line, _, cells in _rows(data, separator):
         if cells and len(cells) != len(columns):
             return f"{data}, line {line} must have {len(columns)} cells like the first line, got {len(cells)}"
@@ -365,7 +365,7 @@ def _what_is_wrong(data, columns, separator) -> str:
 
 
 def _parquet(path: Path, names) -> Iterator[pa.RecordBatch]:
-    """Yield each file by its own types: the content of another file, such as one more record, changes nothing in it."""
+    """Yield each file with its own types, so that another file's content, such as one more record, does not affect it."""
     files = [path] if path.is_file() else sorted(each for each in path.rglob("*") if _holds_records(each, path))
     if not files:
         raise ValueError(f"{path} must hold Parquet files, got none")
@@ -395,7 +395,7 @@ def _of_file(file: Path, names, folders: dict[str, str | None]) -> Iterator[pa.R
 
 
 def _holds_records(file: Path, folder: Path) -> bool:
-    """Return whether a file has records, and is not a note of the program that wrote them."""
+    """Return whether a file holds records, and is not a note by the program that wrote them."""
     return file.is_file() and not any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
 
 
@@ -416,7 +416,7 @@ def _readable(file: Path) -> Iterator[None]:
 
 def _duckdb(data: str, names, table) -> Iterator[pa.RecordBatch]:
     with extra("databases"):
-        import duckdb  # only where it is wanted, as the drivers below
+        import duckdb  # only where it is needed, like the drivers below
 
     try:
         with closing(duckdb.connect(data, read_only=True)) as connection:
@@ -460,7 +460,7 @@ def _connected(data: str, scheme: str):
     with extra("databases"):
         import adbc_driver_sqlite.dbapi
 
-    path = Path(data.removeprefix("sqlite://").removeprefix("/"))  # three slashes, and a fourth of a path from the root
+    path = Path(data.removeprefix("sqlite://").removeprefix("/"))  # three slashes, and a fourth for an absolute path
     if not path.is_file():
         raise ValueError(f"data must be the address of an existing SQLite file, got {data}")
     return adbc_driver_sqlite.dbapi.connect(f"{path.resolve().as_uri()}?mode=ro")
@@ -475,7 +475,7 @@ def _quoted(name: str) -> str:
 
 
 def _shown(data: str) -> str:
-    """Return an address without a password, before its host or after a question mark."""
+    """Return an address without its password, which precedes the host or follows a question mark."""
     return re.sub(
         r"([?&][^=&]*pass[^=&]*=)[^&]*", r"\1...", re.sub(r"(://[^/@]*?):[^/]*@", r"\1@", data), flags=re.IGNORECASE
     )

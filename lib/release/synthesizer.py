@@ -42,11 +42,11 @@ _EPOCH = 719_163  # the ordinal of 1970-01-01
 
 def run(table: Table | Counter, epsilon: float, delta: float, *, size: int = 2, neighbours: str = "unbounded",
         records: int = 0, seed: int | None = None) -> Result:  # fmt: skip
-    """Run AIM on `table`, a `Table` or a `Counter`, preserving all sets of `size` attributes; the rest is as for `aim`.
+    """Run AIM on a `Table` or a `Counter`, preserving all sets of `size` attributes; other arguments are as for `aim`.
 
-    records : the number to synthesize; 0 means the actual number, by public knowledge or by the noisy counts
-    seed : None is for release: the operating system's randomness, and integers until the noise is added. With a seed, an
-        integer, the run can be repeated, and anyone who knows it can remove the noise: for reading only
+    records : the number to synthesize; 0 means the number of records, if it is public, or else its noisy estimate
+    seed : None, for a release, means the operating system's randomness, and integers until the noise is added. With an
+        integer the run can be repeated, and anyone who knows the seed can remove the noise, so it is not for release
 
     >>> import numpy as np
     >>> from lib.release.synthesizer import run
@@ -119,10 +119,10 @@ def intervals(result: Result, attributes: Collection[str], level: float = 0.95) 
 
 
 def errors(result: Result, size: int) -> pd.DataFrame:
-    """Return each attribute, set of `size` and other measured set, with its cells and the `expected_error` of a count.
+    """Return all attributes, sets of `size` and other measured sets, with their cells and the `expected_error` of a count.
 
-    The error includes only the noise, not the additions of the model and the synthetic records. The last column gives it in per
-    cent of the model's number of records. Without a measurement it is NaN; `intervals` still has bounds.
+    The error includes only the noise, not what the model and the synthetic records add. The last column gives it in per
+    cent of the model's number of records. Without a measurement the error is NaN, but `intervals` still gives bounds.
 
     size : [1, the number of attributes]
 
@@ -190,11 +190,11 @@ def measured(result: Result) -> str:
 
 
 def treated(result: Result | Release, schema: Schema) -> pd.DataFrame:
-    """Return what percentage of each attribute is missing, `other`, or mixed with these, by the noisy counts.
+    """Return what percentage of each attribute is missing, `other`, or mixed with these, according to the noisy counts.
 
-    Column "missing" includes values that are not numbers or dates, and "other" counts unlisted values; either is NaN if the
-    attribute lacks this value. Column "mixed" is the largest percentage of a value that also means missing or unlisted ones, or
-    all beyond an end of the range.
+    Column "missing" includes values that are not numbers or dates, and "other" counts unlisted values; either is NaN if
+    the attribute lacks this value. Column "mixed" is the largest percentage of a value that also means missing or
+    unlisted values, or all values beyond an end of the range.
 
     >>> import numpy as np
     >>> from lib.release.synthesizer import run, treated
@@ -261,7 +261,7 @@ def marks(schema: Schema) -> str:
 
 
 def statement(epsilon: float, delta: float, neighbours: str, seed: int | None = None) -> str:
-    """Return the guarantee to publish, in words, or with a seed that there is none; arguments are as for `run`.
+    """Return, in words, the guarantee to publish or, with a seed, that there is none; arguments are as for `run`.
 
     >>> from lib.release.synthesizer import statement
     >>> print(statement(1.0, 1e-9, "unbounded").partition(", which is ")[2].partition(":")[0])
@@ -400,10 +400,10 @@ def _dates_as_texts(table: pa.Table, schema: Schema) -> pa.Table:
 
 @dataclass(frozen=True)
 class Release:
-    """The public part of a `Result` for further computation; `count_intervals` accepts it in place of one.
+    """The public part of a `Result` for further computation; `count_intervals` accepts it in place of a `Result`.
 
     model : `GraphicalModel`; measurements : noisy counts, in their order; noise : "gaussian" or "laplace"
-    total : the number of records if it is public, else None; rho : the budget, a Fraction of an exact run
+    total : the number of records if it is public, else None; rho : the budget, a Fraction after an exact run
     """
 
     model: GraphicalModel
@@ -446,7 +446,7 @@ def save(result: Result, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> Release:
-    """Return the `Release` that `save` wrote. Raises ``ValueError`` for another file, ``OSError`` for an unreadable one.
+    """Return the `Release` that `save` wrote. Raises ``ValueError`` for any other file, ``OSError`` for an unreadable one.
 
     >>> import tempfile
     >>> from pathlib import Path

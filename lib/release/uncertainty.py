@@ -1,35 +1,35 @@
 """How far counts may be from the truth, from a release of AIM alone: without the records, at no cost in privacy.
 
-A marginal that was measured. A measurement is the true marginal plus independent noise of a known law. The choice and
-the scale of a measurement may depend on all noise before it, but not on later noise. So the first measurement that
-covers a count is unbiased, and has the noise of its law, given everything before it. This is not so for the mean of
-several. For example, if a design measures again only where the first noise was positive, the mean of the measurements is
-too small on average. Weights that are fixed before each noise and add up to one in each design put everything on the
-first measurement, since it may be the last.
+A marginal that was measured. A measurement is the true marginal plus independent noise of known law. The choice and the
+scale of a measurement may depend on all noise before it, but not on later noise. So the first measurement that covers a
+count is unbiased, and has the noise of its law, given everything before it. This is not so for the mean of several
+measurements. For example, if a design measures again only where the first noise was positive, the mean of the
+measurements is too small on average. Weights that are fixed before each noise and add up to one in each design must put
+everything on the first measurement, since it may be the last.
 
 `count_intervals` uses two statements, which together fail with at most the given error probability, and returns the counts
 that both permit:
 
-1. The first covering measurement y_1, of noise Z_1: |y_1 - truth| <= h, with P(|Z_1| > h) <= 3/4 of the error probability.
+1. The first covering measurement y_1, with noise Z_1: |y_1 - truth| <= h, where P(|Z_1| > h) <= 3/4 of the error probability.
 2. All covering measurements y_t together. Let theta_t > 0 be fixed before the noise Z_t, and psi_t at least
-   log E e^(theta_t Z_t). Then the product of the e^(theta_t Z_t - psi_t) is a supermartingale that starts at 1, and so
-   is that with -theta_t. By Ville's inequality one of them reaches 2/beta at some time with probability at most beta.
+   log E e^(theta_t Z_t). Then the product of the e^(theta_t Z_t - psi_t) is a supermartingale that starts at 1, and so is
+   the one with -theta_t. By Ville's inequality one of them reaches 2/beta at some time with probability at most beta.
    Otherwise |sum theta_t (y_t - truth)| < log(2/beta) + sum psi_t, however many measurements there were and whatever
-   they depended on (Howard, Ramdas, McAuliffe, Sekhon 2020, Theorem 1). We take theta_t in proportion to 1/variance. Its
-   factor makes the interval, with Gaussian noise, the narrowest of its kind where all measurements together are `_GAIN`
-   times as informative as the first.
+   they depended on (Howard, Ramdas, McAuliffe, Sekhon 2020, Theorem 1). We take theta_t in proportion to 1/variance.
+   The factor makes the interval, with Gaussian noise, the narrowest of its kind if all measurements together are
+   `_GAIN` times as informative as the first.
 
 Both hold given all that came before the first covering measurement, in particular given that there is one. They hold
-for a count that was chosen before the release was seen; for k counts at once, ask for the level 1 - (1 - level)/k.
+for a count that was chosen before the release was seen. For k counts at once, ask for the level 1 - (1 - level)/k.
 
-A marginal that was not measured. The last round chose its marginal by the exponential mechanism: so probably no
+A marginal that was not measured. The last round chose its marginal by the exponential mechanism, so probably no
 candidate had a much higher score, and hence not a much larger error (`marginal_bounds`; McKenna, Mullins, Sheldon,
 Miklau 2022, Section 5). And no count is larger than the counts of its single attributes, which were measured. Half of the
 error probability goes to the first statement, and half, in equal parts, to the counts of the attributes.
 
-These statements do not hold given that the marginal was not measured, because the noise decides this. So the error probability
-e is divided: an interval of a measured marginal misses with probability at most 9/10 e, and one of another marginal with
-probability at most e/10. Together they miss with probability at most e.
+These statements do not hold given that the marginal was not measured, because the noise decides whether it was. So the
+error probability e is divided: an interval of a measured marginal misses with probability at most 9/10 e, and one of
+another marginal with probability at most e/10. Together they miss with probability at most e.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ from ..tables.private_draws import GRAIN
 
 LEVELS = "(0, 0.999999999999]"  # nearer to 1, an error probability has too few digits for quantiles
 # Any values keep the level; with these, intervals were narrow in runs on the synthetic sample of Adult.
-_OF_MEASURED = 0.9  # of the error probability; the rest is for those that were not
-_SHARE = 0.75  # of the former that goes to the first measurement
+_OF_MEASURED = 0.9  # proportion of the error probability, if measured; the rest is for other counts
+_SHARE = 0.75  # proportion of the former that goes to the first measurement
 _GAIN = 6.0
 
 
 @dataclass(frozen=True)
 class Intervals:
-    """Counts, each field a number or an array of the counts' shape.
+    """Intervals for counts; each field is a number or an array of the counts' shape.
 
     low, high : integers, as floats; the interval includes both
-    unbiased : the first covering measurement: the truth on average, given that it was measured; NaN without one
-    expected_error : its mean absolute error (with discrete Gaussian noise, that of continuous noise); NaN without one
+    unbiased : the first covering measurement, which is the truth on average, given that there is one; NaN if there is none
+    expected_error : its mean absolute error (for discrete Gaussian noise, that of continuous noise); NaN if there is none
     measured : the number of measurements that cover the counts; also 0 for a public number of records, which is exact
     """
 
@@ -72,15 +72,15 @@ class Intervals:
 
 
 def count_intervals(result: Result, attributes: Collection[str] = (), level: float = 0.95) -> Intervals:
-    """Return `Intervals` for true counts from a run of `aim`; each covers with probability at least `level`.
+    """Return `Intervals` for true counts from a run of `aim`; each covers its count with probability at least `level`.
 
     result : `Result` of `aim`, with Gaussian noise
-    attributes : the counts are those over them, of shape ``domain.shape(attributes)``; () for the number of records
+    attributes : what to count over, giving counts of shape ``domain.shape(attributes)``; () for the number of records
     level : (0, 0.999999999999]
 
-    "Probability" is that of the noise; see the module's text. Intervals end at 0, and at the number of records where it
-    is public. Those of attributes that were not measured together are wide. Raises ``ValueError`` for unknown attributes, and if
-    none of the attributes was measured.
+    The probability is over the noise; see the module's text. Intervals end at 0, and at the number of records if it is
+    public. Intervals for attributes that were not measured together are wide. Raises ``ValueError`` for unknown
+    attributes, and if none of the attributes was measured.
 
     >>> import numpy as np
     >>> from lib.release import count_intervals
@@ -124,8 +124,8 @@ def _measured(result, names, error) -> Intervals:
 
 
 def _unmeasured(result, names, error) -> Intervals:
-    """Return the intervals if none covers them: about the synthetic counts, and at most the count of any single attribute."""
-    synthetic = getattr(result, "synthetic", None)  # which a release that was read again has not
+    """Return the intervals if no measurement covers them: around the synthetic counts, up to those of single attributes."""
+    synthetic = getattr(result, "synthetic", None)  # absent from a release that was loaded
     bounds = marginal_bounds(result, error / 2) if synthetic and result.choice else {}
     around = min((bound for within, bound in bounds.items() if set(names) <= set(within)), default=math.inf)
     reach = around / (2 if synthetic and result.total == len(synthetic) else 1)
@@ -159,7 +159,7 @@ def expected_error(result: Result, attributes: Collection[str]) -> float:
 
 
 def _covering(result, attributes) -> list:
-    """Return the measurements that have all of `attributes`, in their order."""
+    """Return the measurements that contain all of `attributes`, in their order."""
     return [measurement for measurement in result.measurements if set(attributes) <= set(measurement.attributes)]
 
 
@@ -173,22 +173,23 @@ def marginal_bounds(result: Result, error: float) -> dict[tuple[str, ...], float
     A count of these attributes, or of a part of them, is off by at most this distance. It is off by at most half of it if the
     number of records is public and the synthetic table has the same number.
 
-    Proof, given all before the last round, with error probability beta = error/2 for each of two statements. Let
-    p be the model then, d_r = |truth_r - p_r|_1, n_r the number of cells, and s_r = w_r psi(truth_r - p_r) the score of r. Let e
-    be the expected noise. For a printed choice psi(x) is |x|_1 - e n_r, and for a clear one it is the sum of the
-    max(|x_i| - e, 0). So d_r <= e n_r + s_r/w_r.
+    Proof, given all before the last round, with error probability beta = error/2 for each of two statements. Let p be
+    the model at that time, d_r = |truth_r - p_r|_1, n_r the number of cells, and s_r = w_r psi(truth_r - p_r) the score
+    of r. Let e be the expected noise. For a printed choice psi(x) is |x|_1 - e n_r, and for a clear one it is the sum
+    of the max(|x_i| - e, 0). So d_r <= e n_r + s_r/w_r.
 
     1. The exponential mechanism chooses c among k candidates with probability proportional to
        e^(epsilon s_c / (2 sensitivity)). The candidates whose scores are below the highest by
        g = 2 sensitivity/epsilon log((k-1)(1-beta)/beta) or more have together a probability of at most beta. Otherwise
        s_r < s_c + g for all r.
-    2. The measurement is y = truth_c + Z, Z independent of the choice. psi is convex, and has a slope u at truth_c - p_c of entries
-       -1, 0 and 1 (for a printed choice the signs): psi(y - p_c) >= psi(truth_c - p_c) + <u, Z>. The law of <u, Z> is that of a
-       sum of at most n_c draws of noise. Let q be a bound that a sum of n_c draws exceeds, in absolute value, with probability
-       at most beta. A sum of fewer draws exceeds q with no larger probability, because the noise is symmetric and log-concave
-       (Anderson's inequality).
+    2. The measurement is y = truth_c + Z, Z independent of the choice. psi is convex, and at truth_c - p_c has a
+       subgradient u with entries -1, 0 and 1 (for a printed choice the signs). So psi(y - p_c) >= psi(truth_c - p_c) +
+       <u, Z>. The law of <u, Z> is that of a sum of at most n_c draws of noise. Let q be a bound that a sum of n_c
+       draws exceeds, in absolute value, with probability at most beta. A sum of fewer draws exceeds q with no larger
+       probability, because the noise is symmetric and log-concave (Anderson's inequality).
 
-    So d_r <= e n_r + (w_c (psi(y - p_c) + q) + g) / w_r. By the triangle inequality, the synthetic table is at most as far from the truth as p is, plus its own distance from p.
+    So d_r <= e n_r + (w_c (psi(y - p_c) + q) + g) / w_r. By the triangle inequality, the synthetic table is
+    at most as far from the truth as p is, plus its own distance from p.
     """
     error, law, choice = checks.number("error", error, "(0, 1)"), _Law.of(result), result.choice
     if choice is None:
@@ -196,9 +197,7 @@ def marginal_bounds(result: Result, error: float) -> dict[tuple[str, ...], float
     last, weights = result.measurements[-1], choice.weights
     believed = {names: choice.model.marginal(names) for names in weights}
     rounding, expected = 0.0, choice.expected
-    if (
-        law.noise == "discrete"
-    ):  # as in `ExactDraws`: there the expected noise is rounded as well, of a cell or of a marginal
+    if law.noise == "discrete":  # as in `ExactDraws`, which also rounds the noise expected in a cell or in a marginal
         believed = {names: np.rint(GRAIN * p) / GRAIN for names, p in believed.items()}
         rounding, expected = (0.0, round(GRAIN * expected) / GRAIN) if choice.clear else (0.5 / GRAIN, expected)
     gap = 2 * float(choice.sensitivity / choice.epsilon) * math.log(max((len(weights) - 1) * (2 / error - 1), 1.0))
@@ -238,20 +237,20 @@ class _Law:
         """Return log E e^(theta sum), or more.
 
         For the discrete Gaussian, E e^(theta X) = e^(theta^2 sigma^2/2) f(theta sigma^2)/f(0) with f(c) the sum over
-        all whole x of e^(-(x-c)^2/(2 sigma^2)). Its Fourier coefficients are positive, so it is largest at c = 0.
+        all integers x of e^(-(x-c)^2/(2 sigma^2)). Its Fourier coefficients are positive, so it is largest at c = 0.
         """
         return cells * (theta * sigma) ** 2 / 2
 
     def mean(self, sigma, cells) -> float:
-        """Return E |sum|; for the discrete Gaussian that of the continuous one."""
+        """Return E |sum|; for the discrete Gaussian, the mean of the continuous one."""
         return sigma * math.sqrt(2 * cells / math.pi)
 
 
 def _discrete_reach(sigma, cells, alpha) -> float:
-    """Return `_Law.reach` by the normal law, with a bound for what is not normal.
+    """Return `_Law.reach` by the normal law, with a bound for the deviation from it.
 
-    Write a vector of m integers with sum s as s/m in each cell and the rest. The rest is in a translate of the
-    lattice of whole vectors of sum 0, of dimension m - 1 and determinant root m. Over it the sum of
+    Write a vector of m integers with sum s as s/m in each cell plus the rest. The rest is in a translate of the lattice
+    of integer vectors with sum 0, which has dimension m - 1 and determinant root m. Over such a translate the sum of
     e^(-|x|^2/(2 sigma^2)) is largest for the lattice itself (again by its Fourier coefficients). With
     spread^2 = m sigma^2, and f(0) >= sigma root(2 pi) for the f of `log_moment`,
 
@@ -259,8 +258,8 @@ def _discrete_reach(sigma, cells, alpha) -> float:
         1 + e = sum of e^(-2 pi^2 sigma^2 |w|^2) over the w of the dual lattice.
 
     Each w is z - mean(z) for a z of integers with |sum z| <= m/2, and |w|^2 >= |z|^2 - |sum z|/2 >= |z|^2/2: so
-    1 + e <= (sum over whole k of e^(-pi^2 sigma^2 k^2))^m. From x = spread on the normal density is convex, hence at s
-    at most its mean over [s - 1/2, s + 1/2]: for whole h with h + 1/2 >= spread,
+    1 + e <= (sum over integers k of e^(-pi^2 sigma^2 k^2))^m. From x = spread on, the normal density is convex, hence at
+    s at most its mean over [s - 1/2, s + 1/2]. So for integers h with h + 1/2 >= spread,
     P(|sum| > h) <= 2 (1 + e) P(normal > h + 1/2).
     """
     decay = -((math.pi * sigma) ** 2)

@@ -17,7 +17,7 @@ from .table import (
     Table,  # records of a domain, as codes
 )
 from .utility import (
-    marginal_error,  # the mean distance of two tables over all sets of alpha attributes
+    marginal_error,  # the mean distance between two tables over all sets of alpha attributes
     mutual_information,  # the mutual information of all pairs of attributes
     mutual_information_error,  # the mean error of a synthetic table's mutual information
     workload_error,  # the mean distance over a workload of marginals

@@ -49,7 +49,7 @@ class Step:
     cells : size of the model fitted after the step (cells of the junction tree's cliques)
     gap, evaluations : the duality gap of that model, and the number of calls of the oracle that its fit took
     annealed : whether the budget of a round became larger after the step (Algorithm 4)
-    errors : for each attribute set asked for, the L1 distance of the model's marginal from the true one, divided by
+    errors : for each requested attribute set, the L1 distance of the model's marginal from the true one, divided by
         the number of records; these errors are not private: use them for study, and do not release them
     """
 
@@ -88,7 +88,7 @@ class Result:
 
     synthetic : the records, a `Table`; model : the model they come from; measurements, steps : those of the run
     rho : the budget; rho_used : the part spent; in an exact run both are Fractions, like the steps' scales and epsilons
-    noise : its kind; total : the number of records if it is public, else None; choice : that of the last round
+    noise : the kind of noise; total : the number of records if it is public, else None; choice : the last round's choice
     """
 
     synthetic: Table
@@ -115,7 +115,7 @@ def aim(table: Counted, epsilon: float, delta: float, workload: Workload = 2, *,
         It then draws from the operating system and computes only with integers and fractions until the noise is added
         (`private_draws`, `budget_schedule`), so that the guarantee holds for the program
     records : number of records to synthesize. The default is the model's total, which is noisy under unbounded neighbours,
-        but at most as many records as have `graphical_model.MOST_CODES` codes
+        but is limited to `graphical_model.MOST_CODES` codes in all
     errors : sizes k of attribute sets whose errors each `Step` records, for example (1, 2, 3)
 
     Raises ``ValueError`` for values outside these ranges, an empty workload, attributes that the table lacks, and a size
@@ -233,7 +233,7 @@ class _Run:
         return scale
 
     def drawn(self, most, rng) -> list:
-        """Return the attribute sets that a round may choose: `most` of them, or all if there are no more."""
+        """Return the attribute sets that a round may choose from: `most` of them, or all if there are not more."""
         cliques = list(self.weights)
         if len(cliques) <= most:
             return cliques
@@ -263,7 +263,7 @@ class _Run:
         self._note(chosen, scale, epsilon, schedule, annealed=anneal)
 
     def _taught_little(self, chosen, before, scale) -> bool:
-        """Return whether measuring `chosen`, `before` in the model, was barely worth its budget (`Plan.pace`)."""
+        """Return whether measuring `chosen`, with model counts `before`, was barely worth its budget (`Plan.pace`)."""
         if self.plan.pace == "steady":
             return False
         if self.plan.pace == "printed":

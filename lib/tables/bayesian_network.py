@@ -1,7 +1,7 @@
 """PrivBayes: records from a noisy Bayesian network (Zhang et al. 2017; miura2025, section 2.5).
 
 Attributes are placed one after another, the first at random. Each further attribute and its parents, from those already
-placed, are chosen by the exponential mechanism; the score is how strongly attribute and parents depend on each other.
+placed, are chosen by the exponential mechanism; the score measures how strongly they depend on each other.
 Then the counts of each attribute with its parents are measured with noise, and records are drawn down the network.
 
 The first attributes, which have fewer than `parents` parents, need no separate table: it is a marginal of the table of
@@ -14,9 +14,9 @@ proportions p of x and q of y moves
     c(x, y) - c(x) c(y) / n    by    n/(n+1) (1[x = x_0] - p(x)) (1[y = y_0] - q(y))
 
 (put both sides over n + 1). The L1 norms of both factors are below 2, so the score moves by less than 2 for every n,
-which may be private. (Mutual information, as in the paper, moves by up to about log(n), unbounded if n is private.)
+which may be private. (Mutual information, as in the paper, moves by up to about log(n), unbounded for private n.)
 
-The domain must be public. Noise is drawn in floating point, which leaves attacks on its low-order bits aside (Mironov 2012).
+The domain must be public. Noise is drawn in floating point, so attacks on low-order bits are not covered (Mironov 2012).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ..numerics import checks, simplex
 from .table import Table
 
 SENSITIVITY = 2.0  # of the score
-_STRUCTURE = 0.3  # of the budget, for choosing the network: Zhang et al. find it good
+_STRUCTURE = 0.3  # of the budget, for choosing the network; Zhang et al. find that it works well
 
 
 @dataclass(frozen=True)
@@ -128,13 +128,13 @@ def _measured(table, network, measurements, scale, rng):
 
 
 def _common_total(noisy) -> float:
-    """Return the number of records, at least 1: a mean of the tables' sums, whose variances are as their cells."""
+    """Return the number of records, at least 1: a mean of the tables' sums, weighted by the inverse numbers of cells."""
     weights = [1 / values.size for values in noisy]
     return max(float(np.average([values.sum() for values in noisy], weights=weights)), 1.0)
 
 
 def _consistent(network, counts):
-    """Return one table for each attribute: those without a table get marginals of the first one measured."""
+    """Return one table for each attribute: attributes without a table get marginals of the first measured one."""
     first = len(network) - len(counts)
     axes, whole = (network[first][0], *network[first][1]), counts[0]
     # The attributes before `first` are its parents.
@@ -151,7 +151,7 @@ def _draw(domain, network, counts, records, rng) -> Table:
     for (attribute, parents), joint in zip(network, counts):
         size = len(joint)
         given = joint.reshape(size, -1).T  # a row for each combination of the parents' values
-        # The attribute's marginal distribution for unseen parents' values.
+        # For parents' values that do not occur, the attribute's marginal distribution.
         given = np.where(given.sum(axis=1, keepdims=True) > 0, given, joint.reshape(size, -1).sum(axis=1))
         cumulated = np.cumsum(given, axis=1)
         cumulated /= cumulated[:, -1:]

@@ -9,7 +9,7 @@ from typing import Any
 from ..accounting.certified import root_down, root_up
 from ..numerics import checks
 
-# The share for measuring. Nearer to 1, the rounding of `used` could leave less than nothing for the last round.
+# The proportion for measuring. Closer to 1, rounding of `used` could leave a negative budget for the last round.
 ALPHAS = "[1e-9, 0.999999]"
 _BITS = 13  # of a fraction, so that draws are fast, in 64-bit integers
 
@@ -64,7 +64,7 @@ class Schedule:
         self.exhausted = self.last
 
     def advance(self, anneal: bool, growth: int = 4) -> None:
-        """Set the next round's share, `growth` times as large if `anneal`: the last round taught too little."""
+        """Set the next round's share, `growth` times as large if the last round taught too little (`anneal`)."""
         if anneal:
             self._grow(checks.whole("growth", growth, "[1, 1000]"))
         self._finish_if_short()
@@ -76,7 +76,7 @@ class Schedule:
         return 1 / (2 * self.multiplier**2) + self.epsilon**2 / 8
 
     def _left(self) -> Any:
-        return (self.rho - self.used) * (1 - 1e-12)  # less rounding errors
+        return (self.rho - self.used) * (1 - 1e-12)  # minus a margin for rounding errors
 
     def _finish_if_short(self) -> None:
         """Make the next round the last one, with the whole remaining budget, if less than two rounds' worth is left."""
@@ -111,7 +111,7 @@ class ExactSchedule(Schedule):
         return self.rho - self.used
 
     def _share(self, budget, rounds) -> None:
-        """Set rounds that cost at most their share, in few binary digits except for the last, whose remainder nobody spends."""
+        """Set rounds that cost at most their share. The last has more binary digits, as what it leaves is not spent."""
         bits = 20 if self.last else _BITS
         self.multiplier = root_up(rounds / (2 * self.alpha * budget), bits)
         self.epsilon = root_down(8 * (1 - self.alpha) * budget / rounds, bits)

@@ -93,7 +93,7 @@ def _problem(domain, measurements, total, power, start):
     order = None if start is None else start.oracle.tree.order
     oracle = MarginalOracle(list(dict.fromkeys(clique for clique, _, _ in checked)), domain.sizes, order)
     precisions, means, apart = np.zeros(oracle.cells), np.zeros(oracle.cells), 0.0
-    for clique, values, sigma in checked:  # combine into one mean a cell
+    for clique, values, sigma in checked:  # combine into one mean for each cell
         part, weight, flat = oracle.slices[oracle.cliques.index(clique)], sigma**-power, values.ravel()
         before = precisions[part][0]
         off = flat - means[part]

@@ -37,9 +37,9 @@ from .marginal_oracle import MarginalOracle
 from .reconciliation import Reconciliation
 from .table import Domain, Table
 
-MOST_CODES = 2**27  # records times attributes: what `synthesize` makes without being asked for more
+MOST_CODES = 2**27  # records times attributes: the most that `synthesize` makes unless asked for more
 
-_KEPT = 2**18  # entries of matrices, at some 40 bytes each, with which effects are kept
+_KEPT = 2**18  # effects with up to this number of matrix entries, at some 40 bytes each, are kept
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class GraphicalModel:
     def synthesize(self, n: int | None = None, *, rng: np.random.Generator) -> Table:
         """Return a `Table` of `n` records whose counts follow the model closely.
 
-        n : by default `total`, rounded, but at most as many as have `MOST_CODES` codes: a noisy total may be enormous
+        n : by default `total`, rounded, but limited to `MOST_CODES` codes in all, because a noisy total may be enormous
         """
         if n is None:
             n = max(min(round(self.total), MOST_CODES // len(self.domain)), 1)
@@ -198,8 +198,8 @@ def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | 
     """Return `fit` for measurements added to a `Reconciliation` one by one, with two more options.
 
     tau : weight of the entropy, or a mapping from all effects measured (sorted positions of their attributes) to the
-        weights for each, [1e-100, 1e100]. In the objective, and so in what the gap bounds, tau is then the smallest
-        weight. An effect's part of the first term is multiplied by the smallest weight over its own
+        weight of each, [1e-100, 1e100]. In the objective, and so in what the gap bounds, tau is then the smallest
+        weight. An effect's part of the first term is multiplied by the smallest weight over its own weight
     centre : `GraphicalModel` that replaces the uniform one in the second term, tau N KL(mu/N, centre); its potentials
         over cliques that were not measured are left out; default: uniform, as in `fit`
     """
@@ -240,7 +240,7 @@ def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | 
 
     begin = _carried_over(start, oracle)
     theta, evaluations, converged = lbfgs.minimise(evaluate, begin, max_evaluations=max_evaluations)
-    if not converged:  # or the last evaluation was at theta
+    if not converged:  # otherwise the last evaluation was at theta
         evaluate(theta)
     model = object.__new__(GraphicalModel)
     model._set(domain, oracle, theta, total, fitted["log_z"])

@@ -1,14 +1,14 @@
 """AIM's last fit, whose model gives the synthetic records: how closely it follows effects that barely exceed their noise.
 
-A "plain" fit has the same small entropy for all effects (`graphical_model.fit`), and follows each measurement as closely
-as possible. An "adaptive" fit is a proximal-point iteration, with the entropy relative to the model as its distance
-(Bregman). Each step stays close to the result of the one before, so that four steps stop before the model fits the
-noise, as it would after endless ones. The weight of the entropy for an effect depends on how far it exceeds its noise
+A "plain" fit has the same small entropy for all effects (`graphical_model.fit`), and follows each measurement as
+closely as possible. An "adaptive" fit is a proximal-point iteration, with the entropy relative to the model as its
+distance (Bregman). Each step stays close to the result before, so that four steps stop before the model fits the noise,
+as it would after infinitely many. The weight of the entropy for an effect depends on how far it exceeds its noise
 (`Reconciliation.strengths`). For noise with deviation s in cells of n expected records, a weight of n / (s^2 (S - 1))
 would shrink an effect of strength S by 1 / S. This is empirical Bayes: 1 / S is the part of its squared length that is
 noise. The weight is a multiple of this plus a multiple of 1 / s. The second term differs between effects only by their
-noise, because within an effect a few large cells can stand out and all others not. The effects of four steps compound.
-The multiples, below, were found by trial on four tables, and corrected where two more showed a fault.
+noise, because within an effect a few large cells can stand out while the others do not. The shrinkage of four steps
+compounds. The multiples (below) were found by trial on four tables, and corrected where two more showed a fault.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def fit(domain: Domain, reconciliation: Reconciliation, scale: float, kind: str,
         start: GraphicalModel | None = None) -> GraphicalModel:  # fmt: skip
     """Return the last model of a run; its `evaluations` and `converged` cover all steps of the fit.
 
-    scale : that of the last measurement's noise (`Step.sigma`), (0, inf), which sets the weight of the entropy if plain
+    scale : the scale of the last measurement's noise (`Step.sigma`), (0, inf), which sets a plain fit's entropy weight
     kind : "plain" or "adaptive"
     start : `GraphicalModel` to start from
     """
@@ -56,7 +56,7 @@ def entropies(domain: Domain, reconciliation: Reconciliation, centre: GraphicalM
     centre : the model found so far. It may be further from an interaction than independent attributes are, because it
         follows other interactions. Evidence that two attributes are nearly independent then stands out as much as
         evidence that they are dependent
-    strengths : those relative to independent attributes (`Reconciliation.strengths`), if known
+    strengths : the strengths relative to independent attributes (`Reconciliation.strengths`), if known
     """
     strengths = strengths or reconciliation.strengths()
     nearer = reconciliation.strengths(centre.counts) if centre else strengths

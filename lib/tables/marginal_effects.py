@@ -1,7 +1,7 @@
 """Tables on overlapping cliques and their pure effects, as sparse linear maps of flat arrays.
 
 A function on a clique is a sum of effects, one for each subset of the clique, that sum to zero along each of their axes
-(`reconciliation`). Cliques that overlap share effects. Different arrays of potentials can be the same function of a
+(`reconciliation`). Cliques that overlap share effects. Different arrays of potentials can give the same function of a
 record, because a main effect may belong to any clique with that attribute. `Effects` resolves this for all cliques at
 once. The effect of the empty subset, a constant, is left out throughout.
 """
@@ -49,7 +49,7 @@ class Effects:
                 copies[e] += weight
         self._spread = _gather(blocks, self.cells)
         self._copies = np.repeat(list(copies.values()), list(map(math.prod, shapes)))
-        # Centring takes away, with alternating signs, a table's sums over its smaller subsets.
+        # Centring subtracts, with alternating signs, a table's sums over its smaller subsets.
         blocks, end = [], 0
         for of_subset in shapes:
             places, starts, weights, cells = _centring(of_subset)
@@ -58,7 +58,7 @@ class Effects:
         self._share = _gather(blocks, end)
         ones = np.ones_like(self._share.data)
         self._sums = scipy.sparse.csr_array((ones, self._share.indices, self._share.indptr), self._share.shape).T
-        self._collect = self._spread.T  # kept: making it takes longer than many a product with it
+        self._collect = self._spread.T  # kept, because making it takes longer than many products with it
 
     def of_potentials(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the effects of the function sum_c theta_c(x_c), for all cliques together."""
@@ -111,7 +111,7 @@ def _cells(shape, axes) -> int:
 
 @functools.lru_cache(maxsize=1024)
 def _places(shape) -> np.ndarray:
-    """Return for each cell of a table of `shape` its flat positions in the tables over each subset of its axes, none first."""
+    """Return each cell's flat positions in the tables over all subsets of the axes of `shape`, the empty subset first."""
     places = []
     for subset in [(), *subsets(range(len(shape)))]:
         kept = [n if axis in subset else 1 for axis, n in enumerate(shape)]

@@ -115,7 +115,7 @@ class MarginalOracle:
         Potentials may be -inf. `query` and `conditionals` then use these. Raises ``ValueError`` if no record is possible.
         """
         self._singles = dict[int, np.ndarray]()
-        np.concatenate((potentials, [0.0]), out=self._potentials)  # past the end, one that adds nothing
+        np.concatenate((potentials, [0.0]), out=self._potentials)  # past the end, a potential that adds nothing
         scale = self._exponentiate()
         self._contraction.run()
         roots = [float(root.array) for root in self._contraction.roots]
@@ -140,8 +140,8 @@ class MarginalOracle:
     def _plain_numbers_do(self, depth) -> bool:
         """Return whether a sum Z that lies exp(-depth) below the product of the factors' maxima is right in plain
         numbers. A product that fell below the range of plain numbers is less than exp(-708) of that maximum. A sum
-        loses at most as many of them as there are cells, each a factor in at most as many terms. This shows only if Z
-        itself is that small.
+        loses at most as many of these products as there are cells, and each is a factor in at most as many terms. The
+        loss matters only if Z itself is that small.
         """
         return depth <= _LOG_RANGE - 40 - 2 * self._log_cells
 
@@ -200,8 +200,8 @@ class MarginalOracle:
 
     def _around(self, variables) -> list[Tensor]:
         """Return few tensors whose product, summed over all other variables, is the marginal of `variables`. Each step
-        sums one variable out and hands the result to a later step: a tree. The steps of `variables` and those between
-        are needed. Their inputs sum up the steps below, the topmost derivative those above.
+        sums one variable out and hands the result to a later step, so the steps form a tree. The steps of `variables`
+        and those between are needed. Their inputs sum up the steps below; the topmost derivative sums up those above.
         """
         steps, tensors = self._contraction.steps, self._contraction.tensors
         parent = self._parent

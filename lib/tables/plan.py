@@ -60,7 +60,7 @@ class Plan:
         run uses the proportion of the limit that equals the proportion of the budget spent, so that early rounds leave
         room for later ones. The run does not count the records over attribute sets that never fit
     candidates : largest number of attribute sets that a round chooses from, an integer in [1, inf); None:
-        `candidates_for`. If the workload has more sets, each round draws some anew without a look at the records. The
+        `candidates_for`. If the workload has more sets, each round draws that many anew without looking at the records. The
         guarantee is the same and a round is faster. The errors are larger (by 4 % with a fifth of 465 sets, in one run)
     round_fit : for the models between rounds, the weight of the entropy times sigma, [1e-6, 1e6], and the accepted gap,
         [1e-6, 1] (`graphical_model.fit`). Smaller values take longer and follow the noise more closely
@@ -153,7 +153,7 @@ AUTHORS_CODE = Plan("printed", "printed", "printed", round_fit=(0.05, 0.01), las
 
 
 def parts(sizes: Sequence[int]) -> list[Fraction]:
-    """Return the division of the budget for single attributes of these `sizes`: parts grow as n^(2/3), up to 1 in all.
+    """Return the division of the budget for single attributes of these `sizes`: parts grow as n^(2/3) and sum to at most 1.
 
     The sum of n sigma_n is smallest, at the same sum of 1 / sigma_n^2, if n sigma_n^3 is the same for all.
     """

@@ -4,9 +4,9 @@
 
 - Counts are integers, and their noise is the exact discrete Gaussian: with L2 sensitivity s, integer counts plus noise of
   variance parameter sigma^2 are s^2/(2 sigma^2)-zCDP (Canonne, Kamath, Steinke 2020, Theorem 14).
-- The model is public, as it is made of noisy counts. Its marginals are rounded to `GRAIN`-ths, and so are the expected
-  noise and the weights, which are also public. The scores are then integers, and one record changes them by at most GRAIN
-  times the largest weight, twice as much if it is replaced. The choice is the exact exponential mechanism's.
+- The model is public, because it is made of noisy counts. Its marginals are rounded to `GRAIN`-ths, and so are the
+  expected noise and the weights, which are also public. The scores are then integers, and one record changes them by at
+  most GRAIN times the largest weight, twice as much if it is replaced. The choice is the exact exponential mechanism's.
 
 Sums are of 64-bit integers, which tables of fewer than 2^50 records cannot overflow.
 """
@@ -77,11 +77,11 @@ class FloatingDraws:
         return self.weights[clique] * self._beyond(off, expected)
 
     def _beyond(self, off, expected):
-        """Return a table's distance beyond the noise expected in a cell: over all cells, or those off by more."""
+        """Return a table's distance beyond the noise expected in a cell: over all cells, or over those off by more."""
         return np.maximum(off - expected, 0).sum() if self.clear else off.sum() - expected * off.size
 
     def choose(self, scores: Mapping[tuple[int, ...], float], epsilon: Any) -> tuple[int, ...]:
-        """Return a clique of high score, of the mapping `scores`, by the exponential mechanism with `epsilon`."""
+        """Return a clique of high score in the mapping `scores`, by the exponential mechanism with `epsilon`."""
         sensitivity = self.changed * max(self.weights.values())
         return list(scores)[exponential(list(scores.values()), epsilon, sensitivity, rng=self.rng)]
 

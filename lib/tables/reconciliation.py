@@ -70,10 +70,10 @@ class Reconciliation:
     ) -> dict[tuple[int, ...], float]:
         """Return how clearly each effect except the total exceeds its noise, in [0, inf).
 
-        expected : function from a clique to its expected counts; default: even counts for one attribute, and for more
+        expected : function from a clique to its expected counts; default: equal counts for one attribute, and for more
             attributes the counts of independent ones with the noisy proportions
 
-        A strength is the squared distance of the effect from that of the expected counts, over the noise expected in it. It is
+        A strength is the squared distance of the effect from that of the expected counts, over its mean under noise. It is
         1 on average if the counts without noise are the expected ones. A sample's own randomness adds to it.
         """
         if expected is None:
@@ -93,7 +93,7 @@ class Reconciliation:
         return found
 
     def _shares(self, variable) -> np.ndarray:
-        """Return the proportions of the values of one variable; even if it was not measured."""
+        """Return the proportions of the values of one variable, equal ones if it was not measured."""
         weight, weighted = self._effects.get((variable,), (1.0, 0.0))
         counts = np.maximum(self.total / self._sizes[variable] + weighted / weight, 0.0) * np.ones(
             self._sizes[variable]

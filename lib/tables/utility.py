@@ -3,8 +3,8 @@
 - `workload_error` and `marginal_error` measure how far counts of sets of attributes are off (Definition 3.1).
 - `mutual_information` and `mutual_information_error` measure how strongly pairs of attributes depend (Figures 6 to 8).
 
-All take a `Table`, or any object with a `domain` and a `marginal(attributes)` of counts, such as a `GraphicalModel`. So
-a model can be evaluated at every step of its fit.
+All functions take a `Table`, or any object with a `domain` and a `marginal(attributes)` of counts, such as a
+`GraphicalModel`. So a model can be evaluated at every step of its fit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .table import Domain, Table
 
 
 def marginal_errors(real: Table, synthetic: Table, workload: Collection[Collection[str]]) -> NDArray[np.float64]:
-    """Return the L1 distance of the counts of each set of attributes, over the number of real records, shape (k,).
+    """Return the L1 distance between the counts over each set of attributes, divided by the number of real records, (k,).
 
     real, synthetic : non-empty tables over one domain; a wrong number of synthetic records is part of the error
     workload : k >= 1 sets of attributes of the domain; the same set may occur twice
