@@ -18,7 +18,7 @@ document.addEventListener('DOMContentLoaded', () => {
       id: e.id.replace('claim-', ''),
       item: content.querySelector('.claim-says a').textContent,
       text: content.textContent.toLowerCase(),
-      document: e.closest('section').querySelector('h2').firstChild.textContent,
+      document: e.closest('section').querySelector('h2').firstChild.textContent.split(/[:：]/)[0],
       verdict: verdict(badge),
       named: badge.textContent,
       judged: content.querySelector('.judged-read') ? 'read' : 'computed',

@@ -282,7 +282,7 @@ def _add_clipped(total, factors, signals, low, high):
     for r in range(factors.size):
         for j in range(total.size):
             value = factors[r] * signals[r, j]
-            total[j] += low[j] if value < low[j] else (value if value < high[j] else high[j])  # NaN: high
+            total[j] += low[j] if value < low[j] else (value if value < high[j] else high[j])  # NaN too
 
 
 @compiled
@@ -293,7 +293,7 @@ def _disturb(change, low, high, reach, factor, draws):
     for k in range(change.size):
         least, most = reach * low[k], reach * high[k]
         value = change[k]
-        value = least if value < least else (value if value < most else most)  # NaN: most
+        value = least if value < least else (value if value < most else most)  # NaN too
         value += (high[k] - low[k]) * factor * draws[k]
         change[k] = least if value < least else (most if value > most else value)
 

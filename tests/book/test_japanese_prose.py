@@ -34,7 +34,6 @@ IN_ENGLISH = {
     "classroom/students.html": ["Kernel → Restart Kernel and Run All Cells"],
     # names and titles
     "data.html": ["Bank Marketing"],
-    "formulas.html": ["Differential Privacy"],
     "hasegawa2015/index.html": ["Efficient Reconstruction Algorithm for Multivariate Statistics"],
     "miura2022/index.html": ["On Rényi Differential Privacy in Synthetic Data Generation"],
     "miura2025/index.html": ["Evaluation of Synthetic Data by Adaptive and Iterative Mechanism"],
