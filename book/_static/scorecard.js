@@ -11,6 +11,7 @@ document.addEventListener('DOMContentLoaded', () => {
     return made;
   };
   const verdict = badge => badge.className.match(/verdict-(\S+)/)[1].replaceAll('-', ' ').replace('stand in', 'stand-in');
+  const documents = new Map(Object.entries(JSON.parse(place.dataset.documents)));
   const cards = [...document.querySelectorAll('.bd-article .claim')].map(e => {
     const content = make('template', {innerHTML: e.firstChild.textContent}).content, badge = content.querySelector('.verdict');
     return {
@@ -18,7 +19,7 @@ document.addEventListener('DOMContentLoaded', () => {
       id: e.id.replace('claim-', ''),
       item: content.querySelector('.claim-says a').textContent,
       text: content.textContent.toLowerCase(),
-      document: e.closest('section').querySelector('h2').firstChild.textContent.split(/[:：]/)[0],
+      document: documents.get(e.id.replace('claim-', '').split('.')[0]),
       verdict: verdict(badge),
       named: badge.textContent,
       judged: content.querySelector('.judged-read') ? 'read' : 'computed',
@@ -27,7 +28,6 @@ document.addEventListener('DOMContentLoaded', () => {
 
   // ---- the form, and the address that says the same
 
-  const documents = new Map(cards.map(card => [card.id.split('.')[0], card.document]));
   const words = make('input', {type: 'search', id: 'scorecard-words', placeholder: say('Table 2, OUE, …')});
   const whose = make('select', {id: 'scorecard-document'}, new Option(say('all documents'), ''),
     ...[...documents].map(([key, name]) => new Option(name, key)));

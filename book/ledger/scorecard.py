@@ -27,14 +27,16 @@ ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "book/claims.schema.json"
 
 
-def _intro() -> str:
+def _intro(ledger: Ledger) -> str:
     citation = _citation(**{name: f"{{{name}}}" for name in ("place", "verdict", "id", "address")})
+    names = {key: retold.cited(document) for key, document in ledger.documents.items()}
+    names |= {claims.OWN.key: say("Our own results")} if ledger.own else {}
     return f"""\
 # {say("Scorecard")}
 
 {say("This page lists every claim of the documents, as printed, beside what we found. The name of a claim's place, such as Table 1, is a link to that claim, which you can copy and send. Under each claim you will find a link to the cell that tests it and the rule that decides the verdict. *Here* means this build of the book. The *full run* uses the documents' own settings on the real data, and it decides where this build had only a synthetic sample.")}
 
-<div class="scorecard-filter" data-cite="{escape(citation)}" hidden></div>
+<div class="scorecard-filter" data-cite="{escape(citation)}" data-documents="{escape(json.dumps(names, ensure_ascii=False))}" hidden></div>
 """
 
 
@@ -78,7 +80,7 @@ def page(ledger: Ledger, records: list[Record], full: dict[str, Record] | None =
     by_id = {each.claim.id: each for each in cards.findings(ledger, records, full or {})}
     found = [by_id[id] for id in ledger.claims if id in by_id]
     name = "" if edition.language == edition.SOURCE else "(totals)=\n"  # an English title already has it
-    parts = [_intro(), f"{name}## {say('Totals')}\n", _totals(ledger, found)]
+    parts = [_intro(ledger), f"{name}## {say('Totals')}\n", _totals(ledger, found)]
     parts += [_here(found) + "\n", _legend()]
     for key, document in ledger.documents.items():
         own = [each for each in found if each.claim.document == key]

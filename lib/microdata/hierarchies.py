@@ -132,8 +132,7 @@ def categories(attribute: str, rows: Iterable[Sequence[str]]) -> Hierarchy:
 
     rows : for each value (at least one) the value and then its groups' labels at levels 1, 2, ..., the last ``*``
 
-    Raises ``ValueError`` if a value occurs twice or lacks a level, or if a level splits a group of the level below. The
-    error names the value.
+    Raises ``ValueError`` for a value that occurs twice or lacks a level, or if a level splits a group of the level below.
     """
     rows = [tuple(row) for row in rows]
     if not rows:
@@ -156,8 +155,7 @@ def intervals(attribute: str, starts: Iterable[ArrayLike]) -> Hierarchy:
         range, which is in the last interval. All sequences have the same ends, each is part of the sequence before, and
         the last contains only the ends
 
-    Raises ``ValueError`` if a number is out of order, or if a level splits an interval of the level below. The error
-    names the number.
+    Raises ``ValueError`` for a number out of order, or one at which a level splits an interval of the level below.
     """
     cuts = [checks.integer(f"starts of {attribute!r}", level, "(-inf, inf)").astype(int) for level in starts]
     if not cuts:

@@ -53,10 +53,7 @@ class RetentionReplacement:
 
     @classmethod
     def from_epsilon(cls, epsilon: float, size: int) -> RetentionReplacement:
-        """Return the mechanism with the largest rho whose level is at most `epsilon`, in [0, inf).
-
-        If `epsilon` is at least 30, the level is clearly smaller.
-        """
+        """Return the mechanism of largest rho with a level up to `epsilon`, in [0, inf) (if that is 30 or more, clearly less)."""
         epsilon = checks.number("epsilon", epsilon, "[0, inf)")
         size = checks.whole("size", size, "[2, inf)")
         # (e^eps - 1) / (e^eps - 1 + size), for any epsilon

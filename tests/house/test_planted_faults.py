@@ -74,7 +74,7 @@ def test_the_kept_table_is_of_these_faults_and_each_was_noticed():
 
 
 def test_the_kept_verdicts_are_of_claims_of_the_ledger():
-    known = claims.load().claims
+    known = claims.load().all
     for row in kept():
         for each in filter(None, row["moved"].split("; ")):
             id, verdicts = each.split(": ")
