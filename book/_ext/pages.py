@@ -233,17 +233,26 @@ def fit(app, doctree):
 # ---------------------------------------------------------------- hidden code
 
 
-def join(doctree):
-    """Put hidden code that shows nothing into the next cell, if that is hidden too: one bar instead of two."""
-    cells = [each for each in doctree.findall(nodes.container) if each.get("nb_element") == "cell_code"]
-    for cell, after in zip(cells, cells[1:]):
-        hidden = all(each.get("hide_mode") == "input" and each.children for each in (cell, after))
-        if hidden and len(cell) == 1 and cell.next_node(descend=False, siblings=True) is after:
-            source, code = after[0], cell[0]
-            if {source.get("nb_element"), code.get("nb_element")} == {"cell_code_source"}:
-                source.insert(0, code.children)
-                after["ids"] = cell["ids"] + after["ids"]
-                cell.parent.remove(cell)
+def gather(doctree):
+    """Put the hidden code of each section behind one bar at the section's end."""
+    hidden: dict[nodes.Element, list[nodes.Element]] = {}
+    for cell in doctree.findall(nodes.container):
+        if cell.get("nb_element") == "cell_code" and cell.get("hide_mode") == "input" and cell.children:
+            hidden.setdefault(cell.parent, []).append(cell)
+    for section, cells in hidden.items():
+        gathered = cells[0].copy()
+        gathered["ids"] = []
+        sources = [cell.pop(0) for cell in cells]
+        for cell, source in zip(cells, sources):
+            cell.attributes.pop("hide_mode")
+            if not cell.children:
+                gathered["ids"] += cell["ids"]
+                section.remove(cell)
+        gathered += sources[0]
+        for source in sources[1:]:
+            sources[0] += source.children
+        end = section.first_child_matching_class(nodes.section)
+        section.insert(len(section) if end is None else end, gathered)
 
 
 def entitle(doctree):
@@ -260,7 +269,7 @@ class Hidden(SphinxPostTransform):
     default_priority = 198  # once MyST-NB has chosen what of an output is shown, and before it hides code
 
     def run(self, **_):
-        join(self.document)
+        gather(self.document)
         entitle(self.document)
 
 

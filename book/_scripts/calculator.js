@@ -169,7 +169,9 @@
 
     const remember = () => {  // when it is quiet: an address may not change at every move of a slider (Safari: a hundred times in half a minute)
       clearTimeout(remembering);
+      const address = location.href;
       remembering = setTimeout(() => {
+        if (location.href !== address) return;  // a link has set another, which is about to be read
         const state = new URLSearchParams(controls.map(one => [one.name, one.text()]));
         history.replaceState(null, '', `#${name}?${state}`);
       }, 300);

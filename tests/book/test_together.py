@@ -50,19 +50,17 @@ def cell(*parts: str, hide="input") -> nodes.container:
     return nodes.container("", *inner, nb_element="cell_code", hide_mode=hide)
 
 
-def test_hidden_code_that_shows_nothing_joins_the_next_hidden_code():
+def test_hidden_code_is_behind_one_bar_at_the_end_of_its_section():
+    section, below = nodes.section("", nodes.paragraph(text="words")), nodes.section("", cell("source 5"))
+    shown, made = cell("source 1", hide=None), cell("source 3", "output 3")
+    section += [shown, cell("source 2"), made, nodes.paragraph(text="more words"), cell("source 4"), below]
     document = new_document("")
-    shown = cell("source 1", hide=None)
-    between = cell("source 5"), nodes.paragraph(text="words"), cell("source 6", "output 6")
-    document += [shown, cell("source 2"), cell("source 3"), cell("source 4", "output 4"), *between]
-    pages.join(document)
-    texts = [[part.astext().split("\n\n") for part in each] for each in document if isinstance(each, nodes.container)]
-    assert texts == [
-        [["source 1"]],
-        [["source 2", "source 3", "source 4"], ["output 4"]],
-        [["source 5"]],
-        [["source 6"], ["output 6"]],
-    ]
+    document += section
+    pages.gather(document)
+    texts = [[part.astext().split("\n\n") for part in each] for each in section if isinstance(each, nodes.container)]
+    assert texts == [[["source 1"]], [["output 3"]], [["source 2", "source 3", "source 4"]]]
+    assert [each.get("hide_mode") for each in section if isinstance(each, nodes.container)] == [None, None, "input"]
+    assert section[-1] is below and [each.astext() for each in below] == ["source 5"]
 
 
 def test_a_title_above_a_hidden_cell_is_in_its_bar():

@@ -448,6 +448,21 @@ def test_the_address_alone_tells_the_state(fields, calculator, browser):
     assert fields.now()["delta"] == "0.00001" and fields.pick("sgd")["delta"] == "0.00001"
 
 
+def test_an_address_that_is_followed_is_not_replaced_by_the_one_before_it(fields, browser):
+    """What a field gives is written to the address a moment later, and a link may have been followed in between."""
+    shown = browser.driver.execute_async_script("""
+    const [done, later] = [arguments[0], window.setTimeout];
+    let write;
+    window.setTimeout = (run, time) => time === 300 ? (write = run) : later(run, time);
+    document.querySelector('.picks input[value=sgd]').click();
+    window.setTimeout = later;
+    window.addEventListener('hashchange', () => setTimeout(() => done(document.querySelector('.picks :checked').value)));
+    location.hash = 'composition?count=7';
+    write();
+    """)
+    assert shown == "composition" and "#composition?count=7" in browser.driver.current_url
+
+
 def test_the_curve_is_what_the_page_shows(calculator, browser):
     """A line for each point, and at the setting's own place the table's numbers."""
     text = browser.script(
