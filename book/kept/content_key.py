@@ -38,7 +38,7 @@ _STRING_OR_LINE_END = re.compile(
     re.DOTALL,
 )
 _MODULE = re.compile(r"\w+(?:\.\w+)+")
-_IN_WORDS = re.compile(r"(?m)^#.*\n|^  (?:statement|rule):.*\n(?:    .*\n)*")
+IN_WORDS = re.compile(r"(?m)^#.*\n|^  (?:statement|rule):.*\n(?:    .*\n)*")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _IMPORTS = (ast.Import, ast.ImportFrom)
@@ -168,7 +168,7 @@ def _unsaid(path: str) -> str:
     """Return the hash of the file at `path`; of the ledger, without comments, statements and rules in words."""
     if not path.endswith("book/claims.yml"):
         return content(path)
-    return _hash(_IN_WORDS.sub("", Path(path).read_text(encoding="utf-8")))
+    return _hash(IN_WORDS.sub("", Path(path).read_text(encoding="utf-8")))
 
 
 def _linked(node: _Node, found: set[_Node], root: str) -> str:

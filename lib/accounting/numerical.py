@@ -54,12 +54,12 @@ class PrivacyLossVariable(ABC):
     size: float  # (0, inf): epsilon of pure DP, sensitivity / scale or sensitivity / sigma; size^2 / 2 is a rho
 
     def rdp(self, alpha: float) -> float:
-        """Return an RDP epsilon at one order `alpha` in (1, inf): here that of a pure-DP mechanism."""
+        """Return an RDP cost at the order `alpha` in (1, inf): unless overridden, one that holds for every pure-DP mechanism."""
         return min(self.size, float(raised(alpha * self.rho)))
 
     @property
     def rho(self) -> float:
-        """Return a zCDP cost: here that of any pure-DP mechanism."""
+        """Return a zCDP cost: unless overridden, one that holds for every pure-DP mechanism."""
         return float(pure_dp_to_zcdp(self.size))
 
     @property

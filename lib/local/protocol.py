@@ -106,7 +106,10 @@ class FrequencyOracle(ABC):
 
     @abstractmethod
     def supports(self, reports: ArrayLike) -> np.ndarray:
-        """Return how far each report supports each value, shape (n, k): n k numbers, so call it for few reports at a time."""
+        """Return an array (n, k): the amount that each report adds to the support count of each value.
+
+        It has n k numbers, so call it for few reports at a time.
+        """
 
     def _coin(self, p: float, odds: Callable[[Fraction], Fraction]) -> float:
         """Return the largest multiple of 2^-53 up to `p`, below 1, at which the ratio `odds(p)` is at most e^epsilon.

@@ -46,10 +46,10 @@ class FloatingDraws:
         self.noise, self.changed, self.weights, self.rng, self.clear = noise, changed, weights, rng, clear
 
     def scale(self, multiplier: Any) -> Any:
-        """Return the noise's scale at equal rho.
+        """Return the noise's scale, `multiplier` times the sensitivity: 1 / (2 multiplier^2)-zCDP for either noise.
 
-        Gaussian noise uses the L2 sensitivity, the square root of the counts changed. Laplace noise of scale b for L1
-        sensitivity s is s/b-DP, hence (s/b)^2/2-zCDP.
+        A Gaussian's scale is its standard deviation, and its sensitivity the L2 norm, the square root of the counts
+        changed. Laplace noise of scale b for L1 sensitivity s is s/b-DP, hence (s/b)^2/2-zCDP.
         """
         return multiplier * (math.sqrt(self.changed) if self.noise == "gaussian" else self.changed)
 

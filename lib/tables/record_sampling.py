@@ -42,7 +42,10 @@ def from_conditionals(
 
 
 def _sorted(columns, sizes, n) -> np.ndarray:
-    """Return the order that sorts `columns` of codes below `sizes`, last one first, in keys of 16 bits for speed."""
+    """Return the indices that sort the `n` records by `columns` (codes below `sizes`), the last column first.
+
+    Columns share keys of 16 bits, which sort faster.
+    """
     keys, cells = [np.zeros(n, dtype=np.uint16)], 1
     for column, size in zip(columns, sizes):
         if cells * size < 2**16:

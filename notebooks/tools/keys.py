@@ -42,13 +42,14 @@ BESIDES = ("lib/data", "book/kept", "notebooks/tools/progress.py", "book/ledger/
 def key(notebook: Path) -> str:
     """Return the key of everything that the outputs of `notebook` (a path) depend on, except parameter values, in hexadecimal.
 
-    It covers the notebook without its outputs, its code's closure, the code that runs it, the lock and its document's claims.
+    It covers the notebook without its outputs, its code's closure, the code that runs it, the lock and its document's claims,
+    without statements and rules, which no output contains.
     """
     claims = (ROOT / CLAIMS).read_text(encoding="utf-8")
     return _hash(
         _of_code(notebook, without=SHARED),
         _of_code(*RUNNER, without=(*SHARED, *BESIDES)),
-        claims_of(notebook.parent.name, claims),
+        claims_of(notebook.parent.name, content_key.IN_WORDS.sub("", claims)),
     )
 
 
@@ -57,8 +58,7 @@ def claims_of(document: str, claims: str) -> str:
 
     That is its title, the interpretations of its settings, its claims, and our own results that its chapters judge.
     """
-    text = re.sub(r"(?m)^#.*\n", "", claims)
-    documents, _, listed = f"\n{text}".partition("\nclaims:\n")
+    documents, _, listed = ("\n" + re.sub(r"(?m)^#.*\n", "", claims)).partition("\nclaims:\n")
     parts = re.split(r"(?m)^(?=  [\w-]+:$)", documents) + re.split(r"(?m)^(?=- )", listed)
     of = (f"  {document}:\n", f"  {document}-", f"- id: {document}.", f"- id: compendium.{document}.")
     return "".join(part for part in parts if part.startswith(of))

@@ -758,6 +758,10 @@ def test_claims_run_the_chapters_of_their_document(copy, before):
         assert wanted(copy, before) == of("kiri2019")
     with planted(copy, "book/claims.yml", "# ===== kiri1701", "# ##### kiri1701"):
         assert wanted(copy, before) == set()
+    rule = re.search(r"  rule: &.*'Reproduced if ", (ROOT / keys.CLAIMS).read_text(encoding="utf-8"))[0]
+    with planted(copy, "book/claims.yml", rule, rule + "today "):
+        after = notebook_keys(copy)
+    assert {name for name in after if after[name] != before[name]} == {"claims", "scorecard", "html"}
 
 
 @pytest.mark.full
