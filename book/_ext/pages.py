@@ -243,7 +243,7 @@ def gather(doctree):
         gathered = cells[0].copy()
         gathered["ids"] = []
         sources = [cell.pop(0) for cell in cells]
-        for cell, source in zip(cells, sources):
+        for cell in cells:
             cell.attributes.pop("hide_mode")
             if not cell.children:
                 gathered["ids"] += cell["ids"]
