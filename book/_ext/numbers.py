@@ -1,7 +1,7 @@
 """The numbers in prose: roles that quote or compute them, so that no page contains hand-written ones.
 
 {tally}`miura2022`                    the verdicts on the claims of a document, or of `all`: of 42 claims, 32 are reproduced and 10 differ
-{count}`miura2022.table1.* differs`   the number of claims of such names with this verdict, or this value (within the noise)
+{count}`miura2022.table1.* differs`   the number of claims of such names with this verdict, or this value (within the noise), or of all
 {printed}`miura2022.headline.rdp`     the document's printed value
 {here}`miura2022.headline.rdp :.4f`   the value that was found, in this format
 {kept}`miura2025/ablation: cpu_s where variant == '1.0' :.1f`   from a file in book/results, the mean of a column over these rows
@@ -93,7 +93,9 @@ def tally(text: str, sources: Sources) -> str:
 def count(text: str, sources: Sources) -> str:
     names, _, found = text.partition(" ")
     number = sum(
-        found in (record.verdict, record.reproduced) for record in standing(sources) if fnmatchcase(record.id, names)
+        found in ("", record.verdict, record.reproduced)
+        for record in standing(sources)
+        if fnmatchcase(record.id, names)
     )
     if not number:
         raise ValueError(f"count must name claims, and a verdict or value that some of them have, got {text!r}")

@@ -91,8 +91,7 @@ def page(ledger: Ledger, records: list[Record], full: dict[str, Record] | None =
             }
             parts.append(say("{authors}. {venue}.", **texts) + f"\n\n{_tally(own)}\n")
             if (ROOT / f"book/{key}/summary.md").is_file():
-                link = f'<a href="{key}/summary.html">{say("summary")}</a>'
-                parts.append(say("In short: {summary}.", summary=link) + "\n")
+                parts.append(f'<a href="{key}/summary.html">{say("Read the summary")}</a>\n')
             parts += _verdicts(own)
     if mine := [by_id[id] for id in ledger.own if id in by_id]:
         parts.append(f"(scorecard-{claims.OWN.key})=\n## {say('Our own results')}\n")
@@ -107,14 +106,16 @@ def page(ledger: Ledger, records: list[Record], full: dict[str, Record] | None =
 
 
 def _totals(ledger: Ledger, found: list[Finding]) -> str:
-    rows = [[say("All"), *_counts(found)]]
+    verdicts = [verdict for verdict in VERDICTS if any(each.standing.verdict == verdict for each in found)]
+    rows = [[say("All"), *_counts(found, verdicts)]]
     for key, document in ledger.documents.items():
         own = [each for each in found if each.claim.document == key]
         if own:
             rows.insert(
-                -1, [f"[{cell(retold.cited(document))}](#scorecard-{key})", *_counts(own, f"document={key}&amp;")]
+                -1,
+                [f"[{cell(retold.cited(document))}](#scorecard-{key})", *_counts(own, verdicts, f"document={key}&amp;")],
             )
-    heads = [say("Document"), say("Claims"), *(_capital(say(verdict)) for verdict in VERDICTS)]
+    heads = [say("Document"), say("Claims"), *(_capital(say(verdict)) for verdict in verdicts)]
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
@@ -139,12 +140,12 @@ def _here(found: list[Finding]) -> str:
     return say("In this build, {listed}.", listed=listed)
 
 
-def _counts(found: list[Finding], query: str = "") -> list[str]:
-    """Return the number of claims, and the number with each verdict as a link to them."""
+def _counts(found: list[Finding], verdicts: list[str], query: str = "") -> list[str]:
+    """Return the number of claims, and the number with each of `verdicts` as a link to them."""
     count = Counter(each.standing.verdict for each in found)
     linked = [
         f'<a href="?{query}verdict={quote_plus(verdict)}">{count[verdict]}</a>' if count[verdict] else "0"
-        for verdict in VERDICTS
+        for verdict in verdicts
     ]
     return [str(len(found)), *linked]
 
