@@ -73,6 +73,10 @@ def test_the_kept_table_is_of_these_faults_and_each_was_noticed():
     ]
 
 
+def test_an_explanation_stands_only_beside_a_fault_that_moves_nothing():
+    assert [each.says for each, row in zip(FAULTS, kept()) if each.explained != row["explained"]] == []
+
+
 def test_the_kept_verdicts_are_of_claims_of_the_ledger():
     known = claims.load().all
     for row in kept():
