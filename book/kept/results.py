@@ -128,7 +128,9 @@ def changed(path) -> list[str]:
 
 
 def made_by(path) -> str:
-    """Return in words whether the code that made the file at `path` is today's code."""
+    """Return in words whether the code that made the file at `path` is today's; for what a version released, name that."""
+    if version := provenance(path).get("version"):
+        return f"the code of version {version}"
     try:
         names = changed(path)
     except FileNotFoundError:

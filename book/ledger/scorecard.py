@@ -113,7 +113,10 @@ def _totals(ledger: Ledger, found: list[Finding]) -> str:
         if own:
             rows.insert(
                 -1,
-                [f"[{cell(retold.cited(document))}](#scorecard-{key})", *_counts(own, verdicts, f"document={key}&amp;")],
+                [
+                    f"[{cell(retold.cited(document))}](#scorecard-{key})",
+                    *_counts(own, verdicts, f"document={key}&amp;"),
+                ],
             )
     heads = [say("Document"), say("Claims"), *(_capital(say(verdict)) for verdict in verdicts)]
     lines = [heads, ["---"] * len(heads), *rows]
