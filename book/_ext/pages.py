@@ -39,9 +39,12 @@ def add_source_line(app, doctree):
         opening[at:at] = folded(source_line(run), *silent)
 
 
+HOW_MADE = '<details class="how-made">'
+
+
 def folded(*inside: nodes.Node) -> list[nodes.Node]:
     summary = say("How this page was made")
-    start, end = f'<details class="how-made"><summary>{summary}</summary>', "</details>"
+    start, end = f"{HOW_MADE}<summary>{summary}</summary>", "</details>"
     return [nodes.raw("", start, format="html"), *inside, nodes.raw("", end, format="html")]
 
 
@@ -234,35 +237,81 @@ def fit(app, doctree):
 
 
 def gather(doctree):
-    """Put the hidden code of each section behind one bar at the section's end."""
+    """Put the hidden code of each section behind one bar at the section's end, together with the claims that it judges.
+
+    A line above each part says what the part prints or draws. The code has no colours, which are a fifth of a long page.
+    """
     hidden: dict[nodes.Element, list[nodes.Element]] = {}
     for cell in doctree.findall(nodes.container):
-        if cell.get("nb_element") == "cell_code" and cell.get("hide_mode") == "input" and cell.children:
+        shows_nothing = [part.get("nb_element") for part in cell.children] == ["cell_code_source"]
+        if cell.children and (cell.get("hide_mode") == "input" or (cell.get("hide_mode") == "all" and shows_nothing)):
             hidden.setdefault(cell.parent, []).append(cell)
     for section, cells in hidden.items():
         gathered = cells[0].copy()
-        gathered["ids"] = []
-        sources = [cell.pop(0) for cell in cells]
+        gathered["ids"], gathered["hide_mode"] = [], "input"
+        source, *others = [cell.pop(0) for cell in cells]
+        source[:] = [part for cell, each in zip(cells, [source, *others]) for part in (*_makes(cell), *each)]
+        for each in source.findall(nodes.literal_block):
+            each["language"] = "none"
         for cell in cells:
             cell.attributes.pop("hide_mode")
             if not cell.children:
                 gathered["ids"] += cell["ids"]
                 section.remove(cell)
-        gathered += sources[0]
-        for source in sources[1:]:
-            sources[0] += source.children
+        gathered += source
+        if made := [child for child in section if child.astext().startswith(HOW_MADE)]:  # the opening's last block
+            gathered.attributes.pop("hide_mode")
+            section.insert(section.index(made[0]) + 2, gathered)
+            continue
+        behind = _behind_claims(section, gathered)
         end = section.first_child_matching_class(nodes.section)
-        section.insert(len(section) if end is None else end, gathered)
+        section[end if end is not None else len(section) : end] = behind
+
+
+def _makes(cell: nodes.Element) -> list[nodes.Node]:
+    """Return a line that says what a cell without its code shows."""
+    words = _first_words(cell)
+    written = next(cell.findall(nodes.caption), None)  # and printed words are those of the program
+    shown = nodes.Text(words) if written else nodes.literal(text=words)
+    return [nodes.paragraph("", say("Shows: "), shown, classes=["makes"])] if words else []
+
+
+def _first_words(shown: nodes.Element) -> str:
+    """Return the first words of what is `shown`: a caption, printed text or a table; "" if there are none."""
+    kinds = (nodes.caption, nodes.literal_block, nodes.raw)
+    parts = [part for kind in kinds for part in shown.findall(kind) if not part.astext().startswith(CLAIMS)]
+    words = [_text(part.astext()) for part in parts]
+    first = next(filter(None, words), "")
+    return first if len(first) <= FIRST else first[:FIRST].rpartition(" ")[0] + " …"
+
+
+CLAIMS = '<details class="claims">'  # as book.ledger.cards begins the claims of a section
+FIRST = 70  # letters of what a part of the code shows
+
+
+def _behind_claims(section: nodes.Element, code: nodes.Element) -> list[nodes.Node]:
+    """Return the section's claims with its hidden `code` at their end; without claims, the code alone."""
+    own = [child for child in section if not isinstance(child, nodes.section)]
+    for node in (node for child in own for node in child.findall(nodes.raw)):
+        if node.astext().startswith(CLAIMS):
+            start = nodes.raw("", node.astext().removesuffix("</details>"), format="html")
+            while isinstance(node.parent, nodes.container) and len(node.parent) == 1:
+                node = node.parent
+            node.parent.remove(node)
+            return [start, code, nodes.raw("", "</details>", format="html")]
+    return [code]
 
 
 def entitle(doctree):
-    """Write a title in bold above a hidden cell into the bar that shows the cell."""
-    for cell in list(doctree.findall(nodes.container)):
-        place = cell.parent.index(cell) if cell.get("hide_mode") == "all" else 0
+    """Write into the bar of a hidden cell the title in bold above the cell, or else the first words of what it shows."""
+    for cell in [each for each in doctree.findall(nodes.container) if each.get("hide_mode") == "all"]:
+        place = cell.parent.index(cell)
         title = cell.parent[place - 1] if place else None
         if isinstance(title, nodes.paragraph) and [type(each) for each in title if each.astext()] == [nodes.strong]:
             cell["prompt_show"] = cell["prompt_hide"] = title.astext().rstrip(":：")
             cell.parent.remove(title)
+        elif words := _first_words(cell[-1]):
+            cell["prompt_show"] = cell["prompt_hide"] = words
 
 
 class Hidden(SphinxPostTransform):

@@ -272,7 +272,7 @@ class _Enumerated(np.random.Generator):
         self._walk = walk
 
     def random(self, size=None, dtype=np.float64, out=None):
-        """Return undecided draws, as numpy's method does."""
+        """Return draws whose values are not decided yet, with the arguments of numpy's method."""
         if out is not None:
             raise NotEnumerable("oracle cannot be enumerated: it must call rng.random without the argument out")
         shape = () if size is None else tuple(np.atleast_1d(size).tolist())

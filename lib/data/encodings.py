@@ -167,7 +167,7 @@ def codes(name: str, column: pd.Series, labels: Sequence[str]) -> NDArray[np.int
 
 
 def bin_positions(name: str, labels: Iterable[str]) -> NDArray[np.int64]:
-    """Return the bin of ``ADULT_BINS[name]``, from 0, that each of its `labels` in a `Table` stands for."""
+    """Return for each of the `labels` of a `Table` the index, from 0, of its bin in ``ADULT_BINS[name]``."""
     cuts = ADULT_BINS[name]
     position = {_interval(low, high): index for index, (low, high) in enumerate(zip(cuts, cuts[1:]))}
     return np.array([position[label] for label in labels])

@@ -136,7 +136,7 @@ class FrequencyOracle(ABC):
         return self.supports(reports).sum(axis=0)
 
     def collect(self, values: ArrayLike, *, rng: np.random.Generator) -> np.ndarray:
-        """Return the support counts of `aggregate(perturb(values, rng=rng))`, shape (k,), a few reports at a time."""
+        """Return the support counts of `aggregate(perturb(values, rng=rng))`, shape (k,), computed a few reports at a time."""
         values = np.asarray(values)
         step = max(1, _CHUNK_BYTES // self.report_bytes)
         chunks = [values[start : start + step] for start in range(0, len(values), step)] or [values]
@@ -300,7 +300,7 @@ class GRR(FrequencyOracle):
         return np.bincount(whole_numbers("reports", reports, self.k), minlength=self.k)
 
     def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return support counts from their exact joint law: the own value with probability p - q, else a uniform one."""
+        """Return support counts from their exact joint law: a report supports its person's value with probability p - q, else a uniform one."""
         own = self._checked_true_counts(counts)
         honest = rng.binomial(own, self.p - self.q)
         return honest + rng.multinomial(own.sum() - honest.sum(), np.full(self.k, 1 / self.k))

@@ -96,7 +96,7 @@ class Attribute:
 
     @property
     def mixed(self) -> tuple[int, ...]:
-        """Return the codes of declared values that also stand for missing or unlisted values, or for all beyond the range."""
+        """Return the codes of declared values that also stand for missing or unlisted values, or for all values beyond the range."""
         ends = () if self.kind == "values" else (0, self.declared - 1)
         return tuple(sorted({code for code in (self.missing, self.unseen, *ends) if 0 <= code < self.declared}))
 
@@ -115,7 +115,7 @@ class Attribute:
 
 
 def day(text: str, form: str = "") -> float:
-    """Return the ordinal of the day that `text` names, NaN if it names none; `form` is as in an `Attribute`.
+    """Return the ordinal of the date in `text`, or NaN if `text` is not a date; `form` is as in an `Attribute`.
 
     >>> from lib.release.schema import day
     >>> print(day("1970-01-01"), day("01/01/1970", "%d/%m/%Y"), day("01/01/1970"))

@@ -218,7 +218,9 @@ def treated(result: Result | Release, schema: Schema) -> pd.DataFrame:
 
 
 def doubts(found: pd.DataFrame) -> str:
-    """Return a warning about attributes that are mostly missing or `other`, or 99 % mixed, by `found` from `treated`; or "".
+    """Return a warning about attributes that are mostly missing or `other`, or 99 % mixed; "" if there are none.
+
+    found : the table that `treated` returns
 
     >>> import pandas as pd
     >>> from lib.release.synthesizer import doubts

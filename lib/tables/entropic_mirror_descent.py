@@ -24,7 +24,7 @@ WEIGHTS = ("inverse-variance", "inverse-deviation", "equal")  # sigma to the pow
 
 
 class Descent(NamedTuple):
-    """The last `model`; `losses` and `calls` of the oracle so far, (T + 1,), before every step and after the last."""
+    """The last `model`, and the oracle's `losses` and number of `calls` before every step and after the last, (T + 1,) each."""
 
     model: GraphicalModel
     losses: np.ndarray

@@ -53,20 +53,51 @@ def cell(*parts: str, hide="input") -> nodes.container:
 def test_hidden_code_is_behind_one_bar_at_the_end_of_its_section():
     section, below = nodes.section("", nodes.paragraph(text="words")), nodes.section("", cell("source 5"))
     shown, made = cell("source 1", hide=None), cell("source 3", "output 3")
-    section += [shown, cell("source 2"), made, nodes.paragraph(text="more words"), cell("source 4"), below]
+    made[1] += nodes.literal_block(text="mean: 0.5\nspread: 2")
+    section += [shown, cell("source 2", hide="all"), made, nodes.paragraph(text="more words"), cell("source 4"), below]
     document = new_document("")
     document += section
     pages.gather(document)
     texts = [[part.astext().split("\n\n") for part in each] for each in section if isinstance(each, nodes.container)]
-    assert texts == [[["source 1"]], [["output 3"]], [["source 2", "source 3", "source 4"]]]
+    assert texts == [
+        [["source 1"]],
+        [["output 3", "mean: 0.5\nspread: 2"]],
+        [["source 2", "Shows: mean: 0.5 spread: 2", "source 3", "source 4"]],
+    ]
     assert [each.get("hide_mode") for each in section if isinstance(each, nodes.container)] == [None, None, "input"]
     assert section[-1] is below and [each.astext() for each in below] == ["source 5"]
 
 
+def test_hidden_code_of_a_section_with_claims_is_folded_with_them():
+    judging = cell("source", "output")
+    judging[1][:] = [nodes.raw("", '<details class="claims"><summary>2 claims</summary></details>', format="html")]
+    section = nodes.section("", judging, nodes.paragraph(text="words"))
+    document = new_document("")
+    document += section
+    pages.gather(document)
+    assert [each.astext() for each in section] == [
+        "words", '<details class="claims"><summary>2 claims</summary>', "source", "</details>",
+    ]  # fmt: skip
+
+
+def test_hidden_code_of_the_opening_is_in_its_last_block():
+    opening = nodes.section(
+        "", cell("source", "output"), *pages.folded(nodes.paragraph(text="Source: a")), nodes.section()
+    )
+    document = new_document("")
+    document += opening
+    pages.gather(document)
+    assert [each.astext() for each in opening][2:5] == ["Source: a", "source", "</details>"]
+    assert opening[3].get("hide_mode") is None
+
+
 def test_a_title_above_a_hidden_cell_is_in_its_bar():
     document, title = new_document(""), nodes.paragraph("", "", nodes.Text(""), nodes.strong("", "Errors:"))
-    document += [title, cell("source", hide="all"), title.deepcopy(), cell("source")]
+    untitled = cell("source", "output", hide="all")
+    untitled[1] += nodes.literal_block(text="word " * 20)
+    document += [title, cell("source", hide="all"), title.deepcopy(), cell("source"), untitled]
     pages.entitle(document)
-    first, other, second = document
+    first, other, second, third = document
+    assert third["prompt_show"] == " ".join(["word"] * 14) + " …"
     assert first["prompt_show"] == first["prompt_hide"] == "Errors" and "prompt_show" not in second
     assert other.astext() == "Errors:"
