@@ -259,9 +259,10 @@ def gather(doctree):
                 gathered["ids"] += cell["ids"]
                 section.remove(cell)
         gathered += source
-        if made := [child for child in section if child.astext().startswith(HOW_MADE)]:  # the opening's last block
+        texts = [child.astext() for child in section]
+        if opens := [place for place, text in enumerate(texts) if text.startswith(HOW_MADE)]:  # the opening's last block
             gathered.attributes.pop("hide_mode")
-            section.insert(section.index(made[0]) + 2, gathered)
+            section.insert(texts.index("</details>", opens[0]), gathered)
             continue
         behind = _behind_claims(section, gathered)
         end = section.first_child_matching_class(nodes.section)
