@@ -13,8 +13,10 @@ import statistics
 import subprocess
 import sys
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
+import nbformat
 import pytest
 import yaml
 
@@ -22,12 +24,28 @@ from book.figures import plotted
 from book.kept import content_key, results
 from book.ledger import claims
 from lib.networks import compiled
-from notebooks.tools import keys
+from notebooks.tools import kept, keys
 from tests.house.test_house import plain
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "notebooks").glob("*/*.ipynb"))
 STUDIES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "notebooks/studies").glob("[!_]*.py"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def parsed_once():
+    """The same text is parsed once for all tests, although content keys forget the files that they have read."""
+    parse, parsed = content_key._module.__wrapped__, {}
+
+    def module(path, top):
+        said = path, top, Path(path).read_bytes()
+        if said not in parsed:
+            parsed[said] = parse(path, top)
+        return parsed[said]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(content_key, "_module", cache(module))
+        yield
 
 
 # ---- the rules, on made-up trees
@@ -412,7 +430,7 @@ ours = tuple(os.path.join(ROOT, name) + os.sep for name in ("lib", "book", "note
 seen = set()
 def note(frame, event, argument):
     code = frame.f_code
-    if event == "call" and code not in seen and code.co_filename.startswith(ours) and code.co_name != "<module>":
+    if event == "call" and code.co_filename.startswith(ours) and code not in seen and code.co_name != "<module>":
         above = frame.f_back
         while above is not None:
             if above.f_code.co_name == "<module>" and above.f_code.co_filename.startswith(ours):
@@ -810,38 +828,37 @@ def test_every_line_about_a_document_is_part_of_its_claims():
 
 
 @pytest.mark.slow
-def test_finished_cells_of_an_interrupted_notebook_count_only_for_the_same_code(copy):
-    chapters = ["notebooks/sei2017/02_figure5.ipynb", "notebooks/kiri2019/01_laplace.ipynb"]
-    script = f"""
-import nbformat
-from notebooks.tools import kept
-for name in {chapters!r}:
-    content = nbformat.read(name, as_version=4)
-    content.metadata["compendium"] = {{"notebook": name}}  # as `run.prepare` notes it
-    print(kept.key(content))
-content.cells[2].source += " # with other parameters, say"
-print(kept.key(content))
-"""
-    first = python(copy, "-c", script).split()
+def test_finished_cells_of_an_interrupted_notebook_count_only_for_the_same_code(copy, monkeypatch):
+    def found():
+        for name in ("notebooks/sei2017/02_figure5.ipynb", "notebooks/kiri2019/01_laplace.ipynb"):
+            content = nbformat.read(copy / name, as_version=4)
+            content.metadata["compendium"] = {"notebook": name}  # as `run.prepare` notes it
+            yield kept.key(content)
+        content.cells[2].source += " # with other parameters, say"
+        yield kept.key(content)
+
+    for module in (keys, kept):
+        monkeypatch.setattr(module, "ROOT", copy)
+    first = [*found()]
     assert len({*first}) == 3
     with planted(copy, *BOUNDS):
-        changed = [a != b for a, b in zip(first, python(copy, "-c", script).split(), strict=True)]
-    assert changed == [True, False, False]
+        assert [a != b for a, b in zip(first, found(), strict=True)] == [True, False, False]
 
 
 # ---- committed results
 
 
-def marks(root: Path) -> dict[str, str]:
-    """Return, for each kept result, whether its page says that today's code made it."""
-    script = "import json; from book._ext.tables import kept_results; print(json.dumps({row[0]: row[3] for row in kept_results()}))"
-    return json.loads(python(root, "-c", script))
+def marks(root: Path, between: str = "") -> list[dict[str, str]]:
+    """Return, for each kept result, whether its page says that today's code made it: before and after what is done `between`."""
+    told = "import json; from book._ext.tables import kept_results; print(json.dumps({row[0]: row[3] for row in kept_results()}))"
+    script = f"{told}\n{between}\n{told}" if between else told
+    return [json.loads(line) for line in python(root, "-c", script).splitlines()]
 
 
 @pytest.mark.slow
 def test_a_result_that_other_code_has_made_is_marked(copy):
     script = """
-from book.kept import results
+from book.kept import content_key, results
 for name, module, code in (
     ("sei2017/figure5", "notebooks.studies.network_comparison", ""),
     ("claims", "make", results.PAPERS),
@@ -850,17 +867,17 @@ for name, module, code in (
     path = results.FOLDER / f"{name}.csv"
     made = results.collect(module, [], data="real", settings={"seed": 1}, code=code)
     results.save(path, results.load(path), made | {"commit": "0123456789ab"})
+    for each in (content_key.content, content_key._unsaid, results._used):
+        each.cache_clear()  # as in a new process
 """
-    old = marks(copy)
     names = ("sei2017/figure5.csv", "claims.csv", "papers.csv")
     kept = {name: (copy / f"book/results/{name}").read_bytes() for name in names}
-    python(copy, "-c", script)
+    old, found = marks(copy, between=script)
     unread = old.keys() - {*names, "faults.csv"}  # chapters made the last, and they read what this test writes
-    found = marks(copy)
     assert [found[name] for name in names] == ["current code"] * 3
     assert [found[name] for name in unread] == [old[name] for name in unread]
     with planted(copy, *BOUNDS), planted(copy, *LAPLACE):
-        found = marks(copy)
+        [found] = marks(copy)
     assert {found[name] for name in names} == {"earlier code; changed since: `fill_change_bounds, laplace`"}
     assert found["hasegawa2015/table1.csv"] == old["hasegawa2015/table1.csv"]
     for name, text in kept.items():
