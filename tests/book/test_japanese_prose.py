@@ -65,7 +65,7 @@ BUILT = pytest.mark.skipif(not PAGES, reason="the Japanese edition is not built 
 
 def texts(html: str):
     """Yield the texts of a page, block by block, and those of its attributes."""
-    html = re.sub(r"(?s)<(script|style|pre|svg)\b.*?</\1>", " ◦ ", html)  # which parsing takes its time for
+    html = re.sub(r"(?s)<(script|style|pre|svg|math)\b.*?</\1>", " ◦ ", html)  # which parsing takes its time for
     body = BeautifulSoup(html, "html.parser").body
     for element in body.select(LEFT_OUT):
         element.replace_with(" ◦ ")

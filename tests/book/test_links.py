@@ -1,5 +1,6 @@
 """Every link between the pages of the built book leads somewhere, down to the place on the page."""
 
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -15,7 +16,7 @@ class Page(HTMLParser):
     def __init__(self, text: str):
         super().__init__()
         self.places, self.links = set(), []
-        self.feed(text)
+        self.feed(re.sub(r"(?s)<math\b.*?</math>", "", text))  # which holds no links, but most of the elements
 
     def handle_starttag(self, tag, attributes):
         given = dict(attributes)

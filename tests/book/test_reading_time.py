@@ -24,8 +24,8 @@ def words(page: str) -> int:
     """How many words of the article of `page` are read."""
     article = page.partition('<article class="bd-article"')[2].partition("</article>")[0]
     article = BeautifulSoup(
-        re.sub(r"(?s)<(pre|script|svg)\b.*?</\1>", "", article), "html.parser"
-    )  # in a third of the time
+        re.sub(r"(?s)<(pre|script|svg|math)\b.*?</\1>", "", article), "html.parser"
+    )  # in a fifth of the time
     for element in article.select(LEFT_OUT):
         element.extract()
     for formula in article.select("span.math"):
