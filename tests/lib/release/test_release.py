@@ -547,7 +547,7 @@ def test_a_run_that_is_ended_leaves_nothing(tmp_path, ends):
         "--schema",
         EXAMPLE / "schema.yml",
     ]
-    words = [sys.executable, *words, "--output", tmp_path / "out"]
+    words = [sys.executable, *words, "--workload", "1", "--output", tmp_path / "out"]
     heard = partial(
         signal.signal, ends, signal.SIG_DFL
     )  # where the tests are run in the background, interrupts are ignored
