@@ -66,16 +66,8 @@ def tree(tmp_path):
 
 
 def notebook(*sources: str, outputs=(), metadata=None) -> str:
-    cells = [
-        {
-            "cell_type": "code",
-            "source": source,
-            "metadata": metadata or {},
-            "outputs": list(outputs),
-            "execution_count": 1,
-        }
-        for source in sources
-    ]
+    each = {"cell_type": "code", "metadata": metadata or {}, "outputs": list(outputs), "execution_count": 1}
+    cells = [each | {"source": source} for source in sources]
     return json.dumps({"cells": cells, "metadata": {"kernelspec": {"name": "python3"}}})
 
 
@@ -137,14 +129,9 @@ def test_circles_end(tree):
 
 
 DATA = {
-    "p/__init__.py": "",
-    "p/own.csv": "1",
-    "p/sub/far.csv": "2",
-    "notes/deep/a.csv": "3",
-    "notes/b.csv": "4",
-    "up.yml": "5",
-    "p/x.py": "",
-}
+    "p/__init__.py": "", "p/own.csv": "1", "p/sub/far.csv": "2", "notes/deep/a.csv": "3", "notes/b.csv": "4",
+    "up.yml": "5", "p/x.py": "",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -190,13 +177,8 @@ def test_what_is_left_out_leads_nowhere(tree):
 
 def test_of_a_command_what_reads_its_results_is_left_out(tree):
     code = "import m\nALL = 3\ndef made(): return m.f(ALL)\ndef read(): return m.g()\n"
-    root = tree(
-        {
-            "study.py": code + "if __name__ == '__main__':\n    made()\n",
-            "plain.py": code,
-            "m.py": "def f(x): pass\ndef g(): pass\n",
-        }
-    )
+    study = code + "if __name__ == '__main__':\n    made()\n"
+    root = tree({"study.py": study, "plain.py": code, "m.py": "def f(x): pass\ndef g(): pass\n"})
     found = {
         start: set(content_key.definitions(start, root=root, as_commands=True).values())
         for start in ("study.py", "plain.py")
@@ -240,16 +222,14 @@ OTHER = [
 
 @pytest.mark.parametrize("code", SAME)
 def test_comments_docstrings_and_blank_lines_do_not_count(tree, code):
-    assert content_key.key("x.py", root=tree({"x.py": CODE}, "one")) == content_key.key(
-        "x.py", root=tree({"x.py": code}, "two")
-    )
+    one, two = (content_key.key("x.py", root=tree({"x.py": text}, name)) for name, text in (("a", CODE), ("b", code)))
+    assert one == two
 
 
 @pytest.mark.parametrize("code", OTHER)
 def test_everything_else_counts(tree, code):
-    assert content_key.key("x.py", root=tree({"x.py": CODE}, "one")) != content_key.key(
-        "x.py", root=tree({"x.py": code}, "two")
-    )
+    one, two = (content_key.key("x.py", root=tree({"x.py": text}, name)) for name, text in (("a", CODE), ("b", code)))
+    assert one != two
 
 
 def test_what_errors_say_counts_for_chapters_and_not_for_kept_results(tree):
@@ -535,13 +515,8 @@ def read_again(code: bool = True) -> None:
 
 def python(root: Path, *arguments: str, **more: str) -> str:
     """Return what a new Python process prints, in `root`."""
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=root,
-        env=plain() | {"PYTHONPATH": str(root)} | more,
-        capture_output=True,
-        text=True,
-    )
+    env = plain() | {"PYTHONPATH": str(root)} | more
+    done = subprocess.run([sys.executable, *arguments], cwd=root, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -805,13 +780,8 @@ def test_a_docstring_concerns_pages_alone(copy, before):
 
 def test_code_that_cannot_be_read_is_named(copy):
     with planted(copy, "lib/mechanisms/noise.py", "def laplace(", "def laplace(("):
-        done = subprocess.run(
-            [sys.executable, "notebooks/tools/keys.py", *NOTEBOOKS, "--", "en"],
-            cwd=copy,
-            env=plain(),
-            capture_output=True,
-            text=True,
-        )
+        words = [sys.executable, "notebooks/tools/keys.py", *NOTEBOOKS, "--", "en"]
+        done = subprocess.run(words, cwd=copy, env=plain(), capture_output=True, text=True)
     assert done.returncode == 1 and re.match(r".*lib/mechanisms/noise.py, line \d+: ", done.stderr)
 
 

@@ -16,6 +16,7 @@ from tests.browser.chromium import BOOK
 
 pytestmark = needs.THE_BOOK
 
+SUMMARY = "return document.querySelector('.search-summary')?.innerText"
 # Excerpts need whole pages: so many of them are fetched.
 AGAIN = """
 window.fetched ||= window.fetch; let left = arguments[1];
@@ -38,18 +39,11 @@ def search(browser, book):
             browser.script(AGAIN, words, excerpts)
         else:
             browser.open(f"{address}?q={quote(words)}")
-        patiently(browser).until(
-            lambda _: browser.script("return document.querySelector('.search-summary')?.innerText")
-        )
+        patiently(browser).until(lambda _: browser.script(SUMMARY))
         links = browser.script("return [...document.querySelectorAll('ul.search > li > a')].map(a => a.href)")
         return {urlsplit(link).path.lstrip("/").removeprefix(edition) for link in links}
 
     return typed
-
-
-@pytest.fixture(scope="module")
-def texts():
-    return articles("")
 
 
 @cache
@@ -79,8 +73,8 @@ def articles(edition: str, formulas: bool = False) -> dict[str, str]:
     "word",
     ["感度", "雑音", "合成", "匿名", "差分", "差分プライバシー", "局所差分プライバシー", "匿名性", "プライバシー損失"],
 )
-def test_japanese_words_are_found_wherever_they_stand(search, texts, word):
-    expected = {name for name, text in texts.items() if word in text}
+def test_japanese_words_are_found_wherever_they_stand(search, word):
+    expected = {name for name, text in articles("").items() if word in text}
     assert "glossary.html" in expected
     assert search(word) == expected
 
@@ -136,9 +130,7 @@ def test_a_letter_finds_its_definition_first(browser, search, edition, query, si
 def test_the_number_of_results_is_said_in_words(browser, search):
     for words, said in (("sensitivity", r"Found \d\d+ pages\."), ("xyzzyq", r"No page contains all of these words\.")):
         search(words)
-        patiently(browser).until(
-            lambda _: re.fullmatch(said, browser.driver.find_element("css selector", ".search-summary").text)
-        )
+        patiently(browser).until(lambda _: re.fullmatch(said, browser.script(SUMMARY)))
 
 
 @pytest.mark.parametrize("words", ["sampled Gaussian budget", "zCDP", "notebooks", "single person"])
@@ -168,9 +160,9 @@ def test_the_page_that_a_result_opens_marks_the_word(browser, search):
     )
 
 
-def test_every_word_must_be_on_the_page(search, texts):
+def test_every_word_must_be_on_the_page(search):
     found = search("sensitivity 感度")
-    assert found == {name for name, text in texts.items() if "感度" in text and "sensitivity" in text}
+    assert found == {name for name, text in articles("").items() if "感度" in text and "sensitivity" in text}
     assert found < search("sensitivity")
 
 
