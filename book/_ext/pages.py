@@ -260,7 +260,9 @@ def gather(doctree):
                 section.remove(cell)
         gathered += source
         texts = [child.astext() for child in section]
-        if opens := [place for place, text in enumerate(texts) if text.startswith(HOW_MADE)]:  # the opening's last block
+        if opens := [
+            place for place, text in enumerate(texts) if text.startswith(HOW_MADE)
+        ]:  # the opening's last block
             gathered.attributes.pop("hide_mode")
             section.insert(texts.index("</details>", opens[0]), gathered)
             continue
