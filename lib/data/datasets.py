@@ -2,8 +2,8 @@
 
 A file is searched for in the folder that ``COMPENDIUM_DATA`` names (as ``<folder>/adult/adult.data`` or
 ``<folder>/adult.data``), then in the user cache. Otherwise it is fetched from the UCI Machine Learning Repository.
-``COMPENDIUM_OFFLINE=1`` and ``download=False`` forbid the fetch. A `DatasetError` of one sentence says what is wrong
-with a file, or that ``COMPENDIUM_DATA`` does not name a folder.
+``COMPENDIUM_OFFLINE=1`` and ``download=False`` forbid the fetch. The sentence of a `DatasetError` says what is
+wrong with a file, or that ``COMPENDIUM_DATA`` does not name a folder.
 
 The package contains synthetic samples (``source="stand-in"``), which `notebooks.studies.stand_in` made from the real
 files; ``lib/data/stand_ins/provenance.json`` says how.
@@ -34,14 +34,14 @@ with extra("data"), warnings.catch_warnings():  # warnings of progress bars, whi
 
 
 class DatasetError(RuntimeError):
-    """A file is missing, damaged or unavailable; the message says which, where it was searched for and what to do."""
+    """The error for a missing, damaged or unavailable file; it names the file, the places searched, and what to do."""
 
 
 @dataclass(frozen=True)
 class Source:
     """One real file: its data set, its name, its SHA-256, and where it is published.
 
-    `members` is the path into the archive at `url`: all but the last name nested archives, and the last names the file.
+    `members` is the path into the archive at `url`: the last entry names the file, and all others nested archives.
     """
 
     dataset: str
@@ -74,7 +74,7 @@ ADULT_COLUMNS = (
 
 # The ranges of age, education code and hours are those of the survey, which left out records
 # under 17 and cut ages at 90; gains have up to five digits. No range is published for fnlwgt
-# and capital-loss; theirs are round numbers that hold for both parts of Adult.
+# and capital-loss; their ranges here are round numbers that hold for both parts of Adult.
 PUBLIC_RANGES = {
     "age": (17, 90),
     "fnlwgt": (0, 1_500_000),
@@ -98,9 +98,9 @@ def adult(part: str = "train", *, missing: str = "nan", source: str = "real", do
     part : "train" (32,561 records), "test" (16,281) or "all" (48,842, the training records first)
     missing : "nan" makes UCI's ``?`` missing, so that ``.dropna()`` leaves the complete records (30,162; 15,060; 45,222);
         "category" keeps ``?`` as a value
-    source : "real", or "stand-in" for synthetic records with the same columns and types, the same number in each part
+    source : "real", or "stand-in" for synthetic records, the same number in each part, with the same columns and types
 
-    Raises `DatasetError` for a file that is missing or damaged, and ``ValueError`` for other arguments.
+    Raises `DatasetError` for a file that is missing or damaged, and ``ValueError`` for arguments out of range.
 
     >>> from lib.data.datasets import adult
     >>> frame = adult(source="stand-in")
@@ -125,10 +125,10 @@ def bank(*, missing: str = "nan", source: str = "real", download: bool = True) -
     """Return Bank Marketing (``bank-additional-full.csv``), 41,188 records of 21 columns, under UCI's names.
 
     missing : "nan" makes the label ``unknown`` missing, so that ``.dropna()`` leaves the 30,488 complete records of
-        miura2025 (Table 1); "category" keeps it as a value
+        miura2025 (Table 1); "category" keeps ``unknown`` as a value
     source : "real", or "stand-in" for the same number of synthetic records of the 11 string columns
 
-    Raises `DatasetError` for a file that is missing or damaged, and ``ValueError`` for other arguments.
+    Raises `DatasetError` for a file that is missing or damaged, and ``ValueError`` for arguments out of range.
 
     >>> from lib.data.datasets import bank
     >>> print(bank(source="stand-in").columns[:3].tolist())
@@ -143,7 +143,7 @@ def bank(*, missing: str = "nan", source: str = "real", download: bool = True) -
 
 
 def stand_in_provenance() -> dict:
-    """Return how the synthetic samples were made: epsilon, delta, neighbours, seed, and each data set's hashes and errors.
+    """Return the synthetic samples' parameters: epsilon, delta, neighbours, seed, and hashes and errors by data set.
 
     The data sets are ``"adult"`` and ``"bank"`` under ``"datasets"``. Raises `DatasetError` if the file cannot be read.
     """
@@ -175,11 +175,11 @@ def adult_numeric(frame: pd.DataFrame, *, scaling: str = "observed") -> pd.DataF
     """Return the six numeric attributes of `frame` (keys of `PUBLIC_RANGES`), each scaled to [-1, 1].
 
     frame : the columns of `adult`, at least one record
-    scaling : "observed" sends each column's minimum and maximum to -1 and 1, which a guarantee must treat as public; "public"
-        does so with `PUBLIC_RANGES`
+    scaling : "observed" sends each column's minimum and maximum to -1 and 1, and a guarantee must treat both as public;
+        "public" sends the ends of `PUBLIC_RANGES` to -1 and 1
 
-    miura2022 (section 3.2) says only "normalized to [-1, 1]". Raises ``ValueError``, naming the column, if one is
-    absent, has a missing or out-of-range value or, for "observed", has only one value.
+    miura2022 (section 3.2) says only "normalized to [-1, 1]". Raises a ``ValueError`` that names the column if a column
+    is absent, has a missing or out-of-range value or, for "observed", has only one value.
     """
     checks.one_of("scaling", scaling, ("observed", "public"))
     absent = [column for column in PUBLIC_RANGES if column not in frame.columns]
@@ -200,7 +200,7 @@ def adult_numeric(frame: pd.DataFrame, *, scaling: str = "observed") -> pd.DataF
 
 
 def available(dataset: str) -> bool:
-    """Return whether all files of "adult" or "bank" are on this machine and undamaged, without fetching any.
+    """Return whether all files of "adult" or "bank" are on this machine and undamaged, without fetching a file.
 
     A damaged file in the cache counts as absent. Raises `DatasetError` for a damaged file in ``COMPENDIUM_DATA``.
 
@@ -217,7 +217,7 @@ def available(dataset: str) -> bool:
 def path(name: str, *, download: bool = True) -> Path:
     """Return the path of the verified file `name` (a key of `SOURCES`); fetch it first if necessary.
 
-    download : False forbids the fetch, as does ``COMPENDIUM_OFFLINE`` set to anything but ``0`` or nothing
+    download : False forbids the fetch, and so does a ``COMPENDIUM_OFFLINE`` that is neither ``0`` nor empty
     Raises `DatasetError` for a file that is unavailable, or that is damaged in ``COMPENDIUM_DATA``.
     """
     checks.one_of("name", name, tuple(SOURCES))
@@ -240,7 +240,7 @@ def path(name: str, *, download: bool = True) -> Path:
 
 
 def fingerprints(source: str, *names: str) -> dict[str, str]:
-    """Return the SHA-256 of the files `names` (keys of `SOURCES`) that results from `source` used; none for "stand-in"."""
+    """Return the SHA-256 of the files `names` (keys of `SOURCES`) for the `source` "real"; {} for "stand-in"."""
     checks.one_of("source", source, KINDS)
     for name in names:
         checks.one_of("name", name, tuple(SOURCES))
@@ -248,7 +248,7 @@ def fingerprints(source: str, *names: str) -> dict[str, str]:
 
 
 def given_folder() -> Path | None:
-    """Return the full path that ``COMPENDIUM_DATA`` names, or None if unset. Raises `DatasetError` if unreadable."""
+    """Return the folder that ``COMPENDIUM_DATA`` names, or None if unset. Raises `DatasetError` if it is unreadable."""
     given = os.environ.get("COMPENDIUM_DATA", "")
     if not given:
         return None
@@ -256,7 +256,7 @@ def given_folder() -> Path | None:
         folder = Path(given).expanduser().absolute()
         if folder.is_dir() and os.access(folder, os.R_OK | os.X_OK):
             return folder
-    except (OSError, RuntimeError):  # the name is too long, or the home unknown
+    except (OSError, RuntimeError):  # the name is too long, or the home folder is unknown
         pass
     raise DatasetError(
         f"COMPENDIUM_DATA must name a folder that can be read, got {given!r}: "
@@ -265,7 +265,7 @@ def given_folder() -> Path | None:
 
 
 def cache_folder() -> Path:
-    """Return the user cache: one folder for each data set, so that it may serve as ``COMPENDIUM_DATA`` elsewhere."""
+    """Return the user cache, which has a folder for each data set and can serve as ``COMPENDIUM_DATA`` elsewhere."""
     return Path(pooch.os_cache("dp-compendium"))
 
 
@@ -274,7 +274,7 @@ def _cached(source: Source) -> Path:
 
 
 def _search(source: Source) -> tuple[Path | None, list[str]]:
-    """Return the undamaged copy on this machine (``None`` if there is none), and, in words, where it was not found."""
+    """Return the undamaged copy on this machine (``None`` if there is none), and, in words, the places without one."""
     looked: list[str] = []
     folder = given_folder()
     if folder is not None:
@@ -312,7 +312,7 @@ def _sha256(file: Path) -> str:
 
 
 def _fetch(url: str) -> None:
-    """Verify every file that `SOURCES` has at `url`, then put all of them into the cache, or none."""
+    """Download and verify every file that `SOURCES` has at `url`; put all files into the cache if all are undamaged."""
     archive = _download(url)
     verified = {}
     for source in SOURCES.values():
@@ -337,9 +337,9 @@ def _fetch(url: str) -> None:
 
 
 def _download(url: str) -> bytes:
-    """Return the bytes at `url`; the archives are small (about 1 MB), so they stay in memory."""
+    """Return the bytes at `url`; the archives are small (about 1 MB), so that they fit in memory."""
     with extra("data"):
-        import requests  # slow to import, seldom needed
+        import requests  # imported here because it is slow to import and seldom needed
 
     try:
         answer = requests.get(url, timeout=30)  # not streamed: requests then closes the connection itself
@@ -351,7 +351,7 @@ def _download(url: str) -> bytes:
 
 
 def _unpack(content: bytes, source: Source) -> bytes:
-    """Return the file's bytes from the archive `content`, through the archives within it."""
+    """Return the bytes of the file of `source` from the archive `content`, and from the archives inside it."""
     for member in source.members:
         try:
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -359,6 +359,6 @@ def _unpack(content: bytes, source: Source) -> bytes:
         except KeyError:
             way = " / ".join(source.members)
             raise DatasetError(f"the archive at {source.url} has no {member} (looked for {way})") from None
-        except Exception as error:  # damage shows in a dozen types: BadZipFile, zlib.error, struct.error, ...
+        except Exception as error:  # damage raises a dozen types of error: BadZipFile, zlib.error, struct.error, ...
             raise DatasetError(f"the file downloaded from {source.url} is not a valid zip archive ({type(error).__name__})") from error  # fmt: skip
     return content

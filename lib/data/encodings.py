@@ -1,7 +1,7 @@
 """Adult and Bank as tables of categorical records, on domains that are public.
 
 The values of an attribute are those that the publishers list, whether or not they occur. Numeric attributes are cut at
-round numbers within `datasets.PUBLIC_RANGES`. Nothing is derived from the records: such a domain would disclose them.
+round numbers within `datasets.PUBLIC_RANGES`. A domain derived from the records would disclose them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from . import datasets
 with extra("data"):
     import pandas as pd
 
-# adult.names, which comes with the data, in its order.
+# The values that adult.names, which comes with the data, lists, in its order.
 _ADULT_VALUES = {
     "workclass": "Private, Self-emp-not-inc, Self-emp-inc, Federal-gov, Local-gov, State-gov, Without-pay, Never-worked",
     "education": "Bachelors, Some-college, 11th, HS-grad, Prof-school, Assoc-acdm, Assoc-voc, 9th, 7th-8th, 12th, "
@@ -40,7 +40,7 @@ _ADULT_VALUES = {
 }
 _ADULT_MISSING = ("workclass", "occupation", "native-country")
 
-# Each bin starts at one number and ends before the next; at most 32 bins.
+# Each bin starts at one number and ends before the next number. There are at most 32 bins.
 ADULT_BINS = {
     "age": (*range(17, 90, 3), 91),
     "fnlwgt": tuple(range(0, 1_550_001, 50_000)),
@@ -51,7 +51,7 @@ ADULT_BINS = {
     "hours-per-week": (1, 5, 10, 15, 20, 21, 25, 30, 35, 36, 40, 41, 45, 46, 50, 51, 55, 60, 61, 65, 70, 80, 90, 100),
 }
 
-# bank-additional-names.txt; months are calendar months, though two of them do not occur.
+# From bank-additional-names.txt, but months are all calendar months, though two of them do not occur.
 _BANK_VALUES = {
     "job": "admin., blue-collar, entrepreneur, housemaid, management, retired, self-employed, services, student, "
     "technician, unemployed",
@@ -72,7 +72,7 @@ MISSING = ("drop", "category")
 
 
 def adult_domain(*, numeric: bool = False, missing: str = "drop") -> Domain:
-    """Return the domain of `adult_table`; without numeric attributes, sizes 8, 16, 7, 14, 6, 5, 2, 41, 2 (miura2025, Table 1).
+    """Return the domain of `adult_table`; its categorical sizes are 8, 16, 7, 14, 6, 5, 2, 41, 2 (miura2025, Table 1).
 
     >>> from lib.data.encodings import adult_domain
     >>> print(adult_domain().sizes)
@@ -88,7 +88,7 @@ def adult_domain(*, numeric: bool = False, missing: str = "drop") -> Domain:
 def adult_table(
     part: str = "train", *, numeric: bool = False, missing: str = "drop", source: str = "real", download: bool = True
 ) -> Table:
-    """Return Adult's 9 categorical attributes or, if `numeric`, all 15, the numeric ones in `ADULT_BINS`.
+    """Return Adult's 9 categorical attributes or, if `numeric`, all 15 with numeric attributes in `ADULT_BINS`.
 
     part : "train", "test" or "all"; source : "real" or "stand-in", as for `datasets.adult`
     missing : "drop" leaves the complete records (30,162 for training: miura2025, Table 1); "category" keeps ``?``
@@ -105,7 +105,7 @@ def adult_table(
 
 
 def bank_domain(*, missing: str = "drop") -> Domain:
-    """Return the domain of `bank_table`, sizes 11, 3, 7, 2, 2, 2, 2, 12, 5, 3, 2 (miura2025, Table 1).
+    """Return the domain of `bank_table`, with the sizes 11, 3, 7, 2, 2, 2, 2, 12, 5, 3, 2 (miura2025, Table 1).
 
     >>> from lib.data.encodings import bank_domain
     >>> print(bank_domain().sizes)
@@ -144,7 +144,7 @@ def _interval(low, high) -> str:
 
 
 def _binned(frame) -> pd.DataFrame:
-    """Return the numeric columns replaced by the labels of their bins, leaving values beyond them unchanged."""
+    """Return `frame` with numeric values replaced by the labels of their bins; values beyond the bins are unchanged."""
     columns = {}
     for name, cuts in ADULT_BINS.items():
         values = frame[name].to_numpy()
@@ -158,7 +158,7 @@ def _binned(frame) -> pd.DataFrame:
 def codes(name: str, column: pd.Series, labels: Sequence[str]) -> NDArray[np.int64]:
     """Return the position in `labels`, from 0, of each value of a pandas `column`: integers (n,).
 
-    Raises ``ValueError``, with `name` as the column's name, for a value that is missing or not in `labels`.
+    Raises ``ValueError``, with `name` as the column's name, for a missing value and for a value not in `labels`.
     """
     places = pd.Index(labels).get_indexer(column)
     if (places < 0).any():

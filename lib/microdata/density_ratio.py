@@ -1,9 +1,9 @@
-"""Reconstruction by density ratios (hasegawa2015, section 3): weights w(y_i) that stand for P_X(y_i)/P_Y(y_i).
+"""Reconstruction by density ratios (hasegawa2015, section 3): weights w(y_i) that estimate P_X(y_i)/P_Y(y_i).
 
-The mixture sum_j p(y|y_j) w(y_j)/N of the perturbed records is fitted to those records by maximum likelihood (equation
-12). The weights are linear in non-negative coefficients alpha, w = K alpha, with mean b . alpha = 1, b the column means
-of K (equation 11). In terms of theta_r = b_r alpha_r, on the simplex, and the columns of P K over N b_r,
-`lib.numerics.mixing_proportions` solves and certifies this problem. `algorithm_1` is the paper's own algorithm.
+The mixture sum_j p(y|y_j) w(y_j)/N of the perturbed records is fitted to the same records by maximum likelihood
+(equation 12). The weights are w = K alpha with non-negative coefficients alpha. Their mean is b . alpha = 1, where b
+has the column means of K (equation 11). With theta_r = b_r alpha_r on the simplex and the columns of P K over N b_r,
+`lib.numerics.mixing_proportions` solves and certifies this problem. `algorithm_1` is the algorithm of the paper.
 """
 
 from __future__ import annotations
@@ -56,20 +56,20 @@ def effective_sample_size(weights: ArrayLike) -> float:
 def algorithm_1(P: np.ndarray | Pairwise, K: np.ndarray | Pairwise, *, rate: float | None = None, tol: float = 1e-12,
                 max_iter: int = 1000,
                 start: ArrayLike | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:  # fmt: skip
-    """Run Algorithm 1 of hasegawa2015, with corrections; return alpha (m,), the trace and whether it converged.
+    """Run Algorithm 1 of hasegawa2015 with corrections; return alpha (m,), the trace and whether the loop converged.
 
-    P, K : shapes (n, n) and (n, m), arrays or anything with ``@`` and ``.T``; for the linear model K is Y
+    P, K : shapes (n, n) and (n, m), arrays or other objects with ``@`` and ``.T``; for the linear model K is Y
     rate : beta in (0, inf); default: adaptive, see below
     tol : e in [0, inf); the loop ends when |alpha_new - alpha|^2 < e
     start : alpha before the first step, >= 0; default: all equal
     trace : the log-likelihood sum_i ln(P K alpha / n)_i before each step and after the last
 
-    The paper gives no beta. By default beta begins at 1000, and is permanently divided by ten whenever a step would
-    lower the likelihood.
+    The paper does not give beta. By default beta begins at 1000, and is permanently divided by ten whenever a step
+    would lower the likelihood.
 
-    Corrections: b holds the column means of K (printed: row sums, which are the same only for symmetric K), the gradient
+    Corrections: b has the column means of K (the paper prints row sums, which agree only for symmetric K), the gradient
     step starts from alpha^t, and (1 - b . alpha) multiplies b. The cycle of shift, clip and rescale is not a
-    projection, so it can stall below the maximum. Raises ``ValueError`` if b . alpha, or a density, is not positive.
+    projection, so the loop can stall below the maximum. Raises ``ValueError`` if b . alpha or a density is not above 0.
 
     >>> import numpy as np
     >>> from lib.microdata import algorithm_1
@@ -122,7 +122,7 @@ def _log_likelihood(density) -> float:
 def duality_gap(P: np.ndarray | Pairwise, K: np.ndarray | Pairwise, alpha: NDArray[np.float64]) -> float:
     """Return a bound on how far the log-likelihood at `alpha` (b . alpha = 1) lies below the maximum over alpha >= 0.
 
-    P, K : as in `algorithm_1`, K >= 0; see `lib.numerics.mixing_proportions`
+    P, K : as in `algorithm_1`, with K >= 0; see `lib.numerics.mixing_proportions`
 
     >>> import numpy as np
     >>> from lib.microdata import duality_gap
@@ -141,10 +141,10 @@ def maximum_likelihood(
 ) -> tuple[NDArray[np.float64], mixing_proportions.Mixture]:
     """Return alpha (m,) >= 0 with b . alpha = 1 that maximizes sum_i ln(P K alpha)_i (equation 14), and its certificate.
 
-    P, K : as in `algorithm_1`, P > 0 and K >= 0
+    P, K : as in `algorithm_1`, with P > 0 and K >= 0
     tol : the gap in (0, inf) below which the iteration ends; max_iter : the largest number of rounds, integer >= 1
 
-    For an array K, P K is formed once; otherwise it is formed column by column.
+    For an array K, the product P K is formed once; otherwise the product is formed column by column.
     """
     tol, max_iter = checks.number("tol", tol, "(0, inf)"), checks.whole("max_iter", max_iter, "[1, inf)")
     n = P.shape[0]
@@ -160,7 +160,7 @@ def maximum_likelihood(
 
 
 def _mixture(P, K, live, sums):
-    """Return `columns` and `scores` for `mixing_proportions.fit`; A holds the `live` columns of P K over their sums in K."""
+    """Return `columns` and `scores` for `mixing_proportions.fit`: the `live` columns of P K, over their `sums` in K."""
     if isinstance(K, np.ndarray):
         a = P @ (K[:, live] / sums)
         return (lambda index: a[:, index]), (lambda ratios: a.T @ ratios)
@@ -200,7 +200,7 @@ class Features:
             self.origin, self.unit = np.zeros(records.shape[1]), np.ones(records.shape[1])
 
     def __call__(self, records: NDArray[np.float64], *, both_ways: bool = False) -> NDArray[np.float64]:
-        """Return the features of `records`. both_ways : whether a column 1 - t follows each numeric column t"""
+        """Return the features of `records`; with `both_ways`, a column 1 - t follows each numeric column t."""
         columns = []
         for one, column, origin, unit in zip(self.mechanisms, records.T, self.origin, self.unit):
             if isinstance(one, RetentionReplacement):
@@ -238,7 +238,7 @@ class _DensityRatio(BaseEstimator):
         return self
 
     def _checked(self) -> tuple[float, int]:
-        """Return the parameters, checked when they are used, as scikit-learn requires."""
+        """Return `tol` and `max_iter`, checked only in `fit` as scikit-learn requires."""
         if not isinstance(self.perturbation, Perturbation):
             raise ValueError(f"perturbation must be a Perturbation, got {self.perturbation!r}")
         checks.one_of("solver", self.solver, SOLVERS)
@@ -248,7 +248,7 @@ class _DensityRatio(BaseEstimator):
         return checks.number("tol", tol, "(0, inf)"), checks.whole("max_iter", max_iter, "[1, inf)")
 
     def predict(self, records: ArrayLike) -> NDArray[np.float64]:
-        """Return the fitted w at other perturbed records, (h,)."""
+        """Return the fitted weights w (h,) of other perturbed `records`."""
         return self.basis(records) @ self.alpha_
 
     def score(self, records: ArrayLike) -> float:
@@ -265,22 +265,22 @@ class KernelDensityRatio(_DensityRatio):
     perturbation : the `Perturbation` that the records went through
     width : sigma^2 of the paper in [1e-100, inf) (1000 there), or a sequence of candidates;
         cross-validation on the perturbed records then chooses the one with the highest mean log-density
-    scaling : how numeric attributes are scaled in the kernel, on which the paper is silent: "range", "standard"
-        or "none"; categories enter as 0/1 columns
+    scaling : how numeric attributes are scaled in the kernel: "range", "standard" or "none". The paper does not say
+        how. Categories enter as 0/1 columns
     solver : "certified", or "algorithm 1" for the algorithm of the paper, which needs two dense arrays of n^2 numbers
-    rate : learning rate of algorithm 1 in (0, inf); default, see `algorithm_1`
-    tol : the gap in (0, inf) below which "certified" ends, default 0.01, or the e of algorithm 1, default 1e-12
-    max_iter : integer >= 1, default 100 rounds, or 1000 iterations of algorithm 1
+    rate : learning rate of algorithm 1 in (0, inf); `algorithm_1` describes the default
+    tol : the gap in (0, inf) below which "certified" ends (default 0.01), or the e of algorithm 1 (default 1e-12)
+    max_iter : integer >= 1; the default is 100 rounds of "certified", or 1000 iterations of algorithm 1
     folds, cv_records, rng : for a sequence of widths: the number of folds >= 2, the largest number of records in all
-        folds together, and the numpy Generator that draws these records, which is then required
+        folds together, and the numpy Generator that draws these records. A sequence of widths requires rng
 
     Attributes
     ----------
-    weights_ : (n,), w at the records, >= 0 with mean 1; alpha_ : (n,), mostly 0 if certified
+    weights_ : (n,), w at the records, >= 0 with mean 1; alpha_ : (n,), mostly 0 if the solver is "certified"
     gap_ : a bound on how far the log-likelihood is below the maximum
     trace_ : log-likelihoods, (n_iter_,), or (n_iter_ + 1,) for algorithm 1
     n_iter_, converged_ : number of iterations, and whether the gap or the step became small enough
-    width_ : the width used; scores_ : (candidates,), mean log-densities of cross-validation, if any
+    width_ : the width used; scores_ : (candidates,), mean log-densities of the cross-validation, if there was one
 
     >>> import numpy as np
     >>> from lib.microdata import KernelDensityRatio, Perturbation
@@ -324,24 +324,24 @@ class KernelDensityRatio(_DensityRatio):
         return float(widths[scores.argmax()])
 
     def basis(self, records: ArrayLike | None = None) -> Pairwise:
-        """Return K (h, n), the kernel of perturbed `records` (default: those of the fit) with the records of the fit."""
+        """Return K (h, n), the kernel of perturbed `records` (default: those of the fit) and the fit's records."""
         points = None if records is None else self._features(self.perturbation.check(records))
         return gaussian_kernel(self._centres, self.width_, points=points)
 
 
 class LinearDensityRatio(_DensityRatio):
-    """The model w(z) = alpha . z, z the record with categories as 0/1 columns (hasegawa2015, end of section 3.2).
+    """The model w(z) = alpha . z, where z has categories as 0/1 columns (hasegawa2015, end of section 3.2).
 
     A numeric attribute enters twice, as its position t in [0, 1] within its range and as 1 - t. Then alpha >= 0 is
     equivalent to w >= 0 on all possible records. A sum of functions of one attribute each is non-negative everywhere if
-    and only if their minima add up to 0 or more. So constants can be moved between the functions until each is
-    non-negative, and such functions are the non-negative combinations.
+    and only if their minima add up to 0 or more. So constants can be moved between the functions until each function is
+    non-negative. The non-negative functions of one attribute are the non-negative combinations of its columns.
 
     With ``solver="algorithm 1"`` numeric attributes enter once, scaled by `scaling`, as in the paper. Weights of values
     below 0 can then be negative, and weights of values above 0 can only rise with the value.
 
     Parameters and attributes are those of `KernelDensityRatio`, without a width. P is multiplied by the M' columns once,
-    block by block. An iteration then costs n M' operations and a fit stores n M' numbers (algorithm 1 as printed: n^2).
+    block by block. An iteration then costs n M' operations, and a fit stores n M' numbers (algorithm 1: n^2).
     """
 
     def __init__(self, perturbation: Perturbation, *, scaling: str = "range", solver: str = "certified",

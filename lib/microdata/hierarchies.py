@@ -1,13 +1,13 @@
-"""Generalization hierarchies: which values become one, level by level, up to `*` (hasegawa2015, sections 1.1.1 and 5).
+"""Generalization hierarchies: which values are merged, level by level, up to `*` (hasegawa2015, sections 1.1.1 and 5).
 
-The folder ``adult_hierarchies`` holds those of Adult, a readable file for each attribute. hasegawa2015 modelled its own
-on Fung, Wang and Yu, Top-Down Specialization for Information and Privacy Preservation (ICDE 2005), and prints none of
+The folder ``adult_hierarchies`` has a readable file for each attribute of Adult. hasegawa2015 modelled its hierarchies
+on Fung, Wang and Yu, Top-Down Specialization for Information and Privacy Preservation (ICDE 2005), and does not print
 them. The files that Fung et al. published were unavailable. The parts here that follow Fung et al. come from taxonomy
-trees in public implementations of their method (two give them in full, a third differs on marital-status and workclass).
-The head of each file says which parts are ours. Fung et al. chose the groups of workclass, education (and, as intervals,
-education-num), marital-status, occupation, relationship, sex and most of native-country. We chose those of race, the
-value ``?``, and all intervals of age, capital-gain, capital-loss and hours-per-week, which Fung et al. let their
-algorithm cut. They leave out records with ``?``; here ``?`` stays a separate value up to the top.
+trees in public implementations of their method (two give the trees in full; a third differs on marital-status and
+workclass). The head of each file says which parts are ours. Fung et al. chose the groups of workclass, education (and,
+as intervals, education-num), marital-status, occupation, relationship, sex and most of native-country. We chose the
+groups of race, the value ``?``, and all intervals of age, capital-gain, capital-loss and hours-per-week, which the
+algorithm of Fung et al. cuts. They leave out records with ``?``; here ``?`` stays a separate value up to the top.
 
 A file of categories has a row ``value,level 1,level 2,...`` for each value. A file of intervals has a row for each
 level: where its intervals begin, and the end of the range. Lines that start with ``#`` are comments.
@@ -43,8 +43,8 @@ QUASI_IDENTIFIERS = (
 class Hierarchy:
     """An immutable generalization of the values of one attribute, made by `categories`, `intervals` or `load`.
 
-    attribute : its name
-    values : all its values, (d,), strings or the integers from the smallest to the greatest
+    attribute : the name of the attribute
+    values : all values of the attribute, (d,), strings or the integers from the smallest to the greatest
     positions : for each level, the group of each value, (d,); groups are unions of groups of the level below
     labels : for each level, the name of each group
 
@@ -83,7 +83,7 @@ class Hierarchy:
 
     @property
     def numeric(self) -> bool:
-        """Return whether the values are numbers and the groups intervals."""
+        """Return whether the values are numbers and the groups are intervals."""
         return self.values.dtype.kind == "i"
 
     def codes(self, values: ArrayLike, level: int) -> NDArray[np.int64]:
@@ -118,7 +118,7 @@ class Hierarchy:
         return (sizes - 1) / max(len(self.values) - 1, 1)
 
     def midpoints(self, values: ArrayLike, level: int) -> NDArray[np.float64]:
-        """Return the middle of each value's interval, floats, (n,). Raises as `codes` does, and for categories."""
+        """Return the middle of each value's interval, floats, (n,). Raises as `codes` does, and also for categories."""
         if not self.numeric:
             raise ValueError(f"attribute must be numeric to have midpoints, got {self.attribute!r}")
         codes = self.codes(values, level)
@@ -130,7 +130,7 @@ class Hierarchy:
 def categories(attribute: str, rows: Iterable[Sequence[str]]) -> Hierarchy:
     """Return a hierarchy of strings.
 
-    rows : for each value (at least one) the value and then its groups' labels at levels 1, 2, ..., the last ``*``
+    rows : at least one, each with a value and the labels of its groups at levels 1, 2, ..., the last of them ``*``
 
     Raises ``ValueError`` for a value that occurs twice or lacks a level, or if a level splits a group of the level below.
     """
@@ -152,8 +152,8 @@ def intervals(attribute: str, starts: Iterable[ArrayLike]) -> Hierarchy:
     """Return a hierarchy of integers.
 
     starts : for each level from 1 an increasing sequence of integers: the starts of its intervals, and the end of the
-        range, which is in the last interval. All sequences have the same ends, each is part of the sequence before, and
-        the last contains only the ends
+        range, which is in the last interval. All sequences have the same ends. Each is part of the sequence before it,
+        and the last sequence contains only the ends
 
     Raises ``ValueError`` for a number out of order, or one at which a level splits an interval of the level below.
     """
@@ -183,7 +183,7 @@ def _interval(low, high) -> str:
 
 
 def load(file: str | Path, attribute: str) -> Hierarchy:
-    """Return the hierarchy of `attribute` in `file` (a path). Raises ``ValueError`` naming the attribute and value."""
+    """Return the hierarchy of `attribute` in the path `file`. Raises ``ValueError`` with the attribute and value."""
     with open(file, encoding="utf-8", newline="") as lines:
         head, *rows = csv.reader(line for line in lines if not line.startswith("#"))
     checks.one_of(f"first column of the hierarchy of {attribute!r}", head[0], ("value", "level"))
@@ -191,9 +191,9 @@ def load(file: str | Path, attribute: str) -> Hierarchy:
 
 
 def adult(attributes: Iterable[str] = QUASI_IDENTIFIERS) -> dict[str, Hierarchy]:
-    """Return Adult's hierarchies by attribute: by default the ten of hasegawa2015, Table 2.
+    """Return Adult's hierarchies by attribute; the default is the ten attributes of hasegawa2015, Table 2.
 
-    attributes : any of those that have a file: these ten, education, race and native-country
+    attributes : any attributes that have a file: these ten, education, race and native-country
     """
     known = sorted(file.stem for file in FOLDER.glob("*.csv"))
     for attribute in attributes:
@@ -204,7 +204,7 @@ def adult(attributes: Iterable[str] = QUASI_IDENTIFIERS) -> dict[str, Hierarchy]
 def apply(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], levels: Mapping[str, int]) -> pd.DataFrame:
     """Return `frame` with each attribute in `levels` replaced by its labels at that level; level 0 leaves it unchanged.
 
-    frame : contains these columns; hierarchies, levels : mappings from attribute to `Hierarchy` and to level
+    frame : contains the attributes as columns; hierarchies, levels : mappings from attribute to `Hierarchy` and level
     """
     columns = {}
     for name, level in levels.items():

@@ -1,9 +1,9 @@
 """Iterative Bayes: the histogram of the original records from perturbed ones (hasegawa2015, section 2.2.2).
 
-With a probability x for each cell of the multidimensional histogram and the transition matrix T between cells,
-equation (6) maximizes sum_y h_y ln (T x)_y, h the histogram of the perturbed records. The paper uses the EM
-algorithm, x <- x * T^T(h / T x) / n. T is a product over the attributes, so it is applied attribute by
-attribute and never formed: an iteration costs (cells) * (sum of the sizes) operations.
+Let x have a probability for each cell of the multidimensional histogram, T the transition probabilities between
+cells, and h the histogram of the perturbed records. Equation (6) maximizes sum_y h_y ln (T x)_y. The paper uses the EM
+algorithm, x <- x * T^T(h / T x) / n. The matrix T is a product over the attributes, so T is applied attribute by
+attribute and never formed. An iteration costs (cells) * (sum of the sizes) operations.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class IterativeBayes(BaseEstimator):
     Parameters
     ----------
     perturbation : the `Perturbation` that the records went through
-    bins : the number >= 1 of bins of equal width for each numeric attribute, or a mapping from some of them to this
-        number or to increasing edges, from the low to the high end of the range; the others then have 10 bins.
+    bins : the number >= 1 of bins of equal width for each numeric attribute, or a mapping from numeric attributes to
+        this number or to increasing edges, from the low to the high end of the range; attributes left out have 10 bins.
         A bin includes its lower edge, and the last bin both edges. Originals are assumed to be uniform within a bin
     tol : in (0, inf); the fit ends when the gap of the log-likelihood (`lib.numerics.mixing_proportions`) is below `tol`
     max_iter : the largest number of EM steps, integer >= 1; EM is slow if the perturbation is strong
@@ -136,8 +136,8 @@ def _edges(perturbation, bins) -> dict:
 
 
 def _between_bins(mechanism, edges) -> np.ndarray:
-    """Return the probability of each output bin, averaged over an original uniform in bin s. It is smooth there, as no
-    edge is inside a bin. So Gauss-Legendre quadrature is exact to rounding unless a bin is many times as wide as phi."""
+    """Return the probability of each output bin, averaged over an original uniform in bin s. The probability is smooth
+    within bins, so Gauss-Legendre quadrature is exact to rounding unless a bin is many times as wide as phi."""
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     inputs = edges[:-1, None] + np.diff(edges)[:, None] * (nodes + 1) / 2
     below = mechanism.distribution(edges[:, None, None], np.clip(inputs, mechanism.low, mechanism.high))
@@ -145,15 +145,15 @@ def _between_bins(mechanism, edges) -> np.ndarray:
 
 
 class ExpectationMaximisation:
-    """The steps for one histogram of perturbed records."""
+    """The steps of the EM algorithm for one histogram of perturbed records."""
 
     def __init__(self, matrices: Sequence[np.ndarray], observed: np.ndarray) -> None:
         self.matrices, self.observed, self.total = matrices, observed, observed.sum()
 
     def step(self, shares: np.ndarray) -> tuple[np.ndarray, float, float]:
-        """Return the proportions after a step, and the log-likelihood and the gap before it."""
+        """Return the proportions after a step, and the log-likelihood and the gap before the step."""
         density = _applied(self.matrices, shares)
-        seen = self.observed > 0  # elsewhere the density can be 0
+        seen = self.observed > 0  # in other cells the density can be 0
         ratio = np.divide(self.observed, density * self.total, out=np.zeros_like(density), where=seen)
         score = _applied([matrix.T for matrix in self.matrices], ratio)
         return shares * score, self.likelihood(density), self.total * (score.max() - 1)
@@ -185,7 +185,7 @@ def _extrapolated(em, start, first, second) -> np.ndarray:
         return second
     length = max(float(np.linalg.norm(change)) / norm, 1.0)
     far = start + 2 * length * change + length**2 * bend
-    # EM can never revive a proportion of 0, so none is set to 0
+    # EM can never revive a proportion of 0, so no proportion is set to 0
     far = np.maximum(far, second * 1e-3)
     far /= far.sum()
     better = em.likelihood(_applied(em.matrices, far)) >= em.likelihood(_applied(em.matrices, second))

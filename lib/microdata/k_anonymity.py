@@ -2,23 +2,23 @@
 
 - `generalize`: full-domain generalization (all values of an attribute at one level of its hierarchy) with the smallest
   loss, by an exact search of the lattice of levels; with `max_suppression`, records in small classes may be left out
-- `suppress`: leaves out every record whose class is smaller than k
-- `class_sizes`, `anonymity`: the k of a table (Sweeney 2002)
+- `suppress`: suppression of every record whose class is smaller than k
+- `class_sizes`, `anonymity`: the sizes of a table's classes and the table's k (Sweeney 2002)
 
 Every table returned has been counted again and is k-anonymous.
 
-The search. A node x gives a level for each attribute. G(x), the loss of the table with nothing left out, has one term
-for each attribute. So it is known for every node, and it rises with the levels. S(x), the records that would have to be
-left out, are those in classes smaller than k. Classes merge as levels rise, so S shrinks. A record left out counts as
-fully generalized. So for n records, where g_i(x) is the loss of record i,
+The search. A node x gives a level for each attribute. The loss G(x) of the table with nothing left out has one term
+for each attribute. So G is known for every node, and rises with the levels. The set S(x) of records that must be left
+out contains all classes smaller than k. Classes merge as levels rise, so S shrinks. A record left out counts as fully
+generalized. So for n records, where g_i(x) is the loss of record i,
 
     L(x) = G(x) + p(x),  p(x) = 1/n sum over S(x) of (1 - g_i(x)),  and p(x) = infinity where S(x) is larger than permitted.
 
 As levels rise, both the terms and the set S(x) of the sum shrink, so p falls. Once p(y) is known, every node x <= y has
 L(x) >= G(x) + p(y), and every node x >= y has p(x) <= p(y). This is predictive tagging in both directions (LeFevre,
 DeWitt and Ramakrishnan, Incognito, SIGMOD 2005) with a bound in place of a yes or no. Nodes are taken in order of
-rising G. A node whose bound does not exceed the best loss so far is evaluated. If it is worse, it is pushed upwards,
-attribute by attribute, as long as p stays large enough to rule it out; the p found there rules out all nodes below.
+rising G. A node is evaluated if its bound does not exceed the best loss so far. A worse node is raised, attribute by
+attribute, as long as p stays large enough to rule out the original node; the last p then rules out all nodes below.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ with extra("classifiers"):
 
 LOSSES = ("lm", "precision")
 MAX_NODES = 10_000_000
-SPARSE = 4  # up to this number of places for each record, counting empty classes too is quicker than leaving them out
+SPARSE = 4  # up to this number of places for each record, counting empty classes is faster than leaving them out
 # The rows and the number of records of a node that leaves out more than is allowed.
 REFUSED = np.zeros(0, dtype=int), math.inf
-TIE = 1e-12  # losses that differ by at most this are equal, because rounding depends on the order of a sum
+TIE = 1e-12  # losses that differ by at most 1e-12 count as equal, because rounding depends on the order of a sum
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ class Generalization(Suppression):
     """A table made k-anonymous by `generalize`.
 
     loss : in [0, 1], by the chosen measure; a record left out counts 1 in every cell
-    nodes, checked : the numbers of nodes in the lattice and of nodes whose classes were counted (by all attributes, or
-        by some that already leave out too many records)
+    nodes, checked : the number of nodes in the lattice, and the number of nodes whose classes were counted (by all
+        attributes, or by some attributes that already leave out too many records)
     """
 
     loss: float
@@ -87,12 +87,12 @@ def generalize(records: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], k: i
     hierarchies : mapping from each quasi-identifier to its `hierarchies.Hierarchy`
     k : integer in [1, n]
     max_suppression : in [0, 1], the largest proportion of records (those in smaller classes) that may be left out
-    loss : what is minimized, the mean over all cells of "lm", (values in the group - 1)/(values of the attribute - 1)
+    loss : the mean over all cells to minimize: "lm", (values in the group - 1)/(values of the attribute - 1)
         (Iyengar, KDD 2002), or "precision", level/height (1 - Prec of Sweeney, Int. J. Uncertain. Fuzz. 10(5), 2002)
 
-    Among nodes with equal loss (to 1e-12) the one that leaves out the fewest records is taken, and among those the one
-    whose levels come first in lexicographic order. Raises ``ValueError`` for a hierarchy that lacks a value, an
-    attribute that `records` lacks, or a lattice of more than 10^7 nodes.
+    Among nodes with equal loss (to 1e-12), `generalize` takes the node that leaves out the fewest records; among equal
+    numbers, the node whose levels come first in lexicographic order. Raises ``ValueError`` for a hierarchy that lacks a
+    value, an attribute that `records` lacks, or a lattice of more than 10^7 nodes.
 
     >>> import pandas as pd
     >>> from lib.microdata.hierarchies import adult
@@ -117,8 +117,8 @@ def suppress(records: pd.DataFrame, k: int, *, attributes: Collection[str], leve
     """Return `records` without those that share their values of `attributes` with fewer than k - 1 others.
 
     records : frame of n >= 1 records; k : integer in [1, n]; attributes : names of columns, at least one
-    levels : mapping from some of the attributes to a level, to which `hierarchies` (mapping from attribute to
-        `Hierarchy`) first generalize them; the frame returned then contains the labels of this level. Default: none
+    levels : mapping from attribute to a level, to which the attribute is first generalized; the result has the labels
+    hierarchies : mapping from each attribute in `levels` to its `Hierarchy`; default of both: no generalization
 
     >>> import pandas as pd
     >>> from lib.microdata.k_anonymity import suppress
@@ -135,7 +135,7 @@ def suppress(records: pd.DataFrame, k: int, *, attributes: Collection[str], leve
 
 
 def _made(records, hierarchies, levels, names, k) -> dict:
-    """Return the fields of a `Suppression`: the records generalized, those in classes smaller than `k` left out."""
+    """Return the fields of a `Suppression` after generalizing and then leaving out classes smaller than `k`."""
     generalized = apply(records, hierarchies, levels)
     suppressed = class_sizes(generalized, names) < k
     frame = generalized[~suppressed]
@@ -149,14 +149,14 @@ def _made(records, hierarchies, levels, names, k) -> dict:
 
 
 def class_sizes(frame: pd.DataFrame, attributes: Collection[str]) -> NDArray[np.int64]:
-    """Return the number of records that share each record's values of `attributes`, itself included, (n,)."""
+    """Return, for each record, the number of records (itself included) with its values of `attributes`, (n,)."""
     columns = [pd.factorize(frame[name], use_na_sentinel=False) for name in _columns(frame, attributes)]
     classes = _classes([(codes.astype(np.int64), len(distinct)) for codes, distinct in columns])
     return np.bincount(classes)[classes]
 
 
 def anonymity(frame: pd.DataFrame, attributes: Collection[str]) -> int:
-    """Return the largest k for which `frame` (n >= 1 records) is k-anonymous in `attributes`, its smallest class size."""
+    """Return the largest k for which `frame` (n >= 1 records) is k-anonymous in `attributes`: its smallest class."""
     if len(frame) == 0:
         raise ValueError("frame must not be empty")
     return int(class_sizes(frame, attributes).min())
@@ -178,7 +178,7 @@ def _level_k(k, records) -> int:
 
 
 def _classes(columns) -> np.ndarray:
-    """Return each row's class, numbered by first occurrence. columns : at least one pair (codes (n,), their number)."""
+    """Return each row's class, numbered by first occurrence, from at least one pair (codes (n,), number of codes)."""
     key, span = columns[0]
     for codes, size in columns[1:]:
         if span * size > 2**62:
@@ -191,7 +191,7 @@ class _Lattice:
     """The nodes, tuples of levels, and what is known about each of them; see the module's text.
 
     rising : G of every node; lower, upper : bounds of p of every node; each axis has an entry for every level
-    known : for each node that was counted, p and the number of records left out
+    known : mapping from each node that was counted to p and the number of records left out
     """
 
     def __init__(self, records, hierarchies, k, allowed, loss):
@@ -205,7 +205,7 @@ class _Lattice:
             return_counts=True,
         )
         self.weights, self.known = weights.astype(float), {}
-        self._number = np.min_scalar_type(self.n)  # for the numbers of classes: thousands of halves are kept
+        self._number = np.min_scalar_type(self.n)  # of class numbers: small, as thousands of arrays are kept
         # The row of each record, beginning with each row once, so that counting needs no weights.
         self._records = np.concatenate([np.arange(len(rows)), np.repeat(np.arange(len(rows)), weights - 1)])
         self._attributes = []  # for each attribute and level: codes of the records, number of codes, losses of the rows
@@ -227,17 +227,17 @@ class _Lattice:
         return codes.astype(self._number), len(distinct), cells / len(self.shape)
 
     def by_groups(self) -> list[int]:
-        """Return the axes, those with the most values first, because raising these merges the most classes."""
+        """Return the axes, most values first, because raising the axes with most values merges the most classes."""
         return sorted(range(len(self.shape)), key=lambda axis: -self._attributes[axis][0][1])
 
     def p(self, node) -> float:
-        """Return p of the module's text, and count only if it is not known."""
+        """Return p (see the module's text), counting the classes only if p is not yet known."""
         if node not in self.known:
             self.known[node] = self._count(node)
         return self.known[node][0]
 
     def exceeds(self, node, need) -> bool:
-        """Return whether p(node) > need, counting only if the bounds do not decide; if not so, bound the nodes above."""
+        """Return whether p(node) > need, counting if the bounds do not decide; if not, bound the nodes above."""
         if self.lower[node] > need or not self.upper[node] > need:
             return bool(self.lower[node] > need)
         if self.p(node) > need:
@@ -270,7 +270,7 @@ class _Lattice:
         return self._penalty(node, rows), gone
 
     def _left_out(self, node) -> tuple[np.ndarray, float]:
-        """Return the rows that would have to be left out, and the number of their records, infinite if not allowed."""
+        """Return the rows that must be left out, and the number of their records, which is infinite if not allowed."""
         # Few nodes have all levels in common, but many have half of them in common.
         first, second = (self._half(half, node[half.start : half.stop]) for half in self._halves)
         (key, many, by_first), (other, few, by_second) = first, second
@@ -289,7 +289,7 @@ class _Lattice:
         return np.flatnonzero(small[classes[: len(self.weights)]]), gone
 
     def _small(self, counts) -> tuple[np.ndarray, float]:
-        """Return which classes, given their numbers of records, are smaller than k, and the number of records in these."""
+        """Return which classes, given their numbers of records, are smaller than k, and how many records these have."""
         large = counts >= self.k
         return ~large, float(self.n - counts[large].sum())
 
@@ -314,15 +314,15 @@ class _Lattice:
 
 def _pairs(first, few, second, places) -> np.ndarray:
     """Return an integer below `places` for each pair of codes; the second codes are below `few`."""
-    pairs = np.multiply(first, few, dtype=np.uint16 if places < 2**16 else np.int64)  # two bytes are faster
+    pairs = np.multiply(first, few, dtype=np.uint16 if places < 2**16 else np.int64)  # codes of two bytes are faster
     pairs += second
-    return pairs.astype(np.intp, copy=False)  # numpy's type for look-ups: converted once, not at each of them
+    return pairs.astype(np.intp, copy=False)  # numpy's type for look-ups, so that no look-up converts again
 
 
 def _search(lattice) -> tuple[int, ...]:
     """Return the node of smallest loss, with ties broken as in `generalize`."""
     best = _descend(lattice)
-    rising, lower = lattice.rising.ravel(), lattice.lower.ravel()  # views: bounds found on the way show at once
+    rising, lower = lattice.rising.ravel(), lattice.lower.ravel()  # views, which show new bounds at once
     for block in _graded(rising, best + TIE):
         block = block[rising[block] + lower[block] <= best + TIE]
         for index in block[np.argsort(rising[block], kind="stable")]:
@@ -338,7 +338,7 @@ def _search(lattice) -> tuple[int, ...]:
 
 
 def _graded(rising, most) -> list[np.ndarray]:
-    """Return the nodes whose `rising`, in [0, 1], is at most `most`, in blocks, all values below those of the next."""
+    """Return the nodes whose loss `rising`, in [0, 1], is at most `most`, in blocks of increasing losses."""
     nodes = np.flatnonzero(rising <= most)
     # Sorting bytes is fast, and most nodes are ruled out before the order within their block matters.
     grades = (rising[nodes] * 255).astype(np.uint8)
@@ -357,7 +357,7 @@ def _push_upwards(lattice, node, need) -> None:
 
 
 def _descend(lattice) -> float:
-    """Return the loss of some node: from the top, one level at a time, as long as the loss falls."""
+    """Return the loss of the node reached from the top, one level at a time, as long as the loss falls."""
     node = tuple(size - 1 for size in lattice.shape)
     while True:
         steps = [node[:axis] + (level - 1,) + node[axis + 1 :] for axis, level in enumerate(node) if level]

@@ -2,37 +2,37 @@
 
 The paper (section 4-2 (1)) takes the step from Soria-Comas et al. 2014 and Sánchez et al. 2016. Records are put
 into groups of k or more, and each group is represented by its mean (its centroid). Laplace noise is added to the
-centroids, and every record is replaced by the noisy centroid of its group. Neighbours are bounded: one of n records,
-n public, is replaced. All values lie in [0, 1].
+centroids, and every record is replaced by the noisy centroid of its group. Neighbours are bounded: one of n records
+is replaced, and n is public. All values lie in [0, 1].
 
 Individual ranking (2016) groups each attribute separately: the k smallest values, the next k, and so on.
 
 Lemma. Replacing one value moves the vector of the n // k centroids of one attribute by at most 1/k in L1.
-Proof. Let x and x' be the values in order, before and after; a was replaced by b, say a <= b. Removing a and inserting b
-shifts the values between them by one place down, so x'_i >= x_i for all i. Every value but one occurs on both sides, so
-sum_i (x'_i - x_i) = b - a <= 1. A group is a set of at least k places, the same before and after.
+Proof. Let x and x' be the sorted values before and after a value a is replaced by b, say a <= b. Removing a and
+inserting b shifts the values between them by one place down, so x'_i >= x_i for all i. All other values occur in x and
+in x', so sum_i (x'_i - x_i) = b - a <= 1. A group is a set of at least k places, the same before and after.
 So sum_g |c'_g - c_g| = sum_g sum_{i in g} (x'_i - x_i) / |g| <= (b - a) / k. ∎  (Attained if one
 of k zeros becomes a one, and all other values are ones.)
 
-Hence noise of scale m / (k epsilon) on the centroids of m attributes makes the lists of centroids epsilon-DP. The method
-relies on this sensitivity, which does not cover the assignment. The assignment of records to groups is a function of the
-data, and records replaced by the centroids of their groups show it: equal values mean equal groups, whatever the noise.
-Two records share a group with probability 1 under one database and 0 under its neighbour (five records in the tests),
-so no epsilon holds, and no delta below 1. Clipping to [0, 1], which `published` does for the network, can make two
-centroids equal by chance. But two records that differ with probability p > 0 under one database and never under the
-other still rule out every epsilon with a delta below p. Shuffling the records does not help if there are two columns or
-more: the counts of the pairs of groups are released exactly. Fresh noise for every record would hide the groups, but a
-record can move from the first group to the last, by 1, in all m attributes, which costs k epsilon or more, not epsilon.
+So noise of scale m / (k epsilon) on the centroids of m attributes makes the lists of centroids epsilon-DP. The method
+relies on this sensitivity, which does not cover the assignment of records to groups. The assignment depends on the
+data, and records replaced by the centroids of their groups reveal it: equal values mean equal groups, whatever the
+noise. Two records share a group with probability 1 under one database and 0 under its neighbour (five records in the
+tests), so no epsilon gives a guarantee with delta below 1. Clipping to [0, 1], which `published` does for the network,
+can make two centroids equal by chance. But two records that differ with probability p > 0 under one database and never
+under the other still rule out every epsilon with a delta below p. Shuffling the records does not help if there are two
+columns or more: the counts of the pairs of groups are released exactly. Fresh noise for every record would hide the
+groups, but cost k epsilon or more: a record can move from the first group to the last, by 1, in all m attributes.
 
 These functions are private:
 
 - `noisy_centroids`: the lists of centroids, one for each attribute, without the records (the lemma).
 - `private`: the private part of individual ranking. First it takes `noisy_centroids` of the numeric attributes, for a
-  part of epsilon. Then every value is rounded to the nearest of the released centroids. This needs no other records, so
+  part of epsilon. Then every value is rounded to the nearest released centroid. Rounding needs no other records, so
   neighbours stay neighbours, and the data become categorical over a public domain. The joint structure is released as
   noisy counts of each attribute with the label (a naive Bayes model with Laplace noise, see `_naive_bayes`), for the
-  rest of epsilon. Records are drawn from the noisy counts, so the released records belong to nobody. Basic composition
-  of the two steps, in which the second depends on the outcome of the first, gives epsilon.
+  rest of epsilon. Records are drawn from the noisy counts, so no released record belongs to a person. Basic
+  composition of the two steps, in which the second depends on the result of the first, gives epsilon.
 
 Noise is drawn in floating point (`floating_point` shows what that reveals).
 """
@@ -58,7 +58,7 @@ class Anonymized:
     """Records to train on, in place of the real ones.
 
     features : float array (n, d) in [0, 1]; labels : integers (n,), 0 or 1
-    epsilon : the guarantee of the records as released, for bounded neighbours; inf without a guarantee
+    epsilon : the guarantee of the released records for bounded neighbours; inf if there is no guarantee
     """
 
     features: np.ndarray
@@ -100,7 +100,7 @@ def noisy_centroids(
 def published(
     features: ArrayLike, labels: ArrayLike, epsilon: float, *, k: int, rng: np.random.Generator
 ) -> Anonymized:
-    """Return AnonymizingFirst's data as the literature has them: NOT differentially private (see above).
+    """Return AnonymizingFirst's data as the literature makes them: NOT differentially private (see the module's text).
 
     features : (n, d) in [0, 1]; labels : (n,) of 0 and 1, treated as another attribute
     epsilon : (0, inf), the epsilon of the centroids; k : integer in [1, n]
@@ -134,7 +134,7 @@ def private(features: ArrayLike, labels: ArrayLike, epsilon: float, *, levels: A
     if numeric.size:
         noisy = noisy_centroids(features[:, numeric], len(labels) // groups, share * epsilon, rng=rng)
         for j, centroids in zip(numeric, noisy):
-            # The nearest list that increases and lies in [0, 1], as centroids do, without repetitions.
+            # The nearest increasing list in [0, 1] without repetitions; centroids have these properties.
             values[j] = np.unique(isotonic_regression(centroids).x.clip(0, 1))
     codes = np.column_stack([_nearest(column, known) for column, known in zip(features.T, values)])
     sizes: list[tuple] = [*enumerate(map(len, values)), ("label", 2)]
@@ -145,9 +145,9 @@ def private(features: ArrayLike, labels: ArrayLike, epsilon: float, *, levels: A
 
 
 def _naive_bayes(table, epsilon, rng) -> np.ndarray:
-    """Return as many records (n, d + 1) as `table` has, each attribute drawn given only the label; epsilon-DP, bounded.
+    """Return n records (n, d + 1), each attribute drawn given only the label: `epsilon`-DP for bounded neighbours.
     Replacing a record moves 1 from one cell to another in each of the d tables (attribute, label), so 2d in L1. The
-    labels' distribution is the mean over the d noisy tables, each summed over its attribute, at no further cost."""
+    distribution of labels is the mean over the d noisy tables, each summed over its attribute, at no further cost."""
     *attributes, label = table.domain.attributes
     scale = 2 * len(attributes) / epsilon
     counts = [table.marginal((name, label)) for name in attributes]
@@ -163,7 +163,7 @@ def _naive_bayes(table, epsilon, rng) -> np.ndarray:
 
 
 def _nearest(column, known):
-    """Return the index of the nearest of the increasing values `known`, the lower of two equally near ones."""
+    """Return the index of the nearest of the increasing values `known`; of two equally near values, the lower."""
     return np.searchsorted((known[1:] + known[:-1]) / 2, column, side="left")
 
 

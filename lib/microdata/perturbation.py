@@ -1,7 +1,7 @@
 """Perturbing each record separately: retention-replacement, the bounded Laplace, Pk-anonymity (hasegawa2015, section 2.2).
 
-A `Perturbation` has one mechanism for each attribute; records are rows of a float array (n, M), codes
-0 to size - 1 for categorical attributes and values in [low, high] for numeric ones.
+A `Perturbation` has one mechanism for each attribute. Records are rows of a float array (n, M), with codes
+from 0 to size - 1 for categorical attributes and values in [low, high] for numeric attributes.
 
 Bridge to local differential privacy. Each mechanism is exactly eps_j-local DP:
 
@@ -9,8 +9,8 @@ Bridge to local differential privacy. Each mechanism is exactly eps_j-local DP:
 - bounded Laplace: eps_j = (b_j - a_j) / phi_j, although the normalizer gamma(v) differs between values.
 
 Theorem. Records perturbed by mechanisms whose levels add up to eps = sum eps_j satisfy Pk-anonymity with
-k = 1 + (N - 1) e^(-2 eps), which is equation (4). An adversary who knows all N original records, and the perturbed ones
-in random order, gives no row to a person with probability above 1/k. No larger k holds for every table.
+k = 1 + (N - 1) e^(-2 eps), which is equation (4). An adversary who knows all N original records, and the perturbed
+records in random order, assigns any row to any person with probability at most 1/k. No larger k holds for every table.
 
 The chapter "How private is a perturbed table?" proves both.
 
@@ -34,12 +34,12 @@ from ..numerics.elementwise import quotient_up, total_up
 from ..numerics.kernel_matrix import Pairwise, Points
 
 LEAST = 1e-300  # smallest scale and level of a numeric attribute, so that densities are finite and positive
-MOST_PERSONS = 16  # the sum is over all matchings of their rows
+MOST_PERSONS = 16  # the largest number, because the sum is over all matchings of persons to rows
 
 
 @dataclass(frozen=True)
 class RetentionReplacement:
-    """Keep a category with probability rho, else draw one of all `size` uniformly, itself included (equation 1).
+    """A mechanism that keeps a category with probability rho, else draws one of all `size` uniformly (equation 1).
 
     size : number of categories, an integer >= 2; rho : in [0, 1), rounded up to a multiple of 2^-53, as in the draws
     """
@@ -53,7 +53,7 @@ class RetentionReplacement:
 
     @classmethod
     def from_epsilon(cls, epsilon: float, size: int) -> RetentionReplacement:
-        """Return the mechanism of largest rho with a level up to `epsilon`, in [0, inf) (if that is 30 or more, clearly less)."""
+        """Return the mechanism of largest rho with a level <= `epsilon` in [0, inf) (clearly less from 30 on)."""
         epsilon = checks.number("epsilon", epsilon, "[0, inf)")
         size = checks.whole("size", size, "[2, inf)")
         # (e^eps - 1) / (e^eps - 1 + size), for any epsilon
@@ -68,7 +68,7 @@ class RetentionReplacement:
         return math.log1p(self.size * self.rho / (1 - self.rho)) * (1 + 2.0**-51)  # rounded up
 
     def check(self, name: str, values: ArrayLike) -> NDArray[np.float64]:
-        """Return `values` as floats, all of them codes. Raises ``ValueError`` otherwise."""
+        """Return `values` as floats. Raises ``ValueError`` if a value is not a code."""
         return checks.integer(name, values, f"[0, {self.size})")
 
     def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> np.ndarray:
@@ -107,7 +107,7 @@ class BoundedLaplace:
 
     @classmethod
     def from_epsilon(cls, epsilon: float, low: float, high: float) -> BoundedLaplace:
-        """Return the mechanism whose local-DP level is `epsilon` in [0, inf), or less if phi would leave its range."""
+        """Return the mechanism with local-DP level `epsilon` in [0, inf), or a lower level to keep phi in range."""
         epsilon = checks.number("epsilon", epsilon, "[0, inf)")
         made = cls(low, high, math.inf)
         least = LEAST * max(made._width, 1)
@@ -123,7 +123,7 @@ class BoundedLaplace:
         return 0.0 if math.isinf(self.phi) else float(quotient_up(self._width, self.phi))
 
     def check(self, name: str, values: ArrayLike) -> NDArray[np.float64]:
-        """Return `values` as floats, all of them in [low, high]. Raises ``ValueError`` otherwise."""
+        """Return `values` as floats. Raises ``ValueError`` if a value is not in [low, high]."""
         return checks.real(name, values, f"[{self.low!r}, {self.high!r}]")
 
     def normaliser(self, values: ArrayLike) -> np.ndarray:
@@ -137,12 +137,12 @@ class BoundedLaplace:
         uniform = rng.random(values.shape)
         if math.isinf(self.phi):
             return self.low + uniform * (self.high - self.low)
-        # The doubled density has the mass 1 - e^{-(v - low)/phi} below v. The excess of the draw's mass
-        # over it (negative below v) is the mass between v and the draw y: sign (1 - e^{-|y - v|/phi}).
+        # The doubled density has the mass 1 - e^{-(v - low)/phi} below v. The excess of the draw's mass over
+        # this mass (negative below v) is the mass between v and the draw y: sign (1 - e^{-|y - v|/phi}).
         excess = uniform * self.normaliser(values) + np.expm1(-(values - self.low) / self.phi)
-        within = np.minimum(np.abs(excess), 1 - 2.0**-53)  # a 1 from rounding would be infinitely far away
+        within = np.minimum(np.abs(excess), 1 - 2.0**-53)  # an excess rounded to 1 would give an infinite draw
         draws = values - np.sign(excess) * self.phi * np.log1p(-within)
-        return np.clip(draws, self.low, self.high)  # rounding alone could leave the range
+        return np.clip(draws, self.low, self.high)  # because of rounding, a draw could leave the range
 
     def density(self, outputs: ArrayLike, inputs: ArrayLike) -> np.ndarray:
         """Return p(output | input), per unit of the attribute, elementwise, with broadcasting."""
@@ -169,9 +169,9 @@ class Perturbation:
 
     mechanisms : mapping from attribute to `RetentionReplacement` or `BoundedLaplace`, at least one
 
-    Records are an (n, M) array of numbers in the order of the mapping, or a pandas frame that has these columns (others
-    are left out). Attributes that are published unchanged do not belong here. Raises a ``ValueError`` that names the
-    attribute whose value is not in its set.
+    Records are an (n, M) array of numbers in the order of the mapping, or a pandas frame with these columns (further
+    columns are left out). Leave out attributes that are published unchanged. Raises a ``ValueError`` that names the
+    attribute if a value is not one of its possible values.
 
     >>> import numpy as np
     >>> from lib.microdata import Perturbation
@@ -207,7 +207,7 @@ class Perturbation:
         while (
             made := cls({name: _mechanism(name, kind, part * shares[name]) for name, kind in attributes.items()})
         ).epsilon > epsilon:
-            part, step = part * (1 - step), 2 * step  # rounding can make it exceed epsilon
+            part, step = part * (1 - step), 2 * step  # rounding can make the level exceed epsilon
         return made
 
     @property
@@ -217,11 +217,11 @@ class Perturbation:
 
     @property
     def epsilon(self) -> float:
-        """Return the local-DP level of a whole record: the sum, which is attained."""
+        """Return the local-DP level of a whole record, which is the sum over the attributes and is attained."""
         return total_up(self.epsilons, [1] * len(self.attributes))
 
     def check(self, records: ArrayLike) -> NDArray[np.float64]:
-        """Return the records as a float array (n, M), n >= 1. Raises ``ValueError`` otherwise."""
+        """Return the records as a float array (n, M). Raises ``ValueError`` if there are none or one is not valid."""
         if hasattr(records, "columns"):
             absent = [name for name in self.attributes if list(records.columns).count(name) != 1]
             if absent:
@@ -240,14 +240,14 @@ class Perturbation:
         return np.column_stack([mechanism.perturb(column, rng=rng) for mechanism, column in columns])
 
     def density(self, outputs: ArrayLike, inputs: ArrayLike) -> NDArray[np.float64]:
-        """Return p(output | input) for pairs of records, (n,), from outputs and inputs (n, M); either may have one row."""
+        """Return p(output | input) for pairs of records, (n,), from outputs and inputs (n, M), or one row of either."""
         columns = zip(self.mechanisms.values(), self.check(outputs).T, self.check(inputs).T)
         return math.prod(mechanism.density(y, x) for mechanism, y, x in columns)
 
     def transitions(self, outputs: ArrayLike, inputs: ArrayLike | None = None) -> Pairwise:
         """Return the matrix of p(outputs_i | inputs_j), (n, m), as an operator that is multiplied block by block.
 
-        inputs : by default the outputs, which gives the matrix P of hasegawa2015, Algorithm 1
+        inputs : default: the outputs, which give the matrix P of hasegawa2015, Algorithm 1
 
         Entries have a relative error of at most 1e-5. Raises ``ValueError`` if the epsilon of a numeric attribute is
         above 1e10, at which distances lose their digits.
@@ -259,11 +259,11 @@ class Perturbation:
         return Pairwise(plain, right, symmetric=inputs is None)
 
     def _points(self, records) -> Points:
-        """Return the points; as inputs, `factors` holds everything that depends on the input alone."""
+        """Return `records` as points for `Pairwise`; their `factors` contain all that depends only on an input."""
         onehot, steps, factors = [], [np.empty((len(records), 0))], np.ones(len(records))
         for (name, mechanism), column in zip(self.mechanisms.items(), records.T):
             if isinstance(mechanism, RetentionReplacement):
-                # different categories divide the density of equal ones by e^epsilon
+                # different categories have the density of equal categories divided by e^epsilon
                 onehot.append(np.eye(mechanism.size)[column.astype(int)] * math.sqrt(mechanism.epsilon))
             else:
                 if mechanism.epsilon > 1e10:
@@ -305,12 +305,12 @@ def pk_epsilon(k: float, n_records: int) -> float:
 
 
 def matching_posteriors(densities: ArrayLike) -> NDArray[np.float64]:
-    """Return Pr[person i holds row r], (N, N), for an adversary who knows all originals and the shuffled rows; rows sum to 1.
+    """Return Pr[person i has row r], (N, N), rows summing to 1, if an adversary knows all originals and shuffled rows.
 
     densities : (N, N), p(y_r | x_i) >= 0 in row i and column r, up to a positive factor for each row or column;
-        N in [1, 16]. All matchings of persons to rows are equally likely beforehand (see the head of the module)
+        N in [1, 16]. All matchings of persons to rows are equally likely beforehand (see the module's text)
 
-    The sum over N! matchings runs over the first persons' 2^N sets of rows. Raises ``ValueError`` if no matching can occur.
+    The sum over N! matchings is computed from 2^N sets of rows. Raises ``ValueError`` if no matching can occur.
 
     >>> from lib.microdata import matching_posteriors
     >>> print(matching_posteriors([[0.8, 0.2], [0.2, 0.8]]).round(3))
@@ -325,7 +325,7 @@ def matching_posteriors(densities: ArrayLike) -> NDArray[np.float64]:
     sets = np.arange(2**n)
     has = (sets[:, None] >> np.arange(n)) & 1
     without = [[sets[(has.sum(axis=1) == i) & (has[:, r] == 0)] for r in range(n)] for i in range(n)]
-    first, last = np.zeros((2, 2**n))  # sums if persons before i hold the set, and if the others hold the rest
+    first, last = np.zeros((2, 2**n))  # sums over matchings: persons before i to a set, others to the rest
     first[0] = last[-1] = 1
     for i in range(n):
         for r, held in enumerate(without[i]):
@@ -340,10 +340,10 @@ def matching_posteriors(densities: ArrayLike) -> NDArray[np.float64]:
 
 
 def _balanced(a) -> np.ndarray:
-    """Return `a` with rows and columns times powers of two, so that the best matching's product is about 1 and none is far
-    above. The powers are the dual solution of the assignment problem: with the best matching on the diagonal, shortest
-    paths."""
-    logs = np.where(a > 0, np.log2(np.where(a > 0, a, 1)), -1e6)  # a matching avoids these if it can
+    """Return `a` with rows and columns times powers of two: the best matching's product is about 1, and no product
+    is far above 1. The powers are the dual solution of the assignment problem: shortest paths, if the best matching is
+    on the diagonal."""
+    logs = np.where(a > 0, np.log2(np.where(a > 0, a, 1)), -1e6)  # a matching avoids zeros if it can
     columns = scipy.optimize.linear_sum_assignment(logs, maximize=True)[1]
     of_best = logs[range(len(a)), columns]
     ahead, moved = logs[:, columns] - of_best[:, None], np.zeros(len(a))
@@ -356,7 +356,7 @@ def _balanced(a) -> np.ndarray:
 
 def pk_parameters(k: float, n_records: int, attributes: Mapping[str, int | tuple[float, float]],
                   split: str | Mapping[str, float] = "equal") -> Perturbation:  # fmt: skip
-    """Return the perturbation whose `pk_level` on `n_records` = N records is `k`: every rho_j and phi_j.
+    """Return the perturbation, with every rho_j and phi_j, whose `pk_level` on `n_records` = N records is `k`.
 
     k : real, in (1, N]; n_records : integer >= 2
     attributes, split : see `Perturbation.from_epsilon`; the paper does not say how the total is divided

@@ -28,11 +28,11 @@ def logistic_regression(
 ) -> LogisticRegression:
     """Minimize mean_i w_i (-log-likelihood)_i + penalty |gamma|^2 / 2 (hasegawa2015, equations 15 and 16).
 
-    features : (n, p). A ``ValueError`` asks for scaling if their magnitudes keep the solver from the minimum
+    features : (n, p). Raises a ``ValueError`` that asks for scaling if the solver cannot reach the minimum
     labels : (n,), 0 or 1, both present
-    weights : (n,), not negative, with a positive sum, such as density ratios; only their proportions matter
-    penalty : in [1e-12, 1e6]; it leaves out the intercept. It makes the optimum unique if features add up to a constant,
-        as 0/1 columns do, and finite if the classes can be separated. The paper gives no penalty
+    weights : (n,), for example density ratios, >= 0 with a positive sum; only their proportions matter
+    penalty : in [1e-12, 1e6], without the intercept. A penalty makes the optimum unique if features add up to a
+        constant, as 0/1 columns do, and finite if the classes can be separated. The paper does not give a penalty
     Returns a fitted scikit-learn `LogisticRegression`.
 
     >>> from lib.microdata.weighted_regression import logistic_regression
@@ -45,7 +45,7 @@ def logistic_regression(
 
     features, labels, weights = _analysed(features, labels, weights)
     penalty = checks.number("penalty", penalty, "[1e-12, 1e6]")
-    tol = min(1e-8, 1e-6 * penalty)  # for the gradient, which the penalty is a part of
+    tol = min(1e-8, 1e-6 * penalty)  # for the gradient, which includes the penalty
     model = LogisticRegression(C=1 / (penalty * len(labels)), solver="newton-cholesky", tol=tol)
     labels = _both(labels, weights)
     with warnings.catch_warnings(action="ignore"):  # convergence is checked below
@@ -64,7 +64,7 @@ def support_vector_machine(
 ) -> LinearSVC:
     """Minimize mean_i w_i (hinge loss)_i^2 + penalty |gamma|^2 / 2: a linear SVM (hasegawa2015, section 4.1).
 
-    Arguments as for `logistic_regression`. Returns a fitted scikit-learn `LinearSVC`, whose penalty includes the intercept.
+    Arguments are as for `logistic_regression`; `penalty` includes the intercept. Returns a fitted `LinearSVC`.
 
     >>> from lib.microdata.weighted_regression import support_vector_machine
     >>> model = support_vector_machine([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1], penalty=0.1)
@@ -77,7 +77,7 @@ def support_vector_machine(
     features, labels, weights = _analysed(features, labels, weights)
     penalty = checks.number("penalty", penalty, "[1e-12, 1e6]")
     labels = _both(labels, weights)
-    # scikit-learn minimizes C sum_i w_i hinge_i^2 + |gamma|^2 / 2, more or less closely
+    # scikit-learn minimizes C sum_i w_i hinge_i^2 + |gamma|^2 / 2 approximately
     model = LinearSVC(C=1 / (penalty * len(labels)), dual=False).fit(features, labels, weights)
     signed = np.where(labels, 1.0, -1.0)[:, None] * np.column_stack([features, np.ones(len(labels))])
     found = _newton(signed, weights / len(labels), penalty, np.append(model.coef_[0], model.intercept_))
@@ -132,7 +132,7 @@ def _newton(signed, weights, penalty, found) -> np.ndarray:
         curvature = active.T @ active + penalty * np.eye(len(found))
         size = np.sqrt(np.diag(curvature))
         step = np.linalg.lstsq(curvature / size / size[:, None], gradient / size)[0] / size
-        if gradient @ step <= 1e-9 * value:  # twice the rest, while the records within the margin stay the same
+        if gradient @ step <= 1e-9 * value:  # twice the remaining decrease, if the margin keeps its records
             return found
         length = 1.0
         while (after := at(found - length * step))[1] > value - length / 4 * (gradient @ step) and length > 1e-9:
@@ -150,7 +150,7 @@ def _unscaled(features) -> ValueError:
 
 
 def _both(labels, weights) -> np.ndarray:
-    """Return the labels as booleans, if both classes have a positive weight."""
+    """Return the labels as booleans. Raises ``ValueError`` unless both classes have a positive weight."""
     labels = checks.integer("labels", labels, "[0, 1]").astype(bool)
     for positive in (False, True):
         if not weights[labels == positive].sum() > 0:

@@ -1,12 +1,12 @@
-"""Forward pass, backpropagation and descent, compiled (sei2017, equations 1, 4 to 6, 16, 18 and 19), for all training methods.
+"""Forward pass, backpropagation and descent, compiled for all training (sei2017, equations 1, 4 to 6, 16, 18, 19).
 
-Widths are an int64 array (n_0, …, n_L); everything else is a flat vector of the network's dtype:
+Widths are an int64 array (n_0, …, n_L). All other arrays are flat vectors of the network's dtype:
 
 - parameters and changes: layer by layer the weights (n_in, n_out), row by row, then the biases (n_out,)
-- outputs and errors of `rows` records: layer by layer, input included, a block (rows, n); see `block`
+- outputs and errors of `rows` records: layer by layer, including the input, a block (rows, n); see `views.block`
 
-BLAS computes the matrix products. On one processor, a run repeats to the last digit. On another kind it does so only
-with the same kernels (OPENBLAS_CORETYPE) and instructions (NUMBA_CPU_NAME).
+BLAS computes the matrix products. On one processor, repeated runs agree to the last digit. Runs on different kinds of
+processor agree only with the same kernels (OPENBLAS_CORETYPE) and instructions (NUMBA_CPU_NAME).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _relu(x, b):
 
 @compiled
 def _softmax(x, b):
-    """Replace x (rows, classes) by equation (16) of x + b. Exponentials in double, once rounded, are the same anywhere."""
+    """Replace x (rows, classes) by equation (16) of x + b. Rounded from double, exponentials agree on all machines."""
     for r in range(x.shape[0]):
         high = x[r, 0] + b[0]
         for j in range(b.size):
@@ -76,9 +76,9 @@ def _softmax(x, b):
 @compiled
 def backward(parameters: np.ndarray, widths: NDArray[np.int64], outputs: np.ndarray, labels: NDArray[np.int64],
              errors: np.ndarray, room: np.ndarray) -> None:  # fmt: skip
-    """Write the error signals of each of labels.size records into the blocks 1 to L of `errors`, by equations (18) and (19).
+    """Write the records' error signals into the blocks 1 to L of `errors`, by equations (18) and (19).
 
-    room : a flat vector of the parameters' size, overwritten
+    labels : one for each record; room : a flat vector of the parameters' size, which is overwritten
     """
     rows, last = labels.size, widths.size - 1
     delta, y = block(errors, widths, last, rows), block(outputs, widths, last, rows)
@@ -108,7 +108,7 @@ def _silence(delta, y):
 
 @compiled
 def summed(widths: NDArray[np.int64], outputs: np.ndarray, errors: np.ndarray, rows: int, change: np.ndarray) -> None:
-    """Write equation (4) summed over the records, and the change of the biases, into `change`."""
+    """Write the changes of the weights (equation 4) and of the biases, summed over the records, into `change`."""
     for layer in range(1, widths.size):
         delta, bias = block(errors, widths, layer, rows), biases_of(change, widths, layer)
         np.dot(block(outputs, widths, layer - 1, rows).T, delta, weights_into(change, widths, layer))
@@ -122,9 +122,9 @@ def summed(widths: NDArray[np.int64], outputs: np.ndarray, errors: np.ndarray, r
 @compiled
 def descend(parameters: np.ndarray, widths: NDArray[np.int64], change: np.ndarray, step: float, shrink: float,
             ranges: np.ndarray) -> None:  # fmt: skip
-    """Update parameters by equations (5) and (6): subtract step * change (from weights also shrink * weight), cut to ranges.
+    """Subtract step * change (and shrink * weight from weights), then cut to `ranges` (equations 5 and 6).
 
-    ranges : (low, high) of weights, then of biases, shape (4,), -inf and inf for no range
+    ranges : (low, high) of weights, then of biases, shape (4,); -inf and inf mean that there is no range
     """
     kind = parameters.dtype.type
     step, shrink, none = kind(step), kind(shrink), kind(0)
@@ -146,7 +146,7 @@ def _descend(part, change, step, shrink, low, high):
 @compiled
 def propagate(parameters: np.ndarray, widths: NDArray[np.int64], features: np.ndarray, labels: NDArray[np.int64],
               chosen: NDArray[np.int64], outputs: np.ndarray, errors: np.ndarray, room: np.ndarray) -> int:  # fmt: skip
-    """Compute outputs and error signals of the `chosen` records; return their number. room : as for `backward`"""
+    """Compute the `chosen` records' outputs and error signals; return their number. room : as for `backward`"""
     batch_labels = _gather(features, labels, chosen, outputs)
     forward(parameters, widths, outputs, chosen.size)
     backward(parameters, widths, outputs, batch_labels, errors, room)

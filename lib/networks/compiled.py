@@ -2,7 +2,7 @@
 
 numba's own cache is reused as long as the file of a function is unchanged, even if functions of other files that are
 compiled into it have changed. All functions compiled into one another belong to this subpackage. So the folder's
-name depends on the age and the size of each of its files, which are quick to find out.
+name depends on the age and the size of each file of this subpackage, which are quick to read.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ with extra("networks"):
     import numba
 
 HERE = Path(__file__).resolve().parent
-_SETTINGS: Any = numba.config  # it makes its attributes when it is imported
-KEPT = 4  # number of folders kept, the last used
+_SETTINGS: Any = numba.config  # numba.config makes its attributes when it is imported
+KEPT = 4  # number of folders kept: those used last
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,7 +37,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @cache
 def _folder() -> Path | None:
-    """Return a writable folder for compiled functions or None, and remove all earlier folders but the `KEPT` last used."""
+    """Return a writable folder for compiled functions, or None; remove all folders except the `KEPT` used last."""
     for place in _places():
         own = place / _state()
         if _can_be_used(own):
@@ -48,13 +48,13 @@ def _folder() -> Path | None:
 
 
 def _state() -> str:
-    """Return a name for the current state of this subpackage's modules, from the age and the size of each."""
+    """Return a name for the current state of this subpackage's modules, from the age and the size of each module."""
     seen = [(path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(HERE.glob("*.py"))]
     return hashlib.sha256(repr(seen).encode()).hexdigest()[:16]
 
 
 def _can_be_used(folder: Path) -> bool:
-    """Return whether `folder` exists, or could be made, and is writable; mark it as the last used."""
+    """Return whether `folder` is writable after making it if necessary, and mark the folder as used last."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         os.utime(folder)

@@ -1,14 +1,14 @@
 """DP-SGD: training under which the whole network is (epsilon, delta)-DP at record level (Abadi et al. 2016).
 
-A step takes each record with probability q (Poisson sampling), clips its change of all parameters to the L2 norm C, adds
-the clipped changes and normal noise of standard deviation sigma C, and descends. One record moves the sum by at most C,
-with probability q. So the network is a composition of sampled Gaussian mechanisms with noise multiplier sigma.
+A step takes each record with probability q (Poisson sampling) and clips its change of all parameters to the L2 norm C.
+It adds the clipped changes and normal noise of standard deviation sigma C, and descends. One record moves the sum by at
+most C, with probability q. So the network is a composition of sampled Gaussian mechanisms with noise multiplier sigma.
 
 Neighbours are "unbounded" (a record added or removed) or "bounded" (one replaced). q, C, sigma, the number of steps and
 the batch size that divides the sum must be public. `accounting.sampled_gaussian` computes the cost.
 
 No gradient of a single record is ever formed. The change of layer l is the outer product y d^T of the outputs below and
-the error signals, with d for the biases. Its squared norm is therefore (|y|^2 + 1) |d|^2, and shortening d clips it.
+the error signals, and d for the biases. So the change has squared norm (|y|^2 + 1) |d|^2, and shortening d clips it.
 
 The guarantee holds for real numbers (see `floating_point`). In float32, norms are clipped with a relative error of 1e-6.
 """
@@ -76,12 +76,12 @@ def train(features: ArrayLike, labels: ArrayLike, network: Network, plan: Plan, 
     features : (records, n_0) in [0, 1]; labels : (records,), integers from 0 to classes - 1
     plan : a `Plan`
     learning_rate : (0, inf); clip : C in (0, inf); momentum : [0, 1); l2 : lambda in [0, inf), of weights
-    records : a public number >= 1; a step divides its noisy sum by sampling x records. Default: the actual number,
-        which is then public
+    records : a public number >= 1; a step divides its noisy sum by sampling x records. The default is the actual
+        number of records, which is then public
     rng : numpy Generator, which selects the records and draws the noise
 
-    The penalty `l2` subtracts learning_rate lambda w in a step. None of learning_rate, clip, momentum and l2 costs privacy
-    unless it is chosen by looking at the records.
+    The penalty `l2` subtracts learning_rate lambda w in a step. The values of learning_rate, clip, momentum and l2 cost
+    privacy only if they are chosen by looking at the records.
 
     Raises ``ValueError`` for bad input, ``FloatingPointError`` if training diverges.
     """
@@ -109,8 +109,8 @@ _LEAST = 2.0**-126  # the smallest number that float32 holds with all digits
 def clip_errors(widths: NDArray[np.int64], outputs: np.ndarray, errors: np.ndarray, rows: int, limit: float) -> None:
     """Shorten the error signals of each record so that its change of all parameters has an L2 norm of at most `limit`.
 
-    Signals below 2^-126 become 0, before and after. So do all signals and outputs of a record whose norm is not finite or more
-    than 2^126 times the limit; such a record changes nothing.
+    Signals below 2^-126 become 0, before and after. If a record's norm is not finite, or more than 2^126 times the
+    limit, all signals and outputs of the record become 0, so that the record changes nothing.
     """
     last = widths.size - 1
     squares = np.zeros(rows)
@@ -134,7 +134,7 @@ def clip_errors(widths: NDArray[np.int64], outputs: np.ndarray, errors: np.ndarr
 
 @compiled
 def _scale(vector, factor):
-    """Multiply by `factor`; NaN and numbers that are too small become 0."""
+    """Multiply `vector` by `factor`; NaN and numbers below 2^-126 in magnitude become 0."""
     factor = vector.dtype.type(factor)
     for j in range(vector.size):
         value = vector[j] * factor
@@ -143,7 +143,7 @@ def _scale(vector, factor):
 
 @compiled
 def _square(vector):
-    total = 0.0  # in double precision, whatever the network uses
+    total = 0.0  # in double precision, whatever the dtype of the network
     for j in range(vector.size):
         total += np.float64(vector[j]) * np.float64(vector[j])
     return total
@@ -151,7 +151,7 @@ def _square(vector):
 
 @compiled
 def _sample(order, size, rng):
-    """Move a uniformly random subset of `size` to the front of `order`, whatever order it was in."""
+    """Move a uniformly random subset of `size` entries to the front of `order`, whatever its order before."""
     for i in range(size):
         j = rng.integers(i, order.size)
         order[i], order[j] = order[j], order[i]
@@ -173,7 +173,7 @@ def _run(parameters, widths, features, labels, sizes, order, rate, limit, sigma,
             summed(widths, outputs, errors, rows, change)
         for k in range(change.size):
             velocity[k] = kind(momentum) * velocity[k] + change[k]
-        if sigma > 0:  # it is 0 only if the cost of clipping alone is measured
+        if sigma > 0:  # sigma is 0 only if the cost of clipping alone is measured
             for k in range(change.size):
                 velocity[k] += kind(sigma * rng.standard_normal())
         descend(parameters, widths, velocity, rate * scale, rate * l2, unlimited)

@@ -1,15 +1,15 @@
 """Bounds on all quantities inside a network whose inputs lie in [0, 1] (sei2017, section 4-2 (3), equations 20 to 26).
 
-From the parameters alone, these intervals contain every layer's inputs x, outputs y, error signals delta and changes,
-for every record. The paper derives thresholds for AnonymizedLearning from them. `change_bounds` has three variants:
+Computed from the parameters alone, the intervals contain every layer's inputs x, outputs y, error signals delta and
+changes, for every record. The paper derives AnonymizedLearning's thresholds from them. `change_bounds` has variants:
 
 - "printed": equations (20) to (26) as they are printed. A layer whose largest input is negative gets negative "largest
   outputs" from equation (21); the intervals of later layers can be empty or miss the truth.
-- "corrected": equation (21) with max(max(x), 0). This is correct for every network and record.
+- "corrected": equation (21) with max(max(x), 0). These intervals are correct for every network and record.
 - "tight": equation (20) also uses the smallest output where the paper takes 0, the error signals of the last layer come
-  from the range of the softmax instead of -1 and 1, and no signal passes a node that no record can switch on.
+  from the range of the softmax instead of -1 and 1, and signals pass only nodes that some record can switch on.
 
-All three bound the changes of one record. The sum over a batch of B records lies between B times the ends.
+All variants bound the changes of one record. The sum over a batch of B records lies between B times these bounds.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ VARIANTS = ("printed", "corrected", "tight")
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """Lists of pairs (low, high) of arrays, one pair for each layer 1 to L, and for `outputs` from layer 0.
+    """Lists of pairs (low, high) of arrays, one pair for each layer from 1 to L (for `outputs`, from 0 to L).
 
     inputs, outputs, errors : arrays (n_l,); biases : arrays (n_l,), the changes of biases, which are the errors
     weights : arrays (n_{l-1}, n_l), the changes of weights
@@ -42,7 +42,7 @@ class Intervals:
 
     @property
     def biases(self) -> list:
-        """Return the changes of biases, which are the errors: pairs (low, high) of arrays (n_l,), by layer."""
+        """Return the changes of biases, which equal the errors: pairs (low, high) of arrays (n_l,), by layer."""
         return self.errors
 
 
@@ -70,7 +70,7 @@ def change_bounds(network: Network, *, variant: str = "corrected") -> Intervals:
 
 
 def _forward(pairs, n, variant):
-    """Return inputs of layers 1 to L and outputs of 0 to L, by equations (20) and (21)."""
+    """Return the inputs of layers 1 to L and the outputs of layers 0 to L, by equations (20) and (21)."""
     inputs, outputs = [], [(np.zeros(n), np.ones(n))]
     for w, b in pairs:
         low, high = outputs[-1]
@@ -88,7 +88,7 @@ def _softmax(low, high):
 
     def probabilities(own, others):
         """Return each class's output if its own input is in `own` and the other classes' inputs are in `others`."""
-        gaps = others - own[:, None]  # by which the others' inputs, in columns, exceed the own input
+        gaps = others - own[:, None]  # excess of the other classes' inputs, in columns, over the class's own input
         np.fill_diagonal(gaps, 0)
         top = gaps.max(axis=1, keepdims=True)
         return np.exp(-top[:, 0]) / np.exp(gaps - top).sum(axis=1)
@@ -99,7 +99,7 @@ def _softmax(low, high):
 def _backward(pairs, inputs, probabilities, variant):
     """Return error signals of layers 1 to L, by equations (22) and (23)."""
     low, high = probabilities
-    errors = [(low - 1, high)]  # y - t; with y in [0, 1] it is equation (22)
+    errors = [(low - 1, high)]  # y - t; for y in [0, 1], equation (22)
     for (w, _), (_, most) in zip(pairs[:0:-1], inputs[-2::-1]):
         low, high = errors[0]
         positive, negative = np.maximum(w, 0), np.minimum(w, 0)
@@ -114,7 +114,7 @@ def fill_change_bounds(parameters: np.ndarray, widths: NDArray[np.int64], low: n
     """Write the "corrected" bounds of every change into the flat vectors `low` and `high`; `widths` is int64."""
     last = widths.size - 1
     most = np.ones(widths[0], parameters.dtype)
-    # Equations (20), (21): the largest outputs, stored in the change bounds of the weights that they feed.
+    # Equations (20), (21): the largest outputs, stored where the change bounds of the next layer's weights will be.
     for layer in range(1, last + 1):
         w, b = weights_into(parameters, widths, layer), biases_of(parameters, widths, layer)
         bound = weights_into(high, widths, layer)

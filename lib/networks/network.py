@@ -117,17 +117,17 @@ class Network:
         return self.outputs(features)[-1]
 
     def predict(self, features: ArrayLike) -> NDArray[np.int64]:
-        """Return the likeliest class of each record, the first of equals: integers, shape (records,)."""
+        """Return the likeliest class of each record, integers, shape (records,); among equal classes, the first."""
         return self.predict_proba(features).argmax(axis=1)
 
 
 def count(widths: Sequence[int]) -> int:
-    """Return how many parameters a network of `widths` has."""
+    """Return the number of parameters of a network of `widths`."""
     return sum((n + 1) * m for n, m in zip(widths, widths[1:]))
 
 
 def layers(widths: Sequence[int], vector: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return views of the flat `vector` (parameters, changes, bounds): pairs of (n_in, n_out) and (n_out,)."""
+    """Return each layer's views of the flat `vector` (parameters, changes or bounds): pairs (n_in, n_out), (n_out,)."""
     pairs, start = [], 0
     for n, m in zip(widths, widths[1:]):
         pairs.append((vector[start : start + n * m].reshape(n, m), vector[start + n * m : start + (n + 1) * m]))
@@ -163,7 +163,7 @@ def checked_range(name: str, value: tuple[float, float] | None) -> tuple[float, 
 def changes(network: Network, features: ArrayLike, labels: ArrayLike) -> np.ndarray:
     """Return the change of every parameter (equation 4), summed over the records: a flat vector, shape (size,).
 
-    It is the gradient of the summed cross-entropy. `layers` shows it as matrices and vectors.
+    This vector is the gradient of the summed cross-entropy. `layers` shows it as matrices and vectors.
     """
     features, labels = checked_records(features, labels, network)
     parameters, widths = network.parameters.copy(), np.array(network.widths)
@@ -178,14 +178,14 @@ def changes(network: Network, features: ArrayLike, labels: ArrayLike) -> np.ndar
 def train(features: ArrayLike, labels: ArrayLike, network: Network, *, learning_rate: float = 0.01, batch: int = 50,
           epochs: int = 500, l2: float = 0.001, weight_range: tuple[float, float] | None = None, bias_range: tuple[float, float] | None = None,
           shuffle: bool = True, rng: np.random.Generator) -> Network:  # fmt: skip
-    """Return `network` after plain stochastic gradient descent on mini-batches (equations 5 and 6); defaults of section 5-1.
+    """Return `network` after SGD on mini-batches (equations 5 and 6); defaults are those of section 5-1.
 
     features : shape (records, n_0), in [0, 1]; labels : (records,), integers from 0 to classes - 1
     network : the start, which is not modified
     learning_rate : alpha in (0, inf); batch : B, integer >= 1, at most the number of records; epochs : integer >= 1
-    l2 : lambda in [0, inf), on weights only: w - alpha (change + lambda w) / B, as printed and as in scikit-learn
+    l2 : lambda in [0, inf), on weights only: w - alpha (change + lambda w) / B, as in the paper and in scikit-learn
     weight_range, bias_range : pairs (low, high); the start and every step's result are projected to these ranges
-    shuffle : False takes the records in their order in each epoch; rng : numpy Generator, which shuffles them
+    shuffle : False takes the records in their order in each epoch; rng : numpy Generator, which shuffles the records
 
     An epoch's last batch holds the remaining records, and its change is divided by its own size.
     Raises ``ValueError`` for bad input, ``FloatingPointError`` if parameters are no longer finite.

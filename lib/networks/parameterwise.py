@@ -1,11 +1,11 @@
 """Privacy of each parameter separately, and of all of them jointly (sei2017, section 4-1), computed exactly.
 
 A model with P parameters is parameter-wise epsilon-DP if the law of each parameter, taken alone, changes by at most a
-factor e^epsilon from one data set to a neighbour. It is jointly epsilon-DP, which is differential privacy, if the law
-of all P together does. The smallest such epsilon is called the loss here.
+factor e^epsilon from one data set to a neighbour. A model is jointly epsilon-DP, which is differential privacy, if the
+joint law of all P parameters does so. The smallest epsilon of either kind is called a loss here.
 
-A finite mechanism is an array `law` of shape (datasets, k_1, ..., k_P): for each data set the probabilities of the
-outputs, an axis for each parameter. All data sets are neighbours of one another.
+A finite mechanism is an array `law` of shape (datasets, k_1, ..., k_P): for each data set, the probabilities of the
+outputs, with an axis for each parameter. All data sets are neighbours of one another.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..numerics.checks import Numbers
 
 
 def loss(law: ArrayLike, parameters: Iterable[int] | None = None) -> float:
-    """Return the smallest epsilon for the `parameters` (numbers from 0 to P - 1; default all) of `law` jointly.
+    """Return the smallest epsilon for the `parameters` (numbers from 0 to P - 1; default: all) of `law` jointly.
 
     law : shape (datasets, k_1, ..., k_P), entries >= 0 that sum to 1 for each data set; see the module's text
     The result is inf if an output is possible for one data set and not for another. Raises ``ValueError`` for bad input.
@@ -53,7 +53,7 @@ def losses(law: ArrayLike) -> NDArray[np.float64]:
 def chain(first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:
     """Return the law of the outputs of two mechanisms; the second reads the data set and the outputs of the first.
 
-    first : shape (datasets, *outputs); second : its conditional laws, in the shape of the result
+    first : shape (datasets, *outputs); second : conditional laws given the outputs of the first, in the result's shape
     Returns an array of shape (datasets, *outputs of the first, *outputs of the second).
     Source: sei2017, Lemma 2 (sequential composition).
     """

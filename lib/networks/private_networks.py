@@ -1,10 +1,10 @@
 """Networks published with privacy for each parameter separately (sei2017, section 4-2).
 
-- `learning_first`: train within bounds, then perturb every parameter once; `release` does the second half (Theorem 3)
+- `learning_first`: train within bounds, then perturb every parameter once with `release` (Theorem 3)
 - `anonymized_learning`: perturb every parameter's change at every step (Theorem 4)
 
-Each returns a `PrivateNetwork`: the network together with its `PrivacyStatement`, which says what the same noise means
-for the whole model. Per-parameter epsilon is far weaker than it sounds, because a model is published with all its parameters.
+Each function returns a `PrivateNetwork`: the network and its `PrivacyStatement`, which says what the same noise means
+for the whole model. A per-parameter epsilon is a weak guarantee, because a model is published with all its parameters.
 
 Noise is drawn in floating point, and the guarantees hold for real numbers (`floating_point` shows the difference).
 """
@@ -48,17 +48,17 @@ class PrivacyStatement:
 
     method : "LearningFirst" or "AnonymizedLearning"
     epsilon : in (0, inf), what the paper states for each parameter separately
-    parameters, epochs, batches : numbers of parameters, epochs and batches in an epoch; for LearningFirst, 1 and 1
+    parameters, epochs, batches : numbers of parameters, epochs and batches in an epoch; in LearningFirst, 1 and 1
     noise_covers_range : whether each change lies in a range no wider than its noise is made for, whatever the other
         parameters are; False if thresholds derive from the other parameters, or if records are cut one by one
 
-    AnonymizedLearning splits epsilon over the E epochs: every step adds noise of scale range times E/epsilon to every
+    AnonymizedLearning divides epsilon among the E epochs: every step adds noise of scale range times E/epsilon to every
     change. A record takes part in one step of each epoch, but later steps read all parameters. The guarantees are:
 
-    - All P parameters together depend on the record only through the steps that it takes part in, given all that was
-      released before. Each step costs P epsilon / E, and the whole model P epsilon.
+    - All P parameters together depend on a record only through the steps in which the record takes part, given all that
+      was released before. Each step costs P epsilon / E, and the whole model costs P epsilon.
     - One parameter separately: if the noise covers the range, each of the E K steps (K an epoch) costs epsilon / E or less
-      given the parameter's own past, whatever the others did. Together they cost at most K epsilon or P epsilon.
+      given the parameter's own past, whatever the others did. All steps together cost at most K epsilon or P epsilon.
     """
 
     method: str
@@ -76,7 +76,7 @@ class PrivacyStatement:
 
     @property
     def one_parameter(self) -> float:
-        """Return one parameter's proven epsilon: `epsilon` times parameters, or batches if fewer and `noise_covers_range`."""
+        """Return one parameter's epsilon: `epsilon` P, or `epsilon` K if K is smaller and `noise_covers_range`."""
         times = min(self.batches, self.parameters) if self.noise_covers_range else self.parameters
         return total_up([self.epsilon], [times])
 
@@ -91,7 +91,7 @@ class PrivacyStatement:
         return total_up([Laplace(self.epochs, self.epsilon).rho], [self.parameters * self.epochs])
 
     def epsilon_at(self, delta: float = 1e-5) -> float:
-        """Return the epsilon at `delta` in (0, 1) of the model as published: the smaller of pure DP's and zCDP's."""
+        """Return the published model's epsilon at `delta` in (0, 1): the smaller one by pure DP and by zCDP."""
         delta, rho = number("delta", delta, "(0, 1)"), self.rho
         return self.whole_model if rho == np.inf else min(self.whole_model, float(accounting.zcdp_to_dp(rho, delta)))
 
@@ -125,11 +125,11 @@ class PrivateNetwork:
 def learning_first(features: ArrayLike, labels: ArrayLike, network: Network, *, epsilon: float,
                    weight_range: tuple[float, float], bias_range: tuple[float, float], rng: np.random.Generator,
                    **training: Any) -> PrivateNetwork:  # fmt: skip
-    """Return the result of `train` inside the ranges and then `release` (section 4-2 (2), Theorem 3).
+    """Return a network that `train` fits inside the ranges and `release` releases (section 4-2 (2), Theorem 3).
 
-    The paper does not say when to apply thresholds; here every step ends inside them (projected descent).
+    The paper does not say when to apply thresholds; here every step ends inside the ranges (projected descent).
 
-    training : further arguments of `train`; other arguments and errors as for `train` and `release`
+    training : further arguments of `train`; other arguments and exceptions are as for `train` and `release`
 
     >>> import numpy as np
     >>> from lib.networks import Network, learning_first
@@ -191,20 +191,20 @@ def anonymized_learning(features: ArrayLike, labels: ArrayLike, network: Network
     """Return `network` trained with Laplace noise of scale (high - low) epochs / epsilon on every change (Theorem 4).
 
     network : the start, chosen without the data
-    epsilon : (0, inf), per parameter as the paper states it; `PrivacyStatement` gives the actual guarantee
+    epsilon : (0, inf), for each parameter as the paper states it; `PrivacyStatement` gives the actual guarantee
     weight_thresholds, bias_thresholds : (low, high) for the changes of weights and biases, finite, low < high, chosen
-        without the data; default, for both: "corrected" bounds (`intervals`) at the current parameters, a pair for each
-        parameter
+        without the data. The default for both is the "corrected" bounds (`intervals`) at the current parameters, a pair
+        for each parameter
     clipping : "sum" or "records"
     shuffle : False takes the records in their order, so that batches are the same in each epoch
 
-    Clipping "sum" is as printed: a batch's summed change is cut to [low, high], before the noise and after it. With
-    "records" each record's change is cut, and their sum is cut to `batch` times [low, high]. The same noise then hides
-    a signal of up to `batch` times the size. But one parameter separately is no better protected than the whole model.
+    Clipping "sum" is as the paper prints it: a batch's summed change is cut to [low, high] before and after the noise.
+    With "records" each record's change is cut, and their sum is cut to `batch` times [low, high]. The same noise then
+    hides a signal of up to `batch` times the size. But one parameter separately then has only the model's guarantee.
 
     The paper prints the noise on w instead of its change, and min instead of max (its proof is right). It prints no
     clipping before the noise, without which high - low does not bound the sensitivity. The noise is float32 (resolution
-    2^-23, up to 28 times its scale), from SplitMix64, seeded by `rng`. Other arguments and errors as for `network.train`.
+    2^-23, up to 28 times its scale), from SplitMix64, seeded by `rng`. Other arguments and errors are as for `train`.
 
     >>> import numpy as np
     >>> from lib.networks import Network, anonymized_learning
@@ -236,7 +236,7 @@ def anonymized_learning(features: ArrayLike, labels: ArrayLike, network: Network
 
 
 def _thresholds(network, weights, biases):
-    """Return lows and highs of all parameters, flat vectors, from two pairs."""
+    """Return two flat vectors, the low and the high ends for all parameters, from two pairs."""
     bounds = np.empty((2, network.size))
     for vector, *ends in zip(bounds, *_finite_ranges(weights, biases, "thresholds")):
         for pair in layers(network.widths, vector):
@@ -307,14 +307,14 @@ _SERIES = tuple(np.float32(1 / k) for k in (3, 5, 7, 9, 11))
 
 @compiled
 def _leading_zeros(z):
-    """Return the number of leading zeros, 0 to 41, of the upper 41 bits of the uint64 `z`, from a float's exponent."""
+    """Return the number of leading zeros, 0 to 41, of the upper 41 bits of the uint64 `z`, using a float's exponent."""
     exponent = np.float64(np.int64((z >> _FRACTION) | _ONE)).view(np.uint64) >> _MANTISSA
     return np.int32(1023 + 41) - np.int32(exponent)
 
 
 @compiled
 def fill_laplace(draws: NDArray[np.float32], state: NDArray[np.uint64]) -> None:
-    """Write standard Laplace variates into the float32 vector `draws`; state : one uint64, advanced.
+    """Write standard Laplace variates into the float32 vector `draws` and advance `state`, one uint64.
 
     Each takes a word of SplitMix64 (Steele, Lea, Flood 2014): one bit gives the sign, 22 bits a fraction f, and the leading
     zeros of the other 41 bits a number g. U = 2^-(g+1) (1 + f) is uniform; the magnitude is -log U = (g+1) log 2 - log(1+f).

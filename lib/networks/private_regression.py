@@ -4,8 +4,8 @@ Chaudhuri, Monteleoni and Sarwate 2011 perturb the minimizer w of
 
     J(w) = 1/n sum_i log(1 + exp(-v_i . w)) + Lambda/2 |w|^2,    v_i = y_i (x_i, 1) / R,    y_i = -1 or 1,
 
-where |(x_i, 1)| <= R, so that |v_i| <= 1. Neighbours are bounded: one of n records, n public, is replaced. With s(m) =
-1/(1 + e^m), the loss has the gradient -s(v.w) v, of norm < 1, and the Hessian s(1 - s) v v^T, with s(1 - s) <= 1/4.
+where |(x_i, 1)| <= R, so that |v_i| <= 1. Neighbours are bounded: one of n records is replaced; n is public. With s(m)
+= 1/(1 + e^m), the loss has the gradient -s(v.w) v, of norm < 1, and the Hessian s(1 - s) v v^T, with s(1 - s) <= 1/4.
 
 Output perturbation. Claim: the minimizer moves by at most 2/(n Lambda). J is Lambda-strongly convex: |grad J(u)| >=
 Lambda |u - w| for its minimizer w. Let u minimize the neighbour's J'. Then grad J(u) = grad J(u) - grad J'(u) is a
@@ -15,12 +15,12 @@ to exp(-epsilon |b| / S) is added. Densities at any point then differ by a facto
 inequality. ∎
 
 Objective perturbation. Before J is minimized, b . w / n is added, with b of density proportional to exp(-e |b| / 2), and
-Lambda is raised to L if necessary. Claim: this is epsilon-DP for e = epsilon - log(1 + 1/(4 n L)), if e is positive. Each w
+Lambda is raised to L if necessary. Claim: the w released is epsilon-DP for e = epsilon - log(1 + 1/(4 n L)) > 0. Each w
 is the minimizer for one b only, b(w) = sum_i s(v_i.w) v_i - n L w. So its density is that of b(w) times |det| of the
-Jacobian of b, which up to the sign is A = n L I + sum_i s(1 - s) v_i v_i^T. A neighbour's b(w) differs by s v - s' v', of
-norm < 2, a factor of at most e^e. Its A' is at most A + v' v'^T / 4 in the order of positive matrices. So det A' <= det A
-(1 + v'^T A^-1 v' / 4) <= det A (1 + 1/(4 n L)). ∎  (The authors have the square of this factor. If Lambda makes e less than
-epsilon/2, L is the smallest with e = epsilon/2.) This holds for exact minimizers; here Newton's method runs until rounding stops it.
+Jacobian of b: up to sign, A = n L I + sum_i s(1 - s) v_i v_i^T. A neighbour's b(w) differs by s v - s' v', of norm < 2:
+a factor of at most e^e. The neighbour's A' is at most A + v' v'^T / 4 in the order of positive matrices. So det A' <=
+det A (1 + v'^T A^-1 v' / 4) <= det A (1 + 1/(4 n L)). ∎  (The authors have this factor squared. If Lambda makes e less
+than epsilon/2, L is the smallest with e = epsilon/2.) The proof is for exact minimizers; rounding ends Newton's method.
 
 Noise is drawn in floating point (`floating_point` shows what that reveals). Lambda and R must be public: trying several
 values costs privacy again.
@@ -74,10 +74,10 @@ def fit(features: ArrayLike, labels: ArrayLike, epsilon: float = inf, *, method:
     """Return a logistic regression that is `epsilon`-DP (bounded neighbours).
 
     features : (n, d) in [-1e100, 1e100]; labels : (n,) of 0 and 1
-    epsilon : (0, inf); not used, and no rng needed, for `method` "none"
+    epsilon : (0, inf); the `method` "none" uses neither epsilon nor rng
     regularization : Lambda in (0, inf), public
     bound : R in [1e-100, 1e100], public: the largest norm of a row with a 1 appended (for the intercept, which is also
-        regularized). Each longer row is scaled down to it. Default sqrt(d + 1), for features in [0, 1]; Adult's six
+        regularized). Longer rows are scaled down to R. The default is sqrt(d + 1), for features in [0, 1]; Adult's six
         numeric and eight one-hot categorical attributes allow sqrt(15)
 
     >>> import numpy as np
@@ -113,7 +113,7 @@ def output_sensitivity(n: float, regularization: float) -> float:
 
 
 def objective_parameters(n: float, regularization: float, epsilon: float) -> tuple[float, float]:
-    """Return (e, L) of objective perturbation; n >= 1, Lambda in [1e-100, 1e100], epsilon in [1e-100, inf)."""
+    """Return (e, L) of objective perturbation for n >= 1, Lambda in [1e-100, 1e100] and epsilon in [1e-100, inf)."""
     n, regularization = number("n", n, "[1, 1e15]"), number("regularization", regularization, "[1e-100, 1e100]")
     epsilon = number("epsilon", epsilon, "[1e-100, inf)")
     noise_epsilon = epsilon - log1p(1 / (4 * n * regularization))
@@ -132,8 +132,8 @@ def gamma_noise(d: int, scale: float, *, rng: np.random.Generator) -> NDArray[np
 def minimiser(signed: NDArray[np.float64], regularization: float, slope: Numbers = 0.0) -> NDArray[np.float64]:
     """Return w (d,) that minimizes J(w) + slope . w for the v_i in `signed` (n, d), by Newton's method with backtracking.
 
-    It stops when the gradient g is as small as rounding allows, 1e-15 (1 + |slope|), or no longer shrinks.
-    Raises ``ArithmeticError`` if |g| is not below 1e-10 (1 + |slope|) by then.
+    The method stops when the gradient g is as small as rounding allows, 1e-15 (1 + |slope|), or no longer shrinks.
+    Raises ``ArithmeticError`` if |g| is then not below 1e-10 (1 + |slope|).
     """
     n, d = signed.shape
 

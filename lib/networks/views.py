@@ -10,7 +10,7 @@ from .compiled import compiled
 
 @compiled
 def block(buffer: np.ndarray, widths: NDArray[np.int64], layer: int, rows: int) -> np.ndarray:
-    """Return the outputs or errors (rows, n) of `layer` in a flat buffer: a view."""
+    """Return a view (rows, n) of the outputs or errors of `layer` in a flat buffer."""
     start = 0
     for k in range(layer):
         start += rows * widths[k]
@@ -19,7 +19,7 @@ def block(buffer: np.ndarray, widths: NDArray[np.int64], layer: int, rows: int) 
 
 @compiled
 def offset(widths: NDArray[np.int64], layer: int) -> int:
-    """Return where the weights into `layer` >= 1 begin in a flat vector of parameters."""
+    """Return the position at which the weights into `layer` >= 1 begin in a flat vector of parameters."""
     start = 0
     for k in range(1, layer):
         start += (widths[k - 1] + 1) * widths[k]
@@ -28,13 +28,13 @@ def offset(widths: NDArray[np.int64], layer: int) -> int:
 
 @compiled
 def weights_into(vector: np.ndarray, widths: NDArray[np.int64], layer: int) -> np.ndarray:
-    """Return the weights (n_in, n_out) into `layer` >= 1: a view."""
+    """Return a view (n_in, n_out) of the weights into `layer` >= 1."""
     start = offset(widths, layer)
     return vector[start : start + widths[layer - 1] * widths[layer]].reshape((widths[layer - 1], widths[layer]))
 
 
 @compiled
 def biases_of(vector: np.ndarray, widths: NDArray[np.int64], layer: int) -> np.ndarray:
-    """Return the biases (n_out,) of `layer` >= 1: a view."""
+    """Return a view (n_out,) of the biases of `layer` >= 1."""
     start = offset(widths, layer) + widths[layer - 1] * widths[layer]
     return vector[start : start + widths[layer]]

@@ -1,4 +1,4 @@
-"""Counts of records over many sets of attributes, in one pass and in memory that does not depend on the number of records.
+"""Counts of records over many sets of attributes, in one pass; memory does not depend on the number of records.
 
 `Counter` adds records batch by batch; counters of parts of the records add up. `aim` accepts one in place of a `Table`.
 """
@@ -16,12 +16,12 @@ from ..numerics import checks
 from ..tables.counting import Workload, downward_closure
 from ..tables.table import Domain, checked_codes
 
-_TOGETHER = 2**14  # sets are counted together in a table of at most this size, which stays in the processor's cache
-_AT_A_TIME = 2**14  # records, for the same reason
+_TOGETHER = 2**14  # largest table in which sets are counted together, so that it stays in the processor's cache
+_AT_A_TIME = 2**14  # records counted at a time, for the same reason
 
 
 class Counter:
-    """Records counted over sets of attributes; empty at first.
+    """Records counted over sets of attributes; a new counter is empty.
 
     domain : `Domain`
     workload : the sets, as for `aim`: k for all sets of k attributes, a collection of sets, or a mapping from sets
@@ -35,8 +35,8 @@ class Counter:
     >>> len(counter), counter.marginal(["sex"])
     (3, array([1, 2]))
 
-    `len(counter)` is the number of records, and ``counter += other`` adds the records of another one, whose domain and sets must
-    be the same. Each cell takes eight bytes. Small sets are counted together, in the table of a larger set that contains them.
+    `len(counter)` is the number of records. The statement ``counter += other`` adds the records of another counter with
+    the same domain and sets. A cell takes eight bytes. Small sets are counted together, in the table of a larger set.
 
     Raises ``ValueError`` for a workload without sets, for attributes that the domain lacks, and if all sets are too large.
     """
@@ -47,7 +47,7 @@ class Counter:
         if not wanted:
             raise ValueError(f"max_cells must be at least {min(domain.sizes)}, got {max_cells}")
         self.domain, self._records = domain, 0
-        self._block = _blocks(tuple(wanted), domain.sizes)  # by each set that is counted
+        self._block = _blocks(tuple(wanted), domain.sizes)  # from set to the set whose table contains it
         self._counts = {block: np.zeros(_cells(block, domain.sizes), np.int64) for block in self._block.values()}
         self._columns = sorted({v for block in self._counts for v in block})
 
@@ -56,8 +56,8 @@ class Counter:
 
         batch : mapping from each attribute that is counted to its codes, integer arrays (n,); other keys are ignored
 
-        Raises ``ValueError`` for an absent attribute, columns of different lengths, and a code outside the domain; the
-        error gives the number of its record among all records added, from 0. No record of the batch is then counted.
+        Raises ``ValueError`` for an absent attribute, columns of different lengths, and a code outside the domain, with
+        the number of its record among all records added, from 0. After an error, no record of the batch is counted.
         """
         columns = {v: self._column(batch, v) for v in self._columns}
         lengths = {len(column) for column in columns.values()}
@@ -96,9 +96,9 @@ class Counter:
         return self
 
     def marginal(self, attributes: Collection[str]) -> NDArray[np.int64]:
-        """Return counts over `attributes`, integers of shape ``domain.shape(attributes)``; 0-d for none.
+        """Return counts over `attributes`, integers of shape ``domain.shape(attributes)``; 0-d for no attributes.
 
-        Raises ``ValueError`` if none of the sets counted contains them all.
+        Raises ``ValueError`` if none of the sets counted contains all `attributes`.
         """
         axes = self.domain.axes(attributes)
         if not self.holds(attributes):
@@ -122,10 +122,10 @@ def _cells(clique, sizes) -> int:
 
 @functools.lru_cache(maxsize=8)
 def _blocks(cliques, sizes) -> dict:
-    """Return for each clique, and for the empty one, a set of attributes that contains it; there are few such sets.
+    """Return, for each clique and the empty clique, one of a few sets of attributes that contains the clique.
 
-    Large cliques are unchanged. A small one repeatedly takes in, as far as `_TOGETHER` allows, the attribute that completes
-    the most other cliques.
+    Large cliques are unchanged. A small clique is extended, as far as `_TOGETHER` allows, by the attribute that
+    completes the most other cliques, again and again.
     """
     left = sorted(cliques, key=lambda clique: _cells(clique, sizes))
     holding = {v: {clique for clique in cliques if v in clique} for v in range(len(sizes))}

@@ -1,4 +1,4 @@
-"""Records in many parts, such as the files of a folder, counted one part after another or by the workers of dask.distributed."""
+"""Records in many parts, such as the files of a folder, counted one by one or by the workers of dask.distributed."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def count(parts: Iterable[Any], batches: Callable[[Any], Iterable[Mapping[str, A
     """Return the records of all `parts` in one `Counter`.
 
     parts : arguments of `batches`, for example paths
-    batches : a function, from a part to its records in batches as `Counter.add` takes them
+    batches : a function that maps a part to its records, in batches as `Counter.add` takes them
     domain, workload, max_cells : as for `Counter`
-    client : a `distributed.Client`, each of whose workers counts a part at a time; None: this process counts all parts
+    client : a `distributed.Client`, whose workers count one part at a time; None: this process counts all parts
 
-    This process and each worker need memory for a few counters and a batch. A part whose worker is lost is counted again by
-    another. Sums of integers do not depend on their order, so the counts are the same as with one process.
+    This process and each worker need memory for a few counters and a batch. If a worker is lost, another worker counts
+    its part again. Sums of integers do not depend on their order, so the counts are the same as with one process.
 
     Raises ``ValueError``, which names the part, for records that do not fit the domain, and any error of `batches`.
 
@@ -56,7 +56,7 @@ def _counted(part, batches, domain, workload, max_cells) -> Counter:
 
 def _by_workers(client, parts, given):
     with extra("cluster"):
-        from distributed import as_completed  # slow to import, seldom needed
+        from distributed import as_completed  # imported here because it is slow to import and seldom needed
 
     calls = [client.submit(_counted, part, *given, pure=False) for part in parts]
     for future in as_completed(calls, loop=client.loop):

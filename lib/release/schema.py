@@ -1,7 +1,7 @@
 """Public schemas: the attributes of a table, the values that each can take, and how a record's value becomes one of them.
 
-Write a schema before anybody looks at the records, from a codebook or the questionnaire. Values derived from the records
-(which values occur, the smallest and the largest number) would disclose them, without any noise. In YAML:
+Write a schema before anybody looks at the records, from a codebook or the questionnaire. A schema derived from the
+records (which values occur, the smallest and the largest number) would disclose them without noise. An example in YAML:
 
     blanks: [NA, "?"]             # strings that mean a missing value, beside the empty one
     attributes:
@@ -26,11 +26,11 @@ Write a schema before anybody looks at the records, from a codebook or the quest
 A value beyond a range counts as its nearest end.
 
 A record of a CSV file is one line. With `multiline: yes` beside `attributes`, quoted text may continue over several lines.
-One record can then change where others end, unless the program that wrote the file escapes quotation marks.
+One record can then change where other records end, unless the program that wrote the file escapes quotation marks.
 
-The treatment of a value depends only on this text and on the value, so each record becomes one record of the domain, whatever
-the others are. Strings are compared without white space at their ends; 1.0 equals 1. If a number or a date is
-expected, a value that is neither counts as missing.
+The treatment of a value depends only on the schema and on the value. So each record becomes one record of the domain,
+whatever the other records are. Strings are compared without white space at their ends; 1.0 equals 1. If a number or a
+date is expected, any other value counts as missing.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ class Attribute:
     """One attribute, and the codes of its values.
 
     name : the name of the column; kind : one of `KINDS`
-    labels : the labels of the codes 0, 1, ... in the domain; the schema gives the first `declared` of them
-    missing, unseen : the codes of missing and unlisted values; `unseen` only if the kind is "values"
+    labels : the labels of the codes 0, 1, ... in the domain; the schema gives the first `declared` labels
+    missing, unseen : the codes of missing and of unlisted values; `unseen` is -1 unless the kind is "values"
     starts : where the bins start, in increasing order: numbers, or ordinals of days if the kind is "dates"
-    last : where the last bin ends, included
+    last : the end of the last bin, which the bin includes
     form : the format of dates, as `datetime.strptime` takes it; "" means dates such as 2001-12-31
     """
 
@@ -96,12 +96,12 @@ class Attribute:
 
     @property
     def mixed(self) -> tuple[int, ...]:
-        """Return the codes of declared values that also stand for missing or unlisted values, or for all values beyond the range."""
+        """Return the codes of declared values that also include missing or unlisted values, or those beyond a range."""
         ends = () if self.kind == "values" else (0, self.declared - 1)
         return tuple(sorted({code for code in (self.missing, self.unseen, *ends) if 0 <= code < self.declared}))
 
     def binned(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return codes (n,) of `numbers` (n,), NaN where they are missing; numbers beyond the range count as its ends."""
+        """Return codes (n,) of `numbers` (n,). NaN means missing; numbers beyond the range count as its ends."""
         codes = np.searchsorted(self.starts, numbers, side="right") - 1
         return np.where(np.isnan(numbers), self.missing, np.maximum(codes, 0))
 
@@ -130,7 +130,7 @@ def day(text: str, form: str = "") -> float:
 
 
 def _complete(form: str) -> bool:
-    """Return whether `form` distinguishes days, and writes them so that they can be read again."""
+    """Return whether `form` distinguishes all days, and writes each day so that it can be read again."""
     days = [datetime.date(*each) for each in ((2001, 12, 31), (2002, 12, 31), (2001, 10, 31), (2001, 12, 30))]
     texts = [each.strftime(form) for each in days]
     return len(set(texts)) == len(days) and [day(text, form) for text in texts] == [each.toordinal() for each in days]
@@ -138,7 +138,7 @@ def _complete(form: str) -> bool:
 
 @dataclass(frozen=True)
 class Schema:
-    """The `attributes`, in order, and `blanks`, the strings that mean a missing value. `read` makes it from a file.
+    """The `attributes`, in order, and `blanks`, the strings that mean a missing value. `read` makes one from a file.
 
     multiline : whether a record of a CSV file may continue over several lines
     """
@@ -156,7 +156,7 @@ class Schema:
 def read(path: str | Path) -> Schema:
     """Return the schema in the YAML file `path`.
 
-    Raises ``ValueError`` with line and column for errors in it, ``OSError`` if it cannot be read.
+    Raises ``ValueError`` with line and column for errors in the file, and ``OSError`` if the file cannot be read.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -298,7 +298,7 @@ class _Reader:
             )
         by = self._choice(parts, "by", tuple(PERIODS), "year")
         first, last = self._ends(parts["dates"], f"dates of {name!r}", self._day)
-        for end in (first, last) if form else ():  # a year of two digits means one of 1969 to 2068
+        for end in (first, last) if form else ():  # a year of two digits means a year from 1969 to 2068
             here = datetime.date.fromordinal(int(end))
             if day(here.strftime(form), form) != end:
                 self._refuse(
@@ -410,8 +410,8 @@ COLUMNS = ("attribute", "kind", "values", "low", "high", "bins", "by", "format",
 def template(codebook: str | Path) -> str:
     r"""Return a draft schema in YAML, to check and complete, from the CSV file `codebook`; no data are read.
 
-    Its columns are among `COLUMNS`; the first two are required. Kind is one of `KINDS`, values are separated by "|", and low
-    and high are the ends of a range, or its first and last day. Raises ``ValueError`` with line and column of unusable input.
+    Columns are those of `COLUMNS`; the first two are required. Kind is one of `KINDS`, values are separated by "|", and
+    low and high are the ends of a range, or its first and last day. Raises ``ValueError`` with line and column.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -485,7 +485,7 @@ def _of_codebook(place, row) -> tuple[str, dict]:
 
 
 def _plain(text: str):
-    """Return `text`, as a number or a date if it is written like one, so that YAML shows it without quotation marks."""
+    """Return `text` as a number or a date if it looks like one, so that YAML shows it without quotation marks."""
     try:
         found = yaml.safe_load(text)
     except (ValueError, yaml.YAMLError):  # such as 2001-13-45 or >=0; `parse` says what it must be

@@ -4,7 +4,7 @@ For every source, a batch is a mapping from attribute to its codes, an array of 
 batches at a time. The code of a value depends only on the schema and on the value (`schema`): no type is guessed from
 the records, the type of one file is not imposed on another, and the names of folders are strings.
 
-Errors in a source raise a ``ValueError`` of one sentence. It may quote the records, so it is for their owner only.
+Errors in a source raise a ``ValueError`` of one sentence. The message may quote records; only their owner may see it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _DUCKDB, _PARQUET = (".duckdb", ".ddb"), (".parquet", ".pq")
 _SEPARATORS = (",", ";", "\t", "|")
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _WHOLE = re.compile(r"([+-]?[0-9]+)\.0+")
-_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # a missing value, in the name of a folder
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # the name of a folder for a missing value
 _DATABASES = {b"SQLite format 3": "an SQLite file; give its address, such as sqlite:///people.db, and the table",
             b"DUCK": "a DuckDB file; rename it so that it ends in .duckdb, and give the table"}  # fmt: skip
 _ESCAPED = re.compile("[\udc80-\udcff]")
@@ -48,9 +48,9 @@ _WHITE = " \t\r\n\f\v\u00a0\u3000"
 def batches(data: str | Path, schema: Schema, table: str = "") -> Iterator[dict[str, np.ndarray]]:
     r"""Yield the records of `data`, batch after batch: for each attribute of `schema` its codes.
 
-    data : a CSV file, also compressed (.csv.gz); a Parquet file or a folder of them; a DuckDB file (.duckdb); or an address,
-        sqlite:///people.db or postgresql://host/database
-    table : which table of the database, a name or schema.name; empty for other sources
+    data : a CSV file, also compressed (.csv.gz); a Parquet file or a folder of Parquet files; a DuckDB file (.duckdb);
+        or an address, sqlite:///people.db or postgresql://host/database
+    table : the table of the database, a name or schema.name; empty for other sources
 
     Columns that the schema does not name are not read. Raises ``ValueError``, if possible before the first batch.
 
@@ -83,7 +83,7 @@ def _plain(data: str | Path, column: str) -> Iterator[None]:
 
 
 def read(data: str | Path, schema: Schema, table: str = "") -> Table:
-    r"""Return all records of `data` (see `batches`) as a `Table`. Raises ``ValueError`` also if there are none.
+    r"""Return all records of `data` (see `batches`) as a `Table`. Raises ``ValueError`` also if there are no records.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -105,7 +105,7 @@ def read(data: str | Path, schema: Schema, table: str = "") -> Table:
 def numbers(data: str | Path, schema: Schema, table: str = "") -> dict[str, np.ndarray]:
     r"""Return the values of each numeric attribute of `schema` in `data` (see `batches`): (n,), NaN where missing.
 
-    Values beyond the range become its ends. The values are not binned, and are for the owner of the records only.
+    Values beyond the range become its ends. The values are not binned, so only the owner of the records may see them.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -127,7 +127,7 @@ def numbers(data: str | Path, schema: Schema, table: str = "") -> dict[str, np.n
 
 
 def count(data: str | Path, schema: Schema, workload: Workload, table: str = "") -> Counter:
-    r"""Count the records of `data`, in batches, over the sets of `workload`, for `aim`; errors are as for `read`.
+    r"""Count the records of `data`, in batches, over the sets of `workload`, for `aim`. Raises as `read` does.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -148,7 +148,7 @@ def count(data: str | Path, schema: Schema, workload: Workload, table: str = "")
 
 
 def check(data: str | Path, schema: Schema, table: str = "") -> None:
-    r"""Raise ``ValueError`` if `data` cannot be opened or lacks an attribute of `schema`; read little but its column names.
+    r"""Raise ``ValueError`` if `data` cannot be opened or lacks an attribute of `schema`; read little but column names.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -187,7 +187,7 @@ def codes(
         if attribute.kind == "dates":  # a column of dates needs no form, unlike strings
             form = "" if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type) else attribute.form
             each = attribute.binned(np.array([np.nan if t in blanks else day(t, form) for t in texts], dtype=float))
-        else:  # an integer may come as 1.0
+        else:  # an integer may be written as 1.0
             known = dict.fromkeys((_whole(text) for text in blanks), attribute.missing)
             known |= {label: code for code, label in enumerate(attribute.labels)}
             known |= dict.fromkeys(blanks, attribute.missing)
@@ -201,14 +201,14 @@ def _whole(text: str) -> str:
 
 
 def _values(column) -> pa.Array:
-    """Return a column in one piece, and not as indices into a dictionary."""
+    """Return a column as one array of values, instead of indices into a dictionary."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     return pc.cast(column, column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
 def _texts(column):
-    """Return a column as strings, stripped of white space; NaN becomes null, and integral floats have all digits."""
+    """Return a column as stripped strings; NaN becomes null, and floats that are integers get all their digits."""
     if not pa.types.is_floating(column.type):
         return pc.utf8_trim(pc.cast(column, pa.string()), _WHITE)
     numbers = pc.cast(column, pa.float64())
@@ -258,7 +258,7 @@ def _open(data: str, names, table: str, multiline: bool) -> Iterator[pa.RecordBa
 
 
 def _of_a_database(path: Path) -> str:
-    """Return the kind of a file with another ending, and how to name it; "" if unknown."""
+    """Return the kind of database in the file `path`, and how to name the file; "" if the kind is unknown."""
     if not path.is_file():
         return ""
     with path.open("rb") as file:
@@ -301,7 +301,7 @@ def _csv(data: str, names, multiline: bool) -> Iterator[pa.RecordBatch]:
         with suppress(OSError):  # a compressed file that was cut off cannot be read again
             wrong = _what_is_wrong(data, columns, separator)
         raise ValueError(wrong or f"{data} cannot be read: {_one_line(error)}") from None
-    # A record of several lines may be one with an unclosed quote and all records after it, or up to another such quote.
+    # A record of several lines may have an unclosed quote, and contain all records up to another such quote or the end.
     if records != _count_lines(data) - 1:
         for first, last, _ in _rows(data, separator, strict=True):
             if last > first and not multiline:
@@ -340,7 +340,7 @@ def _cells(header: str, separator: str) -> list[str]:
 
 
 def _rows(data: str, separator: str, strict: bool = False) -> Iterator[tuple[int, int, list[str]]]:
-    """Yield a CSV file's rows below the first line, with their first and last lines; `strict` refuses text after a quote."""
+    """Yield (first line, last line, cells) of a CSV file's rows below line 1; `strict` refuses text after a quote."""
     with _lines(data) as file:
         file.readline()
         rows, begins = csv.reader(file, delimiter=separator, strict=strict), 2
@@ -365,7 +365,7 @@ def _what_is_wrong(data, columns, separator) -> str:
 
 
 def _parquet(path: Path, names) -> Iterator[pa.RecordBatch]:
-    """Yield each file with its own types, so that another file's content, such as one more record, does not affect it."""
+    """Yield each file with its own types, so that another file's content, such as one more record, has no effect."""
     files = [path] if path.is_file() else sorted(each for each in path.rglob("*") if _holds_records(each, path))
     if not files:
         raise ValueError(f"{path} must hold Parquet files, got none")
@@ -395,7 +395,7 @@ def _of_file(file: Path, names, folders: dict[str, str | None]) -> Iterator[pa.R
 
 
 def _holds_records(file: Path, folder: Path) -> bool:
-    """Return whether a file holds records, and is not a note by the program that wrote them."""
+    """Return whether a file has records, and is not a note by the program that wrote the folder."""
     return file.is_file() and not any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
 
 
@@ -416,7 +416,7 @@ def _readable(file: Path) -> Iterator[None]:
 
 def _duckdb(data: str, names, table) -> Iterator[pa.RecordBatch]:
     with extra("databases"):
-        import duckdb  # only where it is needed, like the drivers below
+        import duckdb  # imported only where it is needed, like the drivers below
 
     try:
         with closing(duckdb.connect(data, read_only=True)) as connection:
@@ -442,7 +442,7 @@ def _sql(data: str, scheme: str, names, table) -> Iterator[pa.RecordBatch]:
 
 
 def _as_text(name: str) -> str:
-    """Return SQL for a column as strings; `_told` converts NULL back. Otherwise SQLite's driver guesses types from the first records."""
+    """Return SQL for a column as strings, whose types SQLite's driver does not guess; `_told` converts NULL back."""
     return f"CASE WHEN {_quoted(name)} IS NULL THEN '' ELSE '=' || CAST({_quoted(name)} AS TEXT) END"
 
 

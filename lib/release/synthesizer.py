@@ -1,7 +1,7 @@
 """A synthetic version of the user's table: the run of AIM, the publishable information about it, and the output files.
 
 All outputs come from the schema and the settings, which are public, and from AIM's release: noisy counts and choices. Nothing
-else about the records is disclosed, not even their number (unless that is public) or how many were unseen or missing.
+else about the records is disclosed, not even their number (unless it is public) or how many were unlisted or missing.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def run(table: Table | Counter, epsilon: float, delta: float, *, size: int = 2, 
         records: int = 0, seed: int | None = None) -> Result:  # fmt: skip
     """Run AIM on a `Table` or a `Counter`, preserving all sets of `size` attributes; other arguments are as for `aim`.
 
-    records : the number to synthesize; 0 means the number of records, if it is public, or else its noisy estimate
+    records : number of records to synthesize; 0 means that of the table if it is public, or else its noisy estimate
     seed : None, for a release, means the operating system's randomness, and integers until the noise is added. With an
-        integer the run can be repeated, and anyone who knows the seed can remove the noise, so it is not for release
+        integer the run can be repeated, and anyone who knows the seed can remove the noise: do not release the result
 
     >>> import numpy as np
     >>> from lib.release.synthesizer import run
@@ -64,7 +64,7 @@ def run(table: Table | Counter, epsilon: float, delta: float, *, size: int = 2, 
 
 
 def _in_decimals(number):
-    """Return the decimal number that `number` is written as, which the `statement` guarantees: the float 0.1 is above a tenth."""
+    """Return the decimal number that `number` is written as, as the `statement` does: the float 0.1 exceeds 1/10."""
     return Fraction(repr(float(number))) if isinstance(number, float) and 0 < number < np.inf else number
 
 
@@ -72,7 +72,7 @@ def _in_decimals(number):
 
 
 def asked(schema: Schema) -> pd.DataFrame:
-    """Return the attributes, their numbers of values, and the treatment of other values: all public beforehand.
+    """Return the attributes, their numbers of values, and the treatment of other values, which are public beforehand.
 
     >>> from lib.release.synthesizer import asked
     >>> from lib.release.schema import parse
@@ -93,9 +93,9 @@ def asked(schema: Schema) -> pd.DataFrame:
 
 
 def intervals(result: Result, attributes: Collection[str], level: float = 0.95) -> pd.DataFrame:
-    """Return the counts over `attributes`: by the model, as first measured (or NaN), and an interval (`count_intervals`).
+    """Return the model's counts over `attributes`, the counts first measured or NaN, and `count_intervals`.
 
-    attributes : at least one, ``ValueError`` otherwise; level : (0, 1)
+    attributes : at least one; level : (0, 1). Raises ``ValueError`` for values outside these ranges
 
     >>> import numpy as np
     >>> from lib.release.synthesizer import intervals, run
@@ -121,8 +121,8 @@ def intervals(result: Result, attributes: Collection[str], level: float = 0.95) 
 def errors(result: Result, size: int) -> pd.DataFrame:
     """Return all attributes, sets of `size` and other measured sets, with their cells and the `expected_error` of a count.
 
-    The error includes only the noise, not what the model and the synthetic records add. The last column gives it in per
-    cent of the model's number of records. Without a measurement the error is NaN, but `intervals` still gives bounds.
+    The error is that of the noise only, without the errors of the model and of sampling. The last column gives the
+    error in per cent of the model's number of records. Without a measurement it is NaN, but `intervals` gives bounds.
 
     size : [1, the number of attributes]
 
@@ -153,7 +153,7 @@ def _short(number: float) -> float:
 def unmeasured(found: pd.DataFrame, most: int = 20) -> str:
     """Return a sentence with the first `most` unmeasured sets of `found`, a result of `errors`.
 
-    For sets of `MANY` cells it gives only their number, because these are seldom affordable.
+    The sentence gives the cells of sets with `MANY` or more cells, because measuring these is seldom affordable.
 
     >>> import numpy as np
     >>> from lib.release.synthesizer import errors, run, unmeasured
@@ -170,7 +170,7 @@ def unmeasured(found: pd.DataFrame, most: int = 20) -> str:
 
 
 def measured(result: Result) -> str:
-    """Return how much was measured, in a sentence.
+    """Return a sentence that says how much was measured.
 
     >>> import numpy as np
     >>> from lib.release.synthesizer import measured, run
@@ -190,11 +190,11 @@ def measured(result: Result) -> str:
 
 
 def treated(result: Result | Release, schema: Schema) -> pd.DataFrame:
-    """Return what percentage of each attribute is missing, `other`, or mixed with these, according to the noisy counts.
+    """Return the percentages of missing, `other` and mixed values of each attribute, according to the noisy counts.
 
-    Column "missing" includes values that are not numbers or dates, and "other" counts unlisted values; either is NaN if
-    the attribute lacks this value. Column "mixed" is the largest percentage of a value that also means missing or
-    unlisted values, or all values beyond an end of the range.
+    Column "missing" includes values that are not numbers or dates, and "other" counts unlisted values. A column is NaN
+    if the attribute does not have this value. Column "mixed" is the largest percentage of a value that also means
+    missing or unlisted values, or all values beyond an end of the range.
 
     >>> import numpy as np
     >>> from lib.release.synthesizer import run, treated
@@ -244,7 +244,7 @@ def doubts(found: pd.DataFrame) -> str:
 
 
 def marks(schema: Schema) -> str:
-    """Return in one to three sentences what empty cells and the value `other` of the synthetic table mean.
+    """Return one to three sentences on the meaning of empty cells and the value `other` in the synthetic table.
 
     >>> from lib.release.synthesizer import marks
     >>> from lib.release.schema import parse
@@ -263,7 +263,7 @@ def marks(schema: Schema) -> str:
 
 
 def statement(epsilon: float, delta: float, neighbours: str, seed: int | None = None) -> str:
-    """Return, in words, the guarantee to publish or, with a seed, that there is none; arguments are as for `run`.
+    """Return the guarantee in words, for publication; a `seed` means that there is none. Arguments are as for `run`.
 
     >>> from lib.release.synthesizer import statement
     >>> print(statement(1.0, 1e-9, "unbounded").partition(", which is ")[2].partition(":")[0])
@@ -297,7 +297,7 @@ def statement(epsilon: float, delta: float, neighbours: str, seed: int | None = 
 
 
 def _upwards(number: float) -> str:
-    """Return `number` in six digits, or in all its digits if six would round it down."""
+    """Return `number` in six digits, or in all digits if six digits would round it down."""
     return short if float(short := f"{number:g}") >= number else repr(float(number))
 
 
@@ -306,10 +306,10 @@ def _upwards(number: float) -> str:
 
 def write(folder: str | Path, result: Result, schema: Schema, size: int, promise: str, *,
           within: str = "uniform", seed: int | None = None) -> None:  # fmt: skip
-    """Write synthetic.csv, synthetic.parquet, errors.csv and model.npz to `folder`, each whole; see `decoded`, `errors`, `save`.
+    """Write the files of a release to `folder`, each whole: synthetic.csv, synthetic.parquet, errors.csv and model.npz.
 
-    promise : the text of statement.txt, from `statement`
-    Raises ``FileExistsError`` if one of them exists: it may be another release.
+    promise : the text of statement.txt, from `statement`; `decoded`, `errors` and `save` describe the other files
+    Raises ``FileExistsError`` if one of the files exists, because it may be another release.
 
     >>> import os, tempfile
     >>> import numpy as np
@@ -341,7 +341,7 @@ def write(folder: str | Path, result: Result, schema: Schema, size: int, promise
 
 
 def _write_csv(table, draft) -> None:
-    """Write quotes where needed. In a single column a missing value is a pair of quotes, because blank lines are not records."""
+    """Write quotes where needed. In a single column a missing value is "", because blank lines are not records."""
     if table.num_columns > 1:
         return pa.csv.write_csv(table, draft, pa.csv.WriteOptions(quoting_style="needed"))
     texts = table.set_column(0, table.column_names[0], table.column(0).cast(pa.string()).fill_null(""))
@@ -349,9 +349,9 @@ def _write_csv(table, draft) -> None:
 
 
 def decoded(table: Table, schema: Schema, within: str = "uniform", *, rng: np.random.Generator) -> pa.Table:
-    """Return the codes of `table`, whose domain is that of `schema`, as values, a column for each attribute.
+    """Return `table`, whose domain is that of `schema`, with values instead of codes, a column for each attribute.
 
-    within : "uniform" draws a number or a day in its bin, "middle" takes the middle of the bin; neither looks at a record
+    within : "uniform" draws a number or a day in its bin, "middle" takes the middle of the bin; both ignore the records
 
     The additional value "missing" becomes null.
 
@@ -448,7 +448,7 @@ def save(result: Result, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> Release:
-    """Return the `Release` that `save` wrote. Raises ``ValueError`` for any other file, ``OSError`` for an unreadable one.
+    """Return the `Release` that `save` wrote. Raises ``ValueError`` for any other file, ``OSError`` if unreadable.
 
     >>> import tempfile
     >>> from pathlib import Path

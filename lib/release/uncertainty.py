@@ -1,35 +1,35 @@
-"""How far counts may be from the truth, from a release of AIM alone: without the records, at no cost in privacy.
+"""Bounds on the errors of counts from a release of AIM alone: without the records, and so at no cost in privacy.
 
 A marginal that was measured. A measurement is the true marginal plus independent noise of known law. The choice and the
 scale of a measurement may depend on all noise before it, but not on later noise. So the first measurement that covers a
-count is unbiased, and has the noise of its law, given everything before it. This is not so for the mean of several
-measurements. For example, if a design measures again only where the first noise was positive, the mean of the
-measurements is too small on average. Weights that are fixed before each noise and add up to one in each design must put
-everything on the first measurement, since it may be the last.
+count is unbiased, and its noise has the known law, given everything before it. The mean of several measurements can be
+biased. For example, if a design measures again only where the first noise was positive, the mean of the
+measurements is too small on average. Weights that are fixed before each noise and add up to one in each design must all
+be on the first measurement, because it may be the last.
 
 `count_intervals` uses two statements, which together fail with at most the given error probability, and returns the counts
-that both permit:
+that both statements permit:
 
 1. The first covering measurement y_1, with noise Z_1: |y_1 - truth| <= h, where P(|Z_1| > h) <= 3/4 of the error probability.
 2. All covering measurements y_t together. Let theta_t > 0 be fixed before the noise Z_t, and psi_t at least
-   log E e^(theta_t Z_t). Then the product of the e^(theta_t Z_t - psi_t) is a supermartingale that starts at 1, and so is
-   the one with -theta_t. By Ville's inequality one of them reaches 2/beta at some time with probability at most beta.
+   log E e^(theta_t Z_t). Then the product of the e^(theta_t Z_t - psi_t) is a supermartingale that starts at 1, and so
+   is the product with -theta_t. By Ville's inequality one of the two ever reaches 2/beta with probability at most beta.
    Otherwise |sum theta_t (y_t - truth)| < log(2/beta) + sum psi_t, however many measurements there were and whatever
    they depended on (Howard, Ramdas, McAuliffe, Sekhon 2020, Theorem 1). We take theta_t in proportion to 1/variance.
    The factor makes the interval, with Gaussian noise, the narrowest of its kind if all measurements together are
    `_GAIN` times as informative as the first.
 
-Both hold given all that came before the first covering measurement, in particular given that there is one. They hold
-for a count that was chosen before the release was seen. For k counts at once, ask for the level 1 - (1 - level)/k.
+Both statements hold given all that came before the first covering measurement, and given that there is one, for a
+count that was chosen before the release was seen. For k counts at once, ask for the level 1 - (1 - level)/k.
 
 A marginal that was not measured. The last round chose its marginal by the exponential mechanism, so probably no
-candidate had a much higher score, and hence not a much larger error (`marginal_bounds`; McKenna, Mullins, Sheldon,
-Miklau 2022, Section 5). And no count is larger than the counts of its single attributes, which were measured. Half of the
-error probability goes to the first statement, and half, in equal parts, to the counts of the attributes.
+candidate had a much higher score or a much larger error (`marginal_bounds`; McKenna, Mullins, Sheldon, Miklau
+2022, Section 5). Moreover, no count is larger than the counts of its single attributes, which were measured. Half of
+the error probability is for the error of the candidates, and half, in equal parts, for the counts of the attributes.
 
-These statements do not hold given that the marginal was not measured, because the noise decides whether it was. So the
-error probability e is divided: an interval of a measured marginal misses with probability at most 9/10 e, and one of
-another marginal with probability at most e/10. Together they miss with probability at most e.
+These statements do not hold given that the marginal was not measured, because measuring it depends on the noise. So the
+error probability e is divided: an interval of a measured marginal misses with probability at most 9/10 e, and an
+interval of another marginal with probability at most e/10. Together the two probabilities are at most e.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ from ..numerics import checks, in_order
 from ..tables.adaptive_iterative import Result
 from ..tables.private_draws import GRAIN
 
-LEVELS = "(0, 0.999999999999]"  # nearer to 1, an error probability has too few digits for quantiles
+LEVELS = "(0, 0.999999999999]"  # for levels nearer to 1, the error probability has too few digits for quantiles
 # Any values keep the level; with these, intervals were narrow in runs on the synthetic sample of Adult.
 _OF_MEASURED = 0.9  # proportion of the error probability, if measured; the rest is for other counts
-_SHARE = 0.75  # proportion of the former that goes to the first measurement
+_SHARE = 0.75  # proportion of this part that is for the first measurement
 _GAIN = 6.0
 
 
@@ -58,9 +58,9 @@ _GAIN = 6.0
 class Intervals:
     """Intervals for counts; each field is a number or an array of the counts' shape.
 
-    low, high : integers, as floats; the interval includes both
-    unbiased : the first covering measurement, which is the truth on average, given that there is one; NaN if there is none
-    expected_error : its mean absolute error (for discrete Gaussian noise, that of continuous noise); NaN if there is none
+    low, high : integers, as floats; the interval includes both ends
+    unbiased : the first covering measurement, whose mean, given that there is one, is the truth; NaN if there is none
+    expected_error : the mean absolute error of `unbiased` (for discrete Gaussian noise, of continuous noise), or NaN
     measured : the number of measurements that cover the counts; also 0 for a public number of records, which is exact
     """
 
@@ -75,7 +75,7 @@ def count_intervals(result: Result, attributes: Collection[str] = (), level: flo
     """Return `Intervals` for true counts from a run of `aim`; each covers its count with probability at least `level`.
 
     result : `Result` of `aim`, with Gaussian noise
-    attributes : what to count over, giving counts of shape ``domain.shape(attributes)``; () for the number of records
+    attributes : the counts are over these, with the shape ``domain.shape(attributes)``; () for the number of records
     level : (0, 0.999999999999]
 
     The probability is over the noise; see the module's text. Intervals end at 0, and at the number of records if it is
@@ -103,7 +103,7 @@ def count_intervals(result: Result, attributes: Collection[str] = (), level: flo
 
 
 def _measured(result, names, error) -> Intervals:
-    """Return the intervals of the attributes `names`, which a measurement covers."""
+    """Return the intervals of the counts over the attributes `names`, which a measurement covers."""
     law, covering = _Law.of(result), _covering(result, names)
     values, cells = zip(*(_summed(m, result.model.domain, names) for m in covering))
     variances = [m.sigma**2 * count for m, count in zip(covering, cells)]
@@ -117,14 +117,14 @@ def _measured(result, names, error) -> Intervals:
     centre, around = weighted / total, (surprise + moments) / total
 
     low, high = np.maximum(values[0] - reach, centre - around), np.minimum(values[0] + reach, centre + around)
-    empty = low > high  # improbable: then all measurements together decide
+    empty = low > high  # improbable; the interval from all measurements together is then used
     low, high = np.where(empty, centre - around, low), np.where(empty, centre + around, high)
     mean = law.mean(covering[0].sigma, cells[0])
     return Intervals(*_whole_counts(result, low, high), values[0][()], mean, len(covering))
 
 
 def _unmeasured(result, names, error) -> Intervals:
-    """Return the intervals if no measurement covers them: around the synthetic counts, up to those of single attributes."""
+    """Return the intervals if no measurement covers `names`: around synthetic counts, up to single attributes'."""
     synthetic = getattr(result, "synthetic", None)  # absent from a release that was loaded
     bounds = marginal_bounds(result, error / 2) if synthetic and result.choice else {}
     around = min((bound for within, bound in bounds.items() if set(names) <= set(within)), default=math.inf)
@@ -149,7 +149,7 @@ def _whole_counts(result, low, high) -> tuple[Any, Any]:
 
 
 def expected_error(result: Result, attributes: Collection[str]) -> float:
-    """Return `Intervals.expected_error` of the counts over `attributes`, without the intervals; NaN if no measurement covers them."""
+    """Return only the `Intervals.expected_error` of the counts over `attributes`; NaN if no measurement covers them."""
     domain, covering = result.model.domain, _covering(result, attributes)
     domain.axes(attributes)
     if not covering:
@@ -170,13 +170,13 @@ def marginal_bounds(result: Result, error: float) -> dict[tuple[str, ...], float
 
     result : `Result` of `aim`; error : (0, 1)
 
-    A count of these attributes, or of a part of them, is off by at most this distance. It is off by at most half of it if the
-    number of records is public and the synthetic table has the same number.
+    A count of a candidate's attributes, or of a part of them, is off by at most this distance. The count is off by at
+    most half the distance if the number of records is public and the synthetic table has the same number.
 
     Proof, given all before the last round, with error probability beta = error/2 for each of two statements. Let p be
-    the model at that time, d_r = |truth_r - p_r|_1, n_r the number of cells, and s_r = w_r psi(truth_r - p_r) the score
-    of r. Let e be the expected noise. For a printed choice psi(x) is |x|_1 - e n_r, and for a clear one it is the sum
-    of the max(|x_i| - e, 0). So d_r <= e n_r + s_r/w_r.
+    the model before that round, d_r = |truth_r - p_r|_1, n_r the number of cells, and s_r = w_r psi(truth_r - p_r) the
+    score of r. Let e be the expected noise. For a printed choice psi(x) is |x|_1 - e n_r, and for a clear one it is the
+    sum of the max(|x_i| - e, 0). So d_r <= e n_r + s_r/w_r.
 
     1. The exponential mechanism chooses c among k candidates with probability proportional to
        e^(epsilon s_c / (2 sensitivity)). The candidates whose scores are below the highest by
@@ -216,7 +216,7 @@ def marginal_bounds(result: Result, error: float) -> dict[tuple[str, ...], float
 class _Law:
     """The law of a run's noise: "gaussian", or "discrete" for the discrete Gaussian.
 
-    sigma : its standard deviation, for "discrete" the root of its variance parameter; cells : the number of draws summed
+    sigma : standard deviation of the noise, for "discrete" the root of its variance parameter; cells : draws summed
     """
 
     noise: str
@@ -234,10 +234,10 @@ class _Law:
         return min(_discrete_reach(sigma, cells, alpha), math.floor(spread * math.sqrt(2 * math.log(2 / alpha))))
 
     def log_moment(self, theta, sigma, cells) -> float:
-        """Return log E e^(theta sum), or more.
+        """Return log E e^(theta sum), or an upper bound.
 
         For the discrete Gaussian, E e^(theta X) = e^(theta^2 sigma^2/2) f(theta sigma^2)/f(0) with f(c) the sum over
-        all integers x of e^(-(x-c)^2/(2 sigma^2)). Its Fourier coefficients are positive, so it is largest at c = 0.
+        all integers x of e^(-(x-c)^2/(2 sigma^2)). Its Fourier coefficients are positive, so f is largest at c = 0.
         """
         return cells * (theta * sigma) ** 2 / 2
 
@@ -251,15 +251,15 @@ def _discrete_reach(sigma, cells, alpha) -> float:
 
     Write a vector of m integers with sum s as s/m in each cell plus the rest. The rest is in a translate of the lattice
     of integer vectors with sum 0, which has dimension m - 1 and determinant root m. Over such a translate the sum of
-    e^(-|x|^2/(2 sigma^2)) is largest for the lattice itself (again by its Fourier coefficients). With
+    e^(-|x|^2/(2 sigma^2)) is largest for the lattice itself (as in `log_moment`). With
     spread^2 = m sigma^2, and f(0) >= sigma root(2 pi) for the f of `log_moment`,
 
         P(sum = s) <= (1 + e) e^(-s^2/(2 spread^2)) / (spread root(2 pi)),
         1 + e = sum of e^(-2 pi^2 sigma^2 |w|^2) over the w of the dual lattice.
 
     Each w is z - mean(z) for a z of integers with |sum z| <= m/2, and |w|^2 >= |z|^2 - |sum z|/2 >= |z|^2/2: so
-    1 + e <= (sum over integers k of e^(-pi^2 sigma^2 k^2))^m. From x = spread on, the normal density is convex, hence at
-    s at most its mean over [s - 1/2, s + 1/2]. So for integers h with h + 1/2 >= spread,
+    1 + e <= (sum over integers k of e^(-pi^2 sigma^2 k^2))^m. From x = spread on, the normal density is convex, and so
+    at s at most its mean over [s - 1/2, s + 1/2]. So for integers h with h + 1/2 >= spread,
     P(|sum| > h) <= 2 (1 + e) P(normal > h + 1/2).
     """
     decay = -((math.pi * sigma) ** 2)
@@ -269,7 +269,7 @@ def _discrete_reach(sigma, cells, alpha) -> float:
 
 
 def _summed(measurement, domain, attributes):
-    """Return the noisy counts over `attributes`, and how many cells are added up in each."""
+    """Return the noisy counts over `attributes`, and the number of cells that are added up in each count."""
     clique, values, _ = measurement.checked(domain)
     names = [domain.attributes[axis] for axis in clique]
     order = [names.index(name) for name in attributes]

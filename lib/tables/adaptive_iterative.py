@@ -4,11 +4,11 @@ In every round, AIM privately selects the marginal that its model gets most wron
 and fits the model again (`graphical_model`). At the end, it draws synthetic records from the model. The budget is one
 rho of zero-concentrated DP. The rounds together cost at most rho, though each round's cost, choice and noise depend on
 earlier rounds. At every order alpha, given the past, the moment E[e^((alpha-1)(L_t - alpha rho_t))] of a round's
-privacy loss is at most 1. So is the moment of the sum of these losses (a Rényi filter; Feldman and Zrnic 2021). A
-`plan` contains the settings of the algorithm: ours, or those printed.
+privacy loss is at most 1. The moment of the sum of the losses is then also at most 1 (a Rényi filter; Feldman and
+Zrnic 2021). A `plan` contains the settings of the algorithm: our settings, or those that the paper prints.
 
-Neighbouring tables are "unbounded" if a record is added or removed, as in the code that the paper measured. They are
-"bounded" if one is replaced, as in its Definition 2.1; the number of records is then public.
+Neighbouring tables are "unbounded" if a record is added or removed, as in the code that the paper measured. Neighbours
+are "bounded" if a record is replaced, as in the paper's Definition 2.1; the number of records is then public.
 AIM was published by McKenna, Mullins, Sheldon, Miklau 2022.
 """
 
@@ -42,12 +42,12 @@ from .table import Table
 class Step:
     """One measurement of a run.
 
-    attributes : those of the measured marginal; () for the number of records
-    sigma : scale of the noise in counts: the standard deviation of Gaussian noise, b of Laplace noise
+    attributes : the attributes of the measured marginal; () if the number of records was measured
+    sigma : scale of the noise in counts: the standard deviation of Gaussian noise, or b of Laplace noise
     epsilon : privacy cost of the choice by the exponential mechanism; 0 in the initialization, which makes no choice
     rho_used : zCDP spent so far, including this step
-    cells : size of the model fitted after the step (cells of the junction tree's cliques)
-    gap, evaluations : the duality gap of that model, and the number of calls of the oracle that its fit took
+    cells : size of the model fitted after the step: the number of cells of its junction tree's cliques
+    gap, evaluations : the duality gap of the fitted model, and the number of calls of the oracle during the fit
     annealed : whether the budget of a round became larger after the step (Algorithm 4)
     errors : for each requested attribute set, the L1 distance of the model's marginal from the true one, divided by
         the number of records; these errors are not private: use them for study, and do not release them
@@ -71,7 +71,7 @@ class Choice:
     model : the model before the choice
     weights : mapping from the candidates' attributes to the weights of their scores
     epsilon, sensitivity : parameters of the exponential mechanism, for scores in counts
-    expected : noise expected in a count, which the scores subtract for all cells or, if `clear`, for those off by more
+    expected : noise expected in a count; scores subtract it for all cells or, if `clear`, for cells off by more
     """
 
     model: GraphicalModel
@@ -86,7 +86,7 @@ class Choice:
 class Result:
     """The result of a run.
 
-    synthetic : the records, a `Table`; model : the model they come from; measurements, steps : those of the run
+    synthetic : a `Table` drawn from `model`; model : the last model; measurements, steps : those made, in order
     rho : the budget; rho_used : the part spent; in an exact run both are Fractions, like the steps' scales and epsilons
     noise : the kind of noise; total : the number of records if it is public, else None; choice : the last round's choice
     """
@@ -107,15 +107,15 @@ def aim(table: Counted, epsilon: float, delta: float, workload: Workload = 2, *,
         errors: Sequence[int] = ()) -> Result:  # fmt: skip
     """Run AIM on a `Table` and return a `Result`, which satisfies (epsilon, delta)-DP for `neighbours`.
 
-    epsilon : (0, inf); delta : (0, 1); for an exact run [1e-6, 1e6] and [1e-300, 1)
+    epsilon : (0, inf), or [1e-6, 1e6] for an exact run; delta : (0, 1), or [1e-300, 1) for an exact run
     workload : the marginals to preserve: k for all sets of k attributes, a collection of attribute
         sets, or a mapping from attribute sets to weights c_s in [1e-100, 1e100]
-    plan : settings of the algorithm; `plan.PRINTED` has those of the paper
+    plan : settings of the algorithm; `plan.PRINTED` has the settings of the paper
     rng : for study only, because anyone who knows its seed can remove the noise. With None, the default, the run is exact.
-        It then draws from the operating system and computes only with integers and fractions until the noise is added
-        (`private_draws`, `budget_schedule`), so that the guarantee holds for the program
-    records : number of records to synthesize. The default is the model's total, which is noisy under unbounded neighbours,
-        but is limited to `graphical_model.MOST_CODES` codes in all
+        An exact run draws from the operating system and computes only with integers and fractions until the noise is
+        added (`private_draws`, `budget_schedule`), so that the guarantee holds for the program
+    records : number of records to synthesize. The default is the model's total, which is noisy under unbounded
+        neighbours, but is limited to `graphical_model.MOST_CODES` codes in all
     errors : sizes k of attribute sets whose errors each `Step` records, for example (1, 2, 3)
 
     Raises ``ValueError`` for values outside these ranges, an empty workload, attributes that the table lacks, and a size
@@ -174,7 +174,7 @@ class _Run:
         self.reconciliation = Reconciliation(self.domain.sizes, len(table) if self.total_is_public else None)
         self.weights = downward_closure(self.domain, workload)
         self.names = {clique: tuple(self.domain.attributes[v] for v in clique) for clique in [(), *self.weights]}
-        # A record that is added or removed changes one count of a marginal by one; a replaced one changes two.
+        # A record that is added or removed changes one count of a marginal by one; a replaced record changes two.
         changed = 1 if neighbours == "unbounded" else 2
         clear = plan.choice == "clear"
         self.draws = (
@@ -227,13 +227,13 @@ class _Run:
         """Measure `clique` without selecting it privately and return the scale of the noise."""
         scale = self.draws.scale(schedule.measure(share))
         self._measure(clique, scale)
-        if self.watched:  # otherwise one fit after all of them suffices
+        if self.watched:  # otherwise one fit after all first measurements suffices
             self.fit(scale)
         self._note(clique, scale, 0.0, schedule)
         return scale
 
     def drawn(self, most, rng) -> list:
-        """Return the attribute sets that a round may choose from: `most` of them, or all if there are not more."""
+        """Return the attribute sets that a round may choose from: all sets, or `most` drawn sets if there are more."""
         cliques = list(self.weights)
         if len(cliques) <= most:
             return cliques
@@ -263,7 +263,7 @@ class _Run:
         self._note(chosen, scale, epsilon, schedule, annealed=anneal)
 
     def _taught_little(self, chosen, before, scale) -> bool:
-        """Return whether measuring `chosen`, with model counts `before`, was barely worth its budget (`Plan.pace`)."""
+        """Return whether measuring `chosen` changed its counts `before` so little that the noise must fall."""
         if self.plan.pace == "steady":
             return False
         if self.plan.pace == "printed":
@@ -292,7 +292,7 @@ class _Run:
 
     def _affordable(self, drawn, share) -> list:
         """Return the attribute sets of `drawn` with which the model stays within `share` of its size limit, or does not
-        grow. If there are none, as in a first round without initialization, return the smallest set of the workload."""
+        grow. If no set fits, as in a first round without initialization, return the smallest set of the workload."""
         limit = self.max_cells * share
         candidates = [clique for clique in drawn if self.model.oracle.fits(clique, limit)]
         return candidates or [min(self.weights, key=self._smallest_with)]

@@ -1,11 +1,11 @@
 """PrivBayes: records from a noisy Bayesian network (Zhang et al. 2017; miura2025, section 2.5).
 
-Attributes are placed one after another, the first at random. Each further attribute and its parents, from those already
-placed, are chosen by the exponential mechanism; the score measures how strongly they depend on each other.
+Attributes are placed one after another, the first at random. The exponential mechanism chooses each further attribute
+and its parents among the attributes already placed. The score measures how strongly the attribute depends on them.
 Then the counts of each attribute with its parents are measured with noise, and records are drawn down the network.
 
-The first attributes, which have fewer than `parents` parents, need no separate table: it is a marginal of the table of
-the first attribute that has all its parents. So d attributes cost d - 1 selections and max(d - parents, 1) measurements.
+The first attributes, with fewer than `parents` parents, need no separate tables: their tables are marginals of that of
+the first attribute with all its parents. So d attributes cost d - 1 selections and max(d - parents, 1) measurements.
 
 The score, "dependence", is half the sum of |c(x, y) - c(x) c(y)/n|, with c the joint counts of an attribute x and its
 parents y, and n the sum of c. This is n times the score R of Zhang et al. Adding the record (x_0, y_0) to a table with
@@ -13,8 +13,8 @@ proportions p of x and q of y moves
 
     c(x, y) - c(x) c(y) / n    by    n/(n+1) (1[x = x_0] - p(x)) (1[y = y_0] - q(y))
 
-(put both sides over n + 1). The L1 norms of both factors are below 2, so the score moves by less than 2 for every n,
-which may be private. (Mutual information, as in the paper, moves by up to about log(n), unbounded for private n.)
+(put both sides over n + 1). The L1 norms of both factors are below 2, so the score moves by less than 2 for every n.
+So n may be private. (Mutual information, as in the paper, moves by up to about log(n), unbounded for private n.)
 
 The domain must be public. Noise is drawn in floating point, so attacks on low-order bits are not covered (Mironov 2012).
 """
@@ -51,13 +51,13 @@ class PrivBayes:
 
 
 def privbayes(table: Table, epsilon: float, *, rng: np.random.Generator, parents: int = 2) -> PrivBayes:
-    """Return synthetic records of `table`, as many as the noisy counts give: `epsilon`-DP if a record is added or removed.
+    """Return synthetic records of `table`; the release is `epsilon`-DP if a record is added or removed.
 
     table : `Table` over a public domain; epsilon : (0, inf); rng : numpy Generator
     parents : integer >= 1, the number of parents of an attribute (for the first attributes, all earlier ones)
 
-    A table of counts has sensitivity 1 and gets Laplace noise. Noisy counts are moved to the nearest non-negative ones
-    with a common sum, the estimate of n; this is postprocessing. Raises ``ValueError`` for arguments out of range.
+    A table of counts has sensitivity 1 and gets Laplace noise. Postprocessing moves noisy counts to the nearest ones
+    >= 0 with a common sum: the estimate of n, and the number of records. Raises ``ValueError`` for values out of range.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table, privbayes
@@ -85,7 +85,7 @@ def privbayes(table: Table, epsilon: float, *, rng: np.random.Generator, parents
 
 
 def dependence(counts: ArrayLike) -> float:
-    """Return half the L1 distance of a table of counts (x, y), shape (a, b), from what independence predicts."""
+    """Return half the L1 distance of a table of counts (x, y), shape (a, b), from the prediction of independence."""
     counts = checks.real("counts", counts, "[0, 1e15]")
     if counts.ndim != 2 or counts.sum() <= 0:
         got = f"shape {counts.shape}, sum {counts.sum():g}"
@@ -98,7 +98,7 @@ def _network(table, parents, epsilon, rng):
     known, tables = {}, {}
 
     def scored(attribute, group):
-        """Return the score of `attribute` with the parents `group`, computed once, because most scores recur in later rounds."""
+        """Return the score of `attribute` with the parents `group`, cached because most scores recur later."""
         if (attribute, group) not in known:
             together = tuple(sorted((attribute, *group), key=table.domain.attributes.index))
             if together not in tables:

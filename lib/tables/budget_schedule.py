@@ -9,16 +9,16 @@ from typing import Any
 from ..accounting.certified import root_down, root_up
 from ..numerics import checks
 
-# The proportion for measuring. Closer to 1, rounding of `used` could leave a negative budget for the last round.
+# The proportion for measuring. With a proportion closer to 1, rounding `used` could leave a negative last budget.
 ALPHAS = "[1e-9, 0.999999]"
-_BITS = 13  # of a fraction, so that draws are fast, in 64-bit integers
+_BITS = 13  # of a fraction, so that draws are fast because 64-bit integers suffice
 
 
 class Schedule:
-    """A spending plan for the budget rho, which `used` never exceeds except for rounding.
+    """A spending plan for the budget rho; apart from rounding, the part `used` never exceeds rho.
 
     rho, rounds : [1e-100, 1e100]; alpha : [1e-9, 0.999999]
-    `multiplier` and `epsilon` are those of the next round: sigma_t for sensitivity 1, and epsilon_t.
+    The next round has the noise `multiplier`, which is sigma_t for sensitivity 1, and `epsilon`, which is epsilon_t.
     Source: miura2025, Algorithm 2, lines 1, 2 and 10; Algorithm 4.
     """
 
@@ -36,8 +36,8 @@ class Schedule:
         self.divide()
 
     def measure(self, share: Any = None) -> Any:
-        """Spend the cost of a round's measurement, or `share` of the budget, without a choice; return its multiplier.
-        Raises ``ValueError`` if no more than this cost is left, because something must remain for a round."""
+        """Spend the cost of a round's measurement, or `share` of the budget, without a choice; return the multiplier.
+        Raises ``ValueError`` if the cost is not below the budget that is left, because a round must still follow."""
         multiplier = self.multiplier if share is None else self.multiplier_of(share)
         cost, left = 1 / (2 * multiplier**2), self._left()
         if cost >= left:
@@ -59,12 +59,12 @@ class Schedule:
         self._finish_if_short()
 
     def spend(self) -> None:
-        """Spend on a whole round: a choice and a measurement."""
+        """Spend the cost of a whole round, which is a choice and a measurement."""
         self.used += self._cost()
         self.exhausted = self.last
 
     def advance(self, anneal: bool, growth: int = 4) -> None:
-        """Set the next round's share, `growth` times as large if the last round taught too little (`anneal`)."""
+        """Set the next round's budget: `growth` times as large if the last round changed too little (`anneal`)."""
         if anneal:
             self._grow(checks.whole("growth", growth, "[1, 1000]"))
         self._finish_if_short()
@@ -79,7 +79,7 @@ class Schedule:
         return (self.rho - self.used) * (1 - 1e-12)  # minus a margin for rounding errors
 
     def _finish_if_short(self) -> None:
-        """Make the next round the last one, with the whole remaining budget, if less than two rounds' worth is left."""
+        """Make the next round the last one, with all the budget left, if this is at most the cost of two rounds."""
         left = self._left()
         if left <= 2 * self._cost():
             self.last = True
@@ -111,11 +111,11 @@ class ExactSchedule(Schedule):
         return self.rho - self.used
 
     def _share(self, budget, rounds) -> None:
-        """Set rounds that cost at most their share. The last has more binary digits, as what it leaves is not spent."""
+        """Set rounds that cost at most their part. The last has more binary digits, because its remainder is lost."""
         bits = 20 if self.last else _BITS
         self.multiplier = root_up(rounds / (2 * self.alpha * budget), bits)
         self.epsilon = root_down(8 * (1 - self.alpha) * budget / rounds, bits)
 
     def multiplier_of(self, share: Fraction) -> Fraction:
-        """Return the multiplier as in floating point, rounded up."""
+        """Return the multiplier of `Schedule.multiplier_of`, as a Fraction that is rounded up."""
         return root_up(1 / (2 * share * self.rho), _BITS)

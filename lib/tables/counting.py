@@ -33,7 +33,7 @@ def downward_closure(domain: Domain, workload: Workload) -> dict[tuple[int, ...]
     domain : `Domain`; workload : k for all sets of k attributes, a collection of attribute sets, or a mapping from
         attribute sets to weights c_s in [1e-100, 1e100]
 
-    A clique is the sorted tuple of its attributes' positions in the domain; small ones come first.
+    A clique is the sorted tuple of its attributes' positions in the domain; small cliques come first.
     Source: miura2025, Algorithm 2, line 7.
     """
     if isinstance(workload, Mapping):
@@ -59,8 +59,8 @@ def downward_closure(domain: Domain, workload: Workload) -> dict[tuple[int, ...]
 class Counts:
     """The marginals of a table over `sets` of its attributes, each counted when it is first requested.
 
-    The smallest marginals, up to a fixed number of cells together, are cached, and the others are counted each time.
-    Which ones are cached depends only on the domain.
+    The smallest marginals, up to a fixed number of cells together, are cached. Other marginals are counted at each
+    call. The choice of cached marginals depends only on the domain.
     """
 
     def __init__(self, table: Counted, sets: Iterable[tuple[str, ...]]) -> None:

@@ -4,7 +4,7 @@ One step moves the potentials against the gradient of the loss with respect to t
 
     theta <- theta - eta_t grad L(mu(theta)),        L(mu) = 1/2 sum_c w_c |mu_c - y_c|^2,
 
-which is mirror descent on the marginals with the entropy as mirror map. This is the plain reference for
+which is mirror descent on the marginals with the entropy as mirror map. The algorithm is a plain reference for
 `graphical_model.fit`, which reaches the same distribution in far fewer calls of the oracle.
 """
 
@@ -24,7 +24,7 @@ WEIGHTS = ("inverse-variance", "inverse-deviation", "equal")  # sigma to the pow
 
 
 class Descent(NamedTuple):
-    """The last `model`, and the oracle's `losses` and number of `calls` before every step and after the last, (T + 1,) each."""
+    """The last `model`, and `losses` and oracle `calls` so far, before each step and after the last: (T + 1,) each."""
 
     model: GraphicalModel
     losses: np.ndarray
@@ -39,13 +39,13 @@ def mirror_descent(domain: Domain, measurements: Iterable[Measurement], total: f
     domain : `Domain`; measurements : iterable of `graphical_model.Measurement`, at least one
     total : number of records, (0, 1e100]
     step_size : eta_t for every t, (0, 1e100]; by default the step size is adaptive, see below
-    weights : w_c, "inverse-variance" 1/sigma_c^2 as in `graphical_model.fit`, "inverse-deviation" 1/sigma_c as
-        Algorithm 2 prints it, or "equal" as section 2.3 prints it
+    weights : w_c, "inverse-variance" for 1/sigma_c^2 as in `graphical_model.fit`, "inverse-deviation" for 1/sigma_c
+        as in Algorithm 2, or "equal" as in section 2.3
     start : `GraphicalModel` over the same domain whose potentials, on the measured cliques, are the first theta;
-        default: the uniform one
+        default: the uniform model
 
-    By default a step begins with twice the last `step_size`, and halves it until the loss falls by at least half of what its
-    slope predicts. Each trial is another call of the oracle.
+    By default a step begins with twice the last `step_size`, and halves the step size until the loss falls by at least
+    half of the amount that its slope predicts. Each trial is another call of the oracle.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Measurement, mirror_descent
@@ -73,7 +73,7 @@ def mirror_descent(domain: Domain, measurements: Iterable[Measurement], total: f
             if step_size is not None or new_loss <= loss - 0.5 * gradient @ (mu - new_mu):
                 break
             eta /= 2
-            if eta < 1e-300:  # the minimum, to rounding
+            if eta < 1e-300:  # theta is the minimum up to rounding
                 candidate, new_loss, new_gradient, new_mu = theta, loss, gradient, mu
                 break
         theta, loss, gradient, mu = candidate, new_loss, new_gradient, new_mu
@@ -85,7 +85,7 @@ def mirror_descent(domain: Domain, measurements: Iterable[Measurement], total: f
 
 
 def _problem(domain, measurements, total, power, start):
-    """Return the oracle of the measured cliques, and theta -> (loss, its gradient in mu, mu) with weights sigma^-power."""
+    """Return the oracle of the measured cliques, and the function `evaluate` for the weights sigma^-power."""
     checked = [measurement.checked(domain) for measurement in measurements]
     checked = [each for each in checked if each[0]]  # the total, which is given, needs no potential
     if not checked:
@@ -102,7 +102,7 @@ def _problem(domain, measurements, total, power, start):
         apart += 0.5 * before * weight / (before + weight) * off @ off
 
     def evaluate(theta):
-        """Return (loss, its gradient in mu, mu) at the potentials `theta`, all but the loss of shape (cells,)."""
+        """Return (loss, its gradient in mu, mu) at the potentials `theta`; both arrays have the shape (cells,)."""
         mu = total * oracle(theta)[1]
         gradient = precisions * (mu - means)
         return apart + 0.5 * gradient @ (mu - means), gradient, mu

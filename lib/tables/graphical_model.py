@@ -14,9 +14,9 @@ mu(theta) the marginals of the model with potentials theta, the function
 
     N log Z(theta) - <y, theta> + tau/2 sum_c |theta_c|^2 / w_c
 
-is smooth and strictly convex, and its gradient g = mu(theta) - y + tau theta / w takes one call of
+is smooth and strictly convex, and its gradient g = mu(theta) - y + tau theta / w needs one call of
 the marginal oracle. The primal loss at mu(theta) exceeds its minimum by at most the duality gap,
-which is exactly sum_c w_c/2 |g_c|^2: each model carries this certificate.
+which is exactly sum_c w_c/2 |g_c|^2. Each model records its duality gap as a certificate.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .marginal_oracle import MarginalOracle
 from .reconciliation import Reconciliation
 from .table import Domain, Table
 
-MOST_CODES = 2**27  # records times attributes: the most that `synthesize` makes unless asked for more
+MOST_CODES = 2**27  # records times attributes: the largest number that `synthesize` makes by default
 
 _KEPT = 2**18  # effects with up to this number of matrix entries, at some 40 bytes each, are kept
 
@@ -56,9 +56,9 @@ class Measurement:
     sigma: float
 
     def checked(self, domain: Domain) -> tuple[tuple[int, ...], np.ndarray, float]:
-        """Return (clique, values, sigma), with the axes sorted as in `domain` and the values in this order.
+        """Return (clique, values, sigma), with the axes, and so the values, in the order of `domain`.
 
-        Raises ``ValueError`` for unknown attributes, values that are not finite or misshapen, and a sigma out of range.
+        Raises ``ValueError`` for unknown attributes, values not finite or misshapen, and a sigma out of range.
         """
         axes, shape = domain.axes(self.attributes), domain.shape(self.attributes)
         sigma = checks.number("sigma", self.sigma, "(0, inf)")
@@ -108,22 +108,22 @@ class GraphicalModel:
 
     @property
     def cliques(self) -> tuple[tuple[str, ...], ...]:
-        """Return the attributes of each potential."""
+        """Return the attributes of each potential, in the order of `potentials`."""
         return tuple(self._names(clique) for clique in self.oracle.cliques)
 
     @property
     def potentials(self) -> dict:
-        """Return theta, an array for each clique."""
+        """Return theta, as a mapping from each clique to its array."""
         cells = zip(self.cliques, self.oracle.slices, self.oracle.shapes)
         return {clique: self._theta[part].reshape(shape) for clique, part, shape in cells}
 
     @property
     def size(self) -> int:
-        """Return the number of cells of the junction tree's cliques, which a table-based oracle would have to store."""
+        """Return the total number of cells of the junction tree's cliques, which a table-based oracle would store."""
         return self.oracle.tree.cells
 
     def fits(self, attributes: Collection[str], limit: float | Fraction) -> bool:
-        """Return whether `size` with the clique `attributes` added would be at most `limit`, or no larger than now."""
+        """Return whether `size` with the clique `attributes` added would be at most `limit`, or would not grow."""
         limit = checks.number("limit", limit, "[-inf, inf]")
         clique = tuple(sorted(self.domain.axes(attributes)))
         return not clique or self.oracle.fits(clique, limit)
@@ -134,7 +134,7 @@ class GraphicalModel:
         return self.counts(tuple(sorted(axes))).transpose([sorted(axes).index(axis) for axis in axes])
 
     def counts(self, clique: tuple[int, ...]) -> NDArray[np.float64]:
-        """Return `marginal` for the sorted positions of attributes in the domain."""
+        """Return `marginal` over `clique`, given as sorted positions of attributes in the domain."""
         return self.total * self.oracle.query(clique)
 
     def synthesize(self, n: int | None = None, *, rng: np.random.Generator) -> Table:
@@ -175,8 +175,8 @@ def fit(domain: Domain, measurements: Iterable[Measurement], total: float | None
     total : number of records if it is public, (0, 1e100]; default: estimated from the measurements
     tau : weight of the entropy, [1e-100, 1e100]; default: 0.03 / the smallest sigma
     tolerance : the target gap, (0, inf), in units of half the number of cells measured
-    start : `GraphicalModel` over the same domain to start from, else the uniform one
-    max_evaluations : the largest number of calls of the oracle; `converged` is False if they do not suffice
+    start : `GraphicalModel` over the same domain to start from; default: the uniform model
+    max_evaluations : the largest number of calls of the oracle; `converged` is False if more would be needed
 
     The unit of `tolerance` is the expected contribution of noise alone to the loss. Raises ``ValueError`` for measurements
     that do not fit the domain or are not finite.
@@ -195,13 +195,13 @@ def fit(domain: Domain, measurements: Iterable[Measurement], total: float | None
 def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | Mapping[tuple[int, ...], float], tolerance: float,
                    start: GraphicalModel | None = None, max_evaluations: int = 10_000, *,
                    centre: GraphicalModel | None = None) -> GraphicalModel:  # fmt: skip
-    """Return `fit` for measurements added to a `Reconciliation` one by one, with two more options.
+    """Return the result of `fit` for measurements added to a `Reconciliation` one by one, with two more options.
 
     tau : weight of the entropy, or a mapping from all effects measured (sorted positions of their attributes) to the
-        weight of each, [1e-100, 1e100]. In the objective, and so in what the gap bounds, tau is then the smallest
-        weight. An effect's part of the first term is multiplied by the smallest weight over its own weight
-    centre : `GraphicalModel` that replaces the uniform one in the second term, tau N KL(mu/N, centre); its potentials
-        over cliques that were not measured are left out; default: uniform, as in `fit`
+        weight of each, [1e-100, 1e100]. In the objective to which the gap refers, tau is then the smallest weight. The
+        part of the first term that belongs to an effect is multiplied by the smallest weight over the effect's weight
+    centre : `GraphicalModel` that replaces the uniform one in the second term, tau N KL(mu/N, centre). Its potentials
+        over cliques that were not measured are left out. The default is the uniform model, as in `fit`
     """
     tolerance = checks.number("tolerance", tolerance, "(0, inf)")
     max_evaluations = checks.whole("max_evaluations", max_evaluations, "[1, inf)")
@@ -250,7 +250,7 @@ def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | 
 
 
 def _effects(cliques, sizes) -> Effects:
-    """Return the effects of `cliques`. The last small ones are cached, because consecutive fits may be on the same cliques."""
+    """Return the effects of `cliques`. The last small one is cached, because the next fit may use the same cliques."""
     entries = in_order.total(math.prod(sizes[v] for v in clique) << len(clique) for clique in cliques)
     return _kept_effects(cliques, sizes) if entries <= _KEPT else Effects(cliques, sizes)
 
@@ -259,7 +259,7 @@ _kept_effects = functools.lru_cache(maxsize=1)(Effects)
 
 
 def _beside_each(tau, effects) -> dict:
-    """Return the weight of the entropy for each of `effects`."""
+    """Return the weight of the entropy for each of `effects`, where `tau` is one number or a mapping."""
     if not isinstance(tau, Mapping):
         return dict.fromkeys(effects, checks.number("tau", tau, "[1e-100, 1e100]"))
     if set(tau) != set(effects):
@@ -292,7 +292,7 @@ def least_loss(domain: Domain, measurements: Iterable[Measurement], total: float
 
 
 def _carried_over(start, oracle) -> np.ndarray:
-    """Return the potentials of the model `start` (or None) on the oracle's cliques that it has, else 0."""
+    """Return potentials on the oracle's cliques: those of the model `start` where it has the clique, otherwise 0."""
     theta = np.zeros(oracle.cells)
     known = {} if start is None else dict(zip(start.oracle.cliques, start.potentials.values()))
     for clique, part in zip(oracle.cliques, oracle.slices):

@@ -2,13 +2,13 @@
 
 A "plain" fit has the same small entropy for all effects (`graphical_model.fit`), and follows each measurement as
 closely as possible. An "adaptive" fit is a proximal-point iteration, with the entropy relative to the model as its
-distance (Bregman). Each step stays close to the result before, so that four steps stop before the model fits the noise,
-as it would after infinitely many. The weight of the entropy for an effect depends on how far it exceeds its noise
-(`Reconciliation.strengths`). For noise with deviation s in cells of n expected records, a weight of n / (s^2 (S - 1))
-would shrink an effect of strength S by 1 / S. This is empirical Bayes: 1 / S is the part of its squared length that is
-noise. The weight is a multiple of this plus a multiple of 1 / s. The second term differs between effects only by their
-noise, because within an effect a few large cells can stand out while the others do not. The shrinkage of four steps
-compounds. The multiples (below) were found by trial on four tables, and corrected where two more showed a fault.
+distance (Bregman). Each step stays close to the result of the step before. After four steps, the model does not yet
+fit the noise, as after infinitely many. The weight of the entropy for an effect depends on how far the effect exceeds
+its noise (`Reconciliation.strengths`). For noise with deviation s in cells of n expected records, a weight of n / (s^2
+(S - 1)) would shrink an effect of strength S by 1 / S. This is empirical Bayes: 1 / S of the effect's squared length is
+noise. The weight is a multiple of n / (s^2 (S - 1)) plus a multiple of 1 / s. The second term differs between effects
+only by their noise, because within an effect a few large cells can stand out while the others do not. The shrinkage of
+four steps compounds. The multiples were found by trial on four tables, and corrected for faults on two more tables.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ KINDS = ("plain", "adaptive")
 
 def fit(domain: Domain, reconciliation: Reconciliation, scale: float, kind: str,
         start: GraphicalModel | None = None) -> GraphicalModel:  # fmt: skip
-    """Return the last model of a run; its `evaluations` and `converged` cover all steps of the fit.
+    """Return the last model of a run, with `evaluations` and `converged` for all steps of the fit together.
 
     scale : the scale of the last measurement's noise (`Step.sigma`), (0, inf), which sets a plain fit's entropy weight
     kind : "plain" or "adaptive"
@@ -53,9 +53,9 @@ def entropies(domain: Domain, reconciliation: Reconciliation, centre: GraphicalM
               strengths: dict[tuple[int, ...], float] | None = None) -> dict[tuple[int, ...], float]:  # fmt: skip
     """Return the weight of the entropy for each measured effect, by the sorted positions of its attributes.
 
-    centre : the model found so far. It may be further from an interaction than independent attributes are, because it
-        follows other interactions. Evidence that two attributes are nearly independent then stands out as much as
-        evidence that they are dependent
+    centre : the model found so far. Because it follows other interactions, this model may be further from the true
+        interaction of two attributes than independence is. Evidence that the two attributes are nearly independent is
+        then as strong as evidence that they are dependent
     strengths : the strengths relative to independent attributes (`Reconciliation.strengths`), if known
     """
     strengths = strengths or reconciliation.strengths()

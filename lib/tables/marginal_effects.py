@@ -2,8 +2,8 @@
 
 A function on a clique is a sum of effects, one for each subset of the clique, that sum to zero along each of their axes
 (`reconciliation`). Cliques that overlap share effects. Different arrays of potentials can give the same function of a
-record, because a main effect may belong to any clique with that attribute. `Effects` resolves this for all cliques at
-once. The effect of the empty subset, a constant, is left out throughout.
+record, because a main effect may belong to any clique with that attribute. For all cliques together, `Effects` finds
+the effects, which are unique. The effect of the empty subset, a constant, is left out throughout.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from numpy.typing import NDArray
 
 
 def subsets(clique: Sequence[int]) -> list[tuple[int, ...]]:
-    """Return the non-empty subsets of a clique, small ones first."""
+    """Return the non-empty subsets of a clique, small subsets first."""
     return [subset for k in range(1, len(clique) + 1) for subset in itertools.combinations(clique, k)]
 
 
 class Effects:
     """The effects of tables on `cliques`, different sorted tuples of variables of `sizes` (a tuple).
 
-    Flat arrays contain the tables of one clique after the other, or of one effect after the other (`subsets`; its table
-    has the axes of the subset), each in C order. `slices` gives the positions of the effects, `cells` their total
-    length.
+    Flat arrays contain the tables of all cliques, or of all effects, one after another, each in C order. The effects
+    are in the order of `subsets`, and the table of an effect has the axes of its subset. `slices` gives the positions
+    of the effects, and `cells` is their total length.
     """
 
     def __init__(self, cliques: Iterable[tuple[int, ...]], sizes: Sequence[int]) -> None:
@@ -38,7 +38,7 @@ class Effects:
         self.slices = [slice(start, end) for start, end in zip(ends, ends[1:])]
         self.cells = ends[-1]
         start, shape = dict(zip(self.subsets, ends)), dict(zip(self.subsets, shapes))
-        # Each cell of a clique takes up its cells of the effects, spread over the rest of the clique.
+        # A clique's cell is the sum of its cells of the effects, each spread over the rest of the clique.
         blocks: list[tuple] = []
         copies = dict.fromkeys(self.subsets, 0.0)
         for clique in cliques:
@@ -69,7 +69,7 @@ class Effects:
         return self._centred((self._collect @ tables) / self._copies)
 
     def spread(self, effects: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the tables that have these effects, as sums: the transpose of `of_potentials`, for centred `effects`."""
+        """Return the tables with these `effects`, as sums: the transpose of `of_potentials`, for centred effects."""
         return self._spread @ effects
 
     def _centred(self, tables):
@@ -77,8 +77,8 @@ class Effects:
 
 
 def _gather(blocks, cells) -> scipy.sparse.csr_array:
-    """Return the matrix of `cells` columns whose rows are those of one block (places, starts, weights) after the other.
-    Each row of `places` (rows, terms) has, for each term, its weight in the column at that place from its start."""
+    """Return the sparse matrix with `cells` columns that stacks the rows of all `blocks` (places, starts, weights).
+    In a block, row i has weights[t] in column starts[t] + places[i, t] for each term t; `places` is (rows, terms)."""
     ends = [0, *itertools.accumulate(places.size for places, _, _ in blocks)]
     columns, weights = np.empty(ends[-1], int), np.empty(ends[-1])
     for (places, starts, of_terms), start, end in zip(blocks, ends, ends[1:]):
@@ -91,14 +91,14 @@ def _gather(blocks, cells) -> scipy.sparse.csr_array:
 
 @functools.lru_cache(maxsize=1024)
 def _spreading(shape) -> tuple[np.ndarray, list[float]]:
-    """Return for each cell of a table of `shape` its places in the tables of its effects, and their weights."""
+    """Return each cell's places in the tables of its effects, for a table of `shape`, and the effects' weights."""
     within = subsets(range(len(shape)))
     return _places(shape)[:, 1:], [_cells(shape, subset) / math.prod(shape) for subset in within]
 
 
 @functools.lru_cache(maxsize=1024)
 def _centring(shape) -> tuple[np.ndarray, np.ndarray, list[float], int]:
-    """Return each effect cell's places in the sums over smaller subsets, the sums' starts, weights and total cells."""
+    """Return each effect cell's places in the sums over smaller subsets, and these sums' starts, weights and cells."""
     within = [(), *subsets(range(len(shape)))[:-1]]
     *starts, end = itertools.accumulate((_cells(shape, subset) for subset in within), initial=0)
     weights = [(-1) ** (len(shape) - len(subset)) * _cells(shape, subset) / math.prod(shape) for subset in within]

@@ -30,9 +30,9 @@ class MarginalOracle:
 
     cliques : different tuples of variables, each sorted and not empty
     sizes : number of values of each variable (a tuple, indexed by variable)
-    order : an elimination order that is known to be good, to compare with those found
+    order : an elimination order that is known to be good, to compare with the orders that are found
 
-    A clique inside another shares its tensor, with potentials added up. A variable in no clique is uniform.
+    A clique inside another shares its tensor, in which potentials add up. A variable in no clique is uniform.
     """
 
     def __init__(
@@ -67,9 +67,9 @@ class MarginalOracle:
         return tuple(self.sizes[v] for v in clique)
 
     def _gather(self, hosts):
-        """Return which potentials to add up for each cell of the hosts, the cliques not inside others. The result is
-        layers (depth, cells of all hosts) of positions in the flat potentials, or one past their end; where each host's
-        cells start; and each cell's host."""
+        """Return which potentials to add up for each cell of the `hosts`, which are the cliques not inside others.
+        The result has three parts: layers (depth, cells of all hosts) of positions in the flat potentials, or one past
+        their end; the start of each host's cells; and the host of each cell."""
         shapes = {host: self._shape(host) for host in hosts}
         sizes = {host: math.prod(shape) for host, shape in shapes.items()}
         ends = np.cumsum([0, *sizes.values()], dtype=int)
@@ -87,7 +87,7 @@ class MarginalOracle:
         return gathered, ends[:-1], np.repeat(np.arange(len(hosts)), list(sizes.values()))
 
     def _tensors(self, hosts, alone):
-        """Return the compiled sum over everything, and its tensors as logarithms, all views of flat arrays."""
+        """Return the compiled sum over all variables, and its tensors as logarithms, which are views of flat arrays."""
         flat = [np.empty(self._layers.shape[1]) for _ in range(3)]
         self._log_factors, self._factors, self._slopes = flat
         views = []
@@ -102,7 +102,7 @@ class MarginalOracle:
         return Contraction(tensors, self.sizes, self.tree.order), logs
 
     def fits(self, clique: tuple[int, ...], limit: float | Fraction) -> bool:
-        """Return whether a model with `clique` added has at most `limit` cells, or no more than this one."""
+        """Return whether a model with `clique` added has at most `limit` cells, or no more cells than this model."""
         return self._growth.has(clique) or self._growth.within(limit, clique)
 
     @functools.cached_property
@@ -112,10 +112,10 @@ class MarginalOracle:
     def __call__(self, potentials: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return (log Z, probabilities of the cells of each clique), for flat `potentials` (cells,).
 
-        Potentials may be -inf. `query` and `conditionals` then use these. Raises ``ValueError`` if no record is possible.
+        Other methods then use these potentials, which may be -inf. Raises ``ValueError`` if no record is possible.
         """
         self._singles = dict[int, np.ndarray]()
-        np.concatenate((potentials, [0.0]), out=self._potentials)  # past the end, a potential that adds nothing
+        np.concatenate((potentials, [0.0]), out=self._potentials)  # the last entry is a potential that adds nothing
         scale = self._exponentiate()
         self._contraction.run()
         roots = [float(root.array) for root in self._contraction.roots]
@@ -138,17 +138,17 @@ class MarginalOracle:
         return log_z, self.probabilities
 
     def _plain_numbers_do(self, depth) -> bool:
-        """Return whether a sum Z that lies exp(-depth) below the product of the factors' maxima is right in plain
-        numbers. A product that fell below the range of plain numbers is less than exp(-708) of that maximum. A sum
-        loses at most as many of these products as there are cells, and each is a factor in at most as many terms. The
-        loss matters only if Z itself is that small.
+        """Return whether plain numbers suffice for a sum Z of exp(-depth) times the product of the factors' maxima.
+        A product below the range of plain numbers is less than exp(-708) times the product of the maxima. At most as
+        many products are lost in a sum as there are cells, and each is a factor in at most that number of terms. The
+        loss matters only if Z itself is as small as the lost products.
         """
         return depth <= _LOG_RANGE - 40 - 2 * self._log_cells
 
     def _exponentiate(self) -> float:
         """Set the tensors to the potentials' scaled exponentials, and return the logarithm of the scale. The maxima are
         as large as possible without overflow of any product or sum. Maxima below 1 would leave only half the range, and
-        numbers at its lower end (subnormal ones) are slow to compute with."""
+        the subnormal numbers at the lower end of the range are slow to compute with."""
         logs = self._log_factors
         if not logs.size:
             self._log_maximum = 0.0
@@ -177,7 +177,7 @@ class MarginalOracle:
         return table.transpose([found.index(v) for v in variables])
 
     def _single(self, v):
-        """Return `query` for one variable, computed once, because most pairs are independent."""
+        """Return `query` for one variable; the result is cached, because most pairs of variables are independent."""
         if v not in self._singles:
             self._singles[v] = self._connected((v,))
         return self._singles[v]
@@ -200,8 +200,8 @@ class MarginalOracle:
 
     def _around(self, variables) -> list[Tensor]:
         """Return few tensors whose product, summed over all other variables, is the marginal of `variables`. Each step
-        sums one variable out and hands the result to a later step, so the steps form a tree. The steps of `variables`
-        and those between are needed. Their inputs sum up the steps below; the topmost derivative sums up those above.
+        sums out one variable and hands the result to a later step, so the steps form a tree. The steps of `variables`
+        and the steps between are needed. Their inputs sum up the steps below; the topmost derivative those above.
         """
         steps, tensors = self._contraction.steps, self._contraction.tensors
         parent = self._parent
@@ -226,16 +226,16 @@ class MarginalOracle:
 
     @functools.cached_property
     def _parent(self) -> list[int | None]:
-        """Return for each step of the contraction the step that reads its result."""
+        """Return, for each step of the contraction, the step that reads its result, or None if no step does."""
         steps = self._contraction.steps
         reader = {number: k for k, step in enumerate(steps) for number in step.left + step.right}
         return [reader.get(len(self._scopes) + k) for k in range(len(steps))]
 
     def conditionals(self) -> list[tuple[int, list]]:
-        """Return for each variable, last eliminated first, (variable, tensors of its conditional distribution).
+        """Return (variable, tensors of its conditional distribution) for each variable, the last eliminated one first.
 
-        The tensors' product is, as a function of the variable, proportional to its probabilities given the variables before it.
-        A tensor is a pair (array of logarithms, its axes), as in `log_space`.
+        The product of the tensors is proportional to the variable's probabilities given the variables earlier in the
+        list. A tensor is a pair (array of logarithms, its axes), as in `log_space`.
         """
         if not self._in_range:
             buckets, _ = log_space.eliminate(self._log_tensors, self.sizes, self.tree.order)

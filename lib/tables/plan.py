@@ -1,6 +1,6 @@
 """AIM's plan: its first measurements, its choice of marginals, when it lowers its noise, and how it fits its models.
 
-Three devices are each as Algorithms 2 to 4 of miura2025 print them ("printed"), or an improvement of ours. All inputs
+Each of three devices is as Algorithms 2 to 4 of miura2025 print it ("printed"), or an improvement of ours. All inputs
 of a device are public or noisy, except the scores, which the exponential mechanism protects.
 
 start : "printed" measures every attribute with the noise of a round, at d/T of the budget (Algorithm 3). "sized" first
@@ -11,14 +11,14 @@ start : "printed" measures every attribute with the noise of a round, at d/T of 
     Option "none" measures nothing before the first round.
 choice : "printed" scores a marginal by its L1 distance from the model's, less the noise expected in all of its cells
     (Algorithm 2, line 11). A large table with a few cells that are far off then has a negative score: the noise of its
-    other cells lowers the score, though the fit does not follow that noise. Option "clear" adds up the distance of each
-    cell beyond the noise expected in it, and ignores cells with a smaller distance. Both scores have the same
-    sensitivity: one for each count that a record can change.
+    other cells lowers the score, though the fit does not follow that noise. Option "clear" adds up how far the distance
+    of each cell exceeds the noise expected in the cell, and ignores cells with a smaller distance. The sensitivity of
+    either score is the number of counts that a record can change.
 pace : "printed" quarters the noise's variance after a round that moved the model by less than the noise expected in all
     cells (Algorithm 4), including nearly empty ones. Option "tested" halves the variance after a measurement that noise
-    alone explains. The test compares the squared distance of the measurement from the model before it, over the
-    variance, with the number of cells, which is its mean under noise alone. The distance may exceed this number by at
-    most a standard deviation. Option "steady" never changes the noise: every round but the last costs the same.
+    alone explains. The test statistic is the squared distance of the measurement from the model before it, over
+    the variance. Under noise alone, the mean of the statistic is the number of cells, which it may exceed by at most
+    a standard deviation. Option "steady" never changes the noise: every round but the last costs the same.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from . import last_fit
 from .budget_schedule import ALPHAS
 
 TOTAL = Fraction(1, 100)  # of the budget, for the number of records
-_PER_ROOT, _LEAST, _MOST, _FEW = 3.0, 0.1, 0.5, 9  # of the budget, for single attributes; few of them
+_PER_ROOT, _LEAST, _MOST, _FEW = 3.0, 0.1, 0.5, 9  # budget proportions for single attributes; few attributes
 _BITS = 30  # of the parts
 NOISES = ("gaussian", "laplace")
 _WORDS = {
@@ -50,33 +50,33 @@ _WORDS = {
 class Plan:
     """The settings of a run of `aim`; `dataclasses.replace(plan, rounds=80)` is another plan with one setting changed.
 
-    start, choice, pace : the devices that the module's text describes: "sized", "printed" or "none"; "clear" or
-        "printed"; "tested", "printed" or "steady"
-    rounds : T of Algorithm 2, the number of rounds the budget is initially divided into, at least the number d of
-        attributes; None: `rounds_for`. Near d, the budget may end within the first d measurements
+    start : "sized", "printed" or "none"; choice : "clear" or "printed"; pace : "tested", "printed" or "steady"; the
+        module's text describes these devices
+    rounds : T of Algorithm 2, the number of equal rounds planned at the start, at least the number d of attributes;
+        None: `rounds_for`. With a number near d, the budget may end within the first d measurements
     alpha : proportion of each round's budget that goes to measuring, [1e-9, 0.999999] (Algorithm 2, lines 1 and 2)
-    noise : "gaussian", or "laplace" at equal rho a round
+    noise : "gaussian", or "laplace" with the same rho in each round
     max_cells : size limit of the model, in cells of its junction tree, an integer in [1, inf); None: `max_cells_for`. A
         run uses the proportion of the limit that equals the proportion of the budget spent, so that early rounds leave
-        room for later ones. The run does not count the records over attribute sets that never fit
+        room for later rounds. The run does not count the records over attribute sets that never fit
     candidates : largest number of attribute sets that a round chooses from, an integer in [1, inf); None:
-        `candidates_for`. If the workload has more sets, each round draws that many anew without looking at the records. The
-        guarantee is the same and a round is faster. The errors are larger (by 4 % with a fifth of 465 sets, in one run)
+        `candidates_for`. If the workload has more sets, each round draws this number anew without looking at the
+        records. The guarantee is the same, rounds are faster, and errors are larger (4 % in a run with 1/5 of 465 sets)
     round_fit : for the models between rounds, the weight of the entropy times sigma, [1e-6, 1e6], and the accepted gap,
         [1e-6, 1] (`graphical_model.fit`). Smaller values take longer and follow the noise more closely
-    descent : an integer in [0, inf), the number of steps of mirror descent that fit every model, from the one before
-        and with weights 1/sigma (Algorithms 1 and 2). With 0, `graphical_model.fit` fits the models by its dual method,
+    descent : an integer in [0, inf), the number of steps of mirror descent for each model, from the model before and
+        with weights 1/sigma (Algorithms 1 and 2). With 0, `graphical_model.fit` fits the models by its dual method,
         with weights 1/sigma^2, as `round_fit` and `last_fit` say
     last_fit : "adaptive" or "plain"
 
-    An "adaptive" last fit takes four steps, with a larger entropy for effects that exceed their noise by less. A "plain" one
-    takes one step, with the same small entropy for all effects.
+    An "adaptive" last fit takes four steps; effects that exceed their noise by less get a larger weight of the entropy.
+    A "plain" last fit takes one step, with the same small weight of the entropy for all effects.
 
     `OURS` has our settings. `PRINTED` is the paper's algorithm as it is printed, with Algorithm 1 for line 13 of
-    Algorithm 2, plus a limit on the model's size, without which a run need not end. For this limit, and for the number
-    of steps, which the paper does not give, the numbers are those of its authors' code. `AUTHORS_CODE` has the same
-    devices and numbers, and the weights 1/sigma^2 of that code since 2026; its models have the smallest loss, which
-    that code approaches.
+    Algorithm 2, plus a limit on the model's size, without which a run may never end. The paper does not give this limit
+    or the number of steps; both numbers are those of its authors' code. `AUTHORS_CODE` has the same devices and
+    numbers, but the weights 1/sigma^2 that the code has had since 2026. Its models have the smallest loss, which the
+    code approaches.
     Raises ``ValueError`` for values outside these ranges.
 
     >>> from lib.tables.plan import PRINTED, Plan
@@ -92,7 +92,7 @@ class Plan:
     noise: str = "gaussian"
     max_cells: int | None = None
     candidates: int | None = None
-    round_fit: tuple[float, float] = (0.3, 0.1)  # loose; the last fit makes up for it
+    round_fit: tuple[float, float] = (0.3, 0.1)  # a loose fit, which suffices because the last fit is close
     last_fit: str = "adaptive"
     descent: int = 0
 
@@ -113,8 +113,8 @@ class Plan:
     def rounds_for(self, d: int) -> float:
         """Return `rounds`, at least d, or by default the number for a table of `d` attributes.
 
-        The default is 16 d, as printed. For the pace "tested" it is 5 d, and less from d = 32 on, as rounds take
-        longer.
+        The default is 16 d, as printed. For the pace "tested" the default is 5 d, and less from d = 32 on, because
+        rounds take longer.
         """
         d = checks.whole("d", d, "[1, inf)")
         if self.rounds is not None:
@@ -135,7 +135,7 @@ class Plan:
     def candidates_for(self, d: int) -> int:
         """Return `candidates`, or the default for `d` attributes, which sets no limit if the choice is "printed".
 
-        For other choices the default is 1000 up to `d` = 32 and then 100, because computing the size of a set takes long.
+        For other choices the default is 1000 up to `d` = 32 and then 100, because finding a model's size is slow.
         """
         default = 1000 if checks.whole("d", d, "[1, inf)") <= 32 else 100
         default = sys.maxsize if self.choice == "printed" else default
@@ -153,9 +153,9 @@ AUTHORS_CODE = Plan("printed", "printed", "printed", round_fit=(0.05, 0.01), las
 
 
 def parts(sizes: Sequence[int]) -> list[Fraction]:
-    """Return the division of the budget for single attributes of these `sizes`: parts grow as n^(2/3) and sum to at most 1.
+    """Return each attribute's part of the budget for single attributes: parts grow as n^(2/3) and sum to at most 1.
 
-    The sum of n sigma_n is smallest, at the same sum of 1 / sigma_n^2, if n sigma_n^3 is the same for all.
+    For a given sum of 1 / sigma_n^2, the sum of n sigma_n is smallest if n sigma_n^3 is the same for all `sizes` n.
     """
     values = checks.real("sizes", sizes, "[1, inf)")
     if values.ndim != 1 or not values.size:
@@ -171,9 +171,9 @@ def first_share(noise: float, d: int) -> Fraction:
         would cause if the attributes got all of the budget
     d : [1, inf)
 
-    The proportion is three times the square root of the noise, at least 0.1 and at most 0.5. For d < 9 a further factor
-    is 3 / sqrt(d), because fewer attributes leave fewer pairs to measure. These numbers were found by trial, on the
-    tables of `notebooks.studies.aim_peers.TUNED`.
+    The proportion is three times the square root of the noise, at least 0.1 and at most 0.5. For d < 9 there is a
+    further factor 3 / sqrt(d), because fewer attributes leave fewer pairs to measure. These numbers were found by trial
+    on the tables of `notebooks.studies.aim_peers.TUNED`.
     """
     noise, d = checks.number("noise", noise, "(0, inf)"), checks.whole("d", d, "[1, inf)")
     share = _PER_ROOT * math.sqrt(noise * _FEW / min(d, _FEW))

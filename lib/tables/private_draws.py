@@ -5,10 +5,10 @@
 - Counts are integers, and their noise is the exact discrete Gaussian: with L2 sensitivity s, integer counts plus noise of
   variance parameter sigma^2 are s^2/(2 sigma^2)-zCDP (Canonne, Kamath, Steinke 2020, Theorem 14).
 - The model is public, because it is made of noisy counts. Its marginals are rounded to `GRAIN`-ths, and so are the
-  expected noise and the weights, which are also public. The scores are then integers, and one record changes them by at
-  most GRAIN times the largest weight, twice as much if it is replaced. The choice is the exact exponential mechanism's.
+  expected noise and the weights, which are also public. The scores are then integers. One record changes them by at
+  most GRAIN times the largest weight, twice as much if replaced. The exact exponential mechanism makes the choice.
 
-Sums are of 64-bit integers, which tables of fewer than 2^50 records cannot overflow.
+Sums of 64-bit integers cannot overflow for tables of fewer than 2^50 records.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class FloatingDraws:
     def scale(self, multiplier: Any) -> Any:
         """Return the noise's scale, `multiplier` times the sensitivity: 1 / (2 multiplier^2)-zCDP for either noise.
 
-        A Gaussian's scale is its standard deviation, and its sensitivity the L2 norm, the square root of the counts
-        changed. Laplace noise of scale b for L1 sensitivity s is s/b-DP, hence (s/b)^2/2-zCDP.
+        The scale of Gaussian noise is its standard deviation; the L2 sensitivity is the square root of the number of
+        counts changed. Laplace noise of scale b for L1 sensitivity s is s/b-DP, and so (s/b)^2/2-zCDP.
         """
         return multiplier * (math.sqrt(self.changed) if self.noise == "gaussian" else self.changed)
 
@@ -77,7 +77,7 @@ class FloatingDraws:
         return self.weights[clique] * self._beyond(off, expected)
 
     def _beyond(self, off, expected):
-        """Return a table's distance beyond the noise expected in a cell: over all cells, or over those off by more."""
+        """Return the sum of distances `off` less the noise `expected`, of all cells or, if `clear`, positive terms."""
         return np.maximum(off - expected, 0).sum() if self.clear else off.sum() - expected * off.size
 
     def choose(self, scores: Mapping[tuple[int, ...], float], epsilon: Any) -> tuple[int, ...]:
@@ -87,14 +87,14 @@ class FloatingDraws:
 
 
 class ExactDraws(FloatingDraws):
-    """Draws of Gaussian noise and choices in integers, with Fractions as scales and epsilons; see the module's text."""
+    """Exact draws of Gaussian noise and choices in integers, with Fractions as scales and epsilons (see the module)."""
 
     def __init__(self, changed: int, weights: Mapping[tuple[int, ...], float],
                  rng: np.random.Generator | SystemRandomness, clear: bool = False) -> None:  # fmt: skip
         super().__init__("gaussian", changed, _whole(weights), rng, clear)
 
     def scale(self, multiplier: Fraction) -> Fraction:
-        """Return the scale as in floating point, a Fraction, rounded up. Raises ``ValueError`` at 2^50 or above."""
+        """Return `FloatingDraws.scale` as a Fraction, rounded up. Raises ``ValueError`` at 2^50 or above."""
         scale = root_up(multiplier**2 * self.changed, bits=20)
         if scale >= _MOST_RECORDS:
             raise ValueError(
@@ -107,7 +107,7 @@ class ExactDraws(FloatingDraws):
         return counts + discrete_gaussian(counts.shape, scale, rng=self.rng), float(scale)
 
     def score(self, clique: tuple[int, ...], truth: np.ndarray, believed: np.ndarray, scale: Fraction) -> int:
-        """Return the score as in floating point, as an integer number of GRAIN-ths."""
+        """Return the score of `FloatingDraws.score` as an integer number of GRAIN-ths."""
         off, expected = np.abs(GRAIN * truth - _grains(believed)), GRAIN * self.per_cell(float(scale))
         return self.weights[clique] * self._beyond(off, expected)
 
@@ -117,13 +117,13 @@ class ExactDraws(FloatingDraws):
         return int(off.sum()) - round(expected * off.size)
 
     def choose(self, scores: Mapping[tuple[int, ...], Any], epsilon: Fraction) -> tuple[int, ...]:
-        """Return a choice as in floating point, with exact probabilities; `epsilon` is a Fraction."""
+        """Return a clique as `FloatingDraws.choose` does, with exact probabilities; `epsilon` is a Fraction."""
         sensitivity = GRAIN * self.changed * max(self.weights.values())
         return list(scores)[exact_exponential(scores.values(), epsilon, sensitivity, rng=self.rng)]
 
 
 def _grains(marginal) -> np.ndarray:
-    """Return a public marginal as integer numbers of `GRAIN`-ths, each at least 0 and all below 2^60 together."""
+    """Return a public marginal as integer numbers of `GRAIN`-ths, each at least 0, with a sum below 2^60."""
     total = float(marginal.sum())
     if not total < _MOST_RECORDS:
         raise ArithmeticError(f"the model must have fewer than 2^50 records, got {total:g}: epsilon is too small")
@@ -131,7 +131,7 @@ def _grains(marginal) -> np.ndarray:
 
 
 def _whole(weights) -> dict:
-    """Return the public weights as integers: unchanged, or the nearest multiples, at least one, of a 1024th of the largest."""
+    """Return the public weights as integers: unchanged, or rounded to 1024ths of the largest, at least one."""
     if all(weight == int(weight) <= _LARGEST_WEIGHT for weight in weights.values()):
         return {clique: int(weight) for clique, weight in weights.items()}
     unit = max(weights.values()) / _LARGEST_WEIGHT

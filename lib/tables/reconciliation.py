@@ -32,7 +32,7 @@ class Reconciliation:
 
     def __init__(self, sizes: Sequence[int], total: float | None = None) -> None:
         self._sizes, self._public_total = sizes, total
-        self._effects: dict = {}  # subset -> (weight, weight times mean), of the effect as a table of sums
+        self._effects: dict = {}  # subset -> (weight, weight times mean) of its effect, a table of sums
         self.weights: dict[tuple[int, ...], float] = {}  # clique -> sum of 1 / sigma^2 over its measurements
 
     def add(self, clique: tuple[int, ...], values: np.ndarray, sigma: float) -> None:
@@ -46,7 +46,7 @@ class Reconciliation:
 
     @property
     def total(self) -> float:
-        """Return the number of records: public, or an estimate of smallest variance; at least 1 (also without data)."""
+        """Return the public number of records, or its estimate of smallest variance; at least 1, also without data."""
         if self._public_total is not None:
             return float(self._public_total)
         weight, weighted = self._effects.get((), (1.0, 0.0))
@@ -71,10 +71,10 @@ class Reconciliation:
         """Return how clearly each effect except the total exceeds its noise, in [0, inf).
 
         expected : function from a clique to its expected counts; default: equal counts for one attribute, and for more
-            attributes the counts of independent ones with the noisy proportions
+            attributes the counts under independence with the noisy proportions
 
-        A strength is the squared distance of the effect from that of the expected counts, over its mean under noise. It is
-        1 on average if the counts without noise are the expected ones. A sample's own randomness adds to it.
+        A strength is an effect's squared distance from the effect of the expected counts, over its mean under noise. It
+        is 1 on average if the counts without noise are the expected counts. A sample's randomness adds to the strength.
         """
         if expected is None:
             shares = [self._shares(v) for v in range(len(self._sizes))]
@@ -93,7 +93,7 @@ class Reconciliation:
         return found
 
     def _shares(self, variable) -> np.ndarray:
-        """Return the proportions of the values of one variable, equal ones if it was not measured."""
+        """Return the proportions of the values of one variable; they are equal if the variable was not measured."""
         weight, weighted = self._effects.get((variable,), (1.0, 0.0))
         counts = np.maximum(self.total / self._sizes[variable] + weighted / weight, 0.0) * np.ones(
             self._sizes[variable]

@@ -30,7 +30,7 @@ def from_conditionals(
     known: list[int] = []
     for v, tensors in conditionals:
         parents = [u for u in known if any(u in axes for _, axes in tensors)]
-        # Neighbours on the line agree in the parents and, as far as possible, in all else.
+        # Neighbours on the line agree in the parents and, as far as possible, in all other variables.
         others = [u for u in known if u not in parents]
         line = _sorted([columns[u] for u in others + parents], [len(marginals[u]) for u in others + parents], n)
         given = {u: columns[u][line] for u in parents}
@@ -44,7 +44,7 @@ def from_conditionals(
 def _sorted(columns, sizes, n) -> np.ndarray:
     """Return the indices that sort the `n` records by `columns` (codes below `sizes`), the last column first.
 
-    Columns share keys of 16 bits, which sort faster.
+    Several columns are combined into a key of 16 bits, because such keys sort faster.
     """
     keys, cells = [np.zeros(n, dtype=np.uint16)], 1
     for column, size in zip(columns, sizes):
@@ -58,7 +58,7 @@ def _sorted(columns, sizes, n) -> np.ndarray:
 
 
 def _rows(given, v, tensors, n, size):
-    """Return the conditional distributions of v that occur (rows, values) and each record's row; `given` is sorted."""
+    """Return the distributions of v (rows, values) given the sorted columns `given`, and each record's row."""
     change = np.zeros(n, dtype=bool)
     for column in given.values():
         change[1:] |= column[1:] != column[:-1]
@@ -86,7 +86,7 @@ def _diffuse(probabilities, row, counts, rng) -> np.ndarray:
     values = np.full(len(row), frequent_first[-1])
     left, tail = np.arange(len(row)), np.ones(len(probabilities))
     for value in frequent_first[:-1]:
-        # Choose which of the records without a value get this one.
+        # Choose which of the records without a value get this value.
         share = probabilities[:, value] / np.maximum(tail, probabilities[:, value]).clip(min=1e-300)
         share = _tilted(share, np.bincount(row[left], minlength=len(share)), counts[value])
         passed = np.zeros(len(left) + 1)

@@ -1,8 +1,8 @@
 """Tables of categorical records: `Domain`, the values that are possible, and `Table`, the records.
 
-A value is stored as its code, 0 to size - 1; labels name the codes. A domain must be public: a domain derived from the
-records discloses which values occur (`miura2025`, section 2.1). A marginal, p_r(D), is a table of counts with an axis
-for each attribute.
+A value is stored as its code, from 0 to size - 1; labels name the codes. A domain must be public: a domain derived from
+the records discloses which values occur (`miura2025`, section 2.1). A marginal, p_r(D), is a table of counts with an
+axis for each attribute.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Domain:
         return checked
 
     def axes(self, attributes: Collection[str]) -> tuple[int, ...]:
-        """Return the positions in the domain of `attributes`. Raises ``ValueError`` for an unknown or a repeated one."""
+        """Return the positions of `attributes` in the domain. Raises ``ValueError`` if one is unknown or repeated."""
         attributes = _names(attributes)
         for name in attributes:
             if name not in self._position:
@@ -90,7 +90,7 @@ class Domain:
         return self.sizes if attributes is None else tuple(self.sizes[axis] for axis in self.axes(attributes))
 
     def size(self, attributes: Collection[str] | None = None) -> int:
-        """Return the number of cells of a table over `attributes` (default: all); 1 for no attribute."""
+        """Return the number of cells of a table over `attributes` (default: all), which is 1 for no attributes."""
         return math.prod(self.shape(attributes))
 
     def project(self, attributes: Collection[str]) -> Domain:
@@ -113,10 +113,10 @@ class Domain:
 class Table:
     """A read-only table of records over a `Domain`.
 
-    records : integer array (n, k), n >= 1, one row a record, one column for each of the domain's k
-        attributes in its order, codes in [0, size)
+    records : integer array (n, k) of codes in [0, size), n >= 1, with a row for each record and a
+        column for each of the domain's k attributes, in the order of the domain
 
-    `len(table)` is n, `table.records` the (n, k) array of codes. Raises a ``ValueError`` that names
+    `len(table)` is n, and `table.records` is the array of codes. Raises a ``ValueError`` that names
     the column and the value for a code outside the domain, and for an empty or misshapen table.
 
     >>> import numpy as np
@@ -141,7 +141,7 @@ class Table:
     def from_frame(cls, frame: pd.DataFrame, domain: Domain) -> Table:
         """Encode the columns of a pandas `frame` that `domain` names; further columns are left out.
 
-        Raises ``ValueError`` for a column that is absent or duplicated, a missing value, and a value that is not in the domain.
+        Raises ``ValueError`` for an absent or duplicated column, a missing value, and a value outside the domain.
         """
         if len(frame) == 0:
             raise ValueError("frame must not be empty")
@@ -149,9 +149,9 @@ class Table:
         return cls(np.stack(columns, axis=1), domain)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a pandas frame (n, k) of labels, or of codes for attributes that have none."""
+        """Return a pandas frame (n, k) of labels, or of codes for attributes without labels."""
         with extra("data"):
-            import pandas as pd  # only here: the mechanisms need only numpy
+            import pandas as pd  # imported only here, because the mechanisms need only numpy
 
         columns = {}
         for name, codes in zip(self.domain.attributes, self._columns):
@@ -230,7 +230,7 @@ def _column(frame, name):
 
 
 def _encode(column, name, domain: Domain) -> np.ndarray:
-    """Return the codes of a column of labels, or of codes if the attribute has no labels."""
+    """Return the codes of `column`, which contains labels, or codes if the attribute has no labels."""
     labels = domain.labels.get(name)
     if labels is None:
         return checked_codes(name, domain.shape([name])[0], column.to_numpy())

@@ -20,7 +20,7 @@ from .table import Domain, Table
 
 
 def marginal_errors(real: Table, synthetic: Table, workload: Collection[Collection[str]]) -> NDArray[np.float64]:
-    """Return the L1 distance between the counts over each set of attributes, divided by the number of real records, (k,).
+    """Return the L1 distances between the counts over each set of attributes, over the number of real records, (k,).
 
     real, synthetic : non-empty tables over one domain; a wrong number of synthetic records is part of the error
     workload : k >= 1 sets of attributes of the domain; the same set may occur twice
@@ -39,7 +39,7 @@ def workload_error(
     """Return L(D, S) = 1/(k |D|) sum_i c_i |p_{r_i}(D) - p_{r_i}(S)|_1 (miura2025, Definition 3.1).
 
     real, synthetic, workload : as for `marginal_errors`
-    weights : the c_i in [0, inf), shape (k,); default: all 1; the divisor stays k, as printed, for all weights
+    weights : the c_i in [0, inf), shape (k,); default: all 1. As in the paper, the divisor is k for all weights
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table
@@ -57,7 +57,7 @@ def workload_error(
 
 
 def marginal_error(real: Table, synthetic: Table, alpha: int) -> float:
-    """Return the alpha-way error: `workload_error` over all sets of `alpha` attributes, weights 1.
+    """Return the alpha-way error: the `workload_error` over all sets of `alpha` attributes with weights 1.
 
     alpha : integer from 1 to the number of attributes
 
@@ -124,7 +124,7 @@ def mutual_information(table: Table) -> NDArray[np.float64]:
 
 
 def mutual_information_error(real: Table, synthetic: Table) -> float:
-    """Return the mean of |I(A_i, A_j) - I'(A_i, A_j)| in nats over the pairs i < j (Figure 8); at least two attributes.
+    """Return the mean of |I(A_i, A_j) - I'(A_i, A_j)| in nats over pairs i < j of at least two attributes (Figure 8).
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table
